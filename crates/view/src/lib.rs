@@ -1,0 +1,16 @@
+//! What is shown, as owned plain data.
+//!
+//! This is the only crate that serialises. [`Report`] is what `weir report --json`
+//! prints, [`View`] is what the page draws (a report with the state of its sources), and
+//! [`Query`] is what a page or a command asks. The TypeScript declarations of the page
+//! are generated from these types (feature `typescript`).
+
+mod message;
+mod query;
+mod report;
+mod view;
+
+pub use message::{Failure, LiveReply, LiveRequest, SessionCreated, UploadReply, UploadRequest};
+pub use query::{Clause, Operator, Query};
+pub use report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
+pub use view::{Sample, Source, SourceState, View};

@@ -1,0 +1,86 @@
+//! What is asked of a data set.
+
+use serde::{Deserialize, Serialize};
+
+/// One question: a filter and how to show what passes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[serde(default)]
+pub struct Query {
+    /// Chosen by the asker, given back in the answer.
+    pub id: u64,
+    /// Joined by *and*; none means every record.
+    pub clauses: Vec<Clause>,
+    /// An IANA name, `UTC` or an offset; `null` for the log's own offset.
+    pub zone: Option<String>,
+    /// Rows of each top list.
+    pub top: u32,
+    /// The field that divides the histogram's buckets.
+    pub stack: String,
+    /// The most buckets the histogram may have.
+    pub buckets: u32,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self {
+            id: 0,
+            clauses: Vec::new(),
+            zone: None,
+            top: 10,
+            stack: "status_class".to_owned(),
+            buckets: 400,
+        }
+    }
+}
+
+/// One condition on one field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Clause {
+    /// A field's name, `time` included.
+    pub field: String,
+    /// How to compare.
+    pub op: Operator,
+    /// What to compare with; more than one only for equality.
+    pub values: Vec<String>,
+}
+
+/// How a clause compares. `docs/protocol.md` has the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub enum Operator {
+    /// One of the values.
+    #[serde(rename = "=")]
+    Equal,
+    /// None of the values.
+    #[serde(rename = "!=")]
+    NotEqual,
+    /// One of the values, given as hexadecimal bytes.
+    #[serde(rename = "=x")]
+    EqualHex,
+    /// None of the values, given as hexadecimal bytes.
+    #[serde(rename = "!=x")]
+    NotEqualHex,
+    /// Begins with the value.
+    #[serde(rename = "^=")]
+    Prefix,
+    /// Matches the regular expression.
+    #[serde(rename = "~")]
+    Match,
+    /// Does not match the regular expression.
+    #[serde(rename = "!~")]
+    NotMatch,
+    /// Smaller than the number, or earlier than the time.
+    #[serde(rename = "<")]
+    Less,
+    /// At most the number, or not later than the time.
+    #[serde(rename = "<=")]
+    LessOrEqual,
+    /// Greater than the number, or later than the time.
+    #[serde(rename = ">")]
+    Greater,
+    /// At least the number, or not earlier than the time.
+    #[serde(rename = ">=")]
+    GreaterOrEqual,
+}

@@ -1,0 +1,136 @@
+//! The report: the answer to one query over one data set.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that is known about the records that pass a filter.
+///
+/// `lines = records + unmatched + too_long` always holds; `records` counts the lines that
+/// fit the format, `matched` those of them that pass the filter. All that follows
+/// `bytes_read` speaks of the matched records only.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Report {
+    /// Lines read, of whatever kind.
+    pub lines: u64,
+    /// Lines that fit the format.
+    pub records: u64,
+    /// Records that pass the filter; equal to `records` without one.
+    pub matched: u64,
+    /// Lines that did not fit the format.
+    pub unmatched: u64,
+    /// Lines over the length limit, skipped.
+    pub too_long: u64,
+    /// Bytes read from the sources, after decompression.
+    pub bytes_read: u64,
+    /// Sum of the response sizes of the matched records, in bytes.
+    pub bytes_sent: u64,
+    /// Matched records with a status of 400 to 599.
+    pub errors: u64,
+    /// The format the lines were read with.
+    pub format: Format,
+    /// When the matched records were logged.
+    pub time: TimeRange,
+    /// Matched records over time; `null` where the format has no time or nothing matched.
+    pub histogram: Option<Histogram>,
+    /// Number of distinct values by field.
+    pub distinct: BTreeMap<String, u64>,
+    /// The most frequent values by field, by count and then by value.
+    pub top: BTreeMap<String, Vec<TopRow>>,
+    /// Time taken to serve a request; `null` where the format does not log it.
+    pub request_time: Option<Quantiles>,
+    /// Time the upstream took; `null` where the format does not log it.
+    pub upstream_time: Option<Quantiles>,
+    /// Fields whose lists or quantiles are estimates, because memory ran out for them.
+    pub estimated: Vec<String>,
+}
+
+/// A log format: its name and what it was compiled from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Format {
+    /// A known name such as `COMBINED`, `custom` for a pasted definition, or `mixed`
+    /// where the sources of one data set have different formats.
+    pub name: String,
+    /// The definition in nginx's or Apache's own notation, or the JSON keys read.
+    pub definition: String,
+}
+
+/// First and last time stamp, and the zone in which times are shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct TimeRange {
+    /// RFC 3339, in `zone`.
+    pub first: Option<String>,
+    /// RFC 3339, in `zone`.
+    pub last: Option<String>,
+    /// An IANA name, `UTC`, or an offset such as `+03:30`.
+    pub zone: String,
+}
+
+/// Counts over time, in steps of the calendar of the chosen zone.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Histogram {
+    /// Length of a bucket in seconds of local time.
+    pub step_s: u64,
+    /// The field by which each bucket is divided: `status_class` or a field's name.
+    pub field: String,
+    /// The values of `field` that occur, in stacking order.
+    pub groups: Vec<String>,
+    /// The end of the last bucket, RFC 3339.
+    pub until: String,
+    /// Every bucket from the first matched record to the last, empty ones included.
+    pub buckets: Vec<Bucket>,
+}
+
+/// One bucket of a histogram.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Bucket {
+    /// The bucket's first instant, RFC 3339.
+    pub start: String,
+    /// Matched records in the bucket.
+    pub count: u64,
+    /// The same, by value of the histogram's field; values that do not occur are left out.
+    pub by: BTreeMap<String, u64>,
+}
+
+/// One value of a top list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct TopRow {
+    /// The value as the log has it; bytes that are no UTF-8 show as U+FFFD.
+    pub value: String,
+    /// The value's bytes in hexadecimal, only where `value` had to replace some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub value_hex: Option<String>,
+    /// True for the remainder into which rare values were folded when memory ran out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub remainder: bool,
+    /// Matched records with this value.
+    pub count: u64,
+    /// Sum of their response sizes in bytes.
+    pub bytes_sent: u64,
+    /// How many of them have a status of 400 to 599.
+    pub errors: u64,
+}
+
+/// Quantiles of a duration, in seconds, by the nearest-rank method.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Quantiles {
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest value.
+    pub max: f64,
+}

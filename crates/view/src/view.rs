@@ -1,0 +1,91 @@
+//! The view: what the page draws, a report with the state of its sources.
+
+use serde::{Deserialize, Serialize};
+
+use crate::report::{Format, Report};
+
+/// One snapshot of a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct View {
+    /// The id of the query that this answers; 0 before any was asked.
+    pub query: u64,
+    /// True when every source has ended, so that nothing more will change by itself.
+    pub complete: bool,
+    /// The sources in the order they were begun.
+    pub sources: Vec<Source>,
+    /// The answer over all that was parsed so far.
+    pub report: Report,
+    /// Lines that did not fit, the first few of each source.
+    pub samples: Vec<Sample>,
+    /// Bytes that the data set occupies in memory.
+    pub memory_bytes: u64,
+    /// The ceiling the user set for them.
+    pub memory_bytes_max: u64,
+    /// Sentences the reader of the numbers should know, such as mixed time offsets.
+    pub notes: Vec<String>,
+}
+
+/// One source of lines and how far it has been read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Source {
+    /// The page's own id of an uploaded file; empty for other sources.
+    pub file: String,
+    /// The file's name as given.
+    pub name: String,
+    /// How far it is.
+    pub state: SourceState,
+    /// Bytes of the source that are parsed. For a compressed source, compressed bytes.
+    pub bytes_done: u64,
+    /// The source's size where it is known, in the same unit as `bytes_done`.
+    pub bytes_total: Option<u64>,
+    /// Lines read.
+    pub lines: u64,
+    /// Lines that fit the format.
+    pub records: u64,
+    /// Lines that did not.
+    pub unmatched: u64,
+    /// Lines over the length limit.
+    pub too_long: u64,
+    /// The format its lines are read with, once that is known.
+    pub format: Option<Format>,
+    /// Share of the first lines that fit that format, 0 to 1.
+    pub fits: Option<f64>,
+    /// Why it failed or what is odd about it.
+    pub message: Option<String>,
+}
+
+/// How far a source is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "snake_case")]
+pub enum SourceState {
+    /// Begun, and not at its end.
+    #[default]
+    Reading,
+    /// Its connection broke; it can still be taken up again.
+    Interrupted,
+    /// Read to its end.
+    Done,
+    /// Ended early; `message` says why. What was read stands.
+    Failed,
+    /// Ended by the user. What was read stands.
+    Cancelled,
+}
+
+/// A line that did not fit its format.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Sample {
+    /// Name of the source.
+    pub source: String,
+    /// Line number in it, from 1.
+    pub line: u64,
+    /// Where the line stopped fitting, in bytes from 1.
+    pub column: u64,
+    /// Why, as a phrase: what was expected there.
+    pub reason: String,
+    /// The line, cut to 1 KiB, with U+FFFD for bytes that are no UTF-8.
+    pub text: String,
+}
