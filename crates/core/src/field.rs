@@ -1,0 +1,130 @@
+//! The fields of a record, by the names that users type.
+
+/// A field that every format may fill. Formats can add further text fields of their own;
+/// those are known by name only (see [`crate::Schema`]).
+///
+/// The discriminants of the text fields are the indices of their columns in every
+/// [`crate::Schema`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Field {
+    /// Address or host name of the client.
+    Client = 0,
+    /// Authenticated user, as logged.
+    User,
+    /// Virtual host or `Host` header.
+    Host,
+    /// Request method.
+    Method,
+    /// Request target before `?`.
+    Path,
+    /// Request target after the first `?`.
+    Query,
+    /// Protocol of the request line, such as `HTTP/1.1`.
+    Protocol,
+    /// Response status, as logged.
+    Status,
+    /// `Referer` header.
+    Referer,
+    /// `User-Agent` header.
+    UserAgent,
+    /// The whole request line, where it is no HTTP request.
+    Request,
+    /// Response size in bytes.
+    Bytes,
+    /// Time to serve the request.
+    RequestTime,
+    /// Time the upstream took.
+    UpstreamTime,
+    /// When the request was logged.
+    Time,
+}
+
+impl Field {
+    /// The text fields, in column order.
+    pub const TEXT: [Self; 11] = [
+        Self::Client,
+        Self::User,
+        Self::Host,
+        Self::Method,
+        Self::Path,
+        Self::Query,
+        Self::Protocol,
+        Self::Status,
+        Self::Referer,
+        Self::UserAgent,
+        Self::Request,
+    ];
+
+    /// The number fields.
+    pub const NUMBERS: [Self; 3] = [Self::Bytes, Self::RequestTime, Self::UpstreamTime];
+
+    /// The name in JSON, in `--where` and on the page.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::User => "user",
+            Self::Host => "host",
+            Self::Method => "method",
+            Self::Path => "path",
+            Self::Query => "query",
+            Self::Protocol => "protocol",
+            Self::Status => "status",
+            Self::Referer => "referer",
+            Self::UserAgent => "user_agent",
+            Self::Request => "request",
+            Self::Bytes => "bytes",
+            Self::RequestTime => "request_time",
+            Self::UpstreamTime => "upstream_time",
+            Self::Time => "time",
+        }
+    }
+
+    /// Finds a field by its name, or by the name that nginx, or the W3C extended log
+    /// format, has for it.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "client" | "remote_addr" | "c-ip" => Self::Client,
+            "user" | "remote_user" | "cs-username" => Self::User,
+            "host" | "cs-host" => Self::Host,
+            "method" | "request_method" | "cs-method" => Self::Method,
+            "path" | "uri" | "cs-uri-stem" => Self::Path,
+            "query" | "args" | "query_string" | "cs-uri-query" => Self::Query,
+            "protocol" | "server_protocol" | "cs-version" => Self::Protocol,
+            "status" | "sc-status" => Self::Status,
+            "referer" | "http_referer" | "cs(Referer)" => Self::Referer,
+            "user_agent" | "http_user_agent" | "cs(User-Agent)" => Self::UserAgent,
+            "request" => Self::Request,
+            "bytes" | "body_bytes_sent" | "sc-bytes" => Self::Bytes,
+            "request_time" | "time-taken" => Self::RequestTime,
+            "upstream_time" | "upstream_response_time" => Self::UpstreamTime,
+            "time" | "time_local" | "time_iso8601" => Self::Time,
+            _ => return None,
+        })
+    }
+
+    /// The index of a text field's column; `None` for the other kinds.
+    pub const fn text_index(self) -> Option<usize> {
+        let index = self as usize;
+        if index < Self::TEXT.len() { Some(index) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Field;
+
+    #[test]
+    fn names_and_indices_agree() {
+        for (index, field) in Field::TEXT.into_iter().enumerate() {
+            assert_eq!(field.text_index(), Some(index));
+            assert_eq!(Field::by_name(field.name()), Some(field));
+        }
+        for field in Field::NUMBERS {
+            assert_eq!(field.text_index(), None);
+            assert_eq!(Field::by_name(field.name()), Some(field));
+        }
+        assert_eq!(Field::by_name("c-ip"), Some(Field::Client));
+        assert_eq!(Field::by_name("no such field"), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! The program of a format that is text with values in between.
+
+use memchr::{memchr, memmem};
+
+use super::mismatch::{Explanation, Mismatch, Reason};
+use super::target::{LineState, Target};
+use crate::record::Record;
+use crate::value::TimeKind;
+
+/// Length of a common log format time.
+const CLF_LENGTH: usize = 26;
+
+/// The text in front of the first value, then the values, each with what ends it.
+#[derive(Debug, Clone)]
+pub(super) struct LineProgram {
+    pub(super) prefix: Box<[u8]>,
+    pub(super) values: Vec<Value>,
+}
+
+/// One value and the text behind it.
+#[derive(Debug, Clone)]
+pub(super) struct Value {
+    pub(super) target: Target,
+    pub(super) end: End,
+    /// As the user writes it, `$status` or `%>s`.
+    pub(super) name: String,
+}
+
+/// Where a value ends. What is named here is passed over with the value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    /// At the first such byte.
+    Byte(u8),
+    /// At the first such text, of two bytes or more.
+    Text(Box<[u8]>),
+    /// At the first quote that no backslash escapes; then this text, quote included.
+    Quote(Box<[u8]>),
+    /// After a common log format time; then this text.
+    ClfTime(Box<[u8]>),
+    /// In front of the byte, which stays for the next value, or of the text that ends the
+    /// run of values without text between them, whichever comes first.
+    Before(u8, Box<[u8]>),
+    /// A `?` or nothing.
+    QuestionMark,
+    /// At the end of the line.
+    Line,
+}
+
+impl End {
+    /// The range of the value that starts at `start`, and where the next one starts; or
+    /// the place where the line stopped fitting.
+    #[inline]
+    fn find(&self, line: &[u8], start: usize) -> Result<(usize, usize), usize> {
+        let rest = &line[start..];
+        match self {
+            Self::Byte(byte) => {
+                let length = memchr(*byte, rest).ok_or(start)?;
+                Ok((start + length, start + length + 1))
+            }
+            Self::Text(text) => {
+                let end = start + find_text(rest, text).ok_or(start)?;
+                Ok((end, end + text.len()))
+            }
+            Self::Quote(text) => {
+                let end = find_quote(line, start).ok_or(line.len())?;
+                expect(line, end, text)
+            }
+            Self::ClfTime(text) => {
+                if rest.len() < CLF_LENGTH {
+                    return Err(start);
+                }
+                expect(line, start + CLF_LENGTH, text)
+            }
+            Self::Before(byte, text) => {
+                let limit = if text.is_empty() {
+                    rest.len()
+                } else {
+                    find_text(rest, text).ok_or(start)?
+                };
+                let end = start + memchr(*byte, &rest[..limit]).unwrap_or(limit);
+                Ok((end, end))
+            }
+            Self::QuestionMark => {
+                let end = start + usize::from(rest.first() == Some(&b'?'));
+                Ok((end, end))
+            }
+            Self::Line => Ok((line.len(), line.len())),
+        }
+    }
+
+    /// The text that has to follow, to say so.
+    fn text(&self) -> String {
+        match self {
+            Self::Byte(byte) => char::from(*byte).to_string(),
+            Self::Text(text) | Self::Quote(text) | Self::ClfTime(text) => {
+                String::from_utf8_lossy(text).into_owned()
+            }
+            Self::Before(byte, _) => char::from(*byte).to_string(),
+            Self::QuestionMark => "?".to_owned(),
+            Self::Line => String::new(),
+        }
+    }
+}
+
+/// The text has to stand at `end`.
+#[inline]
+fn expect(line: &[u8], end: usize, text: &[u8]) -> Result<(usize, usize), usize> {
+    if line[end..].starts_with(text) {
+        return Ok((end, end + text.len()));
+    }
+    let same = line[end..].iter().zip(text).take_while(|(a, b)| a == b).count();
+    Err(end + same)
+}
+
+/// The first place of a text of at least one byte.
+#[inline]
+fn find_text(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    // The texts between values are two or three bytes long and near: looking for the first
+    // byte beats building a searcher.
+    let mut from = 0;
+    for _ in 0..4 {
+        let at = from + memchr(text[0], &bytes[from..])?;
+        if bytes[at..].starts_with(text) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+    memmem::find(&bytes[from..], text).map(|at| from + at)
+}
+
+/// The first quote from `start` on that no backslash escapes: an escaped one has an odd
+/// number of backslashes before it.
+#[inline]
+fn find_quote(line: &[u8], start: usize) -> Option<usize> {
+    let mut from = start;
+    loop {
+        let at = from + memchr(b'"', &line[from..])?;
+        let backslashes = line[start..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if backslashes % 2 == 0 {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
+impl LineProgram {
+    /// Reads a line into an empty record.
+    pub(super) fn parse<'a>(
+        &self,
+        line: &'a [u8],
+        record: &mut Record<'a>,
+        state: &mut LineState,
+    ) -> Result<(), Mismatch> {
+        let (_, mut at) =
+            expect(line, 0, &self.prefix).map_err(|at| Mismatch::new(at, Reason::Prefix))?;
+        for (index, value) in self.values.iter().enumerate() {
+            let (end, next) = value
+                .end
+                .find(line, at)
+                .map_err(|at| Mismatch::new(at, Reason::Unended(index as u16)))?;
+            value
+                .target
+                .set(&line[at..end], record, state)
+                .ok_or(Mismatch::new(at, Reason::Value(index as u16)))?;
+            at = next;
+        }
+        if at < line.len() {
+            return Err(Mismatch::new(at, Reason::Trailing));
+        }
+        Ok(())
+    }
+
+    /// Puts a mismatch into words.
+    pub(super) fn explain(&self, mismatch: Mismatch) -> String {
+        let index = match mismatch.reason {
+            Reason::Unended(index) | Reason::Value(index) => usize::from(index),
+            _ => self.values.len().saturating_sub(1),
+        };
+        let value = &self.values[index];
+        let follows = match mismatch.reason {
+            Reason::Prefix => String::from_utf8_lossy(&self.prefix).into_owned(),
+            _ => value.end.text(),
+        };
+        Explanation {
+            reason: mismatch.reason,
+            value: &value.name,
+            kind: value.target.kind(),
+            follows: &follows,
+        }
+        .to_string()
+    }
+
+    /// True where a time is among the values.
+    pub(super) fn has_time(&self) -> bool {
+        self.values.iter().any(|value| matches!(value.target, Target::Time(_)))
+    }
+}
+
+impl Value {
+    /// A value whose end follows from the text behind it.
+    pub(super) fn new(target: Target, name: String, in_quotes: bool, then: &[u8]) -> Self {
+        let end = match then {
+            [] => End::Line,
+            _ if target == Target::Time(TimeKind::Clf) => End::ClfTime(then.into()),
+            [b'"', ..] if in_quotes => End::Quote(then.into()),
+            [byte] => End::Byte(*byte),
+            text => End::Text(text.into()),
+        };
+        Self { target, end, name }
+    }
+}

@@ -1,0 +1,58 @@
+//! Why a line does not fit its format.
+
+use std::fmt;
+
+/// Where and why a line stopped fitting. It is data, not an error: logs are dirty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Where in the line, in bytes from 0.
+    pub at: usize,
+    pub(super) reason: Reason,
+}
+
+/// The reason, with the index of the program's value it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    EmptyLine,
+    /// The text before the first value is not there.
+    Prefix,
+    /// The text that ends value number `_` does not follow.
+    Unended(u16),
+    /// Value number `_` is not of its kind.
+    Value(u16),
+    /// The line goes on after the format's end.
+    Trailing,
+    /// The time fields do not make a time.
+    Time,
+}
+
+impl Mismatch {
+    pub(super) const fn new(at: usize, reason: Reason) -> Self {
+        Self { at, reason }
+    }
+}
+
+/// A mismatch in words, which need the format's own names.
+pub(super) struct Explanation<'a> {
+    pub(super) reason: Reason,
+    /// The name of the value concerned.
+    pub(super) value: &'a str,
+    /// What the value has to be.
+    pub(super) kind: &'a str,
+    /// The text that has to follow it.
+    pub(super) follows: &'a str,
+}
+
+impl fmt::Display for Explanation<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, kind, follows, .. } = self;
+        match self.reason {
+            Reason::EmptyLine => write!(formatter, "the line is empty"),
+            Reason::Prefix => write!(formatter, "expected `{follows}`"),
+            Reason::Unended(_) => write!(formatter, "expected `{follows}` after {value}"),
+            Reason::Value(_) => write!(formatter, "{value} is not {kind}"),
+            Reason::Trailing => write!(formatter, "the line goes on after {value}"),
+            Reason::Time => write!(formatter, "the time fields make no time"),
+        }
+    }
+}

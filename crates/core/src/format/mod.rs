@@ -1,0 +1,83 @@
+//! Formats: how a line's bytes become a record's fields.
+
+mod builder;
+mod catalog;
+mod error;
+mod line_program;
+mod mismatch;
+mod nginx;
+mod parser;
+mod target;
+
+pub use catalog::{format_by_name, known_formats};
+pub use error::FormatError;
+pub use mismatch::Mismatch;
+pub use parser::LineParser;
+
+use crate::field::Field;
+use line_program::LineProgram;
+
+/// A compiled log format.
+#[derive(Debug, Clone)]
+pub struct Format {
+    name: String,
+    definition: String,
+    extra_fields: Vec<String>,
+    fields: Vec<Field>,
+    program: Program,
+}
+
+#[derive(Debug, Clone)]
+enum Program {
+    /// Literal text and values in a fixed order.
+    Line(LineProgram),
+}
+
+impl Format {
+    /// Compiles what a user gives: the name of a known format, an nginx `log_format` as it
+    /// stands in nginx.conf (the whole directive, its quoted strings, or the bare text),
+    /// or an Apache `LogFormat`.
+    ///
+    /// # Errors
+    /// Where the text is none of these; the error points at the character.
+    pub fn parse(text: &str) -> Result<Self, FormatError> {
+        let trimmed = text.trim();
+        if let Some(format) = format_by_name(trimmed) {
+            return Ok(format);
+        }
+        if trimmed.starts_with("log_format") || trimmed.contains('$') {
+            return nginx::compile(text);
+        }
+        Err(FormatError::unknown(text))
+    }
+
+    /// A known name, or `custom`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the format was compiled from.
+    pub fn definition(&self) -> &str {
+        &self.definition
+    }
+
+    /// The names of the text fields that the format has beyond [`Field`].
+    pub fn extra_fields(&self) -> &[String] {
+        &self.extra_fields
+    }
+
+    /// The known fields that the format fills.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// True where the format fills `field`.
+    pub fn fills(&self, field: Field) -> bool {
+        self.fields.contains(&field)
+    }
+
+    fn named(mut self, name: &str) -> Self {
+        self.name = name.to_owned();
+        self
+    }
+}

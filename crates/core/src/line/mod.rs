@@ -1,0 +1,88 @@
+//! Lines: the bytes between two line feeds.
+
+use memchr::memchr;
+
+use crate::block::leading_nuls;
+
+/// One line of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The line without its line end and without NUL bytes in front.
+    pub bytes: &'a [u8],
+    /// Where `bytes` starts in the block.
+    pub start: usize,
+}
+
+/// The lines of a block, in order.
+///
+/// A line ends at LF; one CR before it belongs to the line end. A last line without LF
+/// counts; an empty line counts. NUL bytes in front of a line are no part of it (see
+/// [`crate::BlockCutter`]); bytes in front of the end that are nothing but NULs are no
+/// line.
+#[derive(Debug, Clone)]
+pub struct Lines<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// The lines of `bytes`, which starts at a line start.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Line<'a>> {
+        let mut start = self.at;
+        let rest = self.bytes.get(start..).filter(|rest| !rest.is_empty())?;
+        let mut end = match memchr(b'\n', rest) {
+            Some(length) => {
+                self.at = start + length + 1;
+                start + length
+            }
+            None => {
+                self.at = self.bytes.len();
+                self.at
+            }
+        };
+        if self.bytes[start] == 0 {
+            start += leading_nuls(&self.bytes[start..end]);
+            if start == self.bytes.len() {
+                return None;
+            }
+        }
+        if end > start && self.bytes[end - 1] == b'\r' {
+            end -= 1;
+        }
+        Some(Line { bytes: &self.bytes[start..end], start })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+
+    fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+        Lines::new(bytes).map(|line| line.bytes).collect()
+    }
+
+    #[test]
+    fn splits() {
+        assert_eq!(lines(b""), [b""; 0]);
+        assert_eq!(lines(b"\n"), [b""]);
+        assert_eq!(lines(b"a\nb\r\n\r\nc"), [&b"a"[..], b"b", b"", b"c"]);
+        assert_eq!(lines(b"a\r\r\n"), [b"a\r"]);
+        assert_eq!(lines(b"\0\0a\n\0\n\0\0"), [&b"a"[..], b""]);
+        assert_eq!(lines(b"a\0b\n"), [b"a\0b"]);
+    }
+
+    #[test]
+    fn says_where_a_line_starts() {
+        let starts: Vec<_> = Lines::new(b"ab\n\0\0c\r\nd").map(|line| line.start).collect();
+        assert_eq!(starts, [0, 5, 8]);
+    }
+}

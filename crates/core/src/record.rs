@@ -1,0 +1,71 @@
+//! A record: the borrowed fields of one line.
+
+use crate::field::Field;
+use crate::value::Timestamp;
+
+/// The fields of one line, borrowed from its bytes.
+///
+/// A record is made once and filled again for every line, so that parsing a line
+/// allocates nothing. A field that the line does not have is `None`; one that is logged
+/// as `-` or as nothing is `Some(b"-")` or `Some(b"")`.
+#[derive(Debug, Clone, Default)]
+pub struct Record<'a> {
+    /// When it was logged; `None` where the format has no time.
+    pub time: Option<Timestamp>,
+    /// Response size in bytes.
+    pub bytes: Option<u64>,
+    /// Time to serve the request, in nanoseconds.
+    pub request_time_ns: Option<u64>,
+    /// Time the upstream took, in nanoseconds.
+    pub upstream_time_ns: Option<u64>,
+    text: [Option<&'a [u8]>; Field::TEXT.len()],
+    /// The format's own fields, in the order of [`crate::Format::extra_fields`].
+    extra: Vec<Option<&'a [u8]>>,
+}
+
+impl<'a> Record<'a> {
+    /// An empty record.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Empties the record for the next line of a format with `extra_fields` fields of its
+    /// own.
+    pub(crate) fn clear(&mut self, extra_fields: usize) {
+        self.time = None;
+        self.bytes = None;
+        self.request_time_ns = None;
+        self.upstream_time_ns = None;
+        self.text = [None; Field::TEXT.len()];
+        self.extra.clear();
+        self.extra.resize(extra_fields, None);
+    }
+
+    /// The bytes of a text field; `None` where the line has none, and for other kinds.
+    pub fn text(&self, field: Field) -> Option<&'a [u8]> {
+        field.text_index().and_then(|index| self.text[index])
+    }
+
+    /// The bytes of the text column `index`, the format's own fields after the known ones.
+    pub(crate) fn text_at(&self, index: usize) -> Option<&'a [u8]> {
+        match index.checked_sub(Field::TEXT.len()) {
+            None => self.text[index],
+            Some(extra) => self.extra[extra],
+        }
+    }
+
+    /// The bytes of the format's own field `index`.
+    pub fn extra(&self, index: usize) -> Option<&'a [u8]> {
+        self.extra.get(index).copied().flatten()
+    }
+
+    pub(crate) fn set_text(&mut self, field: Field, value: &'a [u8]) {
+        if let Some(index) = field.text_index() {
+            self.text[index] = Some(value);
+        }
+    }
+
+    pub(crate) fn set_extra(&mut self, index: usize, value: &'a [u8]) {
+        self.extra[index] = Some(value);
+    }
+}

@@ -1,0 +1,75 @@
+//! Blocks of addresses in CIDR notation (RFC 4632, RFC 4291 section 2.3).
+
+use std::net::IpAddr;
+
+/// A block of IPv4 or IPv6 addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AddressBlock {
+    network: u128,
+    mask: u128,
+    is_v4: bool,
+}
+
+impl AddressBlock {
+    /// Reads `192.0.2.0/24` or `2001:db8::/32`. Bits after the prefix are ignored. `None`
+    /// where it is no such thing.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (address, prefix) = text.split_once('/')?;
+        let address: IpAddr = address.parse().ok()?;
+        let prefix: u32 = prefix.parse().ok()?;
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        if prefix > bits {
+            return None;
+        }
+        let host_bits = bits - prefix;
+        let mask = u128::MAX.checked_shl(host_bits).unwrap_or(0);
+        let network = number(address) & mask;
+        Some(Self { network, mask, is_v4: address.is_ipv4() })
+    }
+
+    /// True where `text` is an address in this block. An IPv4 address that is written as
+    /// an IPv6 one (`::ffff:192.0.2.1`) counts as IPv4.
+    pub fn contains(&self, text: &[u8]) -> bool {
+        let Some(address) =
+            std::str::from_utf8(text).ok().and_then(|text| text.parse::<IpAddr>().ok())
+        else {
+            return false;
+        };
+        let address = address.to_canonical();
+        address.is_ipv4() == self.is_v4 && number(address) & self.mask == self.network
+    }
+}
+
+fn number(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => u128::from(v4.to_bits()),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AddressBlock;
+
+    #[test]
+    fn contains_what_lies_inside() {
+        let block = AddressBlock::parse("192.0.2.77/24").unwrap();
+        assert!(block.contains(b"192.0.2.0") && block.contains(b"192.0.2.255"));
+        assert!(block.contains(b"::ffff:192.0.2.5"));
+        assert!(!block.contains(b"192.0.3.0") && !block.contains(b"example.com"));
+        assert!(!block.contains(b"::1"));
+        let all = AddressBlock::parse("0.0.0.0/0").unwrap();
+        assert!(all.contains(b"255.1.2.3") && !all.contains(b"::"));
+        let six = AddressBlock::parse("2001:db8::/32").unwrap();
+        assert!(six.contains(b"2001:db8:1::2") && !six.contains(b"2001:db9::"));
+        assert!(AddressBlock::parse("::/0").unwrap().contains(b"ff::1"));
+        assert!(AddressBlock::parse("::1/128").unwrap().contains(b"::1"));
+    }
+
+    #[test]
+    fn refuses_what_is_no_block() {
+        for text in ["", "1.2.3.4", "1.2.3.4/33", "::/129", "x/8", "1.2.3.4/", "1.2.3.4/-1"] {
+            assert!(AddressBlock::parse(text).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The values inside a line: times, numbers, request lines, addresses.
+
+mod address;
+mod calendar;
+mod number;
+mod request;
+mod rfc3339;
+mod time;
+mod zone;
+
+pub use address::AddressBlock;
+pub use rfc3339::{format_rfc3339, parse_rfc3339};
+pub use time::Timestamp;
+pub use zone::Zone;
+
+pub(crate) use number::{parse_digits, parse_duration_ns, parse_upstream_time_ns};
+pub(crate) use request::{RequestLine, split_target};
+pub(crate) use time::{ClfTimeCache, TimeKind, TimeParts};

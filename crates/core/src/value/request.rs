@@ -1,0 +1,100 @@
+//! The request line: method, target, protocol.
+
+/// The three parts of an HTTP request line, borrowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RequestLine<'a> {
+    pub(crate) method: &'a [u8],
+    pub(crate) target: &'a [u8],
+    pub(crate) protocol: &'a [u8],
+}
+
+impl<'a> RequestLine<'a> {
+    /// Splits `METHOD target HTTP/x` or `HTTP/x.y`. The method is letters; the target is
+    /// all between the first and the last space, so that a target which was logged with
+    /// spaces in it stays whole. `None` where the text is no HTTP request.
+    pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
+        let first = memchr::memchr(b' ', text)?;
+        // "HTTP/x.y" nearly always, so look where its space would be before searching.
+        let last = match text.len().checked_sub(9) {
+            Some(at) if text[at] == b' ' && !text[at + 1..].contains(&b' ') => at,
+            _ => memchr::memrchr(b' ', text)?,
+        };
+        if first == last || first == 0 {
+            return None;
+        }
+        let method = &text[..first];
+        let protocol = &text[last + 1..];
+        if !method.iter().all(u8::is_ascii_alphabetic) || !is_http_version(protocol) {
+            return None;
+        }
+        Some(Self { method, target: &text[first + 1..last], protocol })
+    }
+}
+
+fn is_http_version(text: &[u8]) -> bool {
+    let Some(version) = text.strip_prefix(b"HTTP/") else { return false };
+    let all_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    match memchr::memchr(b'.', version) {
+        Some(dot) => all_digits(&version[..dot]) && all_digits(&version[dot + 1..]),
+        None => all_digits(version),
+    }
+}
+
+/// Splits a request target at its first `?` into path and query.
+pub(crate) fn split_target(target: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match memchr::memchr(b'?', target) {
+        Some(at) => (&target[..at], Some(&target[at + 1..])),
+        None => (target, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RequestLine, split_target};
+
+    fn parts(text: &str) -> Option<(&str, &str, &str)> {
+        let line = RequestLine::parse(text.as_bytes())?;
+        let text = |bytes| std::str::from_utf8(bytes).unwrap();
+        Some((text(line.method), text(line.target), text(line.protocol)))
+    }
+
+    #[test]
+    fn reads_http() {
+        assert_eq!(parts("GET / HTTP/1.1"), Some(("GET", "/", "HTTP/1.1")));
+        assert_eq!(parts("get /a b c HTTP/2"), Some(("get", "/a b c", "HTTP/2")));
+        assert_eq!(parts("GET /a  HTTP/2.0"), Some(("GET", "/a ", "HTTP/2.0")));
+        assert_eq!(parts("GET  HTTP/1.1"), Some(("GET", "", "HTTP/1.1")));
+        assert_eq!(parts("GET /x HTTP/10.25"), Some(("GET", "/x", "HTTP/10.25")));
+    }
+
+    #[test]
+    fn refuses_what_is_not_http() {
+        for text in [
+            "",
+            "-",
+            "GET",
+            "GET /",
+            "GET HTTP/1.1",
+            " GET / HTTP/1.1",
+            "GET / HTTP/1.1 ",
+            "GET / HTTP/",
+            "GET / HTTP/1.",
+            "GET / HTTP/.1",
+            "GET / http/1.1",
+            "M-SEARCH * HTTP/1.1",
+            "GET / HTTP/1.x",
+            r"\x16\x03\x01 / HTTP/1.1",
+            "GET / RTSP/1.0",
+            "HTTP/1.1",
+        ] {
+            assert_eq!(parts(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn splits_at_the_first_question_mark() {
+        assert_eq!(split_target(b"/a?b?c"), (&b"/a"[..], Some(&b"b?c"[..])));
+        assert_eq!(split_target(b"/a?"), (&b"/a"[..], Some(&b""[..])));
+        assert_eq!(split_target(b"/a"), (&b"/a"[..], None));
+    }
+}

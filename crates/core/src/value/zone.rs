@@ -1,0 +1,110 @@
+//! Time zones as tables of offsets.
+
+use crate::value::rfc3339::format_offset;
+
+/// A time zone: the offset from UTC in force at each instant.
+///
+/// The table comes from outside (this crate reads no time zone database); a zone with one
+/// fixed offset needs none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Zone {
+    name: String,
+    /// Instants in seconds since 1970 from which an offset in seconds holds, ascending.
+    /// The first entry also holds for all time before it. Never empty.
+    offsets: Vec<(i64, i32)>,
+}
+
+impl Zone {
+    /// UTC.
+    pub fn utc() -> Self {
+        Self { name: "UTC".to_owned(), offsets: vec![(i64::MIN, 0)] }
+    }
+
+    /// A fixed offset in seconds east of UTC, named `+hh:mm`, or `UTC` for zero.
+    pub fn fixed(offset_s: i32) -> Self {
+        if offset_s == 0 {
+            return Self::utc();
+        }
+        Self { name: format_offset(offset_s), offsets: vec![(i64::MIN, offset_s)] }
+    }
+
+    /// A zone that has `initial_offset_s` until the first of `transitions` (pairs of an
+    /// instant in seconds since 1970 and the offset that holds from then on, ascending).
+    pub fn from_transitions(
+        name: impl Into<String>,
+        initial_offset_s: i32,
+        transitions: impl IntoIterator<Item = (i64, i32)>,
+    ) -> Self {
+        let mut offsets = vec![(i64::MIN, initial_offset_s)];
+        offsets.extend(transitions);
+        Self { name: name.into(), offsets }
+    }
+
+    /// The zone's name as it was given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The offset in force at an instant, both in seconds.
+    #[inline]
+    pub fn offset_s(&self, unix_s: i64) -> i32 {
+        if let [(_, offset_s)] = self.offsets[..] {
+            return offset_s;
+        }
+        let after = self.offsets.partition_point(|(from, _)| *from <= unix_s);
+        self.offsets[after.saturating_sub(1)].1
+    }
+
+    /// The first instant whose local time is `local_s` or later, in seconds since 1970. A
+    /// local time that the clock skips begins where the clock was put forward; one that
+    /// comes twice is the earlier.
+    pub fn instant_of_local(&self, local_s: i64) -> i64 {
+        // Offsets are less than a day, so the answer lies in no earlier span than this.
+        let (mut from, mut until, mut offset_s) = self.span(local_s.saturating_sub(86_400));
+        while local_s - i64::from(offset_s) >= until {
+            (from, until, offset_s) = self.span(until);
+        }
+        from.max(local_s - i64::from(offset_s))
+    }
+
+    /// The range of instants around `unix_s` that has one offset, and that offset:
+    /// `(from, until, offset_s)`. Callers that walk sorted instants reuse the offset.
+    pub fn span(&self, unix_s: i64) -> (i64, i64, i32) {
+        let after = self.offsets.partition_point(|(from, _)| *from <= unix_s).max(1);
+        let until = self.offsets.get(after).map_or(i64::MAX, |(from, _)| *from);
+        let (from, offset_s) = self.offsets[after - 1];
+        (from, until, offset_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Zone;
+
+    /// Central European Time around the changes of 2025.
+    fn cet() -> Zone {
+        Zone::from_transitions("CET", 3600, [(1_743_296_400, 7200), (1_761_440_400, 3600)])
+    }
+
+    #[test]
+    fn finds_the_offset() {
+        let zone = cet();
+        assert_eq!(zone.offset_s(0), 3600);
+        assert_eq!(zone.offset_s(1_743_296_399), 3600);
+        assert_eq!(zone.offset_s(1_743_296_400), 7200);
+        assert_eq!(zone.offset_s(1_761_440_400), 3600);
+        assert_eq!(Zone::fixed(-5400).name(), "-01:30");
+    }
+
+    #[test]
+    fn finds_the_instant() {
+        let zone = cet();
+        for unix_s in [0, 1_743_296_399, 1_743_296_400, 1_750_000_000, 1_770_000_000] {
+            let local = unix_s + i64::from(zone.offset_s(unix_s));
+            assert_eq!(zone.instant_of_local(local), unix_s);
+        }
+        // 02:30 does not exist on 30 March 2025; 02:30 on 26 October comes twice.
+        assert_eq!(zone.instant_of_local(1_743_296_400 + 3600 + 1800), 1_743_296_400);
+        assert_eq!(zone.instant_of_local(1_761_440_400 + 3600 + 60), 1_761_440_400 - 3600 + 60);
+    }
+}
