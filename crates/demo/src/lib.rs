@@ -1,1 +1,37 @@
-//! demo
+//! Seeded synthetic traffic in combined log format, for demonstrations, tests and benchmarks.
+//!
+//! [`Traffic`] writes the log of a made-up web shop into buffers of its caller: Zipf-distributed
+//! clients, paths, user agents and referers, days and nights, an attack on a log-in page, a
+//! scanner, an outage, and now and then a dirty line. A seed gives the same bytes on every
+//! platform. [`Options`] choose size and [`Shape`]; a [`Ledger`] keeps the truth for tests.
+//!
+//! The crate does no input or output and depends on nothing.
+//!
+//! ```
+//! use weir_demo::{Options, Traffic};
+//!
+//! let mut traffic = Traffic::new(Options { bytes: Some(100_000), ..Options::default() });
+//! let mut log = Vec::new();
+//! while traffic.fill(&mut log, 64 * 1024) > 0 {}
+//! assert!(log.len() >= 100_000 && log.ends_with(b"\n"));
+//! ```
+
+mod agents;
+mod alias;
+mod clients;
+mod clock;
+mod digits;
+mod ledger;
+mod line;
+mod options;
+mod outcome;
+mod pool;
+mod rng;
+mod schedule;
+mod site;
+mod traffic;
+mod world;
+
+pub use ledger::{LINE_BYTES_MAX, Ledger};
+pub use options::{Options, Shape};
+pub use traffic::Traffic;

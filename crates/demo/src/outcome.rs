@@ -1,0 +1,218 @@
+//! Method, status and size of a request: what came of it.
+
+use crate::rng::Rng;
+use crate::site::{Kind, Resource};
+
+/// Methods with the space that follows.
+pub(crate) const METHODS: [&[u8]; 7] =
+    [b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ", b"PATCH ", b"OPTIONS "];
+pub(crate) const GET: u8 = 0;
+pub(crate) const HEAD: u8 = 1;
+pub(crate) const POST: u8 = 2;
+const PUT: u8 = 3;
+const DELETE: u8 = 4;
+const PATCH: u8 = 5;
+const OPTIONS: u8 = 6;
+
+/// Protocols, as many bytes each as the others.
+pub(crate) const PROTOCOLS: [&[u8; 8]; 4] = [b"HTTP/1.0", b"HTTP/1.1", b"HTTP/2.0", b"HTTP/3.0"];
+
+/// Every status that occurs.
+pub(crate) const STATUSES: [u16; 24] = [
+    200, 201, 204, 206, 301, 302, 304, 307, 400, 401, 403, 404, 405, 408, 410, 413, 414, 429, 499,
+    500, 502, 503, 504, 416,
+];
+
+/// Between request and size: ` HTTP/1.1" 200 `.
+pub(crate) type Tail = [u8; 15];
+
+/// Method and status of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// An index into `METHODS`.
+    pub(crate) method: u8,
+    /// An index into `STATUSES`.
+    pub(crate) status: u8,
+}
+
+impl Outcome {
+    pub(crate) fn new(method: u8, status: u16) -> Self {
+        let status = STATUSES.iter().position(|&known| known == status);
+        Self { method, status: status.expect("a status of the list") as u8 }
+    }
+
+    pub(crate) fn status(self) -> u16 {
+        STATUSES[usize::from(self.status)]
+    }
+}
+
+/// Entries of a table from which outcomes are drawn: the unit of the weights below.
+const TABLE: usize = 4096;
+
+/// Method, status and weight.
+type Weight = (u8, u16, usize);
+
+/// The first line of each list takes what the others leave of the table.
+const PAGE: [Weight; 16] = [
+    (GET, 200, 0),
+    (GET, 304, 220),
+    (GET, 302, 60),
+    (GET, 301, 24),
+    (GET, 404, 30),
+    (GET, 403, 6),
+    (GET, 499, 12),
+    (GET, 500, 2),
+    (GET, 429, 2),
+    (HEAD, 200, 40),
+    (POST, 302, 60),
+    (POST, 200, 50),
+    (POST, 400, 4),
+    (POST, 413, 1),
+    (GET, 410, 2),
+    (GET, 504, 1),
+];
+const ASSET: [Weight; 9] = [
+    (GET, 200, 0),
+    (GET, 304, 1150),
+    (GET, 206, 60),
+    (GET, 404, 12),
+    (GET, 499, 10),
+    (GET, 416, 1),
+    (GET, 403, 2),
+    (HEAD, 200, 6),
+    (GET, 503, 1),
+];
+const API: [Weight; 20] = [
+    (GET, 200, 0),
+    (GET, 304, 60),
+    (GET, 401, 80),
+    (GET, 403, 12),
+    (GET, 404, 40),
+    (GET, 429, 10),
+    (GET, 499, 12),
+    (GET, 500, 5),
+    (GET, 504, 2),
+    (POST, 200, 500),
+    (POST, 201, 250),
+    (POST, 400, 30),
+    (POST, 401, 30),
+    (PUT, 200, 90),
+    (PUT, 204, 40),
+    (DELETE, 204, 60),
+    (DELETE, 404, 4),
+    (PATCH, 200, 30),
+    (OPTIONS, 204, 180),
+    (POST, 405, 1),
+];
+const MOVED: [Weight; 3] = [(GET, 301, 0), (HEAD, 301, 200), (GET, 307, 20)];
+const GONE: [Weight; 3] = [(GET, 404, 0), (GET, 410, 400), (HEAD, 404, 90)];
+const HEALTH: [Weight; 3] = [(GET, 200, 0), (HEAD, 200, 2048), (GET, 503, 1)];
+
+/// While the application is out, what it would have served fails.
+const OUTAGE: [Weight; 9] = [
+    (GET, 502, 0),
+    (POST, 502, 330),
+    (GET, 504, 500),
+    (GET, 503, 420),
+    (GET, 500, 120),
+    (GET, 499, 300),
+    (GET, 200, 420),
+    (POST, 200, 40),
+    (GET, 304, 60),
+];
+
+/// A table from which outcomes are drawn with equal probability.
+type Table = Box<[Outcome; TABLE]>;
+
+/// Tables of outcomes by kind of resource, in normal times and in an outage.
+#[derive(Debug)]
+pub(crate) struct Outcomes {
+    normal: [Table; Kind::COUNT],
+    outage: Table,
+    /// By protocol and then status.
+    tails: Vec<Tail>,
+}
+
+impl Outcomes {
+    pub(crate) fn new() -> Self {
+        let lists: [&[Weight]; Kind::COUNT] = [&PAGE, &ASSET, &API, &MOVED, &GONE, &HEALTH];
+        let tails = PROTOCOLS.iter().flat_map(|protocol| STATUSES.map(|code| tail(protocol, code)));
+        Self { normal: lists.map(table), outage: table(&OUTAGE), tails: tails.collect() }
+    }
+
+    /// What comes of a request for a resource of this kind.
+    #[inline]
+    pub(crate) fn draw(&self, kind: Kind, is_outage: bool, rng: &mut Rng) -> Outcome {
+        let is_hit = is_outage && matches!(kind, Kind::Page | Kind::Api | Kind::Health);
+        let table = if is_hit { &self.outage } else { &self.normal[kind as usize] };
+        table[(rng.bits() >> 52) as usize % TABLE]
+    }
+
+    /// What stands between a request's target and its size.
+    #[inline]
+    pub(crate) fn tail(&self, protocol: u8, outcome: Outcome) -> &Tail {
+        &self.tails[usize::from(protocol) * STATUSES.len() + usize::from(outcome.status)]
+    }
+}
+
+/// Size of the answer in bytes; `None` where the log has `-`.
+#[inline]
+pub(crate) fn size(outcome: Outcome, resource: Resource, rng: &mut Rng) -> Option<u32> {
+    if outcome.method == HEAD {
+        return Some(0);
+    }
+    Some(match outcome.status() {
+        200 | 201 if resource.kind == Kind::Asset => resource.bytes,
+        200 | 201 if outcome.method == GET => varied(resource.bytes, rng),
+        200 | 201 => varied(resource.bytes.min(2_000), rng),
+        206 => rng.below(resource.bytes.max(1)) + 1,
+        204 => return None,
+        304 | 499 => 0,
+        301 | 302 | 307 => 162,
+        403 | 404 | 410 => 1_245,
+        500.. => 497,
+        _ => 157,
+    })
+}
+
+/// A sixteenth more or less than `bytes`, as pages that are made on the fly vary.
+fn varied(bytes: u32, rng: &mut Rng) -> u32 {
+    bytes - bytes / 32 + rng.below(bytes / 16 + 1)
+}
+
+fn table(weights: &[Weight]) -> Table {
+    let (method, status, _) = weights[0];
+    let mut table = Box::new([Outcome::new(method, status); TABLE]);
+    let mut end = TABLE;
+    for &(method, status, weight) in &weights[1..] {
+        table[end - weight..end].fill(Outcome::new(method, status));
+        end -= weight;
+    }
+    table
+}
+
+fn tail(protocol: &[u8; 8], status: u16) -> Tail {
+    let mut tail = *b" HTTP/1.1\" 200 ";
+    tail[1..9].copy_from_slice(protocol);
+    tail[11..14].copy_from_slice(status.to_string().as_bytes());
+    tail
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_holds_its_weights() {
+        let table = table(&ASSET);
+        let count = |outcome| table.iter().filter(|&&entry| entry == outcome).count();
+        assert_eq!(count(Outcome::new(GET, 304)), 1150);
+        assert_eq!(count(Outcome::new(GET, 200)), TABLE - 1242);
+    }
+
+    #[test]
+    fn tails_read_as_they_should() {
+        let tail = *Outcomes::new().tail(2, Outcome::new(GET, 404));
+        assert_eq!(&tail, b" HTTP/2.0\" 404 ");
+    }
+}

@@ -1,0 +1,31 @@
+//! Many short byte strings in one buffer.
+
+/// Byte strings by number, laid end to end.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pool {
+    bytes: Vec<u8>,
+    /// Where each string ends in `bytes`; it begins where the one before it ends.
+    ends: Vec<u32>,
+}
+
+impl Pool {
+    /// Appends a string and returns its number.
+    pub(crate) fn push(&mut self, text: &[u8]) -> u32 {
+        self.bytes.extend_from_slice(text);
+        self.ends.push(self.bytes.len() as u32);
+        self.ends.len() as u32 - 1
+    }
+
+    /// The string with this number.
+    #[inline]
+    pub(crate) fn get(&self, i: u32) -> &[u8] {
+        let i = i as usize;
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.bytes[start as usize..self.ends[i] as usize]
+    }
+
+    /// How many strings there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+}

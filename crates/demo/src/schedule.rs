@@ -1,0 +1,137 @@
+//! When lines come: day and night, and the events of the story.
+
+use crate::clock::DAY_S;
+use crate::rng::Rng;
+
+/// Size whose traffic covers `REFERENCE_DAYS`.
+pub(crate) const REFERENCE_BYTES: u64 = 1 << 30;
+const REFERENCE_DAYS: f64 = 5.0;
+/// The least time that traffic covers, so that a small log has some width.
+const SPAN_S_MIN: f64 = 600.0;
+
+/// Load by hour of the day, UTC.
+const RHYTHM: [u32; 24] = [
+    28, 20, 15, 12, 12, 15, 24, 40, 58, 70, 76, 80, 84, 82, 80, 82, 86, 90, 97, 100, 96, 80, 60, 42,
+];
+/// Load of Saturdays and Sundays, in hundredths of the other days'.
+const WEEKEND: u32 = 75;
+
+/// What happens beside the usual traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    None,
+    /// A network tries passwords.
+    Attack,
+    /// The application is down.
+    Outage,
+    /// A host probes for holes.
+    Scan,
+}
+
+/// Start and end of each event in thousandths of the span, and the load in hundredths.
+const EVENTS: [(u64, u64, Event, u32); 4] = [
+    (212, 215, Event::Scan, 130),
+    (350, 361, Event::Outage, 90),
+    (612, 620, Event::Attack, 320),
+    (871, 874, Event::Scan, 130),
+];
+
+/// How many lines each second has.
+#[derive(Debug, Clone)]
+pub(crate) struct Schedule {
+    start_s: i64,
+    /// Events come back after this many seconds.
+    span_s: u64,
+    /// Lines for each unit of `load`; 0 means one line in every second.
+    lines_per_load: f64,
+    /// Lines due that are not written yet.
+    due: f64,
+}
+
+impl Schedule {
+    /// A schedule by which about `lines` lines fill the time that befits `bytes`.
+    pub(crate) fn new(start_s: i64, bytes: Option<u64>, line_bytes: u64) -> Self {
+        let bytes = bytes.unwrap_or(REFERENCE_BYTES);
+        let share = bytes as f64 / REFERENCE_BYTES as f64;
+        let span_s = (share.sqrt() * REFERENCE_DAYS * DAY_S as f64).max(SPAN_S_MIN) as u64;
+        let mut schedule = Self { start_s, span_s, lines_per_load: 0.0, due: 0.0 };
+        // Load changes slowly: a sample every so often is enough to add it up.
+        let step = (span_s / 10_000).max(1);
+        let samples = (0..span_s).step_by(step as usize);
+        let load: f64 = samples.map(|second| schedule.load(start_s + second as i64).1).sum();
+        schedule.lines_per_load = (bytes / line_bytes) as f64 / (load * step as f64);
+        schedule
+    }
+
+    /// A schedule of one line in every second.
+    pub(crate) fn every_second(start_s: i64) -> Self {
+        Self { start_s, span_s: 5 * DAY_S as u64, lines_per_load: 0.0, due: 0.0 }
+    }
+
+    /// Lines of this second and what happens in it.
+    pub(crate) fn second(&mut self, now_s: i64, rng: &mut Rng) -> (u32, Event) {
+        let (event, load) = self.load(now_s);
+        if self.lines_per_load == 0.0 {
+            return (1, event);
+        }
+        // Half to one and a half times the mean, as traffic is never even.
+        let noise = f64::from(rng.below(1024) + 512) / 1024.0;
+        self.due += load * self.lines_per_load * noise;
+        let lines = self.due as u32;
+        self.due -= f64::from(lines);
+        (lines, event)
+    }
+
+    fn load(&self, now_s: i64) -> (Event, f64) {
+        let (event, boost) = self.event(now_s);
+        (event, f64::from(rhythm(now_s)) * f64::from(boost))
+    }
+
+    fn event(&self, now_s: i64) -> (Event, u32) {
+        let second = (now_s - self.start_s) as u64 % self.span_s;
+        let at = second * 1000 / self.span_s;
+        let running = EVENTS.iter().find(|(start, end, ..)| (*start..*end).contains(&at));
+        running.map_or((Event::None, 100), |&(_, _, event, load)| (event, load))
+    }
+}
+
+/// Load at this instant, between those of the full hours around it.
+fn rhythm(now_s: i64) -> u32 {
+    let second = now_s.rem_euclid(DAY_S) as u32;
+    let (hour, part) = ((second / 3600) as usize, second % 3600);
+    let load = RHYTHM[hour] * (3600 - part) + RHYTHM[(hour + 1) % 24] * part;
+    // 1 January 1970 was a Thursday.
+    let is_weekend = matches!((now_s.div_euclid(DAY_S) + 3).rem_euclid(7), 5 | 6);
+    load / 36 * if is_weekend { WEEKEND } else { 100 } / 100
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gibibyte_takes_five_days() {
+        let mut schedule = Schedule::new(0, Some(1 << 30), 250);
+        let mut rng = Rng::new(1);
+        let lines: u64 =
+            (0..5 * DAY_S).map(|second| u64::from(schedule.second(second, &mut rng).0)).sum();
+        let wanted = (1 << 30) / 250;
+        assert!(lines.abs_diff(wanted) < wanted / 50, "{lines} of {wanted}");
+    }
+
+    #[test]
+    fn nights_and_weekends_are_quiet() {
+        let monday = 4 * DAY_S;
+        assert!(rhythm(monday + 19 * 3600) > 6 * rhythm(monday + 3 * 3600));
+        assert!(rhythm(monday - DAY_S) < rhythm(monday));
+        assert!(rhythm(monday + 1800) < rhythm(monday));
+    }
+
+    #[test]
+    fn every_event_comes() {
+        let schedule = Schedule::new(0, Some(1 << 20), 250);
+        for wanted in [Event::Attack, Event::Outage, Event::Scan] {
+            assert!((0..schedule.span_s as i64).any(|second| schedule.event(second).0 == wanted));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Dirty lines, and the shapes that slow parsers down.
+
+use std::collections::HashSet;
+
+use crate::support::{filled, lines, log, read};
+use weir_demo::{LINE_BYTES_MAX, Options, Shape, Traffic};
+
+const BYTES: u64 = 6 << 20;
+
+fn shaped(shape: Shape) -> (Vec<u8>, weir_demo::Ledger) {
+    let options = Options { bytes: Some(BYTES), shape, ..Options::default() };
+    let mut traffic = Traffic::new(options).with_ledger().with_dirt_every(0);
+    let log = filled(&mut traffic, 1 << 20);
+    let ledger = traffic.ledger().expect("it was asked for").clone();
+    (log, ledger)
+}
+
+#[test]
+fn one_line_in_twenty_thousand_is_dirty() {
+    let options = Options { bytes: Some(64 << 20), ..Options::default() };
+    let mut traffic = Traffic::new(options).with_ledger();
+    let mut out = Vec::new();
+    while traffic.fill(&mut out, 1 << 20) > 0 {
+        out.clear();
+    }
+    let ledger = traffic.ledger().expect("it was asked for");
+    assert!((4..30).contains(&ledger.dirty), "{ledger:?}");
+}
+
+#[test]
+fn every_kind_of_dirt_comes() {
+    let options = Options { bytes: Some(BYTES), ..Options::default() };
+    let mut traffic = Traffic::new(options).with_ledger().with_dirt_every(10);
+    let log = filled(&mut traffic, 1 << 20);
+    let ledger = traffic.ledger().expect("it was asked for");
+    let has = |part: &[u8]| log.windows(part.len()).any(|window| window == part);
+    assert!(has(b"\"\\x16\\x03\\x01") && has(b"\"\" 400 ") && has(b"\"-\" 408 - "));
+    assert!(has(b"caf\xe9") && has(b"\\\"quoted\\\"") && has(b"\\\\)\"\n"));
+    assert!(ledger.dirty > ledger.lines / 12 && ledger.dirty < ledger.lines / 8);
+    let unclosed = lines(&log).filter(|line| !line.ends_with(b"\"")).count() as u64;
+    assert!(unclosed <= ledger.unmatched && unclosed > ledger.unmatched * 9 / 10);
+    assert!(ledger.unmatched.abs_diff(ledger.dirty * 2 / 7) <= 2);
+    assert!(ledger.not_http.abs_diff(ledger.dirty * 3 / 7) <= 3);
+}
+
+#[test]
+fn empty_lines_are_line_feeds() {
+    let (log, ledger) = shaped(Shape::EmptyLines);
+    assert!(log.len() as u64 == BYTES && log.iter().all(|&byte| byte == b'\n'));
+    assert_eq!((ledger.lines, ledger.unmatched), (BYTES, BYTES));
+}
+
+#[test]
+fn one_line_has_one_line_feed() {
+    let (text, ledger) = shaped(Shape::OneLine);
+    assert_eq!(text.iter().position(|&byte| byte == b'\n'), Some(text.len() - 1));
+    assert_eq!((ledger.lines, ledger.too_long, ledger.unmatched), (1, 1, 0));
+    let small = log(Options { bytes: Some(1), shape: Shape::OneLine, ..Options::default() });
+    assert!(small.len() > 200 && lines(&small).all(|line| read(line).is_none()));
+}
+
+#[test]
+fn a_long_line_stands_amid_normal_ones() {
+    let (log, ledger) = shaped(Shape::LongLines);
+    let lengths: Vec<usize> = lines(&log).map(<[u8]>::len).collect();
+    let long = lengths.iter().filter(|&&length| length as u64 > LINE_BYTES_MAX).count();
+    assert_eq!((long, ledger.too_long, ledger.unmatched), (1, 1, 0));
+    assert_eq!(ledger.lines, lengths.len() as u64);
+    assert!(lengths.iter().any(|&length| length as u64 > BYTES / 2));
+    assert!(lines(&log).all(|line| read(line).is_some()));
+}
+
+#[test]
+fn a_run_of_nuls_starts_a_line() {
+    let (log, ledger) = shaped(Shape::NulRun);
+    let first = log.iter().position(|&byte| byte == 0).expect("a run");
+    let length = log[first..].iter().take_while(|&&byte| byte == 0).count();
+    assert_eq!((length as u64, log[first - 1]), (BYTES * 2 / 5, b'\n'));
+    assert!(log[first + length..].iter().all(|&byte| byte != 0));
+    let text: Vec<u8> = log.iter().copied().filter(|&byte| byte != 0).collect();
+    assert!(lines(&text).all(|line| read(line).is_some()));
+    assert_eq!((lines(&text).count() as u64, ledger.unmatched), (ledger.lines, 0));
+}
+
+#[test]
+fn every_second_has_one_line() {
+    let (log, ledger) = shaped(Shape::EverySecond);
+    let times: HashSet<&[u8]> = lines(&log).filter_map(read).map(|line| line.time).collect();
+    assert_eq!(times.len() as u64, ledger.lines);
+    let (first, last) = ledger.time.expect("records");
+    assert_eq!(last - first, ledger.lines as i64 - 1);
+}
+
+#[test]
+fn many_agents_are_as_many_as_lines() {
+    let (log, ledger) = shaped(Shape::ManyAgents);
+    let agents: HashSet<&[u8]> = lines(&log).filter_map(read).map(|line| line.agent).collect();
+    assert_eq!(agents.len() as u64, ledger.lines);
+}
