@@ -1,0 +1,54 @@
+//! Why a WebSocket ended other than by agreement.
+
+use std::{fmt, io};
+
+use super::violation::Violation;
+
+/// Why a WebSocket cannot go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The peer breached the protocol; it has been told with a close frame.
+    Violation(Violation),
+    /// The connection ended without a close frame: the peer crashed, or the network broke.
+    Disconnected,
+    /// A close frame was sent already; nothing may follow it (RFC 6455 section 5.5.1).
+    Closed,
+    /// The socket failed.
+    Io(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Violation(violation) => {
+                write!(formatter, "the peer breached the WebSocket protocol: {violation}")
+            }
+            Error::Disconnected => formatter.write_str("the connection broke without a goodbye"),
+            Error::Closed => formatter.write_str("the WebSocket is closed already"),
+            Error::Io(error) => write!(formatter, "the WebSocket's connection failed: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Violation(violation) => Some(violation),
+            Error::Io(error) => Some(error),
+            Error::Disconnected | Error::Closed => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Error::Io(error)
+    }
+}
+
+impl From<Violation> for Error {
+    fn from(violation: Violation) -> Self {
+        Error::Violation(violation)
+    }
+}

@@ -1,0 +1,71 @@
+//! The server side of WebSocket (RFC 6455), made for large uploads.
+//!
+//! A library that hands out messages must first gather them: a copy of every byte, and memory
+//! for the largest message. Here nothing is gathered but short texts. Bytes are read into one
+//! buffer, unmasked where they lie, and lent to the caller as they come, wherever frames and
+//! messages happen to end.
+//!
+//! - [`accept`] checks a handshake and makes the `101` answer; the [`Upgrade`] it returns
+//!   becomes a [`WebSocket`] once that answer is sent.
+//! - [`Reader`] yields [`Event`]s and answers pings and closes; [`Writer`] sends. They may live
+//!   in different tasks.
+//! - [`Decoder`] is the protocol without the socket: bytes in, [`Frame`]s out, for tests and
+//!   fuzzing.
+//!
+//! No extension is ever negotiated: compressing a log costs more time than sending it to the
+//! same machine, and inflating is where decompression bombs live.
+//!
+//! ```no_run
+//! # use hyper::{Request, Response, body::Incoming};
+//! # use weir_net::Body;
+//! use weir_net::websocket::{Event, SocketOptions, accept};
+//!
+//! async fn echo(mut request: Request<Incoming>) -> Response<Body> {
+//!     let (response, upgrade) = match accept(&mut request) {
+//!         Ok(accepted) => accepted,
+//!         Err(error) => {
+//!             let mut response = Response::new(Body::from(error.to_string()));
+//!             error.set_on(&mut response);
+//!             return response;
+//!         }
+//!     };
+//!     tokio::spawn(async move {
+//!         let socket = upgrade.websocket(SocketOptions::default()).await?;
+//!         let (mut reader, writer) = socket.split();
+//!         while let Some(event) = reader.next().await? {
+//!             match event {
+//!                 Event::Text(text) => writer.send_text(text).await?,
+//!                 Event::Binary { bytes, .. } => writer.send_binary(bytes).await?,
+//!                 Event::Pong(_) => {}
+//!             }
+//!         }
+//!         Ok::<(), weir_net::websocket::Error>(())
+//!     });
+//!     response
+//! }
+//! ```
+
+#[cfg(any(test, feature = "client"))]
+pub mod client;
+mod close;
+mod decoder;
+mod error;
+mod frame;
+mod handshake;
+mod mask;
+mod outgoing;
+mod reader;
+mod socket;
+mod stream;
+mod violation;
+mod writer;
+
+pub use close::{CloseCode, CloseFrame};
+pub use decoder::{Decoder, Frame};
+pub use error::Error;
+pub use handshake::{HandshakeError, Upgrade, accept};
+pub use reader::{Event, Reader};
+pub use socket::{SocketOptions, WebSocket};
+pub use stream::Stream;
+pub use violation::Violation;
+pub use writer::Writer;

@@ -1,0 +1,145 @@
+//! The sending side, shared by the reader (which answers) and the writers (which speak).
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncWrite, AsyncWriteExt, WriteHalf};
+
+use super::close::{self, CloseCode};
+use super::error::Error;
+use super::frame::{HEADER_BYTES_MAX, Opcode, put_header};
+
+/// The send buffer is given back when a message made it grow beyond this.
+const UNSENT_BYTES_KEPT: usize = 64 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct Outgoing<S> {
+    /// The payload of the newest ping that is unanswered. A pong may answer just that one
+    /// (section 5.5.3), so a peer that sends pings and reads nothing costs 125 bytes.
+    pong: Mutex<Option<Vec<u8>>>,
+    sink: tokio::sync::Mutex<Sink<S>>,
+}
+
+#[derive(Debug)]
+struct Sink<S> {
+    half: WriteHalf<S>,
+    /// Encoded frames that are not written yet. They outlive the future that wrote them, so
+    /// a send that is dropped half way leaves no torn frame: the next one goes on with it.
+    unsent: BytesMut,
+    /// A close frame was encoded; nothing may follow it.
+    is_closing: bool,
+}
+
+impl<S: AsyncWrite> Outgoing<S> {
+    pub(crate) fn new(half: WriteHalf<S>) -> Self {
+        let sink = Sink { half, unsent: BytesMut::new(), is_closing: false };
+        Self { pong: Mutex::new(None), sink: tokio::sync::Mutex::new(sink) }
+    }
+
+    /// Sends one frame, header and payload in one write.
+    pub(crate) async fn send(&self, opcode: Opcode, payload: &[u8]) -> Result<(), Error> {
+        let mut sink = self.sink.lock().await;
+        if sink.is_closing {
+            return Err(Error::Closed);
+        }
+        sink.drain().await?;
+        sink.put(opcode, payload);
+        sink.drain().await?;
+        drop(sink);
+        self.send_pong().await
+    }
+
+    /// Sends a close frame, unless one was sent already.
+    pub(crate) async fn close(&self, code: Option<CloseCode>, reason: &str) -> Result<(), Error> {
+        let mut sink = self.sink.lock().await;
+        sink.put_close(code, reason);
+        Ok(sink.drain().await?)
+    }
+
+    /// Sends a close frame, unless one was sent already, and ends the sending direction.
+    pub(crate) async fn finish(&self, code: Option<CloseCode>, reason: &str) -> io::Result<()> {
+        let mut sink = self.sink.lock().await;
+        sink.put_close(code, reason);
+        sink.drain().await?;
+        sink.half.shutdown().await
+    }
+
+    /// Notes a ping to answer, in place of any that is unanswered.
+    pub(crate) fn owe_pong(&self, payload: &[u8]) {
+        *self.pong.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload.to_vec());
+    }
+
+    /// Answers the ping noted, as far as that goes without waiting; true when nothing is left.
+    ///
+    /// The reader must not wait here: a peer that reads only when it has sent everything would
+    /// then wait for us as we wait for it. A writer that holds the lock looks for the pong when
+    /// it is done.
+    pub(crate) fn poll_pong(&self, context: &mut Context<'_>) -> bool {
+        let Ok(mut sink) = self.sink.try_lock() else { return false };
+        loop {
+            if sink.poll_drain(context).is_pending() {
+                return false;
+            }
+            let Some(payload) = self.take_pong() else { return true };
+            sink.put(Opcode::Pong, &payload);
+        }
+    }
+
+    async fn send_pong(&self) -> Result<(), Error> {
+        // The lock is free between two looks at the pong: whoever notes one and finds the lock
+        // taken can rely on its holder's next look.
+        while self.owes_pong() {
+            let Ok(mut sink) = self.sink.try_lock() else { break };
+            if let Some(payload) = self.take_pong() {
+                sink.put(Opcode::Pong, &payload);
+            }
+            sink.drain().await?;
+        }
+        Ok(())
+    }
+
+    fn owes_pong(&self) -> bool {
+        self.pong.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn take_pong(&self) -> Option<Vec<u8>> {
+        self.pong.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl<S: AsyncWrite> Sink<S> {
+    fn put(&mut self, opcode: Opcode, payload: &[u8]) {
+        if self.is_closing {
+            return;
+        }
+        self.unsent.reserve(HEADER_BYTES_MAX + payload.len());
+        put_header(&mut self.unsent, opcode, true, payload.len(), None);
+        self.unsent.extend_from_slice(payload);
+        self.is_closing = opcode == Opcode::Close;
+    }
+
+    fn put_close(&mut self, code: Option<CloseCode>, reason: &str) {
+        self.put(Opcode::Close, &close::payload(code, reason));
+    }
+
+    async fn drain(&mut self) -> io::Result<()> {
+        poll_fn(|context| self.poll_drain(context)).await
+    }
+
+    fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.unsent.is_empty() {
+            match ready!(Pin::new(&mut self.half).poll_write(context, &self.unsent))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => self.unsent.advance(written),
+            }
+        }
+        if self.unsent.capacity() > UNSENT_BYTES_KEPT {
+            self.unsent = BytesMut::new();
+        }
+        Pin::new(&mut self.half).poll_flush(context)
+    }
+}

@@ -1,0 +1,252 @@
+//! The half that receives.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::{fmt, io};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadHalf};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::close::CloseFrame;
+use super::decoder::{Decoder, Frame};
+use super::error::Error;
+use super::outgoing::Outgoing;
+use super::socket::SocketOptions;
+use super::violation::Violation;
+
+/// What the peer sent. Everything is borrowed from the reader, until its next call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The next bytes of a binary message, as they came off the socket: neither a frame's nor
+    /// a message's end is waited for.
+    Binary {
+        /// The bytes, at most as many as the read buffer holds. Empty only at the end of a
+        /// message.
+        bytes: &'a [u8],
+        /// Whether they are the last of their message.
+        end_of_message: bool,
+    },
+    /// A whole text message.
+    Text(&'a str),
+    /// The answer to a ping, with its payload.
+    Pong(&'a [u8]),
+}
+
+/// Receives from a WebSocket, and answers what must be answered.
+pub struct Reader<S> {
+    half: ReadHalf<S>,
+    outgoing: Arc<Outgoing<S>>,
+    decoder: Decoder,
+    /// What the last read brought; its capacity is fixed. Bytes before `consumed` are decoded.
+    buffer: Vec<u8>,
+    consumed: usize,
+    /// Whether a pong may be due still.
+    owes_pong: bool,
+    phase: Phase,
+    close_frame: Option<CloseFrame>,
+    options: SocketOptions,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Open,
+    /// The peer is to be told of the end, until the deadline.
+    Leaving(End, Instant),
+    Ended(End),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// The peer sent a close frame.
+    Closed,
+    Violation(Violation),
+    Disconnected,
+}
+
+impl<S: AsyncRead + AsyncWrite> Reader<S> {
+    pub(crate) fn new(
+        half: ReadHalf<S>,
+        outgoing: Arc<Outgoing<S>>,
+        options: SocketOptions,
+    ) -> Self {
+        Self {
+            half,
+            outgoing,
+            decoder: Decoder::new(options.text_bytes_max),
+            buffer: Vec::with_capacity(options.read_buffer_bytes.max(READ_BUFFER_BYTES_MIN)),
+            consumed: 0,
+            owes_pong: false,
+            phase: Phase::Open,
+            close_frame: None,
+            options,
+        }
+    }
+
+    /// Waits for the next event. `None` means that the peer closed with a close frame, which
+    /// has been answered; [`close_frame`](Reader::close_frame) has it.
+    ///
+    /// Pings are answered on the way. The future may be dropped at any time without losing
+    /// anything, so it may stand in a `select!` or under a timeout.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Violation`] when the peer breaches RFC 6455 or a limit; before it is returned,
+    /// the peer is told with a close frame and given
+    /// [`linger_timeout`](SocketOptions::linger_timeout) to read it. [`Error::Disconnected`]
+    /// when the connection ends without a close frame, [`Error::Io`] when reading fails
+    /// otherwise. Calling on after an end returns the same end again.
+    pub async fn next(&mut self) -> Result<Option<Event<'_>>, Error> {
+        while self.advance().await? {
+            if self.consumed == self.buffer.len() {
+                self.read().await?;
+            }
+            let start = self.consumed;
+            let decoded = self.decoder.decode(&mut self.buffer[start..]);
+            let frame = match decoded {
+                Ok((consumed, frame)) => {
+                    self.consumed += consumed;
+                    frame
+                }
+                Err(violation) => {
+                    self.leave(End::Violation(violation));
+                    None
+                }
+            };
+            match frame {
+                Some(Frame::Binary { range, end_of_message }) => {
+                    let bytes = &self.buffer[start..][range];
+                    return Ok(Some(Event::Binary { bytes, end_of_message }));
+                }
+                Some(Frame::Text) => return Ok(Some(Event::Text(self.decoder.text()))),
+                Some(Frame::Pong) => return Ok(Some(Event::Pong(self.decoder.control()))),
+                Some(Frame::Ping) => self.answer_ping().await,
+                Some(Frame::Close(frame)) => {
+                    self.close_frame = Some(frame);
+                    self.leave(End::Closed);
+                }
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether bytes that were read wait to be decoded: the next event probably comes without
+    /// waiting. When this is false, the socket may still have more; to know that the peer
+    /// pauses, wait for [`next`](Reader::next) under a short timeout.
+    pub fn has_buffered(&self) -> bool {
+        self.consumed < self.buffer.len()
+    }
+
+    /// What the peer's close frame said, once [`next`](Reader::next) returned `None`.
+    pub fn close_frame(&self) -> Option<&CloseFrame> {
+        self.close_frame.as_ref()
+    }
+
+    /// Discards what still comes until the peer closes, for at most
+    /// [`linger_timeout`](SocketOptions::linger_timeout). For use after
+    /// [`Writer::close`](super::Writer::close): closing a socket with unread bytes in it resets
+    /// the connection, and a reset can overtake the close frame.
+    pub async fn drain(&mut self) {
+        let linger_timeout = self.options.linger_timeout;
+        let end = async { while let Ok(Some(_)) = self.next().await {} };
+        let _ended_in_time = timeout(linger_timeout, end).await;
+    }
+
+    fn leave(&mut self, end: End) {
+        self.phase = Phase::Leaving(end, Instant::now() + self.options.linger_timeout);
+    }
+
+    /// Finishes a leave in progress. True while the connection is open; false or an error, by
+    /// how it came about, at its end.
+    async fn advance(&mut self) -> Result<bool, Error> {
+        if let Phase::Leaving(end, deadline) = self.phase {
+            // The peer may be gone or stuck; it had its chance.
+            let _told_in_time = timeout_at(deadline, self.say_goodbye(end)).await;
+            self.phase = Phase::Ended(end);
+        }
+        match self.phase {
+            Phase::Ended(End::Closed) => Ok(false),
+            Phase::Ended(End::Violation(violation)) => Err(Error::Violation(violation)),
+            Phase::Ended(End::Disconnected) => Err(Error::Disconnected),
+            Phase::Open | Phase::Leaving(..) => Ok(true),
+        }
+    }
+
+    async fn say_goodbye(&mut self, end: End) -> io::Result<()> {
+        match end {
+            End::Closed => {
+                let code = self.close_frame.as_ref().and_then(|frame| frame.code);
+                self.outgoing.finish(code, "").await
+            }
+            End::Violation(violation) => {
+                self.outgoing.finish(Some(violation.close_code()), &violation.to_string()).await?;
+                self.discard().await
+            }
+            End::Disconnected => Ok(()),
+        }
+    }
+
+    /// Reads to the end, decoding nothing: see [`drain`](Reader::drain) for the reason.
+    async fn discard(&mut self) -> io::Result<()> {
+        loop {
+            self.buffer.clear();
+            self.consumed = 0;
+            if self.half.read_buf(&mut self.buffer).await? == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn answer_ping(&mut self) {
+        self.outgoing.owe_pong(self.decoder.control());
+        self.owes_pong = true;
+        poll_fn(|context| {
+            self.owes_pong = !self.outgoing.poll_pong(context);
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    /// Fills the buffer, which must be consumed, with what one read of the socket yields. A
+    /// pong that could not be sent at once is tried again whenever this wakes.
+    async fn read(&mut self) -> Result<(), Error> {
+        self.buffer.clear();
+        self.consumed = 0;
+        // `read_buf` writes into the spare capacity of the vector: nothing is filled with zeros
+        // first, and nothing grows, since a read never exceeds that capacity.
+        let mut read = pin!(self.half.read_buf(&mut self.buffer));
+        let result = poll_fn(|context| {
+            if self.owes_pong {
+                self.owes_pong = !self.outgoing.poll_pong(context);
+            }
+            read.as_mut().poll(context)
+        })
+        .await;
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+        let error = match result {
+            Ok(1..) => return Ok(()),
+            Ok(0) => Error::Disconnected,
+            Err(error) => match error.kind() {
+                BrokenPipe | ConnectionAborted | ConnectionReset => Error::Disconnected,
+                _ => Error::Io(error),
+            },
+        };
+        self.phase = Phase::Ended(End::Disconnected);
+        Err(error)
+    }
+}
+
+impl<S> fmt::Debug for Reader<S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Reader")
+            .field("bytes_buffered", &(self.buffer.len() - self.consumed))
+            .field("phase", &self.phase)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Below this, system calls would cost more than the bytes.
+const READ_BUFFER_BYTES_MIN: usize = 4 * 1024;

@@ -1,0 +1,97 @@
+//! The byte stream that is left of an HTTP connection after its upgrade.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::transport::Transport;
+
+/// A connection that no longer speaks HTTP.
+///
+/// Where it was accepted by this crate's server, it is the socket itself, and reading costs
+/// one system call and no copy; under any other server, hyper's wrapper around it.
+#[derive(Debug)]
+pub struct Stream {
+    /// What HTTP had read beyond the end of the request.
+    read_ahead: Bytes,
+    inner: Inner,
+}
+
+#[derive(Debug)]
+enum Inner {
+    Transport(Transport),
+    Wrapped(TokioIo<Upgraded>),
+}
+
+impl Stream {
+    pub(crate) fn new(upgraded: Upgraded) -> Self {
+        match upgraded.downcast::<TokioIo<Transport>>() {
+            Ok(parts) => {
+                Self { read_ahead: parts.read_buf, inner: Inner::Transport(parts.io.into_inner()) }
+            }
+            Err(upgraded) => {
+                Self { read_ahead: Bytes::new(), inner: Inner::Wrapped(TokioIo::new(upgraded)) }
+            }
+        }
+    }
+
+    /// The connection itself, where this crate's server accepted it.
+    pub fn transport(&self) -> Option<&Transport> {
+        match &self.inner {
+            Inner::Transport(transport) => Some(transport),
+            Inner::Wrapped(_) => None,
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let stream = self.get_mut();
+        if !stream.read_ahead.is_empty() {
+            let taken = stream.read_ahead.len().min(buffer.remaining());
+            buffer.put_slice(&stream.read_ahead[..taken]);
+            stream.read_ahead.advance(taken);
+            return Poll::Ready(Ok(()));
+        }
+        match &mut stream.inner {
+            Inner::Transport(inner) => Pin::new(inner).poll_read(context, buffer),
+            Inner::Wrapped(inner) => Pin::new(inner).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.get_mut().inner {
+            Inner::Transport(inner) => Pin::new(inner).poll_write(context, bytes),
+            Inner::Wrapped(inner) => Pin::new(inner).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().inner {
+            Inner::Transport(inner) => Pin::new(inner).poll_flush(context),
+            Inner::Wrapped(inner) => Pin::new(inner).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().inner {
+            Inner::Transport(inner) => Pin::new(inner).poll_shutdown(context),
+            Inner::Wrapped(inner) => Pin::new(inner).poll_shutdown(context),
+        }
+    }
+}
