@@ -1,0 +1,108 @@
+/**
+ * Labels of the x axis: places where the wall clock of the buckets passes a round time.
+ *
+ * Buckets are steps of the calendar in the reader's zone, so months differ in length and
+ * a day may have 23 hours. Labels therefore belong to buckets, not to seconds.
+ */
+
+import { clockText, dateText, dayText, monthText, parseStamp, wallSeconds, type Stamp } from "../format/time";
+
+export interface TimeTick {
+  /** The bucket at whose left edge the label stands. */
+  bucket: number;
+  text: string;
+  /** True where a new day, month or year begins, which is drawn stronger. */
+  strong: boolean;
+}
+
+/** A way to divide the calendar: stamps with the same number lie in the same part. */
+type Division = (stamp: Stamp) => number;
+
+const every = (seconds: number): Division => (stamp) => Math.floor(wallSeconds(stamp) / seconds);
+const everyMonths = (months: number): Division => (stamp) =>
+  Math.floor((stamp.year * 12 + stamp.month - 1) / months);
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Finest first. Weeks begin on Monday; 1 January 1970 was a Thursday. */
+const DIVISIONS: Division[] = [
+  ...[1, 2, 5, 10, 15, 30].map(every),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => every(minutes * MINUTE)),
+  ...[1, 2, 3, 6, 12].map((hours) => every(hours * HOUR)),
+  every(DAY),
+  (stamp) => Math.floor((wallSeconds(stamp) + 3 * DAY) / (7 * DAY)),
+  ...[1, 3, 6].map(everyMonths),
+  ...[1, 2, 5, 10, 20, 50, 100].map((years) => everyMonths(12 * years)),
+];
+
+/** The labels for buckets that start at `starts`, at most `wanted` of them. */
+export function timeTicks(starts: string[], wanted: number): TimeTick[] {
+  const stamps = starts.map(parseStamp);
+  const [first] = stamps;
+  if (!first || wanted < 1) return [];
+  const bounds = boundaries(stamps, wanted);
+  const named = bounds.map((bucket, at) => {
+    const before = at === 0 ? null : stamps[bounds[at - 1]!]!;
+    return tickOf(bucket, stamps[bucket]!, before);
+  });
+  return named;
+}
+
+/** Buckets at which the finest division that is not too fine passes on. */
+function boundaries(stamps: (Stamp | null)[], wanted: number): number[] {
+  let found: number[] = [];
+  for (const division of DIVISIONS) {
+    found = changes(stamps, division);
+    if (found.length <= wanted) break;
+  }
+  // Too short a stretch to pass any round time: its first bucket names it.
+  return found.length > 0 ? found : [0];
+}
+
+function changes(stamps: (Stamp | null)[], division: Division): number[] {
+  const found: number[] = [];
+  let before: number | null = null;
+  stamps.forEach((stamp, at) => {
+    if (!stamp) return;
+    const part = division(stamp);
+    // The first bucket counts only where it begins a part.
+    const begins = before === null ? division(secondBefore(stamp)) !== part : part !== before;
+    if (begins) found.push(at);
+    before = part;
+  });
+  return found;
+}
+
+function secondBefore(stamp: Stamp): Stamp {
+  const date = new Date((wallSeconds(stamp) - 1) * 1000);
+  return {
+    ...stamp,
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    hour: date.getUTCHours(),
+    minute: date.getUTCMinutes(),
+    second: date.getUTCSeconds(),
+  };
+}
+
+function tickOf(bucket: number, stamp: Stamp, before: Stamp | null): TimeTick {
+  const midnight = stamp.hour === 0 && stamp.minute === 0 && stamp.second === 0;
+  const newYear = midnight && stamp.month === 1 && stamp.day === 1;
+  if (newYear) return { bucket, text: String(stamp.year), strong: true };
+  if (before === null) return { bucket, text: midnight ? dateText(stamp) : firstText(stamp), strong: true };
+  const sameYear = before.year === stamp.year;
+  const sameDay = sameYear && dayText(before) === dayText(stamp);
+  if (sameDay) return { bucket, text: clockText(stamp, stamp.second !== 0), strong: false };
+  if (!sameYear) return { bucket, text: dateText(stamp), strong: true };
+  const wholeMonths = midnight && stamp.day === 1 && before.day === 1;
+  if (wholeMonths) return { bucket, text: monthText(stamp), strong: false };
+  return { bucket, text: midnight ? dayText(stamp) : firstText(stamp), strong: midnight };
+}
+
+/** A time that must also name its day. */
+function firstText(stamp: Stamp): string {
+  return `${dayText(stamp)}, ${clockText(stamp, stamp.second !== 0)}`;
+}

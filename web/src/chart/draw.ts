@@ -1,0 +1,117 @@
+/** Draws a layout. Rectangles only: one long path is many times slower. */
+
+import { compact } from "../format/number";
+import { yMax, type Column, type Layout } from "./layout";
+import { valueOf, type Series } from "./series";
+
+/** Colours and fonts, as the style sheet has them at the moment of drawing. */
+export interface Ink {
+  text: string;
+  grid: string;
+  font: string;
+}
+
+/** A gap between the parts of a bar is drawn only where it leaves something of them. */
+const GAP_HEIGHT_MIN = 4;
+/** Room that a label of the x axis needs to its right. */
+const LABEL_GAP = 8;
+
+/** Fits the canvas to its size on the screen and draws everything anew. */
+export function draw(
+  canvas: HTMLCanvasElement,
+  layout: Layout,
+  series: Series[],
+  ink: Ink,
+  ratio: number,
+): void {
+  const context = canvas.getContext("2d");
+  if (!context) return;
+  fit(canvas, ratio);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, canvas.width / ratio, canvas.height / ratio);
+  context.font = ink.font;
+  drawGrid(context, layout, ink, ratio);
+  drawBars(context, layout, series, ratio);
+  drawTimes(context, layout, ink, ratio);
+}
+
+function fit(canvas: HTMLCanvasElement, ratio: number): void {
+  const width = Math.round(canvas.clientWidth * ratio);
+  const height = Math.round(canvas.clientHeight * ratio);
+  // Setting a size clears the canvas and is not free, even to the same value.
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+}
+
+function drawGrid(context: CanvasRenderingContext2D, layout: Layout, ink: Ink, ratio: number): void {
+  const { plot, yTicks } = layout;
+  const top = yMax(layout);
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const tick of yTicks) {
+    const y = snap(plot.top + plot.height * (1 - tick / top), ratio);
+    context.fillStyle = ink.grid;
+    context.fillRect(plot.left, y, plot.width, 1 / ratio);
+    context.fillStyle = ink.text;
+    context.fillText(compact(tick), plot.left - 8, y);
+  }
+}
+
+function drawBars(
+  context: CanvasRenderingContext2D,
+  layout: Layout,
+  series: Series[],
+  ratio: number,
+): void {
+  const below = layout.columns.map(() => 0);
+  // One colour after the other: changing the fill for each rectangle costs more.
+  series.forEach(({ name, color }) => {
+    context.fillStyle = color;
+    layout.columns.forEach((column, at) => {
+      const value = valueOf(column.bucket, name);
+      if (value === 0) return;
+      drawPart(context, layout, column, value, below[at]!, ratio);
+      below[at]! += value;
+    });
+  });
+}
+
+/** Draws `value` requests of a bar on top of the `below` requests that are drawn. */
+function drawPart(
+  context: CanvasRenderingContext2D,
+  layout: Layout,
+  column: Column,
+  value: number,
+  below: number,
+  ratio: number,
+): void {
+  const { plot } = layout;
+  const scale = plot.height / yMax(layout);
+  const bottom = snap(plot.top + plot.height - below * scale, ratio);
+  // Something that is there is seen: at least one device pixel.
+  const top = Math.min(bottom - 1 / ratio, snap(plot.top + plot.height - (below + value) * scale, ratio));
+  const gap = below > 0 && bottom - top >= GAP_HEIGHT_MIN && column.width >= 2 ? 1 / ratio : 0;
+  context.fillRect(plot.left + column.x, top, column.width, bottom - top - gap);
+}
+
+function drawTimes(context: CanvasRenderingContext2D, layout: Layout, ink: Ink, ratio: number): void {
+  const { plot, pitch, xTicks } = layout;
+  const bottom = plot.top + plot.height;
+  context.textBaseline = "top";
+  let free = 0;
+  for (const tick of xTicks) {
+    const x = snap(plot.left + tick.bucket * pitch, ratio);
+    context.fillStyle = ink.text;
+    context.fillRect(x, bottom, 1 / ratio, tick.strong ? 6 : 4);
+    const width = context.measureText(tick.text).width;
+    const left = Math.max(0, Math.min(x - (tick.bucket === 0 ? 0 : width / 2), plot.left + plot.width - width));
+    if (left < free) continue;
+    context.textAlign = "left";
+    context.fillText(tick.text, left, bottom + 8);
+    free = left + width + LABEL_GAP;
+  }
+}
+
+function snap(value: number, ratio: number): number {
+  return Math.round(value * ratio) / ratio;
+}

@@ -1,0 +1,113 @@
+/**
+ * From a histogram to rectangles: everything about the chart that needs no canvas.
+ */
+
+import type { Bucket } from "../generated/Bucket";
+import type { Histogram } from "../generated/Histogram";
+import { timeTicks, type TimeTick } from "./calendar";
+import { countTicks } from "./ticks";
+
+/** Room around the bars for the labels, in CSS pixels. */
+export const MARGIN = { left: 52, right: 12, top: 10, bottom: 24 };
+/** Least room for a label of the x axis, in CSS pixels. */
+const TICK_WIDTH = 96;
+/** Least height between two lines of the y axis, in CSS pixels. */
+const TICK_HEIGHT = 44;
+/** A bar is never wider, so that one bucket does not fill the chart as a block. */
+const BAR_WIDTH_MAX = 64;
+
+/** One bar: one bucket, or several that share a column of pixels. */
+export interface Column {
+  /** Edges within the plot, in CSS pixels. */
+  x: number;
+  width: number;
+  /** The bucket whose numbers the column shows: the fullest of those it stands for. */
+  bucket: Bucket;
+}
+
+export interface Layout {
+  plot: { left: number; top: number; width: number; height: number };
+  columns: Column[];
+  /** Number of buckets along the x axis. */
+  count: number;
+  /** Width of one bucket's place along the x axis. */
+  pitch: number;
+  /** The fullest bucket. */
+  max: number;
+  yTicks: number[];
+  xTicks: TimeTick[];
+  /** True where a column stands for more than one bucket. */
+  merged: boolean;
+}
+
+/** Lays a histogram out on `width` by `height` CSS pixels, `ratio` device pixels each. */
+export function layoutOf(histogram: Histogram, width: number, height: number, ratio: number): Layout {
+  const plot = {
+    left: MARGIN.left,
+    top: MARGIN.top,
+    width: Math.max(1, width - MARGIN.left - MARGIN.right),
+    height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
+  };
+  const { buckets } = histogram;
+  const max = buckets.reduce((most, bucket) => Math.max(most, bucket.count), 0);
+  const merged = buckets.length > plot.width * ratio;
+  const pitch = buckets.length === 0 ? plot.width : plot.width / buckets.length;
+  return {
+    plot,
+    columns: merged ? mergedColumns(buckets, plot.width, ratio) : plainColumns(buckets, pitch, ratio),
+    count: buckets.length,
+    pitch,
+    max,
+    yTicks: countTicks(max, plot.height / TICK_HEIGHT),
+    xTicks: timeTicks(buckets.map((bucket) => bucket.start), Math.floor(plot.width / TICK_WIDTH)),
+    merged,
+  };
+}
+
+/** The top of the y axis: its last tick. */
+export function yMax(layout: Layout): number {
+  return layout.yTicks.at(-1) || 1;
+}
+
+/** The bucket at `x` CSS pixels from the chart's left edge, brought into range. */
+export function bucketAt(layout: Layout, x: number): number {
+  const at = Math.floor((x - layout.plot.left) / layout.pitch);
+  return Math.min(Math.max(at, 0), layout.count - 1);
+}
+
+/** Where buckets `from` to `to`, both included, lie from the chart's left edge. */
+export function extent(layout: Layout, from: number, to: number): { left: number; width: number } {
+  return { left: layout.plot.left + from * layout.pitch, width: (to - from + 1) * layout.pitch };
+}
+
+/** One bar a bucket, its edges on device pixels so that all gaps look alike. */
+function plainColumns(buckets: Bucket[], pitch: number, ratio: number): Column[] {
+  const snap = (x: number) => Math.round(x * ratio) / ratio;
+  const gap = pitch >= 3 ? 1 : 0;
+  return buckets.map((bucket, at) => {
+    const left = snap(at * pitch);
+    const room = Math.max(1 / ratio, snap((at + 1) * pitch) - left - gap);
+    const width = Math.min(room, BAR_WIDTH_MAX);
+    return { x: left + snap((room - width) / 2), width, bucket };
+  });
+}
+
+/**
+ * One bar a device pixel. A column shows the fullest of its buckets, so that a burst of
+ * one bucket stays as high as it is; a sum would rise and fall with how many buckets
+ * happen to fall on a pixel.
+ */
+function mergedColumns(buckets: Bucket[], width: number, ratio: number): Column[] {
+  const pixels = Math.max(1, Math.floor(width * ratio));
+  const columns: Column[] = [];
+  for (let pixel = 0; pixel < pixels; pixel += 1) {
+    const from = Math.floor((pixel * buckets.length) / pixels);
+    const to = Math.max(from + 1, Math.floor(((pixel + 1) * buckets.length) / pixels));
+    let fullest = buckets[from]!;
+    for (let at = from + 1; at < to; at += 1) {
+      if (buckets[at]!.count > fullest.count) fullest = buckets[at]!;
+    }
+    columns.push({ x: pixel / ratio, width: 1 / ratio, bucket: fullest });
+  }
+  return columns;
+}

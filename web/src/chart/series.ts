@@ -1,0 +1,32 @@
+/** What the bars are divided into, with its colours and sums. */
+
+import type { Bucket } from "../generated/Bucket";
+import type { Histogram } from "../generated/Histogram";
+import { groupColors, statusColor, type Theme } from "./palette";
+
+export interface Series {
+  /** A value of the histogram's field; `null` for the records without the field. */
+  name: string | null;
+  color: string;
+  /** Over all buckets. */
+  total: number;
+}
+
+/** The series in stacking order, lowest first; those without the field come last. */
+export function seriesOf(histogram: Histogram, theme: Theme): Series[] {
+  const names: (string | null)[] = [...histogram.groups, null];
+  const colors = groupColors(histogram.field, histogram.groups, theme);
+  return names
+    .map((name, at) => ({
+      name,
+      color: colors[at] ?? statusColor("", theme),
+      total: histogram.buckets.reduce((sum, bucket) => sum + valueOf(bucket, name), 0),
+    }))
+    .filter((series) => series.name !== null || series.total > 0);
+}
+
+/** How many of a bucket's records belong to a series. */
+export function valueOf(bucket: Bucket, name: string | null): number {
+  if (name !== null) return bucket.by[name] ?? 0;
+  return Object.values(bucket.by).reduce((rest, value) => rest - value, bucket.count);
+}

@@ -1,0 +1,182 @@
+/**
+ * Where the sockets, the address and the state meet: everything a person can do to the
+ * page that is more than a look at it.
+ */
+
+import type { Clause } from "./generated/Clause";
+import type { View } from "./generated/View";
+import { browserHost } from "./socket/host";
+import type { Job } from "./socket/job";
+import { LiveSocket } from "./socket/live";
+import { POLICY } from "./socket/policy";
+import { RateMeter } from "./socket/rate";
+import { createSession, sessionExists } from "./socket/session";
+import { Uploads } from "./socket/uploads";
+import { sameClauses } from "./state/filter";
+import { inNextFrame } from "./state/frame";
+import type { Question, Upload } from "./state/state";
+import { dispatch, state } from "./state/store";
+import { addressOf, questionOf, sessionOf } from "./state/url";
+
+/** Buckets the histogram may have: three or four pixels each on a usual screen. */
+const BUCKETS_MAX = 400;
+/** How often the speeds are worked out again while nothing arrives. */
+const RATE_TICK_MS = 500;
+
+const GONE =
+  "The server does not hold this data set any more. It frees a data set when its page has " +
+  "been closed for a while, or when it is restarted.";
+
+let live: LiveSocket | null = null;
+let queries = 0;
+const uploads = new Map<string, Uploads>();
+let sourceMeters: RateMeter[] = [];
+
+/** Shows what the address names. Called once, and by Back and Forward. */
+export function followAddress(): void {
+  const question = questionOf(location.search);
+  const session = sessionOf(location.pathname);
+  const isNew = session !== state.value.session;
+  dispatch({ type: "question", question });
+  if (isNew) openSession(session);
+  else ask();
+}
+
+/** Starts reading files: into the session on the screen, or into a new one. */
+export async function addFiles(files: readonly File[]): Promise<void> {
+  if (files.length === 0) return;
+  dispatch({ type: "notice", message: null });
+  try {
+    const session = state.value.session ?? (await startSession());
+    uploadsOf(session).add(files);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    notify(`No data set could be started. ${why}`);
+  }
+}
+
+export function cancelUpload(file: string): void {
+  const session = state.value.session;
+  if (session !== null) uploads.get(session)?.cancel(file);
+}
+
+/** Shows a sentence until the person dismisses it. */
+export function notify(message: string | null): void {
+  dispatch({ type: "notice", message });
+}
+
+/** Changes the filter, as one step that Back undoes. */
+export function filterBy(clauses: Clause[]): void {
+  if (!sameClauses(clauses, state.value.question.clauses)) change({ clauses });
+}
+
+/** Changes the question, as one step that Back undoes. */
+export function change(part: Partial<Question>): void {
+  const question = { ...state.value.question, ...part };
+  history.pushState({ depth: depth() + 1 }, "", addressOf(state.value.session, question));
+  dispatch({ type: "question", question });
+  ask();
+}
+
+/** Undoes the last step; without one, as in a shared address, drops the last clause. */
+export function undo(): void {
+  const { clauses } = state.value.question;
+  if (depth() > 0) history.back();
+  else if (clauses.length > 0) filterBy(clauses.slice(0, -1));
+}
+
+/** True while leaving the page would break off an upload. */
+export function isUploading(): boolean {
+  return [...uploads.values()].some((one) => one.isBusy);
+}
+
+function depth(): number {
+  const entry = history.state as { depth?: number } | null;
+  return entry?.depth ?? 0;
+}
+
+async function startSession(): Promise<string> {
+  const session = await createSession();
+  history.pushState({ depth: 0 }, "", addressOf(session, state.value.question));
+  openSession(session);
+  return session;
+}
+
+function openSession(session: string | null): void {
+  live?.close();
+  live = null;
+  sourceMeters = [];
+  dispatch({ type: "session", session });
+  if (session === null) return;
+  dispatch({ type: "connection", connection: "opening" });
+  live = new LiveSocket(browserHost, `/api/sessions/${session}/live`, {
+    opened: () => dispatch({ type: "connection", connection: "open" }),
+    lost: () => void lost(session),
+    view: (view) => inNextFrame("view", () => show(session, view)),
+    failed: (failure) => dispatch({ type: "refused", message: failure.message }),
+  });
+  ask();
+}
+
+function ask(): void {
+  if (!live) return;
+  queries += 1;
+  dispatch({ type: "asked", query: queries });
+  live.ask({ id: queries, ...state.value.question, buckets: BUCKETS_MAX });
+}
+
+async function lost(session: string): Promise<void> {
+  dispatch({ type: "connection", connection: "lost" });
+  if ((await sessionExists(session)) !== false || state.value.session !== session) return;
+  live?.close();
+  live = null;
+  dispatch({ type: "connection", connection: "gone" });
+  uploads.get(session)?.abort(GONE);
+}
+
+function show(session: string, view: View): void {
+  if (session !== state.value.session) return;
+  const now = performance.now();
+  const source_rates = view.sources.map((source, at) => {
+    const meter = (sourceMeters[at] ??= new RateMeter());
+    meter.add(now, source.bytes_done);
+    return meter.rate(now);
+  });
+  dispatch({ type: "view", view, source_rates });
+}
+
+function uploadsOf(session: string): Uploads {
+  const known = uploads.get(session);
+  if (known) return known;
+  const created: Uploads = new Uploads(browserHost, session, POLICY, (jobs) => showUploads(created, jobs));
+  uploads.set(session, created);
+  return created;
+}
+
+function showUploads(from: Uploads, jobs: readonly Job[]): void {
+  inNextFrame(`uploads ${from.session}`, () => {
+    dispatch({ type: "uploads", uploads: jobs.map((job) => uploadOf(from, job)) });
+    if (from.isBusy) tickLater(from, jobs);
+  });
+}
+
+let tick: ReturnType<typeof setTimeout> | undefined;
+
+/** Lets a speed fall while no ack arrives to say so. */
+function tickLater(from: Uploads, jobs: readonly Job[]): void {
+  clearTimeout(tick);
+  tick = setTimeout(() => showUploads(from, jobs), RATE_TICK_MS);
+}
+
+function uploadOf(from: Uploads, job: Job): Upload {
+  return {
+    file: job.file,
+    session: from.session,
+    name: job.name,
+    phase: job.phase,
+    bytes_total: job.blob.size,
+    bytes_done: job.acked,
+    bytes_per_second: from.rateOf(job),
+    message: job.message,
+  };
+}

@@ -1,0 +1,21 @@
+/** Sizes in decimal units, as file managers and network tools show them. */
+
+const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
+
+/** `0 B`, `999 B`, `1.15 GB`: three figures that count. */
+export function bytes(value: number): string {
+  let unit = 0;
+  let shown = value;
+  // 999.5 and up would print as 1000 of the smaller unit.
+  while (shown >= 999.5 && unit < UNITS.length - 1) {
+    shown /= 1000;
+    unit += 1;
+  }
+  const digits = unit === 0 || shown >= 99.95 ? 0 : shown >= 9.995 ? 1 : 2;
+  return `${shown.toFixed(digits)} ${UNITS[unit]}`;
+}
+
+/** Bytes a second, in MB/s from 1 MB/s on. */
+export function rate(bytesPerSecond: number): string {
+  return `${bytes(bytesPerSecond)}/s`;
+}

@@ -1,0 +1,12 @@
+/** Values that are no UTF-8 travel as hexadecimal bytes. */
+
+/** The UTF-8 bytes of a text. */
+export function hexOf(text: string): string {
+  return Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The text of hexadecimal bytes, U+FFFD standing for what is no UTF-8. */
+export function textOfHex(hex: string): string {
+  const pairs = hex.match(/../g) ?? [];
+  return new TextDecoder().decode(Uint8Array.from(pairs, (pair) => parseInt(pair, 16)));
+}

@@ -1,0 +1,41 @@
+/** Numbers as people read them; the grouping is the same on every machine. */
+
+const GROUPED = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
+
+/** A whole number with its thousands apart: `1,234,567`. */
+export function count(value: number): string {
+  return GROUPED.format(value);
+}
+
+/** A number for an axis: `1.2M`, `950`, `20k`. */
+export function compact(value: number): string {
+  const steps: [number, string][] = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  for (const [size, unit] of steps) {
+    if (value >= size) return `${trimmed(value / size, 2)}${unit}`;
+  }
+  return trimmed(value, 2);
+}
+
+/**
+ * A part of a whole in per cent. Never rounds something to nothing, nor a part to the
+ * whole: `<0.1%` and `>99.9%` say that there is a rest.
+ */
+export function share(part: number, whole: number): string {
+  if (whole <= 0) return "–";
+  if (part === 0) return "0%";
+  if (part === whole) return "100%";
+  const percent = (100 * part) / whole;
+  if (percent < 0.1) return "<0.1%";
+  if (percent > 99.9) return ">99.9%";
+  return `${percent.toFixed(1)}%`;
+}
+
+/** `1 line`, `2 lines`, `1,000 lines`. */
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** At most `digits` decimals, without the zeros at the end. */
+export function trimmed(value: number, digits: number): string {
+  return String(Number(value.toFixed(digits)));
+}

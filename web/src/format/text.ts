@@ -1,0 +1,61 @@
+/**
+ * Text from the log, which anybody on the internet may have written.
+ *
+ * The page only ever puts it into text nodes and attributes, so it can hold no markup.
+ * What remains are characters that cannot be seen or that move their neighbours: control
+ * characters, line breaks, zero-width characters, and the directional marks that make a
+ * line read backwards. They are shown as escapes.
+ */
+
+/** A stretch of a value: as it stands, or an escape in place of one character. */
+export interface Part {
+  text: string;
+  escape: boolean;
+}
+
+/** Longest value that is laid out; the rest is named by its length. */
+export const TEXT_MAX = 4096;
+
+const UNSAFE =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Cs}]/gu;
+
+const NAMED: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** Cuts a value into stretches that are safe to show one after the other. */
+export function parts(value: string): Part[] {
+  const text = cut(value);
+  const found: Part[] = [];
+  let from = 0;
+  for (const match of text.matchAll(UNSAFE)) {
+    if (match.index > from) found.push({ text: text.slice(from, match.index), escape: false });
+    found.push({ text: escapeOf(match[0]), escape: true });
+    from = match.index + match[0].length;
+  }
+  if (from < text.length) found.push({ text: text.slice(from), escape: false });
+  if (text.length < value.length) {
+    found.push({ text: `… ${value.length - text.length} more characters`, escape: true });
+  }
+  return found;
+}
+
+/** The same as one string, for titles and for screen readers. */
+export function visible(value: string): string {
+  return parts(value)
+    .map((part) => part.text)
+    .join("");
+}
+
+function cut(value: string): string {
+  if (value.length <= TEXT_MAX) return value;
+  // Not between the halves of a surrogate pair.
+  const half = /[\ud800-\udbff]/.test(value.charAt(TEXT_MAX - 1));
+  return value.slice(0, half ? TEXT_MAX - 1 : TEXT_MAX);
+}
+
+function escapeOf(character: string): string {
+  const named = NAMED[character];
+  if (named) return named;
+  const code = character.codePointAt(0)!.toString(16);
+  if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
+  return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\u{${code}}`;
+}

@@ -1,0 +1,112 @@
+/**
+ * Time stamps as the log's own clock shows them.
+ *
+ * The server sends RFC 3339 strings in the zone the reader chose. The page shows the
+ * figures of the string itself and never converts them to the browser's zone, so that a
+ * time on the screen can be found again in the log.
+ */
+
+/** The parts of one RFC 3339 stamp. */
+export interface Stamp {
+  year: number;
+  /** 1 to 12. */
+  month: number;
+  day: number;
+  hour: number;
+  minute: number;
+  second: number;
+  /** Digits after the decimal point, or empty. */
+  fraction: string;
+  /** `Z`, `+02:00`, ... */
+  offset: string;
+}
+
+const RFC_3339 =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)/;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** Reads a stamp; `null` where the text is none. */
+export function parseStamp(text: string): Stamp | null {
+  const match = RFC_3339.exec(text);
+  if (!match) return null;
+  const [, year, month, day, hour, minute, second] = match.map(Number);
+  return {
+    year: year!,
+    month: month!,
+    day: day!,
+    hour: hour!,
+    minute: minute!,
+    second: second!,
+    fraction: match[7] ?? "",
+    offset: match[8]!.toUpperCase(),
+  };
+}
+
+/** Seconds that the wall clock shows, counted from 1970 on that clock. */
+export function wallSeconds(stamp: Stamp): number {
+  const { year, month, day, hour, minute, second } = stamp;
+  return Date.UTC(year, month - 1, day, hour, minute, second) / 1000;
+}
+
+/** Seconds since 1970 in UTC: what two stamps must be compared by. */
+export function instantSeconds(stamp: Stamp): number {
+  return wallSeconds(stamp) - offsetSeconds(stamp.offset) + Number(`0.${stamp.fraction || "0"}`);
+}
+
+function offsetSeconds(offset: string): number {
+  if (offset === "Z") return 0;
+  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6));
+  return (offset.startsWith("-") ? -60 : 60) * minutes;
+}
+
+/** `12 May 2024`. */
+export function dateText(stamp: Stamp): string {
+  return `${dayText(stamp)} ${stamp.year}`;
+}
+
+/** `12 May`. */
+export function dayText(stamp: Stamp): string {
+  return `${stamp.day} ${monthText(stamp)}`;
+}
+
+/** `May`. */
+export function monthText(stamp: Stamp): string {
+  return MONTHS[stamp.month - 1] ?? "?";
+}
+
+/** `09:30`, or `09:30:05` where the seconds matter. */
+export function clockText(stamp: Stamp, withSeconds: boolean): string {
+  const clock = `${two(stamp.hour)}:${two(stamp.minute)}`;
+  return withSeconds ? `${clock}:${two(stamp.second)}` : clock;
+}
+
+/** `12 May 2024, 09:30:05 +02:00`; text that is no stamp is given back. */
+export function stampText(text: string): string {
+  const stamp = parseStamp(text);
+  if (!stamp) return text;
+  return `${dateText(stamp)}, ${clockText(stamp, true)} ${zoneText(stamp.offset)}`;
+}
+
+/** `12 May 2024, 10:00 – 10:05 +02:00`, naming the date once where it is the same. */
+export function rangeText(from: string, to: string): string {
+  const start = parseStamp(from);
+  const end = parseStamp(to);
+  if (!start || !end) return `${from} – ${to}`;
+  const seconds = start.second !== 0 || end.second !== 0;
+  const zones = start.offset === end.offset ? "" : ` ${zoneText(start.offset)}`;
+  const left = `${dateText(start)}, ${clockText(start, seconds)}${zones}`;
+  const sameDay = dateText(start) === dateText(end);
+  const right = sameDay
+    ? clockText(end, seconds)
+    : `${dateText(end)}, ${clockText(end, seconds)}`;
+  return `${left} – ${right} ${zoneText(end.offset)}`;
+}
+
+/** `Z` is a letter few people know; its name is UTC. */
+export function zoneText(offset: string): string {
+  return offset === "Z" || offset === "+00:00" ? "UTC" : offset;
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, "0");
+}

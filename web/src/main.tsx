@@ -1,0 +1,15 @@
+import { render } from "preact";
+import { followAddress } from "./control";
+import { App } from "./views/App";
+import { followTheme } from "./views/theme";
+import "./styles/base.css";
+import "./styles/page.css";
+import "./styles/progress.css";
+import "./styles/totals.css";
+import "./styles/chart.css";
+import "./styles/lists.css";
+
+followTheme();
+addEventListener("popstate", followAddress);
+followAddress();
+render(<App />, document.getElementById("app")!);

@@ -1,0 +1,42 @@
+/**
+ * What the sockets need from the browser, so that tests can stand in for it.
+ */
+
+/** The part of a WebSocket that is used. */
+export interface SocketLike {
+  send(data: string | Blob): void;
+  close(): void;
+  onopen: ((event: Event) => void) | null;
+  onmessage: ((event: MessageEvent) => void) | null;
+  onclose: ((event: CloseEvent) => void) | null;
+}
+
+export interface Host {
+  connect(path: string): SocketLike;
+  /** Milliseconds from any fixed moment. */
+  now(): number;
+  /** Runs `task` after a while; the result calls it off. */
+  later(delay_ms: number, task: () => void): () => void;
+  /** True where the bytes of a file can still be read. */
+  isReadable(file: Blob): Promise<boolean>;
+}
+
+export const browserHost: Host = {
+  connect(path) {
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    return new WebSocket(`${scheme}//${location.host}${path}`);
+  },
+  now: () => performance.now(),
+  later(delay_ms, task) {
+    const timer = setTimeout(task, delay_ms);
+    return () => clearTimeout(timer);
+  },
+  async isReadable(file) {
+    try {
+      await file.slice(0, 1).arrayBuffer();
+      return true;
+    } catch {
+      return false;
+    }
+  },
+};

@@ -1,0 +1,73 @@
+import type { Host } from "./host";
+import { Job } from "./job";
+import { Lane } from "./lane";
+import type { Policy } from "./policy";
+
+/** The files that one session is sent, some at a time and the rest in a queue. */
+export class Uploads {
+  private readonly jobs: Job[] = [];
+  private readonly lanes: Lane[];
+
+  constructor(
+    private readonly host: Host,
+    readonly session: string,
+    policy: Policy,
+    private readonly changed: (jobs: readonly Job[]) => void,
+  ) {
+    const path = `/api/sessions/${session}/upload`;
+    const owner = { take: () => this.take(), changed: () => this.tell() };
+    this.lanes = Array.from({ length: policy.lanes }, () => new Lane(host, path, policy, owner));
+  }
+
+  /** True while a file is on its way or waits. */
+  get isBusy(): boolean {
+    return this.jobs.some((job) => !job.isOver);
+  }
+
+  add(files: readonly File[]): void {
+    for (const file of files) this.jobs.push(new Job(randomId(), file.name, file));
+    this.tell();
+    for (const lane of this.lanes) lane.wake();
+  }
+
+  /** Gives a file up; what was read of it stands. */
+  cancel(file: string): void {
+    const job = this.jobs.find((one) => one.file === file);
+    if (!job || job.isOver) return;
+    if (this.taken.has(job)) for (const lane of this.lanes) lane.cancel(job);
+    else job.finish("cancelled");
+    this.tell();
+  }
+
+  /** Ends everything, such as when the server no longer knows the session. */
+  abort(message: string): void {
+    for (const job of this.jobs) {
+      if (!job.isOver && !this.taken.has(job)) job.finish("failed", message);
+    }
+    for (const lane of this.lanes) lane.abort(message);
+    this.tell();
+  }
+
+  /** The speed of a job at this moment. */
+  rateOf(job: Job): number {
+    return job.rate(this.host.now());
+  }
+
+  private readonly taken = new Set<Job>();
+
+  private take(): Job | null {
+    const job = this.jobs.find((one) => !one.isOver && !this.taken.has(one)) ?? null;
+    if (job) this.taken.add(job);
+    return job;
+  }
+
+  private tell(): void {
+    this.changed(this.jobs);
+  }
+}
+
+/** 128 random bits; `crypto.randomUUID` exists only on secure origins. */
+function randomId(): string {
+  const random = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

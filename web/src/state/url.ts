@@ -1,0 +1,86 @@
+/**
+ * The question in the address, so that it can be shared and Back works.
+ *
+ * One parameter `f` a clause: `f=status~eq~404~500`, parts between tildes, `!` before a
+ * tilde or an exclamation mark that belongs to a part. Operators are words because their
+ * signs would all be percent-escaped.
+ */
+
+import type { Clause } from "../generated/Clause";
+import type { Operator } from "../generated/Operator";
+import { DEFAULT_QUESTION, type Question } from "./state";
+
+const WORDS: Record<Operator, string> = {
+  "=": "eq",
+  "!=": "ne",
+  "=x": "eqx",
+  "!=x": "nex",
+  "^=": "starts",
+  "~": "re",
+  "!~": "nre",
+  "<": "lt",
+  "<=": "le",
+  ">": "gt",
+  ">=": "ge",
+};
+
+const OPERATORS = new Map(
+  Object.entries(WORDS).map(([operator, word]) => [word, operator as Operator]),
+);
+
+const SESSION = /^\/s\/([0-9a-f]{1,64})\/?$/i;
+
+/** The session that an address names. */
+export function sessionOf(path: string): string | null {
+  return SESSION.exec(path)?.[1] ?? null;
+}
+
+/** The address of a question about a session. */
+export function addressOf(session: string | null, question: Question): string {
+  const path = session === null ? "/" : `/s/${session}`;
+  const search = searchOf(question);
+  return search === "" ? path : `${path}?${search}`;
+}
+
+/** The query string of a question, without its question mark; what is usual is left out. */
+export function searchOf(question: Question): string {
+  const pairs = question.clauses.map((clause) => `f=${encodeURIComponent(clauseText(clause))}`);
+  if (question.stack !== DEFAULT_QUESTION.stack) pairs.push(`by=${encodeURIComponent(question.stack)}`);
+  if (question.top !== DEFAULT_QUESTION.top) pairs.push(`top=${question.top}`);
+  if (question.zone !== null) pairs.push(`tz=${encodeURIComponent(question.zone)}`);
+  return pairs.join("&");
+}
+
+/** Reads a query string; what it does not understand it leaves out. */
+export function questionOf(search: string): Question {
+  const params = new URLSearchParams(search);
+  const top = Number(params.get("top"));
+  return {
+    clauses: params.getAll("f").flatMap((text) => clauseOf(text) ?? []),
+    stack: params.get("by") || DEFAULT_QUESTION.stack,
+    top: Number.isInteger(top) && top > 0 && top <= 1000 ? top : DEFAULT_QUESTION.top,
+    zone: params.get("tz") || null,
+  };
+}
+
+function clauseText(clause: Clause): string {
+  return [clause.field, WORDS[clause.op], ...clause.values]
+    .map((part) => part.replace(/[!~]/g, "!$&"))
+    .join("~");
+}
+
+function clauseOf(text: string): Clause | null {
+  const [field, word, ...values] = split(text);
+  const op = word === undefined ? undefined : OPERATORS.get(word);
+  if (!field || op === undefined || values.length === 0) return null;
+  return { field, op, values };
+}
+
+function split(text: string): string[] {
+  const found = [""];
+  for (const match of text.matchAll(/!(.)|([^!~]+)|(~)|!/gsu)) {
+    if (match[3]) found.push("");
+    else found[found.length - 1] += match[1] ?? match[2] ?? "";
+  }
+  return found;
+}

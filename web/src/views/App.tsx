@@ -1,0 +1,51 @@
+import { useEffect } from "preact/hooks";
+import { isUploading, undo } from "../control";
+import { rowsOf } from "../state/rows";
+import { state } from "../state/store";
+import { Banner } from "./Banner";
+import { Dashboard } from "./Dashboard";
+import { DropAnywhere } from "./DropAnywhere";
+import { DropPage } from "./DropPage";
+import { Header } from "./Header";
+import { Progress } from "./Progress";
+
+/** The page. */
+export function App() {
+  useEffect(listen, []);
+  return (
+    <>
+      <Header />
+      <Banner />
+      <main>
+        <Progress />
+        <Content />
+      </main>
+      <DropAnywhere />
+    </>
+  );
+}
+
+function Content() {
+  const now = state.value;
+  if (now.session === null) return <DropPage />;
+  if (now.view && now.view.sources.length > 0) return <Dashboard view={now.view} />;
+  const isEmpty = rowsOf(now).length === 0 && now.view !== null;
+  if (isEmpty) return <DropPage />;
+  return now.connection === "gone" ? null : <p class="waiting">Waiting for the first lines…</p>;
+}
+
+function listen(): () => void {
+  const stop = new AbortController();
+  addEventListener("keydown", onKeyDown, { signal: stop.signal });
+  addEventListener("beforeunload", onLeave, { signal: stop.signal });
+  return () => stop.abort();
+}
+
+function onKeyDown(event: KeyboardEvent): void {
+  if (event.key === "Escape" && !event.defaultPrevented) undo();
+}
+
+/** Files that are half sent would end with the page. */
+function onLeave(event: BeforeUnloadEvent): void {
+  if (isUploading()) event.preventDefault();
+}

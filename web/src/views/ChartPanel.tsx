@@ -1,0 +1,103 @@
+import { seriesOf, type Series } from "../chart/series";
+import { change, filterBy } from "../control";
+import { fieldLabel } from "../format/field";
+import { step } from "../format/duration";
+import { count, share } from "../format/number";
+import { rangeText } from "../format/time";
+import type { Histogram } from "../generated/Histogram";
+import type { Report } from "../generated/Report";
+import { rowsOf, shareRead } from "../state/rows";
+import { state } from "../state/store";
+import { Chart } from "./Chart";
+import { LogText } from "./LogText";
+import { theme } from "./theme";
+
+/** Fields with few enough values to be told apart by colour. */
+const STACKABLE = ["status_class", "status", "method", "protocol", "host"];
+/** Legend entries that are named; a field with more values is hard to read anyway. */
+const LEGEND_SHOWN = 10;
+
+/** The picture of the traffic. */
+export function ChartPanel({ report, complete }: { report: Report; complete: boolean }) {
+  const { histogram } = report;
+  if (!histogram || histogram.buckets.length === 0) return <NoChart report={report} complete={complete} />;
+  const series = seriesOf(histogram, theme.value);
+  return (
+    <div class="chart-panel">
+      <div class="chart-head">
+        <h2>
+          Requests per {step(histogram.step_s)}
+          <span class="muted"> · {report.time.zone}</span>
+          {!complete && <SoFar />}
+        </h2>
+        <Legend series={series} />
+        <StackSelect report={report} />
+      </div>
+      <Chart histogram={histogram} series={series} label={labelOf(histogram, report)} />
+    </div>
+  );
+}
+
+function labelOf(histogram: Histogram, report: Report): string {
+  const range = rangeText(histogram.buckets[0]!.start, histogram.until);
+  return (
+    `${count(report.matched)} requests, ${range}, in ${histogram.buckets.length} bars of ${step(histogram.step_s)}. ` +
+    "Arrow keys move, Shift with arrow keys selects, Enter zooms, Escape goes back."
+  );
+}
+
+function SoFar() {
+  const part = shareRead(rowsOf(state.value));
+  return <span class="tag live">{part === null ? "so far" : `so far, ${share(part, 1)} read`}</span>;
+}
+
+function Legend({ series }: { series: Series[] }) {
+  const rest = series.length - LEGEND_SHOWN;
+  return (
+    <ul class="legend" aria-label="Colours">
+      {series.slice(0, LEGEND_SHOWN).map((one) => (
+        <li key={one.name}>
+          <span class="swatch" style={{ background: one.color }} />
+          {one.name === null ? "none" : <LogText value={one.name} />}
+          <span class="muted">{count(one.total)}</span>
+        </li>
+      ))}
+      {rest > 0 && <li class="muted">and {rest} more</li>}
+    </ul>
+  );
+}
+
+function StackSelect({ report }: { report: Report }) {
+  const { stack } = state.value.question;
+  const fields = STACKABLE.filter((field) => field === "status_class" || report.top[field] !== undefined);
+  const shown = fields.includes(stack) ? fields : [...fields, stack];
+  return (
+    <label class="stack-select">
+      Divided by{" "}
+      <select value={stack} data-testid="stack" onChange={(event) => change({ stack: event.currentTarget.value })}>
+        {shown.map((field) => (
+          <option key={field} value={field}>
+            {fieldLabel(field)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Why there is no chart. */
+function NoChart({ report, complete }: { report: Report; complete: boolean }) {
+  const filtered = state.value.question.clauses.length > 0;
+  if (report.matched > 0) return <p class="no-chart">The lines of this format carry no time, so there is nothing to draw over time.</p>;
+  if (report.records > 0 && filtered) {
+    return (
+      <p class="no-chart">
+        None of the {count(report.records)} requests passes the filter.{" "}
+        <button class="button small" onClick={() => filterBy([])}>
+          Clear the filter
+        </button>
+      </p>
+    );
+  }
+  return <p class="no-chart">{complete ? "No request was read." : "Waiting for the first lines…"}</p>;
+}

@@ -1,0 +1,68 @@
+import { useLayoutEffect, useState } from "preact/hooks";
+import type { View } from "../generated/View";
+import { fieldOrder } from "../format/field";
+import { isAwaiting, state } from "../state/store";
+import { ChartPanel } from "./ChartPanel";
+import { FilterBar } from "./FilterBar";
+import { Samples } from "./Samples";
+import { TopList } from "./TopList";
+import { Totals } from "./Totals";
+
+/** Everything about the records of a session. */
+export function Dashboard({ view }: { view: View }) {
+  const [asked, setAsked] = useState(false);
+  const { report } = view;
+  const awaiting = isAwaiting(state.value);
+  const bad = report.unmatched + report.too_long;
+  // Where no line fitted, the samples are what there is to see.
+  const nothingFits = report.records === 0 && bad > 0;
+  const samplesShown = bad > 0 && (asked || nothingFits);
+  useLayoutEffect(() => announce(view), [view]);
+  return (
+    <div class={awaiting ? "dashboard awaiting" : "dashboard"} aria-busy={awaiting}>
+      <FilterBar />
+      <Notes notes={view.notes} />
+      <section class="panel hero" aria-label="Traffic">
+        <Totals report={report} samplesShown={samplesShown} onSamples={() => setAsked(!asked)} />
+        {nothingFits ? <NothingFits complete={view.complete} /> : <ChartPanel report={report} complete={view.complete} />}
+      </section>
+      {samplesShown && <Samples view={view} />}
+      <div class="lists">
+        {fieldsOf(view).map((field) => (
+          <TopList key={field} field={field} report={report} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Tells programs which answer is on the screen, once it is. */
+function announce(view: View): void {
+  const { dataset } = document.documentElement;
+  dataset["query"] = String(view.query);
+  dataset["complete"] = String(view.complete);
+}
+
+function fieldsOf({ report }: View): string[] {
+  return fieldOrder(Object.keys(report.top).filter((field) => report.top[field]!.length > 0));
+}
+
+function Notes({ notes }: { notes: string[] }) {
+  if (notes.length === 0) return null;
+  return (
+    <ul class="notes" aria-label="Notes">
+      {notes.map((note) => (
+        <li key={note}>{note}</li>
+      ))}
+    </ul>
+  );
+}
+
+function NothingFits({ complete }: { complete: boolean }) {
+  return (
+    <p class="no-chart bad">
+      {complete ? "No line fitted a known format, so there is nothing to draw." : "No line has fitted a known format so far."}{" "}
+      The lines below show why.
+    </p>
+  );
+}

@@ -1,0 +1,43 @@
+import { useEffect, useState } from "preact/hooks";
+import { addFiles, notify } from "../control";
+import { visible } from "../format/text";
+import { carriesFiles, filesOf } from "./files";
+
+/** Lets files be dropped anywhere on the page, and shows that while they hover. */
+export function DropAnywhere() {
+  const [hovering, setHovering] = useState(false);
+  useEffect(() => listen(setHovering), []);
+  return hovering ? (
+    <div class="drop-veil" aria-hidden="true">
+      <p>Drop to read</p>
+    </div>
+  ) : null;
+}
+
+function listen(setHovering: (hovering: boolean) => void): () => void {
+  const stop = new AbortController();
+  const options = { signal: stop.signal };
+  addEventListener("dragover", (event) => over(event, setHovering), options);
+  addEventListener("dragleave", (event) => event.relatedTarget === null && setHovering(false), options);
+  addEventListener("drop", (event) => dropped(event, setHovering), options);
+  return () => stop.abort();
+}
+
+function over(event: DragEvent, setHovering: (hovering: boolean) => void): void {
+  if (!carriesFiles(event)) return;
+  // Without this the browser would open the file in place of the page.
+  event.preventDefault();
+  if (event.dataTransfer) event.dataTransfer.dropEffect = "copy";
+  setHovering(true);
+}
+
+function dropped(event: DragEvent, setHovering: (hovering: boolean) => void): void {
+  if (!event.dataTransfer || !carriesFiles(event)) return;
+  event.preventDefault();
+  setHovering(false);
+  const { files, folders } = filesOf(event.dataTransfer);
+  void addFiles(files);
+  if (folders.length > 0) {
+    notify(`${folders.map(visible).join(", ")}: a folder. Drop the files in it instead.`);
+  }
+}

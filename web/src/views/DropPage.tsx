@@ -1,0 +1,52 @@
+import { FilePicker } from "./FilePicker";
+
+const FORMATS = [
+  "nginx log_format",
+  "Apache LogFormat",
+  "COMBINED",
+  "VCOMBINED",
+  "COMMON",
+  "VCOMMON",
+  "Caddy JSON",
+  "Traefik JSON",
+  "JSON lines",
+];
+
+/** The page with nothing loaded. */
+export function DropPage() {
+  return (
+    <section class="drop-page">
+      <div class="drop-zone" data-testid="drop-zone">
+        <Picture />
+        <h1>Drop access logs here</h1>
+        <p class="lead">One file or many, of any size, plain or as .gz or .zst. The picture grows while they are read.</p>
+        <FilePicker primary>Choose files…</FilePicker>
+        <p class="promise">
+          Nothing is written to disk and everything stays on this machine: the lines go straight
+          to the Weir that serves this page, and are gone when it ends.
+        </p>
+      </div>
+      <div class="formats">
+        <h2>Formats it knows by itself</h2>
+        <ul>
+          {FORMATS.map((name) => (
+            <li key={name}>{name}</li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+/** Bars of traffic that run over a weir. */
+function Picture() {
+  const bars = [14, 22, 18, 30, 26, 38, 34, 46, 40, 52, 30, 20, 16, 24, 20, 14];
+  return (
+    <svg class="drop-picture" viewBox="0 0 160 64" width="160" height="64" aria-hidden="true">
+      {bars.map((height, at) => (
+        <rect key={at} class={at === 9 ? "burst" : undefined} x={at * 10 + 1} y={60 - height} width="8" height={height} rx="1" />
+      ))}
+      <rect class="ground" x="0" y="62" width="160" height="1" />
+    </svg>
+  );
+}

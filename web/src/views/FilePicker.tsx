@@ -1,0 +1,31 @@
+import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
+import { addFiles } from "../control";
+
+/** A button that opens the browser's file dialogue. */
+export function FilePicker({ children, primary }: { children: ComponentChildren; primary?: boolean }) {
+  const input = useRef<HTMLInputElement>(null);
+  const picked = () => {
+    const files = [...(input.current?.files ?? [])];
+    // So that picking the same file again is a change too.
+    if (input.current) input.current.value = "";
+    void addFiles(files);
+  };
+  return (
+    <>
+      <button class={primary ? "button primary" : "button"} onClick={() => input.current?.click()}>
+        {children}
+      </button>
+      <input
+        ref={input}
+        class="visually-hidden"
+        type="file"
+        multiple
+        tabIndex={-1}
+        aria-label="Log files"
+        data-testid="file-input"
+        onChange={picked}
+      />
+    </>
+  );
+}

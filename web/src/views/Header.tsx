@@ -1,0 +1,66 @@
+import { computed } from "@preact/signals";
+import { state } from "../state/store";
+import { FilePicker } from "./FilePicker";
+import { theme, toggleTheme } from "./theme";
+
+const hasData = computed(() => state.value.session !== null);
+const isComplete = computed(() => {
+  const { view } = state.value;
+  return view !== null && view.complete && view.sources.length > 0;
+});
+
+/** The bar at the top of the page. */
+export function Header() {
+  return (
+    <header class="header">
+      <a class="brand" href="/" aria-label="Weir, start page">
+        <Logo />
+        <span>Weir</span>
+      </a>
+      <Reading />
+      <span class="grow" />
+      {hasData.value && <FilePicker>Add files…</FilePicker>}
+      <ThemeToggle />
+    </header>
+  );
+}
+
+function Reading() {
+  const { view } = state.value;
+  if (!view || view.sources.length === 0) return null;
+  if (isComplete.value) {
+    return (
+      <span class="reading complete" data-testid="session-complete">
+        Everything read
+      </span>
+    );
+  }
+  return <span class="reading">Reading…</span>;
+}
+
+function ThemeToggle() {
+  const dark = theme.value === "dark";
+  return (
+    <button
+      class="button icon"
+      data-testid="theme-toggle"
+      aria-label={dark ? "Use the light theme" : "Use the dark theme"}
+      title={dark ? "Light theme" : "Dark theme"}
+      onClick={toggleTheme}
+    >
+      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+        <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" stroke-width="1.5" />
+        <path d="M8 2a6 6 0 0 1 0 12z" fill="currentColor" />
+      </svg>
+    </button>
+  );
+}
+
+function Logo() {
+  return (
+    <svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
+      <path class="water" d="M1 9h9c4 0 3 10 7 10h6" />
+      <path class="wall" d="M8 21v-8l5 8z" />
+    </svg>
+  );
+}

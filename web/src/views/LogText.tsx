@@ -1,0 +1,14 @@
+import { parts, visible } from "../format/text";
+
+/** A value from the log, as text whatever it holds. */
+export function LogText({ value, title = true }: { value: string; title?: boolean }) {
+  return (
+    <bdi class="log-text" dir="ltr" title={title ? visible(value) : undefined}>
+      {value === "" ? <span class="escape">(empty)</span> : parts(value).map(part)}
+    </bdi>
+  );
+}
+
+function part({ text, escape }: { text: string; escape: boolean }) {
+  return escape ? <span class="escape">{text}</span> : text;
+}

@@ -1,0 +1,100 @@
+import { cancelUpload } from "../control";
+import { bytes, rate } from "../format/bytes";
+import { count, plural, share } from "../format/number";
+import { isOver, rowsOf, type Row } from "../state/rows";
+import { state } from "../state/store";
+import { LogText } from "./LogText";
+
+const PHASES: Record<Row["phase"], string> = {
+  waiting: "waiting",
+  reading: "reading",
+  interrupted: "interrupted, reconnecting…",
+  done: "done",
+  failed: "failed",
+  cancelled: "cancelled",
+};
+
+/** One line a source: how far it is and how it goes. */
+export function Progress() {
+  const rows = rowsOf(state.value);
+  if (rows.length === 0) return null;
+  return (
+    <section class="panel progress" aria-label="Files">
+      <ul>
+        {rows.map((row) => (
+          <ProgressRow key={row.key} row={row} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function ProgressRow({ row }: { row: Row }) {
+  return (
+    <li class={`progress-row ${row.phase}`} data-testid="progress-row" data-state={row.phase}>
+      <span class="progress-name">
+        <LogText value={row.name || "standard input"} />
+      </span>
+      <Meter row={row} />
+      <span class="progress-bytes" data-testid="progress-bytes" data-bytes={row.bytes_done}>
+        {bytesText(row)}
+      </span>
+      <span class="progress-rate">{row.phase === "reading" && row.bytes_per_second > 0 ? rate(row.bytes_per_second) : ""}</span>
+      <Lines row={row} />
+      <span class="progress-phase">{PHASES[row.phase]}</span>
+      <CancelButton row={row} />
+      {row.message !== null && (
+        <span class="progress-message">
+          <LogText value={row.message} title={false} />
+        </span>
+      )}
+    </li>
+  );
+}
+
+function Meter({ row }: { row: Row }) {
+  const part = row.bytes_total ? row.bytes_done / row.bytes_total : row.phase === "done" ? 1 : 0;
+  const percent = Math.round(part * 100);
+  return (
+    <span
+      class="meter"
+      role="progressbar"
+      aria-label="Share read"
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={row.bytes_total === null && !isOver(row.phase) ? undefined : percent}
+    >
+      <span style={{ transform: `scaleX(${part})` }} />
+    </span>
+  );
+}
+
+function bytesText(row: Row): string {
+  if (row.bytes_total === null || row.phase === "done") return bytes(row.bytes_done);
+  return `${bytes(row.bytes_done)} of ${bytes(row.bytes_total)} · ${share(row.bytes_done, row.bytes_total)}`;
+}
+
+function Lines({ row }: { row: Row }) {
+  const { source } = row;
+  if (!source) return <span class="progress-lines" data-testid="progress-lines" data-lines={0} />;
+  const bad = source.unmatched + source.too_long;
+  return (
+    <span class="progress-lines" data-testid="progress-lines" data-lines={source.lines} data-unmatched={bad}>
+      {plural(source.lines, "line")}
+      {source.format && <span class="tag" title={source.format.definition}>{source.format.name}</span>}
+      {bad > 0 && <span class="did-not-fit">{count(bad)} did not fit</span>}
+    </span>
+  );
+}
+
+function CancelButton({ row }: { row: Row }) {
+  const file = row.cancellable;
+  if (file === null) return <span class="progress-cancel" />;
+  return (
+    <span class="progress-cancel">
+      <button class="button small" onClick={() => cancelUpload(file)} aria-label={`Cancel ${row.name}`}>
+        Cancel
+      </button>
+    </span>
+  );
+}

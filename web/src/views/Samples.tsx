@@ -1,0 +1,80 @@
+import type { Sample } from "../generated/Sample";
+import type { View } from "../generated/View";
+import { count, share } from "../format/number";
+import { LogText } from "./LogText";
+
+/** Lines that did not fit: where, why, and what to do about it. */
+export function Samples({ view }: { view: View }) {
+  const { report, samples } = view;
+  return (
+    <section class="panel samples" data-testid="samples" aria-label="Lines that did not fit">
+      <h2>Lines that did not fit</h2>
+      <p>
+        {count(report.unmatched)} of {count(report.lines)} lines did not fit the format
+        {report.too_long > 0 && `, ${count(report.too_long)} were over the length limit and skipped`}.{" "}
+        <Shares view={view} />
+      </p>
+      <p class="hint">
+        To force a format, start Weir with it: <code>weir --format COMBINED FILE</code>, or with the{" "}
+        <code>log_format</code> of your nginx or the <code>LogFormat</code> of your Apache in quotes.{" "}
+        <code>weir formats FILE</code> tries every format it knows.
+      </p>
+      <ol>
+        {samples.map((sample) => (
+          <SampleRow key={`${sample.source} ${sample.line}`} sample={sample} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** How well the format chosen for each source fits its first lines. */
+function Shares({ view }: { view: View }) {
+  const known = view.sources.filter((source) => source.fits !== null && source.format !== null);
+  if (known.length === 0) return null;
+  return (
+    <>
+      {known.map((source, at) => (
+        <span key={at} class="detected">
+          <LogText value={source.name} />: {share(source.fits!, 1)} of the first lines fit{" "}
+          <span class="tag" title={source.format!.definition}>{source.format!.name}</span>{" "}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function SampleRow({ sample }: { sample: Sample }) {
+  const { before, at, after } = cutAt(sample.text, sample.column);
+  return (
+    <li>
+      <p class="sample-where">
+        <LogText value={sample.source} />, line {count(sample.line)}, column {count(sample.column)}:{" "}
+        <strong>
+          <LogText value={sample.reason} title={false} />
+        </strong>
+      </p>
+      <pre>
+        {before !== "" && <LogText value={before} title={false} />}
+        <mark>{at === "" ? <span class="escape">(end of line)</span> : <LogText value={at} title={false} />}</mark>
+        {after !== "" && <LogText value={after} title={false} />}
+      </pre>
+    </li>
+  );
+}
+
+/** Cuts a line at a column that counts bytes, from 1, around the character there. */
+function cutAt(text: string, column: number): { before: string; at: string; after: string } {
+  const encoder = new TextEncoder();
+  let bytes = 0;
+  let index = 0;
+  for (const character of text) {
+    bytes += encoder.encode(character).length;
+    if (bytes >= column) {
+      const end = index + character.length;
+      return { before: text.slice(0, index), at: character, after: text.slice(end) };
+    }
+    index += character.length;
+  }
+  return { before: text, at: "", after: "" };
+}

@@ -1,0 +1,147 @@
+import { statusColor, type Theme } from "../chart/palette";
+import { change, filterBy } from "../control";
+import { fieldLabel, fieldTitle } from "../format/field";
+import { bytes } from "../format/bytes";
+import { count, plural, share } from "../format/number";
+import { visible } from "../format/text";
+import type { Report } from "../generated/Report";
+import type { TopRow } from "../generated/TopRow";
+import { exclude, isIncluded, toggleInclude } from "../state/filter";
+import { state } from "../state/store";
+import { LogText } from "./LogText";
+import { theme } from "./theme";
+
+/** How many rows each press of "more" asks for. */
+const ROWS = [10, 50, 200];
+
+interface ListProps {
+  field: string;
+  report: Report;
+}
+
+/** The most frequent values of one field. */
+export function TopList({ field, report }: ListProps) {
+  const rows = report.top[field] ?? [];
+  const distinct = report.distinct[field];
+  const most = rows.reduce((max, row) => Math.max(max, row.count), 0);
+  return (
+    <section class="panel top-list" data-testid={`top-${field}`} aria-label={fieldTitle(field)}>
+      <h2>
+        {fieldTitle(field)}
+        {distinct !== undefined && <span class="muted">{count(distinct)}</span>}
+        {report.estimated.includes(field) && (
+          <span class="tag estimate" title="Memory ran out for this field: rare values were folded into a remainder.">
+            estimate
+          </span>
+        )}
+      </h2>
+      <ul>
+        {rows.map((row) => (
+          <Row key={keyOf(row)} field={field} row={row} most={most} matched={report.matched} />
+        ))}
+      </ul>
+      <More shown={rows.length} distinct={distinct ?? rows.length} />
+    </section>
+  );
+}
+
+function keyOf(row: TopRow): string {
+  return row.remainder ? "remainder" : (row.value_hex ?? `text ${row.value}`);
+}
+
+interface RowProps {
+  field: string;
+  row: TopRow;
+  most: number;
+  matched: number;
+}
+
+function Row({ field, row, most, matched }: RowProps) {
+  if (row.remainder) return <Remainder row={row} matched={matched} />;
+  const { clauses } = state.value.question;
+  const included = isIncluded(clauses, field, row);
+  const keepOut = () => filterBy(exclude(clauses, field, row));
+  const onClick = (event: MouseEvent) => {
+    if (event.altKey) keepOut();
+    else filterBy(toggleInclude(clauses, field, row));
+  };
+  return (
+    <li class={included ? "top-item included" : "top-item"}>
+      <button
+        class="top-row"
+        data-testid="top-row"
+        data-value={row.value}
+        data-count={row.count}
+        aria-pressed={included}
+        title={titleOf(row, matched)}
+        onClick={onClick}
+      >
+        <Bar row={row} most={most} />
+        <span class="top-value">
+          {field === "status" && <Dot status={row.value} theme={theme.value} />}
+          <LogText value={row.value} title={false} />
+        </span>
+        <span class="top-count">{count(row.count)}</span>
+        <span class="top-share">{share(row.count, matched)}</span>
+      </button>
+      <button
+        class="top-exclude"
+        data-testid="top-exclude"
+        aria-label={`Exclude ${fieldLabel(field)} ${visible(row.value)}`}
+        title="Exclude (Alt-click)"
+        onClick={keepOut}
+      >
+        −
+      </button>
+    </li>
+  );
+}
+
+/** The rare values that share one row since memory ran out for the field. */
+function Remainder({ row, matched }: { row: TopRow; matched: number }) {
+  return (
+    <li class="top-item remainder" title="Values that were too rare to be kept apart when memory ran out.">
+      <span class="top-row">
+        <span class="top-value">rare values, not kept apart</span>
+        <span class="top-count">{count(row.count)}</span>
+        <span class="top-share">{share(row.count, matched)}</span>
+      </span>
+    </li>
+  );
+}
+
+/** Length: count against the first row. The strip below it: which part of it failed. */
+function Bar({ row, most }: { row: TopRow; most: number }) {
+  const length = most > 0 ? row.count / most : 0;
+  const errors = most > 0 ? row.errors / most : 0;
+  return (
+    <>
+      <span class="top-bar" style={{ transform: `scaleX(${length})` }} />
+      {row.errors > 0 && <span class="top-errors" style={{ transform: `scaleX(${errors})` }} />}
+    </>
+  );
+}
+
+function Dot({ status, theme: shown }: { status: string; theme: Theme }) {
+  return <span class="swatch" style={{ background: statusColor(status, shown) }} />;
+}
+
+function titleOf(row: TopRow, matched: number): string {
+  const facts = [
+    `${plural(row.count, "request")}, ${share(row.count, matched)}`,
+    `${share(row.errors, row.count)} errors`,
+    `${bytes(row.bytes_sent)} sent`,
+  ];
+  return `${visible(row.value)}\n\n${facts.join(" · ")}\nClick to include, Alt-click to exclude`;
+}
+
+function More({ shown, distinct }: { shown: number; distinct: number }) {
+  const { top } = state.value.question;
+  const next = ROWS.find((rows) => rows > top);
+  if (shown >= distinct || shown < top || next === undefined) return null;
+  return (
+    <button class="link more" onClick={() => change({ top: next })}>
+      Up to {next} rows of {count(distinct)}
+    </button>
+  );
+}

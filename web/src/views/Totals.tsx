@@ -1,0 +1,126 @@
+import type { ComponentChildren } from "preact";
+import type { Quantiles } from "../generated/Quantiles";
+import type { Report } from "../generated/Report";
+import { bytes } from "../format/bytes";
+import { latency, span } from "../format/duration";
+import { count, plural, share, trimmed } from "../format/number";
+import { clockText, dateText, dayText, instantSeconds, parseStamp } from "../format/time";
+
+interface Props {
+  report: Report;
+  samplesShown: boolean;
+  onSamples: () => void;
+}
+
+/** The figures above the chart. */
+export function Totals({ report, samplesShown, onSamples }: Props) {
+  const bad = report.unmatched + report.too_long;
+  return (
+    <dl class="totals">
+      <Figure name="Requests" id="total-requests" value={report.matched} text={count(report.matched)}>
+        {requestsNote(report)}
+      </Figure>
+      <Figure name="Errors" id="total-errors" value={report.errors} text={count(report.errors)} tone={report.errors > 0 ? "bad" : ""}>
+        {share(report.errors, report.matched)} are 4xx or 5xx
+      </Figure>
+      <Figure name="Sent" id="total-bytes" value={report.bytes_sent} text={bytes(report.bytes_sent)}>
+        {report.matched > 0 && `${bytes(report.bytes_sent / report.matched)} a response`}
+      </Figure>
+      {report.distinct["client"] !== undefined && <Clients report={report} clients={report.distinct["client"]} />}
+      <TimeSpan report={report} />
+      {report.request_time && <Latency name="Request time" field="request_time" times={report.request_time} report={report} />}
+      {report.upstream_time && <Latency name="Upstream time" field="upstream_time" times={report.upstream_time} report={report} />}
+      <Figure name="Did not fit" id="total-unmatched" value={bad} text={count(bad)} tone={bad > 0 ? "warn" : ""}>
+        {bad === 0 ? (
+          `${plural(report.lines, "line")} read`
+        ) : (
+          <button class="link" aria-expanded={samplesShown} onClick={onSamples}>
+            {share(bad, report.lines)} of lines · {samplesShown ? "hide" : "show"}
+          </button>
+        )}
+      </Figure>
+    </dl>
+  );
+}
+
+interface FigureProps {
+  name: ComponentChildren;
+  text: string;
+  children?: ComponentChildren;
+  id?: string;
+  value?: number;
+  tone?: string;
+}
+
+function Figure({ name, text, children, id, value, tone }: FigureProps) {
+  return (
+    <div class="figure">
+      <dt>{name}</dt>
+      <dd class={`figure-value ${tone ?? ""}`} data-testid={id} data-value={value}>
+        {text}
+      </dd>
+      <dd class="figure-note">{children || "\u00a0"}</dd>
+    </div>
+  );
+}
+
+function Clients({ report, clients }: { report: Report; clients: number }) {
+  const paths = report.distinct["path"];
+  return (
+    <Figure name={<Named name="Clients" field="client" report={report} />} text={count(clients)} id="total-clients" value={clients}>
+      {paths !== undefined && `${plural(paths, "path")}`}
+    </Figure>
+  );
+}
+
+function requestsNote(report: Report): string {
+  if (report.matched !== report.records) {
+    return `${share(report.matched, report.records)} of ${count(report.records)}`;
+  }
+  const seconds = secondsOf(report);
+  return seconds > 0 ? `${trimmed(report.matched / seconds, 1)} a second on average` : "";
+}
+
+function secondsOf({ time }: Report): number {
+  const first = parseStamp(time.first ?? "");
+  const last = parseStamp(time.last ?? "");
+  return first && last ? instantSeconds(last) - instantSeconds(first) : 0;
+}
+
+function TimeSpan({ report }: { report: Report }) {
+  const first = parseStamp(report.time.first ?? "");
+  const last = parseStamp(report.time.last ?? "");
+  if (!first || !last) return null;
+  const sameDay = dateText(first) === dateText(last);
+  const sameYear = first.year === last.year;
+  const text = sameDay
+    ? `${clockText(first, true)} – ${clockText(last, true)}`
+    : `${sameYear ? dayText(first) : dateText(first)} – ${sameYear ? dayText(last) : dateText(last)}`;
+  const title = `${report.time.first} to ${report.time.last}`;
+  return (
+    <div class="figure" title={title}>
+      <dt>{sameDay ? dateText(first) : `Time, ${last.year}`}</dt>
+      <dd class="figure-value">{text}</dd>
+      <dd class="figure-note">
+        {span(secondsOf(report))} · {report.time.zone}
+      </dd>
+    </div>
+  );
+}
+
+function Latency({ name, field, times, report }: { name: string; field: string; times: Quantiles; report: Report }) {
+  return (
+    <Figure name={<Named name={`${name}, median`} field={field} report={report} />} text={latency(times.p50)}>
+      p90 {latency(times.p90)} · p95 {latency(times.p95)} · p99 {latency(times.p99)} · max {latency(times.max)}
+    </Figure>
+  );
+}
+
+function Named({ name, field, report }: { name: string; field: string; report: Report }) {
+  return (
+    <>
+      {name}
+      {report.estimated.includes(field) && <span class="tag estimate">estimate</span>}
+    </>
+  );
+}
