@@ -4,6 +4,7 @@ use super::line_program::{End, LineProgram, Value};
 use super::target::Target;
 use super::{Format, FormatError, Program};
 use crate::field::Field;
+use crate::value::TimeContent;
 
 /// Collects the pieces of a definition in order.
 #[derive(Debug)]
@@ -48,6 +49,12 @@ impl<'a> FormatBuilder<'a> {
     /// A field is filled once: what is logged a second time, in whatever form, is kept
     /// under its own name.
     pub(super) fn value(&mut self, target: Target, name: &str, field_name: &str, at: usize) {
+        let target = self.assign(target, field_name);
+        self.pieces.push(Piece::Value { target, name: name.to_owned(), at });
+    }
+
+    /// Finds the target a place in the record.
+    pub(super) fn assign(&mut self, target: Target, field_name: &str) -> Target {
         let fills = target.fields();
         let taken = fills.iter().any(|field| *field != Field::Time && self.fields.contains(field));
         let target = match target {
@@ -61,7 +68,12 @@ impl<'a> FormatBuilder<'a> {
                 self.fields.push(*field);
             }
         }
-        self.pieces.push(Piece::Value { target, name: name.to_owned(), at });
+        target
+    }
+
+    /// True where some value fills `field` already.
+    pub(super) fn fills(&self, field: Field) -> bool {
+        self.fields.contains(&field)
     }
 
     fn extra_field(&mut self, name: &str) -> usize {
@@ -78,7 +90,8 @@ impl<'a> FormatBuilder<'a> {
     }
 
     /// The compiled format, named `custom`.
-    pub(super) fn finish(self) -> Result<Format, FormatError> {
+    pub(super) fn finish(mut self) -> Result<Format, FormatError> {
+        self.keep_times_that_tell();
         let program = self.program()?;
         let mut fields = self.fields;
         fields.sort_unstable();
@@ -89,6 +102,30 @@ impl<'a> FormatBuilder<'a> {
             fields,
             program: Program::Line(program),
         })
+    }
+
+    /// Parts of a time that make no instant together, such as an hour alone, are kept as
+    /// text.
+    fn keep_times_that_tell(&mut self) {
+        let mut says = TimeContent::default();
+        for piece in &self.pieces {
+            if let Piece::Value { target, .. } = piece {
+                says = says.and(target.time_content());
+            }
+        }
+        if says.is_instant() || !self.fills(Field::Time) {
+            return;
+        }
+        let mut pieces = std::mem::take(&mut self.pieces);
+        for piece in &mut pieces {
+            if let Piece::Value { target, .. } = piece
+                && target.fields() == [Field::Time]
+            {
+                *target = Target::Extra(self.extra_field("time_part"));
+            }
+        }
+        self.pieces = pieces;
+        self.fields.retain(|field| *field != Field::Time);
     }
 
     fn program(&self) -> Result<LineProgram, FormatError> {
@@ -135,25 +172,23 @@ impl<'a> FormatBuilder<'a> {
             Piece::Value { .. } => None,
         });
         let closing = closing.unwrap_or_default();
-        // Two values with nothing between them can be told apart only where the second
-        // starts with a byte that the first cannot hold.
-        let end = match (name.as_str(), next) {
+        let (next_target, next_name) = next;
+        // Two values with nothing between them can be told apart only where the first says
+        // itself how long it is, or the second starts with a byte that the first cannot
+        // hold.
+        let end = match (name.as_str(), next_name.as_str()) {
             ("$is_args", _) => End::QuestionMark,
-            (_, (_, next_name)) if next_name == "$is_args" => End::Before(b'?', closing),
-            (_, (Target::RequestTarget | Target::Text(Field::Path), _)) => {
+            (_, "$is_args" | "%q") => End::Before(b'?', closing),
+            (_, "$request_uri" | "$uri" | "$document_uri" | "%U") => End::Before(b'/', closing),
+            _ if matches!(next_target, Target::RequestTarget | Target::Text(Field::Path)) => {
                 End::Before(b'/', closing)
             }
-            (_, (_, next_name))
-                if matches!(next_name.as_str(), "$request_uri" | "$uri" | "$document_uri") =>
-            {
-                End::Before(b'/', closing)
-            }
-            (_, (_, next_name)) => {
+            _ => End::of_known_length(&target).ok_or_else(|| {
                 let message = format!(
                     "nothing separates {name} from {next_name}, so it cannot be told where one ends"
                 );
-                return Err(FormatError::new(self.definition, at, message));
-            }
+                FormatError::new(self.definition, at, message)
+            })?,
         };
         Ok(Value { target, end, name })
     }

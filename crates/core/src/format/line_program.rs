@@ -1,11 +1,14 @@
 //! The program of a format that is text with values in between.
 
+use std::sync::Arc;
+
 use memchr::{memchr, memmem};
 
 use super::mismatch::{Explanation, Mismatch, Reason};
 use super::target::{LineState, Target};
+use crate::field::Field;
 use crate::record::Record;
-use crate::value::TimeKind;
+use crate::value::{Strftime, TimeKind};
 
 /// Length of a common log format time.
 const CLF_LENGTH: usize = 26;
@@ -37,6 +40,10 @@ pub(super) enum End {
     Quote(Box<[u8]>),
     /// After a common log format time; then this text.
     ClfTime(Box<[u8]>),
+    /// After a time of this pattern; then this text.
+    Strftime(Arc<Strftime>, Box<[u8]>),
+    /// After so many bytes.
+    Length(usize),
     /// In front of the byte, which stays for the next value, or of the text that ends the
     /// run of values without text between them, whichever comes first.
     Before(u8, Box<[u8]>),
@@ -71,6 +78,15 @@ impl End {
                 }
                 expect(line, start + CLF_LENGTH, text)
             }
+            Self::Strftime(pattern, text) => match pattern.length(rest) {
+                Some(length) => expect(line, start + length, text),
+                // The value is not of its kind then, wherever it ends.
+                None => Ok((line.len(), line.len())),
+            },
+            Self::Length(length) => {
+                let end = line.len().min(start + length);
+                Ok((end, end))
+            }
             Self::Before(byte, text) => {
                 let limit = if text.is_empty() {
                     rest.len()
@@ -88,16 +104,33 @@ impl End {
         }
     }
 
+    /// The end of a value that says itself how long it is, whatever follows.
+    pub(super) fn of_known_length(target: &Target) -> Option<Self> {
+        let nothing: Box<[u8]> = Box::default();
+        Some(match target {
+            Target::Time(TimeKind::Clf) => Self::ClfTime(nothing),
+            Target::Strftime(pattern) => Self::Strftime(Arc::clone(pattern), nothing),
+            // From September 2001 to the year 2286.
+            Target::Time(TimeKind::UnixSeconds) => Self::Length(10),
+            Target::Time(TimeKind::UnixMilliseconds) => Self::Length(13),
+            Target::Time(TimeKind::UnixMicroseconds) => Self::Length(16),
+            Target::Time(TimeKind::FractionMilliseconds) => Self::Length(3),
+            Target::Time(TimeKind::FractionMicroseconds) => Self::Length(6),
+            _ => return None,
+        })
+    }
+
     /// The text that has to follow, to say so.
     fn text(&self) -> String {
         match self {
             Self::Byte(byte) => char::from(*byte).to_string(),
-            Self::Text(text) | Self::Quote(text) | Self::ClfTime(text) => {
-                String::from_utf8_lossy(text).into_owned()
-            }
+            Self::Text(text)
+            | Self::Quote(text)
+            | Self::ClfTime(text)
+            | Self::Strftime(_, text) => String::from_utf8_lossy(text).into_owned(),
             Self::Before(byte, _) => char::from(*byte).to_string(),
             Self::QuestionMark => "?".to_owned(),
-            Self::Line => String::new(),
+            Self::Line | Self::Length(_) => String::new(),
         }
     }
 }
@@ -192,19 +225,20 @@ impl LineProgram {
 
     /// True where a time is among the values.
     pub(super) fn has_time(&self) -> bool {
-        self.values.iter().any(|value| matches!(value.target, Target::Time(_)))
+        self.values.iter().any(|value| value.target.fields() == [Field::Time])
     }
 }
 
 impl Value {
     /// A value whose end follows from the text behind it.
     pub(super) fn new(target: Target, name: String, in_quotes: bool, then: &[u8]) -> Self {
-        let end = match then {
-            [] => End::Line,
-            _ if target == Target::Time(TimeKind::Clf) => End::ClfTime(then.into()),
-            [b'"', ..] if in_quotes => End::Quote(then.into()),
-            [byte] => End::Byte(*byte),
-            text => End::Text(text.into()),
+        let end = match (then, &target) {
+            ([], _) => End::Line,
+            (_, Target::Strftime(pattern)) => End::Strftime(Arc::clone(pattern), then.into()),
+            (_, Target::Time(TimeKind::Clf)) => End::ClfTime(then.into()),
+            ([b'"', ..], _) if in_quotes => End::Quote(then.into()),
+            ([byte], _) => End::Byte(*byte),
+            (text, _) => End::Text(text.into()),
         };
         Self { target, end, name }
     }

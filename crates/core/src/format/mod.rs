@@ -1,5 +1,6 @@
 //! Formats: how a line's bytes become a record's fields.
 
+mod apache;
 mod builder;
 mod catalog;
 mod error;
@@ -41,11 +42,25 @@ impl Format {
     /// # Errors
     /// Where the text is none of these; the error points at the character.
     pub fn parse(text: &str) -> Result<Self, FormatError> {
-        let trimmed = text.trim();
-        if let Some(format) = format_by_name(trimmed) {
-            return Ok(format);
+        match format_by_name(text.trim()) {
+            Some(format) => Ok(format),
+            None => Self::compile(text),
         }
-        if trimmed.starts_with("log_format") || trimmed.contains('$') {
+    }
+
+    /// Compiles a definition, by the notation it is in.
+    fn compile(text: &str) -> Result<Self, FormatError> {
+        let trimmed = text.trim();
+        if apache::is_directive(trimmed) {
+            return apache::compile(text);
+        }
+        if trimmed.starts_with("log_format") || has_variable(trimmed) {
+            return nginx::compile(text);
+        }
+        if trimmed.contains('%') {
+            return apache::compile(text);
+        }
+        if trimmed.contains('$') {
             return nginx::compile(text);
         }
         Err(FormatError::unknown(text))
@@ -80,4 +95,10 @@ impl Format {
         self.name = name.to_owned();
         self
     }
+}
+
+/// True where nginx would see a variable.
+fn has_variable(text: &str) -> bool {
+    let starts_name = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'{' | b'_');
+    text.as_bytes().windows(2).any(|pair| pair[0] == b'$' && starts_name(&pair[1]))
 }

@@ -1,10 +1,12 @@
 //! What a value of a line means.
 
+use std::sync::Arc;
+
 use crate::field::Field;
 use crate::record::Record;
 use crate::value::{
-    ClfTimeCache, RequestLine, TimeKind, TimeParts, parse_digits, parse_duration_ns,
-    parse_upstream_time_ns, split_target,
+    ClfTimeCache, RequestLine, Strftime, TimeContent, TimeKind, TimeParts, parse_digits,
+    parse_duration_ns, parse_upstream_time_ns, split_target,
 };
 
 /// Where a value goes and what it has to look like.
@@ -16,6 +18,8 @@ pub(super) enum Target {
     Text(Field),
     /// The client: anything but nothing.
     Client,
+    /// A client that stands behind a virtual host: anything but nothing and `-`.
+    ClientBehindHost,
     /// A virtual host, with a port behind a colon that goes to an extra field.
     HostAndPort { port: usize },
     /// A whole request line.
@@ -36,6 +40,8 @@ pub(super) enum Target {
     UpstreamTime { unit_ns: u64 },
     /// A time stamp, or a part of one.
     Time(TimeKind),
+    /// A time stamp, or a part of one, in a pattern of its own.
+    Strftime(Arc<Strftime>),
     /// The format's own text field of this index.
     Extra(usize),
 }
@@ -78,6 +84,13 @@ impl Target {
                 state.time.set_clf(time);
             }
             Self::Time(kind) => state.time.add(*kind, value)?,
+            Self::Strftime(pattern) => pattern.read(value, &mut state.time)?,
+            Self::ClientBehindHost => {
+                if matches!(value, b"" | b"-") {
+                    return None;
+                }
+                record.set_text(Field::Client, value);
+            }
             Self::Extra(index) => record.set_extra(*index, value),
             Self::HostAndPort { port } => set_host_and_port(value, *port, record)?,
             Self::RequestTarget => set_target(value, record),
@@ -106,7 +119,7 @@ impl Target {
                 .iter()
                 .position(|candidate| candidate == field)
                 .map_or(&[], |index| &Field::TEXT[index..=index]),
-            Self::Client => &[Field::Client],
+            Self::Client | Self::ClientBehindHost => &[Field::Client],
             Self::HostAndPort { .. } => &[Field::Host],
             Self::RequestLine => {
                 &[Field::Method, Field::Path, Field::Query, Field::Protocol, Field::Request]
@@ -117,21 +130,30 @@ impl Target {
             Self::Bytes => &[Field::Bytes],
             Self::RequestTime { .. } => &[Field::RequestTime],
             Self::UpstreamTimes | Self::UpstreamTime { .. } => &[Field::UpstreamTime],
-            Self::Time(_) => &[Field::Time],
+            Self::Time(_) | Self::Strftime(_) => &[Field::Time],
+        }
+    }
+
+    /// How much of a time the target tells.
+    pub(super) fn time_content(&self) -> TimeContent {
+        match self {
+            Self::Time(kind) => kind.content(),
+            Self::Strftime(pattern) => pattern.content(),
+            _ => TimeContent::default(),
         }
     }
 
     /// What the value has to be, in words.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Self::Client => "a client address or host name",
+            Self::Client | Self::ClientBehindHost => "a client address or host name",
             Self::HostAndPort { .. } => "a host, with or without a port",
             Self::Status => "a status of three digits",
             Self::Bytes => "a number of bytes",
             Self::RequestTime { .. } | Self::UpstreamTime { .. } | Self::UpstreamTimes => {
                 "a duration"
             }
-            Self::Time(_) => "a time of the format's form",
+            Self::Time(_) | Self::Strftime(_) => "a time of the format's form",
             _ => "a text",
         }
     }
@@ -171,6 +193,7 @@ fn set_target<'a>(value: &'a [u8], record: &mut Record<'a>) {
 
 fn set_host_and_port<'a>(value: &'a [u8], port: usize, record: &mut Record<'a>) -> Option<()> {
     let (host, digits) = match memchr::memrchr(b':', value) {
+        _ if value.ends_with(b"]") => (value, None),
         Some(colon) => (&value[..colon], Some(&value[colon + 1..])),
         None => (value, None),
     };

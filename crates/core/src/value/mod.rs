@@ -5,6 +5,7 @@ mod calendar;
 mod number;
 mod request;
 mod rfc3339;
+mod strftime;
 mod time;
 mod zone;
 
@@ -15,4 +16,5 @@ pub use zone::Zone;
 
 pub(crate) use number::{parse_digits, parse_duration_ns, parse_upstream_time_ns};
 pub(crate) use request::{RequestLine, split_target};
-pub(crate) use time::{ClfTimeCache, TimeKind, TimeParts};
+pub(crate) use strftime::Strftime;
+pub(crate) use time::{ClfTimeCache, TimeContent, TimeKind, TimeParts};

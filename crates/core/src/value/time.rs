@@ -29,7 +29,8 @@ impl Timestamp {
     /// The instant `nanos` after `unix_s`.
     pub(crate) fn from_unix(unix_s: i64, nanos: u32, offset_s: i32) -> Option<Self> {
         let unix_ns = unix_s.checked_mul(SECOND_NS as i64)?.checked_add(i64::from(nanos))?;
-        Some(Self { unix_ns, offset_s })
+        // The extremes stay free, so that any two instants lie less than 2^64 - 1 apart.
+        (unix_ns.unsigned_abs() < i64::MAX as u64).then_some(Self { unix_ns, offset_s })
     }
 }
 
@@ -139,14 +140,42 @@ pub(crate) enum TimeKind {
     Any,
 }
 
+impl TimeKind {
+    /// How much of a time it tells.
+    pub(crate) fn content(self) -> TimeContent {
+        let part = matches!(self, Self::FractionMilliseconds | Self::FractionMicroseconds);
+        TimeContent { day: !part, second: !part }
+    }
+}
+
+/// Which parts of a time a value tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct TimeContent {
+    pub(crate) day: bool,
+    pub(crate) second: bool,
+}
+
+impl TimeContent {
+    /// What both tell together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { day: self.day || other.day, second: self.second || other.second }
+    }
+
+    /// True where an instant follows.
+    pub(crate) fn is_instant(self) -> bool {
+        self.day && self.second
+    }
+}
+
 /// What the time fields of one line say together. A line may log its time more than once
 /// (`$time_local` and `$msec`) or in parts (`%{%F %T}t.%{msec_frac}t %{%z}t`).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TimeParts {
     /// The finest instant so far, and whether it has a fraction of its own.
     instant: Option<(Timestamp, bool)>,
-    /// A date and a time of day without an offset, as local nanoseconds.
+    /// Days since 1970 on the local calendar.
     pub(crate) local_day: Option<i64>,
+    /// Seconds since local midnight.
     pub(crate) local_second: Option<i64>,
     pub(crate) fraction_ns: Option<u32>,
     pub(crate) offset_s: Option<i32>,
@@ -193,6 +222,12 @@ impl TimeParts {
             },
         };
         self.add(kind, text)
+    }
+
+    /// Adds an instant in whole seconds.
+    pub(crate) fn set_unix_seconds(&mut self, unix_s: i64) -> Option<()> {
+        self.set_instant(Timestamp::from_unix(unix_s, 0, 0)?, false, false);
+        Some(())
     }
 
     fn add_unix(&mut self, text: &[u8], unit_ns: u64) -> Option<()> {
