@@ -1,12 +1,52 @@
-//! Bytes in, answers out.
+//! Bytes in, answers out: the lines, formats, records, columns, filters and aggregates of
+//! access logs.
+//!
+//! This crate does no I/O, starts no threads, knows no clock and serialises nothing. A
+//! [`BlockCutter`] cuts the bytes of a source into [`Block`]s; a [`BlockReader`] reads a
+//! block's lines with a [`Format`] into a [`Segment`] of columns, whose distinct values
+//! are in the data set's [`Values`]; an [`Evaluation`] answers a [`Question`] over segments.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use weir_core::{Block, BlockLimits, BlockReader, Evaluation, Format, Question, Values};
+//!
+//! let format = Arc::new(Format::parse(r#"$remote_addr [$time_local] "$request" $status"#)?);
+//! let line = b"192.0.2.7 [17/Dec/2025:09:03:01 +0000] \"GET /?a=1 HTTP/1.1\" 404\n";
+//!
+//! let mut values = Values::new(1 << 20);
+//! let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+//! let read = reader.read(&Block::new(line.to_vec()), 0);
+//! reader.resolve(&read, &mut values);
+//! let segment = reader.seal(read);
+//!
+//! let mut evaluation = Evaluation::new(&Question::default());
+//! evaluation.learn(&values);
+//! evaluation.update(&segment);
+//! assert_eq!(evaluation.totals().errors, 1);
+//! # Ok::<(), weir_core::FormatError>(())
+//! ```
+
+mod aggregate;
 mod block;
+mod column;
 mod field;
+mod filter;
 mod format;
 mod line;
 mod record;
 mod value;
+
+pub use aggregate::{
+    Bucket, Evaluation, Histogram, Quantiles, Question, STATUS_CLASSES, Stack, StatusClasses,
+    Tally, TopList, Totals,
+};
 pub use block::{Block, BlockCutter, BlockLimits};
+pub use column::{
+    ABSENT, BlockReader, Codes, ColumnId, Dictionary, Numbers, REMAINDER, ReadBlock, Segment,
+    UnmatchedLine, Values,
+};
 pub use field::Field;
+pub use filter::{Clause, ClauseError, CompiledFilter, Filter, Selection, TextTest};
 pub use format::{Format, FormatError, LineParser, Mismatch, format_by_name, known_formats};
 pub use line::{Line, Lines};
 pub use record::Record;

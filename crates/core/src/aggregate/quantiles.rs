@@ -1,0 +1,168 @@
+//! Quantiles of durations.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+
+/// Quantiles by the nearest-rank method: the quantile `q` of `n` numbers is the smallest
+/// that at least `q * n` of them do not exceed.
+///
+/// Exact while there are no more than [`Self::EXACT_MAX`] distinct numbers. Beyond that,
+/// numbers are rounded to 11 significant bits, an error of at most one part in 2,048, and
+/// [`Self::is_estimated`] says so.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Quantiles {
+    count: u64,
+    max: u64,
+    /// Counts of whole milliseconds below 4,096, which is what nginx logs.
+    milliseconds: Vec<u64>,
+    /// Counts of all other numbers.
+    counts: HashMap<u64, u64, foldhash::fast::RandomState>,
+    rounded: bool,
+}
+
+const MILLISECOND: u64 = 1_000_000;
+const MILLISECONDS: u64 = 4_096;
+
+impl Quantiles {
+    /// Distinct numbers counted exactly: 4 MiB of counts at the most.
+    pub const EXACT_MAX: usize = 1 << 17;
+
+    /// Adds a number of nanoseconds.
+    #[inline]
+    pub(super) fn add(&mut self, number: u64) {
+        self.add_many(number, 1);
+    }
+
+    /// Adds what another has counted.
+    pub fn merge(&mut self, other: &Self) {
+        if other.rounded {
+            self.round();
+        }
+        let max = self.max.max(other.max);
+        for (number, count) in other.iter() {
+            self.add_many(number, count);
+        }
+        self.max = max;
+    }
+
+    /// The number of numbers.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The largest number.
+    pub fn max(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// True where numbers were rounded.
+    pub fn is_estimated(&self) -> bool {
+        self.rounded
+    }
+
+    /// The quantiles `qs`, ascending and each from 0 to 1. `None` where nothing was added.
+    pub fn quantiles<const N: usize>(&self, qs: [f64; N]) -> Option<[u64; N]> {
+        if self.count == 0 {
+            return None;
+        }
+        let sorted: BTreeMap<u64, u64> = self.iter().collect();
+        let mut answer = [self.max; N];
+        let mut below = 0u64;
+        let mut next = 0;
+        for (number, count) in sorted {
+            below += count;
+            while next < N && below >= self.rank(qs[next]) {
+                answer[next] = number.min(self.max);
+                next += 1;
+            }
+        }
+        Some(answer)
+    }
+
+    /// The rank, from 1, of the quantile `q`.
+    fn rank(&self, q: f64) -> u64 {
+        ((q * self.count as f64).ceil() as u64).clamp(1, self.count)
+    }
+
+    #[inline]
+    fn add_many(&mut self, number: u64, count: u64) {
+        self.count += count;
+        self.max = self.max.max(number);
+        if !self.rounded && number < MILLISECONDS * MILLISECOND && number.is_multiple_of(MILLISECOND) {
+            if self.milliseconds.is_empty() {
+                self.milliseconds.resize(MILLISECONDS as usize, 0);
+            }
+            self.milliseconds[(number / MILLISECOND) as usize] += count;
+            return;
+        }
+        let number = if self.rounded { round(number) } else { number };
+        *self.counts.entry(number).or_insert(0) += count;
+        if !self.rounded && self.counts.len() > Self::EXACT_MAX {
+            self.round();
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        let whole = self.milliseconds.iter().enumerate().filter(|(_, count)| **count > 0);
+        let whole = whole.map(|(ms, count)| (ms as u64 * MILLISECOND, *count));
+        whole.chain(self.counts.iter().map(|(number, count)| (*number, *count)))
+    }
+
+    #[cold]
+    fn round(&mut self) {
+        if self.rounded {
+            return;
+        }
+        let max = self.max;
+        let exact = std::mem::take(self);
+        self.rounded = true;
+        for (number, count) in exact.iter() {
+            self.add_many(number, count);
+        }
+        self.max = max;
+    }
+}
+
+/// Keeps the 11 highest bits and puts the rest to its middle.
+fn round(number: u64) -> u64 {
+    let dropped = (64 - number.leading_zeros()).saturating_sub(11);
+    let floor = number >> dropped << dropped;
+    floor + ((1u64 << dropped) >> 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MILLISECOND, Quantiles};
+
+    fn of(numbers: impl IntoIterator<Item = u64>) -> Quantiles {
+        let mut quantiles = Quantiles::default();
+        numbers.into_iter().for_each(|number| quantiles.add(number));
+        quantiles
+    }
+
+    #[test]
+    fn nearest_rank() {
+        assert_eq!(Quantiles::default().quantiles([0.5]), None);
+        assert_eq!(of([7]).quantiles([0.0, 0.5, 1.0]), Some([7, 7, 7]));
+        assert_eq!(of([3, 1, 2, 4]).quantiles([0.25, 0.5, 0.51, 1.0]), Some([1, 2, 3, 4]));
+        let milliseconds = of((1..=100).map(|n| n * MILLISECOND));
+        let expected = [50, 90, 95, 99].map(|n| n * MILLISECOND);
+        assert_eq!(milliseconds.quantiles([0.5, 0.9, 0.95, 0.99]), Some(expected));
+    }
+
+    #[test]
+    fn many_distinct_numbers_are_rounded_and_it_says_so() {
+        let n = 3 * Quantiles::EXACT_MAX as u64;
+        let one = of((0..n).map(|i| i * 1_001));
+        assert!(one.is_estimated());
+        let [median] = one.quantiles([0.5]).unwrap();
+        let exact = (n / 2 - 1) * 1_001;
+        assert!(median.abs_diff(exact) <= exact / 2_048 + 1);
+        assert_eq!(one.max(), Some((n - 1) * 1_001));
+        let mut split = of((0..n / 3).map(|i| i * 1_001));
+        assert!(!split.is_estimated());
+        split.merge(&of((n / 3..n).map(|i| i * 1_001)));
+        assert_eq!(split, one, "a split gives the same answer");
+    }
+}

@@ -1,0 +1,61 @@
+//! Sums over all records.
+
+use super::row_values::RowValues;
+use super::status::StatusClasses;
+use crate::column::{Segment, decode_offset, decode_time};
+use crate::filter::Selection;
+
+/// Sums and extremes over the selected records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Records.
+    pub records: u64,
+    /// Sum of the response sizes in bytes.
+    pub bytes_sent: u64,
+    /// Records with a status of 400 to 599.
+    pub errors: u64,
+    /// Earliest and latest time, in nanoseconds since 1970.
+    pub time_range_ns: Option<(i64, i64)>,
+    /// Smallest and largest zone offset, in seconds east of UTC.
+    pub offset_range_s: Option<(i32, i32)>,
+}
+
+impl Totals {
+    /// Adds the selected rows of a segment.
+    pub(super) fn update(&mut self, segment: &Segment, selection: &Selection, rows: &RowValues) {
+        self.records += selection.len() as u64;
+        for (bytes, class) in rows.bytes.iter().zip(&rows.class) {
+            self.bytes_sent = self.bytes_sent.saturating_add(*bytes);
+            self.errors += u64::from(StatusClasses::is_error(*class));
+        }
+        if let Some(times) = &segment.time {
+            times.for_each(selection, |code| {
+                let time = code.map(decode_time);
+                widen(&mut self.time_range_ns, time.map(|time| (time, time)));
+            });
+        }
+        if let Some(offsets) = &segment.offset {
+            offsets.for_each(selection, |code| {
+                let offset = code.map(decode_offset);
+                widen(&mut self.offset_range_s, offset.map(|offset| (offset, offset)));
+            });
+        }
+    }
+
+    /// Adds the sums over other records.
+    pub fn merge(&mut self, other: &Self) {
+        self.records += other.records;
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        self.errors += other.errors;
+        widen(&mut self.time_range_ns, other.time_range_ns);
+        widen(&mut self.offset_range_s, other.offset_range_s);
+    }
+}
+
+#[inline]
+fn widen<T: Ord + Copy>(range: &mut Option<(T, T)>, other: Option<(T, T)>) {
+    *range = match (*range, other) {
+        (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+        (one, None) | (None, one) => one,
+    };
+}

@@ -1,0 +1,278 @@
+//! Reads blocks into segments.
+
+use std::sync::Arc;
+
+use super::codes::Codes;
+use super::dictionary::{ABSENT, Dictionary};
+use super::numbers::Numbers;
+use super::segment::{Segment, encode_offset, encode_time};
+use super::values::{ColumnId, Values};
+use crate::block::{Block, BlockLimits};
+use crate::field::Field;
+use crate::format::{Format, LineParser};
+use crate::line::Lines;
+use crate::record::Record;
+
+/// Reads blocks of one format, in three steps that let many readers share one [`Values`]:
+///
+/// 1. [`Self::read`] parses a block on its own, with ids of its own for the values it meets;
+/// 2. [`Self::resolve`] finds the shared ids of the values that are new to this reader.
+///    Done in the order of the blocks, it makes the shared ids the same however many
+///    readers there are. It takes time only for new values;
+/// 3. [`Self::seal`] packs the block's columns with the shared ids.
+///
+/// Several blocks may be read before the first is resolved; blocks are resolved in the order
+/// in which they were read.
+#[derive(Debug)]
+pub struct BlockReader {
+    parser: LineParser,
+    line_bytes_max: usize,
+    /// One for each text column that the format fills.
+    columns: Vec<TextColumn>,
+    /// Read and not sealed.
+    unsealed: usize,
+}
+
+/// A text column of a format: the values this reader met, and their shared ids.
+#[derive(Debug)]
+struct TextColumn {
+    /// Where the record has it, see [`Record::text_at`].
+    record_index: usize,
+    column: ColumnId,
+    seen: Dictionary,
+    /// Shared ids by own id; shorter than `seen` while values are not resolved.
+    shared: Vec<u32>,
+}
+
+/// A block that was read, on its way to become a [`Segment`].
+#[derive(Debug)]
+pub struct ReadBlock {
+    /// Lines in the block, skipped ones included.
+    pub lines: u64,
+    /// Lines that fit.
+    pub records: u64,
+    /// Lines that did not.
+    pub unmatched: u64,
+    /// Lines over the length limit.
+    pub too_long: u64,
+    /// The first few lines that did not fit.
+    pub samples: Vec<UnmatchedLine>,
+    source: u32,
+    block_offset: u64,
+    /// Own ids by row, for each of the reader's columns.
+    text: Vec<Vec<u32>>,
+    /// How many own ids each column had when the block was read.
+    ids: Vec<usize>,
+    times: Vec<Option<u64>>,
+    offsets: Vec<Option<u64>>,
+    bytes: Vec<Option<u64>>,
+    request_times_ns: Vec<Option<u64>>,
+    upstream_times_ns: Vec<Option<u64>>,
+    line_starts: Vec<u64>,
+    first_offset_s: Option<i32>,
+    time_range_ns: Option<(i64, i64)>,
+}
+
+/// A line that did not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmatchedLine {
+    /// The line's number in the block, from 0; lines that were skipped before the block
+    /// count.
+    pub line: u64,
+    /// Where it stopped fitting, in bytes from 0.
+    pub at: usize,
+    /// What was expected there.
+    pub reason: String,
+    /// The line, cut to [`UnmatchedLine::BYTES_MAX`].
+    pub text: Vec<u8>,
+}
+
+impl UnmatchedLine {
+    /// Enough to see what kind of line it is.
+    pub const BYTES_MAX: usize = 1 << 10;
+    /// Samples kept of one block: as many as a screen shows.
+    pub const PER_BLOCK_MAX: usize = 8;
+}
+
+/// The values a reader remembers of one column before it forgets them all: a limit on what
+/// every thread keeps beside the shared dictionary.
+const SEEN_BYTES_MAX: usize = 32 << 20;
+
+impl BlockReader {
+    /// A reader of blocks in `format`, whose extra fields get columns in `values`.
+    pub fn new(format: Arc<Format>, limits: BlockLimits, values: &mut Values) -> Self {
+        let known = Field::TEXT
+            .iter()
+            .enumerate()
+            .filter(|(_, field)| format.fills(**field))
+            .map(|(index, _)| TextColumn::new(index, ColumnId(index as u16)));
+        let mut columns: Vec<TextColumn> = known.collect();
+        for (index, name) in format.extra_fields().iter().enumerate() {
+            let column = values.add_column(name);
+            columns.push(TextColumn::new(Field::TEXT.len() + index, column));
+        }
+        Self {
+            parser: LineParser::new(format),
+            line_bytes_max: limits.line_bytes_max,
+            columns,
+            unsealed: 0,
+        }
+    }
+
+    /// Parses a block of source number `source`.
+    pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
+        self.forget_when_large();
+        self.unsealed += 1;
+        let mut read = ReadBlock::new(block, source, self.columns.len());
+        let mut record = Record::new();
+        for line in Lines::new(block.bytes()) {
+            read.lines += 1;
+            if line.bytes.len() > self.line_bytes_max {
+                read.too_long += 1;
+                continue;
+            }
+            match self.parser.parse(line.bytes, &mut record) {
+                Ok(()) => {
+                    for (column, ids) in self.columns.iter_mut().zip(&mut read.text) {
+                        ids.push(column.own_id(record.text_at(column.record_index)));
+                    }
+                    read.push_numbers(&record, line.start);
+                }
+                Err(mismatch) => {
+                    read.unmatched += 1;
+                    if read.samples.len() < UnmatchedLine::PER_BLOCK_MAX {
+                        let shown = line.bytes.len().min(UnmatchedLine::BYTES_MAX);
+                        read.samples.push(UnmatchedLine {
+                            line: read.lines - 1,
+                            at: mismatch.at,
+                            reason: self.parser.explain(mismatch),
+                            text: line.bytes[..shown].to_vec(),
+                        });
+                    }
+                }
+            }
+        }
+        for (ids, column) in read.ids.iter_mut().zip(&self.columns) {
+            *ids = column.seen.ids();
+        }
+        read.records = read.line_starts.len() as u64;
+        read
+    }
+
+    /// Finds the shared ids of the values that were new to this reader in `read`.
+    pub fn resolve(&mut self, read: &ReadBlock, values: &mut Values) {
+        values.note_offset(read.first_offset_s);
+        for (column, ids) in self.columns.iter_mut().zip(&read.ids) {
+            column.resolve(*ids, values);
+        }
+    }
+
+    /// Packs the columns of a block that was resolved.
+    pub fn seal(&mut self, read: ReadBlock) -> Segment {
+        self.unsealed -= 1;
+        let mut text = Vec::new();
+        for (column, ids) in self.columns.iter().zip(&read.text) {
+            let index = usize::from(column.column.0);
+            if text.len() <= index {
+                text.resize(index + 1, None);
+            }
+            text[index] = column.seal(ids);
+        }
+        Segment {
+            rows: read.line_starts.len(),
+            source: read.source,
+            block_offset: read.block_offset,
+            text,
+            bytes: Numbers::pack(&read.bytes),
+            request_time_ns: Numbers::pack(&read.request_times_ns),
+            upstream_time_ns: Numbers::pack(&read.upstream_times_ns),
+            time: Numbers::pack(&read.times),
+            offset: Numbers::pack(&read.offsets),
+            time_range_ns: read.time_range_ns,
+            line_start: Codes::pack(read.line_starts.iter().copied()),
+        }
+    }
+
+    /// The memory of the values this reader remembers, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.columns.iter().map(|column| column.seen.memory_bytes()).sum()
+    }
+
+    fn forget_when_large(&mut self) {
+        if self.unsealed > 0 {
+            return;
+        }
+        for column in &mut self.columns {
+            if column.seen.memory_bytes() > SEEN_BYTES_MAX {
+                *column = TextColumn::new(column.record_index, column.column);
+            }
+        }
+    }
+}
+
+impl TextColumn {
+    fn new(record_index: usize, column: ColumnId) -> Self {
+        let seen = Dictionary::new();
+        // The ids that stand for no value are the same everywhere.
+        let shared = (0..seen.ids() as u32).collect();
+        Self { record_index, column, seen, shared }
+    }
+
+    #[inline]
+    fn own_id(&mut self, value: Option<&[u8]>) -> u32 {
+        value.map_or(ABSENT, |value| self.seen.intern(value))
+    }
+
+    fn resolve(&mut self, ids: usize, values: &mut Values) {
+        for id in self.shared.len()..ids {
+            let value = self.seen.value(id as u32).unwrap_or_default();
+            self.shared.push(values.intern(self.column, value));
+        }
+    }
+
+    /// `None` where no row has the field.
+    fn seal(&self, ids: &[u32]) -> Option<Codes> {
+        let codes = Codes::pack(ids.iter().map(|id| u64::from(self.shared[*id as usize])));
+        let absent = Codes::Constant { code: u64::from(ABSENT), rows: ids.len() };
+        (codes != absent).then_some(codes)
+    }
+}
+
+impl ReadBlock {
+    fn new(block: &Block, source: u32, columns: usize) -> Self {
+        Self {
+            lines: block.too_long,
+            records: 0,
+            unmatched: 0,
+            too_long: block.too_long,
+            samples: Vec::new(),
+            source,
+            block_offset: block.offset,
+            text: vec![Vec::new(); columns],
+            ids: vec![0; columns],
+            times: Vec::new(),
+            offsets: Vec::new(),
+            bytes: Vec::new(),
+            request_times_ns: Vec::new(),
+            upstream_times_ns: Vec::new(),
+            line_starts: Vec::new(),
+            first_offset_s: None,
+            time_range_ns: None,
+        }
+    }
+
+    #[inline]
+    fn push_numbers(&mut self, record: &Record<'_>, line_start: usize) {
+        self.line_starts.push(line_start as u64);
+        self.bytes.push(record.bytes);
+        self.request_times_ns.push(record.request_time_ns);
+        self.upstream_times_ns.push(record.upstream_time_ns);
+        self.times.push(record.time.map(|time| encode_time(time.unix_ns)));
+        self.offsets.push(record.time.map(|time| encode_offset(time.offset_s)));
+        if let Some(time) = record.time {
+            self.first_offset_s.get_or_insert(time.offset_s);
+            let (first, last) = self.time_range_ns.unwrap_or((time.unix_ns, time.unix_ns));
+            self.time_range_ns = Some((first.min(time.unix_ns), last.max(time.unix_ns)));
+        }
+    }
+}

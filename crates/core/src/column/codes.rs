@@ -1,0 +1,136 @@
+//! Arrays of small unsigned integers.
+
+use crate::filter::Selection;
+
+/// Unsigned integers, one a row, each array in the narrowest width that holds them all.
+///
+/// The arrays are plain little arrays, so that an Arrow dictionary array can take the
+/// index column as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Codes {
+    /// The same code for every row.
+    Constant {
+        /// The code.
+        code: u64,
+        /// Number of rows.
+        rows: usize,
+    },
+    /// Codes below 2^8.
+    U8(Box<[u8]>),
+    /// Codes below 2^16.
+    U16(Box<[u16]>),
+    /// Codes below 2^32.
+    U32(Box<[u32]>),
+    /// Any codes.
+    U64(Box<[u64]>),
+}
+
+impl Codes {
+    /// Packs codes that come in order.
+    pub fn pack(codes: impl ExactSizeIterator<Item = u64> + Clone) -> Self {
+        let rows = codes.len();
+        let (min, max) =
+            codes.clone().fold((u64::MAX, 0), |(min, max), code| (code.min(min), code.max(max)));
+        match max {
+            _ if min >= max => Self::Constant { code: max, rows },
+            0..0x100 => Self::U8(codes.map(|code| code as u8).collect()),
+            0x100..0x1_0000 => Self::U16(codes.map(|code| code as u16).collect()),
+            0x1_0000..0x1_0000_0000 => Self::U32(codes.map(|code| code as u32).collect()),
+            _ => Self::U64(codes.collect()),
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Constant { rows, .. } => *rows,
+            Self::U8(codes) => codes.len(),
+            Self::U16(codes) => codes.len(),
+            Self::U32(codes) => codes.len(),
+            Self::U64(codes) => codes.len(),
+        }
+    }
+
+    /// The code of one row.
+    ///
+    /// # Panics
+    /// Where there is no such row.
+    pub fn get(&self, row: usize) -> u64 {
+        match self {
+            Self::Constant { code, .. } => *code,
+            Self::U8(codes) => u64::from(codes[row]),
+            Self::U16(codes) => u64::from(codes[row]),
+            Self::U32(codes) => u64::from(codes[row]),
+            Self::U64(codes) => codes[row],
+        }
+    }
+
+    /// Calls `visit` with the code of every selected row, in order. The width is decided
+    /// once, so that the loop over the rows is a plain one.
+    #[inline]
+    pub fn for_each(&self, selection: &Selection, mut visit: impl FnMut(u64)) {
+        match self {
+            Self::Constant { code, .. } => {
+                for _ in 0..selection.len() {
+                    visit(*code);
+                }
+            }
+            Self::U8(codes) => each(codes, selection, |code| visit(u64::from(*code))),
+            Self::U16(codes) => each(codes, selection, |code| visit(u64::from(*code))),
+            Self::U32(codes) => each(codes, selection, |code| visit(u64::from(*code))),
+            Self::U64(codes) => each(codes, selection, |code| visit(*code)),
+        }
+    }
+
+    /// Memory taken, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Constant { .. } => 0,
+            Self::U8(codes) => codes.len(),
+            Self::U16(codes) => codes.len() * 2,
+            Self::U32(codes) => codes.len() * 4,
+            Self::U64(codes) => codes.len() * 8,
+        }
+    }
+}
+
+#[inline]
+fn each<T>(codes: &[T], selection: &Selection, mut visit: impl FnMut(&T)) {
+    match selection {
+        Selection::All(_) => codes.iter().for_each(visit),
+        Selection::Rows(rows) => rows.iter().for_each(|row| visit(&codes[*row as usize])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Codes;
+    use crate::filter::Selection;
+
+    #[test]
+    fn packs_into_the_narrowest_width() {
+        let widths = [(vec![0u64, 255], 2), (vec![0, 256], 4), (vec![0, 1 << 16], 8)];
+        for (codes, bytes) in widths {
+            let packed = Codes::pack(codes.iter().copied());
+            assert_eq!(packed.memory_bytes(), bytes);
+            assert_eq!((packed.get(0), packed.get(1)), (codes[0], codes[1]));
+        }
+        let packed = Codes::pack([7u64, 7, 7].into_iter());
+        assert_eq!((packed.memory_bytes(), packed.rows(), packed.get(2)), (0, 3, 7));
+        assert_eq!(Codes::pack([0u64, u64::MAX].into_iter()).get(1), u64::MAX);
+        assert_eq!(Codes::pack([0u64; 0].into_iter()).rows(), 0);
+    }
+
+    #[test]
+    fn visits_the_selected_rows() {
+        for codes in [vec![1u64, 2, 3], vec![5, 5, 5], vec![1, 1 << 20, 1 << 40]] {
+            let packed = Codes::pack(codes.iter().copied());
+            let mut seen = Vec::new();
+            packed.for_each(&Selection::All(3), |code| seen.push(code));
+            assert_eq!(seen, codes);
+            seen.clear();
+            packed.for_each(&Selection::Rows(vec![2, 0]), |code| seen.push(code));
+            assert_eq!(seen, [codes[2], codes[0]]);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The dictionaries of a data set, with the memory they may take.
+
+use super::dictionary::{Dictionary, REMAINDER};
+use crate::field::Field;
+
+/// The index of a text column: the known text fields first, then the extra ones in the
+/// order in which formats brought them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ColumnId(pub u16);
+
+/// The text columns of a data set: their names and their dictionaries.
+#[derive(Debug, Clone)]
+pub struct Values {
+    columns: Vec<Column>,
+    memory_bytes: usize,
+    memory_bytes_max: usize,
+    /// The offset of the first record that had a time, in seconds east of UTC.
+    first_offset_s: Option<i32>,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    name: String,
+    dictionary: Dictionary,
+    /// True once a value was folded into the remainder.
+    folded: bool,
+}
+
+impl Values {
+    /// The known columns, with so much memory for their distinct values.
+    pub fn new(memory_bytes_max: usize) -> Self {
+        let columns = Field::TEXT.iter().map(|field| Column::new(field.name())).collect();
+        Self { columns, memory_bytes: 0, memory_bytes_max, first_offset_s: None }
+    }
+
+    /// The column of a known text field.
+    pub fn column(field: Field) -> Option<ColumnId> {
+        field.text_index().map(|index| ColumnId(index as u16))
+    }
+
+    /// The column of that name.
+    pub fn column_by_name(&self, name: &str) -> Option<ColumnId> {
+        if let Some(field) = Field::by_name(name) {
+            return Self::column(field);
+        }
+        self.position(name)
+    }
+
+    /// The column of an extra field, made if there is none of that name.
+    pub fn add_column(&mut self, name: &str) -> ColumnId {
+        self.position(name).unwrap_or_else(|| {
+            self.columns.push(Column::new(name));
+            ColumnId(self.columns.len() as u16 - 1)
+        })
+    }
+
+    /// The columns' names, in order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
+    /// The distinct values of a column.
+    ///
+    /// # Panics
+    /// Where this data set has no such column.
+    pub fn dictionary(&self, column: ColumnId) -> &Dictionary {
+        &self.columns[usize::from(column.0)].dictionary
+    }
+
+    /// True where values of the column were folded into the remainder.
+    pub fn is_estimated(&self, column: ColumnId) -> bool {
+        self.columns[usize::from(column.0)].folded
+    }
+
+    /// The id of a value. Where the memory is spent, a new value gets [`REMAINDER`].
+    ///
+    /// # Panics
+    /// Where this data set has no such column.
+    pub fn intern(&mut self, column: ColumnId, value: &[u8]) -> u32 {
+        let column = &mut self.columns[usize::from(column.0)];
+        if let Some(id) = column.dictionary.find(value) {
+            return id;
+        }
+        let cost = Dictionary::cost_bytes(value.len());
+        if self.memory_bytes + cost > self.memory_bytes_max {
+            column.folded = true;
+            return REMAINDER;
+        }
+        self.memory_bytes += cost;
+        column.dictionary.intern(value)
+    }
+
+    /// Memory that the distinct values take, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    /// The zone offset of the first record, in seconds east of UTC.
+    pub fn first_offset_s(&self) -> Option<i32> {
+        self.first_offset_s
+    }
+
+    pub(crate) fn note_offset(&mut self, offset_s: Option<i32>) {
+        self.first_offset_s = self.first_offset_s.or(offset_s);
+    }
+
+    fn position(&self, name: &str) -> Option<ColumnId> {
+        let index = self.columns.iter().position(|column| column.name == name)?;
+        Some(ColumnId(index as u16))
+    }
+}
+
+impl Column {
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), dictionary: Dictionary::new(), folded: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ColumnId, Values};
+    use crate::column::REMAINDER;
+
+    #[test]
+    fn folds_new_values_when_memory_is_spent() {
+        let mut values = Values::new(10_000);
+        let column = ColumnId(4);
+        let ids: Vec<u32> =
+            (0..1_000).map(|n| values.intern(column, format!("/{n}").as_bytes())).collect();
+        assert_eq!(ids[0], 2);
+        assert_eq!(ids[999], REMAINDER);
+        assert!(values.is_estimated(column) && !values.is_estimated(ColumnId(0)));
+        assert!(values.memory_bytes() <= 10_000);
+        assert_eq!(values.intern(column, b"/0"), 2, "what is known stays exact");
+    }
+
+    #[test]
+    fn extra_columns_are_shared_by_name() {
+        let mut values = Values::new(1 << 20);
+        let first = values.add_column("ssl_protocol");
+        assert_eq!(values.add_column("ssl_protocol"), first);
+        assert_eq!(values.column_by_name("ssl_protocol"), Some(first));
+        assert_eq!(values.column_by_name("remote_addr"), Some(ColumnId(0)));
+        assert_eq!(values.column_by_name("bytes"), None);
+    }
+}

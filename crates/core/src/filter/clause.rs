@@ -1,0 +1,148 @@
+//! What a filter says.
+
+use std::fmt;
+
+use regex::bytes::Regex;
+
+use crate::column::{ColumnId, Values};
+use crate::field::Field;
+use crate::value::{AddressBlock, parse_digits};
+
+/// Conditions that a record has to meet, all of them.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// The conditions.
+    pub clauses: Vec<Clause>,
+}
+
+/// One condition on one field.
+#[derive(Debug, Clone)]
+pub enum Clause {
+    /// On a text field. A record without the field passes only where `negated`.
+    Text {
+        /// The field's column.
+        column: ColumnId,
+        /// What the value has to be.
+        test: TextTest,
+        /// Whether it has to be anything else instead.
+        negated: bool,
+    },
+    /// On a number: between two bounds, both included. A record without it does not pass.
+    Number {
+        /// One of [`Field::NUMBERS`].
+        field: Field,
+        /// Smallest number that passes; durations in nanoseconds.
+        min: u64,
+        /// Largest number that passes.
+        max: u64,
+    },
+    /// On the time: from the first instant to the last, both included, in nanoseconds since
+    /// 1970. A record without a time does not pass.
+    Time {
+        /// First instant that passes.
+        first_ns: i64,
+        /// Last instant that passes.
+        last_ns: i64,
+    },
+}
+
+/// A question about a value, asked once for every distinct one.
+#[derive(Debug, Clone)]
+pub enum TextTest {
+    /// It is one of these.
+    OneOf(Vec<Vec<u8>>),
+    /// It starts with this.
+    Prefix(Vec<u8>),
+    /// The expression is found in it.
+    Matches(Regex),
+    /// It is an address in one of these blocks, or one of the values.
+    InBlocks(Vec<AddressBlock>, Vec<Vec<u8>>),
+    /// It is a whole number between two bounds, both included.
+    Between(u64, u64),
+}
+
+/// The largest program a regular expression may compile to, in bytes: a megabyte holds any
+/// that a person types, and refuses `(\w{1000}){1000}`.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+impl TextTest {
+    /// A search for a regular expression, in the syntax of the `regex` crate.
+    ///
+    /// # Errors
+    /// Where the expression is wrong or too large.
+    pub fn matches(expression: &str) -> Result<Self, ClauseError> {
+        // Values are bytes: without Unicode classes `.` takes any byte, and `\w` is ASCII.
+        regex::bytes::RegexBuilder::new(expression)
+            .size_limit(REGEX_BYTES_MAX)
+            .build()
+            .map(Self::Matches)
+            .map_err(|error| ClauseError::Regex(error.to_string()))
+    }
+
+    /// True where the value passes.
+    pub fn passes(&self, value: &[u8]) -> bool {
+        let is_one_of = |values: &[Vec<u8>]| values.iter().any(|candidate| candidate == value);
+        match self {
+            Self::OneOf(values) => is_one_of(values),
+            Self::Prefix(prefix) => value.starts_with(prefix),
+            Self::Matches(regex) => regex.is_match(value),
+            Self::InBlocks(blocks, values) => {
+                is_one_of(values) || blocks.iter().any(|block| block.contains(value))
+            }
+            Self::Between(min, max) => {
+                parse_digits(value).is_some_and(|number| (*min..=*max).contains(&number))
+            }
+        }
+    }
+}
+
+impl Clause {
+    /// A condition on the text field of that name, known or extra.
+    ///
+    /// # Errors
+    /// Where the data set has no such field.
+    pub fn text(
+        values: &Values,
+        name: &str,
+        test: TextTest,
+        negated: bool,
+    ) -> Result<Self, ClauseError> {
+        let column = values.column_by_name(name).ok_or_else(|| ClauseError::UnknownField {
+            name: name.to_owned(),
+            known: known(values),
+        })?;
+        Ok(Self::Text { column, test, negated })
+    }
+}
+
+fn known(values: &Values) -> Vec<String> {
+    let others = Field::NUMBERS.iter().chain([&Field::Time]).map(|field| field.name());
+    values.names().chain(others).map(str::to_owned).collect()
+}
+
+/// Why a condition cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClauseError {
+    /// The data has no field of that name.
+    UnknownField {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// The regular expression is wrong; the text says where.
+    Regex(String),
+}
+
+impl fmt::Display for ClauseError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownField { name, known } => {
+                write!(formatter, "there is no field `{name}`; there are {}", known.join(", "))
+            }
+            Self::Regex(message) => write!(formatter, "{message}"),
+        }
+    }
+}
+
+impl std::error::Error for ClauseError {}
