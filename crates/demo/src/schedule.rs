@@ -32,7 +32,7 @@ pub(crate) enum Event {
 const EVENTS: [(u64, u64, Event, u32); 4] = [
     (212, 215, Event::Scan, 130),
     (350, 361, Event::Outage, 90),
-    (612, 620, Event::Attack, 320),
+    (612, 618, Event::Attack, 800),
     (871, 874, Event::Scan, 130),
 ];
 

@@ -96,7 +96,7 @@ impl World {
     #[inline]
     pub(crate) fn parts(&self, event: Event, rng: &mut Rng) -> Parts<'_> {
         match event {
-            Event::Attack if rng.below(100) < 70 => self.attack(rng),
+            Event::Attack if rng.below(100) < 87 => self.attack(rng),
             Event::Scan if rng.below(100) < 25 => self.probe(rng),
             _ => self.visit(event == Event::Outage, rng),
         }

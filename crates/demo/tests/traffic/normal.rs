@@ -33,7 +33,7 @@ fn fills_of_any_size_give_the_same_bytes() {
 #[test]
 fn a_seed_gives_the_same_bytes_everywhere() {
     // Changes with every change to the generator: write down the new number then.
-    assert_eq!(format!("{:016x}", fingerprint(&log(options(MIB)))), "0b5b4bb492a0e8bb");
+    assert_eq!(format!("{:016x}", fingerprint(&log(options(MIB)))), "c0149b61e8cbbea0");
     assert!(log(options(MIB)) != log(Options { seed: 2, ..options(MIB) }));
 }
 
@@ -116,7 +116,7 @@ fn distributions_are_plausible() {
     };
     assert!((0.6..0.85).contains(&share(&|line| line.status == 200)));
     assert!((0.08..0.2).contains(&share(&|line| line.status == 304)));
-    assert!((0.02..0.08).contains(&share(&|line| (400..500).contains(&line.status))));
+    assert!((0.02..0.12).contains(&share(&|line| (400..500).contains(&line.status))));
     assert!((0.001..0.02).contains(&share(&|line| line.status >= 500)));
     assert!((0.5..0.7).contains(&share(&|line| line.request.ends_with(b"HTTP/2.0"))));
     assert!((0.02..0.2).contains(&share(&|line| line.client.contains(&b':'))));
