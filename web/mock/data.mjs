@@ -37,29 +37,33 @@ const HOSTILE = [
   "__proto__",
 ];
 
-/** `count` records in order of time over `hours`, with a night and a burst of errors. */
+const SLOT_S = 300;
+
+/** `count` records in order of time over `hours`, with nights and a burst of errors. */
 export function records(count, { seed = 1, hours = 26, hostile = false } = {}) {
   const next = random(seed);
   const zipf = (size) => Math.min(size - 1, Math.floor(size ** next()) - 1);
   const from = Date.UTC(2024, 4, 12, 4, 0, 0) / 1000;
-  const made = [];
-  for (let at = 0; at < count; at += 1) {
-    const time = Math.floor(from + hours * 3600 * warp(at / count));
-    const burst = at / count > 0.7 && at / count < 0.74;
-    made.push(record(next, zipf, time, burst, hostile));
-  }
-  return made;
+  const slots = Array.from({ length: (hours * 3600) / SLOT_S }, (_, at) => weight(from + at * SLOT_S, at, next));
+  const scale = count / slots.reduce((sum, one) => sum + one.weight, 0);
+  return slots.flatMap(({ time, weight: size, burst }) =>
+    Array.from({ length: Math.round(size * scale) }, () => time + Math.floor(next() * SLOT_S))
+      .sort((a, b) => a - b)
+      .map((second) => record(next, zipf, second, burst, hostile)),
+  );
 }
 
-/** Bends even progress so that traffic is thin at night and thick in a burst. */
-function warp(part) {
-  const day = part + 0.09 * Math.sin(2 * Math.PI * part) + 0.012 * Math.sin(14 * Math.PI * part);
-  return Math.min(0.9999, Math.max(0, day));
+/** Traffic of one slot: thin at night, uneven by day, thick in a burst. */
+function weight(time, at, next) {
+  const hour = ((time / 3600 + 2) % 24) + 0;
+  const day = 0.25 + Math.max(0, Math.sin(((hour - 6) * Math.PI) / 17));
+  const burst = at % 400 >= 170 && at % 400 < 182;
+  return { time, burst, weight: day * (0.85 + 0.3 * next()) * (burst ? 2.6 : 1) };
 }
 
 function record(next, zipf, time, burst, hostile) {
   const dice = next();
-  const attack = burst && next() < 0.7;
+  const attack = burst && next() < 0.6;
   const status = attack ? (dice < 0.5 ? "401" : dice < 0.9 ? "503" : "500") : dice < 0.82 ? "200" : dice < 0.85 ? "206" : dice < 0.93 ? "304" : dice < 0.95 ? "301" : dice < 0.985 ? "404" : dice < 0.995 ? "403" : "502";
   const odd = () => HOSTILE[Math.floor(next() * HOSTILE.length)];
   const strange = hostile && next() < 0.5;

@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { followAddress } from "./control";
 import { App } from "./views/App";
+import { followTitle } from "./views/title";
 import { followTheme } from "./views/theme";
 import "./styles/base.css";
 import "./styles/page.css";
@@ -10,6 +11,7 @@ import "./styles/chart.css";
 import "./styles/lists.css";
 
 followTheme();
+followTitle();
 addEventListener("popstate", followAddress);
 followAddress();
 render(<App />, document.getElementById("app")!);

@@ -1,12 +1,13 @@
 /** Draws a layout. Rectangles only: one long path is many times slower. */
 
 import { compact } from "../format/number";
-import { yMax, type Column, type Layout } from "./layout";
+import { type Column, type Layout } from "./layout";
 import { valueOf, type Series } from "./series";
 
 /** Colours and fonts, as the style sheet has them at the moment of drawing. */
 export interface Ink {
   text: string;
+  strong: string;
   grid: string;
   font: string;
 }
@@ -44,12 +45,11 @@ function fit(canvas: HTMLCanvasElement, ratio: number): void {
 }
 
 function drawGrid(context: CanvasRenderingContext2D, layout: Layout, ink: Ink, ratio: number): void {
-  const { plot, yTicks } = layout;
-  const top = yMax(layout);
+  const { plot, counts } = layout;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const tick of yTicks) {
-    const y = snap(plot.top + plot.height * (1 - tick / top), ratio);
+  for (const tick of counts.ticks) {
+    const y = snap(plot.top + plot.height * (1 - tick / counts.top), ratio);
     context.fillStyle = ink.grid;
     context.fillRect(plot.left, y, plot.width, 1 / ratio);
     context.fillStyle = ink.text;
@@ -85,8 +85,8 @@ function drawPart(
   below: number,
   ratio: number,
 ): void {
-  const { plot } = layout;
-  const scale = plot.height / yMax(layout);
+  const { plot, counts } = layout;
+  const scale = plot.height / counts.top;
   const bottom = snap(plot.top + plot.height - below * scale, ratio);
   // Something that is there is seen: at least one device pixel.
   const top = Math.min(bottom - 1 / ratio, snap(plot.top + plot.height - (below + value) * scale, ratio));
@@ -101,7 +101,7 @@ function drawTimes(context: CanvasRenderingContext2D, layout: Layout, ink: Ink, 
   let free = 0;
   for (const tick of xTicks) {
     const x = snap(plot.left + tick.bucket * pitch, ratio);
-    context.fillStyle = ink.text;
+    context.fillStyle = tick.strong ? ink.strong : ink.text;
     context.fillRect(x, bottom, 1 / ratio, tick.strong ? 6 : 4);
     const width = context.measureText(tick.text).width;
     const left = Math.max(0, Math.min(x - (tick.bucket === 0 ? 0 : width / 2), plot.left + plot.width - width));

@@ -5,7 +5,7 @@
 import type { Bucket } from "../generated/Bucket";
 import type { Histogram } from "../generated/Histogram";
 import { timeTicks, type TimeTick } from "./calendar";
-import { countTicks } from "./ticks";
+import { countScale, type CountScale } from "./ticks";
 
 /** Room around the bars for the labels, in CSS pixels. */
 export const MARGIN = { left: 52, right: 12, top: 10, bottom: 24 };
@@ -34,7 +34,7 @@ export interface Layout {
   pitch: number;
   /** The fullest bucket. */
   max: number;
-  yTicks: number[];
+  counts: CountScale;
   xTicks: TimeTick[];
   /** True where a column stands for more than one bucket. */
   merged: boolean;
@@ -58,15 +58,10 @@ export function layoutOf(histogram: Histogram, width: number, height: number, ra
     count: buckets.length,
     pitch,
     max,
-    yTicks: countTicks(max, plot.height / TICK_HEIGHT),
+    counts: countScale(max, plot.height / TICK_HEIGHT),
     xTicks: timeTicks(buckets.map((bucket) => bucket.start), Math.floor(plot.width / TICK_WIDTH)),
     merged,
   };
-}
-
-/** The top of the y axis: its last tick. */
-export function yMax(layout: Layout): number {
-  return layout.yTicks.at(-1) || 1;
 }
 
 /** The bucket at `x` CSS pixels from the chart's left edge, brought into range. */

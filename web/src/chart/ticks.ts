@@ -1,12 +1,19 @@
-/** Round values for the y axis: 0 up to the first round one that holds `max`. */
-export function countTicks(max: number, wanted: number): number[] {
-  if (max <= 0) return [0];
+/** The y axis: where its lines are, and the count at its upper end. */
+export interface CountScale {
+  ticks: number[];
+  top: number;
+}
+
+/**
+ * Round lines for counts up to `max`. The upper end is a whole or a half step, so that it
+ * moves seldom while the counts grow and yet wastes little height.
+ */
+export function countScale(max: number, wanted: number): CountScale {
+  if (max <= 0) return { ticks: [0], top: 1 };
   const step = roundStep(max / Math.max(1, wanted));
-  const ticks: number[] = [];
-  for (let tick = 0; ; tick += step) {
-    ticks.push(tick);
-    if (tick >= max) return ticks;
-  }
+  const top = (Math.ceil((2 * max) / step) * step) / 2;
+  const ticks = Array.from({ length: Math.floor(top / step) + 1 }, (_, at) => at * step);
+  return { ticks, top };
 }
 
 /** The next of 1, 2, 5, 10, ... that is no smaller; counts are whole, so at least 1. */

@@ -20,8 +20,21 @@ const LABELS: Record<string, string> = {
   request: "raw request",
 };
 
-/** The order of the lists: who, what, how it went, then the rest. */
-const ORDER = Object.keys(TITLES);
+/**
+ * Fields that share a place on the page, in the order of the places: who, what, how it
+ * went, then the rest. The short lists stand below each other. The places are fixed, so
+ * that no list moves when a filter makes another one shorter.
+ */
+const PLACES = [
+  ["client"],
+  ["path"],
+  ["status"],
+  ["method", "protocol", "host"],
+  ["user_agent"],
+  ["referer"],
+  ["query"],
+  ["user", "request"],
+];
 
 /** The title of a field's list. */
 export function fieldTitle(field: string): string {
@@ -36,11 +49,11 @@ export function fieldLabel(field: string): string {
   return LABELS[field] ?? field.replaceAll("_", " ");
 }
 
-/** Known fields in their order, then the others by name. */
-export function fieldOrder(fields: string[]): string[] {
-  const rank = (field: string): number => {
-    const at = ORDER.indexOf(field);
-    return at < 0 ? ORDER.length : at;
-  };
-  return [...fields].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+/** The given fields by place; those without a place come last, by name. */
+export function fieldPlaces(fields: string[]): string[][] {
+  const placed = new Set(PLACES.flat());
+  const others = fields.filter((field) => !placed.has(field)).sort();
+  return [...PLACES, ...others.map((field) => [field])]
+    .map((place) => place.filter((field) => fields.includes(field)))
+    .filter((place) => place.length > 0);
 }

@@ -30,6 +30,14 @@ export function share(part: number, whole: number): string {
   return `${percent.toFixed(1)}%`;
 }
 
+/** How often something happens, by the unit in which it happens at least once. */
+export function frequency(perSecond: number): string {
+  if (perSecond >= 100) return `${count(perSecond)} a second`;
+  if (perSecond >= 1) return `${trimmed(perSecond, 1)} a second`;
+  if (perSecond * 60 >= 1) return `${trimmed(perSecond * 60, 1)} a minute`;
+  return `${trimmed(perSecond * 3600, 1)} an hour`;
+}
+
 /** `1 line`, `2 lines`, `1,000 lines`. */
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;

@@ -58,6 +58,8 @@ export class Lane {
   }
 
   private connect(): void {
+    // A file that was given up may have left a wait behind.
+    this.calledOff();
     const socket = this.host.connect(this.path);
     this.socket = socket;
     socket.onopen = () => {

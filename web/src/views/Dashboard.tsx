@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { View } from "../generated/View";
-import { fieldOrder } from "../format/field";
+import { fieldPlaces } from "../format/field";
 import { isAwaiting, state } from "../state/store";
 import { ChartPanel } from "./ChartPanel";
 import { FilterBar } from "./FilterBar";
@@ -28,8 +28,12 @@ export function Dashboard({ view }: { view: View }) {
       </section>
       {samplesShown && <Samples view={view} />}
       <div class="lists">
-        {fieldsOf(view).map((field) => (
-          <TopList key={field} field={field} report={report} />
+        {placesOf(view).map((fields) => (
+          <div class={fields.includes("user_agent") ? "place wide" : "place"} key={fields[0]}>
+            {fields.map((field) => (
+              <TopList key={field} field={field} report={report} />
+            ))}
+          </div>
         ))}
       </div>
     </div>
@@ -43,8 +47,8 @@ function announce(view: View): void {
   dataset["complete"] = String(view.complete);
 }
 
-function fieldsOf({ report }: View): string[] {
-  return fieldOrder(Object.keys(report.top).filter((field) => report.top[field]!.length > 0));
+function placesOf({ report }: View): string[][] {
+  return fieldPlaces(Object.keys(report.top).filter((field) => report.top[field]!.length > 0));
 }
 
 function Notes({ notes }: { notes: string[] }) {

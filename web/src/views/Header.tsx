@@ -1,4 +1,5 @@
 import { computed } from "@preact/signals";
+import { bytes } from "../format/bytes";
 import { state } from "../state/store";
 import { FilePicker } from "./FilePicker";
 import { theme, toggleTheme } from "./theme";
@@ -28,14 +29,13 @@ export function Header() {
 function Reading() {
   const { view } = state.value;
   if (!view || view.sources.length === 0) return null;
-  if (isComplete.value) {
-    return (
-      <span class="reading complete" data-testid="session-complete">
-        Everything read
-      </span>
-    );
-  }
-  return <span class="reading">Reading…</span>;
+  const title = `${bytes(view.memory_bytes)} of memory in use, at most ${bytes(view.memory_bytes_max)}`;
+  if (!isComplete.value) return <span class="reading" title={title}>Reading…</span>;
+  return (
+    <span class="reading complete" title={title} data-testid="session-complete">
+      Everything read
+    </span>
+  );
 }
 
 function ThemeToggle() {

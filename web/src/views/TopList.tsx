@@ -76,7 +76,7 @@ function Row({ field, row, most, matched }: RowProps) {
         title={titleOf(row, matched)}
         onClick={onClick}
       >
-        <Bar row={row} most={most} />
+        <Bar row={row} most={most} errors={field === "status" ? 0 : row.errors} />
         <span class="top-value">
           {field === "status" && <Dot status={row.value} theme={theme.value} />}
           <LogText value={row.value} title={false} />
@@ -111,13 +111,12 @@ function Remainder({ row, matched }: { row: TopRow; matched: number }) {
 }
 
 /** Length: count against the first row. The strip below it: which part of it failed. */
-function Bar({ row, most }: { row: TopRow; most: number }) {
-  const length = most > 0 ? row.count / most : 0;
-  const errors = most > 0 ? row.errors / most : 0;
+function Bar({ row, most, errors }: { row: TopRow; most: number; errors: number }) {
+  const scale = (value: number) => ({ transform: `scaleX(${most > 0 ? value / most : 0})` });
   return (
     <>
-      <span class="top-bar" style={{ transform: `scaleX(${length})` }} />
-      {row.errors > 0 && <span class="top-errors" style={{ transform: `scaleX(${errors})` }} />}
+      <span class="top-bar" style={scale(row.count)} />
+      {errors > 0 && <span class="top-errors" style={scale(errors)} />}
     </>
   );
 }
@@ -141,7 +140,7 @@ function More({ shown, distinct }: { shown: number; distinct: number }) {
   if (shown >= distinct || shown < top || next === undefined) return null;
   return (
     <button class="link more" onClick={() => change({ top: next })}>
-      Up to {next} rows of {count(distinct)}
+      {next < distinct ? `Show ${next} of ${count(distinct)}` : `Show all ${count(distinct)}`}
     </button>
   );
 }

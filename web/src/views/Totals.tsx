@@ -3,8 +3,11 @@ import type { Quantiles } from "../generated/Quantiles";
 import type { Report } from "../generated/Report";
 import { bytes } from "../format/bytes";
 import { latency, span } from "../format/duration";
-import { count, plural, share, trimmed } from "../format/number";
+import { count, frequency, plural, share } from "../format/number";
 import { clockText, dateText, dayText, instantSeconds, parseStamp } from "../format/time";
+
+/** Below this length a range of times is shown with its seconds. */
+const SECONDS_MATTER = 3600;
 
 interface Props {
   report: Report;
@@ -20,8 +23,8 @@ export function Totals({ report, samplesShown, onSamples }: Props) {
       <Figure name="Requests" id="total-requests" value={report.matched} text={count(report.matched)}>
         {requestsNote(report)}
       </Figure>
-      <Figure name="Errors" id="total-errors" value={report.errors} text={count(report.errors)} tone={report.errors > 0 ? "bad" : ""}>
-        {share(report.errors, report.matched)} are 4xx or 5xx
+      <Figure name="Errors, 4xx and 5xx" id="total-errors" value={report.errors} text={count(report.errors)} tone={report.errors > 0 ? "bad" : ""}>
+        {report.matched > 0 && `${share(report.errors, report.matched)} of requests`}
       </Figure>
       <Figure name="Sent" id="total-bytes" value={report.bytes_sent} text={bytes(report.bytes_sent)}>
         {report.matched > 0 && `${bytes(report.bytes_sent / report.matched)} a response`}
@@ -35,7 +38,7 @@ export function Totals({ report, samplesShown, onSamples }: Props) {
           `${plural(report.lines, "line")} read`
         ) : (
           <button class="link" aria-expanded={samplesShown} onClick={onSamples}>
-            {share(bad, report.lines)} of lines · {samplesShown ? "hide" : "show"}
+            {share(bad, report.lines)} · {samplesShown ? "hide" : "show"}
           </button>
         )}
       </Figure>
@@ -50,11 +53,12 @@ interface FigureProps {
   id?: string;
   value?: number;
   tone?: string;
+  wide?: boolean;
 }
 
-function Figure({ name, text, children, id, value, tone }: FigureProps) {
+function Figure({ name, text, children, id, value, tone, wide }: FigureProps) {
   return (
-    <div class="figure">
+    <div class={wide ? "figure wide" : "figure"}>
       <dt>{name}</dt>
       <dd class={`figure-value ${tone ?? ""}`} data-testid={id} data-value={value}>
         {text}
@@ -78,7 +82,7 @@ function requestsNote(report: Report): string {
     return `${share(report.matched, report.records)} of ${count(report.records)}`;
   }
   const seconds = secondsOf(report);
-  return seconds > 0 ? `${trimmed(report.matched / seconds, 1)} a second on average` : "";
+  return seconds > 0 && report.matched > 0 ? frequency(report.matched / seconds) : "";
 }
 
 function secondsOf({ time }: Report): number {
@@ -93,12 +97,13 @@ function TimeSpan({ report }: { report: Report }) {
   if (!first || !last) return null;
   const sameDay = dateText(first) === dateText(last);
   const sameYear = first.year === last.year;
+  const brief = secondsOf(report) < SECONDS_MATTER;
   const text = sameDay
-    ? `${clockText(first, true)} – ${clockText(last, true)}`
+    ? `${clockText(first, brief)} – ${clockText(last, brief)}`
     : `${sameYear ? dayText(first) : dateText(first)} – ${sameYear ? dayText(last) : dateText(last)}`;
   const title = `${report.time.first} to ${report.time.last}`;
   return (
-    <div class="figure" title={title}>
+    <div class="figure wide" title={title}>
       <dt>{sameDay ? dateText(first) : `Time, ${last.year}`}</dt>
       <dd class="figure-value">{text}</dd>
       <dd class="figure-note">
@@ -110,7 +115,7 @@ function TimeSpan({ report }: { report: Report }) {
 
 function Latency({ name, field, times, report }: { name: string; field: string; times: Quantiles; report: Report }) {
   return (
-    <Figure name={<Named name={`${name}, median`} field={field} report={report} />} text={latency(times.p50)}>
+    <Figure name={<Named name={`${name}, median`} field={field} report={report} />} text={latency(times.p50)} wide>
       p90 {latency(times.p90)} · p95 {latency(times.p95)} · p99 {latency(times.p99)} · max {latency(times.max)}
     </Figure>
   );

@@ -1,0 +1,16 @@
+import { effect } from "@preact/signals";
+import { share } from "../format/number";
+import { visible } from "../format/text";
+import { isOver, rowsOf, shareRead } from "../state/rows";
+import { state } from "../state/store";
+
+/** Keeps the title of the tab in step: how far it is, and what is read. Called once. */
+export function followTitle(): void {
+  effect(() => {
+    const rows = rowsOf(state.value);
+    const part = rows.every((row) => isOver(row.phase)) ? null : shareRead(rows);
+    const name = rows.length === 1 ? visible(rows[0]!.name) : rows.length > 1 ? `${rows.length} files` : "";
+    const pieces = [part === null ? "" : share(part, 1), name, "Weir"];
+    document.title = pieces.filter((piece) => piece !== "").join(" · ");
+  });
+}

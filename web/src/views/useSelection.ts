@@ -1,0 +1,118 @@
+import type { RefObject } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { clamped, moved, spanOf, type Cursor } from "../chart/cursor";
+import { bucketAt, layoutOf, type Layout } from "../chart/layout";
+import { filterBy } from "../control";
+import type { Histogram } from "../generated/Histogram";
+import { zoomed } from "../state/filter";
+import { state } from "../state/store";
+import type { Size } from "./useSize";
+
+/** Pixels that the pointer must move before a click becomes a drag. */
+const DRAG_MIN = 4;
+
+/** What the pointer is doing; `fixed` is the data as it was when it went down. */
+interface Drag {
+  x: number;
+  fixed: Histogram;
+  isDrag: boolean;
+}
+
+export interface Selection {
+  /** What is to be drawn: the newest data, or while dragging that of its begin. */
+  histogram: Histogram;
+  layout: Layout | null;
+  cursor: Cursor | null;
+  byKeyboard: boolean;
+  handlers: Record<string, (event: never) => void>;
+}
+
+/** The cursor and the selection of a chart, by pointer and by keyboard. */
+export function useSelection(
+  frame: RefObject<HTMLDivElement | null>,
+  newest: Histogram,
+  size: Size | null,
+): Selection {
+  const drag = useRef<Drag | null>(null);
+  const [held, setCursor] = useState<Cursor | null>(null);
+  const [byKeyboard, setByKeyboard] = useState(false);
+  // Buckets that moved under the pointer would change what is being selected.
+  const histogram = drag.current?.fixed ?? newest;
+  const layout = size && layoutOf(histogram, size.width, size.height, size.ratio);
+  const count = histogram.buckets.length;
+  const cursor = clamped(held, count);
+
+  const place = (event: PointerEvent) => event.clientX - (frame.current?.getBoundingClientRect().left ?? 0);
+  const leave = () => {
+    drag.current = null;
+    setCursor(null);
+  };
+  const zoom = (chosen: Cursor) => {
+    leave();
+    zoomTo(histogram, chosen);
+  };
+
+  const onPointerDown = (event: PointerEvent) => {
+    if (event.button !== 0 || !layout || count === 0) return;
+    const x = place(event);
+    drag.current = { x, fixed: histogram, isDrag: false };
+    frame.current?.setPointerCapture(event.pointerId);
+    const at = bucketAt(layout, x);
+    setByKeyboard(false);
+    setCursor({ at, anchor: at });
+  };
+  const onPointerMove = (event: PointerEvent) => {
+    if (!layout || count === 0) return;
+    const x = place(event);
+    const at = bucketAt(layout, x);
+    const pressed = drag.current;
+    if (pressed && Math.abs(x - pressed.x) >= DRAG_MIN) pressed.isDrag = true;
+    setByKeyboard(false);
+    setCursor((before) => ({ at, anchor: pressed?.isDrag && before ? before.anchor : at }));
+  };
+  const onPointerUp = () => {
+    const wasDrag = drag.current?.isDrag ?? false;
+    drag.current = null;
+    if (wasDrag && cursor) zoom(cursor);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const selects = drag.current !== null || (cursor !== null && cursor.at !== cursor.anchor);
+    if (event.key === "Escape" && selects) {
+      // The first Escape gives up the selection; only the next one undoes a step.
+      event.stopPropagation();
+      return leave();
+    }
+    const next = moved(cursor, event.key, event.shiftKey, count);
+    const enters = event.key === "Enter" && cursor !== null;
+    if (!next && !enters) return;
+    event.preventDefault();
+    if (enters) return zoom(cursor);
+    setByKeyboard(true);
+    setCursor(next);
+  };
+
+  return {
+    histogram,
+    layout,
+    cursor,
+    byKeyboard,
+    handlers: {
+      onPointerDown,
+      onPointerMove,
+      onPointerUp,
+      onPointerCancel: leave,
+      onPointerLeave: () => drag.current === null && !byKeyboard && setCursor(null),
+      onKeyDown,
+      onBlur: () => byKeyboard && setCursor(null),
+    },
+  };
+}
+
+/** Narrows the filter to the selected buckets, by the stamps that the server gave them. */
+function zoomTo(histogram: Histogram, chosen: Cursor): void {
+  const { from, to } = spanOf(chosen);
+  const start = histogram.buckets[from]?.start;
+  const end = histogram.buckets[to + 1]?.start ?? histogram.until;
+  if (start !== undefined) filterBy(zoomed(state.value.question.clauses, start, end));
+}

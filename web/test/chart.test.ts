@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { timeTicks } from "../src/chart/calendar";
+import { clamped, moved, spanOf } from "../src/chart/cursor";
+import { bucketAt, extent, layoutOf, MARGIN } from "../src/chart/layout";
+import { groupColors } from "../src/chart/palette";
+import { seriesOf } from "../src/chart/series";
+import { countScale } from "../src/chart/ticks";
+import type { Histogram } from "../src/generated/Histogram";
+
+/** A histogram with these counts, one bucket a minute from midnight. */
+function histogramOf(counts: number[], step_s = 60): Histogram {
+  const start = (at: number) => `${new Date(Date.UTC(2024, 4, 12) + at * step_s * 1000).toISOString().slice(0, 19)}Z`;
+  return {
+    step_s,
+    field: "status_class",
+    groups: ["2xx", "5xx"],
+    until: start(counts.length),
+    buckets: counts.map((count, at) => ({ start: start(at), count, by: { "2xx": count } })),
+  };
+}
+
+const WIDTH = 400 + MARGIN.left + MARGIN.right;
+const HEIGHT = 200 + MARGIN.top + MARGIN.bottom;
+
+describe("count scale", () => {
+  it("is round and holds the maximum", () => {
+    expect(countScale(0, 5)).toEqual({ ticks: [0], top: 1 });
+    expect(countScale(1, 5)).toEqual({ ticks: [0, 1], top: 1 });
+    expect(countScale(7, 4)).toEqual({ ticks: [0, 2, 4, 6], top: 7 });
+    expect(countScale(1150, 4)).toEqual({ ticks: [0, 500, 1000], top: 1250 });
+  });
+
+  it("holds for any maximum, in whole steps", () => {
+    for (let max = 1; max < 3e9; max = Math.ceil(max * 1.37)) {
+      const { ticks, top } = countScale(max, 5);
+      expect(top).toBeGreaterThanOrEqual(max);
+      expect(top).toBeLessThan(max * 1.5 + 1);
+      expect(ticks.every(Number.isInteger)).toBe(true);
+      expect(ticks.length).toBeLessThanOrEqual(7);
+    }
+  });
+});
+
+describe("layout", () => {
+  it("handles no bucket and one bucket", () => {
+    expect(layoutOf(histogramOf([]), WIDTH, HEIGHT, 1).columns).toEqual([]);
+    const { columns, max } = layoutOf(histogramOf([7]), WIDTH, HEIGHT, 1);
+    expect(columns).toHaveLength(1);
+    expect(columns[0]!.width).toBeLessThanOrEqual(64);
+    expect(max).toBe(7);
+  });
+
+  it("gives each bucket a bar on device pixels, in order and apart", () => {
+    const ratio = 1.5;
+    const { columns } = layoutOf(histogramOf(Array(130).fill(3)), WIDTH, HEIGHT, ratio);
+    expect(columns).toHaveLength(130);
+    columns.forEach(({ x, width }, at) => {
+      expect(Math.abs(x * ratio - Math.round(x * ratio))).toBeLessThan(1e-9);
+      expect(width).toBeGreaterThan(0);
+      const next = columns[at + 1];
+      if (next) expect(x + width).toBeLessThan(next.x + 1e-9);
+    });
+  });
+
+  it("merges 10,000 buckets to pixel columns and keeps every peak", () => {
+    const counts = Array.from({ length: 10_000 }, (_, at) => (at === 5003 ? 999 : at % 7));
+    const layout = layoutOf(histogramOf(counts), WIDTH, HEIGHT, 2);
+    expect(layout.merged).toBe(true);
+    expect(layout.columns).toHaveLength(800);
+    expect(layout.max).toBe(999);
+    expect(layout.columns.filter(({ bucket }) => bucket.count === 999)).toHaveLength(1);
+  });
+
+  it("finds the bucket under a pixel and the pixels of a bucket", () => {
+    const layout = layoutOf(histogramOf(Array(100).fill(1)), WIDTH, HEIGHT, 1);
+    for (const at of [0, 1, 50, 99]) {
+      const { left, width } = extent(layout, at, at);
+      expect(bucketAt(layout, left + width / 2)).toBe(at);
+    }
+    expect(bucketAt(layout, -100)).toBe(0);
+    expect(bucketAt(layout, 1e6)).toBe(99);
+  });
+});
+
+describe("time labels", () => {
+  const starts = (counts: number, step_s: number) => histogramOf(Array(counts).fill(1), step_s).buckets.map((bucket) => bucket.start);
+
+  it("stand at round times and name the day once", () => {
+    const ticks = timeTicks(starts(26 * 12, 300), 10);
+    expect(ticks.map((tick) => tick.text)).toEqual(["12 May 2024", "03:00", "06:00", "09:00", "12:00", "15:00", "18:00", "21:00", "13 May"]);
+    expect(ticks.map((tick) => tick.bucket)).toEqual([0, 36, 72, 108, 144, 180, 216, 252, 288]);
+  });
+
+  it("never exceed what is wanted, at any step", () => {
+    for (const step_s of [1, 5, 60, 300, 3600, 86_400, 30 * 86_400]) {
+      for (const count of [1, 2, 37, 400]) {
+        const ticks = timeTicks(starts(count, step_s), 8);
+        expect(ticks.length).toBeGreaterThan(0);
+        expect(ticks.length).toBeLessThanOrEqual(8);
+      }
+    }
+  });
+
+  it("follow the wall clock of the stamps over a change of the clocks", () => {
+    const doubled = ["01:00:00+02:00", "02:00:00+02:00", "02:00:00+01:00", "03:00:00+01:00"].map((clock) => `2024-10-27T${clock}`);
+    expect(timeTicks(doubled, 8).map((tick) => tick.text)).toEqual(["27 Oct, 01:00", "02:00", "03:00"]);
+  });
+
+  it("name a stretch that passes no round time", () => {
+    expect(timeTicks(["2024-05-12T10:17:03+02:00"], 8)).toEqual([{ bucket: 0, text: "12 May, 10:17:03", strong: true }]);
+    expect(timeTicks([], 8)).toEqual([]);
+  });
+});
+
+describe("cursor", () => {
+  it("comes up, moves, extends and stays within", () => {
+    const first = moved(null, "ArrowRight", false, 10)!;
+    expect(first).toEqual({ at: 0, anchor: 0 });
+    expect(moved(null, "ArrowLeft", false, 10)).toEqual({ at: 9, anchor: 9 });
+    const wide = moved(moved(first, "ArrowRight", true, 10), "ArrowRight", true, 10)!;
+    expect(spanOf(wide)).toEqual({ from: 0, to: 2 });
+    expect(moved(wide, "End", true, 10)).toEqual({ at: 9, anchor: 0 });
+    expect(moved(wide, "ArrowLeft", false, 10)).toEqual({ at: 1, anchor: 1 });
+    expect(moved(first, "ArrowLeft", false, 10)).toEqual({ at: 0, anchor: 0 });
+    expect(moved(first, "a", false, 10)).toBeNull();
+    expect(moved(null, "ArrowRight", false, 0)).toBeNull();
+  });
+
+  it("survives buckets that go away", () => {
+    expect(clamped({ at: 8, anchor: 3 }, 5)).toEqual({ at: 4, anchor: 3 });
+    expect(clamped({ at: 8, anchor: 3 }, 0)).toBeNull();
+  });
+});
+
+describe("series", () => {
+  it("adds the records that lack the field", () => {
+    const histogram = histogramOf([5, 6]);
+    histogram.buckets[1]!.by = { "5xx": 2 };
+    const series = seriesOf(histogram, "light");
+    expect(series.map(({ name, total }) => [name, total])).toEqual([["2xx", 5], ["5xx", 2], [null, 4]]);
+  });
+
+  it("gives each status code a colour of its own", () => {
+    const codes = ["200", "206", "301", "304", "404", "500"];
+    expect(new Set(groupColors("status", codes, "dark")).size).toBe(codes.length);
+    expect(groupColors("status_class", ["2xx"], "light")).toEqual(groupColors("status", ["200"], "light"));
+  });
+});

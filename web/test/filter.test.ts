@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import type { Clause } from "../src/generated/Clause";
+import { chipsOf } from "../src/state/chips";
+import { exclude, isIncluded, timeRange, toggleInclude, zoomed } from "../src/state/filter";
+import { DEFAULT_QUESTION } from "../src/state/state";
+import { addressOf, questionOf, searchOf, sessionOf } from "../src/state/url";
+
+const text = (value: string) => ({ value });
+const CAFE = { value: "/caf\ufffd", value_hex: "2f636166e9" };
+
+describe("include", () => {
+  it("joins the values of one field into one clause and takes them out again", () => {
+    const one = toggleInclude([], "status", text("404"));
+    const two = toggleInclude(one, "status", text("500"));
+    expect(two).toEqual([{ field: "status", op: "=", values: ["404", "500"] }]);
+    expect(isIncluded(two, "status", text("500"))).toBe(true);
+    expect(toggleInclude(two, "status", text("404"))).toEqual([{ field: "status", op: "=", values: ["500"] }]);
+    expect(toggleInclude(one, "status", text("404"))).toEqual([]);
+    expect(one).toEqual([{ field: "status", op: "=", values: ["404"] }]);
+  });
+
+  it("keeps fields apart", () => {
+    const both = toggleInclude(toggleInclude([], "status", text("404")), "path", text("404"));
+    expect(both).toHaveLength(2);
+    expect(isIncluded(both, "host", text("404"))).toBe(false);
+  });
+
+  it("writes bytes where text cannot", () => {
+    expect(toggleInclude([], "path", CAFE)).toEqual([{ field: "path", op: "=x", values: ["2f636166e9"] }]);
+    const both = toggleInclude(toggleInclude([], "path", text("/é")), "path", CAFE);
+    expect(both).toEqual([{ field: "path", op: "=x", values: ["2fc3a9", "2f636166e9"] }]);
+    expect(isIncluded(both, "path", text("/é"))).toBe(true);
+    expect(isIncluded(both, "path", CAFE)).toBe(true);
+    expect(toggleInclude(both, "path", text("/é"))).toEqual([{ field: "path", op: "=x", values: ["2f636166e9"] }]);
+  });
+
+  it("does not take a value for the one it only looks like", () => {
+    const clauses = toggleInclude([], "path", text("/caf\ufffd"));
+    expect(isIncluded(clauses, "path", CAFE)).toBe(false);
+  });
+});
+
+describe("exclude", () => {
+  it("joins values, once each, and undoes an include", () => {
+    const clauses = exclude(exclude(exclude([], "path", text("/")), "path", text("/a")), "path", text("/"));
+    expect(clauses).toEqual([{ field: "path", op: "!=", values: ["/", "/a"] }]);
+    const included = toggleInclude([], "path", text("/"));
+    expect(exclude(included, "path", text("/"))).toEqual([{ field: "path", op: "!=", values: ["/"] }]);
+    expect(toggleInclude(clauses, "path", text("/a"))).toEqual([
+      { field: "path", op: "!=", values: ["/"] },
+      { field: "path", op: "=", values: ["/a"] },
+    ]);
+  });
+
+  it("keeps bytes and text in clauses of their own", () => {
+    expect(exclude(exclude([], "path", text("/")), "path", CAFE)).toEqual([
+      { field: "path", op: "!=", values: ["/"] },
+      { field: "path", op: "!=x", values: ["2f636166e9"] },
+    ]);
+  });
+});
+
+describe("time", () => {
+  it("replaces the range there was", () => {
+    const status: Clause = { field: "status", op: "=", values: ["200"] };
+    const once = zoomed([status], "a", "z");
+    const twice = zoomed(once, "b", "c");
+    expect(twice).toHaveLength(3);
+    expect(timeRange(twice)).toEqual({ start: "b", end: "c" });
+    expect(timeRange([status])).toBeNull();
+  });
+
+  it("is one chip", () => {
+    const clauses = zoomed([], "2024-05-12T10:00:00+02:00", "2024-05-12T11:00:00+02:00");
+    const [chip, ...rest] = chipsOf(toggleInclude(clauses, "status", text("404")));
+    expect(rest).toHaveLength(1);
+    expect(chip!.values).toEqual(["12 May 2024, 10:00 – 11:00 +02:00"]);
+    expect(chip!.without).toEqual([{ field: "status", op: "=", values: ["404"] }]);
+  });
+});
+
+describe("address", () => {
+  it("brings every clause back as it was", () => {
+    const values = ["plain", "", "a~b", "!~!!", "100%&f=x#+ ", "<script>", "שלום\u202e\n", "~", "!"];
+    const operators = ["=", "!=", "=x", "!=x", "^=", "~", "!~", "<", "<=", ">", ">="] as const;
+    const clauses = operators.map((op, at) => ({ field: `http_x~${at}`, op, values }));
+    const question = { clauses, stack: "method", top: 50, zone: "Europe/Berlin" };
+    expect(questionOf(`?${searchOf(question)}`)).toEqual(question);
+  });
+
+  it("is short and readable for the usual", () => {
+    expect(addressOf("ab12", DEFAULT_QUESTION)).toBe("/s/ab12");
+    const clauses: Clause[] = [{ field: "status", op: "=", values: ["404", "500"] }];
+    expect(addressOf("ab12", { ...DEFAULT_QUESTION, clauses })).toBe("/s/ab12?f=status~eq~404~500");
+    expect(addressOf(null, DEFAULT_QUESTION)).toBe("/");
+  });
+
+  it("leaves out what it does not understand", () => {
+    expect(questionOf("?f=&f=status&f=status~eq&f=status~huh~1&f=~eq~1&top=-3&by=&tz=")).toEqual(DEFAULT_QUESTION);
+    expect(sessionOf("/s/00ff")).toBe("00ff");
+    expect(sessionOf("/s/../etc")).toBeNull();
+    expect(sessionOf("/")).toBeNull();
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { bytes } from "../src/format/bytes";
+import { latency, span, step } from "../src/format/duration";
+import { fieldPlaces, fieldTitle } from "../src/format/field";
+import { hexOf, textOfHex } from "../src/format/hex";
+import { compact, count, frequency, plural, share } from "../src/format/number";
+import { parts, TEXT_MAX, visible } from "../src/format/text";
+import { instantSeconds, parseStamp, rangeText, stampText, wallSeconds } from "../src/format/time";
+
+describe("numbers", () => {
+  it("groups thousands", () => {
+    expect(count(1234567)).toBe("1,234,567");
+    expect(plural(1, "line")).toBe("1 line");
+    expect(plural(0, "line")).toBe("0 lines");
+  });
+
+  it("shortens for an axis", () => {
+    expect([0, 950, 1000, 1500, 2e6, 1.25e9].map(compact)).toEqual(["0", "950", "1k", "1.5k", "2M", "1.25G"]);
+  });
+
+  it("never rounds a part to nothing or to the whole", () => {
+    expect(share(0, 10)).toBe("0%");
+    expect(share(1, 1_000_000)).toBe("<0.1%");
+    expect(share(999_999, 1_000_000)).toBe(">99.9%");
+    expect(share(10, 10)).toBe("100%");
+    expect(share(1, 3)).toBe("33.3%");
+    expect(share(0, 0)).toBe("–");
+  });
+
+  it("names a frequency by the unit in which something happens", () => {
+    expect(frequency(1234.5)).toBe("1,235 a second");
+    expect(frequency(2.34)).toBe("2.3 a second");
+    expect(frequency(0.5)).toBe("30 a minute");
+    expect(frequency(0.001)).toBe("3.6 an hour");
+  });
+
+  it("shows sizes with three figures that count", () => {
+    expect([0, 999, 1000, 9994, 9995, 99_950, 999_500, 1.15e9].map(bytes)).toEqual([
+      "0 B", "999 B", "1.00 kB", "9.99 kB", "10.0 kB", "100 kB", "1.00 MB", "1.15 GB",
+    ]);
+  });
+});
+
+describe("durations", () => {
+  it("shows latencies", () => {
+    expect([0, 0.00034, 0.0045, 0.012, 1.25, 65].map(latency)).toEqual([
+      "0 ms", "340 µs", "4.5 ms", "12 ms", "1.25 s", "1 min 5 s",
+    ]);
+  });
+
+  it("shows spans in two units and steps by their name", () => {
+    expect([0, 59, 3600, 90_061].map(span)).toEqual(["0 s", "59 s", "1 h", "1 d 1 h"]);
+    expect([1, 300, 86_400, 604_800, 31 * 86_400, 365 * 86_400].map(step)).toEqual([
+      "1 s", "5 min", "1 day", "1 week", "1 month", "1 year",
+    ]);
+  });
+});
+
+describe("time stamps", () => {
+  it("reads the wall clock and the instant apart", () => {
+    const stamp = parseStamp("2024-05-12T10:00:00.25+02:00")!;
+    expect(wallSeconds(stamp)).toBe(Date.UTC(2024, 4, 12, 10) / 1000);
+    expect(instantSeconds(stamp)).toBe(Date.UTC(2024, 4, 12, 8) / 1000 + 0.25);
+    expect(instantSeconds(parseStamp("2024-01-01T00:00:00-03:30")!)).toBe(Date.UTC(2024, 0, 1, 3, 30) / 1000);
+  });
+
+  it("gives back what is no stamp", () => {
+    expect(parseStamp("yesterday")).toBeNull();
+    expect(stampText("yesterday")).toBe("yesterday");
+  });
+
+  it("names a day once and the zone always", () => {
+    expect(rangeText("2024-05-12T10:00:00+02:00", "2024-05-12T10:05:00+02:00")).toBe("12 May 2024, 10:00 – 10:05 +02:00");
+    expect(rangeText("2024-05-12T23:00:00Z", "2024-05-13T00:00:00Z")).toBe("12 May 2024, 23:00 – 13 May 2024, 00:00 UTC");
+  });
+
+  it("tells the two halves of a doubled hour apart", () => {
+    expect(rangeText("2024-10-27T02:30:00+02:00", "2024-10-27T02:00:00+01:00")).toBe(
+      "27 Oct 2024, 02:30 +02:00 – 02:00 +01:00",
+    );
+  });
+});
+
+describe("text from the log", () => {
+  it("leaves plain text and markup as they are", () => {
+    expect(parts("<b>/caf\u00e9</b>")).toEqual([{ text: "<b>/caf\u00e9</b>", escape: false }]);
+  });
+
+  it("shows what cannot be seen or moves its neighbours", () => {
+    expect(visible("a\nb\r\t\u001b[31m\u0000\u009b")).toBe("a\\nb\\r\\t\\x1b[31m\\x00\\x9b");
+    for (const code of [0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0x2028, 0xfeff]) {
+      expect(visible(String.fromCodePoint(code))).toBe(`\\u${code.toString(16).padStart(4, "0")}`);
+    }
+    expect(visible("\u{e0041}")).toBe("\\u{e0041}");
+    expect(visible("\ud800x")).toBe("\\ud800x");
+  });
+
+  it("cuts what is endless, never within a character", () => {
+    const long = parts("x".repeat(TEXT_MAX + 5));
+    expect(long.at(-1)).toEqual({ text: "… 5 more characters", escape: true });
+    const split = parts(`${"x".repeat(TEXT_MAX - 1)}\u{1f600}`);
+    expect(split[0]!.text).toHaveLength(TEXT_MAX - 1);
+  });
+
+  it("goes to hexadecimal bytes and back", () => {
+    expect(hexOf("é/")).toBe("c3a92f");
+    expect(textOfHex("c3a92f")).toBe("é/");
+    expect(textOfHex("2fe9")).toBe("/\ufffd");
+  });
+});
+
+describe("fields", () => {
+  it("keeps known fields in their places and others after them", () => {
+    expect(fieldPlaces(["zone", "host", "client", "method", "alpha"])).toEqual([
+      ["client"], ["method", "host"], ["alpha"], ["zone"],
+    ]);
+  });
+
+  it("makes a title of any name", () => {
+    expect(fieldTitle("user_agent")).toBe("User agents");
+    expect(fieldTitle("upstream_cache_status")).toBe("Upstream cache status");
+  });
+});

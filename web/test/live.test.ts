@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import type { Query } from "../src/generated/Query";
+import { LiveSocket } from "../src/socket/live";
+import { FakeHost } from "./fakes";
+
+const query = (id: number): Query => ({ id, clauses: [], zone: null, top: 10, stack: "status_class", buckets: 400 });
+
+function start() {
+  const host = new FakeHost();
+  const heard: string[] = [];
+  const live = new LiveSocket(host, "/api/sessions/ab/live", {
+    opened: () => heard.push("opened"),
+    lost: () => heard.push("lost"),
+    view: (view) => heard.push(`view ${view.query}`),
+    failed: (failure) => heard.push(failure.message),
+  });
+  return { host, heard, live };
+}
+
+describe("live socket", () => {
+  it("asks once it is open, and hands on what it hears", () => {
+    const { host, heard, live } = start();
+    live.ask(query(1));
+    expect(host.last.texts).toEqual([]);
+    host.last.opens();
+    live.ask(query(2));
+    expect(host.last.texts.map((text) => (text["query"] as Query).id)).toEqual([1, 2]);
+    host.last.says({ type: "view", view: { query: 2 } });
+    host.last.says({ type: "error", error: { name: "bad_query", message: "no", file: null } });
+    expect(heard).toEqual(["opened", "view 2", "no"]);
+  });
+
+  it("comes back with the last question, waiting anew after each success", () => {
+    const { host, heard, live } = start();
+    host.last.opens();
+    live.ask(query(7));
+    host.last.breaks();
+    host.elapse();
+    host.last.breaks();
+    host.elapse();
+    host.last.opens();
+    expect(host.last.texts).toMatchObject([{ query: { id: 7 } }]);
+    host.last.breaks();
+    expect(host.delays).toEqual([250, 500, 250]);
+    expect(heard).toEqual(["opened", "lost", "lost", "opened", "lost"]);
+  });
+
+  it("stays closed", () => {
+    const { host, heard, live } = start();
+    live.close();
+    host.last.breaks();
+    expect(host.isWaiting).toBe(false);
+    expect(heard).toEqual([]);
+  });
+});

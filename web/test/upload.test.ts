@@ -1,0 +1,209 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Job } from "../src/socket/job";
+import { UNREADABLE } from "../src/socket/lane";
+import { nextMessage, type Policy } from "../src/socket/policy";
+import { RateMeter } from "../src/socket/rate";
+import { Uploads } from "../src/socket/uploads";
+import { FakeHost, settle } from "./fakes";
+
+const POLICY: Policy = { message_bytes: 10, in_flight_bytes: 40, lanes: 1 };
+
+let host: FakeHost;
+let jobs: readonly Job[];
+let uploads: Uploads;
+
+const file = (name: string, size: number) => new File([new Uint8Array(size)], name);
+
+function start(policy: Policy, ...files: File[]): void {
+  host = new FakeHost();
+  uploads = new Uploads(host, "ab", policy, (changed) => (jobs = changed));
+  uploads.add(files);
+  if (host.sockets.length > 0) host.last.opens();
+}
+
+const ready = (at = 0, offset = 0, window_bytes = 1000) =>
+  host.last.says({ type: "ready", file: jobs[at]!.file, offset, window_bytes });
+const ack = (offset: number, at = 0) => host.last.says({ type: "ack", file: jobs[at]!.file, offset });
+const done = (offset: number, at = 0) => host.last.says({ type: "done", file: jobs[at]!.file, offset });
+
+beforeEach(() => {
+  jobs = [];
+});
+
+describe("one file", () => {
+  it("is begun, sent within the window, acknowledged and ended", () => {
+    start(POLICY, file("a.log", 95));
+    expect(host.last.path).toBe("/api/sessions/ab/upload");
+    expect(host.last.texts).toEqual([{ type: "begin", file: jobs[0]!.file, name: "a.log", bytes_total: 95 }]);
+    expect(host.last.blobs).toHaveLength(0);
+    ready();
+    expect(host.last.blobs.map((blob) => blob.size)).toEqual([10, 10, 10, 10]);
+    ack(7);
+    expect(host.last.blobs).toHaveLength(4);
+    ack(25);
+    expect(host.last.blobs).toHaveLength(6);
+    expect(jobs[0]).toMatchObject({ acked: 25, sent: 60, phase: "reading" });
+    ack(60);
+    ack(95);
+    expect(host.last.bytes).toBe(95);
+    expect(host.last.texts.at(-1)).toMatchObject({ type: "end" });
+    done(95);
+    expect(jobs[0]!.phase).toBe("done");
+    expect(host.last.isClosed).toBe(true);
+    expect(uploads.isBusy).toBe(false);
+  });
+
+  it("never has more on its way than the server's window", () => {
+    start(POLICY, file("a.log", 1000));
+    ready(0, 0, 17);
+    let acked = 0;
+    for (let turn = 0; turn < 400 && host.last.texts.length < 2; turn += 1) {
+      expect(host.last.bytes - acked).toBeLessThanOrEqual(17);
+      acked = Math.min(host.last.bytes, acked + 5);
+      ack(acked);
+    }
+    expect(host.last.bytes).toBe(1000);
+  });
+
+  it("may be empty", () => {
+    start(POLICY, file("empty.log", 0));
+    ready();
+    expect(host.last.blobs).toHaveLength(0);
+    expect(host.last.texts.at(-1)).toMatchObject({ type: "end" });
+    done(0);
+    expect(jobs[0]!.phase).toBe("done");
+  });
+
+  it("fails with what the server says", () => {
+    start(POLICY, file("a.log", 95));
+    ready();
+    host.last.says({ type: "error", error: { name: "stalled", message: "No byte came for 60 s.", file: jobs[0]!.file } });
+    expect(jobs[0]).toMatchObject({ phase: "failed", message: "No byte came for 60 s." });
+  });
+});
+
+describe("a lost connection", () => {
+  it("is taken up again from the offset that the server names", async () => {
+    start(POLICY, file("a.log", 95));
+    ready();
+    ack(30);
+    host.last.breaks();
+    await settle();
+    expect(jobs[0]!.phase).toBe("interrupted");
+    expect(host.delays).toEqual([250]);
+    host.elapse();
+    host.last.opens();
+    expect(host.last.texts[0]).toMatchObject({ type: "begin", file: jobs[0]!.file });
+    ready(0, 24);
+    expect(jobs[0]).toMatchObject({ phase: "reading", sent: 64, acked: 24 });
+    ack(64);
+    ack(95);
+    done(95);
+    expect(host.last.bytes).toBe(95 - 24);
+    expect(jobs[0]!.phase).toBe("done");
+  });
+
+  it("is tried again ever more slowly, up to a limit", async () => {
+    start(POLICY, file("a.log", 95));
+    for (let turn = 0; turn < 7; turn += 1) {
+      host.last.breaks();
+      await settle();
+      host.elapse();
+    }
+    expect(host.delays).toEqual([250, 500, 1000, 2000, 4000, 5000, 5000]);
+  });
+
+  it("is not tried again where the file itself is gone", async () => {
+    start(POLICY, file("a.log", 95), file("b.log", 5));
+    ready();
+    host.readable = false;
+    host.last.breaks();
+    await settle();
+    expect(jobs[0]).toMatchObject({ phase: "failed", message: UNREADABLE });
+    host.last.opens();
+    expect(host.last.texts[0]).toMatchObject({ type: "begin", name: "b.log" });
+  });
+
+  it("can be given up while it is awaited", async () => {
+    start(POLICY, file("a.log", 95));
+    ready();
+    host.last.breaks();
+    await settle();
+    uploads.cancel(jobs[0]!.file);
+    expect(jobs[0]!.phase).toBe("cancelled");
+    expect(host.isWaiting).toBe(false);
+  });
+
+  it("given up, leaves no second connection to the next file", async () => {
+    start(POLICY, file("a.log", 95), file("b.log", 5));
+    ready();
+    host.last.breaks();
+    await settle();
+    uploads.cancel(jobs[0]!.file);
+    expect(host.sockets).toHaveLength(2);
+    expect(host.isWaiting).toBe(false);
+  });
+});
+
+describe("several files", () => {
+  it("go one after another on one socket", () => {
+    start(POLICY, file("a.log", 5), file("b.log", 5));
+    expect(jobs.map((job) => job.phase)).toEqual(["waiting", "waiting"]);
+    ready();
+    done(5);
+    expect(host.sockets).toHaveLength(1);
+    expect(host.last.texts.at(-1)).toMatchObject({ type: "begin", name: "b.log" });
+    ready(1);
+    done(5, 1);
+    expect(jobs.every((job) => job.phase === "done")).toBe(true);
+  });
+
+  it("share out over the lanes", () => {
+    start({ ...POLICY, lanes: 2 }, file("a.log", 5), file("b.log", 5), file("c.log", 5));
+    expect(host.sockets).toHaveLength(2);
+  });
+
+  it("are given up one by one, with late replies ignored", () => {
+    start(POLICY, file("a.log", 95), file("b.log", 5), file("c.log", 5));
+    ready();
+    uploads.cancel(jobs[1]!.file);
+    expect(jobs[1]!.phase).toBe("cancelled");
+    uploads.cancel(jobs[0]!.file);
+    expect(host.last.texts.slice(-2)).toMatchObject([{ type: "cancel" }, { type: "begin", name: "c.log" }]);
+    ack(40, 0);
+    expect(jobs[0]).toMatchObject({ phase: "cancelled", acked: 0 });
+    ready(2);
+    done(5, 2);
+    expect(jobs[2]!.phase).toBe("done");
+  });
+
+  it("all end with their session", () => {
+    start(POLICY, file("a.log", 95), file("b.log", 5));
+    ready();
+    uploads.abort("gone");
+    expect(jobs.map((job) => [job.phase, job.message])).toEqual([["failed", "gone"], ["failed", "gone"]]);
+    expect(host.last.isClosed).toBe(true);
+  });
+});
+
+describe("policy", () => {
+  it("cuts messages to a quarter of a small window, and never to nothing", () => {
+    const at = { sent: 0, acked: 0, bytes_total: 1000, window_bytes: 1000 };
+    expect(nextMessage(POLICY, at)).toBe(10);
+    expect(nextMessage(POLICY, { ...at, window_bytes: 20 })).toBe(5);
+    expect(nextMessage(POLICY, { ...at, window_bytes: 1 })).toBe(1);
+    expect(nextMessage(POLICY, { ...at, sent: 997 })).toBe(0);
+    expect(nextMessage(POLICY, { ...at, sent: 997, acked: 990 })).toBe(3);
+  });
+});
+
+describe("rate", () => {
+  it("looks back a few seconds and falls while nothing moves", () => {
+    const meter = new RateMeter();
+    expect(meter.rate(0)).toBe(0);
+    for (let at = 0; at <= 10_000; at += 100) meter.add(at, at * 5);
+    expect(meter.rate(10_000)).toBeCloseTo(5000);
+    expect(meter.rate(13_000)).toBeLessThan(3000);
+    expect(meter.rate(20_000)).toBeLessThan(1000);
+  });
+});
