@@ -47,7 +47,10 @@ pub use column::{
 };
 pub use field::Field;
 pub use filter::{Clause, ClauseError, CompiledFilter, Filter, Selection, TextTest};
-pub use format::{Format, FormatError, LineParser, Mismatch, format_by_name, known_formats};
+pub use format::{
+    Candidate, Detection, Format, FormatError, LineMismatch, LineParser, Mismatch, detect,
+    format_by_name, known_formats,
+};
 pub use line::{Line, Lines};
 pub use record::Record;
 pub use value::{AddressBlock, Timestamp, Zone, format_rfc3339, parse_rfc3339};

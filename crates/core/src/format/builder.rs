@@ -1,10 +1,11 @@
 //! Builds a line program out of literal text and values, whatever notation they came in.
 
+use super::json::JsonProgram;
 use super::line_program::{End, LineProgram, Value};
 use super::target::Target;
 use super::{Format, FormatError, Program};
 use crate::field::Field;
-use crate::value::TimeContent;
+use crate::value::{TimeContent, TimeKind};
 
 /// Collects the pieces of a definition in order.
 #[derive(Debug)]
@@ -92,16 +93,32 @@ impl<'a> FormatBuilder<'a> {
     /// The compiled format, named `custom`.
     pub(super) fn finish(mut self) -> Result<Format, FormatError> {
         self.keep_times_that_tell();
+        let program = Program::Line(self.program()?);
+        Ok(self.with(program))
+    }
+
+    /// The pieces so far as a program of their own, which a JSON format has for each key.
+    pub(super) fn take_program(&mut self) -> Result<LineProgram, FormatError> {
         let program = self.program()?;
+        self.pieces.clear();
+        Ok(program)
+    }
+
+    /// The compiled format of a JSON line, with the fields of all programs taken.
+    pub(super) fn finish_json(self, program: JsonProgram) -> Format {
+        self.with(Program::Json(program))
+    }
+
+    fn with(self, program: Program) -> Format {
         let mut fields = self.fields;
         fields.sort_unstable();
-        Ok(Format {
+        Format {
             name: "custom".to_owned(),
             definition: self.definition.trim().to_owned(),
             extra_fields: self.extra_fields,
             fields,
-            program: Program::Line(program),
-        })
+            program,
+        }
     }
 
     /// Parts of a time that make no instant together, such as an hour alone, are kept as
@@ -164,6 +181,10 @@ impl<'a> FormatBuilder<'a> {
         let (target, name) = (target.clone(), name.to_owned());
         let next = match behind.first() {
             None => return Ok(Value::new(target, name, in_quotes, b"")),
+            Some(Piece::Text(text)) if !in_quotes && precedes_time(behind) => {
+                let end = End::TextBeforeTime(text.clone().into());
+                return Ok(Value { target, end, name });
+            }
             Some(Piece::Text(text)) => return Ok(Value::new(target, name, in_quotes, text)),
             Some(Piece::Value { target, name, .. }) => (target, name),
         };
@@ -180,7 +201,7 @@ impl<'a> FormatBuilder<'a> {
             ("$is_args", _) => End::QuestionMark,
             (_, "$is_args" | "%q") => End::Before(b'?', closing),
             (_, "$request_uri" | "$uri" | "$document_uri" | "%U") => End::Before(b'/', closing),
-            _ if matches!(next_target, Target::RequestTarget | Target::Text(Field::Path)) => {
+            _ if matches!(next_target, Target::PathAndQuery | Target::Text(Field::Path)) => {
                 End::Before(b'/', closing)
             }
             _ => End::of_known_length(&target).ok_or_else(|| {
@@ -192,4 +213,9 @@ impl<'a> FormatBuilder<'a> {
         };
         Ok(Value { target, end, name })
     }
+}
+
+/// True where a common log format time follows the first piece.
+fn precedes_time(pieces: &[Piece]) -> bool {
+    matches!(pieces.get(1), Some(Piece::Value { target: Target::Time(TimeKind::Clf), .. }))
 }

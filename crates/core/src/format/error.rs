@@ -23,7 +23,7 @@ impl FormatError {
             definition,
             0,
             format!(
-                "this is neither a known name ({}) nor a definition with nginx variables ($status) or Apache directives (%>s)",
+                "this is neither a known name ({}) nor a definition with nginx variables ($status), Apache directives (%>s) or JSON keys (json:time=ts,client=ip,status=code)",
                 names.join(", ")
             ),
         )

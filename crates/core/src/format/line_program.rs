@@ -36,6 +36,9 @@ pub(super) enum End {
     Byte(u8),
     /// At the first such text, of two bytes or more.
     Text(Box<[u8]>),
+    /// At the first such text that a common log format time follows. A user name, which the
+    /// client chooses, may have the text in it and must not hide the line with that.
+    TextBeforeTime(Box<[u8]>),
     /// At the first quote that no backslash escapes; then this text, quote included.
     Quote(Box<[u8]>),
     /// After a common log format time; then this text.
@@ -66,6 +69,10 @@ impl End {
             }
             Self::Text(text) => {
                 let end = start + find_text(rest, text).ok_or(start)?;
+                Ok((end, end + text.len()))
+            }
+            Self::TextBeforeTime(text) => {
+                let end = find_text_before_time(line, start, text).ok_or(start)?;
                 Ok((end, end + text.len()))
             }
             Self::Quote(text) => {
@@ -125,6 +132,7 @@ impl End {
         match self {
             Self::Byte(byte) => char::from(*byte).to_string(),
             Self::Text(text)
+            | Self::TextBeforeTime(text)
             | Self::Quote(text)
             | Self::ClfTime(text)
             | Self::Strftime(_, text) => String::from_utf8_lossy(text).into_owned(),
@@ -159,6 +167,25 @@ fn find_text(bytes: &[u8], text: &[u8]) -> Option<usize> {
         from = at + 1;
     }
     memmem::find(&bytes[from..], text).map(|at| from + at)
+}
+
+/// The first place from `start` on of the text that looks like a time behind it; where
+/// none does, the first place at all.
+#[inline]
+fn find_text_before_time(line: &[u8], start: usize, text: &[u8]) -> Option<usize> {
+    let first = start + find_text(&line[start..], text)?;
+    let is_before_time = |end: usize| {
+        let time = &line[end + text.len()..];
+        time.get(2) == Some(&b'/') && time.get(6) == Some(&b'/')
+    };
+    let mut end = first;
+    while !is_before_time(end) {
+        match find_text(&line[end + 1..], text) {
+            Some(length) => end += 1 + length,
+            None => return Some(first),
+        }
+    }
+    Some(end)
 }
 
 /// The first quote from `start` on that no backslash escapes: an escaped one has an odd

@@ -24,6 +24,10 @@ pub(super) enum Reason {
     Trailing,
     /// The time fields do not make a time.
     Time,
+    /// The line is no JSON object, for this reason.
+    Json(&'static str),
+    /// None of the keys of requirement number `_` of a JSON format is there.
+    Missing(u16),
 }
 
 impl Mismatch {
@@ -52,6 +56,8 @@ impl fmt::Display for Explanation<'_> {
             Reason::Unended(_) => write!(formatter, "expected `{follows}` after {value}"),
             Reason::Value(_) => write!(formatter, "{value} is not {kind}"),
             Reason::Trailing => write!(formatter, "the line goes on after {value}"),
+            Reason::Json(message) => formatter.write_str(message),
+            Reason::Missing(_) => write!(formatter, "there is no {value}"),
             Reason::Time => write!(formatter, "the time fields make no time"),
         }
     }

@@ -3,7 +3,9 @@
 mod apache;
 mod builder;
 mod catalog;
+mod detect;
 mod error;
+mod json;
 mod line_program;
 mod mismatch;
 mod nginx;
@@ -11,11 +13,13 @@ mod parser;
 mod target;
 
 pub use catalog::{format_by_name, known_formats};
+pub use detect::{Candidate, Detection, LineMismatch, detect};
 pub use error::FormatError;
 pub use mismatch::Mismatch;
 pub use parser::LineParser;
 
 use crate::field::Field;
+use json::JsonProgram;
 use line_program::LineProgram;
 
 /// A compiled log format.
@@ -32,12 +36,23 @@ pub struct Format {
 enum Program {
     /// Literal text and values in a fixed order.
     Line(LineProgram),
+    /// A JSON object with known keys.
+    Json(JsonProgram),
 }
 
 impl Format {
     /// Compiles what a user gives: the name of a known format, an nginx `log_format` as it
     /// stands in nginx.conf (the whole directive, its quoted strings, or the bare text),
-    /// or an Apache `LogFormat`.
+    /// an Apache `LogFormat` (likewise), or `json:` and the keys of a JSON line's fields.
+    ///
+    /// `json:time=ts,client=ip|addr,status=code!,request_time=took(ms),trace=headers.Trace`
+    /// reads lines that are JSON objects: a field's name, `=` and its key, whose letters
+    /// have no case; a point leads into an object, and the first element of an array stands
+    /// for it. Alternative keys are separated by `|`, and the first that the line has
+    /// counts. A line fits where it has the time, every field marked with `!`, and a status
+    /// or a request line where the definition has them. Durations are in seconds, or in the
+    /// unit in parentheses (`s`, `ms`, `us`, `ns`), or texts with a unit (`1.5ms`). A name
+    /// that is no [`Field`]'s becomes a text field of the format's own.
     ///
     /// # Errors
     /// Where the text is none of these; the error points at the character.
@@ -51,6 +66,9 @@ impl Format {
     /// Compiles a definition, by the notation it is in.
     fn compile(text: &str) -> Result<Self, FormatError> {
         let trimmed = text.trim();
+        if trimmed.starts_with(json::PREFIX) {
+            return json::compile(text);
+        }
         if apache::is_directive(trimmed) {
             return apache::compile(text);
         }

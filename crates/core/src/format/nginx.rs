@@ -6,28 +6,43 @@
 
 use super::builder::FormatBuilder;
 use super::target::Target;
-use super::{Format, FormatError};
+use super::{Format, FormatError, json};
 use crate::field::Field;
 use crate::value::TimeKind;
 
 /// A character of the format and where it stands in the definition.
-type Positioned = (u8, usize);
+pub(super) type Positioned = (u8, usize);
 
 /// Compiles the whole directive (`log_format main '...' '...';`), its quoted strings, or
 /// the bare text of a format.
 pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     let (text, escape) = unquote(definition)?;
+    if escape == Escape::Json
+        && let Some(format) = json::compile_template(definition, &text)?
+    {
+        return Ok(format);
+    }
     let mut builder = FormatBuilder::new(definition, escape != Escape::None);
+    add_pieces(definition, &text, &mut builder)?;
+    builder.finish()
+}
+
+/// Adds text and variables to a format.
+pub(super) fn add_pieces(
+    definition: &str,
+    text: &[Positioned],
+    builder: &mut FormatBuilder<'_>,
+) -> Result<(), FormatError> {
     let mut at = 0;
     while at < text.len() {
         if text[at].0 == b'$' {
-            at = variable(definition, &text, at, &mut builder)?;
+            at = variable(definition, text, at, builder)?;
         } else {
             builder.text(&[text[at].0]);
             at += 1;
         }
     }
-    builder.finish()
+    Ok(())
 }
 
 /// How nginx escapes the values: decides whether a quote can stand inside one.
@@ -74,7 +89,7 @@ fn target(name: &str) -> Target {
         "msec" => Target::Time(TimeKind::UnixSeconds),
         "request" => Target::RequestLine,
         "request_method" => Target::Text(Field::Method),
-        "request_uri" => Target::RequestTarget,
+        "request_uri" => Target::PathAndQuery,
         "uri" | "document_uri" => Target::Text(Field::Path),
         "args" | "query_string" => Target::Text(Field::Query),
         "is_args" => Target::Skip,

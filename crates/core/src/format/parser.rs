@@ -22,6 +22,7 @@ impl LineParser {
     pub fn new(format: Arc<Format>) -> Self {
         let has_time = match &format.program {
             Program::Line(program) => program.has_time(),
+            Program::Json(program) => program.has_time(),
         };
         Self { format, has_time, state: LineState::default() }
     }
@@ -44,6 +45,7 @@ impl LineParser {
         self.state.time = TimeParts::default();
         match &self.format.program {
             Program::Line(program) => program.parse(line, record, &mut self.state)?,
+            Program::Json(program) => program.parse(line, record, &mut self.state)?,
         }
         if self.has_time {
             let time = self.state.time.finish();
@@ -56,6 +58,7 @@ impl LineParser {
     pub fn explain(&self, mismatch: Mismatch) -> String {
         match &self.format.program {
             Program::Line(program) => program.explain(mismatch),
+            Program::Json(program) => program.explain(mismatch),
         }
     }
 }

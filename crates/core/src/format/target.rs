@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::json::Span;
 use crate::field::Field;
 use crate::record::Record;
 use crate::value::{
     ClfTimeCache, RequestLine, Strftime, TimeContent, TimeKind, TimeParts, parse_digits,
-    parse_duration_ns, parse_upstream_time_ns, split_target,
+    parse_duration_ns, parse_go_duration_ns, parse_upstream_time_ns, split_target,
 };
 
 /// Where a value goes and what it has to look like.
@@ -20,12 +21,14 @@ pub(super) enum Target {
     Client,
     /// A client that stands behind a virtual host: anything but nothing and `-`.
     ClientBehindHost,
+    /// A client with or without a port, which is dropped.
+    ClientWithPort,
     /// A virtual host, with a port behind a colon that goes to an extra field.
     HostAndPort { port: usize },
     /// A whole request line.
     RequestLine,
     /// A request target: path, and query behind `?`.
-    RequestTarget,
+    PathAndQuery,
     /// The query with its `?`, or nothing (Apache `%q`).
     QueryWithMark,
     /// Three digits, or `-`.
@@ -36,8 +39,11 @@ pub(super) enum Target {
     RequestTime { unit_ns: u64 },
     /// nginx's list of upstream times in seconds.
     UpstreamTimes,
-    /// One upstream time in units of so many nanoseconds.
-    UpstreamTime { unit_ns: u64 },
+    /// As `RequestTime`, or a text with a unit such as `1.5ms`.
+    RequestDuration { unit_ns: u64 },
+    /// nginx's list, one upstream time in units of so many nanoseconds, or a text with a
+    /// unit.
+    UpstreamDuration { unit_ns: u64 },
     /// A time stamp, or a part of one.
     Time(TimeKind),
     /// A time stamp, or a part of one, in a pattern of its own.
@@ -51,6 +57,8 @@ pub(super) enum Target {
 pub(super) struct LineState {
     pub(super) clf_times: ClfTimeCache,
     pub(super) time: TimeParts,
+    /// Where the values of a JSON line stand, by the format's entries.
+    pub(super) json_values: Vec<Span>,
 }
 
 impl Target {
@@ -93,7 +101,7 @@ impl Target {
             }
             Self::Extra(index) => record.set_extra(*index, value),
             Self::HostAndPort { port } => set_host_and_port(value, *port, record)?,
-            Self::RequestTarget => set_target(value, record),
+            Self::PathAndQuery => set_target(value, record),
             Self::QueryWithMark => {
                 if let [b'?', query @ ..] = value {
                     record.set_text(Field::Query, query);
@@ -103,9 +111,16 @@ impl Target {
                 record.request_time_ns = optional(value, |text| parse_duration_ns(text, *unit_ns))?;
             }
             Self::UpstreamTimes => record.upstream_time_ns = parse_upstream_time_ns(value)?,
-            Self::UpstreamTime { unit_ns } => {
-                record.upstream_time_ns =
-                    optional(value, |text| parse_duration_ns(text, *unit_ns))?;
+            Self::ClientWithPort => record.set_text(Field::Client, without_port(value)),
+            Self::RequestDuration { unit_ns } => {
+                record.request_time_ns = optional(value, |text| duration_ns(text, *unit_ns))?;
+            }
+            Self::UpstreamDuration { unit_ns } => {
+                record.upstream_time_ns = match optional(value, |text| duration_ns(text, *unit_ns))
+                {
+                    Some(time_ns) => time_ns,
+                    None => parse_upstream_time_ns(value)?,
+                };
             }
         }
         Some(())
@@ -119,19 +134,32 @@ impl Target {
                 .iter()
                 .position(|candidate| candidate == field)
                 .map_or(&[], |index| &Field::TEXT[index..=index]),
-            Self::Client | Self::ClientBehindHost => &[Field::Client],
+            Self::Client | Self::ClientBehindHost | Self::ClientWithPort => &[Field::Client],
             Self::HostAndPort { .. } => &[Field::Host],
             Self::RequestLine => {
                 &[Field::Method, Field::Path, Field::Query, Field::Protocol, Field::Request]
             }
-            Self::RequestTarget => &[Field::Path, Field::Query],
+            Self::PathAndQuery => &[Field::Path, Field::Query],
             Self::QueryWithMark => &[Field::Query],
             Self::Status => &[Field::Status],
             Self::Bytes => &[Field::Bytes],
-            Self::RequestTime { .. } => &[Field::RequestTime],
-            Self::UpstreamTimes | Self::UpstreamTime { .. } => &[Field::UpstreamTime],
+            Self::RequestTime { .. } | Self::RequestDuration { .. } => &[Field::RequestTime],
+            Self::UpstreamTimes | Self::UpstreamDuration { .. } => &[Field::UpstreamTime],
             Self::Time(_) | Self::Strftime(_) => &[Field::Time],
         }
+    }
+
+    /// True where the target takes any text, the empty one included.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(
+            self,
+            Self::Skip
+                | Self::Text(_)
+                | Self::RequestLine
+                | Self::PathAndQuery
+                | Self::QueryWithMark
+                | Self::Extra(_)
+        )
     }
 
     /// How much of a time the target tells.
@@ -146,16 +174,39 @@ impl Target {
     /// What the value has to be, in words.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Self::Client | Self::ClientBehindHost => "a client address or host name",
+            Self::Client | Self::ClientBehindHost | Self::ClientWithPort => {
+                "a client address or host name"
+            }
             Self::HostAndPort { .. } => "a host, with or without a port",
             Self::Status => "a status of three digits",
             Self::Bytes => "a number of bytes",
-            Self::RequestTime { .. } | Self::UpstreamTime { .. } | Self::UpstreamTimes => {
-                "a duration"
-            }
+            Self::RequestTime { .. }
+            | Self::RequestDuration { .. }
+            | Self::UpstreamTimes
+            | Self::UpstreamDuration { .. } => "a duration",
             Self::Time(_) | Self::Strftime(_) => "a time of the format's form",
             _ => "a text",
         }
+    }
+}
+
+/// A number of `unit_ns` units, or a text that names its units.
+fn duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
+    match text.last() {
+        Some(byte) if byte.is_ascii_alphabetic() => parse_go_duration_ns(text),
+        _ => parse_duration_ns(text, unit_ns),
+    }
+}
+
+/// `192.0.2.1:80`, `[::1]:80` and `host:80` without the port; an IPv6 address without
+/// brackets has none.
+fn without_port(value: &[u8]) -> &[u8] {
+    if let Some(inside) = value.strip_prefix(b"[") {
+        return memchr::memchr(b']', inside).map_or(value, |end| &inside[..end]);
+    }
+    match (memchr::memchr(b':', value), memchr::memrchr(b':', value)) {
+        (Some(first), Some(last)) if first == last && first > 0 => &value[..first],
+        _ => value,
     }
 }
 

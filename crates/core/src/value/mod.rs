@@ -2,6 +2,7 @@
 
 mod address;
 mod calendar;
+mod duration;
 mod number;
 mod request;
 mod rfc3339;
@@ -14,6 +15,7 @@ pub use rfc3339::{format_rfc3339, parse_rfc3339};
 pub use time::Timestamp;
 pub use zone::Zone;
 
+pub(crate) use duration::parse_go_duration_ns;
 pub(crate) use number::{parse_digits, parse_duration_ns, parse_upstream_time_ns};
 pub(crate) use request::{RequestLine, split_target};
 pub(crate) use strftime::Strftime;

@@ -49,7 +49,7 @@ pub(crate) fn parse_duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
             scale += 1;
         }
     }
-    let mut value = digits * u128::from(unit_ns);
+    let mut value = digits.checked_mul(u128::from(unit_ns))?;
     while scale > 0 && value != 0 {
         value = value.checked_mul(10)?;
         scale -= 1;

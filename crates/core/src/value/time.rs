@@ -207,21 +207,26 @@ impl TimeParts {
     }
 
     fn add_any(&mut self, text: &[u8]) -> Option<()> {
-        // Whole numbers above 10^11 are milliseconds (that many seconds end in 5138), and
-        // above 10^14 microseconds, above 10^17 nanoseconds.
         let kind = match text.first()? {
-            b'0'..=b'9' if text.len() > 4 && text[4] == b'-' => TimeKind::Iso8601,
+            b'0'..=b'9' if text.get(4) == Some(&b'-') => TimeKind::Iso8601,
+            b'0'..=b'9' if text.get(4) == Some(&b'/') => return self.add_with_slashes(text),
             b'0'..=b'9' if text.get(2) == Some(&b'/') => TimeKind::Clf,
-            _ => match parse_digits(text) {
-                Some(100_000_000_000_000_000..) => {
-                    return self.add_unix(text, 1);
-                }
-                Some(100_000_000_000_000..) => TimeKind::UnixMicroseconds,
-                Some(100_000_000_000..) => TimeKind::UnixMilliseconds,
-                _ => TimeKind::UnixSeconds,
-            },
+            _ => return self.add_unix(text, unix_unit_ns(text)?),
         };
         self.add(kind, text)
+    }
+
+    /// `2025/12/17 09:03:01`, which Caddy calls a wall clock.
+    fn add_with_slashes(&mut self, text: &[u8]) -> Option<()> {
+        const LENGTH_MAX: usize = 40;
+        let mut dashed = [0; LENGTH_MAX];
+        let dashed = dashed.get_mut(..text.len())?;
+        dashed.copy_from_slice(text);
+        if *dashed.get(7)? != b'/' {
+            return None;
+        }
+        (dashed[4], dashed[7]) = (b'-', b'-');
+        self.add(TimeKind::Iso8601, dashed)
     }
 
     /// Adds an instant in whole seconds.
@@ -271,6 +276,23 @@ impl TimeParts {
     }
 }
 
+/// The unit of a number since 1970 whose unit is not known: whole parts above 10^11 are
+/// milliseconds (that many seconds end in 5138), above 10^14 microseconds, and above 10^17
+/// nanoseconds.
+fn unix_unit_ns(text: &[u8]) -> Option<u64> {
+    let whole = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    // An exponent hides the number's size: encoders use it for seconds.
+    if text[whole..].iter().any(|byte| matches!(byte, b'e' | b'E')) {
+        return Some(SECOND_NS);
+    }
+    Some(match parse_digits(&text[..whole])? {
+        100_000_000_000_000_000.. => 1,
+        100_000_000_000_000.. => 1_000,
+        100_000_000_000.. => 1_000_000,
+        _ => SECOND_NS,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::{TimeKind, TimeParts, Timestamp, parse_clf};
@@ -318,6 +340,9 @@ mod tests {
             "1765949581500",
             "1765949581500000",
             "1765949581500000000",
+            "1765949581500.000",
+            "1.7659495815e9",
+            "2025/12/17 05:33:01.500",
             "2025-12-17T05:33:01.5Z",
             "2025-12-17T05:33:01.500+00:00",
         ] {

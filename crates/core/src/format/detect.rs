@@ -1,0 +1,118 @@
+//! Which known format a log is in.
+
+use std::sync::Arc;
+
+use super::{Format, LineParser, known_formats};
+use crate::field::Field;
+use crate::line::Lines;
+use crate::record::Record;
+
+/// Lines that are looked at: enough that a few broken ones do not decide.
+const LINES_MAX: u64 = 1_000;
+/// Bytes of lines that are looked at: a page shows something after a few milliseconds.
+const BYTES_MAX: usize = 256 << 10;
+/// Lines longer than this are passed over: what a crash or a rotation leaves in a log would
+/// otherwise use up the bytes.
+const LINE_BYTES_MAX: usize = 64 << 10;
+/// Mismatches that are kept of each format, to show why lines fail.
+const MISMATCHES_MAX: usize = 5;
+
+/// How well each known format fits a log's first lines.
+#[derive(Debug, Clone)]
+pub struct Detection {
+    /// The formats, best first.
+    pub candidates: Vec<Candidate>,
+}
+
+/// One format and how it fits.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The format.
+    pub format: Arc<Format>,
+    /// Lines that were read; empty lines and very long ones are not.
+    pub lines: u64,
+    /// Lines that fit.
+    pub fitting: u64,
+    /// Fields that the fitting lines have, all added up.
+    pub fields: u64,
+    /// The first lines that do not fit.
+    pub mismatches: Vec<LineMismatch>,
+}
+
+/// A line that does not fit, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineMismatch {
+    /// The line's number, from 1.
+    pub line: u64,
+    /// Where it stops fitting, in bytes from 1.
+    pub column: usize,
+    /// What was expected there.
+    pub reason: String,
+}
+
+impl Detection {
+    /// The format that fits best; `None` where no line fits any.
+    pub fn best(&self) -> Option<&Candidate> {
+        self.candidates.first().filter(|candidate| candidate.fitting > 0)
+    }
+}
+
+/// Reads the first lines of a log, at most 1,000 or 256 KiB of them, with every known
+/// format.
+///
+/// `bytes` starts at a line start; a last line that is cut off counts as one that does not
+/// fit, so give whole lines where there are more. Best is the format that gets most fields
+/// out of the lines: one that fits a few lines more, but only because it asks for less,
+/// does not win over the right one. Where that is equal, the earlier of [`known_formats`]
+/// is the better.
+pub fn detect(bytes: &[u8]) -> Detection {
+    let mut candidates: Vec<Candidate> =
+        known_formats().iter().map(|format| candidate(format, bytes)).collect();
+    // The sort is stable.
+    candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
+    Detection { candidates }
+}
+
+fn candidate(format: &Format, bytes: &[u8]) -> Candidate {
+    let extra_fields = format.extra_fields().len();
+    let format = Arc::new(format.clone());
+    let mut parser = LineParser::new(Arc::clone(&format));
+    let mut candidate =
+        Candidate { format, lines: 0, fitting: 0, fields: 0, mismatches: Vec::new() };
+    let mut bytes_read = 0;
+    let mut record = Record::new();
+    for (line, number) in Lines::new(bytes).zip(1..) {
+        if line.bytes.is_empty() || line.bytes.len() > LINE_BYTES_MAX {
+            continue;
+        }
+        bytes_read += line.bytes.len();
+        if candidate.lines == LINES_MAX || bytes_read > BYTES_MAX {
+            break;
+        }
+        candidate.lines += 1;
+        match parser.parse(line.bytes, &mut record) {
+            Ok(()) => {
+                candidate.fitting += 1;
+                candidate.fields += fields_filled(&record, extra_fields);
+            }
+            Err(mismatch) if candidate.mismatches.len() < MISMATCHES_MAX => {
+                candidate.mismatches.push(LineMismatch {
+                    line: number,
+                    column: mismatch.at + 1,
+                    reason: parser.explain(mismatch),
+                });
+            }
+            Err(_) => {}
+        }
+    }
+    candidate
+}
+
+/// How many fields the record has, those logged as `-` included.
+fn fields_filled(record: &Record<'_>, extra_fields: usize) -> u64 {
+    let texts = Field::TEXT.iter().filter(|field| record.text(**field).is_some()).count();
+    let extras = (0..extra_fields).filter(|index| record.extra(*index).is_some()).count();
+    let numbers = [record.bytes, record.request_time_ns, record.upstream_time_ns];
+    let numbers = numbers.iter().flatten().count() + usize::from(record.time.is_some());
+    (texts + extras + numbers) as u64
+}
