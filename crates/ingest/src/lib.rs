@@ -1,1 +1,15 @@
-//! ingest
+//! From sources to segments: bytes come in by a [`SourceWriter`], are cut into blocks,
+//! parsed on all cores and appended in order.
+//!
+//! A [`Pipeline`] owns the threads and the [`DataSet`]. Its queue is bounded in bytes: a
+//! source that is faster than the parsers waits, in a thread or in a task. What a source
+//! is told about its progress is what is parsed, never what was merely received.
+
+mod pipeline;
+mod source;
+
+pub use pipeline::{DataSet, Keep, Pipeline, PipelineOptions, Stopped};
+pub use source::{
+    Compression, FormatChoice, PushDecoder, ReadError, SourceEnd, SourceProgress, SourceSample,
+    SourceSnapshot, SourceWriter, compression_of, read_file, read_stream,
+};

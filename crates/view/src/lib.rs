@@ -5,12 +5,18 @@
 //! [`Query`] is what a page or a command asks. The TypeScript declarations of the page
 //! are generated from these types (feature `typescript`).
 
+mod build;
 mod message;
 mod query;
+mod question;
 mod report;
 mod view;
+mod zone;
 
+pub use build::ReadCounts;
 pub use message::{Failure, LiveReply, LiveRequest, SessionCreated, UploadReply, UploadRequest};
 pub use query::{Clause, Operator, Query};
+pub use question::QueryError;
 pub use report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
 pub use view::{Sample, Source, SourceState, View};
+pub use zone::{UnknownZone, find_zone};

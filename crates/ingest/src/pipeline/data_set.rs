@@ -1,0 +1,174 @@
+//! The data set: distinct values, segments, and the sources they came from.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use tokio::sync::watch;
+use weir_core::{Format, Segment, Values};
+
+use crate::source::SourceProgress;
+
+/// What becomes of the segments of a data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// They are kept in memory, for questions to come.
+    Segments,
+    /// They are dropped when the question of the pipeline has been asked of them, so that
+    /// memory holds the distinct values alone.
+    ValuesOnly,
+}
+
+/// What was parsed so far. Shared by the parsers that add to it and by everyone who asks.
+#[derive(Debug)]
+pub struct DataSet {
+    keep: Keep,
+    memory_bytes_max: usize,
+    values: RwLock<Values>,
+    segments: RwLock<Vec<Arc<Segment>>>,
+    segment_bytes: AtomicUsize,
+    formats: RwLock<Vec<Arc<Format>>>,
+    sources: RwLock<Vec<Arc<SourceProgress>>>,
+    /// Segments that are sealed before their turn, by ticket.
+    early: Mutex<Early>,
+    version: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Early {
+    next: u64,
+    sealed: BTreeMap<u64, Sealed>,
+}
+
+/// A block on its way into the data set.
+#[derive(Debug)]
+pub(super) struct Sealed {
+    pub(super) source: Arc<SourceProgress>,
+    pub(super) offset_end: u64,
+    pub(super) segment: Option<Segment>,
+}
+
+impl DataSet {
+    /// An empty data set. `memory_bytes_max` bounds it: where segments are kept, half is
+    /// for the distinct values. `columns` names extra fields that a question speaks of,
+    /// before any format has brought them.
+    pub fn new(keep: Keep, memory_bytes_max: usize, columns: &[String]) -> Arc<Self> {
+        let for_values = match keep {
+            Keep::Segments => memory_bytes_max / 2,
+            Keep::ValuesOnly => memory_bytes_max,
+        };
+        let mut values = Values::new(for_values);
+        for name in columns {
+            if values.column_by_name(name).is_none() {
+                values.add_column(name);
+            }
+        }
+        Arc::new(Self {
+            keep,
+            memory_bytes_max,
+            values: RwLock::new(values),
+            segments: RwLock::default(),
+            segment_bytes: AtomicUsize::new(0),
+            formats: RwLock::default(),
+            sources: RwLock::default(),
+            early: Mutex::default(),
+            version: watch::Sender::new(0),
+        })
+    }
+
+    /// The distinct values. Parsers wait while this is held.
+    pub fn values(&self) -> RwLockReadGuard<'_, Values> {
+        self.values.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The segments from number `from` on, in the order of their blocks.
+    pub fn segments_from(&self, from: usize) -> Vec<Arc<Segment>> {
+        let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
+        segments.get(from..).unwrap_or_default().to_vec()
+    }
+
+    /// The sources in the order they were opened.
+    pub fn sources(&self) -> Vec<Arc<SourceProgress>> {
+        self.sources.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The formats that sources turned out to have.
+    pub fn formats(&self) -> Vec<Arc<Format>> {
+        self.formats.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Memory taken, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.values().memory_bytes() + self.segment_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Memory that may be taken, in bytes.
+    pub fn memory_bytes_max(&self) -> usize {
+        self.memory_bytes_max
+    }
+
+    /// True where no more can be kept.
+    pub fn is_full(&self) -> bool {
+        // The values bound themselves; see `Values::new`.
+        let segments_max = self.memory_bytes_max - self.memory_bytes_max / 2;
+        self.segment_bytes.load(Ordering::Relaxed) >= segments_max
+    }
+
+    /// A number that grows whenever something here has changed.
+    pub fn version(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+
+    /// Says that something has changed that is kept elsewhere, such as a source's state.
+    pub fn touch(&self) {
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    pub(super) fn add_source(&self, source: &Arc<SourceProgress>) -> u32 {
+        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        sources.push(source.clone());
+        drop(sources);
+        self.touch();
+        self.sources().len() as u32 - 1
+    }
+
+    /// The index of a format, which gets its columns when it is new.
+    pub(crate) fn add_format(&self, format: &Arc<Format>) -> usize {
+        let mut formats = self.formats.write().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &Arc<Format>| {
+            known.name() == format.name() && known.definition() == format.definition()
+        };
+        if let Some(index) = formats.iter().position(is_it) {
+            return index;
+        }
+        let mut values = self.values_mut();
+        for name in format.extra_fields() {
+            values.add_column(name);
+        }
+        formats.push(format.clone());
+        formats.len() - 1
+    }
+
+    pub(super) fn values_mut(&self) -> RwLockWriteGuard<'_, Values> {
+        self.values.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in block number `ticket`; it becomes visible when all before it are.
+    pub(super) fn append(&self, ticket: u64, sealed: Sealed) {
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        early.sealed.insert(ticket, sealed);
+        loop {
+            let next = early.next;
+            let Some(sealed) = early.sealed.remove(&next) else { break };
+            early.next += 1;
+            if let (Keep::Segments, Some(segment)) = (self.keep, sealed.segment) {
+                self.segment_bytes.fetch_add(segment.memory_bytes(), Ordering::Relaxed);
+                let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
+                segments.push(Arc::new(segment));
+            }
+            sealed.source.parsed_to(sealed.offset_end);
+        }
+        drop(early);
+        self.touch();
+    }
+}

@@ -1,0 +1,142 @@
+//! The pipeline: a queue bounded in bytes, one parser a core, ordered append.
+
+mod board;
+mod data_set;
+mod worker;
+
+pub use data_set::{DataSet, Keep};
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use weir_core::{BlockLimits, Evaluation, Question};
+
+use crate::source::{FormatChoice, SourceProgress, SourceWriter};
+pub(crate) use board::{Board, Job};
+use worker::Worker;
+
+/// How a pipeline works and what it may take.
+#[derive(Debug, Clone)]
+pub struct PipelineOptions {
+    /// Parser threads; at least one.
+    pub jobs: usize,
+    /// Bytes of blocks that wait or are being parsed, at the most (one block is always let
+    /// in).
+    pub queue_bytes_max: usize,
+    /// Memory for the data set, in bytes: distinct values and, where kept, segments.
+    pub memory_bytes_max: usize,
+    /// Sizes of blocks and lines.
+    pub limits: BlockLimits,
+    /// What becomes of the segments.
+    pub keep: Keep,
+}
+
+impl PipelineOptions {
+    /// Blocks for each parser: one at work, one waiting, one being received.
+    const BLOCKS_PER_JOB: usize = 3;
+
+    /// The defaults for a machine with so many cores.
+    pub fn new(jobs: usize, keep: Keep) -> Self {
+        let jobs = jobs.max(1);
+        let limits = BlockLimits::default();
+        let block_memory = limits.block_bytes + limits.line_bytes_max;
+        Self {
+            jobs,
+            queue_bytes_max: jobs * Self::BLOCKS_PER_JOB * block_memory,
+            memory_bytes_max: 4 << 30,
+            limits,
+            keep,
+        }
+    }
+}
+
+/// Why a source has to stop before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// The source was cancelled, or the pipeline is gone.
+    Cancelled,
+    /// The data set has reached its memory limit.
+    MemoryFull,
+}
+
+/// Threads that parse what its sources bring, and the data set they fill.
+///
+/// Dropping the pipeline ends its threads at once; the data set lives as long as somebody
+/// holds it.
+#[derive(Debug)]
+pub struct Pipeline {
+    board: Arc<Board>,
+    data: Arc<DataSet>,
+    limits: BlockLimits,
+    workers: Vec<JoinHandle<Option<Evaluation>>>,
+}
+
+impl Pipeline {
+    /// Starts the threads. Where `question` is given, each folds what it parses into an
+    /// answer, which [`Self::finish`] gives; the data set has to know the question's
+    /// columns, see [`DataSet::new`].
+    pub fn start(
+        options: &PipelineOptions,
+        data: Arc<DataSet>,
+        question: Option<&Question>,
+    ) -> Self {
+        let board = Arc::new(Board::new(options.queue_bytes_max));
+        let workers = (0..options.jobs.max(1))
+            .map(|index| {
+                let evaluation = question.map(Evaluation::new);
+                let worker = Worker::new(&board, &data, options.limits, evaluation);
+                std::thread::Builder::new()
+                    .name(format!("weir-parse-{index}"))
+                    .spawn(move || worker.run())
+            })
+            .filter_map(Result::ok)
+            .collect();
+        Self { board, data, limits: options.limits, workers }
+    }
+
+    /// The data set.
+    pub fn data(&self) -> &Arc<DataSet> {
+        &self.data
+    }
+
+    /// Opens a source of that name, of `bytes_total` bytes where that is known. Sources are
+    /// independent of one another and may be written to at the same time.
+    pub fn source(
+        &self,
+        name: &str,
+        bytes_total: Option<u64>,
+        format: FormatChoice,
+    ) -> SourceWriter {
+        let progress = Arc::new(SourceProgress::new(name, bytes_total));
+        let index = self.data.add_source(&progress);
+        SourceWriter::new(
+            self.board.clone(),
+            self.data.clone(),
+            progress,
+            index,
+            format,
+            self.limits,
+        )
+    }
+
+    /// Waits until all that was handed on is parsed, ends the threads, and gives the answer
+    /// to the question the pipeline was started with.
+    pub fn finish(mut self) -> Option<Evaluation> {
+        self.board.close_when_idle();
+        let mut answer: Option<Evaluation> = None;
+        for worker in self.workers.drain(..) {
+            let Ok(Some(part)) = worker.join() else { continue };
+            match &mut answer {
+                Some(answer) => answer.merge(&part),
+                None => answer = Some(part),
+            }
+        }
+        answer
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        self.board.abort();
+    }
+}

@@ -1,0 +1,125 @@
+//! One parser thread.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use weir_core::{BlockLimits, BlockReader, Evaluation, ReadBlock};
+
+use super::board::{Board, Job, Task, Ticket};
+use super::data_set::{DataSet, Sealed};
+use crate::source::SourceProgress;
+
+/// Parses blocks as they come and appends them in their turn. Between the two, while
+/// another's turn is awaited, it goes on parsing.
+#[derive(Debug)]
+pub(super) struct Worker {
+    board: Arc<Board>,
+    data: Arc<DataSet>,
+    limits: BlockLimits,
+    /// By index of the format.
+    readers: Vec<Option<BlockReader>>,
+    /// Parsed blocks that wait for their turn, oldest first.
+    parsed: VecDeque<Parsed>,
+    evaluation: Option<Evaluation>,
+}
+
+/// Blocks that a worker parses ahead of its turn. Parsed blocks are outside the queue's
+/// bound, so there is one of their own; a few even out what blocks take.
+const PARSED_MAX: usize = 4;
+
+#[derive(Debug)]
+struct Parsed {
+    ticket: u64,
+    source: Arc<SourceProgress>,
+    format_index: usize,
+    offset_end: u64,
+    /// `None` where the source was cancelled before.
+    read: Option<ReadBlock>,
+}
+
+impl Worker {
+    pub(super) fn new(
+        board: &Arc<Board>,
+        data: &Arc<DataSet>,
+        limits: BlockLimits,
+        evaluation: Option<Evaluation>,
+    ) -> Self {
+        Self {
+            board: board.clone(),
+            data: data.clone(),
+            limits,
+            readers: Vec::new(),
+            parsed: VecDeque::new(),
+            evaluation,
+        }
+    }
+
+    /// Works until the board ends; gives its part of the answer.
+    pub(super) fn run(mut self) -> Option<Evaluation> {
+        loop {
+            let oldest = self.parsed.front().map(|parsed| parsed.ticket);
+            let must_append = self.parsed.len() >= PARSED_MAX;
+            match self.board.next_task(oldest, must_append) {
+                Task::Parse(ticket) => self.parse(ticket),
+                Task::TakeTurn => self.take_turn(),
+                Task::End => return self.evaluation.take(),
+            }
+        }
+    }
+
+    fn parse(&mut self, Ticket { number, job }: Ticket) {
+        let read = (!job.source.is_cancelled()).then(|| {
+            let source_index = job.source_index;
+            self.reader(&job).read(&job.block, source_index)
+        });
+        self.parsed.push_back(Parsed {
+            ticket: number,
+            source: job.source,
+            format_index: job.format_index,
+            offset_end: job.block.offset_end,
+            read,
+        });
+        self.board.parsed(job.block);
+    }
+
+    fn reader(&mut self, job: &Job) -> &mut BlockReader {
+        if self.readers.len() <= job.format_index {
+            self.readers.resize_with(job.format_index + 1, || None);
+        }
+        self.readers[job.format_index].get_or_insert_with(|| {
+            BlockReader::new(job.format.clone(), self.limits, &mut self.data.values_mut())
+        })
+    }
+
+    /// Resolves the oldest parsed block while it is its turn; packs and appends it after.
+    fn take_turn(&mut self) {
+        let Some(parsed) = self.parsed.pop_front() else { return };
+        let reader = self.readers.get_mut(parsed.format_index).and_then(Option::as_mut);
+        let (Some(read), Some(reader)) = (parsed.read, reader) else {
+            self.board.end_turn();
+            let Parsed { ticket, source, offset_end, .. } = parsed;
+            self.data.append(ticket, Sealed { source, offset_end, segment: None });
+            return;
+        };
+        parsed.source.count(&read);
+        reader.resolve(&read, &mut self.data.values_mut());
+        self.board.end_turn();
+
+        let segment = reader.seal(read);
+        if let Some(evaluation) = &mut self.evaluation {
+            evaluation.learn(&self.data.values());
+            evaluation.update(&segment);
+        }
+        let Parsed { ticket, source, offset_end, .. } = parsed;
+        self.data.append(ticket, Sealed { source, offset_end, segment: Some(segment) });
+    }
+}
+
+impl Drop for Worker {
+    /// A parser that panics would leave all others waiting for its turn.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.board.abort();
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! How far a source is.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use weir_core::{Format, ReadBlock};
+
+/// What is known of one source, shared by the one who brings its bytes, the parsers and
+/// everyone who asks.
+#[derive(Debug)]
+pub struct SourceProgress {
+    name: String,
+    bytes_total: Option<u64>,
+    /// Bytes taken from the medium: compressed ones, where it is compressed.
+    bytes_taken: AtomicU64,
+    /// Every byte of the lines before this offset is parsed, or was skipped.
+    parsed: watch::Sender<u64>,
+    cancelled: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    counts: Counts,
+    format: Option<(Arc<Format>, Option<f64>)>,
+    compressed: bool,
+    samples: Vec<SourceSample>,
+    end: Option<SourceEnd>,
+    note: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    lines: u64,
+    records: u64,
+    unmatched: u64,
+    too_long: u64,
+}
+
+/// How a source ended. What was read stands in every case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceEnd {
+    /// Read to its end.
+    Done,
+    /// Ended early; the sentence says why.
+    Failed(String),
+    /// Ended by the user.
+    Cancelled,
+}
+
+/// A line that did not fit its format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceSample {
+    /// The line's number in the source, from 1.
+    pub line: u64,
+    /// Where it stopped fitting, in bytes from 1.
+    pub column: u64,
+    /// What was expected there.
+    pub reason: String,
+    /// The line, cut.
+    pub text: Vec<u8>,
+}
+
+/// A source at one moment.
+#[derive(Debug, Clone)]
+pub struct SourceSnapshot {
+    /// Its name.
+    pub name: String,
+    /// Its size on the medium, where that is known.
+    pub bytes_total: Option<u64>,
+    /// Bytes of the medium that are done: parsed, or for a compressed source, taken.
+    pub bytes_done: u64,
+    /// Bytes of lines that are parsed.
+    pub bytes_parsed: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Lines that fit.
+    pub records: u64,
+    /// Lines that did not.
+    pub unmatched: u64,
+    /// Lines over the length limit.
+    pub too_long: u64,
+    /// The format, once it is known.
+    pub format: Option<Arc<Format>>,
+    /// The share of the first lines that fit it, 0 to 1; `None` where it was forced.
+    pub fits: Option<f64>,
+    /// The first few lines that did not fit.
+    pub samples: Vec<SourceSample>,
+    /// How it ended; `None` while it goes on.
+    pub end: Option<SourceEnd>,
+    /// What is odd about it.
+    pub note: Option<String>,
+}
+
+/// Samples kept of a source: as many as a person reads.
+const SAMPLES_MAX: usize = 20;
+
+impl SourceProgress {
+    pub(crate) fn new(name: &str, bytes_total: Option<u64>) -> Self {
+        Self {
+            name: name.to_owned(),
+            bytes_total,
+            bytes_taken: AtomicU64::new(0),
+            parsed: watch::Sender::new(0),
+            cancelled: AtomicBool::new(false),
+            state: Mutex::default(),
+        }
+    }
+
+    /// The source at this moment.
+    pub fn snapshot(&self) -> SourceSnapshot {
+        let state = self.lock();
+        let bytes_parsed = *self.parsed.borrow();
+        let bytes_done = match (state.compressed, &state.end) {
+            (true, _) => self.bytes_taken.load(Ordering::Relaxed),
+            (false, _) => bytes_parsed,
+        };
+        SourceSnapshot {
+            name: self.name.clone(),
+            bytes_total: self.bytes_total,
+            bytes_done,
+            bytes_parsed,
+            lines: state.counts.lines,
+            records: state.counts.records,
+            unmatched: state.counts.unmatched,
+            too_long: state.counts.too_long,
+            format: state.format.as_ref().map(|(format, _)| format.clone()),
+            fits: state.format.as_ref().and_then(|(_, fits)| *fits),
+            samples: state.samples.clone(),
+            end: state.end.clone(),
+            note: state.note.clone(),
+        }
+    }
+
+    /// Bytes of lines that are parsed, and a way to wait for more.
+    pub fn parsed(&self) -> watch::Receiver<u64> {
+        self.parsed.subscribe()
+    }
+
+    /// How the source ended; `None` while it goes on.
+    pub fn end(&self) -> Option<SourceEnd> {
+        self.lock().end.clone()
+    }
+
+    /// Gives the source up: what waits to be parsed is dropped.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+        self.set_end(SourceEnd::Cancelled);
+    }
+
+    /// True once it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Says how the source ended; the first end counts.
+    pub fn set_end(&self, end: SourceEnd) {
+        self.lock().end.get_or_insert(end);
+    }
+
+    /// Says what is odd about it.
+    pub fn set_note(&self, note: Option<String>) {
+        self.lock().note = note;
+    }
+
+    /// Counts bytes taken from a compressed medium.
+    pub(crate) fn take_compressed(&self, bytes: u64) {
+        self.bytes_taken.fetch_add(bytes, Ordering::Relaxed);
+        self.lock().compressed = true;
+    }
+
+    pub(crate) fn set_format(&self, format: Arc<Format>, fits: Option<f64>) {
+        self.lock().format = Some((format, fits));
+    }
+
+    /// Adds a block's counts. Blocks come in order, so that line numbers are right.
+    pub(crate) fn count(&self, read: &ReadBlock) {
+        let mut state = self.lock();
+        let lines_before = state.counts.lines;
+        for sample in &read.samples {
+            if state.samples.len() == SAMPLES_MAX {
+                break;
+            }
+            state.samples.push(SourceSample {
+                line: lines_before + sample.line + 1,
+                column: sample.at as u64 + 1,
+                reason: sample.reason.clone(),
+                text: sample.text.clone(),
+            });
+        }
+        state.counts.lines += read.lines;
+        state.counts.records += read.records;
+        state.counts.unmatched += read.unmatched;
+        state.counts.too_long += read.too_long;
+    }
+
+    pub(crate) fn parsed_to(&self, offset: u64) {
+        self.parsed.send_replace(offset);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,259 @@
+//! The end of a source that bytes are written to.
+
+use std::sync::Arc;
+
+use weir_core::{Block, BlockCutter, BlockLimits, Format, detect, format_by_name};
+
+use super::progress::{SourceEnd, SourceProgress};
+use crate::pipeline::{Board, DataSet, Job, Stopped};
+
+/// Which format a source's lines have.
+#[derive(Debug, Clone)]
+pub enum FormatChoice {
+    /// Whichever known format fits most of the first lines.
+    Detect,
+    /// This one.
+    Forced(Arc<Format>),
+}
+
+/// Cuts the bytes of one source into blocks and hands them to the parsers.
+///
+/// Write to [`Self::space`] and [`Self::advance`], or copy with [`Self::push`]; when
+/// [`Self::is_full`], and whenever the source has nothing more for the moment, hand on what
+/// there is. A writer that is dropped leaves its source without an end, to be taken up again
+/// by whoever holds it.
+#[derive(Debug)]
+pub struct SourceWriter {
+    board: Arc<Board>,
+    data: Arc<DataSet>,
+    progress: Arc<SourceProgress>,
+    index: u32,
+    cutter: BlockCutter,
+    format: FormatState,
+}
+
+#[derive(Debug)]
+enum FormatState {
+    /// Not known yet; holds what lines are read with meanwhile.
+    Unknown(Arc<Format>),
+    Known(Arc<Format>),
+}
+
+impl SourceWriter {
+    pub(crate) fn new(
+        board: Arc<Board>,
+        data: Arc<DataSet>,
+        progress: Arc<SourceProgress>,
+        index: u32,
+        format: FormatChoice,
+        limits: BlockLimits,
+    ) -> Self {
+        let format = match format {
+            FormatChoice::Detect => FormatState::Unknown(fallback()),
+            FormatChoice::Forced(format) => {
+                progress.set_format(format.clone(), None);
+                FormatState::Known(format)
+            }
+        };
+        let cutter = BlockCutter::new(limits);
+        Self { board, data, progress, index, cutter, format }
+    }
+
+    /// How far the source is.
+    pub fn progress(&self) -> &Arc<SourceProgress> {
+        &self.progress
+    }
+
+    /// Bytes written so far.
+    pub fn offset(&self) -> u64 {
+        self.cutter.offset()
+    }
+
+    /// Room for more bytes, never empty; see [`BlockCutter::space`].
+    pub fn space(&mut self) -> &mut [u8] {
+        self.cutter.space()
+    }
+
+    /// Takes the first `length` bytes of [`Self::space`].
+    pub fn advance(&mut self, length: usize) {
+        self.cutter.advance(length);
+    }
+
+    /// Copies as much of `piece` as fits; says how much that was.
+    pub fn push(&mut self, piece: &[u8]) -> usize {
+        self.cutter.push(piece)
+    }
+
+    /// True where a block has to be handed on before more is written.
+    pub fn is_full(&self) -> bool {
+        self.cutter.is_full()
+    }
+
+    /// True where the parsers have nothing waiting, so that a small block costs nobody
+    /// anything.
+    pub fn parsers_are_idle(&self) -> bool {
+        self.board.is_idle()
+    }
+
+    /// Hands on all whole lines; waits for room in the queue.
+    ///
+    /// # Errors
+    /// Where the source has to stop.
+    pub fn hand_on(&mut self) -> Result<(), Stopped> {
+        match self.cut()? {
+            Some(job) => self.board.push(job),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Self::hand_on`], for tasks. The future has to be awaited to its end.
+    ///
+    /// # Errors
+    /// Where the source has to stop.
+    pub async fn hand_on_async(&mut self) -> Result<(), Stopped> {
+        match self.cut()? {
+            Some(job) => self.board.push_async(job).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Writes all of `bytes`, handing on blocks as they fill.
+    ///
+    /// # Errors
+    /// Where the source has to stop.
+    pub fn write_all(&mut self, mut bytes: &[u8]) -> Result<(), Stopped> {
+        while !bytes.is_empty() {
+            bytes = &bytes[self.push(bytes)..];
+            if self.is_full() {
+                self.hand_on()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::write_all`], for tasks.
+    ///
+    /// # Errors
+    /// Where the source has to stop.
+    pub async fn write_all_async(&mut self, mut bytes: &[u8]) -> Result<(), Stopped> {
+        while !bytes.is_empty() {
+            bytes = &bytes[self.push(bytes)..];
+            if self.is_full() {
+                self.hand_on_async().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the source: hands on the rest, a last line without a line feed included. The
+    /// blocks may still be waiting then; see [`SourceProgress::parsed`].
+    ///
+    /// # Errors
+    /// Where the source has to stop.
+    pub fn finish(mut self, end: SourceEnd) -> Result<(), Stopped> {
+        let result = match self.cut_all()? {
+            Some(job) => self.board.push(job),
+            None => Ok(()),
+        };
+        self.ended(end);
+        result
+    }
+
+    /// As [`Self::finish`], for tasks, and the writer stays, to ask for the progress.
+    ///
+    /// # Errors
+    /// Where the source has to stop.
+    pub async fn finish_async(&mut self, end: SourceEnd) -> Result<(), Stopped> {
+        let result = match self.cut_all()? {
+            Some(job) => self.board.push_async(job).await,
+            None => Ok(()),
+        };
+        self.parsed_all().await;
+        self.ended(end);
+        result
+    }
+
+    /// Waits until every byte that was handed on is parsed.
+    pub async fn parsed_all(&self) {
+        let handed_on = self.cutter.offset() - self.cutter.pending_bytes() as u64;
+        let mut parsed = self.progress.parsed();
+        // The sender lives in `self.progress`, so this cannot fail.
+        let _ = parsed.wait_for(|parsed| *parsed >= handed_on).await;
+    }
+
+    /// Hands on all whole lines, waits until they are parsed, forgets the torn line behind
+    /// them, and says from which offset the source has to go on.
+    ///
+    /// # Errors
+    /// Where the source has to stop.
+    pub async fn rewind(&mut self) -> Result<u64, Stopped> {
+        self.hand_on_async().await?;
+        self.parsed_all().await;
+        self.cutter.forget_tail();
+        Ok(self.cutter.offset())
+    }
+
+    fn ended(&self, end: SourceEnd) {
+        self.progress.set_end(end);
+        self.data.touch();
+    }
+
+    fn cut(&mut self) -> Result<Option<Job>, Stopped> {
+        self.check()?;
+        if let Some(buffer) = self.board.take_spare() {
+            self.cutter.recycle(buffer);
+        }
+        let block = self.cutter.cut();
+        Ok(block.map(|block| self.job(block)))
+    }
+
+    fn cut_all(&mut self) -> Result<Option<Job>, Stopped> {
+        self.check()?;
+        let block = self.cutter.finish();
+        Ok(block.map(|block| self.job(block)))
+    }
+
+    fn check(&self) -> Result<(), Stopped> {
+        if self.progress.is_cancelled() {
+            return Err(Stopped::Cancelled);
+        }
+        if self.data.is_full() {
+            return Err(Stopped::MemoryFull);
+        }
+        Ok(())
+    }
+
+    fn job(&mut self, block: Block) -> Job {
+        if let FormatState::Unknown(_) = self.format {
+            self.detect(block.bytes());
+        }
+        let (FormatState::Unknown(format) | FormatState::Known(format)) = &self.format;
+        Job {
+            source: self.progress.clone(),
+            source_index: self.index,
+            format_index: self.data.add_format(format),
+            format: format.clone(),
+            block,
+        }
+    }
+
+    /// Looks for the format in a block's first lines. Where none fits, the next block is
+    /// looked at too: some logs begin with a page of something else.
+    fn detect(&mut self, bytes: &[u8]) {
+        let detection = detect(bytes);
+        if let Some(best) = detection.best() {
+            let share = best.fitting as f64 / best.lines.max(1) as f64;
+            self.progress.set_format(best.format.clone(), Some(share));
+            self.format = FormatState::Known(best.format.clone());
+        }
+    }
+}
+
+/// What lines of no known format are held against, so that there is a reason to show.
+fn fallback() -> Arc<Format> {
+    static FALLBACK: std::sync::LazyLock<Arc<Format>> = std::sync::LazyLock::new(|| {
+        let combined = format_by_name("COMBINED");
+        Arc::new(combined.unwrap_or_else(|| weir_core::known_formats()[0].clone()))
+    });
+    FALLBACK.clone()
+}

@@ -1,0 +1,189 @@
+//! From an answer of the core to a report.
+
+use std::collections::BTreeMap;
+
+use weir_core::{
+    ColumnId, Evaluation, REMAINDER, STATUS_CLASSES, Stack, Timestamp, TopList, Values, Zone,
+    format_rfc3339,
+};
+
+use crate::question::STATUS_CLASS;
+use crate::report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
+
+/// What was read, whether or not it passes a filter.
+#[derive(Debug, Clone, Default)]
+pub struct ReadCounts {
+    /// Lines read.
+    pub lines: u64,
+    /// Lines that fit.
+    pub records: u64,
+    /// Lines that did not.
+    pub unmatched: u64,
+    /// Lines over the length limit.
+    pub too_long: u64,
+    /// Bytes read, after decompression.
+    pub bytes_read: u64,
+}
+
+/// The value shown for the rows of a histogram's division without the field.
+const NO_VALUE: &str = "(none)";
+
+/// The name of the remainder in lists.
+const REMAINDER_NAME: &str = "(all other values)";
+
+impl Report {
+    /// The report of an answer, with so many rows in each top list.
+    pub fn new(
+        evaluation: &Evaluation,
+        values: &Values,
+        read: &ReadCounts,
+        format: Format,
+        top: usize,
+    ) -> Self {
+        let totals = evaluation.totals();
+        let mut report = Self {
+            lines: read.lines,
+            records: read.records,
+            matched: totals.records,
+            unmatched: read.unmatched,
+            too_long: read.too_long,
+            bytes_read: read.bytes_read,
+            bytes_sent: totals.bytes_sent,
+            errors: totals.errors,
+            format,
+            time: time_range(evaluation),
+            histogram: histogram(evaluation, values),
+            request_time: quantiles(evaluation.request_time()),
+            upstream_time: quantiles(evaluation.upstream_time()),
+            ..Self::default()
+        };
+        for (index, name) in values.names().enumerate() {
+            let column = ColumnId(index as u16);
+            if let Some(list) = evaluation.top_list(column) {
+                report.distinct.insert(name.to_owned(), list.distinct());
+                report.top.insert(name.to_owned(), top_rows(list, column, values, top));
+            }
+            if values.is_estimated(column) {
+                report.estimated.push(name.to_owned());
+            }
+        }
+        let durations = [
+            ("request_time", evaluation.request_time()),
+            ("upstream_time", evaluation.upstream_time()),
+        ];
+        for (name, quantiles) in durations {
+            if quantiles.is_estimated() {
+                report.estimated.push(name.to_owned());
+            }
+        }
+        report
+    }
+}
+
+fn time_range(evaluation: &Evaluation) -> TimeRange {
+    let utc = Zone::utc();
+    let zone = evaluation.zone().unwrap_or(&utc);
+    let range = evaluation.totals().time_range_ns;
+    TimeRange {
+        first: range.map(|(first, _)| stamp(first, zone)),
+        last: range.map(|(_, last)| stamp(last, zone)),
+        zone: zone.name().to_owned(),
+    }
+}
+
+fn stamp(unix_ns: i64, zone: &Zone) -> String {
+    let offset_s = zone.offset_s(unix_ns.div_euclid(1_000_000_000));
+    format_rfc3339(Timestamp { unix_ns, offset_s })
+}
+
+fn stamp_s(unix_s: i64, zone: &Zone) -> String {
+    stamp(unix_s.saturating_mul(1_000_000_000), zone)
+}
+
+fn histogram(evaluation: &Evaluation, values: &Values) -> Option<Histogram> {
+    let histogram = evaluation.histogram()?;
+    let zone = histogram.zone();
+    let until = stamp_s(histogram.end_s()?, zone);
+    let stack = evaluation.stack();
+    let field = match stack {
+        Stack::StatusClass => STATUS_CLASS.to_owned(),
+        Stack::Column(column) => {
+            values.names().nth(usize::from(column.0)).unwrap_or_default().to_owned()
+        }
+    };
+    let names = group_names(stack, values);
+    let mut occurs = vec![false; names.len()];
+    let buckets = histogram
+        .buckets()
+        .map(|bucket| {
+            let mut by = BTreeMap::new();
+            for (group, count) in bucket.counts.iter().enumerate().filter(|(_, count)| **count > 0)
+            {
+                occurs[group] = true;
+                *by.entry(names[group].clone()).or_insert(0) += count;
+            }
+            let count = bucket.counts.iter().sum();
+            Bucket { start: stamp_s(bucket.start_s, zone), count, by }
+        })
+        .collect();
+    let mut groups: Vec<String> = Vec::new();
+    for (name, _) in names.into_iter().zip(occurs).filter(|(_, occurs)| *occurs) {
+        if !groups.contains(&name) {
+            groups.push(name);
+        }
+    }
+    // Whatever has no class comes last in the stack.
+    if stack == Stack::StatusClass && groups.first().is_some_and(|name| name == STATUS_CLASSES[0]) {
+        groups.rotate_left(1);
+    }
+    Some(Histogram { step_s: histogram.step_s(), field, groups, until, buckets })
+}
+
+/// The names of the groups of a stack, by group number.
+fn group_names(stack: Stack, values: &Values) -> Vec<String> {
+    match stack {
+        Stack::StatusClass => STATUS_CLASSES.iter().map(|name| (*name).to_owned()).collect(),
+        Stack::Column(column) => {
+            let dictionary = values.dictionary(column);
+            let name = |id: usize| match id {
+                0 => NO_VALUE.to_owned(),
+                _ if id == REMAINDER as usize || id == Stack::GROUPS_MAX - 1 => {
+                    REMAINDER_NAME.to_owned()
+                }
+                _ => shown(dictionary.value(id as u32).unwrap_or_default()),
+            };
+            (0..Stack::GROUPS_MAX).map(name).collect()
+        }
+    }
+}
+
+fn top_rows(list: &TopList, column: ColumnId, values: &Values, top: usize) -> Vec<TopRow> {
+    let dictionary = values.dictionary(column);
+    let row = |id: u32| {
+        let tally = list.tally(id);
+        let bytes = dictionary.value(id).unwrap_or(REMAINDER_NAME.as_bytes());
+        TopRow {
+            value: shown(bytes),
+            value_hex: std::str::from_utf8(bytes).is_err().then(|| to_hex(bytes)),
+            remainder: id == REMAINDER,
+            count: tally.count,
+            bytes_sent: tally.bytes_sent,
+            errors: tally.errors,
+        }
+    };
+    list.top(top, dictionary).into_iter().map(row).collect()
+}
+
+fn shown(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn quantiles(quantiles: &weir_core::Quantiles) -> Option<Quantiles> {
+    let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+    let [p50, p90, p95, p99] = quantiles.quantiles([0.5, 0.9, 0.95, 0.99])?.map(seconds);
+    Some(Quantiles { p50, p90, p95, p99, max: seconds(quantiles.max()?) })
+}

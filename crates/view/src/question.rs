@@ -1,0 +1,326 @@
+//! From a query in words to a question that the core can answer.
+
+use std::fmt;
+
+use weir_core::{
+    AddressBlock, Clause as CoreClause, ClauseError, ColumnId, Field, Filter, Question, Stack,
+    TextTest, Values, parse_rfc3339,
+};
+
+use crate::query::{Clause, Operator, Query};
+use crate::zone::{UnknownZone, find_zone};
+
+/// Why a query cannot be answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueryError {
+    /// A condition names no field there is, or holds a wrong regular expression.
+    Clause(ClauseError),
+    /// A number was expected.
+    NotANumber(String),
+    /// A time was expected.
+    NotATime(String),
+    /// Bytes in hexadecimal were expected.
+    NotHexadecimal(String),
+    /// The operator makes no sense for the field.
+    Operator {
+        /// The field.
+        field: String,
+        /// What it can be compared with.
+        usable: &'static str,
+    },
+    /// The zone does not exist.
+    Zone(UnknownZone),
+    /// The histogram cannot be divided by this.
+    Stack(String),
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clause(error) => write!(formatter, "{error}"),
+            Self::NotANumber(value) => write!(formatter, "`{value}` is not a number"),
+            Self::NotATime(value) => {
+                write!(formatter, "`{value}` is not a time; write it as 2025-12-17T09:03:01+01:00")
+            }
+            Self::NotHexadecimal(value) => {
+                write!(formatter, "`{value}` is not bytes in hexadecimal")
+            }
+            Self::Operator { field, usable } => {
+                write!(formatter, "`{field}` can be compared with {usable} only")
+            }
+            Self::Zone(error) => write!(formatter, "{error}"),
+            Self::Stack(name) => {
+                write!(formatter, "the histogram cannot be divided by `{name}`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+impl From<ClauseError> for QueryError {
+    fn from(error: ClauseError) -> Self {
+        Self::Clause(error)
+    }
+}
+
+/// The most buckets a histogram may have, whatever is asked: more than any screen shows.
+const BUCKETS_MAX: usize = 10_000;
+
+impl Query {
+    /// The question that this asks of a data set with these columns.
+    ///
+    /// # Errors
+    /// Where it makes no sense for them.
+    pub fn question(&self, values: &Values) -> Result<Question, QueryError> {
+        let mut clauses: Vec<CoreClause> = Vec::new();
+        for clause in merged(&self.clauses) {
+            clauses.extend(core_clauses(&clause, values)?);
+        }
+        let zone = self.zone.as_deref().map(find_zone).transpose().map_err(QueryError::Zone)?;
+        Ok(Question {
+            filter: Filter { clauses },
+            zone,
+            buckets_max: (self.buckets as usize).clamp(2, BUCKETS_MAX),
+            stack: self.stack(values)?,
+        })
+    }
+
+    /// The text columns that the query names and that are none of the known fields.
+    pub fn extra_columns(&self) -> Vec<String> {
+        let fields = self.clauses.iter().map(|clause| &clause.field).chain([&self.stack]);
+        fields
+            .filter(|name| *name != STATUS_CLASS && Field::by_name(name).is_none())
+            .cloned()
+            .collect()
+    }
+
+    fn stack(&self, values: &Values) -> Result<Stack, QueryError> {
+        if self.stack == STATUS_CLASS {
+            return Ok(Stack::StatusClass);
+        }
+        let column: Option<ColumnId> = values.column_by_name(&self.stack);
+        column.map(Stack::Column).ok_or_else(|| QueryError::Stack(self.stack.clone()))
+    }
+}
+
+/// The name under which the class of the status divides a histogram.
+pub(crate) const STATUS_CLASS: &str = "status_class";
+
+/// Joins the clauses for equality on one field: a value is never two things at once, so
+/// two of them can only mean *or*.
+fn merged(clauses: &[Clause]) -> Vec<Clause> {
+    let mut merged: Vec<Clause> = Vec::new();
+    for clause in clauses {
+        let same = merged.iter_mut().find(|other| {
+            other.op == Operator::Equal
+                && clause.op == Operator::Equal
+                && other.field == clause.field
+        });
+        match same {
+            Some(other) => other.values.extend(clause.values.iter().cloned()),
+            None => merged.push(clause.clone()),
+        }
+    }
+    merged
+}
+
+fn core_clauses(clause: &Clause, values: &Values) -> Result<Vec<CoreClause>, QueryError> {
+    match Field::by_name(&clause.field) {
+        Some(Field::Time) => each_value(clause, time_clause),
+        Some(field) if Field::NUMBERS.contains(&field) => {
+            each_value(clause, |op, value| number_clause(field, op, value))
+        }
+        _ => text_clauses(clause, values),
+    }
+}
+
+fn each_value(
+    clause: &Clause,
+    make: impl Fn(Operator, &str) -> Result<CoreClause, QueryError>,
+) -> Result<Vec<CoreClause>, QueryError> {
+    clause.values.iter().map(|value| make(clause.op, value)).collect()
+}
+
+fn time_clause(op: Operator, value: &str) -> Result<CoreClause, QueryError> {
+    let time = parse_rfc3339(value.as_bytes());
+    let at = time.ok_or_else(|| QueryError::NotATime(value.to_owned()))?.unix_ns;
+    let (first_ns, last_ns) = match op {
+        Operator::Less => (i64::MIN, at - 1),
+        Operator::LessOrEqual => (i64::MIN, at),
+        Operator::Greater => (at + 1, i64::MAX),
+        Operator::GreaterOrEqual => (at, i64::MAX),
+        Operator::Equal => (at, at),
+        _ => {
+            let usable = "=, <, <=, > and >=";
+            return Err(QueryError::Operator { field: "time".to_owned(), usable });
+        }
+    };
+    Ok(CoreClause::Time { first_ns, last_ns })
+}
+
+fn number_clause(field: Field, op: Operator, value: &str) -> Result<CoreClause, QueryError> {
+    let number = parse_number(field, value);
+    let number = number.ok_or_else(|| QueryError::NotANumber(value.to_owned()))?;
+    let (min, max) = bounds(op, number).ok_or_else(|| QueryError::Operator {
+        field: field.name().to_owned(),
+        usable: "=, <, <=, > and >=",
+    })?;
+    Ok(CoreClause::Number { field, min, max })
+}
+
+/// Bytes as they are; durations are given in seconds and compared in nanoseconds.
+fn parse_number(field: Field, value: &str) -> Option<u64> {
+    match field {
+        Field::Bytes => value.parse().ok(),
+        _ => {
+            let seconds: f64 = value.parse().ok()?;
+            let nanoseconds = (seconds * 1e9).round();
+            (0.0..1.8e19).contains(&nanoseconds).then_some(nanoseconds as u64)
+        }
+    }
+}
+
+/// The range that a comparison leaves; `None` for operators that are no comparison. A range
+/// that is empty has its bounds the wrong way round.
+fn bounds(op: Operator, number: u64) -> Option<(u64, u64)> {
+    Some(match op {
+        Operator::Equal => (number, number),
+        Operator::Less => number.checked_sub(1).map_or((1, 0), |max| (0, max)),
+        Operator::LessOrEqual => (0, number),
+        Operator::Greater => number.checked_add(1).map_or((1, 0), |min| (min, u64::MAX)),
+        Operator::GreaterOrEqual => (number, u64::MAX),
+        _ => return None,
+    })
+}
+
+fn text_clauses(clause: &Clause, values: &Values) -> Result<Vec<CoreClause>, QueryError> {
+    let negated =
+        matches!(clause.op, Operator::NotEqual | Operator::NotEqualHex | Operator::NotMatch);
+    let tests = match clause.op {
+        Operator::Equal | Operator::NotEqual => vec![equality(&clause.field, &clause.values)],
+        Operator::EqualHex | Operator::NotEqualHex => {
+            let bytes: Result<_, _> = clause.values.iter().map(|value| from_hex(value)).collect();
+            vec![TextTest::OneOf(bytes?)]
+        }
+        Operator::Prefix => {
+            clause.values.iter().map(|value| TextTest::Prefix(value.clone().into_bytes())).collect()
+        }
+        Operator::Match | Operator::NotMatch => {
+            let tests: Result<_, _> =
+                clause.values.iter().map(|value| TextTest::matches(value)).collect();
+            tests?
+        }
+        op => {
+            let tests: Result<_, _> =
+                clause.values.iter().map(|value| comparison(op, value)).collect();
+            tests?
+        }
+    };
+    tests
+        .into_iter()
+        .map(|test| Ok(CoreClause::text(values, &clause.field, test, negated)?))
+        .collect()
+}
+
+/// On the client a value with a slash is a block of addresses; no address has one.
+fn equality(field: &str, values: &[String]) -> TextTest {
+    let is_client = Field::by_name(field) == Some(Field::Client);
+    let block = |value: &String| AddressBlock::parse(value).filter(|_| is_client);
+    let blocks: Vec<AddressBlock> = values.iter().filter_map(block).collect();
+    let others = values.iter().filter(|value| block(value).is_none());
+    let others: Vec<Vec<u8>> = others.map(|value| value.clone().into_bytes()).collect();
+    if blocks.is_empty() { TextTest::OneOf(others) } else { TextTest::InBlocks(blocks, others) }
+}
+
+fn comparison(op: Operator, value: &str) -> Result<TextTest, QueryError> {
+    let number: u64 = value.parse().map_err(|_| QueryError::NotANumber(value.to_owned()))?;
+    let (min, max) = bounds(op, number).unwrap_or((1, 0));
+    Ok(TextTest::Between(min, max))
+}
+
+fn from_hex(text: &str) -> Result<Vec<u8>, QueryError> {
+    let wrong = || QueryError::NotHexadecimal(text.to_owned());
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
+        return Err(wrong());
+    }
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong()))
+        .collect()
+}
+
+impl Clause {
+    /// Reads `field=value`, with any of the operators `=`, `!=`, `^=`, `~`, `!~`, `<`, `<=`,
+    /// `>`, `>=`. `None` where there is no operator or no field.
+    pub fn parse(text: &str) -> Option<Self> {
+        let at = text.find(['=', '!', '~', '^', '<', '>'])?;
+        let (field, rest) = text.split_at(at);
+        let operators = [
+            ("!=", Operator::NotEqual),
+            ("!~", Operator::NotMatch),
+            ("^=", Operator::Prefix),
+            ("<=", Operator::LessOrEqual),
+            (">=", Operator::GreaterOrEqual),
+            ("=", Operator::Equal),
+            ("~", Operator::Match),
+            ("<", Operator::Less),
+            (">", Operator::Greater),
+        ];
+        let (sign, op) = operators.into_iter().find(|(sign, _)| rest.starts_with(sign))?;
+        let field = field.trim();
+        if field.is_empty() {
+            return None;
+        }
+        let values = vec![rest[sign.len()..].to_owned()];
+        Some(Self { field: field.to_owned(), op, values })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_core::{Clause as CoreClause, TextTest, Values};
+
+    use super::QueryError;
+    use crate::query::{Clause, Operator, Query};
+
+    fn question(clauses: &[&str]) -> Result<weir_core::Question, QueryError> {
+        let clauses = clauses.iter().map(|text| Clause::parse(text).unwrap()).collect();
+        Query { clauses, ..Query::default() }.question(&Values::new(0))
+    }
+
+    #[test]
+    fn reads_clauses() {
+        let read = |text| Clause::parse(text).map(|clause| (clause.field, clause.op));
+        assert_eq!(read("path=/a=b"), Some(("path".into(), Operator::Equal)));
+        assert_eq!(read("path!~x"), Some(("path".into(), Operator::NotMatch)));
+        assert_eq!(read("status>=400"), Some(("status".into(), Operator::GreaterOrEqual)));
+        assert_eq!(read("path"), None);
+        assert_eq!(read("=x"), None);
+        assert_eq!(Clause::parse("path=/a=b").unwrap().values, ["/a=b"]);
+    }
+
+    #[test]
+    fn equality_on_one_field_is_or() {
+        let question = question(&["path=/a", "path=/b", "client=10.0.0.0/8"]).unwrap();
+        assert_eq!(question.filter.clauses.len(), 2);
+        let CoreClause::Text { test: TextTest::OneOf(values), .. } = &question.filter.clauses[0]
+        else {
+            panic!("expected a list of values");
+        };
+        assert_eq!(values, &[b"/a".to_vec(), b"/b".to_vec()]);
+    }
+
+    #[test]
+    fn refuses_what_makes_no_sense() {
+        assert!(matches!(question(&["nothing=1"]), Err(QueryError::Clause(_))));
+        assert!(matches!(question(&["path~("]), Err(QueryError::Clause(_))));
+        assert!(matches!(question(&["bytes>x"]), Err(QueryError::NotANumber(_))));
+        assert!(matches!(question(&["status>x"]), Err(QueryError::NotANumber(_))));
+        assert!(matches!(question(&["bytes~1"]), Err(QueryError::Operator { .. })));
+        assert!(matches!(question(&["time>yesterday"]), Err(QueryError::NotATime(_))));
+        let hex = Clause { field: "path".into(), op: Operator::EqualHex, values: vec!["f".into()] };
+        let query = Query { clauses: vec![hex], ..Query::default() };
+        assert!(matches!(query.question(&Values::new(0)), Err(QueryError::NotHexadecimal(_))));
+    }
+}
