@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use super::codes::Codes;
-use super::dictionary::{ABSENT, Dictionary};
+use super::dictionary::ABSENT;
 use super::numbers::Numbers;
+use super::seen::{BATCH, SeenValues};
 use super::segment::{Segment, encode_offset, encode_time};
 use super::values::{ColumnId, Values};
 use crate::block::{Block, BlockLimits};
 use crate::field::Field;
-use crate::format::{Format, LineParser};
-use crate::line::Lines;
+use crate::format::{Format, LineParser, Mismatch};
+use crate::line::{Line, Lines};
 use crate::record::Record;
 
 /// Reads blocks of one format, in three steps that let many readers share one [`Values`]:
@@ -39,7 +40,7 @@ struct TextColumn {
     /// Where the record has it, see [`Record::text_at`].
     record_index: usize,
     column: ColumnId,
-    seen: Dictionary,
+    seen: SeenValues,
     /// Shared ids by own id; shorter than `seen` while values are not resolved.
     shared: Vec<u32>,
 }
@@ -125,6 +126,7 @@ impl BlockReader {
         self.unsealed += 1;
         let mut read = ReadBlock::new(block, source, self.columns.len());
         let mut record = Record::new();
+        let mut batch = vec![Vec::with_capacity(BATCH); self.columns.len()];
         for line in Lines::new(block.bytes()) {
             read.lines += 1;
             if line.bytes.len() > self.line_bytes_max {
@@ -133,30 +135,45 @@ impl BlockReader {
             }
             match self.parser.parse(line.bytes, &mut record) {
                 Ok(()) => {
-                    for (column, ids) in self.columns.iter_mut().zip(&mut read.text) {
-                        ids.push(column.own_id(record.text_at(column.record_index)));
+                    for (values, column) in batch.iter_mut().zip(&self.columns) {
+                        values.push(record.text_at(column.record_index));
                     }
                     read.push_numbers(&record, line.start);
-                }
-                Err(mismatch) => {
-                    read.unmatched += 1;
-                    if read.samples.len() < UnmatchedLine::PER_BLOCK_MAX {
-                        let shown = line.bytes.len().min(UnmatchedLine::BYTES_MAX);
-                        read.samples.push(UnmatchedLine {
-                            line: read.lines - 1,
-                            at: mismatch.at,
-                            reason: self.parser.explain(mismatch),
-                            text: line.bytes[..shown].to_vec(),
-                        });
+                    if read.line_starts.len().is_multiple_of(BATCH) {
+                        self.intern(&mut batch, &mut read);
                     }
                 }
+                Err(mismatch) => self.note_unmatched(&mut read, line, mismatch),
             }
         }
+        self.intern(&mut batch, &mut read);
         for (ids, column) in read.ids.iter_mut().zip(&self.columns) {
             *ids = column.seen.ids();
         }
         read.records = read.line_starts.len() as u64;
         read
+    }
+
+    /// Turns a batch of values into ids.
+    fn intern(&mut self, batch: &mut [Vec<Option<&[u8]>>], read: &mut ReadBlock) {
+        for ((column, values), ids) in self.columns.iter_mut().zip(batch).zip(&mut read.text) {
+            column.seen.intern_batch(values, ids);
+            values.clear();
+        }
+    }
+
+    #[cold]
+    fn note_unmatched(&self, read: &mut ReadBlock, line: Line<'_>, mismatch: Mismatch) {
+        read.unmatched += 1;
+        if read.samples.len() < UnmatchedLine::PER_BLOCK_MAX {
+            let shown = line.bytes.len().min(UnmatchedLine::BYTES_MAX);
+            read.samples.push(UnmatchedLine {
+                line: read.lines - 1,
+                at: mismatch.at,
+                reason: self.parser.explain(mismatch),
+                text: line.bytes[..shown].to_vec(),
+            });
+        }
     }
 
     /// Finds the shared ids of the values that were new to this reader in `read`.
@@ -212,21 +229,14 @@ impl BlockReader {
 
 impl TextColumn {
     fn new(record_index: usize, column: ColumnId) -> Self {
-        let seen = Dictionary::new();
-        // The ids that stand for no value are the same everywhere.
-        let shared = (0..seen.ids() as u32).collect();
+        let seen = SeenValues::new();
+        let shared = vec![ABSENT];
         Self { record_index, column, seen, shared }
-    }
-
-    #[inline]
-    fn own_id(&mut self, value: Option<&[u8]>) -> u32 {
-        value.map_or(ABSENT, |value| self.seen.intern(value))
     }
 
     fn resolve(&mut self, ids: usize, values: &mut Values) {
         for id in self.shared.len()..ids {
-            let value = self.seen.value(id as u32).unwrap_or_default();
-            self.shared.push(values.intern(self.column, value));
+            self.shared.push(values.intern(self.column, self.seen.value(id)));
         }
     }
 

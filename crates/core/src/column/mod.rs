@@ -4,6 +4,7 @@ mod block_reader;
 mod codes;
 mod dictionary;
 mod numbers;
+mod seen;
 mod segment;
 mod values;
 

@@ -1,0 +1,52 @@
+//! Parses a generated log that is held in memory, with all aggregates, and prints how fast:
+//! `cargo run --release --example throughput -p weir-ingest -- MEBIBYTES THREADS...`
+
+use std::time::Instant;
+
+use weir_demo::{Options, Traffic};
+use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+
+fn main() {
+    let mut numbers = std::env::args().skip(1).filter_map(|text| text.parse::<usize>().ok());
+    let bytes = numbers.next().unwrap_or(256) << 20;
+    let mut threads: Vec<usize> = numbers.collect();
+    if threads.is_empty() {
+        threads.push(1);
+    }
+    let log = generated(bytes as u64);
+    let start = Instant::now();
+    let lines = memchr::memchr_iter(b'\n', &log).count();
+    println!("count of line feeds: {:.2} GB/s", rate(log.len(), start));
+    for keep in [Keep::ValuesOnly, Keep::Segments] {
+        for jobs in &threads {
+            let data = DataSet::new(keep, 8 << 30, &[]);
+            let question = weir_core::Question::default();
+            let start = Instant::now();
+            let pipeline =
+                Pipeline::start(&PipelineOptions::new(*jobs, keep), data.clone(), Some(&question));
+            let mut writer = pipeline.source("memory", None, FormatChoice::Detect);
+            let progress = writer.progress().clone();
+            writer.write_all(&log).expect("the pipeline takes it");
+            writer.finish(SourceEnd::Done).expect("the pipeline takes it");
+            let answer = pipeline.finish().expect("a question was asked");
+            let speed = rate(log.len(), start);
+            assert_eq!(progress.snapshot().lines, lines as u64);
+            println!(
+                "{keep:?}, {jobs} threads: {speed:.2} GB/s, {} records, memory {:.3} of the log",
+                answer.totals().records,
+                data.memory_bytes() as f64 / log.len() as f64
+            );
+        }
+    }
+}
+
+fn generated(bytes: u64) -> Vec<u8> {
+    let mut traffic = Traffic::new(Options { bytes: Some(bytes), ..Options::default() });
+    let mut log = Vec::with_capacity(bytes as usize + 4096);
+    while traffic.fill(&mut log, 1 << 20) > 0 {}
+    log
+}
+
+fn rate(bytes: usize, start: Instant) -> f64 {
+    bytes as f64 / start.elapsed().as_secs_f64() / 1e9
+}
