@@ -8,6 +8,9 @@ use crate::field::Field;
 use crate::value::{TimeContent, TimeKind};
 
 /// Collects the pieces of a definition in order.
+///
+/// A field is filled once: what is logged a second time, in whatever form, is kept as text
+/// under its own name.
 #[derive(Debug)]
 pub(super) struct FormatBuilder<'a> {
     definition: &'a str,
@@ -15,14 +18,30 @@ pub(super) struct FormatBuilder<'a> {
     quotes_are_escaped: bool,
     pieces: Vec<Piece>,
     extra_fields: Vec<String>,
-    /// Fields that some value fills already.
+    /// Fields that some value fills.
     fields: Vec<Field>,
 }
 
 #[derive(Debug)]
 enum Piece {
     Text(Vec<u8>),
-    Value { target: Target, name: String, at: usize },
+    Value(Variable),
+    /// Here a program ends and the next one starts.
+    Break,
+}
+
+/// A value of a line as its definition names it.
+#[derive(Debug)]
+pub(super) struct Variable {
+    pub(super) target: Target,
+    /// Which of several values for one field fills it: the lowest, then the first.
+    pub(super) rank: u8,
+    /// As the user writes it.
+    pub(super) name: String,
+    /// What the field is called where it becomes one of the format's own.
+    pub(super) field_name: String,
+    /// Where it stands in the definition.
+    pub(super) at: usize,
 }
 
 impl<'a> FormatBuilder<'a> {
@@ -44,37 +63,107 @@ impl<'a> FormatBuilder<'a> {
         }
     }
 
-    /// Adds a value. `name` is how the user writes it, `field_name` what the field is
-    /// called where it becomes an extra one, `at` where it stands in the definition.
-    ///
-    /// A field is filled once: what is logged a second time, in whatever form, is kept
-    /// under its own name.
-    pub(super) fn value(&mut self, target: Target, name: &str, field_name: &str, at: usize) {
-        let target = self.assign(target, field_name);
-        self.pieces.push(Piece::Value { target, name: name.to_owned(), at });
+    /// Adds a value.
+    pub(super) fn value(&mut self, variable: Variable) {
+        self.pieces.push(Piece::Value(variable));
     }
 
-    /// Finds the target a place in the record.
-    pub(super) fn assign(&mut self, target: Target, field_name: &str) -> Target {
-        let fills = target.fields();
-        let taken = fills.iter().any(|field| *field != Field::Time && self.fields.contains(field));
-        let target = match target {
-            Target::Extra(_) => Target::Extra(self.extra_field(field_name)),
-            _ if taken => Target::Extra(self.extra_field(field_name)),
-            Target::HostAndPort { .. } => Target::HostAndPort { port: self.extra_field("port") },
-            target => target,
-        };
-        for field in target.fields() {
+    /// Ends a program of a JSON format, which has one for each key.
+    pub(super) fn end_program(&mut self) {
+        self.pieces.push(Piece::Break);
+    }
+
+    /// The compiled format of lines that are text, named `custom`.
+    pub(super) fn finish(mut self) -> Result<Format, FormatError> {
+        self.trim_line_end();
+        self.assign();
+        self.keep_times_that_tell();
+        let program = Program::Line(self.program(&self.pieces)?);
+        Ok(self.format(program))
+    }
+
+    /// The compiled format of JSON lines.
+    pub(super) fn finish_json(
+        mut self,
+        make: impl FnOnce(Vec<LineProgram>) -> JsonProgram,
+    ) -> Result<Format, FormatError> {
+        self.assign();
+        let mut programs = self.pieces.split(|piece| matches!(piece, Piece::Break));
+        let programs: Result<Vec<_>, _> = programs
+            .by_ref()
+            .filter(|pieces| !pieces.is_empty())
+            .map(|pieces| self.program(pieces))
+            .collect();
+        let program = Program::Json(make(programs?));
+        Ok(self.format(program))
+    }
+
+    fn format(self, program: Program) -> Format {
+        let mut fields = self.fields;
+        fields.sort_unstable();
+        Format {
+            name: "custom".to_owned(),
+            definition: self.definition.trim().to_owned(),
+            extra_fields: self.extra_fields,
+            fields,
+            program,
+        }
+    }
+
+    /// A line end at the end of the format is no part of the line.
+    fn trim_line_end(&mut self) {
+        if let Some(Piece::Text(text)) = self.pieces.last_mut() {
+            while text.pop_if(|byte| matches!(byte, b'\r' | b'\n')).is_some() {}
+            if text.is_empty() {
+                self.pieces.pop();
+            }
+        }
+    }
+
+    /// Finds each value its place in the record.
+    fn assign(&mut self) {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        let mut variables: Vec<&mut Variable> = pieces
+            .iter_mut()
+            .filter_map(|piece| match piece {
+                Piece::Value(variable) => Some(variable),
+                _ => None,
+            })
+            .collect();
+        // The sort is stable.
+        let mut by_rank: Vec<&mut Variable> = variables.iter_mut().map(|one| &mut **one).collect();
+        by_rank.sort_by_key(|variable| variable.rank);
+        for variable in by_rank {
+            self.fill_fields(variable);
+        }
+        let mut host_is_known = false;
+        for variable in variables {
+            match &mut variable.target {
+                Target::Extra(index) => *index = self.extra_field(&variable.field_name),
+                Target::HostAndPort { port } => *port = self.extra_field("port"),
+                // Otherwise `host - - [...]` would read as a client named `-` behind a host.
+                target @ Target::Client if host_is_known => *target = Target::ClientBehindHost,
+                _ => {}
+            }
+            host_is_known |= variable.target.fields() == [Field::Host];
+        }
+        self.pieces = pieces;
+    }
+
+    /// Gives the variable its fields, or makes it a field of the format's own where they
+    /// are taken.
+    fn fill_fields(&mut self, variable: &mut Variable) {
+        let fields = variable.target.fields();
+        let is_taken = |field: &Field| *field != Field::Time && self.fields.contains(field);
+        if fields.iter().any(is_taken) {
+            variable.target = Target::Extra(0);
+            return;
+        }
+        for field in fields {
             if !self.fields.contains(field) {
                 self.fields.push(*field);
             }
         }
-        target
-    }
-
-    /// True where some value fills `field` already.
-    pub(super) fn fills(&self, field: Field) -> bool {
-        self.fields.contains(&field)
     }
 
     fn extra_field(&mut self, name: &str) -> usize {
@@ -90,76 +179,45 @@ impl<'a> FormatBuilder<'a> {
         self.extra_fields.len() - 1
     }
 
-    /// The compiled format, named `custom`.
-    pub(super) fn finish(mut self) -> Result<Format, FormatError> {
-        self.keep_times_that_tell();
-        let program = Program::Line(self.program()?);
-        Ok(self.with(program))
-    }
-
-    /// The pieces so far as a program of their own, which a JSON format has for each key.
-    pub(super) fn take_program(&mut self) -> Result<LineProgram, FormatError> {
-        let program = self.program()?;
-        self.pieces.clear();
-        Ok(program)
-    }
-
-    /// The compiled format of a JSON line, with the fields of all programs taken.
-    pub(super) fn finish_json(self, program: JsonProgram) -> Format {
-        self.with(Program::Json(program))
-    }
-
-    fn with(self, program: Program) -> Format {
-        let mut fields = self.fields;
-        fields.sort_unstable();
-        Format {
-            name: "custom".to_owned(),
-            definition: self.definition.trim().to_owned(),
-            extra_fields: self.extra_fields,
-            fields,
-            program,
-        }
-    }
-
     /// Parts of a time that make no instant together, such as an hour alone, are kept as
     /// text.
     fn keep_times_that_tell(&mut self) {
         let mut says = TimeContent::default();
         for piece in &self.pieces {
-            if let Piece::Value { target, .. } = piece {
-                says = says.and(target.time_content());
+            if let Piece::Value(variable) = piece {
+                says = says.and(variable.target.time_content());
             }
         }
-        if says.is_instant() || !self.fills(Field::Time) {
+        if says.is_instant() || !self.fields.contains(&Field::Time) {
             return;
         }
         let mut pieces = std::mem::take(&mut self.pieces);
         for piece in &mut pieces {
-            if let Piece::Value { target, .. } = piece
-                && target.fields() == [Field::Time]
+            if let Piece::Value(variable) = piece
+                && variable.target.fields() == [Field::Time]
             {
-                *target = Target::Extra(self.extra_field("time_part"));
+                variable.target = Target::Extra(self.extra_field("time_part"));
             }
         }
         self.pieces = pieces;
         self.fields.retain(|field| *field != Field::Time);
     }
 
-    fn program(&self) -> Result<LineProgram, FormatError> {
-        let (prefix, rest) = match self.pieces.split_first() {
+    fn program(&self, pieces: &[Piece]) -> Result<LineProgram, FormatError> {
+        let (prefix, rest) = match pieces.split_first() {
             Some((Piece::Text(text), rest)) => (text.clone(), rest),
-            _ => (Vec::new(), &self.pieces[..]),
+            _ => (Vec::new(), pieces),
         };
         let mut values = Vec::new();
-        let mut before = prefix.last().copied();
+        let mut quotes = count_quotes(&prefix);
         for (index, piece) in rest.iter().enumerate() {
             match piece {
-                Piece::Text(text) => before = text.last().copied(),
-                Piece::Value { target, name, at } => {
-                    let in_quotes = before == Some(b'"') && self.quotes_are_escaped;
-                    values.push(self.bounded(target, name, *at, in_quotes, &rest[index + 1..])?);
-                    before = None;
+                Piece::Text(text) => quotes += count_quotes(text),
+                Piece::Value(variable) => {
+                    let in_quotes = quotes % 2 == 1 && self.quotes_are_escaped;
+                    values.push(self.bounded(variable, in_quotes, &rest[index + 1..])?);
                 }
+                Piece::Break => {}
             }
         }
         if values.is_empty() {
@@ -172,50 +230,58 @@ impl<'a> FormatBuilder<'a> {
     /// A value with its end, which the pieces behind it decide.
     fn bounded(
         &self,
-        target: &Target,
-        name: &str,
-        at: usize,
+        variable: &Variable,
         in_quotes: bool,
         behind: &[Piece],
     ) -> Result<Value, FormatError> {
-        let (target, name) = (target.clone(), name.to_owned());
-        let next = match behind.first() {
-            None => return Ok(Value::new(target, name, in_quotes, b"")),
+        let (target, name) = (variable.target.clone(), variable.name.clone());
+        match behind.first() {
+            None | Some(Piece::Break) => Ok(Value::new(target, name, in_quotes, b"")),
             Some(Piece::Text(text)) if !in_quotes && precedes_time(behind) => {
-                let end = End::TextBeforeTime(text.clone().into());
-                return Ok(Value { target, end, name });
+                Ok(Value { target, end: End::TextBeforeTime(text.clone().into()), name })
             }
-            Some(Piece::Text(text)) => return Ok(Value::new(target, name, in_quotes, text)),
-            Some(Piece::Value { target, name, .. }) => (target, name),
-        };
+            Some(Piece::Text(text)) => Ok(Value::new(target, name, in_quotes, text)),
+            Some(Piece::Value(next)) => {
+                let end = self.end_before(variable, next, behind)?;
+                Ok(Value { target, end, name })
+            }
+        }
+    }
+
+    /// Where a value ends that another one follows directly.
+    fn end_before(
+        &self,
+        variable: &Variable,
+        next: &Variable,
+        behind: &[Piece],
+    ) -> Result<End, FormatError> {
         let closing = behind.iter().find_map(|piece| match piece {
             Piece::Text(text) => Some(text.clone().into_boxed_slice()),
-            Piece::Value { .. } => None,
+            Piece::Value(_) | Piece::Break => None,
         });
         let closing = closing.unwrap_or_default();
-        let (next_target, next_name) = next;
         // Two values with nothing between them can be told apart only where the first says
         // itself how long it is, or the second starts with a byte that the first cannot
         // hold.
-        let end = match (name.as_str(), next_name.as_str()) {
+        Ok(match (variable.name.as_str(), next.name.as_str()) {
             ("$is_args", _) => End::QuestionMark,
             (_, "$is_args" | "%q") => End::Before(b'?', closing),
             (_, "$request_uri" | "$uri" | "$document_uri" | "%U") => End::Before(b'/', closing),
-            _ if matches!(next_target, Target::PathAndQuery | Target::Text(Field::Path)) => {
-                End::Before(b'/', closing)
-            }
-            _ => End::of_known_length(&target).ok_or_else(|| {
+            (name, next) => End::of_known_length(&variable.target).ok_or_else(|| {
                 let message = format!(
-                    "nothing separates {name} from {next_name}, so it cannot be told where one ends"
+                    "nothing separates {name} from {next}, so it cannot be told where one ends"
                 );
-                FormatError::new(self.definition, at, message)
+                FormatError::new(self.definition, variable.at, message)
             })?,
-        };
-        Ok(Value { target, end, name })
+        })
     }
+}
+
+fn count_quotes(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte == b'"').count()
 }
 
 /// True where a common log format time follows the first piece.
 fn precedes_time(pieces: &[Piece]) -> bool {
-    matches!(pieces.get(1), Some(Piece::Value { target: Target::Time(TimeKind::Clf), .. }))
+    matches!(pieces.get(1), Some(Piece::Value(time)) if time.target == Target::Time(TimeKind::Clf))
 }

@@ -49,7 +49,8 @@ pub(super) struct Explanation<'a> {
 
 impl fmt::Display for Explanation<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { value, kind, follows, .. } = self;
+        let Self { value, kind, .. } = self;
+        let follows = self.follows.replace(char::is_control, "\u{fffd}");
         match self.reason {
             Reason::EmptyLine => write!(formatter, "the line is empty"),
             Reason::Prefix => write!(formatter, "expected `{follows}`"),

@@ -4,7 +4,7 @@
 //! (variables are `[A-Za-z0-9_]+` behind `$`, or in braces) and `ngx_conf_read_token`
 //! (quoting and escapes of the configuration file) in nginx's source.
 
-use super::builder::FormatBuilder;
+use super::builder::{FormatBuilder, Variable};
 use super::target::Target;
 use super::{Format, FormatError, json};
 use crate::field::Field;
@@ -74,8 +74,24 @@ fn variable(
         return Err(FormatError::new(definition, position, "the `{` has no `}`"));
     }
     let name: String = text[start..end].iter().map(|(byte, _)| char::from(*byte)).collect();
-    builder.value(target(&name), &format!("${name}"), &name, position);
+    builder.value(Variable {
+        target: target(&name),
+        rank: rank(&name),
+        name: format!("${name}"),
+        field_name: name,
+        at: position,
+    });
     Ok(end + usize::from(braced))
+}
+
+/// Which of several variables for one field fills it: the lowest, then the first. The
+/// request line is more than its parts, and the body's bytes are what `combined` logs.
+fn rank(name: &str) -> u8 {
+    match name {
+        "request_uri" | "request_method" | "server_protocol" | "bytes_sent" => 1,
+        "uri" | "document_uri" | "args" | "query_string" => 2,
+        _ => 0,
+    }
 }
 
 /// What a variable means; an unknown one is text under its own name.

@@ -31,7 +31,7 @@ pub(super) enum Target {
     PathAndQuery,
     /// The query with its `?`, or nothing (Apache `%q`).
     QueryWithMark,
-    /// Three digits, or `-`.
+    /// Three digits, or `-` or 0 for none.
     Status,
     /// Digits, or `-` for none.
     Bytes,
@@ -218,7 +218,8 @@ fn optional<T>(value: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<Optio
 fn is_status(value: &[u8]) -> bool {
     match value {
         [a, b, c] => a.is_ascii_digit() && b.is_ascii_digit() && c.is_ascii_digit(),
-        _ => value == b"-",
+        // Caddy logs 0 where it sent no answer.
+        _ => matches!(value, b"-" | b"0"),
     }
 }
 

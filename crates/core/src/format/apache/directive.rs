@@ -123,6 +123,16 @@ impl Directive {
         Ok(())
     }
 
+    /// A time, or a part of one.
+    pub(super) fn is_time(&self) -> bool {
+        self.letter == b't' && !self.trailer
+    }
+
+    /// A time of when the request was answered, not of when it came.
+    pub(super) fn is_time_of_end(&self) -> bool {
+        self.is_time() && self.argument.as_deref().is_some_and(|text| text.starts_with("end:"))
+    }
+
     /// The virtual host, which a port may follow.
     pub(super) fn names_host(&self) -> bool {
         matches!(self.letter, b'v' | b'V') && !self.trailer
@@ -143,6 +153,8 @@ impl Directive {
             (b'a' | b'h', Some(_), _) => 1,
             // The body's bytes, not those with headers.
             (b'O', ..) => 1,
+            // The request line, not its parts.
+            (b'm' | b'U' | b'q' | b'H', ..) => 1,
             // The finer duration.
             (b'T', None | Some("s"), _) => 2,
             (b'T', Some("ms"), _) => 1,

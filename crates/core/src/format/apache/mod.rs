@@ -11,10 +11,9 @@ pub(super) use text::is_directive;
 
 use self::directive::{Directive, Meaning};
 use self::text::{Positioned, text_of};
-use super::builder::FormatBuilder;
+use super::builder::{FormatBuilder, Variable};
 use super::target::Target;
 use super::{Format, FormatError};
-use crate::field::Field;
 
 /// Compiles the whole directive (`LogFormat "..." combined`), its quoted string, or the
 /// bare text of a format.
@@ -28,8 +27,13 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
             [Item::Directive(host), Item::Text(colon), Item::Directive(port), ..]
                 if host.names_host() && port.names_port() && colon == b":" =>
             {
-                let target = Target::HostAndPort { port: 0 };
-                builder.value(target, "%v:%p", "server_name", host.at);
+                builder.value(Variable {
+                    target: Target::HostAndPort { port: 0 },
+                    rank: host.rank(),
+                    name: "%v:%p".to_owned(),
+                    field_name: "server_name".to_owned(),
+                    at: host.at,
+                });
                 3
             }
             _ => {
@@ -89,32 +93,28 @@ fn add(items: &[Item], index: usize, builder: &mut FormatBuilder<'_>) {
         Item::Directive(directive) => directive,
     };
     let Meaning { target, field_name, brackets } = directive.meaning();
-    let target = if gives_way(items, index) { Target::Extra(0) } else { target };
-    let target = match target {
-        // Otherwise `host - - [...]` would read as a client named `-` behind a host.
-        Target::Client if builder.fills(Field::Host) => Target::ClientBehindHost,
-        target => target,
-    };
+    let is_other_time = directive.is_time_of_end() && items.iter().any(Item::is_time_of_begin);
     if brackets {
         builder.text(b"[");
     }
-    builder.value(target, &directive.written, &field_name, directive.at);
+    builder.value(Variable {
+        // Parts of two times make none.
+        target: if is_other_time { Target::Extra(0) } else { target },
+        rank: directive.rank(),
+        name: directive.written.clone(),
+        field_name,
+        at: directive.at,
+    });
     if brackets {
         builder.text(b"]");
     }
 }
 
-/// True where another directive says the same better, such as `%>s` beside `%s`.
-fn gives_way(items: &[Item], index: usize) -> bool {
-    let Item::Directive(directive) = &items[index] else { return false };
-    let target = directive.meaning().target;
-    let fields: Vec<Field> =
-        target.fields().iter().copied().filter(|field| *field != Field::Time).collect();
-    items.iter().any(|item| match item {
-        Item::Directive(other) => {
-            other.rank() < directive.rank()
-                && other.meaning().target.fields().iter().any(|field| fields.contains(field))
+impl Item {
+    fn is_time_of_begin(&self) -> bool {
+        match self {
+            Self::Text(_) => false,
+            Self::Directive(directive) => directive.is_time() && !directive.is_time_of_end(),
         }
-        Item::Text(_) => false,
-    })
+    }
 }

@@ -33,17 +33,25 @@ pub(in crate::format) fn compile_template(
 ) -> Result<Option<Format>, FormatError> {
     let Some(leaves) = Template::leaves(text) else { return Ok(None) };
     let mut builder = FormatBuilder::new(definition, false);
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut paths: Vec<String> = Vec::new();
     for Leaf { path, range } in leaves {
-        if entries.iter().any(|entry| entry.path.eq_ignore_ascii_case(&path)) {
+        if paths.iter().any(|other| other.eq_ignore_ascii_case(&path)) {
             return Ok(None);
         }
         add_pieces(definition, &text[range], &mut builder)?;
-        let reading = reading(builder.take_program()?);
-        entries.push(Entry { path, group: entries.len(), reading });
+        builder.end_program();
+        paths.push(path);
     }
-    let program = JsonProgram::new(entries, Vec::new());
-    Ok(Some(builder.finish_json(program)))
+    let entry = |(group, (path, program)): (usize, (String, LineProgram))| Entry {
+        path,
+        group,
+        reading: reading(program),
+    };
+    let make = |programs| {
+        let entries = paths.into_iter().zip::<Vec<LineProgram>>(programs).enumerate().map(entry);
+        JsonProgram::new(entries.collect(), Vec::new())
+    };
+    builder.finish_json(make).map(Some)
 }
 
 /// A program of one variable is that variable.

@@ -1,0 +1,10 @@
+//! nginx's `log_format`: golden cases.
+
+mod format_support;
+
+use format_support::{check_cases, golden};
+
+#[test]
+fn golden_cases() {
+    check_cases(&golden("nginx.txt"));
+}
