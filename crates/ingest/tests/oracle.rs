@@ -4,14 +4,57 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use weir_core::{BlockLimits, Format};
+use weir_core::{BlockLimits, Evaluation, Format};
 use weir_demo::{Options, Shape, Traffic};
 use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
 use weir_testkit::chunking;
-use weir_testkit::oracle::{Layout, Oracle};
-use weir_view::{Query, ReadCounts, Report};
+use weir_testkit::oracle::{Layout, Oracle, Record};
+use weir_view::{Clause, Query, ReadCounts, Report};
 
 const ROWS: usize = 25;
+
+/// A filter, and the same as plain code.
+type Case = (&'static [&'static str], fn(&Record) -> bool);
+
+const FILTERS: [Case; 14] = [
+    (&["status=404"], |record| text(record, "status") == Some(b"404")),
+    (&["status=404", "status=200"], |record| {
+        matches!(text(record, "status"), Some(b"404" | b"200"))
+    }),
+    (&["status!=200"], |record| text(record, "status") != Some(b"200")),
+    (&["status>=400", "status<500"], |record| {
+        record.status().is_some_and(|status| (400..500).contains(&status))
+    }),
+    (&["method=POST", "status>=300"], |record| {
+        text(record, "method") == Some(b"POST")
+            && record.status().is_some_and(|status| status >= 300)
+    }),
+    (&["path^=/api/"], |record| {
+        text(record, "path").is_some_and(|path| path.starts_with(b"/api/"))
+    }),
+    (&["path~[.](css|js)$"], |record| {
+        text(record, "path").is_some_and(|path| path.ends_with(b".css") || path.ends_with(b".js"))
+    }),
+    (&["user_agent!~Mozilla"], |record| {
+        text(record, "user_agent")
+            .is_none_or(|agent| !agent.windows(7).any(|part| part == b"Mozilla"))
+    }),
+    (&["method!=GET"], |record| text(record, "method") != Some(b"GET")),
+    (&["request~."], |record| text(record, "request").is_some_and(|text| !text.is_empty())),
+    (&["bytes>100000"], |record| record.bytes.is_some_and(|bytes| bytes > 100_000)),
+    (&["bytes<=0"], |record| record.bytes == Some(0)),
+    (&["path=/no/such/path"], |_| false),
+    (&["status=200", "path!=/", "bytes>10", "method~^G"], |record| {
+        text(record, "status") == Some(b"200")
+            && text(record, "path") != Some(b"/")
+            && record.bytes.is_some_and(|bytes| bytes > 10)
+            && text(record, "method").is_some_and(|method| method.starts_with(b"G"))
+    }),
+];
+
+fn text<'a>(record: &'a Record, field: &str) -> Option<&'a [u8]> {
+    record.fields.get(field).map(Vec::as_slice)
+}
 
 fn generated(bytes: u64) -> Vec<u8> {
     let options =
@@ -46,10 +89,12 @@ fn report(pieces: &[&[u8]], jobs: usize, limits: BlockLimits, query: &Query) -> 
     Report::new(&evaluation, &data.values(), &read, weir_view::Format::default(), ROWS)
 }
 
-/// The oracle's answer, and the report's same keys.
-fn compare(log: &[u8], report: &Report) {
+/// The oracle's answer about the records that pass, and the report's same keys.
+fn compare(log: &[u8], report: &Report, passes: impl Fn(&Record) -> bool) {
     let step_s = report.histogram.as_ref().map_or(1, |histogram| histogram.step_s);
-    let expected = Oracle::read(Layout::Combined, log).to_json(ROWS, step_s, 0);
+    let mut oracle = Oracle::read(Layout::Combined, log);
+    oracle.retain(|record| passes(record));
+    let expected = oracle.to_json(ROWS, step_s, 0);
     let actual = serde_json::to_value(report).expect("a report is JSON");
     for (key, expected) in expected.as_object().expect("an object") {
         let mut actual = actual[key].clone();
@@ -79,7 +124,7 @@ fn strip_hex(value: &mut Value) {
 #[test]
 fn a_report_agrees_with_the_oracle() {
     let log = generated(6 << 20);
-    compare(&log, &report(&[&log], 2, BlockLimits::default(), &Query::default()));
+    compare(&log, &report(&[&log], 2, BlockLimits::default(), &Query::default()), |_| true);
 }
 
 #[test]
@@ -88,7 +133,7 @@ fn any_chunking_and_any_number_of_threads_gives_the_same_report() {
     let small = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 20 };
     let query = Query { top: ROWS as u32, ..Query::default() };
     let expected = report(&[&log], 1, BlockLimits::default(), &query);
-    compare(&log, &expected);
+    compare(&log, &expected, |_| true);
     for jobs in [1, 2, 5] {
         for size in [1, 7, 100, 4_095, 4_096, 4_097, 50_000] {
             let pieces = chunking::of_size(&log, size);
@@ -98,5 +143,74 @@ fn any_chunking_and_any_number_of_threads_gives_the_same_report() {
     for seed in 0..20 {
         let pieces = chunking::of_random_sizes(&log, seed, 9_000);
         assert_eq!(report(&pieces, 3, small, &query), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_filter_changes_every_number_as_the_oracle_says() {
+    let log = generated(1 << 20);
+    for (clauses, passes) in FILTERS {
+        let clauses = clauses.iter().map(|text| Clause::parse(text).expect(text)).collect();
+        let query = Query { clauses, ..Query::default() };
+        let report = report(&[&log], 2, BlockLimits::default(), &query);
+        compare(&log, &report, passes);
+    }
+}
+
+#[test]
+fn a_time_filter_takes_its_start_and_leaves_its_end() {
+    let log = generated(1 << 20);
+    let (first_s, last_s) =
+        Oracle::read(Layout::Combined, &log).time_s().expect("there are records");
+    let (from_s, until_s) = (first_s + (last_s - first_s) / 3, first_s + (last_s - first_s) / 2);
+    let stamp = |unix_s: i64| {
+        weir_core::format_rfc3339(weir_core::Timestamp {
+            unix_ns: unix_s * 1_000_000_000,
+            offset_s: 0,
+        })
+    };
+    let clauses = [format!("time>={}", stamp(from_s)), format!("time<{}", stamp(until_s))];
+    let clauses = clauses.iter().map(|text| Clause::parse(text).expect("a clause")).collect();
+    let query = Query { clauses, ..Query::default() };
+    let report = report(&[&log], 2, BlockLimits::default(), &query);
+    assert!(report.matched > 0 && report.matched < report.records);
+    compare(&log, &report, |record| (from_s..until_s).contains(&record.time_s));
+}
+
+#[test]
+fn merging_any_split_of_the_segments_gives_the_same_answer() {
+    let log = generated(300_000);
+    let limits = BlockLimits { block_bytes: 5_000, line_bytes_max: 1 << 20 };
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let options = PipelineOptions { limits, ..PipelineOptions::new(2, Keep::Segments) };
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let mut writer = pipeline.source("test", None, FormatChoice::Detect);
+    writer.write_all(&log).expect("the pipeline takes it");
+    writer.finish(SourceEnd::Done).expect("the pipeline takes it");
+    assert!(pipeline.finish().is_none());
+
+    let segments = data.segments_from(0);
+    assert!(segments.len() > 20);
+    let question = Query::default().question(&data.values()).expect("a good query");
+    let evaluate = |numbers: &mut dyn Iterator<Item = usize>| {
+        let mut evaluation = Evaluation::new(&question);
+        evaluation.learn(&data.values());
+        numbers.for_each(|number| evaluation.update(&segments[number]));
+        evaluation
+    };
+    let report = |evaluation: &Evaluation| {
+        let (read, format) = (ReadCounts::default(), weir_view::Format::default());
+        Report::new(evaluation, &data.values(), &read, format, ROWS)
+    };
+    let whole = report(&evaluate(&mut (0..segments.len())));
+    assert_eq!(whole, report(&evaluate(&mut (0..segments.len()).rev())), "any order");
+    for parts in [2, 3, 7, segments.len()] {
+        let mut merged = Evaluation::new(&question);
+        // The last part first, so that ranges grow in both directions.
+        for part in (0..parts).rev() {
+            let mut numbers = (0..segments.len()).filter(|number| number % parts == part);
+            merged.merge(&evaluate(&mut numbers));
+        }
+        assert_eq!(whole, report(&merged), "{parts} parts");
     }
 }

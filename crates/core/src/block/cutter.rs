@@ -90,7 +90,12 @@ impl BlockCutter {
         if self.buffer.is_empty() {
             self.buffer = self.new_buffer();
         }
-        &mut self.buffer[self.filled..]
+        // Room beyond a block is for a line that has begun and does not end within it.
+        let end = match self.limits.block_bytes {
+            block_bytes if self.filled < block_bytes => block_bytes,
+            _ => self.buffer.len(),
+        };
+        &mut self.buffer[self.filled..end]
     }
 
     /// Takes the first `length` bytes of [`Self::space`]. When [`Self::is_full`] then,
