@@ -14,7 +14,7 @@ import { createSession, sessionExists } from "./socket/session";
 import { Uploads } from "./socket/uploads";
 import { sameClauses } from "./state/filter";
 import { inNextFrame } from "./state/frame";
-import type { Question, Upload } from "./state/state";
+import { DEFAULT_QUESTION, type Question, type Upload } from "./state/state";
 import { dispatch, state } from "./state/store";
 import { addressOf, questionOf, sessionOf } from "./state/url";
 
@@ -83,6 +83,7 @@ export function undo(): void {
   const { clauses } = state.value.question;
   if (depth() > 0) history.back();
   else if (clauses.length > 0) filterBy(clauses.slice(0, -1));
+  else if (state.value.refusal !== null) change(DEFAULT_QUESTION);
 }
 
 /** True while leaving the page would break off an upload. */
@@ -113,16 +114,26 @@ function openSession(session: string | null): void {
     opened: () => dispatch({ type: "connection", connection: "open" }),
     lost: () => void lost(session),
     view: (view) => inNextFrame("view", () => show(session, view)),
-    failed: (failure) => dispatch({ type: "refused", message: failure.message }),
+    failed: (failure) => refused(failure.message),
   });
   ask();
 }
 
 function ask(): void {
+  send(state.value.question);
+}
+
+function send(question: Question): void {
   if (!live) return;
   queries += 1;
   dispatch({ type: "asked", query: queries });
-  live.ask({ id: queries, ...state.value.question, buckets: BUCKETS_MAX });
+  live.ask({ id: queries, ...question, buckets: BUCKETS_MAX });
+}
+
+function refused(message: string): void {
+  dispatch({ type: "refused", message });
+  // A shared address may hold a question that nobody can answer: show the data without it.
+  if (state.value.view === null) send(DEFAULT_QUESTION);
 }
 
 async function lost(session: string): Promise<void> {

@@ -5,6 +5,8 @@ import { followTitle } from "./views/title";
 import { followTheme } from "./views/theme";
 import "./styles/base.css";
 import "./styles/page.css";
+import "./styles/drop.css";
+import "./styles/filters.css";
 import "./styles/progress.css";
 import "./styles/totals.css";
 import "./styles/chart.css";

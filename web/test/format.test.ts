@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../src/format/bytes";
 import { latency, span, step } from "../src/format/duration";
-import { fieldPlaces, fieldTitle } from "../src/format/field";
+import { COLUMNS_MAX, fieldColumns, fieldTitle } from "../src/format/field";
 import { hexOf, textOfHex } from "../src/format/hex";
 import { compact, count, frequency, plural, share } from "../src/format/number";
 import { parts, TEXT_MAX, visible } from "../src/format/text";
@@ -110,10 +110,16 @@ describe("text from the log", () => {
 });
 
 describe("fields", () => {
-  it("keeps known fields in their places and others after them", () => {
-    expect(fieldPlaces(["zone", "host", "client", "method", "alpha"])).toEqual([
-      ["client"], ["method", "host"], ["alpha"], ["zone"],
+  it("stand in fixed columns, unknown ones last, each exactly once", () => {
+    expect(fieldColumns(["zone", "host", "client", "method", "alpha"], 3)).toEqual([
+      ["client"], [], ["method", "host", "alpha", "zone"],
     ]);
+    const all = ["client", "path", "status", "method", "host", "referer", "user_agent", "protocol", "query", "user", "request", "router"];
+    for (let count = 1; count <= COLUMNS_MAX; count += 1) {
+      const columns = fieldColumns(all, count);
+      expect(columns).toHaveLength(count);
+      expect(columns.flat().sort()).toEqual([...all].sort());
+    }
   });
 
   it("makes a title of any name", () => {

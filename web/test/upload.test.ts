@@ -121,7 +121,11 @@ describe("a lost connection", () => {
     await settle();
     expect(jobs[0]).toMatchObject({ phase: "failed", message: UNREADABLE });
     host.last.opens();
-    expect(host.last.texts[0]).toMatchObject({ type: "begin", name: "b.log" });
+    expect(host.last.texts).toMatchObject([
+      { type: "begin", name: "a.log" },
+      { type: "cancel", file: jobs[0]!.file },
+      { type: "begin", name: "b.log" },
+    ]);
   });
 
   it("can be given up while it is awaited", async () => {
@@ -132,6 +136,21 @@ describe("a lost connection", () => {
     uploads.cancel(jobs[0]!.file);
     expect(jobs[0]!.phase).toBe("cancelled");
     expect(host.isWaiting).toBe(false);
+    host.last.opens();
+    expect(host.last.texts.map((text) => text["type"])).toEqual(["begin", "cancel"]);
+    expect(host.last.isClosed).toBe(true);
+  });
+
+  it("keeps being tried for a file given up, so that the server hears of it", async () => {
+    start(POLICY, file("a.log", 95));
+    host.last.breaks();
+    await settle();
+    uploads.cancel(jobs[0]!.file);
+    host.last.breaks();
+    await settle();
+    host.elapse();
+    host.last.opens();
+    expect(host.last.texts.map((text) => text["type"])).toEqual(["begin", "cancel"]);
   });
 
   it("given up, leaves no second connection to the next file", async () => {

@@ -21,20 +21,19 @@ const LABELS: Record<string, string> = {
 };
 
 /**
- * Fields that share a place on the page, in the order of the places: who, what, how it
- * went, then the rest. The short lists stand below each other. The places are fixed, so
- * that no list moves when a filter makes another one shorter.
+ * Which lists stand in which column, by the number of columns there is room for: who, what,
+ * how it went. The columns are fixed, so that no list jumps to another one when a filter
+ * makes some shorter. Fields that are not named here stand last.
  */
-const PLACES = [
-  ["client"],
-  ["path"],
-  ["status"],
-  ["method", "protocol", "host"],
-  ["user_agent"],
-  ["referer"],
-  ["query"],
-  ["user", "request"],
+const COLUMNS = [
+  [["client", "path", "status", "method", "host", "user_agent", "referer", "query", "protocol", "user", "request"]],
+  [["client", "status", "method", "protocol", "host", "user"], ["path", "user_agent", "referer", "query", "request"]],
+  [["client", "referer", "user"], ["path", "user_agent", "query", "request"], ["status", "method", "host", "protocol"]],
+  [["client", "host", "user"], ["path", "query"], ["user_agent", "referer", "request"], ["status", "method", "protocol"]],
 ];
+
+/** The most columns that lists are laid out in. */
+export const COLUMNS_MAX = COLUMNS.length;
 
 /** The title of a field's list. */
 export function fieldTitle(field: string): string {
@@ -49,11 +48,13 @@ export function fieldLabel(field: string): string {
   return LABELS[field] ?? field.replaceAll("_", " ");
 }
 
-/** The given fields by place; those without a place come last, by name. */
-export function fieldPlaces(fields: string[]): string[][] {
-  const placed = new Set(PLACES.flat());
+/** The given fields in `count` columns, each from top to bottom. */
+export function fieldColumns(fields: string[], count: number): string[][] {
+  const columns = COLUMNS[count - 1] ?? COLUMNS[0]!;
+  const placed = new Set(columns.flat());
   const others = fields.filter((field) => !placed.has(field)).sort();
-  return [...PLACES, ...others.map((field) => [field])]
-    .map((place) => place.filter((field) => fields.includes(field)))
-    .filter((place) => place.length > 0);
+  return columns.map((column, at) => {
+    const own = column.filter((field) => fields.includes(field));
+    return at === columns.length - 1 ? [...own, ...others] : own;
+  });
 }

@@ -19,6 +19,8 @@ export const UNREADABLE =
 /** One upload socket that sends files one after another. */
 export class Lane {
   private job: Job | null = null;
+  /** Files given up while there was no connection; the server is told on the next one. */
+  private untold: Job[] = [];
   private socket: SocketLike | null = null;
   private open = false;
   private failures = 0;
@@ -35,8 +37,8 @@ export class Lane {
   wake(): void {
     if (this.job) return;
     this.job = this.owner.take();
-    if (!this.job) this.close();
-    else if (this.open) this.begin(this.job);
+    if (!this.job && this.untold.length === 0) this.close();
+    else if (this.open) this.greet();
     else if (!this.socket) this.connect();
   }
 
@@ -44,6 +46,7 @@ export class Lane {
   cancel(job: Job): void {
     if (this.job !== job) return;
     if (this.open) this.say({ type: "cancel", file: job.file });
+    else this.untold.push(job);
     this.over(job, "cancelled");
   }
 
@@ -51,6 +54,7 @@ export class Lane {
   abort(message: string): void {
     const job = this.job;
     this.job = null;
+    this.untold = [];
     this.close();
     if (!job) return;
     job.finish("failed", message);
@@ -64,8 +68,7 @@ export class Lane {
     this.socket = socket;
     socket.onopen = () => {
       this.open = true;
-      if (this.job) this.begin(this.job);
-      else this.wake();
+      this.greet();
     };
     socket.onmessage = (event) => this.receive(JSON.parse(String(event.data)) as UploadReply);
     socket.onclose = () => {
@@ -79,6 +82,16 @@ export class Lane {
     this.socket = null;
     this.open = false;
     socket?.close();
+  }
+
+  /** What is said first on a connection, and when the lane goes on to another file. */
+  private greet(): void {
+    for (const job of this.untold.splice(0)) {
+      this.begin(job);
+      this.say({ type: "cancel", file: job.file });
+    }
+    if (this.job) this.begin(this.job);
+    else this.wake();
   }
 
   private begin(job: Job): void {
@@ -134,13 +147,18 @@ export class Lane {
     this.open = false;
     this.failures += 1;
     const job = this.job;
-    if (!job) return;
-    job.phase = "interrupted";
-    this.owner.changed(job);
-    const readable = await this.host.isReadable(job.blob.slice(job.acked));
-    // While the file was tried the user may have given it up.
-    if (this.job !== job || this.socket) return;
-    if (!readable) return this.over(job, "failed", UNREADABLE);
+    if (job) {
+      job.phase = "interrupted";
+      this.owner.changed(job);
+      const readable = await this.host.isReadable(job.blob.slice(job.acked));
+      // While the file was tried the user may have given it up.
+      if (this.job !== job || this.socket) return;
+      if (!readable) {
+        this.untold.push(job);
+        return this.over(job, "failed", UNREADABLE);
+      }
+    }
+    if (!job && this.untold.length === 0) return;
     this.calledOff = this.host.later(retryDelay(this.failures), () => this.connect());
   }
 

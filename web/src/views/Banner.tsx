@@ -20,7 +20,7 @@ export function Banner() {
       )}
       {refusal !== null && (
         <p class="banner bad" data-testid="banner">
-          <strong>That question was not understood.</strong> {refusal}{" "}
+          <strong>That question was not understood.</strong> {refusal} The numbers are those of the question before it.{" "}
           <button class="button small" onClick={undo}>
             Undo
           </button>

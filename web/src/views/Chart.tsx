@@ -21,10 +21,11 @@ export function Chart({ histogram: newest, series, label }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(frame);
   const selection = useSelection(frame, newest, size);
-  const { histogram, layout, cursor } = selection;
+  const { histogram, layout, cursor, byKeyboard } = selection;
   useLayoutEffect(() => {
     if (layout && canvas.current && size) paint(canvas.current, layout, series, size.ratio);
-  });
+    // The series hold the colours, and so change with the theme.
+  }, [layout, series, size]);
   return (
     <div
       ref={frame}
@@ -44,10 +45,17 @@ export function Chart({ histogram: newest, series, label }: Props) {
       <canvas ref={canvas} aria-hidden="true" />
       {layout && cursor && <Marks layout={layout} cursor={cursor} />}
       {layout && cursor && size && (
-        <Tooltip histogram={histogram} series={series} cursor={cursor} layout={layout} width={size.width} />
+        <Tooltip
+          histogram={histogram}
+          series={series}
+          cursor={cursor}
+          layout={layout}
+          width={size.width}
+          byKeyboard={byKeyboard}
+        />
       )}
       <p class="visually-hidden" aria-live="polite">
-        {selection.byKeyboard && cursor ? bucketText(histogram, series, cursor) : ""}
+        {byKeyboard && cursor ? bucketText(histogram, series, cursor) : ""}
       </p>
       {layout?.merged && (
         <p class="chart-merged">Each column of pixels shows its fullest {step(histogram.step_s)}.</p>

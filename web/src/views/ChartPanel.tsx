@@ -1,3 +1,4 @@
+import { useMemo } from "preact/hooks";
 import { seriesOf, type Series } from "../chart/series";
 import { change, filterBy } from "../control";
 import { fieldLabel } from "../format/field";
@@ -20,8 +21,9 @@ const LEGEND_SHOWN = 10;
 /** The picture of the traffic. */
 export function ChartPanel({ report, complete }: { report: Report; complete: boolean }) {
   const { histogram } = report;
+  const shown = theme.value;
+  const series = useMemo(() => (histogram ? seriesOf(histogram, shown) : []), [histogram, shown]);
   if (!histogram || histogram.buckets.length === 0) return <NoChart report={report} complete={complete} />;
-  const series = seriesOf(histogram, theme.value);
   return (
     <div class="chart-panel">
       <div class="chart-head">

@@ -1,11 +1,10 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { View } from "../generated/View";
-import { fieldPlaces } from "../format/field";
 import { isAwaiting, state } from "../state/store";
 import { ChartPanel } from "./ChartPanel";
 import { FilterBar } from "./FilterBar";
 import { Samples } from "./Samples";
-import { TopList } from "./TopList";
+import { TopLists } from "./TopLists";
 import { Totals } from "./Totals";
 
 /** Everything about the records of a session. */
@@ -27,15 +26,7 @@ export function Dashboard({ view }: { view: View }) {
         {nothingFits ? <NothingFits complete={view.complete} /> : <ChartPanel report={report} complete={view.complete} />}
       </section>
       {samplesShown && <Samples view={view} />}
-      <div class="lists">
-        {placesOf(view).map((fields) => (
-          <div class={fields.includes("user_agent") ? "place wide" : "place"} key={fields[0]}>
-            {fields.map((field) => (
-              <TopList key={field} field={field} report={report} />
-            ))}
-          </div>
-        ))}
-      </div>
+      <TopLists report={report} />
     </div>
   );
 }
@@ -45,10 +36,6 @@ function announce(view: View): void {
   const { dataset } = document.documentElement;
   dataset["query"] = String(view.query);
   dataset["complete"] = String(view.complete);
-}
-
-function placesOf({ report }: View): string[][] {
-  return fieldPlaces(Object.keys(report.top).filter((field) => report.top[field]!.length > 0));
 }
 
 function Notes({ notes }: { notes: string[] }) {

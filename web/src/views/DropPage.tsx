@@ -1,15 +1,12 @@
 import { FilePicker } from "./FilePicker";
 
 const FORMATS = [
-  "nginx log_format",
-  "Apache LogFormat",
-  "COMBINED",
-  "VCOMBINED",
-  "COMMON",
-  "VCOMMON",
-  "Caddy JSON",
-  "Traefik JSON",
-  "JSON lines",
+  ["COMBINED", "nginx and Apache as installed"],
+  ["COMMON", "the same without referer and agent"],
+  ["VCOMBINED, VCOMMON", "with the virtual host in front"],
+  ["MAIN", "nginx.org packages"],
+  ["CADDY, TRAEFIK", "their JSON logs"],
+  ["JSON", "one object a line, the usual names"],
 ];
 
 /** The page with nothing loaded. */
@@ -27,12 +24,18 @@ export function DropPage() {
         </p>
       </div>
       <div class="formats">
-        <h2>Formats it knows by itself</h2>
+        <h2>Formats it finds out by itself</h2>
         <ul>
-          {FORMATS.map((name) => (
-            <li key={name}>{name}</li>
+          {FORMATS.map(([name, note]) => (
+            <li key={name}>
+              <strong>{name}</strong> {note}
+            </li>
           ))}
         </ul>
+        <p>
+          Any other <code>log_format</code> of nginx or <code>LogFormat</code> of Apache:{" "}
+          <code>weir --format &quot;…&quot; FILE</code>
+        </p>
       </div>
     </section>
   );

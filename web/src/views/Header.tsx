@@ -1,5 +1,6 @@
 import { computed } from "@preact/signals";
 import { bytes } from "../format/bytes";
+import { rowsOf } from "../state/rows";
 import { state } from "../state/store";
 import { FilePicker } from "./FilePicker";
 import { theme, toggleTheme } from "./theme";
@@ -31,9 +32,10 @@ function Reading() {
   if (!view || view.sources.length === 0) return null;
   const title = `${bytes(view.memory_bytes)} of memory in use, at most ${bytes(view.memory_bytes_max)}`;
   if (!isComplete.value) return <span class="reading" title={title}>Reading…</span>;
+  const whole = rowsOf(state.value).every((row) => row.phase === "done");
   return (
-    <span class="reading complete" title={title} data-testid="session-complete">
-      Everything read
+    <span class={whole ? "reading complete" : "reading partial"} title={title} data-testid="session-complete">
+      {whole ? "Everything read" : "Ended, not everything was read"}
     </span>
   );
 }

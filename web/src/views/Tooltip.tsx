@@ -17,10 +17,11 @@ interface Props {
   cursor: Cursor;
   layout: Layout;
   width: number;
+  byKeyboard: boolean;
 }
 
 /** What lies under the cursor or within the selection. */
-export function Tooltip({ histogram, series, cursor, layout, width }: Props) {
+export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard }: Props) {
   const sums = sumsOf(histogram, series, cursor);
   const { from, to } = spanOf(cursor);
   const place = extent(layout, from, to);
@@ -55,7 +56,7 @@ export function Tooltip({ histogram, series, cursor, layout, width }: Props) {
           )}
         </tbody>
       </table>
-      {from !== to && <p class="tooltip-hint">Let go to zoom</p>}
+      {from !== to && <p class="tooltip-hint">{byKeyboard ? "Enter zooms in" : "Let go to zoom in"}</p>}
     </div>
   );
 }

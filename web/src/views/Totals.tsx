@@ -98,9 +98,10 @@ function TimeSpan({ report }: { report: Report }) {
   const sameDay = dateText(first) === dateText(last);
   const sameYear = first.year === last.year;
   const brief = secondsOf(report) < SECONDS_MATTER;
-  const text = sameDay
-    ? `${clockText(first, brief)} – ${clockText(last, brief)}`
-    : `${sameYear ? dayText(first) : dateText(first)} – ${sameYear ? dayText(last) : dateText(last)}`;
+  const ends = [first, last].map((stamp) =>
+    sameDay ? clockText(stamp, brief) : sameYear ? dayText(stamp) : dateText(stamp),
+  );
+  const text = [...new Set(ends)].join(" – ");
   const title = `${report.time.first} to ${report.time.last}`;
   return (
     <div class="figure wide" title={title}>

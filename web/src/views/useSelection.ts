@@ -1,5 +1,5 @@
 import type { RefObject } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { clamped, moved, spanOf, type Cursor } from "../chart/cursor";
 import { bucketAt, layoutOf, type Layout } from "../chart/layout";
 import { filterBy } from "../control";
@@ -38,7 +38,10 @@ export function useSelection(
   const [byKeyboard, setByKeyboard] = useState(false);
   // Buckets that moved under the pointer would change what is being selected.
   const histogram = drag.current?.fixed ?? newest;
-  const layout = size && layoutOf(histogram, size.width, size.height, size.ratio);
+  const layout = useMemo(
+    () => size && layoutOf(histogram, size.width, size.height, size.ratio),
+    [histogram, size],
+  );
   const count = histogram.buckets.length;
   const cursor = clamped(held, count);
 

@@ -1,0 +1,29 @@
+import { useRef } from "preact/hooks";
+import { COLUMNS_MAX, fieldColumns } from "../format/field";
+import type { Report } from "../generated/Report";
+import { TopList } from "./TopList";
+import { useSize } from "./useSize";
+
+/** Least width of a column of lists, in CSS pixels. */
+const COLUMN_WIDTH = 340;
+
+/** Every list that has something to show, in as many columns as there is room for. */
+export function TopLists({ report }: { report: Report }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const size = useSize(frame);
+  const fields = Object.keys(report.top).filter((field) => report.top[field]!.length > 0);
+  const room = Math.floor((size?.width ?? 0) / COLUMN_WIDTH);
+  const count = Math.min(Math.max(room, 1), COLUMNS_MAX);
+  return (
+    <div ref={frame} class={`lists columns-${count}`}>
+      {size &&
+        fieldColumns(fields, count).map((column, at) => (
+          <div class="list-column" key={at}>
+            {column.map((field) => (
+              <TopList key={field} field={field} report={report} />
+            ))}
+          </div>
+        ))}
+    </div>
+  );
+}
