@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use tokio::sync::watch;
 use weir_core::{Format, Segment, Values};
 
-use crate::source::SourceProgress;
+use crate::source::{BlockCounts, SourceProgress, SourceSnapshot};
 
 /// What becomes of the segments of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,7 @@ struct Early {
 pub(super) struct Sealed {
     pub(super) source: Arc<SourceProgress>,
     pub(super) offset_end: u64,
+    pub(super) counts: BlockCounts,
     pub(super) segment: Option<Segment>,
 }
 
@@ -85,6 +86,19 @@ impl DataSet {
     pub fn segments_from(&self, from: usize) -> Vec<Arc<Segment>> {
         let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
         segments.get(from..).unwrap_or_default().to_vec()
+    }
+
+    /// The segments from number `from` on and the sources, at one and the same moment: the
+    /// sources' records are those of all segments up to here.
+    pub fn snapshot(
+        &self,
+        from: usize,
+    ) -> (Vec<Arc<Segment>>, Vec<(Arc<SourceProgress>, SourceSnapshot)>) {
+        // Blocks are taken in under this lock.
+        let _early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        let sources = self.sources();
+        let sources = sources.into_iter().map(|source| (source.clone(), source.snapshot()));
+        (self.segments_from(from), sources.collect())
     }
 
     /// The sources in the order they were opened.
@@ -166,6 +180,7 @@ impl DataSet {
                 let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
                 segments.push(Arc::new(segment));
             }
+            sealed.source.count(&sealed.counts);
             sealed.source.parsed_to(sealed.offset_end);
         }
         drop(early);

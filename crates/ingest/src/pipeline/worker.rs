@@ -7,7 +7,7 @@ use weir_core::{BlockLimits, BlockReader, Evaluation, ReadBlock};
 
 use super::board::{Board, Job, Task, Ticket};
 use super::data_set::{DataSet, Sealed};
-use crate::source::SourceProgress;
+use crate::source::{BlockCounts, SourceProgress};
 
 /// Parses blocks as they come and appends them in their turn. Between the two, while
 /// another's turn is awaited, it goes on parsing.
@@ -95,13 +95,20 @@ impl Worker {
     fn take_turn(&mut self) {
         let Some(parsed) = self.parsed.pop_front() else { return };
         let reader = self.readers.get_mut(parsed.format_index).and_then(Option::as_mut);
-        let (Some(read), Some(reader)) = (parsed.read, reader) else {
+        let (Some(mut read), Some(reader)) = (parsed.read, reader) else {
             self.board.end_turn();
             let Parsed { ticket, source, offset_end, .. } = parsed;
-            self.data.append(ticket, Sealed { source, offset_end, segment: None });
+            let counts = BlockCounts::default();
+            self.data.append(ticket, Sealed { source, offset_end, counts, segment: None });
             return;
         };
-        parsed.source.count(&read);
+        let counts = BlockCounts {
+            lines: read.lines,
+            records: read.records,
+            unmatched: read.unmatched,
+            too_long: read.too_long,
+            samples: std::mem::take(&mut read.samples),
+        };
         reader.resolve(&read, &mut self.data.values_mut());
         self.board.end_turn();
 
@@ -111,7 +118,7 @@ impl Worker {
             evaluation.update(&segment);
         }
         let Parsed { ticket, source, offset_end, .. } = parsed;
-        self.data.append(ticket, Sealed { source, offset_end, segment: Some(segment) });
+        self.data.append(ticket, Sealed { source, offset_end, counts, segment: Some(segment) });
     }
 }
 

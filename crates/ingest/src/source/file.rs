@@ -104,7 +104,9 @@ pub fn read_stream(
     };
     // What was read before an error stands, its last line included.
     let finished = writer.finish(end.clone());
-    progress.set_end(end);
+    if finished.is_err() {
+        progress.set_end(end);
+    }
     result.and(finished.map_err(ReadError::Stopped))
 }
 

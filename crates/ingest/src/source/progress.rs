@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
-use weir_core::{Format, ReadBlock};
+use weir_core::{Format, UnmatchedLine};
 
 /// What is known of one source, shared by the one who brings its bytes, the parsers and
 /// everyone who asks.
@@ -27,6 +27,8 @@ struct State {
     compressed: bool,
     samples: Vec<SourceSample>,
     end: Option<SourceEnd>,
+    /// How the source will have ended when it is parsed up to this offset.
+    ending: Option<(u64, SourceEnd)>,
     note: Option<String>,
 }
 
@@ -36,6 +38,16 @@ struct Counts {
     records: u64,
     unmatched: u64,
     too_long: u64,
+}
+
+/// What one block adds to its source.
+#[derive(Debug, Default)]
+pub(crate) struct BlockCounts {
+    pub(crate) lines: u64,
+    pub(crate) records: u64,
+    pub(crate) unmatched: u64,
+    pub(crate) too_long: u64,
+    pub(crate) samples: Vec<UnmatchedLine>,
 }
 
 /// How a source ended. What was read stands in every case.
@@ -159,13 +171,25 @@ impl SourceProgress {
         self.lock().end.get_or_insert(end);
     }
 
+    /// Says how the source will have ended once it is parsed up to `offset`, so that a
+    /// source that has ended has nothing more to come.
+    pub(crate) fn end_at(&self, offset: u64, end: SourceEnd) {
+        let mut state = self.lock();
+        if *self.parsed.borrow() >= offset {
+            state.end.get_or_insert(end);
+        } else {
+            state.ending = Some((offset, end));
+        }
+    }
+
     /// Says what is odd about it.
     pub fn set_note(&self, note: Option<String>) {
         self.lock().note = note;
     }
 
-    /// Counts bytes taken from a compressed medium.
-    pub(crate) fn take_compressed(&self, bytes: u64) {
+    /// Counts bytes taken from a compressed medium: what is done of the source is told in
+    /// these from then on.
+    pub fn take_compressed(&self, bytes: u64) {
         self.bytes_taken.fetch_add(bytes, Ordering::Relaxed);
         self.lock().compressed = true;
     }
@@ -175,7 +199,7 @@ impl SourceProgress {
     }
 
     /// Adds a block's counts. Blocks come in order, so that line numbers are right.
-    pub(crate) fn count(&self, read: &ReadBlock) {
+    pub(crate) fn count(&self, read: &BlockCounts) {
         let mut state = self.lock();
         let lines_before = state.counts.lines;
         for sample in &read.samples {
@@ -196,6 +220,11 @@ impl SourceProgress {
     }
 
     pub(crate) fn parsed_to(&self, offset: u64) {
+        let mut state = self.lock();
+        if let Some((_, end)) = state.ending.take_if(|(ending, _)| *ending <= offset) {
+            state.end.get_or_insert(end);
+        }
+        // Under the lock, so that an end that is set meanwhile is not missed.
         self.parsed.send_replace(offset);
     }
 

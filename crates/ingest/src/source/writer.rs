@@ -29,6 +29,8 @@ pub struct SourceWriter {
     progress: Arc<SourceProgress>,
     index: u32,
     cutter: BlockCutter,
+    /// Where the last block that was handed on ends.
+    handed_on: u64,
     format: FormatState,
 }
 
@@ -56,7 +58,7 @@ impl SourceWriter {
             }
         };
         let cutter = BlockCutter::new(limits);
-        Self { board, data, progress, index, cutter, format }
+        Self { board, data, progress, index, cutter, handed_on: 0, format }
     }
 
     /// How far the source is.
@@ -67,6 +69,11 @@ impl SourceWriter {
     /// Bytes written so far.
     pub fn offset(&self) -> u64 {
         self.cutter.offset()
+    }
+
+    /// Bytes handed on so far: whole lines, and what was skipped.
+    pub fn handed_on(&self) -> u64 {
+        self.handed_on
     }
 
     /// Room for more bytes, never empty; see [`BlockCutter::space`].
@@ -146,7 +153,7 @@ impl SourceWriter {
     }
 
     /// Ends the source: hands on the rest, a last line without a line feed included. The
-    /// blocks may still be waiting then; see [`SourceProgress::parsed`].
+    /// source has ended when that is parsed.
     ///
     /// # Errors
     /// Where the source has to stop.
@@ -155,7 +162,8 @@ impl SourceWriter {
             Some(job) => self.board.push(job),
             None => Ok(()),
         };
-        self.ended(end);
+        self.progress.end_at(self.handed_on, end);
+        self.data.touch();
         result
     }
 
@@ -169,13 +177,14 @@ impl SourceWriter {
             None => Ok(()),
         };
         self.parsed_all().await;
-        self.ended(end);
+        self.progress.end_at(self.handed_on, end);
+        self.data.touch();
         result
     }
 
     /// Waits until every byte that was handed on is parsed.
     pub async fn parsed_all(&self) {
-        let handed_on = self.cutter.offset() - self.cutter.pending_bytes() as u64;
+        let handed_on = self.handed_on;
         let mut parsed = self.progress.parsed();
         // The sender lives in `self.progress`, so this cannot fail.
         let _ = parsed.wait_for(|parsed| *parsed >= handed_on).await;
@@ -193,24 +202,29 @@ impl SourceWriter {
         Ok(self.cutter.offset())
     }
 
-    fn ended(&self, end: SourceEnd) {
-        self.progress.set_end(end);
-        self.data.touch();
-    }
-
     fn cut(&mut self) -> Result<Option<Job>, Stopped> {
         self.check()?;
         if let Some(buffer) = self.board.take_spare() {
             self.cutter.recycle(buffer);
         }
-        let block = self.cutter.cut();
+        let block = self.cutter.cut().or_else(|| self.skipped());
         Ok(block.map(|block| self.job(block)))
     }
 
     fn cut_all(&mut self) -> Result<Option<Job>, Stopped> {
         self.check()?;
-        let block = self.cutter.finish();
+        let block = self.cutter.finish().or_else(|| self.skipped());
         Ok(block.map(|block| self.job(block)))
+    }
+
+    /// An empty block that stands for bytes that were skipped: they are done with in their
+    /// turn, like all others. Without it, nobody would ever hear of the middle of a line
+    /// over the limit, or of a run of NULs.
+    fn skipped(&self) -> Option<Block> {
+        let seen = self.cutter.offset() - self.cutter.pending_bytes() as u64;
+        let mut block = Block::new(Vec::new());
+        (block.offset, block.offset_end) = (seen, seen);
+        (seen > self.handed_on).then_some(block)
     }
 
     fn check(&self) -> Result<(), Stopped> {
@@ -224,6 +238,7 @@ impl SourceWriter {
     }
 
     fn job(&mut self, block: Block) -> Job {
+        self.handed_on = block.offset_end;
         if let FormatState::Unknown(_) = self.format {
             self.detect(block.bytes());
         }
