@@ -1,1 +1,53 @@
-fn main() {}
+//! Repository chores: `cargo xtask test` runs everything that has to pass.
+
+mod bench;
+mod browsers;
+mod page;
+mod run;
+mod summary;
+mod test;
+mod tidy;
+mod types;
+
+use std::process::ExitCode;
+
+use run::Outcome;
+
+const HELP: &str = "\
+cargo xtask test            everything that has to pass: format, lints, layering, tests, the
+                            page, and browser tests against the real binary
+cargo xtask test --quick    the same without the page and the browsers
+cargo xtask tidy            the layering checks alone
+cargo xtask types           writes web/src/generated from crates/view
+cargo xtask page            builds the page into web/dist
+cargo xtask bench parse [--size MEBIBYTES]
+                            reading speed beside `wc -l`, with the answers checked";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words[..] {
+        ["test"] => test::run(test::Scope::Everything),
+        ["test", "--quick"] => test::run(test::Scope::Quick),
+        ["tidy"] => tidy::run(),
+        ["types"] => types::write(),
+        ["page"] => page::build(),
+        ["bench", ref rest @ ..] => bench::run(rest),
+        ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(())
+        }
+        _ => Err(format!("unknown chore; these are known:\n{HELP}").into()),
+    };
+    report(outcome)
+}
+
+fn report(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

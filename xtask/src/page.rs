@@ -1,0 +1,41 @@
+//! Builds and tests the page.
+
+use std::process::Command;
+
+use crate::run::{Outcome, command, is_there, output_of, root, run, run_and_keep};
+use crate::summary::Summary;
+
+/// An npm command in web/.
+pub(crate) fn npm(arguments: &[&str]) -> Command {
+    let mut npm = command("npm", arguments);
+    npm.current_dir(root().join("web"));
+    npm
+}
+
+/// Fetches what package-lock.json names, where that is not there yet.
+pub(crate) fn install() -> Outcome {
+    if !is_there("node") || !is_there("npm") {
+        return Err("the page's tests need Node.js 20 or later with npm; install them first".into());
+    }
+    run(&mut npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
+}
+
+/// Builds it into web/dist.
+pub(crate) fn build() -> Outcome {
+    install()?;
+    run(&mut npm(&["run", "--silent", "build"]))
+}
+
+/// Type check, unit tests, and whether web/dist is what the sources make.
+pub(crate) fn test() -> Outcome<Vec<String>> {
+    build()?;
+    let changed = output_of(&mut command("git", &["status", "--porcelain", "--", "web/dist"]))?;
+    if !changed.trim().is_empty() {
+        return Err(format!(
+            "web/dist is not what its sources make; run `cargo xtask page` and commit it:\n{changed}"
+        )
+        .into());
+    }
+    run(&mut npm(&["run", "--silent", "check"]))?;
+    run_and_keep(npm(&["test", "--silent"]).env("NO_COLOR", "1"), Summary::is_closing_line)
+}

@@ -1,0 +1,58 @@
+//! Everything that has to pass.
+
+use std::time::Instant;
+
+use crate::run::{Outcome, command, run, run_and_keep};
+use crate::summary::Summary;
+use crate::{browsers, page, tidy, types};
+
+/// How much of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// All.
+    Everything,
+    /// What needs Rust alone.
+    Quick,
+}
+
+pub(crate) fn run(scope: Scope) -> Outcome {
+    let mut summary = Summary::default();
+    step("format", || run_command("cargo", &["fmt", "--all", "--check"]))?;
+    step("layering", tidy::run)?;
+    step("lints", || {
+        run_command(
+            "cargo",
+            &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
+        )
+    })?;
+    step("tests", || {
+        let mut tests = command("cargo", &["test", "--workspace", "--quiet"]);
+        summary.add(run_and_keep(&mut tests, Summary::is_closing_line)?);
+        Ok(())
+    })?;
+    if scope == Scope::Everything {
+        step("types of the page", types::check)?;
+        step("page", || {
+            summary.add(page::test()?);
+            Ok(())
+        })?;
+        step("browsers", || {
+            summary.add(browsers::test()?);
+            Ok(())
+        })?;
+    }
+    summary.print();
+    Ok(())
+}
+
+fn run_command(program: &str, arguments: &[&str]) -> Outcome {
+    run(&mut command(program, arguments))
+}
+
+fn step(name: &str, work: impl FnOnce() -> Outcome) -> Outcome {
+    println!("── {name}");
+    let start = Instant::now();
+    work().map_err(|error| format!("{name}: {error}"))?;
+    println!("── {name}: passed in {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
