@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::run::{Outcome, command, output_of, root, run};
+use crate::shell::{Outcome, command, execute, output_of, root};
 
 /// Runs of each contender; they take turns, so that a slow moment hits all.
 const RUNS: usize = 5;
@@ -30,7 +30,7 @@ fn parse(mebibytes: u64) -> Outcome {
     let path = file.to_string_lossy().into_owned();
     if !file.exists() {
         let size = format!("{mebibytes}MiB");
-        run(&mut command(&weir, &["demo", "--size", &size, "--write", &path]))?;
+        execute(&mut command(&weir, &["demo", "--size", &size, "--write", &path]))?;
     }
     check_answers(&weir, &folder)?;
     let bytes = std::fs::metadata(&file)?.len();
@@ -57,14 +57,14 @@ fn parse(mebibytes: u64) -> Outcome {
 }
 
 fn run_release_build() -> Outcome {
-    run(&mut command("cargo", &["build", "--release", "--quiet", "--package", "weir"]))
+    execute(&mut command("cargo", &["build", "--release", "--quiet", "--package", "weir"]))
 }
 
 /// Holds a smaller log's report against the Python oracle, all numbers of it.
 fn check_answers(weir: &str, folder: &Path) -> Outcome {
     let small = folder.join("combined-small.log");
     let path = small.to_string_lossy().into_owned();
-    run(&mut command(weir, &["demo", "--size", "8MiB", "--seed", "2", "--write", &path]))?;
+    execute(&mut command(weir, &["demo", "--size", "8MiB", "--seed", "2", "--write", &path]))?;
     let report = output_of(&mut command(weir, &["report", "--json", "--top", "10", &path]))?;
     let step = number_after(&report, "\"step_s\":").ok_or("the report has no histogram")?;
     let script = "crates/testkit/oracle/report.py";
@@ -84,7 +84,7 @@ sys.exit('differs from the oracle in ' + ', '.join(wrong) if wrong else 0)";
     let (ours, theirs) = (folder.join("ours.json"), folder.join("oracle.json"));
     std::fs::write(&ours, report)?;
     std::fs::write(&theirs, oracle)?;
-    run(command("python3", &["-c", compare]).args([ours, theirs]))?;
+    execute(command("python3", &["-c", compare]).args([ours, theirs]))?;
     println!("the report of 8 MiB agrees with the oracle in every number");
     Ok(())
 }

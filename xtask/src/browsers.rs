@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::page::npm;
-use crate::run::{Outcome, command, is_there, run, run_and_keep};
+use crate::shell::{Outcome, command, execute, execute_and_keep, is_there};
 use crate::summary::Summary;
 
 /// Where Debian puts the browsers, and the packages they are in.
@@ -13,9 +13,9 @@ const BROWSERS: [(&str, &str); 2] =
 /// Runs them. The page has to be installed before.
 pub(crate) fn test() -> Outcome<Vec<String>> {
     install()?;
-    run(&mut command("cargo", &["build", "--quiet", "--package", "weir"]))?;
+    execute(&mut command("cargo", &["build", "--quiet", "--package", "weir"]))?;
     let mut tests = npm(&["run", "--silent", "test:browser"]);
-    run_and_keep(tests.env("NO_COLOR", "1"), Summary::is_closing_line)
+    execute_and_keep(tests.env("NO_COLOR", "1"), Summary::is_closing_line)
 }
 
 fn install() -> Outcome {
@@ -35,10 +35,12 @@ fn install() -> Outcome {
         .into());
     }
     println!("installing {}", missing.join(" and "));
-    run(command("apt-get", &["update", "-qq"]).env("DEBIAN_FRONTEND", "noninteractive"))?;
+    execute(command("apt-get", &["update", "-qq"]).env("DEBIAN_FRONTEND", "noninteractive"))?;
     let mut arguments = vec!["install", "-qq", "-y", "--no-install-recommends"];
     arguments.extend(missing);
-    run(command("apt-get", &arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .stdout(std::process::Stdio::null()))
+    execute(
+        command("apt-get", &arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .stdout(std::process::Stdio::null()),
+    )
 }

@@ -3,7 +3,7 @@
 mod bench;
 mod browsers;
 mod page;
-mod run;
+mod shell;
 mod summary;
 mod test;
 mod tidy;
@@ -11,7 +11,7 @@ mod types;
 
 use std::process::ExitCode;
 
-use run::Outcome;
+use shell::Outcome;
 
 const HELP: &str = "\
 cargo xtask test            everything that has to pass: format, lints, layering, tests, the

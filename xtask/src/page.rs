@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::run::{Outcome, command, is_there, output_of, root, run, run_and_keep};
+use crate::shell::{Outcome, command, execute, execute_and_keep, is_there, output_of, root};
 use crate::summary::Summary;
 
 /// An npm command in web/.
@@ -17,13 +17,13 @@ pub(crate) fn install() -> Outcome {
     if !is_there("node") || !is_there("npm") {
         return Err("the page's tests need Node.js 20 or later with npm; install them first".into());
     }
-    run(&mut npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
+    execute(&mut npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
 }
 
 /// Builds it into web/dist.
 pub(crate) fn build() -> Outcome {
     install()?;
-    run(&mut npm(&["run", "--silent", "build"]))
+    execute(&mut npm(&["run", "--silent", "build"]))
 }
 
 /// Type check, unit tests, and whether web/dist is what the sources make.
@@ -36,6 +36,6 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
         )
         .into());
     }
-    run(&mut npm(&["run", "--silent", "check"]))?;
-    run_and_keep(npm(&["test", "--silent"]).env("NO_COLOR", "1"), Summary::is_closing_line)
+    execute(&mut npm(&["run", "--silent", "check"]))?;
+    execute_and_keep(npm(&["test", "--silent"]).env("NO_COLOR", "1"), Summary::is_closing_line)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::run::{Outcome, command, run, run_and_keep};
+use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
 use crate::{browsers, page, tidy, types};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(scope: Scope) -> Outcome {
     })?;
     step("tests", || {
         let mut tests = command("cargo", &["test", "--workspace", "--quiet"]);
-        summary.add(run_and_keep(&mut tests, Summary::is_closing_line)?);
+        summary.add(execute_and_keep(&mut tests, Summary::is_closing_line)?);
         Ok(())
     })?;
     if scope == Scope::Everything {
@@ -46,7 +46,7 @@ pub(crate) fn run(scope: Scope) -> Outcome {
 }
 
 fn run_command(program: &str, arguments: &[&str]) -> Outcome {
-    run(&mut command(program, arguments))
+    execute(&mut command(program, arguments))
 }
 
 fn step(name: &str, work: impl FnOnce() -> Outcome) -> Outcome {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::run::{Outcome, command, output_of, root};
+use crate::shell::{Outcome, command, output_of, root};
 
 /// What each crate may know of the others, outside its tests.
 const LAYERS: [(&str, &[&str]); 8] = [

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::run::{Outcome, command, root, run};
+use crate::shell::{Outcome, command, execute, root};
 
 fn folder() -> PathBuf {
     root().join("web/src/generated")
@@ -32,22 +32,24 @@ fn generate(into: &Path) -> Outcome {
     fs::create_dir_all(into)?;
     // The crate's tests of this feature write the files. Numbers fit a double: counts of
     // lines and bytes stay below 2^53.
-    run(command(
-        "cargo",
-        &[
-            "test",
-            "--quiet",
-            "--package",
-            "weir-view",
-            "--features",
-            "typescript",
-            "--lib",
-            "export_bindings",
-        ],
+    execute(
+        command(
+            "cargo",
+            &[
+                "test",
+                "--quiet",
+                "--package",
+                "weir-view",
+                "--features",
+                "typescript",
+                "--lib",
+                "export_bindings",
+            ],
+        )
+        .env("TS_RS_EXPORT_DIR", into)
+        .env("TS_RS_LARGE_INT", "number")
+        .stdout(std::process::Stdio::null()),
     )
-    .env("TS_RS_EXPORT_DIR", into)
-    .env("TS_RS_LARGE_INT", "number")
-    .stdout(std::process::Stdio::null()))
 }
 
 fn files(folder: &Path) -> Outcome<BTreeMap<String, Vec<u8>>> {

@@ -22,13 +22,13 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
 }
 
 /// Runs a command with its output shown.
-pub(crate) fn run(command: &mut Command) -> Outcome {
+pub(crate) fn execute(command: &mut Command) -> Outcome {
     let status = command.status().map_err(|error| missing(command, &error))?;
     if status.success() { Ok(()) } else { Err(failed(command).into()) }
 }
 
 /// Runs a command with its output shown, and gives back the lines that `keep` wants.
-pub(crate) fn run_and_keep(
+pub(crate) fn execute_and_keep(
     command: &mut Command,
     keep: impl Fn(&str) -> bool,
 ) -> Outcome<Vec<String>> {
