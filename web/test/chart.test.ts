@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { timeTicks } from "../src/chart/calendar";
-import { clamped, moved, spanOf } from "../src/chart/cursor";
+import { clamped, keyMeaning, moved, spanOf } from "../src/chart/cursor";
 import { bucketAt, extent, layoutOf, MARGIN } from "../src/chart/layout";
 import { groupColors } from "../src/chart/palette";
 import { seriesOf } from "../src/chart/series";
@@ -124,6 +124,15 @@ describe("cursor", () => {
     expect(moved(first, "ArrowLeft", false, 10)).toEqual({ at: 0, anchor: 0 });
     expect(moved(first, "a", false, 10)).toBeNull();
     expect(moved(null, "ArrowRight", false, 0)).toBeNull();
+  });
+
+  it("leaves Escape to the page unless there is a selection to give up", () => {
+    const point = { at: 3, anchor: 3 };
+    expect(keyMeaning({ at: 3, anchor: 5 }, "Escape", false, 10)).toEqual({ type: "give up" });
+    expect(keyMeaning(point, "Escape", false, 10)).toBeNull();
+    expect(keyMeaning(point, "Enter", false, 10)).toEqual({ type: "zoom", cursor: point });
+    expect(keyMeaning(null, "Enter", false, 10)).toBeNull();
+    expect(keyMeaning(point, "Tab", false, 10)).toBeNull();
   });
 
   it("survives buckets that go away", () => {

@@ -14,6 +14,17 @@ export function moved(cursor: Cursor | null, key: string, extend: boolean, count
   return { at, anchor: extend && cursor ? cursor.anchor : at };
 }
 
+/** What a key asks of the chart; `null` for keys that are none of its business. */
+export type KeyMeaning = { type: "move"; cursor: Cursor } | { type: "zoom"; cursor: Cursor } | { type: "give up" };
+
+/** Reads a key. Escape belongs to the chart only while there is a selection to give up. */
+export function keyMeaning(cursor: Cursor | null, key: string, extend: boolean, count: number): KeyMeaning | null {
+  if (key === "Enter") return cursor && { type: "zoom", cursor };
+  if (key === "Escape") return cursor && cursor.at !== cursor.anchor ? { type: "give up" } : null;
+  const next = moved(cursor, key, extend, count);
+  return next && { type: "move", cursor: next };
+}
+
 /** First and last bucket of the selection. */
 export function spanOf(cursor: Cursor): { from: number; to: number } {
   return { from: Math.min(cursor.at, cursor.anchor), to: Math.max(cursor.at, cursor.anchor) };

@@ -103,7 +103,7 @@ export function rangeText(from: string, to: string): string {
 }
 
 /** `Z` is a letter few people know; its name is UTC. */
-export function zoneText(offset: string): string {
+function zoneText(offset: string): string {
   return offset === "Z" || offset === "+00:00" ? "UTC" : offset;
 }
 

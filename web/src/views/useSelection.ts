@@ -1,6 +1,6 @@
 import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { clamped, moved, spanOf, type Cursor } from "../chart/cursor";
+import { clamped, keyMeaning, spanOf, type Cursor } from "../chart/cursor";
 import { bucketAt, layoutOf, type Layout } from "../chart/layout";
 import { filterBy } from "../control";
 import type { Histogram } from "../generated/Histogram";
@@ -80,19 +80,13 @@ export function useSelection(
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const selects = drag.current !== null || (cursor !== null && cursor.at !== cursor.anchor);
-    if (event.key === "Escape" && selects) {
-      // The first Escape gives up the selection; only the next one undoes a step.
-      event.stopPropagation();
-      return leave();
-    }
-    const next = moved(cursor, event.key, event.shiftKey, count);
-    const enters = event.key === "Enter" && cursor !== null;
-    if (!next && !enters) return;
+    const meaning = keyMeaning(cursor, event.key, event.shiftKey, count);
+    if (!meaning) return;
     event.preventDefault();
-    if (enters) return zoom(cursor);
+    if (meaning.type === "give up") return leave();
+    if (meaning.type === "zoom") return zoom(meaning.cursor);
     setByKeyboard(true);
-    setCursor(next);
+    setCursor(meaning.cursor);
   };
 
   return {
