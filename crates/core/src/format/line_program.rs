@@ -36,6 +36,8 @@ pub(super) enum End {
     Byte(u8),
     /// At the first such text, of two bytes or more.
     Text(Box<[u8]>),
+    /// At the first space, where this text has to stand.
+    Word(Box<[u8]>),
     /// At the first such text that a common log format time follows. A user name, which the
     /// client chooses, may have the text in it and must not hide the line with that.
     TextBeforeTime(Box<[u8]>),
@@ -70,6 +72,10 @@ impl End {
             Self::Text(text) => {
                 let end = start + find_text(rest, text).ok_or(start)?;
                 Ok((end, end + text.len()))
+            }
+            Self::Word(text) => {
+                let length = memchr(b' ', rest).ok_or(start)?;
+                expect(line, start + length, text)
             }
             Self::TextBeforeTime(text) => {
                 let end = find_text_before_time(line, start, text).ok_or(start)?;
@@ -132,6 +138,7 @@ impl End {
         match self {
             Self::Byte(byte) => char::from(*byte).to_string(),
             Self::Text(text)
+            | Self::Word(text)
             | Self::TextBeforeTime(text)
             | Self::Quote(text)
             | Self::ClfTime(text)
@@ -265,6 +272,7 @@ impl Value {
             (_, Target::Time(TimeKind::Clf)) => End::ClfTime(then.into()),
             ([b'"', ..], _) if in_quotes => End::Quote(then.into()),
             ([byte], _) => End::Byte(*byte),
+            ([b' ', ..], target) if target.is_word() => End::Word(then.into()),
             (text, _) => End::Text(text.into()),
         };
         Self { target, end, name }

@@ -17,13 +17,28 @@ pub(super) type Positioned = (u8, usize);
 /// the bare text of a format.
 pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     let (text, escape) = unquote(definition)?;
+    let compiled = compile_text(definition, &text, escape);
+    if compiled.is_err() && is_quoted(definition) {
+        // `"$status" "$request"` may be strings of the configuration, which leave nothing
+        // between the variables, or the bare text of a format.
+        let bare: Vec<Positioned> = definition.trim().bytes().zip(start_of(definition)..).collect();
+        return compile_text(definition, &bare, Escape::Default).or(compiled);
+    }
+    compiled
+}
+
+fn compile_text(
+    definition: &str,
+    text: &[Positioned],
+    escape: Escape,
+) -> Result<Format, FormatError> {
     if escape == Escape::Json
-        && let Some(format) = json::compile_template(definition, &text)?
+        && let Some(format) = json::compile_template(definition, text)?
     {
         return Ok(format);
     }
     let mut builder = FormatBuilder::new(definition, escape != Escape::None);
-    add_pieces(definition, &text, &mut builder)?;
+    add_pieces(definition, text, &mut builder)?;
     builder.finish()
 }
 
@@ -122,12 +137,11 @@ fn target(name: &str) -> Target {
 
 /// Takes the text of the format out of the configuration's syntax.
 fn unquote(definition: &str) -> Result<(Vec<Positioned>, Escape), FormatError> {
-    let start = definition.len() - definition.trim_start().len();
+    let start = start_of(definition);
     let rest = &definition[start..];
     let is_directive =
         rest.strip_prefix("log_format").is_some_and(|rest| rest.starts_with(char::is_whitespace));
-    let is_quoted = rest.starts_with(['\'', '"']) && closes_as_configuration(rest);
-    if !is_directive && !is_quoted {
+    if !is_directive && !is_quoted(definition) {
         let bare = definition.trim_end();
         return Ok((bare.bytes().zip(0..).skip(start).collect(), Escape::Default));
     }
@@ -153,6 +167,17 @@ fn unquote(definition: &str) -> Result<(Vec<Positioned>, Escape), FormatError> {
         }
     }
     Ok((text, escape))
+}
+
+/// Where the definition starts, behind white space.
+fn start_of(definition: &str) -> usize {
+    definition.len() - definition.trim_start().len()
+}
+
+/// True for quoted strings alone, as they stand in nginx.conf.
+fn is_quoted(definition: &str) -> bool {
+    let rest = definition.trim_start();
+    rest.starts_with(['\'', '"']) && closes_as_configuration(rest)
 }
 
 /// Bare formats can start with a quote too (`"$request" $status`). The configuration's

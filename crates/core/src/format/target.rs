@@ -162,6 +162,19 @@ impl Target {
         )
     }
 
+    /// True where the value has no space in it.
+    pub(super) fn is_word(&self) -> bool {
+        matches!(
+            self,
+            Self::Client
+                | Self::ClientBehindHost
+                | Self::HostAndPort { .. }
+                | Self::Status
+                | Self::Bytes
+                | Self::RequestTime { .. }
+        )
+    }
+
     /// How much of a time the target tells.
     pub(super) fn time_content(&self) -> TimeContent {
         match self {
@@ -201,11 +214,14 @@ fn duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
 /// `192.0.2.1:80`, `[::1]:80` and `host:80` without the port; an IPv6 address without
 /// brackets has none.
 fn without_port(value: &[u8]) -> &[u8] {
-    if let Some(inside) = value.strip_prefix(b"[") {
-        return memchr::memchr(b']', inside).map_or(value, |end| &inside[..end]);
+    let Some(colon) = memchr::memrchr(b':', value) else { return value };
+    let (host, port) = (&value[..colon], &value[colon + 1..]);
+    if port.is_empty() || !port.iter().all(u8::is_ascii_digit) {
+        return value;
     }
-    match (memchr::memchr(b':', value), memchr::memrchr(b':', value)) {
-        (Some(first), Some(last)) if first == last && first > 0 => &value[..first],
+    match host {
+        [b'[', inside @ .., b']'] => inside,
+        [_, ..] if !host.contains(&b':') => host,
         _ => value,
     }
 }
