@@ -88,17 +88,14 @@ impl DataSet {
         segments.get(from..).unwrap_or_default().to_vec()
     }
 
-    /// The segments from number `from` on and the sources, at one and the same moment: the
-    /// sources' records are those of all segments up to here.
-    pub fn snapshot(
-        &self,
-        from: usize,
-    ) -> (Vec<Arc<Segment>>, Vec<(Arc<SourceProgress>, SourceSnapshot)>) {
+    /// The segments from number `from` on, and the sources in the order of
+    /// [`Self::sources`], at one and the same moment: the sources' records are those of all
+    /// segments up to here.
+    pub fn snapshot(&self, from: usize) -> (Vec<Arc<Segment>>, Vec<SourceSnapshot>) {
         // Blocks are taken in under this lock.
         let _early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
-        let sources = self.sources();
-        let sources = sources.into_iter().map(|source| (source.clone(), source.snapshot()));
-        (self.segments_from(from), sources.collect())
+        let sources = self.sources().iter().map(|source| source.snapshot()).collect();
+        (self.segments_from(from), sources)
     }
 
     /// The sources in the order they were opened.

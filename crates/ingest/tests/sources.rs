@@ -1,0 +1,289 @@
+//! Files and streams: compressed, damaged, cut, endless, cancelled.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use flate2::Compression as Level;
+use flate2::write::GzEncoder;
+use weir_demo::{Options, Traffic};
+use weir_ingest::{
+    Compression, DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, PushDecoder, ReadError,
+    SourceEnd, SourceSnapshot, Stopped, read_file, read_stream,
+};
+
+fn generated(bytes: u64) -> Vec<u8> {
+    let mut traffic = Traffic::new(Options { bytes: Some(bytes), ..Options::default() });
+    let mut log = Vec::new();
+    while traffic.fill(&mut log, 1 << 16) > 0 {}
+    log
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Level::fast());
+    encoder.write_all(bytes).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).expect("memory takes it")
+}
+
+/// Reads a stream and gives the source as it stands at the end.
+fn read(stream: impl Read) -> (Result<(), ReadError>, SourceSnapshot) {
+    let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
+    let options = PipelineOptions::new(2, Keep::ValuesOnly);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let result = read_stream(&pipeline, "test", None, stream, FormatChoice::Detect);
+    pipeline.finish();
+    (result, data.sources()[0].snapshot())
+}
+
+fn lines(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+#[test]
+fn compressed_streams_are_told_by_their_first_bytes() {
+    let log = generated(3 << 20);
+    let (first, second) = log.split_at(log.len() / 3);
+    let several = |encode: fn(&[u8]) -> Vec<u8>| [encode(first), encode(second)].concat();
+    for stream in [log.clone(), gzip(&log), zstd(&log), several(gzip), several(zstd)] {
+        let (result, source) = read(&stream[..]);
+        assert!(result.is_ok());
+        assert_eq!(source.lines, lines(&log));
+        assert_eq!(source.bytes_parsed, log.len() as u64);
+        assert_eq!(source.bytes_done, stream.len() as u64, "bytes of the medium");
+        assert_eq!(source.end, Some(SourceEnd::Done));
+    }
+}
+
+#[test]
+fn of_a_stream_that_is_cut_short_what_was_read_stands() {
+    let log = generated(2 << 20);
+    for (stream, name) in [(gzip(&log), "gzip"), (zstd(&log), "zstd")] {
+        let (result, source) = read(&stream[..stream.len() / 2]);
+        let message = result.expect_err("the stream is cut").to_string();
+        assert!(message.contains(name) && message.contains("cut short"), "{message}");
+        assert!(source.lines > lines(&log) / 4, "{} of {}", source.lines, lines(&log));
+        assert_eq!(source.end, Some(SourceEnd::Failed(message)));
+    }
+}
+
+#[test]
+fn of_a_stream_that_is_damaged_what_was_read_stands() {
+    let log = generated(2 << 20);
+    let mut stream = gzip(&log);
+    let middle = stream.len() / 2;
+    stream[middle..middle + 64].fill(0xFF);
+    let (result, source) = read(&stream[..]);
+    assert!(result.is_err());
+    assert!(source.lines > 0);
+}
+
+/// Fails after some bytes, as a disk or a network file system does.
+struct Failing<'a>(&'a [u8]);
+
+impl Read for Failing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.0.is_empty() {
+            return Err(io::Error::other("the disk is gone"));
+        }
+        self.0.read(buffer)
+    }
+}
+
+#[test]
+fn a_read_error_names_the_place() {
+    let log = generated(1 << 20);
+    let (result, source) = read(Failing(&log));
+    let message = result.expect_err("the stream fails").to_string();
+    assert_eq!(message, format!("reading failed at byte {}: the disk is gone", log.len()));
+    assert_eq!(source.lines, lines(&log));
+}
+
+#[test]
+fn odd_sources_have_an_end() {
+    let (result, source) = read(io::empty());
+    assert!(result.is_ok());
+    assert_eq!((source.lines, source.format.is_none()), (0, true));
+
+    let (result, source) = read(&[0u8; 5000][..]);
+    assert!(result.is_ok());
+    assert_eq!(source.lines, 0, "NULs alone are no line");
+
+    let noise: Vec<u8> =
+        (0..200_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let (result, source) = read(&noise[..]);
+    assert!(result.is_ok());
+    assert_eq!(source.records, 0);
+    assert_eq!(source.lines, source.unmatched + source.too_long);
+    assert!(source.format.is_none() && !source.samples.is_empty());
+}
+
+#[test]
+fn files_that_are_none() {
+    let pipeline_for = |path: PathBuf| {
+        let data = DataSet::new(Keep::ValuesOnly, 1 << 20, &[]);
+        let options = PipelineOptions::new(1, Keep::ValuesOnly);
+        let pipeline = Pipeline::start(&options, data, None);
+        read_file(&pipeline, &path, FormatChoice::Detect)
+    };
+    let missing = std::env::temp_dir().join("weir-test-no-such-file");
+    assert!(matches!(pipeline_for(missing), Err(ReadError::Open(_))));
+    let directory = std::env::temp_dir();
+    let message = pipeline_for(directory).expect_err("it is a directory").to_string();
+    assert!(message.contains("directory"), "{message}");
+}
+
+/// Never ends.
+struct Endless<'a> {
+    log: &'a [u8],
+    at: usize,
+}
+
+impl Read for Endless<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = (&self.log[self.at..]).read(buffer)?;
+        self.at = (self.at + length) % self.log.len();
+        Ok(length)
+    }
+}
+
+#[test]
+fn a_cancelled_source_ends_at_once_and_keeps_what_was_parsed() {
+    let log = generated(1 << 20);
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let options = PipelineOptions::new(2, Keep::Segments);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let result = std::thread::scope(|scope| {
+        let endless = Endless { log: &log, at: 0 };
+        let reader =
+            scope.spawn(|| read_stream(&pipeline, "endless", None, endless, FormatChoice::Detect));
+        while data.segments_from(0).len() < 3 {
+            std::thread::yield_now();
+        }
+        data.sources()[0].cancel();
+        reader.join().expect("the reader does not panic")
+    });
+    assert!(matches!(result, Err(ReadError::Stopped(Stopped::Cancelled))));
+    pipeline.finish();
+    let source = data.sources()[0].snapshot();
+    assert_eq!(source.end, Some(SourceEnd::Cancelled));
+    let rows: usize = data.segments_from(0).iter().map(|segment| segment.rows()).sum();
+    assert_eq!(source.records, rows as u64);
+}
+
+#[test]
+fn dropping_the_pipeline_ends_a_waiting_source_and_frees_the_data() {
+    let log = generated(1 << 20);
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let freed = Arc::downgrade(&data);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone(), None);
+    let mut writer = pipeline.source("endless", None, FormatChoice::Detect);
+    // While the values are held, no block can be appended, so the queue fills and waits.
+    let values = data.values();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || while writer.write_all(&log).is_ok() {});
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!waiting.is_finished(), "the queue is bounded");
+        drop(values);
+        drop(pipeline);
+        waiting.join().expect("the writer does not panic");
+    });
+    drop(data);
+    let start = Instant::now();
+    while freed.strong_count() > 0 {
+        assert!(start.elapsed() < Duration::from_secs(20), "the threads end");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_stalled_parser_bounds_what_is_received() {
+    let log = generated(4 << 20);
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let options = PipelineOptions::new(2, Keep::Segments);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let mut writer = pipeline.source("fast", None, FormatChoice::Detect);
+    // The first block brings the format in.
+    writer.write_all(&log[..2 << 20]).expect("the pipeline takes it");
+    let values = data.values();
+    let (sender, received) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for piece in log.chunks(1 << 16).cycle().take(2_000) {
+                if writer.write_all(piece).is_err() {
+                    return;
+                }
+                let _ = sender.send(piece.len());
+            }
+        });
+        let mut bytes = 0;
+        while let Ok(more) = received.recv_timeout(Duration::from_millis(300)) {
+            bytes += more;
+        }
+        // The queue, what each parser may have parsed ahead, and the cutter.
+        let block_memory = options.limits.block_bytes + options.limits.line_bytes_max;
+        let bound = options.queue_bytes_max + (options.jobs * 5 + 1) * block_memory;
+        assert!(bytes < bound, "{bytes} bytes were taken, {bound} is the bound");
+        drop(values);
+        drop(received);
+    });
+}
+
+#[test]
+fn the_memory_limit_stops_a_source_and_says_so() {
+    let log = generated(8 << 20);
+    let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
+    let options = PipelineOptions::new(2, Keep::Segments);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let endless = Endless { log: &log, at: 0 };
+    let result = read_stream(&pipeline, "endless", None, endless, FormatChoice::Detect);
+    assert!(matches!(result, Err(ReadError::Stopped(Stopped::MemoryFull))));
+    pipeline.finish();
+    let source = data.sources()[0].snapshot();
+    assert!(source.records > 0);
+    let Some(SourceEnd::Failed(message)) = source.end else { panic!("{:?}", source.end) };
+    assert!(message.contains("--memory"), "{message}");
+}
+
+#[test]
+fn a_small_file_that_becomes_gigabytes_takes_little_memory() {
+    // 256 MiB of the same line are a few kilobytes of zstd.
+    let line = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"-\"\n";
+    let lines = (256 << 20) / line.len();
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");
+    for _ in 0..lines {
+        encoder.write_all(line).expect("memory takes it");
+    }
+    let bomb = encoder.finish().expect("memory takes it");
+    assert!(bomb.len() < 1 << 20);
+    let (result, source) = read(&bomb[..]);
+    assert!(result.is_ok());
+    assert_eq!(source.records, lines as u64);
+}
+
+#[test]
+fn pieces_pushed_to_a_decoder_give_the_same_bytes() {
+    let log = generated(300_000);
+    for (compression, stream) in [(Compression::Gzip, gzip(&log)), (Compression::Zstd, zstd(&log))]
+    {
+        for size in [1, 7, 4_096] {
+            let mut decoder = PushDecoder::new(compression).expect("a decoder");
+            let mut output = Vec::new();
+            for piece in stream.chunks(size) {
+                decoder.push(piece).expect("the stream is whole");
+                output.append(decoder.output());
+            }
+            decoder.finish().expect("the stream is whole");
+            output.append(decoder.output());
+            assert!(output == log, "{compression:?} in pieces of {size}");
+
+            let mut cut = PushDecoder::new(compression).expect("a decoder");
+            cut.push(&stream[..stream.len() / 2]).expect("so far it is whole");
+            assert!(cut.finish().is_err(), "{compression:?} cut short");
+        }
+    }
+}
