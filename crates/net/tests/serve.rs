@@ -180,7 +180,8 @@ async fn a_panic_costs_one_connection_only() {
 }
 
 /// With Nagle's algorithm, a body of many small writes waits 40 ms for the client's delayed
-/// acknowledgement in each response. The median of many tells that from a busy machine.
+/// acknowledgement in nearly each response (measured: 44 ms in 30 of 31, against 1 ms). A busy
+/// machine may delay many of them, but hardly three in four.
 #[tokio::test]
 async fn many_small_parts_arrive_without_stalls() {
     let handler = |_, _| async {
@@ -205,8 +206,8 @@ async fn many_small_parts_arrive_without_stalls() {
         assert_eq!(answer.matches('x').count(), 6400);
     }
     times.sort();
-    let median = times[times.len() / 2];
-    assert!(median < Duration::from_millis(30), "the median response took {median:?}");
+    let quartile = times[times.len() / 4];
+    assert!(quartile < Duration::from_millis(30), "the lower quartile took {quartile:?}");
 }
 
 #[tokio::test]

@@ -96,7 +96,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     /// the peer is told with a close frame and given
     /// [`linger_timeout`](SocketOptions::linger_timeout) to read it. [`Error::Disconnected`]
     /// when the connection ends without a close frame, [`Error::Io`] when reading fails
-    /// otherwise. Calling on after an end returns the same end again.
+    /// otherwise. Calling on after an end returns that end again, a failed read as disconnected.
     pub async fn next(&mut self) -> Result<Option<Event<'_>>, Error> {
         while self.advance().await? {
             if self.consumed == self.buffer.len() {
