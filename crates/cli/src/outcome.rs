@@ -1,0 +1,59 @@
+//! How a run ends: the exit code, and the sentence for a person.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// How a run ended that was not stopped by a [`Failure`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything was read.
+    Done,
+    /// Nothing failed, but no line fitted.
+    NothingFitted,
+    /// Something could not be read, and was said; the rest stands.
+    Failed,
+}
+
+/// Why a run had to stop.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A sentence: what happened, to what, and what to do.
+    Sentence(String),
+    /// Nobody reads the output any more, which is no failure of ours.
+    BrokenPipe,
+}
+
+impl Failure {
+    /// A failure with this sentence.
+    pub(crate) fn new(sentence: impl fmt::Display) -> Self {
+        Self::Sentence(sentence.to_string())
+    }
+
+    /// Writing the output failed.
+    pub(crate) fn output(name: &str, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::new(format_args!("{name}: cannot be written: {error}")),
+        }
+    }
+}
+
+/// Says a sentence on standard error.
+pub(crate) fn say(sentence: impl fmt::Display) {
+    // Where even standard error is gone, nobody is left to be told.
+    let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("weir: {sentence}\n"));
+}
+
+/// The exit code of a run, after its sentence was said.
+pub(crate) fn exit_code(result: Result<Exit, Failure>) -> ExitCode {
+    match result {
+        Ok(Exit::Done) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Ok(Exit::NothingFitted) => ExitCode::from(1),
+        Ok(Exit::Failed) => ExitCode::from(2),
+        Err(Failure::Sentence(sentence)) => {
+            say(sentence);
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What a person should know beside the numbers.
+
+use weir_core::Field;
+use weir_ingest::{SourceEnd, SourceSnapshot};
+use weir_view::{Clause, Report};
+
+use crate::arguments::ReportArguments;
+use crate::outcome::Failure;
+use crate::sources::Complaint;
+use crate::terminal::{safe, separated};
+
+/// Refuses a condition or a division by a field that none of the formats has.
+pub(crate) fn check_fields(
+    arguments: &ReportArguments,
+    sources: &[SourceSnapshot],
+) -> Result<(), Failure> {
+    let names = field_names(sources);
+    if names.is_empty() {
+        // No format was found, so nothing fitted, which is said in its own way.
+        return Ok(());
+    }
+    let conditions = arguments.conditions.iter().filter_map(|text| Clause::parse(text));
+    let mut asked: Vec<(&str, String)> =
+        conditions.map(|clause| ("--where", clause.field)).collect();
+    asked.push(("--stack", arguments.stack.clone()));
+    asked.extend(arguments.since.is_some().then(|| ("--since", "time".to_owned())));
+    asked.extend(arguments.until.is_some().then(|| ("--until", "time".to_owned())));
+    for (option, name) in asked {
+        let known = match Field::by_name(&name) {
+            Some(field) => field.name(),
+            None => &name,
+        };
+        let is_class = option == "--stack" && name == "status_class";
+        if !is_class && !names.iter().any(|other| other == known) {
+            let names = names.join(", ");
+            return Err(Failure::new(format_args!(
+                "{option}: the log has no field `{name}`; it has {names}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The fields that the formats of the sources have between them.
+fn field_names(sources: &[SourceSnapshot]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for format in sources.iter().filter_map(|source| source.format.as_ref()) {
+        let known = format.fields().iter().map(|field| field.name().to_owned());
+        for name in known.chain(format.extra_fields().iter().cloned()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// Sources of which less came than there was when they were opened.
+pub(crate) fn truncated(sources: &[SourceSnapshot]) -> Vec<Complaint> {
+    let complaint = |source: &SourceSnapshot| {
+        let total = source.bytes_total?;
+        let missing = source.end == Some(SourceEnd::Done) && source.bytes_done < total;
+        missing.then(|| Complaint {
+            name: source.name.clone(),
+            sentence: format!(
+                "was truncated while it was read, {} of {} bytes came; what was read stands",
+                separated(source.bytes_done),
+                separated(total)
+            ),
+        })
+    };
+    sources.iter().filter_map(complaint).collect()
+}
+
+/// Sentences about sources that brought nothing, and about the answer as a whole.
+pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> {
+    let mut notes: Vec<String> = sources
+        .iter()
+        .filter(|source| source.records == 0 && source.end == Some(SourceEnd::Done))
+        .map(|source| format!("{}: {}", safe(&source.name), nothing_fitted(source)))
+        .collect();
+    if report.records > 0 && report.matched == 0 {
+        notes.push(format!(
+            "none of the {} requests passes the conditions",
+            separated(report.records)
+        ));
+    }
+    notes
+}
+
+/// Why a source has no record, and what to do.
+fn nothing_fitted(source: &SourceSnapshot) -> String {
+    if source.bytes_parsed == 0 {
+        return "is empty".to_owned();
+    }
+    if source.samples.iter().any(|sample| looks_binary(&sample.text)) {
+        return "is no text; Weir reads logs, plain or compressed with gzip or zstd".to_owned();
+    }
+    let lines = separated(source.lines);
+    match &source.format {
+        Some(format) if source.fits.is_none() => format!(
+            "none of its {lines} lines fits the format {}; see why with weir formats FILE",
+            format.name()
+        ),
+        _ => format!(
+            "none of its {lines} lines fits a known format; see why with weir formats FILE, or give one with --format"
+        ),
+    }
+}
+
+/// Control characters that no text log has, or much that is no UTF-8.
+fn looks_binary(text: &[u8]) -> bool {
+    let controls = text.iter().filter(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31)).count();
+    let shown = String::from_utf8_lossy(text);
+    let replaced = shown.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+    controls + replaced > text.len() / 10
+}

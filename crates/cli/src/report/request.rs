@@ -1,0 +1,110 @@
+//! What is asked, made of the arguments.
+
+use jiff::Zoned;
+use weir_core::{Timestamp, Values, Zone, format_rfc3339};
+use weir_ingest::FormatChoice;
+use weir_view::{Clause, Operator, Query};
+
+use crate::arguments::ReportArguments;
+use crate::options::{Bound, Moment};
+use crate::outcome::Failure;
+use crate::sources::Input;
+use crate::terminal::Screen;
+
+/// Everything that is known before the first line is read for good.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) query: Query,
+    pub(crate) format: FormatChoice,
+    /// What was read of standard input to find its zone.
+    pub(crate) stdin_start: Vec<u8>,
+}
+
+impl Request {
+    /// The request of these arguments.
+    ///
+    /// # Errors
+    /// With a sentence for the first argument that makes no sense.
+    pub(crate) fn new(
+        arguments: &ReportArguments,
+        inputs: &[Input],
+        screen: &Screen,
+    ) -> Result<Self, Failure> {
+        let format = arguments.read.format_choice()?;
+        let _ = inputs;
+        let zone = arguments.read.zone()?.unwrap_or_else(Zone::utc);
+        let mut clauses = conditions(&arguments.conditions)?;
+        clauses.extend(time_range(arguments, || zone)?);
+        let buckets = arguments.buckets.unwrap_or_else(|| {
+            if arguments.json { Query::default().buckets } else { screen.chart_columns() }
+        });
+        let query = Query {
+            id: 0,
+            clauses,
+            zone: arguments.read.tz.clone(),
+            top: arguments.top,
+            stack: arguments.stack.clone(),
+            buckets,
+        };
+        Ok(Self { query, format, stdin_start: Vec::new() })
+    }
+}
+
+/// The conditions, each checked by itself so that the sentence can name it.
+fn conditions(texts: &[String]) -> Result<Vec<Clause>, Failure> {
+    let read = |text: &String| {
+        let clause = Clause::parse(text).ok_or_else(|| {
+            Failure::new(format_args!(
+                "--where: `{text}` is no condition; write it as status=404 or path^=/api"
+            ))
+        })?;
+        let query = Query { clauses: vec![clause.clone()], ..Query::default() };
+        let mut values = Values::new(0);
+        for column in query.extra_columns() {
+            values.add_column(&column);
+        }
+        let checked = query.question(&values);
+        checked.map_err(|error| Failure::new(format_args!("--where: `{text}`: {error}")))?;
+        Ok(clause)
+    };
+    texts.iter().map(read).collect()
+}
+
+/// The conditions that `--since` and `--until` are.
+fn time_range(
+    arguments: &ReportArguments,
+    zone: impl FnOnce() -> Zone,
+) -> Result<Vec<Clause>, Failure> {
+    let now = Zoned::now();
+    let read = |option: &str, text: &Option<String>, bound| {
+        let Some(text) = text else { return Ok(None) };
+        Moment::parse(text, bound, &now).map(Some).ok_or_else(|| {
+            Failure::new(format_args!(
+                "{option}: `{text}` is not a time; write it as 2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago"
+            ))
+        })
+    };
+    let since = read("--since", &arguments.since, Bound::Since)?;
+    let until = read("--until", &arguments.until, Bound::Until)?;
+    let moments = [&since, &until].map(|moment| moment.as_ref().is_some_and(Moment::needs_zone));
+    let zone = moments.contains(&true).then(zone);
+    let instant = |moment: &Moment| moment.unix_ns(|| zone.clone().unwrap_or_else(Zone::utc));
+    let (since_ns, until_ns) = (since.as_ref().map(instant), until.as_ref().map(instant));
+    if let (Some(since_ns), Some(until_ns)) = (since_ns, until_ns)
+        && since_ns >= until_ns
+    {
+        let [since, until] =
+            [&arguments.since, &arguments.until].map(|text| text.as_deref().unwrap_or_default());
+        return Err(Failure::new(format_args!(
+            "--since {since} is not before --until {until}; nothing lies between them"
+        )));
+    }
+    let clause = |op, unix_ns| Clause {
+        field: "time".to_owned(),
+        op,
+        values: vec![format_rfc3339(Timestamp { unix_ns, offset_s: 0 })],
+    };
+    let since = since_ns.map(|unix_ns| clause(Operator::GreaterOrEqual, unix_ns));
+    let until = until_ns.map(|unix_ns| clause(Operator::Less, unix_ns));
+    Ok(since.into_iter().chain(until).collect())
+}

@@ -1,0 +1,56 @@
+//! What the terminal shows.
+
+mod number;
+mod progress;
+mod text;
+
+use std::io::IsTerminal;
+
+use weir_ingest::SourceSnapshot;
+use weir_view::Report;
+
+pub(crate) use number::separated;
+pub(crate) use progress::Progress;
+pub(crate) use text::safe;
+
+/// Where a report is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Screen {
+    /// Width in columns.
+    pub(crate) columns: usize,
+    /// Whether colours are shown.
+    pub(crate) colour: bool,
+}
+
+/// The width where there is no terminal to ask.
+const COLUMNS: usize = 80;
+
+/// Below this nothing can be laid out; lines are wrapped by the terminal then.
+const COLUMNS_MIN: usize = 40;
+
+/// A line is not read with pleasure beyond this.
+const COLUMNS_MAX: usize = 200;
+
+impl Screen {
+    /// Standard output: its width, or that of the variable `COLUMNS`; colours on a terminal,
+    /// unless the variable `NO_COLOR` is there or the terminal is dumb.
+    pub(crate) fn of_stdout() -> Self {
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let variable = || set("COLUMNS")?.to_str()?.parse().ok();
+        let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let columns = variable().or_else(terminal).unwrap_or(COLUMNS);
+        let dumb = set("TERM").is_some_and(|value| value == "dumb");
+        let colour = std::io::stdout().is_terminal() && set("NO_COLOR").is_none() && !dumb;
+        Self { columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX), colour }
+    }
+
+    /// Columns of the histogram beside its scale.
+    pub(crate) fn chart_columns(&self) -> u32 {
+        (self.columns - 10) as u32
+    }
+}
+
+/// The report as text.
+pub(crate) fn draw(report: &Report, _sources: &[SourceSnapshot], _screen: &Screen) -> String {
+    format!("{} lines\n", separated(report.lines))
+}

@@ -1,0 +1,87 @@
+//! Numbers for people.
+
+/// A whole number with its thousands apart: `1,234,567`.
+pub(crate) fn separated(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Bytes with a unit of a power of 1024, of three digits or so: `1.25 GiB`.
+pub(crate) fn bytes(number: u64) -> String {
+    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut scaled = number as f64;
+    let mut unit = 0;
+    // 1023.5 would be shown as 1024.
+    while scaled >= 1023.5 && unit + 1 < UNITS.len() {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{number} B"),
+        _ => format!("{} {}", three_digits(scaled), UNITS[unit]),
+    }
+}
+
+/// A duration in seconds with the unit that suits it: `850 µs`, `12.5 ms`, `1.20 s`.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s == 0.0 => "0 s".to_owned(),
+        s if s < 0.000_999_5 => format!("{} µs", three_digits(s * 1e6)),
+        s if s < 0.999_5 => format!("{} ms", three_digits(s * 1e3)),
+        s => format!("{} s", three_digits(s)),
+    }
+}
+
+/// A share of a whole in percent, with one decimal. What is there is never shown as 0, and
+/// what is not all never as 100.
+pub(crate) fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "0.0%".to_owned();
+    }
+    let percent = part as f64 * 100.0 / whole as f64;
+    match percent {
+        p if part > 0 && p < 0.05 => "<0.1%".to_owned(),
+        p if part < whole && p >= 99.95 => ">99.9%".to_owned(),
+        p => format!("{p:.1}%"),
+    }
+}
+
+fn three_digits(number: f64) -> String {
+    match number {
+        n if n < 9.995 => format!("{n:.2}"),
+        n if n < 99.95 => format!("{n:.1}"),
+        n => format!("{n:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, duration, separated, share};
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(separated(0), "0");
+        assert_eq!(separated(999), "999");
+        assert_eq!(separated(1_234_567), "1,234,567");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1536), "1.50 KiB");
+        assert_eq!(bytes((1 << 20) - 1), "1.00 MiB");
+        assert_eq!(bytes(u64::MAX), "16384 PiB");
+        assert_eq!(duration(0.00085), "850 µs");
+        assert_eq!(duration(0.0125), "12.5 ms");
+        assert_eq!(duration(1.2), "1.20 s");
+        assert_eq!(duration(0.9999), "1.00 s");
+        assert_eq!(share(1, 3), "33.3%");
+        assert_eq!(share(1, 100_000), "<0.1%");
+        assert_eq!(share(99_999, 100_000), ">99.9%");
+        assert_eq!(share(5, 5), "100.0%");
+        assert_eq!(share(0, 0), "0.0%");
+    }
+}

@@ -1,0 +1,104 @@
+//! Text from a log, made fit for a terminal.
+
+use std::fmt::Write;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The text with all that a terminal would obey, and all that hides or turns round what is
+/// near it, shown as an escape: control characters, and invisible format characters.
+pub(crate) fn safe(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        push_safe(&mut safe, c);
+    }
+    safe
+}
+
+fn push_safe(safe: &mut String, c: char) {
+    let written = match c {
+        '\t' => write!(safe, "\\t"),
+        '\n' => write!(safe, "\\n"),
+        '\r' => write!(safe, "\\r"),
+        c if c.is_control() && c.is_ascii() => write!(safe, "\\x{:02x}", u32::from(c)),
+        c if c.is_control() || is_format(c) => write!(safe, "\\u{{{:x}}}", u32::from(c)),
+        c => {
+            safe.push(c);
+            Ok(())
+        }
+    };
+    debug_assert!(written.is_ok(), "writing to a string cannot fail");
+}
+
+/// Characters that are not seen but change how others are: marks and overrides of
+/// direction, joiners and spaces without width, separators of lines, tags.
+fn is_format(c: char) -> bool {
+    matches!(c,
+        '\u{AD}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{180E}'
+        | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+        | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// The columns that a text takes on a terminal.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// As much of the text as fits into so many columns, with `…` where it was cut.
+pub(crate) fn fit(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut fitted = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let c_width = c.width().unwrap_or(0);
+        if used + c_width + 1 > columns {
+            break;
+        }
+        used += c_width;
+        fitted.push(c);
+    }
+    if columns > 0 {
+        fitted.push('…');
+    }
+    fitted
+}
+
+/// The text with spaces behind it, so many columns wide.
+pub(crate) fn left(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// The text with spaces in front of it, so many columns wide.
+pub(crate) fn right(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fit, left, right, safe, width};
+
+    #[test]
+    fn nothing_is_obeyed() {
+        assert_eq!(safe("\x1b[31mred\x07\x7f"), "\\x1b[31mred\\x07\\x7f");
+        assert_eq!(safe("a\tb\r\n\0"), "a\\tb\\r\\n\\x00");
+        assert_eq!(safe("\u{9b}31m"), "\\u{9b}31m", "the one-byte CSI");
+        assert_eq!(safe("\u{202e}gpj.exe"), "\\u{202e}gpj.exe");
+        assert_eq!(safe("\u{200b}\u{feff}\u{2066}"), "\\u{200b}\\u{feff}\\u{2066}");
+        assert_eq!(safe("\u{2028}\u{e0041}"), "\\u{2028}\\u{e0041}");
+        assert_eq!(safe("/größe/日本?x=\\x22"), "/größe/日本?x=\\x22");
+    }
+
+    #[test]
+    fn widths_are_the_terminals() {
+        assert_eq!(width("日本"), 4);
+        assert_eq!(fit("日本語", 5), "日本…");
+        assert_eq!(fit("日本語", 4), "日…");
+        assert_eq!(fit("abc", 3), "abc");
+        assert_eq!(fit("abcd", 3), "ab…");
+        assert_eq!(fit("abcd", 0), "");
+        assert_eq!(left("日", 4), "日  ");
+        assert_eq!(right("ab", 4), "  ab");
+    }
+}
