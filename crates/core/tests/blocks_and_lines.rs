@@ -99,10 +99,8 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn limits() -> impl Strategy<Value = BlockLimits> {
-    (1usize..40, 0usize..30).prop_map(|(block_bytes, line_bytes_max)| BlockLimits {
-        block_bytes,
-        line_bytes_max,
-    })
+    (1usize..40, 0usize..30)
+        .prop_map(|(block_bytes, line_bytes_max)| BlockLimits { block_bytes, line_bytes_max })
 }
 
 proptest! {

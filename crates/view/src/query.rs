@@ -42,7 +42,8 @@ pub struct Clause {
     pub field: String,
     /// How to compare.
     pub op: Operator,
-    /// What to compare with; more than one only for equality.
+    /// What to compare with: one of these has to hold (of a negative operator: none). For
+    /// `time` all of them.
     pub values: Vec<String>,
 }
 

@@ -127,19 +127,16 @@ fn merged(clauses: &[Clause]) -> Vec<Clause> {
 
 fn core_clauses(clause: &Clause, values: &Values) -> Result<Vec<CoreClause>, QueryError> {
     match Field::by_name(&clause.field) {
-        Some(Field::Time) => each_value(clause, time_clause),
-        Some(field) if Field::NUMBERS.contains(&field) => {
-            each_value(clause, |op, value| number_clause(field, op, value))
+        Some(Field::Time) => {
+            clause.values.iter().map(|value| time_clause(clause.op, value)).collect()
         }
-        _ => text_clauses(clause, values),
+        Some(field) if Field::NUMBERS.contains(&field) => {
+            let range = |value: &String| number_range(field, clause.op, value);
+            let ranges: Result<_, _> = clause.values.iter().map(range).collect();
+            Ok(vec![CoreClause::Number { field, ranges: ranges? }])
+        }
+        _ => Ok(vec![text_clause(clause, values)?]),
     }
-}
-
-fn each_value(
-    clause: &Clause,
-    make: impl Fn(Operator, &str) -> Result<CoreClause, QueryError>,
-) -> Result<Vec<CoreClause>, QueryError> {
-    clause.values.iter().map(|value| make(clause.op, value)).collect()
 }
 
 fn time_clause(op: Operator, value: &str) -> Result<CoreClause, QueryError> {
@@ -159,14 +156,13 @@ fn time_clause(op: Operator, value: &str) -> Result<CoreClause, QueryError> {
     Ok(CoreClause::Time { first_ns, last_ns })
 }
 
-fn number_clause(field: Field, op: Operator, value: &str) -> Result<CoreClause, QueryError> {
+fn number_range(field: Field, op: Operator, value: &str) -> Result<(u64, u64), QueryError> {
     let number = parse_number(field, value);
     let number = number.ok_or_else(|| QueryError::NotANumber(value.to_owned()))?;
-    let (min, max) = bounds(op, number).ok_or_else(|| QueryError::Operator {
+    bounds(op, number).ok_or_else(|| QueryError::Operator {
         field: field.name().to_owned(),
         usable: "=, <, <=, > and >=",
-    })?;
-    Ok(CoreClause::Number { field, min, max })
+    })
 }
 
 /// Bytes as they are; durations are given in seconds and compared in nanoseconds.
@@ -194,33 +190,29 @@ fn bounds(op: Operator, number: u64) -> Option<(u64, u64)> {
     })
 }
 
-fn text_clauses(clause: &Clause, values: &Values) -> Result<Vec<CoreClause>, QueryError> {
+fn text_clause(clause: &Clause, values: &Values) -> Result<CoreClause, QueryError> {
     let negated =
         matches!(clause.op, Operator::NotEqual | Operator::NotEqualHex | Operator::NotMatch);
-    let tests = match clause.op {
-        Operator::Equal | Operator::NotEqual => vec![equality(&clause.field, &clause.values)],
+    let test = match clause.op {
+        Operator::Equal | Operator::NotEqual => equality(&clause.field, &clause.values),
         Operator::EqualHex | Operator::NotEqualHex => {
             let bytes: Result<_, _> = clause.values.iter().map(|value| from_hex(value)).collect();
-            vec![TextTest::OneOf(bytes?)]
+            TextTest::OneOf(bytes?)
         }
-        Operator::Prefix => {
-            clause.values.iter().map(|value| TextTest::Prefix(value.clone().into_bytes())).collect()
-        }
-        Operator::Match | Operator::NotMatch => {
-            let tests: Result<_, _> =
-                clause.values.iter().map(|value| TextTest::matches(value)).collect();
-            tests?
-        }
-        op => {
-            let tests: Result<_, _> =
-                clause.values.iter().map(|value| comparison(op, value)).collect();
-            tests?
-        }
+        Operator::Prefix => any(clause, |value| Ok(TextTest::Prefix(value.as_bytes().to_vec())))?,
+        Operator::Match | Operator::NotMatch => any(clause, |value| Ok(TextTest::matches(value)?))?,
+        op => any(clause, |value| comparison(op, value))?,
     };
-    tests
-        .into_iter()
-        .map(|test| Ok(CoreClause::text(values, &clause.field, test, negated)?))
-        .collect()
+    Ok(CoreClause::text(values, &clause.field, test, negated)?)
+}
+
+/// One of the clause's values has to pass.
+fn any(
+    clause: &Clause,
+    test: impl Fn(&str) -> Result<TextTest, QueryError>,
+) -> Result<TextTest, QueryError> {
+    let tests: Result<Vec<_>, _> = clause.values.iter().map(|value| test(value)).collect();
+    Ok(TextTest::Any(tests?))
 }
 
 /// On the client a value with a slash is a block of addresses; no address has one.
@@ -309,6 +301,21 @@ mod tests {
             panic!("expected a list of values");
         };
         assert_eq!(values, &[b"/a".to_vec(), b"/b".to_vec()]);
+    }
+
+    #[test]
+    fn several_numbers_are_or() {
+        let question = question(&["bytes=1", "bytes=7", "bytes>100"]).unwrap();
+        let ranges: Vec<_> = question
+            .filter
+            .clauses
+            .iter()
+            .filter_map(|clause| match clause {
+                CoreClause::Number { ranges, .. } => Some(ranges.clone()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(ranges, [vec![(1, 1), (7, 7)], vec![(101, u64::MAX)]]);
     }
 
     #[test]

@@ -89,7 +89,10 @@ impl Quantiles {
     fn add_many(&mut self, number: u64, count: u64) {
         self.count += count;
         self.max = self.max.max(number);
-        if !self.rounded && number < MILLISECONDS * MILLISECOND && number.is_multiple_of(MILLISECOND) {
+        if !self.rounded
+            && number < MILLISECONDS * MILLISECOND
+            && number.is_multiple_of(MILLISECOND)
+        {
             if self.milliseconds.is_empty() {
                 self.milliseconds.resize(MILLISECONDS as usize, 0);
             }

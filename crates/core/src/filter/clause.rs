@@ -27,14 +27,13 @@ pub enum Clause {
         /// Whether it has to be anything else instead.
         negated: bool,
     },
-    /// On a number: between two bounds, both included. A record without it does not pass.
+    /// On a number: within one of some ranges, both bounds included. A record without it
+    /// does not pass.
     Number {
         /// One of [`Field::NUMBERS`].
         field: Field,
-        /// Smallest number that passes; durations in nanoseconds.
-        min: u64,
-        /// Largest number that passes.
-        max: u64,
+        /// The ranges; durations in nanoseconds.
+        ranges: Vec<(u64, u64)>,
     },
     /// On the time: from the first instant to the last, both included, in nanoseconds since
     /// 1970. A record without a time does not pass.
@@ -59,6 +58,8 @@ pub enum TextTest {
     InBlocks(Vec<AddressBlock>, Vec<Vec<u8>>),
     /// It is a whole number between two bounds, both included.
     Between(u64, u64),
+    /// One of these holds.
+    Any(Vec<TextTest>),
 }
 
 /// The largest program a regular expression may compile to, in bytes: a megabyte holds any
@@ -92,6 +93,7 @@ impl TextTest {
             Self::Between(min, max) => {
                 parse_digits(value).is_some_and(|number| (*min..=*max).contains(&number))
             }
+            Self::Any(tests) => tests.iter().any(|test| test.passes(value)),
         }
     }
 }

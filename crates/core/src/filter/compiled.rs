@@ -16,7 +16,7 @@ pub struct CompiledFilter {
 #[derive(Debug, Clone)]
 enum Compiled {
     Text { column: ColumnId, test: TextTest, negated: bool, passes: Vec<bool> },
-    Number { field: Field, min: u64, max: u64 },
+    Number { field: Field, ranges: Vec<(u64, u64)> },
     Time { first_ns: i64, last_ns: i64 },
 }
 
@@ -53,7 +53,7 @@ impl Compiled {
             Clause::Text { column, test, negated } => {
                 Self::Text { column, test, negated, passes: Vec::new() }
             }
-            Clause::Number { field, min, max } => Self::Number { field, min, max },
+            Clause::Number { field, ranges } => Self::Number { field, ranges },
             Clause::Time { first_ns, last_ns } => Self::Time { first_ns, last_ns },
         }
     }
@@ -75,14 +75,14 @@ impl Compiled {
                 None if *negated => {}
                 None => *selection = Selection::Rows(Vec::new()),
             },
-            Self::Number { field, min, max } => {
+            Self::Number { field, ranges } => {
                 let numbers = match field {
                     Field::Bytes => &segment.bytes,
                     Field::RequestTime => &segment.request_time_ns,
                     _ => &segment.upstream_time_ns,
                 };
                 narrow_by_number(numbers.as_ref(), selection, |number| {
-                    (*min..=*max).contains(&number)
+                    ranges.iter().any(|(min, max)| (*min..=*max).contains(&number))
                 });
             }
             Self::Time { first_ns, last_ns } => {
