@@ -1,1 +1,44 @@
-//! server
+//! The server: sessions, uploads, live views and the embedded page, over HTTP and WebSocket.
+//!
+//! A session is one data set in memory and one address. A page makes sessions and uploads
+//! files to them, `curl -T` does so by one request, and a program brings its own data by
+//! [`Server::new_session`]. `docs/protocol.md` describes every address.
+//!
+//! ```
+//! use weir_server::{Options, Server};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), weir_server::BindError> {
+//! let address = "127.0.0.1:0".parse().expect("an address");
+//! let server = Server::bind(Options { address, ..Options::default() }).await?;
+//! println!("http://{}/", server.local_addr());
+//! let shutdown = async { /* for instance: wait for ctrl-c */ };
+//! server.serve(shutdown).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod hub;
+mod intake;
+mod live;
+mod marks;
+mod options;
+mod page;
+mod put;
+mod query_string;
+mod refusal;
+mod response;
+mod routes;
+mod server;
+mod session;
+mod slot;
+mod transfer;
+mod upload;
+mod view;
+
+pub use answer::{Evaluator, format_of, read_counts, report};
+pub use hub::SessionHandle;
+pub use options::{BindError, Options};
+pub use refusal::Refusal;
+pub use server::Server;

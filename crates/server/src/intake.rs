@@ -1,0 +1,206 @@
+//! The way of one file's bytes from a connection into the pipeline, decompressed where they
+//! are compressed.
+
+use std::io;
+use std::sync::Arc;
+
+use weir_ingest::{
+    Compression, PushDecoder, SourceEnd, SourceProgress, SourceWriter, Stopped, compression_of,
+};
+
+use crate::marks::Marks;
+
+/// Bytes that tell whether a file is compressed.
+const MAGIC_BYTES: usize = 4;
+
+/// Takes a file's bytes in order, in pieces of any size.
+///
+/// Its offsets are those of the sender: compressed bytes, where the file is compressed. Its
+/// futures are to be awaited to their ends, or the intake is to be dropped with them.
+#[derive(Debug)]
+pub(crate) struct Intake {
+    writer: SourceWriter,
+    stage: Stage,
+    marks: Arc<Marks>,
+    received: u64,
+    /// Something came since all whole lines were handed on.
+    is_dirty: bool,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Too few bytes came to tell whether it is compressed: these.
+    Start(Vec<u8>),
+    Plain,
+    Compressed(Compression, PushDecoder),
+}
+
+/// Why a file cannot be taken on. What was handed on before stands.
+#[derive(Debug)]
+pub(crate) enum IntakeError {
+    /// The pipeline takes no more.
+    Stopped(Stopped),
+    /// The compressed data is damaged or cut short.
+    Damaged {
+        /// In compressed bytes.
+        at: u64,
+        what: String,
+    },
+}
+
+impl From<Stopped> for IntakeError {
+    fn from(stopped: Stopped) -> Self {
+        Self::Stopped(stopped)
+    }
+}
+
+impl Intake {
+    pub(crate) fn new(writer: SourceWriter) -> Self {
+        let marks = Arc::new(Marks::new(&writer));
+        Self { writer, stage: Stage::Start(Vec::new()), marks, received: 0, is_dirty: false }
+    }
+
+    /// Bytes taken so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// How far the file may be acknowledged.
+    pub(crate) fn marks(&self) -> &Arc<Marks> {
+        &self.marks
+    }
+
+    pub(crate) fn progress(&self) -> &Arc<SourceProgress> {
+        self.writer.progress()
+    }
+
+    /// True where lines may be waiting that were not handed on.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.is_dirty
+    }
+
+    /// True where something that was handed on is not parsed yet.
+    pub(crate) fn is_parsing(&self) -> bool {
+        *self.progress().parsed().borrow() < self.writer.handed_on()
+    }
+
+    /// True where handing on a small block costs nobody anything.
+    pub(crate) fn parsers_are_idle(&self) -> bool {
+        self.writer.parsers_are_idle()
+    }
+
+    /// Takes the next bytes; waits while the queue is full.
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), IntakeError> {
+        self.received += bytes.len() as u64;
+        self.is_dirty = true;
+        let Stage::Start(first) = &mut self.stage else { return self.pass(bytes).await };
+        first.extend_from_slice(bytes);
+        if first.len() < MAGIC_BYTES {
+            return Ok(());
+        }
+        self.begin().await
+    }
+
+    /// Hands on all whole lines; waits while the queue is full.
+    pub(crate) async fn hand_on(&mut self) -> Result<(), IntakeError> {
+        self.is_dirty = false;
+        self.writer.hand_on_async().await?;
+        self.marks.clamp(self.writer.handed_on());
+        Ok(())
+    }
+
+    /// The connection is lost: waits until all whole lines are parsed, and gives the offset
+    /// from which the file can be taken up again. The torn line at the end of a plain file is
+    /// forgotten; of a compressed one it is kept, for its bytes lie anywhere.
+    pub(crate) async fn rewind(&mut self) -> Result<u64, IntakeError> {
+        match &mut self.stage {
+            Stage::Start(first) => {
+                first.clear();
+                self.received = 0;
+            }
+            Stage::Plain => self.received = self.writer.rewind().await?,
+            Stage::Compressed(..) => {
+                self.hand_on().await?;
+                self.writer.parsed_all().await;
+            }
+        }
+        self.is_dirty = false;
+        Ok(self.received)
+    }
+
+    /// Every byte has come: hands on the rest, waits until it is parsed, and ends the source.
+    pub(crate) async fn finish(&mut self, end: SourceEnd) -> Result<(), IntakeError> {
+        self.begin_short().await?;
+        let cut_short = match &mut self.stage {
+            Stage::Compressed(compression, decoder) => {
+                let finished = decoder.finish();
+                self.writer.write_all_async(decoder.output()).await?;
+                finished.map_err(|error| damaged(*compression, self.received, &error)).err()
+            }
+            _ => None,
+        };
+        let end = match &cut_short {
+            Some(IntakeError::Damaged { at, what }) => SourceEnd::Failed(format!(
+                "the {what} at byte {at}; what was read before it stands"
+            )),
+            _ => end,
+        };
+        self.writer.finish_async(end).await?;
+        cut_short.map_or(Ok(()), Err)
+    }
+
+    /// Tells what the file is by its first bytes, and passes them on.
+    async fn begin(&mut self) -> Result<(), IntakeError> {
+        let Stage::Start(first) = &mut self.stage else { return Ok(()) };
+        let first = std::mem::take(first);
+        self.stage = match compression_of(&first) {
+            None => Stage::Plain,
+            Some(compression) => {
+                let decoder = PushDecoder::new(compression);
+                let decoder = decoder.map_err(|error| damaged(compression, 0, &error))?;
+                self.marks.set_compressed();
+                Stage::Compressed(compression, decoder)
+            }
+        };
+        self.pass(&first).await
+    }
+
+    /// A file that ends before it was told what it is.
+    async fn begin_short(&mut self) -> Result<(), IntakeError> {
+        match &self.stage {
+            Stage::Start(_) => self.begin().await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn pass(&mut self, bytes: &[u8]) -> Result<(), IntakeError> {
+        let before = self.received - bytes.len() as u64;
+        let Stage::Compressed(compression, decoder) = &mut self.stage else {
+            return Ok(self.writer.write_all_async(bytes).await?);
+        };
+        let mut piece_end = before;
+        for piece in bytes.chunks(PushDecoder::PIECE_BYTES) {
+            piece_end += piece.len() as u64;
+            let pushed = decoder.push(piece);
+            self.writer.progress().take_compressed(piece.len() as u64);
+            let output = decoder.output();
+            self.writer.write_all_async(output).await?;
+            output.clear();
+            self.marks.mark(self.writer.offset(), piece_end);
+            pushed.map_err(|error| damaged(*compression, piece_end, &error))?;
+        }
+        Ok(())
+    }
+}
+
+fn damaged(compression: Compression, at: u64, error: &io::Error) -> IntakeError {
+    let name = match compression {
+        Compression::Gzip => "gzip",
+        Compression::Zstd => "zstd",
+    };
+    let what = match error.kind() {
+        io::ErrorKind::UnexpectedEof => format!("{name} data is cut short"),
+        _ => format!("{name} data is damaged ({error})"),
+    };
+    IntakeError::Damaged { at, what }
+}

@@ -1,0 +1,164 @@
+//! The WebSocket on which a page sees a session change.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use weir_ingest::DataSet;
+use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
+use weir_view::{LiveReply, LiveRequest, Query};
+
+use crate::answer::{Abandon, Evaluator};
+use crate::query_string::TOP_MAX;
+use crate::refusal::Refusal;
+use crate::session::Session;
+use crate::view::view;
+
+/// At most 20 views a second: what eyes and browsers can follow.
+const VIEW_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Parsers wait while an answer looks at the values, so answers take at most one part in
+/// this many of the time, however large the data is.
+const WORK_SHARE: u32 = 4;
+
+/// A page that takes no view for so long is gone.
+const SEND_PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a connection wants to see.
+#[derive(Debug)]
+struct Asked {
+    query: Query,
+    /// Gives up the work on the answer when a newer question takes this one's place.
+    abandon: Abandon,
+}
+
+/// Serves one connection until it or the session ends.
+pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
+    let (mut reader, writer) = socket.split();
+    let Ok(data) = session.data() else { return };
+    let query = Query { zone: session.zone().cloned(), ..Query::default() };
+    let asked = watch::Sender::new(Arc::new(Asked { query, abandon: Abandon::default() }));
+    let is_alive = tokio::select! {
+        () = listen(&session, &data, &mut reader, &writer, &asked) => false,
+        () = publish(&session, &data, &writer, asked.subscribe()) => false,
+        () = session.ended() => true,
+    };
+    drop((asked, data));
+    if is_alive {
+        let refusal = Refusal::SessionEnded;
+        let told = async {
+            send_failure(&writer, &refusal).await;
+            // A page that is gone need not hear of it.
+            let _ = writer.close(CloseCode::GOING_AWAY, refusal.name()).await;
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(2), told).await;
+        reader.drain().await;
+    }
+}
+
+/// Takes questions, until the page is gone.
+async fn listen(
+    session: &Session,
+    data: &Arc<DataSet>,
+    reader: &mut Reader<Stream>,
+    writer: &Writer<Stream>,
+    asked: &watch::Sender<Arc<Asked>>,
+) {
+    while let Ok(Some(event)) = reader.next().await {
+        let Event::Text(text) = event else { continue };
+        match question(session, data, text) {
+            Ok(query) => {
+                asked.send_replace(Arc::new(Asked { query, abandon: Abandon::default() }));
+            }
+            Err(refusal) => send_failure(writer, &refusal).await,
+        }
+    }
+}
+
+/// Reads a question and sees whether it makes sense.
+fn question(session: &Session, data: &DataSet, text: &str) -> Result<Query, Refusal> {
+    let request = serde_json::from_str::<LiveRequest>(text);
+    let unreadable = |error| Refusal::BadQuery(format!("the message cannot be read: {error}"));
+    let LiveRequest::Query { mut query } = request.map_err(unreadable)?;
+    query.zone = query.zone.or_else(|| session.zone().cloned());
+    query.top = query.top.min(TOP_MAX);
+    query.question(&data.values())?;
+    Ok(query)
+}
+
+async fn send_failure(writer: &Writer<Stream>, refusal: &Refusal) {
+    let reply = LiveReply::Error { error: refusal.failure(None) };
+    let text = serde_json::to_string(&reply).unwrap_or_default();
+    // Reading says that the page is gone.
+    let _ = tokio::time::timeout(SEND_PATIENCE, writer.send_text(&text)).await;
+}
+
+/// Sends views as long as the page takes them: one at once, and then the newest whenever the
+/// data or the question has changed. While a view is being sent or worked out, others that
+/// might have been are never made.
+async fn publish(
+    session: &Arc<Session>,
+    data: &Arc<DataSet>,
+    writer: &Writer<Stream>,
+    mut asked: watch::Receiver<Arc<Asked>>,
+) {
+    let mut version = data.version();
+    let mut evaluator = None;
+    loop {
+        let started = Instant::now();
+        version.mark_unchanged();
+        let question = asked.borrow_and_update().clone();
+        let flag = question.abandon.flag();
+        let query = question.query.clone();
+        // Only what `asked` holds keeps the work going.
+        drop(question);
+        let (session, data) = (session.clone(), data.clone());
+        let previous = evaluator.take();
+        let work = move || answer(&session, &data, query, previous, &flag);
+        let Ok(answered) = tokio::task::spawn_blocking(work).await else { return };
+        if let Some((text, next)) = answered {
+            evaluator = Some(next);
+            let sent = tokio::time::timeout(SEND_PATIENCE, writer.send_text(&text)).await;
+            if !matches!(sent, Ok(Ok(()))) {
+                return;
+            }
+            let pause = VIEW_INTERVAL.max(started.elapsed() * WORK_SHARE);
+            tokio::select! {
+                () = tokio::time::sleep_until(started + pause) => {}
+                // A new question is answered sooner than a change of the data.
+                changed = asked.changed() => {
+                    if changed.is_err() { return }
+                    asked.mark_changed();
+                    tokio::time::sleep_until(started + VIEW_INTERVAL).await;
+                }
+            }
+        }
+        tokio::select! {
+            changed = asked.changed() => if changed.is_err() { return },
+            // The sender lives as long as the data.
+            _ = version.changed() => {}
+        }
+    }
+}
+
+/// A view as text, and what to go on from. `None` where the work was abandoned.
+fn answer(
+    session: &Session,
+    data: &Arc<DataSet>,
+    query: Query,
+    previous: Option<Evaluator>,
+    abandoned: &AtomicBool,
+) -> Option<(String, Evaluator)> {
+    let id = query.id;
+    let mut evaluator = match previous {
+        Some(evaluator) if *evaluator.query() == query => evaluator,
+        // It made sense when it was asked, and columns are only ever added.
+        _ => Evaluator::new(data.clone(), query, session.jobs()).ok()?,
+    };
+    let answer = evaluator.answer(abandoned)?;
+    let view = view(id, answer, data, &session.slots());
+    let text = serde_json::to_string(&LiveReply::View { view: Box::new(view) }).ok()?;
+    Some((text, evaluator))
+}

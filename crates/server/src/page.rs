@@ -1,0 +1,120 @@
+//! The page, embedded: the files of `web/dist`, which is committed.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::LazyLock;
+
+use hyper::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH};
+use hyper::{HeaderMap, Response, StatusCode};
+use weir_net::Body;
+
+use crate::response;
+
+/// A file of the page.
+struct Asset {
+    /// Its address.
+    path: &'static str,
+    content_type: &'static str,
+    bytes: &'static [u8],
+}
+
+/// The page itself. Its address says what it shows, so it has none here.
+static INDEX: &[u8] = include_bytes!("../../../web/dist/index.html");
+
+static ASSETS: [Asset; 3] = [
+    Asset {
+        path: "/assets/app.js",
+        content_type: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../../../web/dist/assets/app.js"),
+    },
+    Asset {
+        path: "/assets/app.css",
+        content_type: "text/css; charset=utf-8",
+        bytes: include_bytes!("../../../web/dist/assets/app.css"),
+    },
+    Asset {
+        path: "/favicon.svg",
+        content_type: "image/svg+xml",
+        bytes: include_bytes!("../../../web/dist/favicon.svg"),
+    },
+];
+
+/// The page. It is small, says what to load, and is never stored.
+pub(crate) fn index(status: StatusCode) -> Response<Body> {
+    response::content(status, "text/html; charset=utf-8", INDEX)
+}
+
+/// The file at that address, or `304` where the browser has it already. The names are the
+/// same in every version of the page, so a browser has to ask each time.
+pub(crate) fn asset(path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
+    let (asset, tag) = ASSETS.iter().zip(TAGS.iter()).find(|(asset, _)| asset.path == path)?;
+    let mut response = if has_tag(headers, tag) {
+        response::empty(StatusCode::NOT_MODIFIED)
+    } else {
+        response::content(StatusCode::OK, asset.content_type, asset.bytes)
+    };
+    let headers = response.headers_mut();
+    headers.insert(ETAG, tag.clone());
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Some(response)
+}
+
+/// Whether `If-None-Match` (RFC 9110 section 13.1.2) names the tag.
+fn has_tag(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    let lines = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    lines
+        .flat_map(|line| line.split(','))
+        .map(|item| item.trim())
+        .any(|item| item == "*" || item.strip_prefix("W/").unwrap_or(item) == tag)
+}
+
+static TAGS: LazyLock<[HeaderValue; 3]> =
+    LazyLock::new(|| ASSETS.each_ref().map(|asset| tag(asset.bytes)));
+
+fn tag(bytes: &[u8]) -> HeaderValue {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    let text = format!("\"{:016x}\"", hasher.finish());
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::ASSETS;
+
+    fn files(folder: &Path, base: &Path, names: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).expect("web/dist is committed") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                files(&path, base, names);
+            } else {
+                let name = path.strip_prefix(base).expect("inside").to_string_lossy();
+                names.push(format!("/{name}"));
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_page_is_embedded() {
+        let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist");
+        let mut names = Vec::new();
+        files(&dist, &dist, &mut names);
+        names.sort();
+        let mut embedded: Vec<&str> = ASSETS.iter().map(|asset| asset.path).collect();
+        embedded.push("/index.html");
+        embedded.sort_unstable();
+        assert_eq!(names, embedded, "the table in page.rs lists the files of web/dist");
+    }
+
+    #[test]
+    fn the_page_has_no_inline_script() {
+        let index = std::str::from_utf8(super::INDEX).expect("text");
+        for script in index.split("<script").skip(1) {
+            let (head, rest) = script.split_once('>').expect("a tag");
+            assert!(head.contains("src=\"/assets/"), "{head}");
+            assert!(rest.starts_with("</script>"), "{rest}");
+        }
+        assert!(!index.contains("style=") && !index.contains("<style"));
+    }
+}

@@ -1,0 +1,104 @@
+//! What an address says beside its path.
+
+use weir_view::{Clause, Query};
+
+use crate::refusal::Refusal;
+
+/// The most rows of a top list that are given out.
+pub(crate) const TOP_MAX: u32 = 10_000;
+
+/// Reads `where=field%3Dvalue` (any number of them), `top=N`, `zone=NAME`, `stack=FIELD` and
+/// `buckets=N`.
+pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
+    let mut query = Query::default();
+    for pair in text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (name, value) = (decode(name, true), decode(value, true));
+        match name.as_str() {
+            "where" => query.clauses.push(clause(&value)?),
+            "top" => query.top = number(&name, &value)?.min(TOP_MAX),
+            "buckets" => query.buckets = number(&name, &value)?,
+            "zone" => query.zone = Some(value),
+            "stack" => query.stack = value,
+            _ => {
+                let known = "where, top, zone, stack and buckets";
+                return Err(Refusal::BadRequest(format!(
+                    "there is no parameter `{name}`; there are {known}"
+                )));
+            }
+        }
+    }
+    Ok(query)
+}
+
+fn clause(text: &str) -> Result<Clause, Refusal> {
+    let wrong = || {
+        Refusal::BadQuery(format!(
+            "`{text}` is no condition; write field=value, with one of = != ^= ~ !~ < <= > >="
+        ))
+    };
+    Clause::parse(text).ok_or_else(wrong)
+}
+
+fn number(name: &str, value: &str) -> Result<u32, Refusal> {
+    let wrong = |_| Refusal::BadRequest(format!("`{value}` is no number for `{name}`"));
+    value.parse().map_err(wrong)
+}
+
+/// Undoes percent encoding (RFC 3986 section 2.1); in a query string, a plus is a space.
+/// What is no UTF-8 then shows as U+FFFD.
+pub(crate) fn decode(text: &str, plus_is_space: bool) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        let hex = tail.first_chunk().filter(|_| *first == b'%').and_then(|pair| hex(*pair));
+        bytes.push(match hex {
+            Some(byte) => {
+                rest = &tail[2..];
+                byte
+            }
+            None if *first == b'+' && plus_is_space => b' ',
+            None => *first,
+        });
+    }
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+fn hex([high, low]: [u8; 2]) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    Some((digit(high)? * 16 + digit(low)?) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_view::{Clause, Operator, Query};
+
+    use super::{decode, query};
+
+    #[test]
+    fn decodes() {
+        assert_eq!(decode("a%20b+c%2", true), "a b c%2");
+        assert_eq!(decode("a+b%zz%C3%A9%ff", false), "a+b%zzé\u{FFFD}");
+    }
+
+    #[test]
+    fn reads_queries() {
+        let read = query(Some("where=path%3D%2Fa%26b&where=status~^5&top=3&zone=%2B01:00"));
+        let clause = |field: &str, op, value: &str| Clause {
+            field: field.to_owned(),
+            op,
+            values: vec![value.to_owned()],
+        };
+        let clauses =
+            vec![clause("path", Operator::Equal, "/a&b"), clause("status", Operator::Match, "^5")];
+        let expected =
+            Query { clauses, top: 3, zone: Some("+01:00".to_owned()), ..Query::default() };
+        assert_eq!(read, Ok(expected));
+        assert_eq!(query(None), Ok(Query::default()));
+        for wrong in ["where=path", "top=x", "nothing=1"] {
+            assert!(query(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
+}

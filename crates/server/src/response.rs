@@ -1,0 +1,68 @@
+//! Responses and the header fields that all of them carry.
+
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Response, StatusCode};
+use weir_net::Body;
+
+use crate::refusal::Refusal;
+
+/// Nothing but the server's own files: no inline script, no frame, no other site. `data:`
+/// images are what a style sheet draws its small signs with.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+                      img-src 'self' data:; connect-src 'self'; font-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const SECURITY: [(HeaderName, &str); 5] = [
+    (CONTENT_SECURITY_POLICY, POLICY),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// Adds what every response carries. Nothing is stored, unless the response says otherwise.
+pub(crate) fn secure(mut response: Response<Body>) -> Response<Body> {
+    let headers = response.headers_mut();
+    for (name, value) in SECURITY {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// A response of that content.
+pub(crate) fn content(
+    status: StatusCode,
+    content_type: &'static str,
+    body: impl Into<bytes::Bytes>,
+) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// A JSON response.
+pub(crate) fn json(status: StatusCode, text: String) -> Response<Body> {
+    content(status, "application/json", text)
+}
+
+/// A response without a body.
+pub(crate) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// `{"error":"NAME","message":"what happened and what to do"}`.
+pub(crate) fn refusal(refusal: &Refusal) -> Response<Body> {
+    let object = serde_json::json!({ "error": refusal.name(), "message": refusal.to_string() });
+    let mut response = json(refusal.status(), object.to_string() + "\n");
+    if let Refusal::Handshake(error) = refusal {
+        error.set_on(&mut response);
+    }
+    response
+}

@@ -1,0 +1,137 @@
+//! Which address does what.
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::{Method, Request, Response, StatusCode};
+use weir_net::Body;
+use weir_net::websocket::{self, SocketOptions, Upgrade};
+use weir_view::SessionCreated;
+
+use crate::hub::Hub;
+use crate::refusal::Refusal;
+use crate::session::{Hold, Session, Use};
+use crate::{answer, live, page, put, query_string, response, upload};
+
+/// Answers a request, whatever it is.
+pub(crate) async fn answer(hub: Arc<Hub>, request: Request<Incoming>) -> Response<Body> {
+    let answered = match hub.guard.check(&request) {
+        Ok(()) => route(&hub, request).await,
+        Err(refused) => Err(refused.into()),
+    };
+    response::secure(answered.unwrap_or_else(|refusal| response::refusal(&refusal)))
+}
+
+async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+    let path = request.uri().path().to_owned();
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    match parts[..] {
+        ["api", "sessions"] => create_session(hub, &request),
+        ["api", "sessions", id] => end_session(hub, &request, id),
+        ["api", "sessions", id, "report"] => report(hub, &request, id).await,
+        ["api", "sessions", id, "live"] => {
+            let (response, session, upgrade) = connect(hub, request, id)?;
+            spawn_live(session, upgrade);
+            Ok(response)
+        }
+        ["api", "sessions", id, "upload"] => {
+            let (response, session, upgrade) = connect(hub, request, id)?;
+            spawn_upload(hub, session, upgrade);
+            Ok(response)
+        }
+        ["api", ..] => Err(Refusal::NotFound),
+        ["s", id] => session_page(hub, &request, id),
+        _ => match *request.method() {
+            Method::PUT | Method::POST => put::receive(hub, request).await,
+            Method::GET | Method::HEAD if path == "/" => Ok(page::index(StatusCode::OK)),
+            Method::GET | Method::HEAD => {
+                page::asset(&path, request.headers()).ok_or(Refusal::NotFound)
+            }
+            _ => Err(Refusal::MethodNotAllowed),
+        },
+    }
+}
+
+fn create_session(hub: &Arc<Hub>, request: &Request<Incoming>) -> Result<Response<Body>, Refusal> {
+    allow(request, &[Method::POST])?;
+    let id = hub.create(Hold::Grace)?.id().to_owned();
+    let created = serde_json::to_string(&SessionCreated { id }).unwrap_or_default();
+    Ok(response::json(StatusCode::CREATED, created))
+}
+
+fn end_session(
+    hub: &Arc<Hub>,
+    request: &Request<Incoming>,
+    id: &str,
+) -> Result<Response<Body>, Refusal> {
+    allow(request, &[Method::DELETE])?;
+    hub.end(id)?;
+    Ok(response::empty(StatusCode::NO_CONTENT))
+}
+
+/// The page says itself that a session is gone; the status says so to everybody else.
+fn session_page(
+    hub: &Arc<Hub>,
+    request: &Request<Incoming>,
+    id: &str,
+) -> Result<Response<Body>, Refusal> {
+    allow(request, &[Method::GET, Method::HEAD])?;
+    let status = hub.find(id).map_or(StatusCode::NOT_FOUND, |_| StatusCode::OK);
+    Ok(page::index(status))
+}
+
+async fn report(
+    hub: &Arc<Hub>,
+    request: &Request<Incoming>,
+    id: &str,
+) -> Result<Response<Body>, Refusal> {
+    allow(request, &[Method::GET, Method::HEAD])?;
+    let session = hub.find(id)?;
+    let _user = session.enter(Use::Look);
+    let mut query = query_string::query(request.uri().query())?;
+    query.zone = query.zone.or_else(|| session.zone().cloned());
+    let report = answer::report_async(session.data()?, query, session.jobs()).await?;
+    let text = serde_json::to_string(&report).unwrap_or_default();
+    Ok(response::json(StatusCode::OK, text + "\n"))
+}
+
+fn allow(request: &Request<Incoming>, methods: &[Method]) -> Result<(), Refusal> {
+    if methods.contains(request.method()) { Ok(()) } else { Err(Refusal::MethodNotAllowed) }
+}
+
+fn connect(
+    hub: &Arc<Hub>,
+    mut request: Request<Incoming>,
+    id: &str,
+) -> Result<(Response<Body>, Arc<Session>, Upgrade), Refusal> {
+    let session = hub.find(id)?;
+    let (response, upgrade) = websocket::accept(&mut request)?;
+    Ok((response, session, upgrade))
+}
+
+/// A live socket receives questions only.
+const LIVE_READ_BUFFER_BYTES: usize = 16 << 10;
+
+fn spawn_live(session: Arc<Session>, upgrade: Upgrade) {
+    let user = session.enter(Use::Look);
+    let options =
+        SocketOptions { read_buffer_bytes: LIVE_READ_BUFFER_BYTES, ..SocketOptions::default() };
+    tokio::spawn(async move {
+        // A handshake that breaks off leaves nothing to do.
+        if let Ok(socket) = upgrade.websocket(options).await {
+            live::run(session, socket).await;
+        }
+        drop(user);
+    });
+}
+
+fn spawn_upload(hub: &Arc<Hub>, session: Arc<Session>, upgrade: Upgrade) {
+    let user = session.enter(Use::Upload);
+    let options = hub.options.clone();
+    tokio::spawn(async move {
+        if let Ok(socket) = upgrade.websocket(SocketOptions::default()).await {
+            upload::run(session, socket, options).await;
+        }
+        drop(user);
+    });
+}

@@ -1,0 +1,97 @@
+//! A file of a session that a page uploads, over one connection or several in turn.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use weir_ingest::{SourceEnd, SourceProgress, SourceWriter};
+
+use crate::intake::Intake;
+
+/// How long a connection that takes up a file waits for the one before it to notice that it
+/// is gone.
+const TAKE_OVER_WAIT: Duration = Duration::from_secs(2);
+
+/// One file. Whoever holds its intake sends it.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    file: String,
+    bytes_total: u64,
+    progress: Arc<SourceProgress>,
+    is_interrupted: AtomicBool,
+    /// How often its connection was lost.
+    interruptions: AtomicU64,
+    /// `None` once the file has ended.
+    intake: Arc<Mutex<Option<Intake>>>,
+}
+
+/// The right to send a file.
+pub(crate) type Held = OwnedMutexGuard<Option<Intake>>;
+
+impl Slot {
+    pub(crate) fn new(file: &str, bytes_total: u64, writer: SourceWriter) -> Self {
+        let progress = writer.progress().clone();
+        let intake = Arc::new(Mutex::new(Some(Intake::new(writer))));
+        Self {
+            file: file.to_owned(),
+            bytes_total,
+            progress,
+            is_interrupted: AtomicBool::new(false),
+            interruptions: AtomicU64::new(0),
+            intake,
+        }
+    }
+
+    /// The page's id of the file.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Its size in bytes, as the page said.
+    pub(crate) fn bytes_total(&self) -> u64 {
+        self.bytes_total
+    }
+
+    pub(crate) fn progress(&self) -> &Arc<SourceProgress> {
+        &self.progress
+    }
+
+    /// True while its connection is lost and it can be taken up again.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.is_interrupted.load(Ordering::Relaxed) && self.progress.end().is_none()
+    }
+
+    pub(crate) fn set_interrupted(&self, is_interrupted: bool) {
+        self.is_interrupted.store(is_interrupted, Ordering::Relaxed);
+        if is_interrupted {
+            self.interruptions.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How often its connection was lost.
+    pub(crate) fn interruptions(&self) -> u64 {
+        self.interruptions.load(Ordering::Relaxed)
+    }
+
+    /// Takes the file up; `None` where another connection sends it.
+    pub(crate) async fn hold(&self) -> Option<Held> {
+        let held = self.intake.clone().lock_owned();
+        tokio::time::timeout(TAKE_OVER_WAIT, held).await.ok()
+    }
+
+    /// Ends the file if no connection sends it.
+    pub(crate) fn end_unless_held(&self, end: SourceEnd) {
+        if let Ok(mut intake) = self.intake.try_lock() {
+            *intake = None;
+            self.set_interrupted(false);
+            self.progress.set_end(end);
+        }
+    }
+
+    /// Gives the file up, whoever sends it.
+    pub(crate) fn cancel(&self) {
+        self.progress.cancel();
+        self.end_unless_held(SourceEnd::Cancelled);
+    }
+}
