@@ -82,7 +82,9 @@ function live(socket, one) {
   socket.on("message", (data) => {
     const asked = JSON.parse(data).query;
     const bad = asked.clauses.find((clause) => clause.op.endsWith("~") && clause.values[0] === "(");
-    if (bad) return socket.send(JSON.stringify({ type: "error", error: { name: "bad_query", message: "The regular expression “(” has no closing parenthesis.", file: null } }));
+    const refuse = (message) => socket.send(JSON.stringify({ type: "error", error: { name: "bad_query", message, file: null } }));
+    if (bad) return refuse("regex parse error:\n    (\n    ^\nerror: unclosed group");
+    if (asked.zone === "Mars/Olympus") return refuse("there is no time zone `Mars/Olympus`; give an IANA name such as Europe/Zurich");
     query = asked;
     setTimeout(push, 20);
   });
@@ -125,6 +127,8 @@ const server = createServer(async (request, response) => {
     return response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify({ id }));
   }
   if (api) return response.writeHead(sessions.has(api[1]) ? 200 : 404).end();
+  const page = /^\/s\/(\w+)$/.exec(path);
+  if (request.method === "HEAD" && page) return response.writeHead(sessions.has(page[1]) ? 200 : 404).end();
   const file = path === "/" || path.startsWith("/s/") ? "/index.html" : path;
   try {
     const body = await readFile(new URL(`../dist${file}`, import.meta.url));

@@ -11,12 +11,12 @@ import { LiveSocket } from "./socket/live";
 import { POLICY } from "./socket/policy";
 import { RateMeter } from "./socket/rate";
 import { createSession, sessionExists } from "./socket/session";
-import { Uploads } from "./socket/uploads";
+import { Uploads, type NamedFile } from "./socket/uploads";
 import { sameClauses } from "./state/filter";
 import { inNextFrame } from "./state/frame";
 import { DEFAULT_QUESTION, type Question, type Upload } from "./state/state";
 import { dispatch, state } from "./state/store";
-import { addressOf, questionOf, sessionOf } from "./state/url";
+import { addressOf, questionOf, searchOf, sessionOf } from "./state/url";
 
 /** Buckets the histogram may have: three or four pixels each on a usual screen. */
 const BUCKETS_MAX = 400;
@@ -27,8 +27,23 @@ const GONE =
   "The server does not hold this data set any more. It frees a data set when its page has " +
   "been closed for a while, or when it is restarted.";
 
+/** How an attempt to change the question ended. */
+export interface Outcome {
+  isTaken: boolean;
+  /** Why the server did not take it; `null` too where something else came first. */
+  refusal: string | null;
+}
+
+/** A question that comes into force with its answer. */
+interface Trial {
+  query: number;
+  question: Question;
+  end(outcome: Outcome): void;
+}
+
 let live: LiveSocket | null = null;
 let queries = 0;
+let trial: Trial | null = null;
 const uploads = new Map<string, Uploads>();
 let sourceMeters: RateMeter[] = [];
 
@@ -37,13 +52,14 @@ export function followAddress(): void {
   const question = questionOf(location.search);
   const session = sessionOf(location.pathname);
   const isNew = session !== state.value.session;
+  endTrial({ isTaken: false, refusal: null });
   dispatch({ type: "question", question });
   if (isNew) openSession(session);
   else ask();
 }
 
 /** Starts reading files: into the session on the screen, or into a new one. */
-export async function addFiles(files: readonly File[]): Promise<void> {
+export async function addFiles(files: readonly NamedFile[]): Promise<void> {
   if (files.length === 0) return;
   dispatch({ type: "notice", message: null });
   try {
@@ -72,10 +88,24 @@ export function filterBy(clauses: Clause[]): void {
 
 /** Changes the question, as one step that Back undoes. */
 export function change(part: Partial<Question>): void {
-  const question = { ...state.value.question, ...part };
-  history.pushState({ depth: depth() + 1 }, "", addressOf(state.value.session, question));
-  dispatch({ type: "question", question });
+  endTrial({ isTaken: false, refusal: null });
+  step({ ...state.value.question, ...part });
   ask();
+}
+
+/**
+ * Changes the question if the server understands it. Until its answer is there, and where
+ * there is none, the question before it stays in force.
+ */
+export function attempt(part: Partial<Question>): Promise<Outcome> {
+  endTrial({ isTaken: false, refusal: null });
+  const before = state.value.question;
+  const question = { ...before, ...part };
+  if (searchOf(question) === searchOf(before)) return Promise.resolve({ isTaken: true, refusal: null });
+  send(question);
+  return new Promise((end) => {
+    trial = { query: queries, question, end };
+  });
 }
 
 /** Undoes the last step; without one, as in a shared address, drops the last clause. */
@@ -89,6 +119,17 @@ export function undo(): void {
 /** True while leaving the page would break off an upload. */
 export function isUploading(): boolean {
   return [...uploads.values()].some((one) => one.isBusy);
+}
+
+function step(question: Question): void {
+  history.pushState({ depth: depth() + 1 }, "", addressOf(state.value.session, question));
+  dispatch({ type: "question", question });
+}
+
+function endTrial(outcome: Outcome): void {
+  const ended = trial;
+  trial = null;
+  ended?.end(outcome);
 }
 
 function depth(): number {
@@ -114,7 +155,8 @@ function openSession(session: string | null): void {
     opened: () => dispatch({ type: "connection", connection: "open" }),
     lost: () => void lost(session),
     view: (view) => inNextFrame("view", () => show(session, view)),
-    failed: (failure) => refused(failure.message),
+    // The end of a session also closes the connection, and `lost` finds out why.
+    failed: (failure) => failure.name !== "session_ended" && refused(failure.message),
   });
   ask();
 }
@@ -131,6 +173,11 @@ function send(question: Question): void {
 }
 
 function refused(message: string): void {
+  if (trial) {
+    endTrial({ isTaken: false, refusal: message });
+    // So that the question in force is also the one that a new connection asks.
+    return ask();
+  }
   dispatch({ type: "refused", message });
   // A shared address may hold a question that nobody can answer: show the data without it.
   if (state.value.view === null) send(DEFAULT_QUESTION);
@@ -147,6 +194,10 @@ async function lost(session: string): Promise<void> {
 
 function show(session: string, view: View): void {
   if (session !== state.value.session) return;
+  if (trial && trial.query === view.query) {
+    step(trial.question);
+    endTrial({ isTaken: true, refusal: null });
+  }
   const now = performance.now();
   const source_rates = view.sources.map((source, at) => {
     const meter = (sourceMeters[at] ??= new RateMeter());

@@ -3,7 +3,7 @@ import type { Job } from "../src/socket/job";
 import { UNREADABLE } from "../src/socket/lane";
 import { nextMessage, type Policy } from "../src/socket/policy";
 import { RateMeter } from "../src/socket/rate";
-import { Uploads } from "../src/socket/uploads";
+import { Uploads, type NamedFile } from "../src/socket/uploads";
 import { FakeHost, settle } from "./fakes";
 
 const POLICY: Policy = { message_bytes: 10, in_flight_bytes: 40, lanes: 1 };
@@ -12,9 +12,9 @@ let host: FakeHost;
 let jobs: readonly Job[];
 let uploads: Uploads;
 
-const file = (name: string, size: number) => new File([new Uint8Array(size)], name);
+const file = (name: string, size: number): NamedFile => ({ name, blob: new Blob([new Uint8Array(size)]) });
 
-function start(policy: Policy, ...files: File[]): void {
+function start(policy: Policy, ...files: NamedFile[]): void {
   host = new FakeHost();
   uploads = new Uploads(host, "ab", policy, (changed) => (jobs = changed));
   uploads.add(files);

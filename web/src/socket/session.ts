@@ -13,11 +13,8 @@ export async function createSession(): Promise<string> {
  * page why. `null` where the server does not answer at all.
  */
 export async function sessionExists(session: string): Promise<boolean | null> {
-  const stop = new AbortController();
   try {
-    const response = await fetch(`/api/sessions/${session}/report`, { signal: stop.signal });
-    // Only the status is of interest; the report may be large.
-    stop.abort();
+    const response = await fetch(`/s/${session}`, { method: "HEAD" });
     return response.status !== 404;
   } catch {
     return null;

@@ -3,6 +3,12 @@ import { Job } from "./job";
 import { Lane } from "./lane";
 import type { Policy } from "./policy";
 
+/** A file under the name it is shown by: its own, or its path in a dropped folder. */
+export interface NamedFile {
+  name: string;
+  blob: Blob;
+}
+
 /** The files that one session is sent, some at a time and the rest in a queue. */
 export class Uploads {
   private readonly jobs: Job[] = [];
@@ -24,8 +30,8 @@ export class Uploads {
     return this.jobs.some((job) => !job.isOver);
   }
 
-  add(files: readonly File[]): void {
-    for (const file of files) this.jobs.push(new Job(randomId(), file.name, file));
+  add(files: readonly NamedFile[]): void {
+    for (const { name, blob } of files) this.jobs.push(new Job(randomId(), name, blob));
     this.tell();
     for (const lane of this.lanes) lane.wake();
   }

@@ -5,7 +5,7 @@ import type { Operator } from "../generated/Operator";
 import { fieldLabel } from "../format/field";
 import { textOfHex } from "../format/hex";
 import { rangeText, stampText } from "../format/time";
-import { timeRange, withoutClause, withoutTime } from "./filter";
+import { isRangeEnd, timeRange, withoutClause } from "./filter";
 
 /** One condition: `label` and `sign` are the page's words, `values` the log's. */
 export interface Chip {
@@ -36,7 +36,7 @@ const SIGNS: Record<Operator, string> = {
 export function chipsOf(clauses: Clause[]): Chip[] {
   const range = timeRange(clauses);
   const chips = clauses
-    .filter((clause) => range === null || clause.field !== "time")
+    .filter((clause) => range === null || !isRangeEnd(clause))
     .map((clause) => chipOf(clause, clauses));
   if (range === null) return chips;
   const time: Chip = {
@@ -45,7 +45,7 @@ export function chipsOf(clauses: Clause[]): Chip[] {
     sign: "",
     values: [rangeText(range.start, range.end)],
     negative: false,
-    without: withoutTime(clauses),
+    without: clauses.filter((clause) => !isRangeEnd(clause)),
   };
   return [time, ...chips];
 }

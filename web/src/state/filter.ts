@@ -68,6 +68,11 @@ export function timeRange(clauses: Clause[]): { start: string; end: string } | n
   return start !== undefined && until !== undefined ? { start, end: until } : null;
 }
 
+/** True for the clauses that `zoomed` sets. */
+export function isRangeEnd(clause: Clause): boolean {
+  return clause.field === "time" && (clause.op === ">=" || clause.op === "<");
+}
+
 /** Drops one clause. */
 export function withoutClause(clauses: Clause[], dropped: Clause): Clause[] {
   return clauses.filter((clause) => clause !== dropped);

@@ -6,6 +6,7 @@ import { Banner } from "./Banner";
 import { Dashboard } from "./Dashboard";
 import { DropAnywhere } from "./DropAnywhere";
 import { DropPage } from "./DropPage";
+import { focusFilterBox } from "./FilterBox";
 import { Header } from "./Header";
 import { Progress } from "./Progress";
 
@@ -42,7 +43,14 @@ function listen(): () => void {
 }
 
 function onKeyDown(event: KeyboardEvent): void {
-  if (event.key === "Escape" && !event.defaultPrevented) undo();
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") undo();
+  // In Firefox the key would open the search bar.
+  if (event.key === "/" && !isTyping(event.target) && focusFilterBox()) event.preventDefault();
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
 }
 
 /** Files that are half sent would end with the page. */

@@ -12,6 +12,7 @@ import { state } from "../state/store";
 import { Chart } from "./Chart";
 import { LogText } from "./LogText";
 import { theme } from "./theme";
+import { ZonePicker } from "./ZonePicker";
 
 /** Fields with few enough values to be told apart by colour. */
 const STACKABLE = ["status_class", "status", "method", "protocol", "host"];
@@ -29,10 +30,10 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
       <div class="chart-head">
         <h2>
           Requests per {step(histogram.step_s)}
-          <span class="muted"> · {report.time.zone}</span>
           {!complete && <SoFar />}
         </h2>
         <Legend series={series} />
+        <ZonePicker shown={report.time.zone} />
         <StackSelect report={report} />
       </div>
       <Chart histogram={histogram} series={series} label={labelOf(histogram, report)} />

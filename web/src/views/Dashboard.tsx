@@ -15,11 +15,12 @@ export function Dashboard({ view }: { view: View }) {
   const bad = report.unmatched + report.too_long;
   // Where no line fitted, the samples are what there is to see.
   const nothingFits = report.records === 0 && bad > 0;
+  const isFilterable = !nothingFits || state.value.question.clauses.length > 0;
   const samplesShown = bad > 0 && (asked || nothingFits);
   useLayoutEffect(() => announce(view), [view]);
   return (
     <div class={awaiting ? "dashboard awaiting" : "dashboard"} aria-busy={awaiting}>
-      <FilterBar />
+      {isFilterable && <FilterBar report={report} />}
       <Notes notes={view.notes} />
       <section class="panel hero" aria-label="Traffic">
         <Totals report={report} samplesShown={samplesShown} onSamples={() => setAsked(!asked)} />

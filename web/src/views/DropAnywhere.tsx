@@ -35,9 +35,8 @@ function dropped(event: DragEvent, setHovering: (hovering: boolean) => void): vo
   if (!event.dataTransfer || !carriesFiles(event)) return;
   event.preventDefault();
   setHovering(false);
-  const { files, folders } = filesOf(event.dataTransfer);
-  void addFiles(files);
-  if (folders.length > 0) {
-    notify(`${folders.map(visible).join(", ")}: a folder. Drop the files in it instead.`);
-  }
+  void filesOf(event.dataTransfer).then(async ({ files, notice }) => {
+    await addFiles(files);
+    if (notice !== null) notify(visible(notice));
+  });
 }

@@ -6,7 +6,7 @@ import { addFiles } from "../control";
 export function FilePicker({ children, primary }: { children: ComponentChildren; primary?: boolean }) {
   const input = useRef<HTMLInputElement>(null);
   const picked = () => {
-    const files = [...(input.current?.files ?? [])];
+    const files = [...(input.current?.files ?? [])].map((blob) => ({ name: blob.name, blob }));
     // So that picking the same file again is a change too.
     if (input.current) input.current.value = "";
     void addFiles(files);

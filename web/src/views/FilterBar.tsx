@@ -1,19 +1,29 @@
 import { filterBy } from "../control";
 import { visible } from "../format/text";
+import type { Report } from "../generated/Report";
 import { chipsOf, type Chip } from "../state/chips";
 import { isAwaiting, state } from "../state/store";
+import { FilterBox } from "./FilterBox";
 import { LogText } from "./LogText";
 
 /** Values that a chip names before it only counts them. */
 const VALUES_SHOWN = 3;
 
-/** The conditions in force, each with a button that drops it. */
-export function FilterBar() {
-  const { question } = state.value;
-  const chips = chipsOf(question.clauses);
-  if (chips.length === 0) return null;
+/** A box for a new condition, and the conditions in force. */
+export function FilterBar({ report }: { report: Report }) {
   return (
     <section class="filters" aria-label="Filters" aria-busy={isAwaiting(state.value)}>
+      <FilterBox report={report} />
+      <Chips chips={chipsOf(state.value.question.clauses)} />
+    </section>
+  );
+}
+
+/** The conditions in force, each with a button that drops it. */
+function Chips({ chips }: { chips: Chip[] }) {
+  if (chips.length === 0) return null;
+  return (
+    <>
       <ul class="chips">
         {chips.map((chip) => (
           <ChipView key={chip.key} chip={chip} />
@@ -25,7 +35,7 @@ export function FilterBar() {
       <span class="hint">
         <kbd>Esc</kbd> or Back undoes the last step
       </span>
-    </section>
+    </>
   );
 }
 

@@ -1,25 +1,102 @@
-/** Files out of what was dropped or picked. */
+/** Files out of what was dropped. */
+
+import type { NamedFile } from "../socket/uploads";
+
+/** More files of dropped folders than this are hardly meant: a session takes as many. */
+export const FILES_MAX = 1_000;
 
 export interface Dropped {
-  files: File[];
-  /** Names of folders, which cannot be read as files. */
-  folders: string[];
+  files: NamedFile[];
+  /** A sentence on what was left out. */
+  notice: string | null;
 }
 
-/** Must be called within the drop event: the browser empties the list after it. */
-export function filesOf(transfer: DataTransfer): Dropped {
-  const dropped: Dropped = { files: [], folders: [] };
-  for (const item of transfer.items) {
-    if (item.kind !== "file") continue;
-    const entry = item.webkitGetAsEntry();
-    const file = item.getAsFile();
-    if (entry?.isDirectory) dropped.folders.push(entry.name);
-    else if (file) dropped.files.push(file);
+/** One thing that was dropped: a file, or the folder that an entry stands for. */
+interface Item {
+  entry: FileSystemEntry | null;
+  file: File | null;
+}
+
+/**
+ * The files of a drop, those in folders included, in the order of their names.
+ *
+ * It reads the transfer at once, since the browser empties that after the event.
+ */
+export async function filesOf(transfer: DataTransfer): Promise<Dropped> {
+  const items: Item[] = [...transfer.items]
+    .filter((item) => item.kind === "file")
+    .map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
+  const walk = new Walk();
+  for (const item of inOrder(items, ({ entry, file }) => entry?.name ?? file?.name ?? "")) {
+    if (item.entry?.isDirectory) await walk.folder(item.entry as FileSystemDirectoryEntry);
+    else if (item.file) walk.take(item.file.name, item.file);
   }
-  return dropped;
+  return { files: walk.files, notice: walk.notice() };
 }
 
 /** True where a drag carries files rather than text of the page. */
 export function carriesFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") ?? false;
+}
+
+class Walk {
+  readonly files: NamedFile[] = [];
+  private folders = 0;
+  private leftOut = false;
+  private readonly unreadable: string[] = [];
+
+  take(name: string, blob: Blob): void {
+    if (this.files.length < FILES_MAX) this.files.push({ name, blob });
+    else this.leftOut = true;
+  }
+
+  async folder(folder: FileSystemDirectoryEntry): Promise<void> {
+    this.folders += 1;
+    try {
+      for (const entry of inOrder(await entriesOf(folder), ({ name }) => name)) await this.entry(entry);
+    } catch {
+      this.unreadable.push(folder.name);
+    }
+  }
+
+  notice(): string | null {
+    if (this.unreadable.length > 0) {
+      return `${this.unreadable.join(", ")} could not be read; the rest is.`;
+    }
+    if (this.leftOut) return `There are more than ${FILES_MAX} files; the first ${FILES_MAX} by name are read.`;
+    return this.folders > 0 && this.files.length === 0 ? "There is no file in the folder." : null;
+  }
+
+  private async entry(entry: FileSystemEntry): Promise<void> {
+    // Hidden files are the system's: .DS_Store, .directory.
+    if (this.leftOut || entry.name.startsWith(".")) return;
+    if (entry.isDirectory) return this.folder(entry as FileSystemDirectoryEntry);
+    try {
+      this.take(entry.fullPath.replace(/^\//, ""), await fileOf(entry as FileSystemFileEntry));
+    } catch {
+      this.unreadable.push(entry.name);
+    }
+  }
+}
+
+/** A folder tells its entries a hundred at a time, and none when it has told all. */
+async function entriesOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
+  const reader = folder.createReader();
+  const found: FileSystemEntry[] = [];
+  for (;;) {
+    const some = await new Promise<FileSystemEntry[]>((done, fail) => reader.readEntries(done, fail));
+    if (some.length === 0) return found;
+    found.push(...some);
+  }
+}
+
+function fileOf(entry: FileSystemFileEntry): Promise<File> {
+  return new Promise((done, fail) => entry.file(done, fail));
+}
+
+/** `access.log.2` before `access.log.10`, whatever language the browser speaks. */
+const NAMES = new Intl.Collator("en", { numeric: true });
+
+function inOrder<T>(things: T[], nameOf: (thing: T) => string): T[] {
+  return [...things].sort((a, b) => NAMES.compare(nameOf(a), nameOf(b)));
 }

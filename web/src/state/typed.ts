@@ -1,0 +1,55 @@
+/** Conditions as a person types them: `path~^/api`, `status>=400`. */
+
+import type { Clause } from "../generated/Clause";
+import type { Operator } from "../generated/Operator";
+import type { Report } from "../generated/Report";
+import { visible } from "../format/text";
+import { exclude, isIncluded, sameClauses, toggleInclude } from "./filter";
+
+/** Longer signs first, so that `<=` is not read as `<`. */
+const SIGNS: Operator[] = ["!=", "!~", "^=", "<=", ">=", "=", "~", "<", ">"];
+/** Fields of every log that have no list of values. */
+const NUMBERS = ["bytes", "time"];
+/** More completions than these are no help. */
+const VALUES_MAX = 20;
+
+/** Reads `field`, operator, value; spaces around them do not matter. `null` where one is missing. */
+export function parseClause(text: string): Clause | null {
+  const at = text.search(/[=!~^<>]/);
+  if (at < 0) return null;
+  const field = text.slice(0, at).trim();
+  const rest = text.slice(at);
+  const op = SIGNS.find((sign) => rest.startsWith(sign));
+  const value = rest.slice(op?.length).trim();
+  return field !== "" && op !== undefined && value !== "" ? { field, op, values: [value] } : null;
+}
+
+/** The filter with one more condition; the same filter where it says that already. */
+export function withClause(clauses: Clause[], added: Clause): Clause[] {
+  const { field, op } = added;
+  const value = { value: added.values[0]! };
+  if (field !== "time" && op === "=") {
+    return isIncluded(clauses, field, value) ? clauses : toggleInclude(clauses, field, value);
+  }
+  if (op === "!=") return exclude(clauses, field, value);
+  if (clauses.some((clause) => sameClauses([clause], [added]))) return clauses;
+  // A second end of the same kind would leave the nearer one in force unseen.
+  const kept = field === "time" ? clauses.filter((clause) => clause.field !== field || clause.op !== op) : clauses;
+  return [...kept, added];
+}
+
+/** What the typed text may become: fields of the data, or frequent values of the field. */
+export function completionsOf(text: string, report: Report): string[] {
+  const [, field, sign] = /^\s*([^=!~^<>]*?)\s*(!=|=)/.exec(text) ?? [];
+  if (field === undefined) return fieldsOf(report);
+  const rows = (report.top[field] ?? []).filter((row) => !row.remainder && row.value !== "");
+  return rows
+    .filter((row) => row.value_hex === undefined && visible(row.value) === row.value)
+    .slice(0, VALUES_MAX)
+    .map((row) => `${field}${sign}${row.value}`);
+}
+
+function fieldsOf(report: Report): string[] {
+  const durations = (["request_time", "upstream_time"] as const).filter((field) => report[field] !== null);
+  return [...Object.keys(report.top), ...NUMBERS, ...durations].sort();
+}

@@ -1,0 +1,89 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { attempt } from "../control";
+import { visible } from "../format/text";
+import { state } from "../state/store";
+
+const OTHER = "another";
+const BROWSER = Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** Made once: these are some four hundred, and the page is drawn twenty times a second. */
+const ZONES = (
+  <datalist id="zones">
+    {Intl.supportedValuesOf("timeZone").map((zone) => (
+      <option key={zone} value={zone} />
+    ))}
+  </datalist>
+);
+
+/** Chooses the zone in which times are shown and days begin. */
+export function ZonePicker({ shown }: { shown: string }) {
+  const { zone } = state.value.question;
+  const [isTyping, setTyping] = useState(false);
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const choose = async (chosen: string | null) => {
+    const outcome = await attempt({ zone: chosen });
+    setRefusal(outcome.refusal);
+    if (outcome.isTaken) setTyping(false);
+  };
+  const onSelect = (value: string) => {
+    setRefusal(null);
+    setTyping(value === OTHER);
+    if (value !== OTHER) void choose(value || null);
+  };
+  return (
+    <span class="zone-picker">
+      <label>
+        Times in{" "}
+        <select value={isTyping ? OTHER : (zone ?? "")} data-testid="zone" onChange={(event) => onSelect(event.currentTarget.value)}>
+          <option value="">{zone === null ? `the log’s own zone, ${shown}` : "the log’s own zone"}</option>
+          {namedZones(zone).map((name) => (
+            <option key={name} value={name}>
+              {name === BROWSER && name !== "UTC" ? `${name}, as here` : visible(name)}
+            </option>
+          ))}
+          <option value={OTHER}>another zone…</option>
+        </select>
+      </label>
+      {isTyping && <ZoneInput choose={(name) => void choose(name)} giveUp={() => onSelect(zone ?? "")} />}
+      {refusal !== null && (
+        <span class="refusal" role="alert" data-testid="zone-refusal">
+          {visible(refusal)}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** The zones that are named in the list: the two usual ones, and the one in force. */
+function namedZones(zone: string | null): string[] {
+  return [...new Set(["UTC", BROWSER, ...(zone === null ? [] : [zone])])];
+}
+
+function ZoneInput({ choose, giveUp }: { choose: (name: string) => void; giveUp: () => void }) {
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    giveUp();
+  };
+  const take = (value: string) => {
+    if (value.trim() !== "") choose(value.trim());
+  };
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
+  return (
+    <>
+      <input
+        ref={input}
+        type="text"
+        list="zones"
+        placeholder="Europe/Zurich"
+        aria-label="Time zone"
+        autoComplete="off"
+        spellcheck={false}
+        data-testid="zone-name"
+        onChange={(event) => take(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      {ZONES}
+    </>
+  );
+}
