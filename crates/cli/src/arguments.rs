@@ -1,21 +1,122 @@
 //! The arguments, as they are written on the command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
 /// Shows what happens to a web server's traffic: in the browser and in the terminal.
+///
+/// With log files, or with nothing, it serves a page that shows them, prints the page's
+/// address and opens a browser where there is one. Nothing is written to disk, and nobody but
+/// this machine can reach the page.
 #[derive(Debug, Parser)]
-#[command(name = "weir", version)]
+#[command(name = "weir", version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+
+    #[command(flatten)]
+    pub(crate) serve: ServeArguments,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  weir                               a page to drop logs on
+  weir access.log access.log.1.gz    the page with these logs
+  weir report access.log             the same in the terminal
+  weir demo                          the page with made-up traffic
+
+A log that has the name of a command is given as ./report.
+Exit codes: 0 something was read; 1 no line fitted; 2 wrong usage, or a file could not be
+read to its end.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Report(ReportArguments),
+    Formats(FormatsArguments),
+    Demo(DemoArguments),
 }
+
+/// What the page shows.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// The logs, plain or compressed with gzip or zstd; `-` is standard input. Without any, the
+    /// page waits for logs to be dropped on it
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) page: PageArguments,
+}
+
+/// How the page is served.
+#[derive(Debug, Args)]
+pub(crate) struct PageArguments {
+    /// Where to listen [default: 127.0.0.1:7878, or a free port where that is taken]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// Open no browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+}
+
+/// List the known formats, or say how well each fits a file
+#[derive(Debug, Args)]
+#[command(after_help = FORMATS_EXAMPLES)]
+pub(crate) struct FormatsArguments {
+    /// The log to look at, its first 1,000 lines or so; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Try this format only: a known name or a definition
+    #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION", requires = "file")]
+    pub(crate) format: Option<String>,
+}
+
+const FORMATS_EXAMPLES: &str = "\
+Examples:
+  weir formats
+  weir formats access.log
+  weir formats --format '$remote_addr [$time_local] \"$request\" $status' access.log
+
+Exit codes: 0 some format fits some line; 1 none does; 2 wrong usage, or the file could not
+be read.";
+
+/// Show made-up traffic on the page, or write it to a file
+#[derive(Debug, Args)]
+#[command(after_help = DEMO_EXAMPLES)]
+pub(crate) struct DemoArguments {
+    /// How much traffic, in bytes of log
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub(crate) size: String,
+
+    /// The same seed gives the same traffic
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// What kind: combined, or one that is hard on parsers: many-agents, empty-lines,
+    /// one-line, long-lines, nul-run, every-second
+    #[arg(long, value_name = "NAME", default_value = "combined")]
+    pub(crate) shape: String,
+
+    /// Write the log to this file instead; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) serve: PageArguments,
+}
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  weir demo
+  weir demo --size 100MiB --write access.log
+  weir demo --size 1GiB --write - | weir report";
 
 /// How lines are read.
 #[derive(Debug, Args)]

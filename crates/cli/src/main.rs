@@ -4,9 +4,13 @@
 //! [`outcome::Exit`] or in an [`outcome::Failure`], which is one sentence for a person.
 
 mod arguments;
+mod demo;
+mod formats;
+mod head;
 mod options;
 mod outcome;
 mod report;
+mod serve;
 mod sources;
 mod terminal;
 
@@ -19,7 +23,10 @@ use arguments::{Arguments, Command};
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
-        Command::Report(arguments) => report::run(&arguments),
+        None => serve::run(&arguments.serve),
+        Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Formats(arguments)) => formats::run(&arguments),
+        Some(Command::Demo(arguments)) => demo::run(&arguments),
     };
     outcome::exit_code(result)
 }

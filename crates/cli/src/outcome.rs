@@ -1,7 +1,7 @@
 //! How a run ends: the exit code, and the sentence for a person.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// How a run ended that was not stopped by a [`Failure`].
@@ -42,7 +42,14 @@ impl Failure {
 /// Says a sentence on standard error.
 pub(crate) fn say(sentence: impl fmt::Display) {
     // Where even standard error is gone, nobody is left to be told.
-    let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("weir: {sentence}\n"));
+    let _ = writeln!(io::stderr(), "weir: {sentence}");
+}
+
+/// Writes to standard output, all at once.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::output("standard output", &error))
 }
 
 /// The exit code of a run, after its sentence was said.

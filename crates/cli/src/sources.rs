@@ -1,12 +1,14 @@
 //! The files of the command line, read into a pipeline in the order given.
 
 use std::ffi::OsStr;
-use std::io::{self, IsTerminal, Read};
+use std::fmt;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use weir_ingest::{FormatChoice, Pipeline, ReadError, read_file, read_stream};
+use weir_ingest::{FormatChoice, Pipeline, ReadError, Stopped, read_file, read_stream};
 
 use crate::outcome::Failure;
+use crate::terminal::safe;
 
 /// What is read: a file by its path, or standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,19 +37,15 @@ impl Input {
     }
 }
 
-/// The inputs that the command line names; without any, standard input where it is no
-/// terminal, and nothing where it is one.
+/// The inputs that the command line names.
 pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let input = |path: &PathBuf| match path.as_os_str() == OsStr::new("-") {
         true => Input::Stdin,
         false => Input::File(path.clone()),
     };
-    let mut inputs: Vec<Input> = files.iter().map(input).collect();
+    let inputs: Vec<Input> = files.iter().map(input).collect();
     if inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 {
         return Err(Failure::new("standard input (-) can be read only once"));
-    }
-    if inputs.is_empty() && !io::stdin().is_terminal() {
-        inputs.push(Input::Stdin);
     }
     Ok(inputs)
 }
@@ -62,6 +60,12 @@ pub(crate) fn bytes_total(inputs: &[Input]) -> Option<u64> {
 pub(crate) struct Complaint {
     pub(crate) name: String,
     pub(crate) sentence: String,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", safe(&self.name), self.sentence)
+    }
 }
 
 /// Reads all inputs, one after the other. What was read of one that fails stands.
@@ -94,6 +98,9 @@ pub(crate) fn read_all(
 fn sentence(input: &Input, error: &ReadError) -> String {
     match (input, error) {
         (Input::File(path), ReadError::Open(error)) => cannot_open(path, error),
+        (_, ReadError::Stopped(Stopped::MemoryFull)) => {
+            "the memory limit is reached; what was read stands, give more with --memory".to_owned()
+        }
         _ => error.to_string(),
     }
 }

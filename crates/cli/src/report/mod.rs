@@ -2,22 +2,26 @@
 
 mod findings;
 mod request;
+mod zone;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use weir_ingest::{DataSet, Keep, Pipeline, SourceSnapshot};
-use weir_view::{Format, ReadCounts, Report};
+use weir_view::{Format, Report};
 
 use crate::arguments::ReportArguments;
-use crate::outcome::{Exit, Failure, say};
+use crate::outcome::{Exit, Failure, print, say};
 use crate::sources::{self, Complaint, Input};
 use crate::terminal::{self, Progress, Screen};
 use request::Request;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
-    let inputs = sources::inputs(&arguments.files)?;
+    let mut inputs = sources::inputs(&arguments.files)?;
+    if inputs.is_empty() && !io::stdin().is_terminal() {
+        inputs.push(Input::Stdin);
+    }
     if inputs.is_empty() {
         return Err(Failure::new(
             "name a log file to report on, or - for standard input; see weir report --help",
@@ -49,8 +53,8 @@ impl Reading {
         for note in &self.notes {
             say(note);
         }
-        for Complaint { name, sentence } in &self.complaints {
-            say(format_args!("{}: {sentence}", terminal::safe(name)));
+        for complaint in &self.complaints {
+            say(complaint);
         }
         match (self.complaints.is_empty(), self.report.records > 0) {
             (false, _) => Exit::Failed,
@@ -71,7 +75,7 @@ fn read(
     let question = request.query.question(&data.values()).map_err(Failure::new)?;
     let pipeline = Pipeline::start(&options, data.clone(), Some(&question));
 
-    let progress = Progress::start(data.clone(), sources::bytes_total(inputs));
+    let progress = Progress::of_reading(data.clone(), sources::bytes_total(inputs));
     let mut complaints = sources::read_all(&pipeline, inputs, &request.format, request.stdin_start);
     let answer = pipeline.finish();
     progress.end();
@@ -82,7 +86,7 @@ fn read(
     let sources = snapshots(&data);
     findings::check_fields(arguments, &sources)?;
     complaints.extend(findings::truncated(&sources));
-    let counts = read_counts(&sources);
+    let counts = weir_server::read_counts(&sources);
     let format = format_of(&sources);
     let report = Report::new(&answer, &data.values(), &counts, format, request.query.top as usize);
     let notes = findings::notes(&sources, &report);
@@ -91,18 +95,6 @@ fn read(
 
 fn snapshots(data: &Arc<DataSet>) -> Vec<SourceSnapshot> {
     data.sources().iter().map(|source| source.snapshot()).collect()
-}
-
-fn read_counts(sources: &[SourceSnapshot]) -> ReadCounts {
-    let mut counts = ReadCounts::default();
-    for source in sources {
-        counts.lines += source.lines;
-        counts.records += source.records;
-        counts.unmatched += source.unmatched;
-        counts.too_long += source.too_long;
-        counts.bytes_read += source.bytes_parsed;
-    }
-    counts
 }
 
 /// The one format of all sources, or `mixed` with the names of all.
@@ -121,10 +113,4 @@ fn format_of(sources: &[SourceSnapshot]) -> Format {
     let describe = |format: &Format| format!("{}: {}", format.name, format.definition);
     let definition = formats.iter().map(describe).collect::<Vec<_>>().join("\n");
     Format { name: "mixed".to_owned(), definition }
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::output("standard output", &error))
 }

@@ -5,6 +5,7 @@ use weir_core::{Timestamp, Values, Zone, format_rfc3339};
 use weir_ingest::FormatChoice;
 use weir_view::{Clause, Operator, Query};
 
+use super::zone;
 use crate::arguments::ReportArguments;
 use crate::options::{Bound, Moment};
 use crate::outcome::Failure;
@@ -31,12 +32,15 @@ impl Request {
         screen: &Screen,
     ) -> Result<Self, Failure> {
         let format = arguments.read.format_choice()?;
-        let _ = inputs;
-        let zone = arguments.read.zone()?.unwrap_or_else(Zone::utc);
+        let zone = arguments.read.zone()?;
+        let mut stdin_start = Vec::new();
         let mut clauses = conditions(&arguments.conditions)?;
-        clauses.extend(time_range(arguments, || zone)?);
+        clauses.extend(time_range(arguments, || match zone {
+            Some(zone) => zone,
+            None => zone::of_log(inputs, &format, &mut stdin_start),
+        })?);
         let buckets = arguments.buckets.unwrap_or_else(|| {
-            if arguments.json { Query::default().buckets } else { screen.chart_columns() }
+            if arguments.json { Query::default().buckets } else { screen.buckets_max() }
         });
         let query = Query {
             id: 0,
@@ -46,7 +50,7 @@ impl Request {
             stack: arguments.stack.clone(),
             buckets,
         };
-        Ok(Self { query, format, stdin_start: Vec::new() })
+        Ok(Self { query, format, stdin_start })
     }
 }
 

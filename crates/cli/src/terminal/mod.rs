@@ -1,17 +1,24 @@
 //! What the terminal shows.
 
+mod chart;
+mod lists;
+mod moment;
 mod number;
 mod progress;
+mod samples;
+mod style;
 mod text;
+mod totals;
 
 use std::io::IsTerminal;
 
 use weir_ingest::SourceSnapshot;
 use weir_view::Report;
 
-pub(crate) use number::separated;
+pub(crate) use number::{separated, share};
 pub(crate) use progress::Progress;
-pub(crate) use text::safe;
+pub(crate) use samples::marked;
+pub(crate) use text::{fit, safe};
 
 /// Where a report is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,13 +51,27 @@ impl Screen {
         Self { columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX), colour }
     }
 
-    /// Columns of the histogram beside its scale.
-    pub(crate) fn chart_columns(&self) -> u32 {
-        (self.columns - 10) as u32
+    /// Buckets to ask for: more than there are columns, to be joined into steps that fill
+    /// the screen.
+    pub(crate) fn buckets_max(&self) -> u32 {
+        (self.columns * 6) as u32
     }
 }
 
 /// The report as text.
-pub(crate) fn draw(report: &Report, _sources: &[SourceSnapshot], _screen: &Screen) -> String {
-    format!("{} lines\n", separated(report.lines))
+pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen) -> String {
+    let mut lines = totals::draw(report, sources, screen);
+    if let Some(histogram) = &report.histogram {
+        lines.push(String::new());
+        lines.extend(chart::draw(histogram, &report.time, screen));
+    }
+    lines.push(String::new());
+    lines.extend(lists::draw(report, screen));
+    lines.extend(samples::draw(sources, screen));
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
 }

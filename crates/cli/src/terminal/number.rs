@@ -32,7 +32,7 @@ pub(crate) fn bytes(number: u64) -> String {
 /// A duration in seconds with the unit that suits it: `850 µs`, `12.5 ms`, `1.20 s`.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
-        s if s == 0.0 => "0 s".to_owned(),
+        0.0 => "0 s".to_owned(),
         s if s < 0.000_999_5 => format!("{} µs", three_digits(s * 1e6)),
         s if s < 0.999_5 => format!("{} ms", three_digits(s * 1e3)),
         s => format!("{} s", three_digits(s)),

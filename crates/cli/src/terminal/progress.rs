@@ -1,19 +1,152 @@
 //! The progress bar on standard error.
 
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use weir_ingest::DataSet;
+use weir_ingest::{DataSet, SourceSnapshot};
 
-/// Shows how far the reading is, where standard error is a terminal.
+use super::number::{bytes, separated};
+use super::text::{fit, fit_middle, safe};
+
+/// Between two looks: more often than a person sees is wasted.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Nothing is shown of what takes no longer than this.
+const DELAY: Duration = Duration::from_millis(200);
+
+/// Columns of the bar.
+const BAR_COLUMNS: usize = 20;
+
+/// Columns of the name.
+const NAME_COLUMNS: usize = 24;
+
+/// Shows how far the reading is while it lives, where standard error is a terminal.
 #[derive(Debug)]
-pub(crate) struct Progress;
+pub(crate) struct Progress {
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+}
 
 impl Progress {
-    /// Starts to show it.
-    pub(crate) fn start(_data: Arc<DataSet>, _bytes_total: Option<u64>) -> Self {
-        Self
+    /// Starts to show how far the sources of a data set are.
+    pub(crate) fn of_reading(data: Arc<DataSet>, bytes_total: Option<u64>) -> Self {
+        Self::start(move |elapsed| {
+            let sources = data.sources();
+            let snapshots: Vec<_> = sources.iter().map(|source| source.snapshot()).collect();
+            reading(&snapshots, bytes_total, elapsed)
+        })
+    }
+
+    /// Starts to show how much is written of something.
+    pub(crate) fn of_writing(name: String, done: Arc<AtomicU64>, bytes_total: u64) -> Self {
+        Self::start(move |elapsed| {
+            let done = done.load(Ordering::Relaxed);
+            begin(&name, done, Some(bytes_total), elapsed)
+        })
+    }
+
+    fn start(line: impl Fn(Duration) -> String + Send + 'static) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self { thread: None };
+        }
+        let (end, ended) = channel::<()>();
+        let start = Instant::now();
+        let thread = std::thread::spawn(move || {
+            let mut wait = DELAY;
+            while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                wait = INTERVAL;
+                show(&line(start.elapsed()));
+            }
+            write("\r\x1b[K");
+        });
+        Self { thread: Some((end, thread)) }
     }
 
     /// Takes it off the screen.
-    pub(crate) fn end(self) {}
+    pub(crate) fn end(self) {
+        if let Some((end, thread)) = self.thread {
+            drop(end);
+            // A thread that panicked has nothing on the screen to take off.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn show(line: &str) {
+    let columns = terminal_size::terminal_size_of(std::io::stderr())
+        .map_or(80, |(width, _)| usize::from(width.0));
+    // The last column stays free, so that nothing is wrapped.
+    let line = fit(line, columns.saturating_sub(1));
+    write(&format!("\r{line}\x1b[K"));
+}
+
+/// How far sources are, with their lines and what did not fit.
+fn reading(sources: &[SourceSnapshot], bytes_total: Option<u64>, elapsed: Duration) -> String {
+    let sum = |of: fn(&SourceSnapshot) -> u64| sources.iter().map(of).sum::<u64>();
+    let name = sources.last().map_or("", |source| source.name.as_str());
+    let begin = begin(name, sum(|source| source.bytes_done), bytes_total, elapsed);
+    let lines = separated(sum(|source| source.lines));
+    match sum(|source| source.unmatched + source.too_long) {
+        0 => format!("{begin}, {lines} lines"),
+        unfit => format!("{begin}, {lines} lines, {} did not fit", separated(unfit)),
+    }
+}
+
+/// Name, bar, share, bytes and speed.
+fn begin(name: &str, done: u64, bytes_total: Option<u64>, elapsed: Duration) -> String {
+    let bar = bytes_total.filter(|total| *total > 0).map(|total| {
+        let share = (done as f64 / total as f64).min(1.0);
+        let filled = (share * BAR_COLUMNS as f64) as usize;
+        let bar = "█".repeat(filled) + &"░".repeat(BAR_COLUMNS - filled);
+        format!("{bar} {:3.0}%  ", (share * 100.0).floor())
+    });
+    let speed = done as f64 / 1e6 / elapsed.as_secs_f64().max(0.001);
+    let name = fit_middle(&safe(name), NAME_COLUMNS);
+    format!("{name}  {}{}, {speed:.0} MB/s", bar.unwrap_or_default(), bytes(done))
+}
+
+fn write(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    // A bar that cannot be drawn is no reason to stop reading.
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use weir_ingest::SourceSnapshot;
+
+    use super::reading;
+
+    #[test]
+    fn says_how_far_it_is() {
+        let source = SourceSnapshot {
+            name: "access\x1b.log".to_owned(),
+            bytes_total: Some(4_000_000),
+            bytes_done: 2_000_000,
+            bytes_parsed: 2_000_000,
+            lines: 12_345,
+            records: 12_343,
+            unmatched: 1,
+            too_long: 1,
+            format: None,
+            fits: None,
+            samples: Vec::new(),
+            end: None,
+            note: None,
+        };
+        let second = Duration::from_secs(1);
+        assert_eq!(
+            reading(std::slice::from_ref(&source), Some(4_000_000), second),
+            "access\\x1b.log  ██████████░░░░░░░░░░  50%  1.91 MiB, 2 MB/s, 12,345 lines, 2 did not fit"
+        );
+        assert_eq!(
+            reading(&[source], None, second),
+            "access\\x1b.log  1.91 MiB, 2 MB/s, 12,345 lines, 2 did not fit"
+        );
+    }
 }

@@ -65,6 +65,26 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     fitted
 }
 
+/// The beginning and the end of the text with `…` between them, where it does not fit into so
+/// many columns: what is long often differs only at its end.
+pub(crate) fn fit_middle(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let start = fit(text, columns.div_ceil(2));
+    let room = columns - width(&start);
+    let mut end = text.len();
+    let mut used = 0;
+    for (at, c) in text.char_indices().rev() {
+        used += c.width().unwrap_or(0);
+        if used > room {
+            break;
+        }
+        end = at;
+    }
+    start + &text[end..]
+}
+
 /// The text with spaces behind it, so many columns wide.
 pub(crate) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
@@ -77,7 +97,7 @@ pub(crate) fn right(text: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{fit, left, right, safe, width};
+    use super::{fit, fit_middle, left, right, safe, width};
 
     #[test]
     fn nothing_is_obeyed() {
@@ -98,6 +118,9 @@ mod tests {
         assert_eq!(fit("abc", 3), "abc");
         assert_eq!(fit("abcd", 3), "ab…");
         assert_eq!(fit("abcd", 0), "");
+        assert_eq!(fit_middle("abcdefghij", 6), "ab…hij");
+        assert_eq!(fit_middle("日本語日本語", 7), "日…本語");
+        assert_eq!(fit_middle("abc", 3), "abc");
         assert_eq!(left("日", 4), "日  ");
         assert_eq!(right("ab", 4), "  ab");
     }

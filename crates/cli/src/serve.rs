@@ -1,0 +1,184 @@
+//! `weir FILE...`: the page, with the files or with nothing in it yet.
+
+mod browser;
+
+use std::fs::File;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use tokio::runtime::Runtime;
+use weir_ingest::{Keep, Pipeline};
+use weir_server::{BindError, Options, Server, SessionHandle};
+
+use crate::arguments::{PageArguments, ServeArguments};
+use crate::outcome::{Exit, Failure, print, say};
+use crate::sources::{self, Complaint, Input};
+use crate::terminal::{Progress, safe};
+
+/// The port where none is asked for, if it is free: the same one every day, so that the
+/// browser remembers.
+const PORT: u16 = 7878;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
+    let inputs = sources::inputs(&arguments.files)?;
+    let unreadable = unreadable(&inputs);
+    if !inputs.is_empty() && unreadable.len() == inputs.len() {
+        unreadable.iter().for_each(say);
+        return Ok(Exit::Failed);
+    }
+    let format = arguments.page.read.format_choice()?;
+    let page = Page::open(&arguments.page)?;
+    if inputs.is_empty() {
+        return page.serve_empty();
+    }
+    page.serve(move |pipeline| {
+        let bytes_total = sources::bytes_total(&inputs);
+        let progress = Progress::of_reading(pipeline.data().clone(), bytes_total);
+        let complaints = sources::read_all(pipeline, &inputs, &format, Vec::new());
+        progress.end();
+        complaints.iter().for_each(say);
+        if complaints.is_empty() { Exit::Done } else { Exit::Failed }
+    })
+}
+
+/// The files that cannot be opened, found before anything is served.
+fn unreadable(inputs: &[Input]) -> Vec<Complaint> {
+    let complaint = |input: &Input| {
+        let Input::File(path) = input else { return None };
+        let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
+            true => Err(io::ErrorKind::IsADirectory.into()),
+            false => Ok(()),
+        });
+        let sentence = sources::cannot_open(path, &opened.err()?);
+        Some(Complaint { name: input.name(), sentence })
+    };
+    inputs.iter().filter_map(complaint).collect()
+}
+
+/// The page, listening and not yet served.
+pub(crate) struct Page {
+    runtime: Runtime,
+    server: Server,
+    opens_browser: bool,
+}
+
+impl Page {
+    /// Listens where the arguments say.
+    pub(crate) fn open(arguments: &PageArguments) -> Result<Self, Failure> {
+        // Checked here, so that the sentence names the option.
+        arguments.read.zone()?;
+        let pipeline = arguments.read.pipeline_options(Keep::Segments)?;
+        let options = Options {
+            memory_bytes_max: pipeline.memory_bytes_max,
+            jobs: pipeline.jobs,
+            format: arguments.read.format_choice()?,
+            zone: arguments.read.tz.clone(),
+            ..Options::default()
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| {
+            Failure::new(format_args!("the server's threads cannot be started: {error}"))
+        })?;
+        let server = runtime.block_on(bind(arguments.listen, options))?;
+        Ok(Self { runtime, server, opens_browser: !arguments.no_open })
+    }
+
+    /// Serves the page with nothing in it, until it is told to end.
+    pub(crate) fn serve_empty(self) -> Result<Exit, Failure> {
+        self.announce("/")?;
+        self.runtime.block_on(self.server.serve(told_to_end()));
+        Ok(Exit::Done)
+    }
+
+    /// Serves the page of a session that `fill` fills on a thread of its own, until it is
+    /// told to end. What was not filled by then is given up.
+    pub(crate) fn serve(
+        self,
+        fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
+    ) -> Result<Exit, Failure> {
+        let session = self
+            .server
+            .new_session(true)
+            .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
+        self.announce(&session.path())?;
+        let filling = thread::spawn(move || filled(&session, fill));
+        self.runtime.block_on(self.server.serve(told_to_end()));
+        // A thread that still reads, such as from a pipe that brings nothing, ends with us.
+        if filling.is_finished() {
+            Ok(filling.join().unwrap_or(Exit::Failed))
+        } else {
+            Ok(Exit::Done)
+        }
+    }
+
+    /// Says where the page is, and opens it.
+    fn announce(&self, path: &str) -> Result<(), Failure> {
+        let url = format!("http://{}{path}", reachable(self.server.local_addr()));
+        print(&format!("{url}\n"))?;
+        if self.opens_browser {
+            browser::open(&url);
+        }
+        Ok(())
+    }
+}
+
+fn filled(session: &SessionHandle, fill: impl FnOnce(&Pipeline) -> Exit) -> Exit {
+    let pipeline: Option<Arc<Pipeline>> = session.pipeline();
+    pipeline.map_or(Exit::Done, |pipeline| fill(&pipeline))
+}
+
+/// Listens where it was asked, or at the usual port, or where that is taken at a free one.
+async fn bind(asked: Option<SocketAddr>, options: Options) -> Result<Server, Failure> {
+    let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let address = asked.unwrap_or(usual);
+    let bound = Server::bind(Options { address, ..options.clone() }).await;
+    let bound = match bound {
+        Err(BindError::InUse(_)) if asked.is_none() => {
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            Server::bind(Options { address, ..options }).await
+        }
+        bound => bound,
+    };
+    bound.map_err(|error| Failure::new(format_args!("--listen: {error}")))
+}
+
+/// An address that a browser on this machine can go to.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+/// Resolves on Ctrl-C, and on SIGTERM where there is such a thing.
+async fn told_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Where signals cannot be had, the process ends as the system has it.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// A path as it is shown in a sentence.
+pub(crate) fn shown(path: &Path) -> String {
+    match path.as_os_str() == "-" {
+        true => "standard output".to_owned(),
+        false => safe(&path.to_string_lossy()),
+    }
+}

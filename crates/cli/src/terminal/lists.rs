@@ -1,0 +1,146 @@
+//! The top lists, side by side where there is room.
+
+use weir_view::{Report, TopRow};
+
+use super::Screen;
+use super::number::{separated, share};
+use super::style::{Painter, Style};
+use super::text::{fit_middle, left, right, safe, width};
+
+/// The fields in the order of the lists, and their titles. Fields of the log's own follow.
+const TITLES: [(&str, &str); 11] = [
+    ("path", "Paths"),
+    ("client", "Clients"),
+    ("status", "Status"),
+    ("method", "Methods"),
+    ("host", "Hosts"),
+    ("referer", "Referers"),
+    ("user_agent", "User agents"),
+    ("request", "Requests that are not HTTP"),
+    ("query", "Queries"),
+    ("user", "Users"),
+    ("protocol", "Protocols"),
+];
+
+/// A list is not drawn narrower, and two are drawn side by side where both can be so wide.
+const LIST_COLUMNS_MIN: usize = 56;
+
+/// Between two lists side by side.
+const GAP: usize = 4;
+
+/// Columns of the longest bar.
+const BAR_COLUMNS: usize = 8;
+
+/// Columns of a share, such as `>99.9%`.
+const SHARE_COLUMNS: usize = 6;
+
+/// Bars that lie, in eighths of a column.
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/// All lists, line by line.
+pub(crate) fn draw(report: &Report, screen: &Screen) -> Vec<String> {
+    let side_by_side = (screen.columns + GAP) / (LIST_COLUMNS_MIN + GAP);
+    let stacks = side_by_side.clamp(1, 2);
+    let columns = (screen.columns + GAP) / stacks - GAP;
+    let lists: Vec<Vec<String>> =
+        fields(report).into_iter().map(|field| list(report, field, columns, screen)).collect();
+    let mut placed: Vec<Vec<String>> = vec![Vec::new(); stacks];
+    for list in lists {
+        // The list goes where it ends highest.
+        if let Some(stack) = placed.iter_mut().min_by_key(|stack| stack.len()) {
+            stack.extend(list);
+            stack.push(String::new());
+        }
+    }
+    beside(&placed, columns)
+}
+
+/// The fields that have something to show.
+fn fields(report: &Report) -> Vec<&str> {
+    let shows = |field: &str| {
+        let rows = report.top.get(field).map_or(&[][..], Vec::as_slice);
+        // A list of nothing but `-` says that the log does not know.
+        match rows {
+            [] => false,
+            [row] => !matches!(row.value.as_str(), "-" | ""),
+            _ => true,
+        }
+    };
+    let known = TITLES.iter().map(|(field, _)| *field);
+    let own = report.top.keys().map(String::as_str);
+    let own = own.filter(|name| TITLES.iter().all(|(field, _)| field != name));
+    known.chain(own).filter(|field| shows(field)).collect()
+}
+
+/// One list: its title and its rows.
+fn list(report: &Report, field: &str, columns: usize, screen: &Screen) -> Vec<String> {
+    let painter = Painter { colour: screen.colour };
+    let rows = &report.top[field];
+    let mut lines = vec![title(report, field, rows.len(), painter)];
+    let count_columns = rows.iter().map(|row| separated(row.count).len()).max().unwrap_or(0);
+    let count_max = rows.iter().map(|row| row.count).max().unwrap_or(1);
+    for row in rows {
+        let count = right(&separated(row.count), count_columns);
+        let share = right(&share(row.count, report.matched), SHARE_COLUMNS);
+        let bar = left(&bar(row.count, count_max), BAR_COLUMNS);
+        let used = 2 + count_columns + 2 + SHARE_COLUMNS + 2 + BAR_COLUMNS + 2;
+        let value = value(row, columns.saturating_sub(used));
+        let bar = painter.paint(Style::BAR, &bar);
+        lines.push(format!("  {count}  {share}  {bar}  {value}").trim_end().to_owned());
+    }
+    lines
+}
+
+fn title(report: &Report, field: &str, shown: usize, painter: Painter) -> String {
+    let title = TITLES.iter().find(|(name, _)| *name == field).map_or(field, |(_, title)| title);
+    let distinct = report.distinct.get(field).copied().unwrap_or(0);
+    let estimated = report.estimated.iter().any(|name| name == field);
+    let number = match (estimated, distinct > shown as u64) {
+        (true, _) => format!("  {shown} of more than {}, incomplete", separated(distinct)),
+        (false, true) => format!("  {shown} of {}", separated(distinct)),
+        (false, false) => String::new(),
+    };
+    painter.paint(Style::TITLE, &safe(title)) + &painter.paint(Style::DIM, &number)
+}
+
+fn value(row: &TopRow, columns: usize) -> String {
+    let value = safe(&row.value);
+    fit_middle(if value.is_empty() { "(empty)" } else { &value }, columns)
+}
+
+/// A bar as long as its count; what is there is seen.
+fn bar(count: u64, count_max: u64) -> String {
+    let length = count as f64 / count_max.max(1) as f64 * (BAR_COLUMNS * 8) as f64;
+    let length = (length.round() as usize).max(usize::from(count > 0));
+    format!("{}{}", "█".repeat(length / 8), EIGHTHS[length % 8])
+}
+
+/// The stacks side by side, each so many columns wide.
+fn beside(stacks: &[Vec<String>], columns: usize) -> Vec<String> {
+    let rows = stacks.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |row: usize| {
+        let mut line = String::new();
+        let mut used = 0;
+        for (index, stack) in stacks.iter().enumerate() {
+            let Some(text) = stack.get(row).filter(|text| !text.is_empty()) else { continue };
+            let start = index * (columns + GAP);
+            line.push_str(&" ".repeat(start.saturating_sub(used)));
+            line.push_str(text);
+            used = start + width(&unpainted(text));
+        }
+        line
+    };
+    (0..rows).map(line).collect()
+}
+
+/// The text without our own colours. The log's are escaped by now.
+fn unpainted(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("\x1b[") {
+        plain.push_str(&rest[..start]);
+        let end = rest[start..].find('m').map_or(rest.len(), |end| start + end + 1);
+        rest = &rest[end..];
+    }
+    plain + rest
+}

@@ -1,0 +1,106 @@
+//! Times and steps of time for people, from the RFC 3339 stamps of a report.
+
+use jiff::civil::DateTime;
+
+/// A local time as its stamp has it, whatever the offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Local(DateTime);
+
+impl Local {
+    /// The local time of an RFC 3339 stamp.
+    pub(crate) fn parse(stamp: &str) -> Option<Self> {
+        Some(Self(stamp.get(..19)?.parse().ok()?))
+    }
+
+    /// Seconds since 1970 of the local clock.
+    pub(crate) fn local_s(&self) -> i64 {
+        self.0.to_zoned(jiff::tz::TimeZone::UTC).map_or(0, |zoned| zoned.timestamp().as_second())
+    }
+
+    /// `09:03`
+    pub(crate) fn hour_minute(&self) -> String {
+        self.0.strftime("%H:%M").to_string()
+    }
+
+    /// `09:03:01`
+    pub(crate) fn hour_minute_second(&self) -> String {
+        self.0.strftime("%H:%M:%S").to_string()
+    }
+
+    /// `17 Dec`
+    pub(crate) fn day_month(&self) -> String {
+        self.0.strftime("%-d %b").to_string()
+    }
+
+    /// `Dec 2025`
+    pub(crate) fn month_year(&self) -> String {
+        self.0.strftime("%b %Y").to_string()
+    }
+
+    /// `2025-12-17 09:03:01`
+    pub(crate) fn full(&self) -> String {
+        self.0.strftime("%F %T").to_string()
+    }
+}
+
+/// The length of a histogram's step in words: `5 minutes`, `day`.
+pub(crate) fn step(step_s: u64) -> String {
+    const UNITS: [(u64, &str); 5] =
+        [(604_800, "week"), (86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    for (unit_s, name) in UNITS {
+        if step_s == unit_s {
+            return name.to_owned();
+        }
+        if step_s > unit_s && step_s.is_multiple_of(unit_s) {
+            return format!("{} {name}s", step_s / unit_s);
+        }
+    }
+    format!("{step_s} seconds")
+}
+
+/// How long a range of time is, to two units: `17 days 3 h`, `5 min 2 s`.
+pub(crate) fn span(seconds: u64) -> String {
+    const UNITS: [(u64, &str, &str); 4] =
+        [(86_400, "day", "days"), (3_600, "h", "h"), (60, "min", "min"), (1, "s", "s")];
+    let mut rest = seconds;
+    let mut words: Vec<String> = Vec::new();
+    for (unit_s, one, many) in UNITS {
+        let count = rest / unit_s;
+        rest %= unit_s;
+        if count > 0 {
+            words.push(format!("{count} {}", if count == 1 { one } else { many }));
+        } else if !words.is_empty() {
+            break;
+        }
+    }
+    words.truncate(2);
+    if words.is_empty() { "an instant".to_owned() } else { words.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Local, span, step};
+
+    #[test]
+    fn times_for_people() {
+        let local = Local::parse("2025-12-07T09:03:01.25+01:00").unwrap();
+        assert_eq!(local.full(), "2025-12-07 09:03:01");
+        assert_eq!(local.day_month(), "7 Dec");
+        assert_eq!(local.month_year(), "Dec 2025");
+        assert_eq!(local.local_s(), 1_765_098_181);
+        assert_eq!(Local::parse("2025"), None);
+    }
+
+    #[test]
+    fn lengths_of_time() {
+        assert_eq!(step(1), "second");
+        assert_eq!(step(300), "5 minutes");
+        assert_eq!(step(86_400), "day");
+        assert_eq!(step(28 * 86_400), "4 weeks");
+        assert_eq!(span(0), "an instant");
+        assert_eq!(span(59), "59 s");
+        assert_eq!(span(3_600), "1 h");
+        assert_eq!(span(86_400 * 17 + 3 * 3600 + 5), "17 days 3 h");
+        assert_eq!(span(86_400 + 59), "1 day");
+    }
+}

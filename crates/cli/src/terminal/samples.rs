@@ -1,0 +1,96 @@
+//! Lines that did not fit, with a mark where they stopped fitting.
+
+use weir_ingest::{SourceSample, SourceSnapshot};
+
+use super::Screen;
+use super::number::separated;
+use super::style::{Painter, Style};
+use super::text::{fit, safe, width};
+
+/// Samples shown of each source, and of all.
+const OF_EACH: usize = 3;
+const OF_ALL: usize = 8;
+
+/// The samples, line by line; nothing where every line fitted.
+pub(crate) fn draw(sources: &[SourceSnapshot], screen: &Screen) -> Vec<String> {
+    let painter = Painter { colour: screen.colour };
+    let unmatched: u64 = sources.iter().map(|source| source.unmatched).sum();
+    let samples: Vec<(&SourceSnapshot, &SourceSample)> = sources
+        .iter()
+        .flat_map(|source| source.samples.iter().take(OF_EACH).map(move |sample| (source, sample)))
+        .take(OF_ALL)
+        .collect();
+    if samples.is_empty() {
+        return Vec::new();
+    }
+    let number = format!("  {} of {}", samples.len(), separated(unmatched));
+    let mut lines = vec![
+        painter.paint(Style::TITLE, "Lines that did not fit") + &painter.paint(Style::DIM, &number),
+    ];
+    for (source, sample) in samples {
+        lines.extend(one(source, sample, screen, painter));
+    }
+    lines
+}
+
+fn one(
+    source: &SourceSnapshot,
+    sample: &SourceSample,
+    screen: &Screen,
+    painter: Painter,
+) -> Vec<String> {
+    let SourceSample { line, column, reason, .. } = sample;
+    let place = format!("  {}, line {}", safe(&source.name), separated(*line));
+    let why = format!("column {}: {}", separated(*column), safe(reason));
+    let mut lines = if width(&place) + 2 + width(&why) <= screen.columns {
+        vec![format!("{place}, {why}")]
+    } else {
+        vec![fit(&place, screen.columns), fit(&format!("  {why}"), screen.columns)]
+    };
+    let (text, mark) = marked(&sample.text, *column as usize - 1, screen.columns - 4);
+    if !text.is_empty() {
+        lines.push(painter.paint(Style::DIM, &format!("    {text}")));
+        if let Some(mark) = mark {
+            let caret = painter.paint(Style::WRONG, "^");
+            lines.push(format!("    {}{caret}", " ".repeat(mark)));
+        }
+    }
+    lines
+}
+
+/// As much of a line around byte `at` as fits, and the column of that byte in it, where the
+/// sample is long enough to have it.
+pub(crate) fn marked(line: &[u8], at: usize, columns: usize) -> (String, Option<usize>) {
+    let shown = |bytes: &[u8]| safe(&String::from_utf8_lossy(bytes));
+    if at > line.len() {
+        return (fit(&shown(line), columns), None);
+    }
+    let (before, after) = (shown(&line[..at]), shown(&line[at..]));
+    // What went before is more telling than what comes.
+    let before_columns = columns * 2 / 3;
+    let mut start = before.as_str();
+    let is_cut = width(start) > before_columns;
+    while width(start) + usize::from(is_cut) > before_columns {
+        let mut characters = start.chars();
+        characters.next();
+        start = characters.as_str();
+    }
+    let start = if is_cut { format!("…{start}") } else { start.to_owned() };
+    let mark = width(&start);
+    (start + &fit(&after, columns - mark), Some(mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::marked;
+
+    #[test]
+    fn marks_the_byte() {
+        assert_eq!(marked(b"abcdef", 2, 20), ("abcdef".to_owned(), Some(2)));
+        assert_eq!(marked(b"a\x1bcdef", 2, 20), ("a\\x1bcdef".to_owned(), Some(5)));
+        assert_eq!(marked("日x".as_bytes(), 3, 20), ("日x".to_owned(), Some(2)));
+        assert_eq!(marked(b"abc", 3, 20), ("abc".to_owned(), Some(3)), "the end");
+        assert_eq!(marked(b"abc", 1_500, 20), ("abc".to_owned(), None), "beyond the sample");
+        assert_eq!(marked(b"0123456789abcdef", 12, 9), ("…789abcd…".to_owned(), Some(6)));
+    }
+}

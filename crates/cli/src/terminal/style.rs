@@ -1,0 +1,74 @@
+//! Colours, of the terminal's own palette so that its theme holds.
+
+/// How some text looks: the parameters of an SGR sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Style(&'static str);
+
+impl Style {
+    /// As it is.
+    pub(crate) const PLAIN: Self = Self("");
+    /// A title.
+    pub(crate) const TITLE: Self = Self("1");
+    /// What stands behind.
+    pub(crate) const DIM: Self = Self("2");
+    /// What went wrong.
+    pub(crate) const WRONG: Self = Self("31");
+    /// The bars of lists.
+    pub(crate) const BAR: Self = Self("36");
+}
+
+/// The colours of a histogram's groups, foreground and background.
+const GROUPS: [(&str, Style); 7] = [
+    ("42", Style("32")),
+    ("46", Style("36")),
+    ("43", Style("33")),
+    ("41", Style("31")),
+    ("45", Style("35")),
+    ("44", Style("34")),
+    ("47", Style("37")),
+];
+
+/// The colour of group number `index` of a stack, by its name where the name means something.
+pub(crate) fn group(index: usize, name: &str) -> Style {
+    GROUPS[group_number(index, name)].1
+}
+
+/// The style of a cell with group `upper` behind group `lower`.
+pub(crate) fn cell(lower: (usize, &str), upper: (usize, &str)) -> (Style, &'static str) {
+    (group(lower.0, lower.1), GROUPS[group_number(upper.0, upper.1)].0)
+}
+
+fn group_number(index: usize, name: &str) -> usize {
+    match name {
+        "2xx" => 0,
+        "3xx" => 1,
+        "4xx" => 2,
+        "5xx" => 3,
+        "1xx" => 5,
+        "other" => 6,
+        _ => index % GROUPS.len(),
+    }
+}
+
+/// Puts colours to text, or leaves them out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Painter {
+    /// Whether colours are shown.
+    pub(crate) colour: bool,
+}
+
+impl Painter {
+    /// The text in that style.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        self.paint_on(style, "", text)
+    }
+
+    /// The text in that style on a background.
+    pub(crate) fn paint_on(self, style: Style, background: &str, text: &str) -> String {
+        match (self.colour, style.0, background) {
+            (false, ..) | (_, "", "") => text.to_owned(),
+            (_, style, "") => format!("\x1b[{style}m{text}\x1b[0m"),
+            (_, style, background) => format!("\x1b[{style};{background}m{text}\x1b[0m"),
+        }
+    }
+}

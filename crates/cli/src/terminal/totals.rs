@@ -1,0 +1,111 @@
+//! The first lines: what was read, of what time, and the sums.
+
+use weir_ingest::SourceSnapshot;
+use weir_view::{Quantiles, Report};
+
+use super::Screen;
+use super::moment::{Local, span};
+use super::number::{bytes, duration, separated, share};
+use super::style::{Painter, Style};
+use super::text::{fit, fit_middle, left, safe, width};
+
+/// Columns of the names in front.
+const NAME_COLUMNS: usize = 16;
+
+/// The lines of the totals.
+pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen) -> Vec<String> {
+    let painter = Painter { colour: screen.colour };
+    let mut lines = vec![heading(report, sources, screen, painter), String::new()];
+    let mut add = |name: &str, text: String| {
+        let text = fit(&text, screen.columns.saturating_sub(NAME_COLUMNS));
+        let name = painter.paint(Style::DIM, &left(name, NAME_COLUMNS));
+        lines.push(format!("{name}{text}"));
+    };
+    add("Requests", requests(report));
+    if let Some(unfit) = unfit(report) {
+        add("Not read", unfit);
+    }
+    if let Some(period) = period(report) {
+        add("Period", period);
+    }
+    if report.matched > 0 {
+        let errors = separated(report.errors);
+        let share = share(report.errors, report.matched);
+        add("Errors", format!("{errors} ({share}) with a status of 400 to 599"));
+        add(
+            "Sent",
+            format!("{} ({} bytes)", bytes(report.bytes_sent), separated(report.bytes_sent)),
+        );
+    }
+    if let Some(clients) = report.distinct.get("client") {
+        add("Clients", separated(*clients));
+    }
+    for (name, quantiles) in
+        [("Request time", &report.request_time), ("Upstream time", &report.upstream_time)]
+    {
+        if let Some(quantiles) = quantiles {
+            add(name, quantile_words(quantiles));
+        }
+    }
+    lines
+}
+
+/// The sources' names, the format and the size.
+fn heading(
+    report: &Report,
+    sources: &[SourceSnapshot],
+    screen: &Screen,
+    painter: Painter,
+) -> String {
+    let names = match sources {
+        [source] => safe(&source.name),
+        _ => format!("{} files", separated(sources.len() as u64)),
+    };
+    let format = match report.format.name.as_str() {
+        "" => String::new(),
+        "mixed" => ", mixed formats".to_owned(),
+        name => format!(", {}", safe(name)),
+    };
+    let rest = format!("{format}, {}", bytes(report.bytes_read));
+    let names = fit_middle(&names, screen.columns.saturating_sub(width(&rest)));
+    painter.paint(Style::TITLE, &names) + &painter.paint(Style::DIM, &rest)
+}
+
+fn requests(report: &Report) -> String {
+    if report.matched == report.records {
+        return separated(report.records);
+    }
+    format!(
+        "{} of {} pass the conditions ({})",
+        separated(report.matched),
+        separated(report.records),
+        share(report.matched, report.records)
+    )
+}
+
+/// Lines that are no requests, if there are any.
+fn unfit(report: &Report) -> Option<String> {
+    let mut parts = Vec::new();
+    if report.unmatched > 0 {
+        parts.push(format!("{} that do not fit the format", separated(report.unmatched)));
+    }
+    if report.too_long > 0 {
+        parts.push(format!("{} longer than 1 MiB", separated(report.too_long)));
+    }
+    let lines = separated(report.lines);
+    (!parts.is_empty()).then(|| format!("of {lines} lines, {}", parts.join(" and ")))
+}
+
+fn period(report: &Report) -> Option<String> {
+    let first = Local::parse(report.time.first.as_deref()?)?;
+    let last = Local::parse(report.time.last.as_deref()?)?;
+    let length_s = (last.local_s() - first.local_s()).unsigned_abs();
+    Some(format!("{} to {} ({})", first.full(), last.full(), span(length_s)))
+}
+
+fn quantile_words(quantiles: &Quantiles) -> String {
+    let Quantiles { p50, p90, p95, p99, max } = quantiles;
+    let named = [("median", p50), ("90%", p90), ("95%", p95), ("99%", p99), ("max", max)];
+    let words = named.map(|(name, seconds)| format!("{name} {}", duration(*seconds)));
+    words.join(", ")
+}
