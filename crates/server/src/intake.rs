@@ -204,3 +204,50 @@ fn damaged(compression: Compression, at: u64, error: &io::Error) -> IntakeError 
     };
     IntakeError::Damaged { at, what }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions};
+
+    use super::Intake;
+
+    #[tokio::test]
+    async fn what_waits_for_a_stalled_parser_is_bounded() {
+        let options = PipelineOptions::new(1, Keep::Segments);
+        let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+        let pipeline = Pipeline::start(&options, data.clone(), None);
+        let format = weir_core::format_by_name("COMMON").expect("a known format");
+        let format = FormatChoice::Forced(std::sync::Arc::new(format));
+        let mut intake = Intake::new(pipeline.source("a", None, format));
+        let line = b"1.2.3.4 - - [02/Nov/2026:00:00:00 +0000] \"-\" 200 7\n";
+        intake.write(line).await.expect("there is room");
+        intake.rewind().await.expect("the parsers run");
+
+        let release = stop_parsers(data);
+        let piece = line.repeat(1_000);
+        let bound = options.queue_bytes_max
+            + 2 * (options.limits.block_bytes + options.limits.line_bytes_max);
+        // A write that does not end is a source that has to wait.
+        let patience = Duration::from_millis(300);
+        while tokio::time::timeout(patience, intake.write(&piece)).await.is_ok() {
+            assert!(intake.received() < bound as u64, "more was taken than may wait");
+        }
+        assert_eq!(intake.marks().offset(), line.len() as u64, "nothing more is acknowledged");
+        drop(release);
+    }
+
+    /// Holds the values until the result is dropped, so that no parser can get on.
+    fn stop_parsers(data: std::sync::Arc<DataSet>) -> std::sync::mpsc::Sender<()> {
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let _values = data.values();
+            ready.send(()).expect("somebody waits");
+            let _ = released.recv();
+        });
+        is_ready.recv().expect("the thread runs");
+        release
+    }
+}

@@ -14,8 +14,9 @@ use crate::marks::Marks;
 use crate::refusal::Refusal;
 
 /// Bytes that a page may have sent and not yet acknowledged. They wait in the page and in
-/// the sockets, not here: enough for two messages of the largest size that pays.
-pub(crate) const WINDOW_BYTES: u64 = 32 << 20;
+/// the sockets, not here: room for two messages of 32 MiB, beyond which larger ones gain
+/// nothing.
+pub(crate) const WINDOW_BYTES: u64 = 64 << 20;
 
 /// Acknowledgements of this time are merged into one.
 const ACK_INTERVAL: Duration = Duration::from_millis(10);
