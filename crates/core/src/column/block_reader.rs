@@ -30,8 +30,13 @@ pub struct BlockReader {
     line_bytes_max: usize,
     /// One for each text column that the format fills.
     columns: Vec<TextColumn>,
+    /// The number columns that the format fills.
+    numbers: Vec<Field>,
     /// Read and not sealed.
     unsealed: usize,
+    /// The memory of a sealed block, to be used again: fresh memory costs a page fault
+    /// every 4 KiB.
+    spare: Option<Columns>,
 }
 
 /// A text column of a format: the values this reader met, and their shared ids.
@@ -60,19 +65,25 @@ pub struct ReadBlock {
     pub samples: Vec<UnmatchedLine>,
     source: u32,
     block_offset: u64,
-    /// Own ids by row, for each of the reader's columns.
-    text: Vec<Vec<u32>>,
     /// How many own ids each column had when the block was read.
     ids: Vec<usize>,
-    times: Vec<Option<u64>>,
-    offsets: Vec<Option<u64>>,
-    bytes: Vec<Option<u64>>,
-    request_times_ns: Vec<Option<u64>>,
-    upstream_times_ns: Vec<Option<u64>>,
-    line_starts: Vec<u64>,
+    columns: Columns,
     first_offset_s: Option<i32>,
     time_range_ns: Option<(i64, i64)>,
 }
+
+/// The columns of a block while it is read.
+#[derive(Debug, Default)]
+struct Columns {
+    /// Own ids by row, for each of the reader's text columns.
+    text: Vec<Vec<u32>>,
+    /// By row, for each of the reader's number columns; [`ABSENT_NUMBER`] where absent.
+    numbers: Vec<Vec<u64>>,
+    line_starts: Vec<u32>,
+}
+
+/// Stands for an absent number. Numbers that are packed lie below it.
+const ABSENT_NUMBER: u64 = u64::MAX;
 
 /// A line that did not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,11 +123,15 @@ impl BlockReader {
             let column = values.add_column(name);
             columns.push(TextColumn::new(Field::TEXT.len() + index, column));
         }
+        let numbers =
+            [Field::Time, Field::Bytes, Field::RequestTime, Field::UpstreamTime].into_iter();
         Self {
+            numbers: numbers.filter(|field| format.fills(*field)).collect(),
             parser: LineParser::new(format),
             line_bytes_max: limits.line_bytes_max,
             columns,
             unsealed: 0,
+            spare: None,
         }
     }
 
@@ -124,7 +139,9 @@ impl BlockReader {
     pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
         self.forget_when_large();
         self.unsealed += 1;
-        let mut read = ReadBlock::new(block, source, self.columns.len());
+        let columns = self.spare.take().unwrap_or_default();
+        let mut read = ReadBlock::new(block, source, columns);
+        read.columns.clear(self.columns.len(), self.numbers.len() + 1);
         let mut record = Record::new();
         let mut batch = vec![Vec::with_capacity(BATCH); self.columns.len()];
         for line in Lines::new(block.bytes()) {
@@ -138,8 +155,8 @@ impl BlockReader {
                     for (values, column) in batch.iter_mut().zip(&self.columns) {
                         values.push(record.text_at(column.record_index));
                     }
-                    read.push_numbers(&record, line.start);
-                    if read.line_starts.len().is_multiple_of(BATCH) {
+                    read.push_numbers(&self.numbers, &record, line.start);
+                    if read.columns.line_starts.len().is_multiple_of(BATCH) {
                         self.intern(&mut batch, &mut read);
                     }
                 }
@@ -147,16 +164,16 @@ impl BlockReader {
             }
         }
         self.intern(&mut batch, &mut read);
-        for (ids, column) in read.ids.iter_mut().zip(&self.columns) {
-            *ids = column.seen.ids();
-        }
-        read.records = read.line_starts.len() as u64;
+        read.ids = self.columns.iter().map(|column| column.seen.ids()).collect();
+        read.records = read.columns.line_starts.len() as u64;
         read
     }
 
     /// Turns a batch of values into ids.
     fn intern(&mut self, batch: &mut [Vec<Option<&[u8]>>], read: &mut ReadBlock) {
-        for ((column, values), ids) in self.columns.iter_mut().zip(batch).zip(&mut read.text) {
+        for ((column, values), ids) in
+            self.columns.iter_mut().zip(batch).zip(&mut read.columns.text)
+        {
             column.seen.intern_batch(values, ids);
             values.clear();
         }
@@ -188,26 +205,35 @@ impl BlockReader {
     pub fn seal(&mut self, read: ReadBlock) -> Segment {
         self.unsealed -= 1;
         let mut text = Vec::new();
-        for (column, ids) in self.columns.iter().zip(&read.text) {
+        for (column, ids) in self.columns.iter().zip(&read.columns.text) {
             let index = usize::from(column.column.0);
             if text.len() <= index {
                 text.resize(index + 1, None);
             }
             text[index] = column.seal(ids);
         }
-        Segment {
-            rows: read.line_starts.len(),
+        let line_starts = &read.columns.line_starts;
+        let segment = Segment {
+            rows: line_starts.len(),
             source: read.source,
             block_offset: read.block_offset,
             text,
-            bytes: Numbers::pack(&read.bytes),
-            request_time_ns: Numbers::pack(&read.request_times_ns),
-            upstream_time_ns: Numbers::pack(&read.upstream_times_ns),
-            time: Numbers::pack(&read.times),
-            offset: Numbers::pack(&read.offsets),
+            bytes: self.seal_numbers(&read, Field::Bytes),
+            request_time_ns: self.seal_numbers(&read, Field::RequestTime),
+            upstream_time_ns: self.seal_numbers(&read, Field::UpstreamTime),
+            time: self.seal_numbers(&read, Field::Time),
+            offset: pack(read.columns.numbers.last()),
             time_range_ns: read.time_range_ns,
-            line_start: Codes::pack(read.line_starts.iter().copied()),
-        }
+            line_start: Codes::pack(line_starts.iter().map(|start| u64::from(*start))),
+        };
+        self.spare = Some(read.columns);
+        segment
+    }
+
+    /// `None` where the format lacks the field or no row has it.
+    fn seal_numbers(&self, read: &ReadBlock, field: Field) -> Option<Numbers> {
+        let index = self.numbers.iter().position(|candidate| *candidate == field)?;
+        pack(read.columns.numbers.get(index))
     }
 
     /// The memory of the values this reader remembers, in bytes.
@@ -248,8 +274,24 @@ impl TextColumn {
     }
 }
 
+fn pack(numbers: Option<&Vec<u64>>) -> Option<Numbers> {
+    let present = |number: &u64| (*number != ABSENT_NUMBER).then_some(*number);
+    Numbers::pack(numbers?.iter().map(present))
+}
+
+impl Columns {
+    /// Empties them for the next block.
+    fn clear(&mut self, text: usize, numbers: usize) {
+        self.text.resize_with(text, Vec::new);
+        self.text.iter_mut().for_each(Vec::clear);
+        self.numbers.resize_with(numbers, Vec::new);
+        self.numbers.iter_mut().for_each(Vec::clear);
+        self.line_starts.clear();
+    }
+}
+
 impl ReadBlock {
-    fn new(block: &Block, source: u32, columns: usize) -> Self {
+    fn new(block: &Block, source: u32, columns: Columns) -> Self {
         Self {
             lines: block.too_long,
             records: 0,
@@ -258,28 +300,28 @@ impl ReadBlock {
             samples: Vec::new(),
             source,
             block_offset: block.offset,
-            text: vec![Vec::new(); columns],
-            ids: vec![0; columns],
-            times: Vec::new(),
-            offsets: Vec::new(),
-            bytes: Vec::new(),
-            request_times_ns: Vec::new(),
-            upstream_times_ns: Vec::new(),
-            line_starts: Vec::new(),
+            ids: Vec::new(),
+            columns,
             first_offset_s: None,
             time_range_ns: None,
         }
     }
 
+    /// The offset of the time goes behind the number columns.
     #[inline]
-    fn push_numbers(&mut self, record: &Record<'_>, line_start: usize) {
-        self.line_starts.push(line_start as u64);
-        self.bytes.push(record.bytes);
-        self.request_times_ns.push(record.request_time_ns);
-        self.upstream_times_ns.push(record.upstream_time_ns);
-        self.times.push(record.time.map(|time| encode_time(time.unix_ns)));
-        self.offsets.push(record.time.map(|time| encode_offset(time.offset_s)));
-        if let Some(time) = record.time {
+    fn push_numbers(&mut self, fields: &[Field], record: &Record<'_>, line_start: usize) {
+        self.columns.line_starts.push(line_start as u32);
+        for (field, column) in fields.iter().zip(&mut self.columns.numbers) {
+            let number = match field {
+                Field::Time => record.time.map(|time| encode_time(time.unix_ns)),
+                Field::Bytes => record.bytes,
+                Field::RequestTime => record.request_time_ns,
+                _ => record.upstream_time_ns,
+            };
+            column.push(number.unwrap_or(ABSENT_NUMBER));
+        }
+        if let (Some(time), Some(offsets)) = (record.time, self.columns.numbers.last_mut()) {
+            offsets.push(encode_offset(time.offset_s));
             self.first_offset_s.get_or_insert(time.offset_s);
             let (first, last) = self.time_range_ns.unwrap_or((time.unix_ns, time.unix_ns));
             self.time_range_ns = Some((first.min(time.unix_ns), last.max(time.unix_ns)));

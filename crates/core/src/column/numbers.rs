@@ -21,17 +21,16 @@ impl Numbers {
     const UNITS: [u64; 3] = [1_000_000_000, 1_000_000, 1_000];
 
     /// Packs numbers that lie less than 2^64 - 1 apart. `None` where every row is absent.
-    pub fn pack(numbers: &[Option<u64>]) -> Option<Self> {
-        let base = numbers.iter().flatten().copied().min()?;
+    pub fn pack(numbers: impl ExactSizeIterator<Item = Option<u64>> + Clone) -> Option<Self> {
+        let present = numbers.clone().flatten();
+        let base = present.clone().min()?;
+        // Where all are equal any unit fits, and the first is as good as the others.
         let unit = Self::UNITS
             .into_iter()
-            .find(|unit| numbers.iter().flatten().all(|number| (number - base) % unit == 0))
+            .find(|unit| present.clone().all(|number| (number - base) % unit == 0))
             .unwrap_or(1);
-        // Where all are equal any unit fits, and the first is as good as the others.
-        let codes = Codes::pack(
-            numbers.iter().map(|number| number.map_or(0, |number| 1 + (number - base) / unit)),
-        );
-        Some(Self { base, unit, codes })
+        let code = |number: Option<u64>| number.map_or(0, |number| 1 + (number - base) / unit);
+        Some(Self { base, unit, codes: Codes::pack(numbers.map(code)) })
     }
 
     /// The number of one row.
@@ -72,7 +71,7 @@ mod tests {
             vec![Some(5_000_000_001), Some(7_000_000_001), None],
             vec![None, Some(3)],
         ] {
-            let packed = Numbers::pack(&numbers).unwrap();
+            let packed = Numbers::pack(numbers.iter().copied()).unwrap();
             for (row, number) in numbers.iter().enumerate() {
                 assert_eq!(packed.get(row), *number);
             }
@@ -80,13 +79,13 @@ mod tests {
             packed.for_each(&Selection::All(numbers.len()), |number| seen.push(number));
             assert_eq!(seen, numbers);
         }
-        assert_eq!(Numbers::pack(&[None, None]), None);
+        assert_eq!(Numbers::pack([None, None].into_iter()), None);
     }
 
     #[test]
     fn whole_seconds_are_small() {
         let second = 1_000_000_000u64;
-        let times: Vec<_> = (0..1000).map(|n| Some((1_765_949_581 + n / 5) * second)).collect();
-        assert_eq!(Numbers::pack(&times).unwrap().memory_bytes(), 1000);
+        let times: Vec<_> = (0..1000u64).map(|n| Some((1_765_949_581 + n / 5) * second)).collect();
+        assert_eq!(Numbers::pack(times.into_iter()).unwrap().memory_bytes(), 1000);
     }
 }

@@ -66,7 +66,7 @@ impl End {
         let rest = &line[start..];
         match self {
             Self::Byte(byte) => {
-                let length = memchr(*byte, rest).ok_or(start)?;
+                let length = find_near(*byte, rest).ok_or(start)?;
                 Ok((start + length, start + length + 1))
             }
             Self::Text(text) => {
@@ -74,7 +74,7 @@ impl End {
                 Ok((end, end + text.len()))
             }
             Self::Word(text) => {
-                let length = memchr(b' ', rest).ok_or(start)?;
+                let length = find_near(b' ', rest).ok_or(start)?;
                 expect(line, start + length, text)
             }
             Self::TextBeforeTime(text) => {
@@ -153,11 +153,39 @@ impl End {
 /// The text has to stand at `end`.
 #[inline]
 fn expect(line: &[u8], end: usize, text: &[u8]) -> Result<(usize, usize), usize> {
-    if line[end..].starts_with(text) {
+    if starts_with(&line[end..], text) {
         return Ok((end, end + text.len()));
     }
     let same = line[end..].iter().zip(text).take_while(|(a, b)| a == b).count();
     Err(end + same)
+}
+
+/// As the slice's own, which calls a function to compare: the texts here are two or three
+/// bytes.
+#[inline]
+fn starts_with(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.len() >= text.len() && bytes.iter().zip(text).all(|(a, b)| a == b)
+}
+
+/// As memchr, for a byte that is nearly always among the first sixteen: addresses, status
+/// and sizes are short, and the call of the general search costs more than the search.
+#[inline]
+fn find_near(byte: u8, bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
+    const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
+    let mut at = 0;
+    for _ in 0..2 {
+        let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) else { break };
+        // A byte of the difference is 0 where it is the one; the lowest such byte gets its
+        // high bit set here (Warren, Hacker's Delight, 6-1).
+        let difference = u64::from_le_bytes(*word) ^ (ONES * u64::from(byte));
+        let found = difference.wrapping_sub(ONES) & !difference & HIGHS;
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    memchr(byte, &bytes[at..]).map(|length| at + length)
 }
 
 /// The first place of a text of at least one byte.
@@ -168,7 +196,7 @@ fn find_text(bytes: &[u8], text: &[u8]) -> Option<usize> {
     let mut from = 0;
     for _ in 0..4 {
         let at = from + memchr(text[0], &bytes[from..])?;
-        if bytes[at..].starts_with(text) {
+        if starts_with(&bytes[at..], text) {
             return Some(at);
         }
         from = at + 1;
@@ -276,5 +304,25 @@ impl Value {
             (text, _) => End::Text(text.into()),
         };
         Self { target, end, name }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_near;
+
+    #[test]
+    fn finds_as_memchr_does() {
+        let bytes: Vec<u8> = (0..100u8).chain([0x20, 0x21, 0x80, 0xFF, 0x20]).collect();
+        for start in 0..bytes.len() {
+            for byte in [0, 1, 5, 0x1F, 0x20, 0x21, 99, 0x80, 0x81, 0xFF] {
+                let rest = &bytes[start..];
+                assert_eq!(
+                    find_near(byte, rest),
+                    memchr::memchr(byte, rest),
+                    "{byte} from {start}"
+                );
+            }
+        }
     }
 }

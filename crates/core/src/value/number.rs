@@ -58,7 +58,7 @@ pub(crate) fn parse_duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
         value /= 10;
         scale += 1;
     }
-    u64::try_from(value).ok()
+    u64::try_from(value).ok().filter(|value| *value < u64::MAX)
 }
 
 fn parse_exponent(text: &[u8]) -> Option<i32> {
