@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::shell::{Outcome, command, execute, output_of, root};
+use crate::shell::{Outcome, command, execute, output_of, target_folder};
 
 /// Runs of each contender; they take turns, so that a slow moment hits all.
 const RUNS: usize = 5;
@@ -22,10 +22,10 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
 /// `weir report` of a generated log beside `wc -l` of the same file.
 fn parse(mebibytes: u64) -> Outcome {
     run_release_build()?;
-    let folder = root().join("target/bench");
+    let folder = target_folder().join("bench");
     std::fs::create_dir_all(&folder)?;
     let file = folder.join(format!("combined-{mebibytes}.log"));
-    let weir = root().join("target/release/weir");
+    let weir = target_folder().join("release/weir");
     let weir = weir.to_string_lossy().into_owned();
     let path = file.to_string_lossy().into_owned();
     if !file.exists() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::shell::{Outcome, command, execute, root};
+use crate::shell::{Outcome, command, execute, root, target_folder};
 
 fn folder() -> PathBuf {
     root().join("web/src/generated")
@@ -17,7 +17,7 @@ pub(crate) fn write() -> Outcome {
 
 /// Fails where those in the tree are not what would be written.
 pub(crate) fn check() -> Outcome {
-    let fresh = root().join("target/generated-types");
+    let fresh = target_folder().join("generated-types");
     if fresh.exists() {
         fs::remove_dir_all(&fresh)?;
     }
