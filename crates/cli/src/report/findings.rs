@@ -1,6 +1,6 @@
 //! What a person should know beside the numbers.
 
-use weir_core::Field;
+use weir_core::{Field, Zone};
 use weir_ingest::{SourceEnd, SourceSnapshot};
 use weir_view::{Clause, Report};
 
@@ -85,7 +85,25 @@ pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> 
             separated(report.records)
         ));
     }
+    if !report.estimated.is_empty() {
+        notes.push(format!(
+            "the memory is spent: of {} the rarest values are counted together; give more with --memory",
+            report.estimated.join(", ")
+        ));
+    }
     notes
+}
+
+/// A log whose times have several offsets, which a person may take for one.
+pub(crate) fn mixed_offsets(range_s: Option<(i32, i32)>, report: &Report) -> Option<String> {
+    let (least, most) = range_s.filter(|(least, most)| least != most)?;
+    let name = |offset_s| Zone::fixed(offset_s).name().to_owned();
+    Some(format!(
+        "the log's times have offsets from {} to {}; all are shown in {}, choose another with --tz",
+        name(least),
+        name(most),
+        report.time.zone
+    ))
 }
 
 /// Why a source has no record, and what to do.

@@ -89,7 +89,8 @@ fn read(
     let counts = weir_server::read_counts(&sources);
     let format = format_of(&sources);
     let report = Report::new(&answer, &data.values(), &counts, format, request.query.top as usize);
-    let notes = findings::notes(&sources, &report);
+    let mut notes = findings::notes(&sources, &report);
+    notes.extend(findings::mixed_offsets(answer.totals().offset_range_s, &report));
     Ok(Reading { report, sources, complaints, notes })
 }
 

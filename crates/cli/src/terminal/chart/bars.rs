@@ -187,6 +187,6 @@ mod tests {
         let buckets = [bucket(&[("2xx", 1_234)])];
         let bars = Bars::new(&buckets, &[], 10, 8);
         let scale: Vec<String> = (0..8).map(|row| bars.scale(row)).collect();
-        assert_eq!(scale, ["", "", "", "500", "", "", "1,000", "1,234"].map(str::to_owned));
+        assert_eq!(scale, ["", "", "", "500", "", "", "", "1,234"].map(str::to_owned));
     }
 }
