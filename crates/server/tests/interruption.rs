@@ -112,6 +112,7 @@ async fn acknowledged_means_parsed() {
     upload.sent = log.len() as u64;
     upload.finish("a").await;
     assert_eq!(server.report(session.id()).await["bytes_read"], log.len());
+    drop(upload);
     server.stop().await;
 }
 
@@ -134,6 +135,7 @@ async fn an_upload_that_stalls_ends() {
     // A connection that does nothing ends as well.
     assert_eq!(upload.error().await, "stalled");
     assert_eq!(upload.close_code().await, 1000);
+    drop((live, upload));
     server.stop().await;
 }
 
@@ -157,6 +159,7 @@ async fn a_file_that_is_not_taken_up_again_is_abandoned() {
     let mut upload = server.upload(session.id()).await;
     upload.ask_to_begin("a", log.len()).await;
     assert_eq!(upload.error().await, "file_over");
+    drop((live, upload));
     server.stop().await;
 }
 
@@ -204,6 +207,7 @@ async fn whoever_looks_or_uploads_keeps_a_session() {
         tokio::time::sleep(SHORT / 10).await;
     }
     assert_eq!((status(&looked_at).await, status(&fed).await), (200, 200));
+    drop((live, upload));
     server.stop().await;
 }
 
@@ -228,6 +232,7 @@ async fn delete_frees_at_once_in_the_middle_of_everything() {
     assert_eq!(common::close_code(&mut live.receiver).await, 1001);
     freed(&data).await;
     assert_eq!(server.request("DELETE", &path, &[]).await.status, 404);
+    drop((live, upload));
     server.stop().await;
 }
 
@@ -275,5 +280,6 @@ async fn a_full_memory_ends_the_file_and_keeps_what_was_read() {
     let view = live.view_where(|view| view.complete).await;
     assert!(view.report.records > 1_000);
     assert!(view.notes.iter().any(|note| note.contains("memory limit")), "{:?}", view.notes);
+    drop((upload.receiver, live));
     server.stop().await;
 }

@@ -30,6 +30,7 @@ async fn the_first_view_comes_at_once_and_the_last_is_right() {
     assert!(!last.samples.is_empty());
     let report = server.report(session.id()).await;
     assert_eq!(report, serde_json::to_value(&last.report).expect("JSON"), "one helper for both");
+    drop((live, upload));
     server.stop().await;
 }
 
@@ -70,6 +71,7 @@ async fn views_come_at_most_20_times_a_second_and_agree_in_themselves() {
     // Nothing changes any more, so nothing comes.
     let silence = tokio::time::timeout(Duration::from_millis(200), live.receiver.next()).await;
     assert!(silence.is_err(), "{silence:?}");
+    drop(live);
     server.stop().await;
 }
 
@@ -97,6 +99,7 @@ async fn a_slow_page_gets_the_newest_only() {
     })
     .await;
     assert!(before < changes / 5, "{before} views of {changes} changes");
+    drop(live);
     server.stop().await;
 }
 
@@ -143,6 +146,7 @@ async fn questions_are_answered_by_their_id_and_bad_ones_refused() {
     });
     assert_eq!(last.await.report.matched, matched[0]);
     assert!(answers < 50, "older questions are given up");
+    drop(live);
     server.stop().await;
 }
 
@@ -170,6 +174,7 @@ async fn hostile_values_arrive_as_text() {
     assert_eq!(view.sources[0].name, format!("{name}.log"));
     assert!(view.samples.iter().any(|sample| sample.text == hostile));
     assert!(view.notes.iter().any(|note| note.contains("+00:00, +05:30")), "{:?}", view.notes);
+    drop((upload, live));
     server.stop().await;
 }
 
@@ -182,6 +187,7 @@ async fn a_log_in_no_known_format_is_said_to_be_one() {
     let view = live.view_where(|view| view.complete).await;
     assert_eq!((view.report.lines, view.report.unmatched), (200, 200));
     assert!(view.notes[0].contains("a.log"), "{:?}", view.notes);
+    drop((upload, live));
     server.stop().await;
 }
 
@@ -193,5 +199,6 @@ async fn pings_are_answered() {
     live.sender.send_ping(b"still there?").await.expect("it reads");
     let pong = within(live.receiver.next()).await.expect("a message");
     assert_eq!(pong, Some(Message::Pong(b"still there?".to_vec())));
+    drop(live);
     server.stop().await;
 }

@@ -64,6 +64,7 @@ async fn several_files_at_once_make_one_data_set() {
     compare(&log, &server.report(&id).await);
     one.send_file("3", b"", 1).await;
     compare(&log, &server.report(&id).await);
+    drop((one, two));
     server.stop().await;
 }
 
@@ -101,6 +102,7 @@ async fn compressed_files_are_read_and_acknowledged_in_their_own_bytes() {
     assert!(report["lines"].as_u64() > Some(5_000), "what was read stands: {}", report["lines"]);
     // The connection can go on.
     upload.send_file("whole", &zstd, MIB).await;
+    drop(upload);
     server.stop().await;
 }
 
@@ -136,6 +138,7 @@ async fn a_small_piece_is_parsed_without_waiting_for_more() {
             other => panic!("{other:?}"),
         }
     }
+    drop(upload);
     server.stop().await;
 }
 
@@ -156,6 +159,7 @@ async fn a_file_that_ends_elsewhere_than_it_said_is_an_error() {
     // The rest is passed over, its end too, and the connection goes on.
     upload.end("long").await;
     upload.send_file("right", &log, 1_000).await;
+    drop(upload);
     server.stop().await;
 }
 
@@ -178,6 +182,7 @@ async fn one_file_has_one_connection() {
     let done = UploadReply::Done { file: "a".to_owned(), offset: log.len() as u64 };
     assert_eq!(second.reply().await, done);
     compare(&log, &server.report(&id).await);
+    drop((first, second));
     server.stop().await;
 }
 
@@ -198,6 +203,7 @@ async fn a_cancelled_file_keeps_what_was_parsed() {
     let mut other = server.upload(session.id()).await;
     other.ask_to_begin("a", 1 << 30).await;
     assert_eq!(other.error().await, "file_over");
+    drop((live, upload, other));
     server.stop().await;
 }
 
@@ -223,6 +229,7 @@ async fn breaches_end_the_connection() {
     upload.ask_to_begin("b", 10).await;
     assert_eq!(upload.error().await, "bad_request");
     assert_eq!(upload.close_code().await, 1008);
+    drop(upload);
     server.stop().await;
 }
 
