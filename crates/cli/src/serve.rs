@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use weir_ingest::{Keep, Pipeline};
@@ -21,6 +22,9 @@ use crate::terminal::{Progress, safe};
 /// The port where none is asked for, if it is free: the same one every day, so that the
 /// browser remembers.
 const PORT: u16 = 7878;
+
+/// How long the reading may take to notice that all is over.
+const LAST_WORD: Duration = Duration::from_millis(200);
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
@@ -105,14 +109,11 @@ impl Page {
             .new_session(true)
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
         self.announce(&session.path())?;
-        let filling = thread::spawn(move || filled(&session, fill));
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(filled(&session, fill)));
         self.runtime.block_on(self.server.serve(told_to_end()));
-        // A thread that still reads, such as from a pipe that brings nothing, ends with us.
-        if filling.is_finished() {
-            Ok(filling.join().unwrap_or(Exit::Failed))
-        } else {
-            Ok(Exit::Done)
-        }
+        // Cancelled sources end at once; a read from a pipe that brings nothing ends with us.
+        Ok(receiver.recv_timeout(LAST_WORD).unwrap_or(Exit::Done))
     }
 
     /// Says where the page is, and opens it.

@@ -23,7 +23,7 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
     };
     add("Requests", requests(report));
     if let Some(unfit) = unfit(report) {
-        add("Not read", unfit);
+        add("Left out", unfit);
     }
     if let Some(period) = period(report) {
         add("Period", period);
@@ -85,15 +85,19 @@ fn requests(report: &Report) -> String {
 
 /// Lines that are no requests, if there are any.
 fn unfit(report: &Report) -> Option<String> {
-    let mut parts = Vec::new();
-    if report.unmatched > 0 {
-        parts.push(format!("{} that do not fit the format", separated(report.unmatched)));
-    }
-    if report.too_long > 0 {
-        parts.push(format!("{} longer than 1 MiB", separated(report.too_long)));
-    }
-    let lines = separated(report.lines);
-    (!parts.is_empty()).then(|| format!("of {lines} lines, {}", parts.join(" and ")))
+    let count = report.unmatched + report.too_long;
+    let reasons = match (report.unmatched, report.too_long) {
+        (0, 0) => return None,
+        (_, 0) => "not in the format".to_owned(),
+        (0, _) => "longer than 1 MiB".to_owned(),
+        (unmatched, too_long) => format!(
+            "{} not in the format, {} longer than 1 MiB",
+            separated(unmatched),
+            separated(too_long)
+        ),
+    };
+    let (lines, share) = (separated(report.lines), share(count, report.lines));
+    Some(format!("{} of {lines} lines ({share}), {reasons}", separated(count)))
 }
 
 fn period(report: &Report) -> Option<String> {

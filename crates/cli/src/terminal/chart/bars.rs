@@ -8,6 +8,9 @@ use crate::terminal::style::{self, Painter, Style};
 /// Bars of zero to eight eighths.
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
+/// A bar wider than this is taken for an area.
+const BAR_COLUMNS_MAX: usize = 12;
+
 /// The bars of a histogram.
 pub(super) struct Bars<'a> {
     groups: &'a [String],
@@ -29,7 +32,7 @@ impl<'a> Bars<'a> {
         let count_max = buckets.iter().map(|bucket| bucket.count).max().unwrap_or(0).max(1);
         let height = |count: u64| scaled(count, count_max, rows * 8);
         let tops = buckets.iter().map(|bucket| tops(bucket, groups, height)).collect();
-        let bucket_columns = (columns / buckets.len().max(1)).max(1);
+        let bucket_columns = (columns / buckets.len().max(1)).clamp(1, BAR_COLUMNS_MAX);
         Self { groups, tops, count_max, rows, bucket_columns }
     }
 

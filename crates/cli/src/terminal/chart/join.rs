@@ -11,7 +11,7 @@ const WEEK_S: u64 = 7 * DAY_S;
 
 /// Steps that a person thinks in, in seconds. There are more of them than the histogram
 /// itself has, so that a screen is never left half empty.
-const STEPS_S: [u64; 30] = [
+const STEPS_S: [u64; 31] = [
     1,
     2,
     5,
@@ -21,6 +21,7 @@ const STEPS_S: [u64; 30] = [
     30,
     MINUTE_S,
     2 * MINUTE_S,
+    3 * MINUTE_S,
     5 * MINUTE_S,
     10 * MINUTE_S,
     15 * MINUTE_S,
