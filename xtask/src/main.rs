@@ -3,6 +3,7 @@
 mod bench;
 mod browsers;
 mod page;
+mod readme;
 mod shell;
 mod summary;
 mod test;
@@ -20,6 +21,7 @@ cargo xtask test --quick    the same without the page and the browsers
 cargo xtask tidy            the layering checks alone
 cargo xtask types           writes web/src/generated from crates/view
 cargo xtask page            builds the page into web/dist
+cargo xtask readme          writes what its commands print into README.md
 cargo xtask bench parse [--size MEBIBYTES]
                             reading speed beside `wc -l`, with the answers checked";
 
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["types"] => types::write(),
         ["page"] => page::build(),
+        ["readme"] => readme::write(),
         ["bench", ref rest @ ..] => bench::run(rest),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");

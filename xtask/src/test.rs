@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
-use crate::{browsers, page, tidy, types};
+use crate::{browsers, page, readme, tidy, types};
 
 /// How much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,7 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         summary.add(execute_and_keep(&mut tests, Summary::is_closing_line)?);
         Ok(())
     })?;
+    step("README", readme::check)?;
     if scope == Scope::Everything {
         step("types of the page", types::check)?;
         step("page", || {
