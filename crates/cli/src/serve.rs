@@ -3,7 +3,7 @@
 mod browser;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -120,6 +120,9 @@ impl Page {
     fn announce(&self, path: &str) -> Result<(), Failure> {
         let url = format!("http://{}{path}", reachable(self.server.local_addr()));
         print(&format!("{url}\n"))?;
+        if io::stderr().is_terminal() {
+            eprintln!("Ctrl-C ends it.");
+        }
         if self.opens_browser {
             browser::open(&url);
         }

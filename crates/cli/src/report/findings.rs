@@ -133,3 +133,50 @@ fn looks_binary(text: &[u8]) -> bool {
     let replaced = shown.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
     controls + replaced > text.len() / 10
 }
+
+#[cfg(test)]
+mod tests {
+    use weir_ingest::{SourceEnd, SourceSnapshot};
+
+    use super::{looks_binary, truncated};
+
+    fn source(bytes_done: u64, end: SourceEnd) -> SourceSnapshot {
+        SourceSnapshot {
+            name: "access.log".to_owned(),
+            bytes_total: Some(4_000),
+            bytes_done,
+            bytes_parsed: bytes_done,
+            lines: 0,
+            records: 0,
+            unmatched: 0,
+            too_long: 0,
+            format: None,
+            fits: None,
+            samples: Vec::new(),
+            end: Some(end),
+            note: None,
+        }
+    }
+
+    #[test]
+    fn a_file_that_shrinks_is_said() {
+        let shrunk = truncated(&[source(1_500, SourceEnd::Done)]);
+        let sentence = "access.log: was truncated while it was read, 1,500 of 4,000 bytes came; what was read stands";
+        assert_eq!(shrunk.iter().map(ToString::to_string).collect::<Vec<_>>(), [sentence]);
+        let others = [
+            source(4_000, SourceEnd::Done),
+            // It grew.
+            source(4_100, SourceEnd::Done),
+            // That is said in another way.
+            source(10, SourceEnd::Failed("reading failed".to_owned())),
+        ];
+        assert_eq!(truncated(&others), []);
+    }
+
+    #[test]
+    fn text_is_no_binary() {
+        assert!(!looks_binary("größe\tund [31m\x1b[0m 日本".as_bytes()));
+        assert!(!looks_binary(b""));
+        assert!(looks_binary(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"));
+    }
+}
