@@ -93,8 +93,9 @@ impl Page {
 
     /// Serves the page with nothing in it, until it is told to end.
     pub(crate) fn serve_empty(self) -> Result<Exit, Failure> {
+        let told_to_end = self.told_to_end();
         self.announce("/")?;
-        self.runtime.block_on(self.server.serve(told_to_end()));
+        self.runtime.block_on(self.server.serve(told_to_end));
         Ok(Exit::Done)
     }
 
@@ -108,12 +109,19 @@ impl Page {
             .server
             .new_session(true)
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
+        let told_to_end = self.told_to_end();
         self.announce(&session.path())?;
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || sender.send(filled(&session, fill)));
-        self.runtime.block_on(self.server.serve(told_to_end()));
+        self.runtime.block_on(self.server.serve(told_to_end));
         // Cancelled sources end at once; a read from a pipe that brings nothing ends with us.
         Ok(receiver.recv_timeout(LAST_WORD).unwrap_or(Exit::Done))
+    }
+
+    /// Listens for signals before anybody can know that there is something to end.
+    fn told_to_end(&self) -> impl Future<Output = ()> + use<> {
+        let _inside = self.runtime.enter();
+        told_to_end()
     }
 
     /// Says where the page is, and opens it.
@@ -160,20 +168,30 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// Resolves on Ctrl-C, and on SIGTERM where there is such a thing.
-async fn told_to_end() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
+/// Resolves on Ctrl-C, and on SIGTERM where there is such a thing. From this call on, not
+/// only from when it is awaited, these end the server and not the process.
+#[cfg(unix)]
+fn told_to_end() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    let [interrupt, terminate] = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    // A signal that cannot be had ends the process as the system has it.
+    async fn next(signal: io::Result<Signal>) {
+        match signal {
+            Ok(mut signal) => _ = signal.recv().await,
+            Err(_) => std::future::pending().await,
         }
     }
-    // Where signals cannot be had, the process ends as the system has it.
+    async {
+        tokio::select! {
+            () = next(interrupt) => {}
+            () = next(terminate) => {}
+        }
+    }
+}
+
+/// Resolves on Ctrl-C.
+#[cfg(not(unix))]
+async fn told_to_end() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -115,6 +115,9 @@ fn nothing_fitted(source: &SourceSnapshot) -> String {
         return "is no text; Weir reads logs, plain or compressed with gzip or zstd".to_owned();
     }
     let lines = separated(source.lines);
+    if source.too_long == source.lines {
+        return format!("each of its {lines} lines is over 1 MiB long, so it is no access log");
+    }
     match &source.format {
         Some(format) if source.fits.is_none() => format!(
             "none of its {lines} lines fits the format {}; see why with weir formats FILE",

@@ -89,9 +89,9 @@ fn unfit(report: &Report) -> Option<String> {
     let reasons = match (report.unmatched, report.too_long) {
         (0, 0) => return None,
         (_, 0) => "not in the format".to_owned(),
-        (0, _) => "longer than 1 MiB".to_owned(),
+        (0, _) => "over 1 MiB long".to_owned(),
         (unmatched, too_long) => format!(
-            "{} not in the format, {} longer than 1 MiB",
+            "{} not in the format, {} over 1 MiB long",
             separated(unmatched),
             separated(too_long)
         ),
