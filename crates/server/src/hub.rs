@@ -96,8 +96,8 @@ impl SessionHandle {
     }
 
     /// Where its sources are opened; [`Pipeline::data`] has what was read. `None` once the
-    /// session was ended by `DELETE` or by the end of the server. Its sources are cancelled
-    /// then; let go of the pipeline to free its memory.
+    /// session was ended by `DELETE` or by the end of the server: the pipeline is cancelled
+    /// then, and takes no more; let go of it to free its memory.
     pub fn pipeline(&self) -> Option<Arc<Pipeline>> {
         self.session.pipeline()
     }

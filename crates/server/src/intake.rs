@@ -178,16 +178,17 @@ impl Intake {
         let Stage::Compressed(compression, decoder) = &mut self.stage else {
             return Ok(self.writer.write_all_async(bytes).await?);
         };
-        let mut piece_end = before;
-        for piece in bytes.chunks(PushDecoder::PIECE_BYTES) {
-            piece_end += piece.len() as u64;
-            let pushed = decoder.push(piece);
-            self.writer.progress().take_compressed(piece.len() as u64);
+        let (mut rest, mut taken) = (bytes, before);
+        while !rest.is_empty() || decoder.has_more() {
+            let pushed = decoder.push_some(rest);
             let output = decoder.output();
             self.writer.write_all_async(output).await?;
             output.clear();
-            self.marks.mark(self.writer.offset(), piece_end);
-            pushed.map_err(|error| damaged(*compression, piece_end, &error))?;
+            let length = pushed.map_err(|error| damaged(*compression, taken, &error))?;
+            rest = &rest[length..];
+            taken += length as u64;
+            self.writer.progress().take_compressed(length as u64);
+            self.marks.mark(self.writer.offset(), taken);
         }
         Ok(())
     }

@@ -119,12 +119,13 @@ async fn publish(
         let work = move || answer(&session, &data, query, previous, &flag);
         let Ok(answered) = tokio::task::spawn_blocking(work).await else { return };
         if let Some((text, next)) = answered {
+            let worked = started.elapsed();
             evaluator = Some(next);
             let sent = tokio::time::timeout(SEND_PATIENCE, writer.send_text(&text)).await;
             if !matches!(sent, Ok(Ok(()))) {
                 return;
             }
-            let pause = VIEW_INTERVAL.max(started.elapsed() * WORK_SHARE);
+            let pause = VIEW_INTERVAL.max(worked * WORK_SHARE);
             tokio::select! {
                 () = tokio::time::sleep_until(started + pause) => {}
                 // A new question is answered sooner than a change of the data.

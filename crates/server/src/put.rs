@@ -15,6 +15,7 @@ use crate::query_string::decode;
 use crate::refusal::Refusal;
 use crate::response;
 use crate::session::{Hold, Session, Use};
+use crate::transfer::PAUSE;
 use crate::upload::refusal_of;
 
 /// The name of a log that came without one, as from `curl -T -`.
@@ -31,26 +32,40 @@ pub(crate) async fn receive(
     let session = hub.create(Hold::UntilSeen)?;
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let address = format!("http://{}/s/{}", host.unwrap_or_default(), session.id());
+    let unheard = Unheard(&session);
     // In a task of its own: the handler is dropped with its connection, and a source must
     // have an end.
     let reading = tokio::spawn(read(hub.clone(), session.clone(), request));
     let read = reading.await.unwrap_or(Err(Refusal::SessionEnded));
     let mut response = match &read {
         Ok(()) => {
+            unheard.forget();
             let text = format!("{address}\n{}\n", summary(&session));
             response::content(StatusCode::CREATED, "text/plain; charset=utf-8", text)
         }
-        Err(refusal) => {
-            // Nobody may have heard of its address.
-            session.release();
-            response::refusal(refusal)
-        }
+        Err(refusal) => response::refusal(refusal),
     };
     let location = HeaderValue::from_str(&format!("/s/{}", session.id()));
     if let Ok(location) = location {
         response.headers_mut().insert(LOCATION, location);
     }
     Ok(response)
+}
+
+/// A session whose address nobody may hear of: it is kept no longer than others, if the
+/// request fails or its connection is gone.
+struct Unheard<'a>(&'a Session);
+
+impl Unheard<'_> {
+    fn forget(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Unheard<'_> {
+    fn drop(&mut self) {
+        self.0.release();
+    }
 }
 
 /// One line that says what was read.
@@ -92,7 +107,8 @@ async fn read(
 async fn read_body(hub: &Hub, intake: &mut Intake, mut body: Incoming) -> Result<(), Refusal> {
     let refusal = |error: IntakeError| refusal_of(&error, &hub.options);
     let stopped = loop {
-        match tokio::time::timeout(hub.options.stall, body.frame()).await {
+        let patience = if intake.is_dirty() { PAUSE } else { hub.options.stall };
+        match tokio::time::timeout(patience, body.frame()).await {
             Ok(Some(Ok(frame))) => {
                 let Ok(bytes) = frame.into_data() else { continue };
                 intake.write(&bytes).await.map_err(refusal)?;
@@ -100,6 +116,7 @@ async fn read_body(hub: &Hub, intake: &mut Intake, mut body: Incoming) -> Result
                     intake.hand_on().await.map_err(refusal)?;
                 }
             }
+            Err(_) if intake.is_dirty() => intake.hand_on().await.map_err(refusal)?,
             Ok(None) => return intake.finish(SourceEnd::Done).await.map_err(refusal),
             Ok(Some(Err(_))) => break Refusal::Broken(intake.received()),
             Err(_) => break Refusal::Stalled(hub.options.stall.as_secs()),

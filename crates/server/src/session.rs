@@ -166,14 +166,13 @@ impl Session {
     /// Ends the session: its sources, its threads, its connections. Its memory is free as
     /// soon as these have noticed.
     pub(crate) fn end(&self) {
-        self.is_ended.send_replace(true);
         let pipeline = self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.is_ended.send_replace(true);
         for slot in self.lock_slots().drain(..) {
             slot.cancel();
         }
-        let Some(pipeline) = pipeline else { return };
-        for source in pipeline.data().sources() {
-            source.cancel();
+        if let Some(pipeline) = pipeline {
+            pipeline.cancel();
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) const WINDOW_BYTES: u64 = 64 << 20;
 const ACK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// When the sender pauses for so long, what there is is parsed, however little.
-const PAUSE: Duration = Duration::from_millis(10);
+pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 
 /// How a transfer ended.
 #[derive(Debug)]

@@ -119,6 +119,16 @@ impl Pipeline {
         )
     }
 
+    /// Ends everything now, whoever else still holds the pipeline: its sources have to stop,
+    /// and what waits to be parsed is dropped.
+    pub fn cancel(&self) {
+        for source in self.data.sources() {
+            source.cancel();
+        }
+        self.board.abort();
+        self.data.touch();
+    }
+
     /// Waits until all that was handed on is parsed, ends the threads, and gives the answer
     /// to the question the pipeline was started with.
     pub fn finish(mut self) -> Option<Evaluation> {
