@@ -155,7 +155,7 @@ impl Read for Endless<'_> {
 fn a_cancelled_source_ends_at_once_and_keeps_what_was_parsed() {
     let log = generated(1 << 20);
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let options = PipelineOptions::new(2, Keep::Segments);
+    let options = PipelineOptions::new(4, Keep::Segments);
     let pipeline = Pipeline::start(&options, data.clone(), None);
     let result = std::thread::scope(|scope| {
         let endless = Endless { log: &log, at: 0 };
@@ -173,6 +173,10 @@ fn a_cancelled_source_ends_at_once_and_keeps_what_was_parsed() {
     assert_eq!(source.end, Some(SourceEnd::Cancelled));
     let rows: usize = data.segments_from(0).iter().map(|segment| segment.rows()).sum();
     assert_eq!(source.records, rows as u64);
+    // It is the log's begin, with no block missing in between.
+    let (rounds, rest) =
+        (source.bytes_parsed / log.len() as u64, source.bytes_parsed as usize % log.len());
+    assert_eq!(source.lines, rounds * lines(&log) + lines(&log[..rest]));
 }
 
 #[test]

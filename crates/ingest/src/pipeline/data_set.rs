@@ -46,6 +46,7 @@ pub(super) struct Sealed {
     pub(super) source: Arc<SourceProgress>,
     pub(super) offset_end: u64,
     pub(super) counts: BlockCounts,
+    /// `None` where the block was dropped, as its source was cancelled.
     pub(super) segment: Option<Segment>,
 }
 
@@ -172,15 +173,25 @@ impl DataSet {
             let next = early.next;
             let Some(sealed) = early.sealed.remove(&next) else { break };
             early.next += 1;
-            if let (Keep::Segments, Some(segment)) = (self.keep, sealed.segment) {
-                self.segment_bytes.fetch_add(segment.memory_bytes(), Ordering::Relaxed);
-                let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
-                segments.push(Arc::new(segment));
+            let Sealed { source, offset_end, counts, segment } = sealed;
+            match segment.filter(|_| !source.has_gap()) {
+                Some(segment) => {
+                    self.keep(segment);
+                    source.count(&counts, offset_end);
+                }
+                None => source.drop_rest(),
             }
-            sealed.source.count(&sealed.counts);
-            sealed.source.parsed_to(sealed.offset_end);
+            source.parsed_to(offset_end);
         }
         drop(early);
         self.touch();
+    }
+
+    fn keep(&self, segment: Segment) {
+        if self.keep == Keep::Segments {
+            self.segment_bytes.fetch_add(segment.memory_bytes(), Ordering::Relaxed);
+            let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
+            segments.push(Arc::new(segment));
+        }
     }
 }

@@ -14,7 +14,8 @@ pub struct SourceProgress {
     bytes_total: Option<u64>,
     /// Bytes taken from the medium: compressed ones, where it is compressed.
     bytes_taken: AtomicU64,
-    /// Every byte of the lines before this offset is parsed, or was skipped.
+    /// Every byte of the lines before this offset is parsed, was skipped, or was dropped when
+    /// the source was cancelled.
     parsed: watch::Sender<u64>,
     cancelled: AtomicBool,
     state: Mutex<State>,
@@ -23,6 +24,8 @@ pub struct SourceProgress {
 #[derive(Debug, Default)]
 struct State {
     counts: Counts,
+    /// A block was dropped. What comes after the gap is no part of what was read.
+    has_gap: bool,
     format: Option<(Arc<Format>, Option<f64>)>,
     compressed: bool,
     samples: Vec<SourceSample>,
@@ -34,6 +37,8 @@ struct State {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
+    /// The end of the last block that was counted.
+    bytes: u64,
     lines: u64,
     records: u64,
     unmatched: u64,
@@ -123,7 +128,7 @@ impl SourceProgress {
     /// The source at this moment.
     pub fn snapshot(&self) -> SourceSnapshot {
         let state = self.lock();
-        let bytes_parsed = *self.parsed.borrow();
+        let bytes_parsed = state.counts.bytes;
         let bytes_done = match (state.compressed, &state.end) {
             (true, _) => self.bytes_taken.load(Ordering::Relaxed),
             (false, _) => bytes_parsed,
@@ -198,9 +203,21 @@ impl SourceProgress {
         self.lock().format = Some((format, fits));
     }
 
-    /// Adds a block's counts. Blocks come in order, so that line numbers are right.
-    pub(crate) fn count(&self, read: &BlockCounts) {
+    /// Notes that a block was dropped.
+    pub(crate) fn drop_rest(&self) {
+        self.lock().has_gap = true;
+    }
+
+    /// True once a block was dropped.
+    pub(crate) fn has_gap(&self) -> bool {
+        self.lock().has_gap
+    }
+
+    /// Adds the counts of a block that ends at `offset_end`. Blocks come in order, so that
+    /// line numbers are right.
+    pub(crate) fn count(&self, read: &BlockCounts, offset_end: u64) {
         let mut state = self.lock();
+        state.counts.bytes = offset_end;
         let lines_before = state.counts.lines;
         for sample in &read.samples {
             if state.samples.len() == SAMPLES_MAX {
