@@ -183,12 +183,81 @@ impl Evaluator {
 }
 
 /// The offsets of the first and the last record.
-fn offsets_s(segment: &Segment) -> impl Iterator<Item = i32> + use<> {
+fn offsets_s(segment: &Segment) -> impl Iterator<Item = i32> {
     let last = segment.rows().checked_sub(1);
-    let offset_s = |row: usize| segment.time(row).map(|time| time.offset_s);
-    [last.and(offset_s_of(segment, 0)), last.and_then(offset_s)].into_iter().flatten()
+    let rows = last.map(|last| [0, last]).into_iter().flatten();
+    rows.filter_map(|row| segment.time(row)).map(|time| time.offset_s)
 }
 
-fn offset_s_of(segment: &Segment, row: usize) -> Option<i32> {
-    (row < segment.rows()).then(|| segment.time(row))?.map(|time| time.offset_s)
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use weir_core::BlockLimits;
+    use weir_demo::Traffic;
+    use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+    use weir_view::{Clause, Query};
+
+    use super::{Evaluator, report};
+
+    /// Blocks this small make enough segments to spread them over threads.
+    const LIMITS: BlockLimits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 16 };
+
+    fn log() -> Vec<u8> {
+        let options = weir_demo::Options { bytes: Some(400_000), ..Default::default() };
+        let mut traffic = Traffic::new(options).with_dirt_every(50);
+        let mut log = Vec::new();
+        while traffic.fill(&mut log, 1 << 16) > 0 {}
+        log
+    }
+
+    fn queries() -> [Query; 3] {
+        let clause = |text| Clause::parse(text).expect("a clause");
+        let stack = Query { stack: "method".to_owned(), ..Query::default() };
+        let clauses = vec![clause("status=404"), clause("user_agent~Mozilla")];
+        [Query::default(), stack, Query { clauses, ..Query::default() }]
+    }
+
+    #[tokio::test]
+    async fn threads_and_steps_make_no_difference() {
+        let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
+        let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+        let pipeline = Pipeline::start(&options, data.clone(), None);
+        let mut writer = pipeline.source("a", None, FormatChoice::Detect);
+        let evaluator = |query| Evaluator::new(data.clone(), query, 3).expect("a good query");
+        let mut in_steps = queries().map(evaluator);
+        let go_on = AtomicBool::new(false);
+        for piece in log().chunks(90_000) {
+            writer.write_all_async(piece).await.expect("there is memory");
+            for evaluator in &mut in_steps {
+                let answer = evaluator.answer(&go_on).expect("nobody abandons it");
+                assert!(answer.report.matched <= answer.report.records);
+            }
+        }
+        writer.finish_async(SourceEnd::Done).await.expect("there is memory");
+        assert!(data.segments_from(0).len() > 60);
+        for (query, evaluator) in queries().into_iter().zip(&mut in_steps) {
+            let expected = report(&data, &query, 1).expect("a good query");
+            assert!(expected.matched > 0);
+            for jobs in [2, 5] {
+                assert_eq!(report(&data, &query, jobs).as_ref(), Ok(&expected), "{jobs} jobs");
+            }
+            let answer = evaluator.answer(&go_on).expect("nobody abandons it");
+            assert_eq!(answer.report, expected, "in steps");
+        }
+    }
+
+    #[tokio::test]
+    async fn abandoned_work_ends() {
+        let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+        let options = PipelineOptions::new(1, Keep::Segments);
+        let pipeline = Pipeline::start(&options, data.clone(), None);
+        let mut writer = pipeline.source("a", None, FormatChoice::Detect);
+        writer.write_all_async(&log()).await.expect("there is memory");
+        writer.finish_async(SourceEnd::Done).await.expect("there is memory");
+        let mut evaluator =
+            Evaluator::new(Arc::clone(&data), Query::default(), 1).expect("a good query");
+        assert!(evaluator.answer(&AtomicBool::new(true)).is_none());
+    }
 }
