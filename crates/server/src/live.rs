@@ -109,11 +109,11 @@ async fn publish(
     loop {
         let started = Instant::now();
         version.mark_unchanged();
-        let question = asked.borrow_and_update().clone();
-        let flag = question.abandon.flag();
-        let query = question.query.clone();
-        // Only what `asked` holds keeps the work going.
-        drop(question);
+        let (query, flag) = {
+            // Only what `asked` holds keeps the work going.
+            let question = asked.borrow_and_update();
+            (question.query.clone(), question.abandon.flag())
+        };
         let (session, data) = (session.clone(), data.clone());
         let previous = evaluator.take();
         let work = move || answer(&session, &data, query, previous, &flag);
@@ -125,15 +125,9 @@ async fn publish(
             if !matches!(sent, Ok(Ok(()))) {
                 return;
             }
-            let pause = VIEW_INTERVAL.max(worked * WORK_SHARE);
-            tokio::select! {
-                () = tokio::time::sleep_until(started + pause) => {}
-                // A new question is answered sooner than a change of the data.
-                changed = asked.changed() => {
-                    if changed.is_err() { return }
-                    asked.mark_changed();
-                    tokio::time::sleep_until(started + VIEW_INTERVAL).await;
-                }
+            let rested = rest(started, worked, &mut asked).await;
+            if rested.is_err() {
+                return;
             }
         }
         tokio::select! {
@@ -142,6 +136,23 @@ async fn publish(
             _ = version.changed() => {}
         }
     }
+}
+
+/// Waits until the next view may be made. A new question is answered sooner than a change of
+/// the data.
+async fn rest(
+    started: Instant,
+    worked: Duration,
+    asked: &mut watch::Receiver<Arc<Asked>>,
+) -> Result<(), watch::error::RecvError> {
+    let pause = VIEW_INTERVAL.max(worked * WORK_SHARE);
+    tokio::select! {
+        () = tokio::time::sleep_until(started + pause) => return Ok(()),
+        changed = asked.changed() => changed?,
+    }
+    asked.mark_changed();
+    tokio::time::sleep_until(started + VIEW_INTERVAL).await;
+    Ok(())
 }
 
 /// A view as text, and what to go on from. `None` where the work was abandoned.

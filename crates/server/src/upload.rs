@@ -171,41 +171,12 @@ impl Connection<'_> {
     async fn conclude(
         &mut self,
         slot: &Arc<Slot>,
-        mut held: Held,
+        held: Held,
         outcome: Outcome,
     ) -> Option<Goodbye> {
-        let intake = held.as_mut()?;
         match outcome {
-            Outcome::Lost => {
-                if let Err(error) = intake.rewind().await {
-                    let end = self.end_of(&error);
-                    self.over(slot, held, end);
-                    return None;
-                }
-                slot.set_interrupted(true);
-                self.session.touch();
-                drop(held);
-                tokio::spawn(abandon(self.session.clone(), slot.clone(), self.options.grace));
-                None
-            }
-            Outcome::AllReceived if intake.received() == slot.bytes_total() => {
-                match intake.finish(SourceEnd::Done).await {
-                    Ok(()) => {
-                        self.over(slot, held, SourceEnd::Done);
-                        self.done(slot).await
-                    }
-                    Err(error) => self.fail(slot, held, error).await,
-                }
-            }
-            Outcome::AllReceived => {
-                let (received, expected) = (intake.received(), slot.bytes_total());
-                let refusal = Refusal::WrongLength { received, expected };
-                let end = SourceEnd::Failed(refusal.to_string());
-                // Where the pipeline takes no more, the end is set all the same.
-                let _ = intake.finish(end.clone()).await;
-                self.over(slot, held, end);
-                self.refuse(slot.file(), &refusal).await
-            }
+            Outcome::Lost => self.interrupt(slot, held).await,
+            Outcome::AllReceived => self.finish(slot, held).await,
             Outcome::Cancelled => {
                 slot.progress().cancel();
                 self.over(slot, held, SourceEnd::Cancelled);
@@ -221,6 +192,41 @@ impl Connection<'_> {
                 Some((CloseCode::POLICY, refusal))
             }
             Outcome::Intake(error) => self.fail(slot, held, error).await,
+        }
+    }
+
+    /// The connection is lost: the file waits to be taken up again.
+    async fn interrupt(&mut self, slot: &Arc<Slot>, mut held: Held) -> Option<Goodbye> {
+        if let Err(error) = held.as_mut()?.rewind().await {
+            let end = self.end_of(&error);
+            self.over(slot, held, end);
+            return None;
+        }
+        slot.set_interrupted(true);
+        self.session.touch();
+        drop(held);
+        tokio::spawn(abandon(self.session.clone(), slot.clone(), self.options.grace));
+        None
+    }
+
+    /// The page has sent all it has.
+    async fn finish(&mut self, slot: &Arc<Slot>, mut held: Held) -> Option<Goodbye> {
+        let intake = held.as_mut()?;
+        let (received, expected) = (intake.received(), slot.bytes_total());
+        if received != expected {
+            let refusal = Refusal::WrongLength { received, expected };
+            let end = SourceEnd::Failed(refusal.to_string());
+            // Where the pipeline takes no more, the end is set all the same.
+            let _ = intake.finish(end.clone()).await;
+            self.over(slot, held, end);
+            return self.refuse(slot.file(), &refusal).await;
+        }
+        match intake.finish(SourceEnd::Done).await {
+            Ok(()) => {
+                self.over(slot, held, SourceEnd::Done);
+                self.done(slot).await
+            }
+            Err(error) => self.fail(slot, held, error).await,
         }
     }
 
