@@ -1,9 +1,10 @@
 //! Browser tests against the real binary.
 
-use std::path::Path;
+use std::env;
+use std::path::{Path, PathBuf};
 
 use crate::page::npm;
-use crate::shell::{Outcome, command, execute, execute_and_keep, is_there};
+use crate::shell::{Outcome, command, execute, execute_and_keep, is_there, root};
 use crate::summary::Summary;
 
 /// Where Debian puts the browsers, and the packages they are in.
@@ -15,7 +16,14 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
     install()?;
     execute(&mut command("cargo", &["build", "--quiet", "--package", "weir"]))?;
     let mut tests = npm(&["run", "--silent", "test:browser"]);
-    execute_and_keep(tests.env("NO_COLOR", "1"), Summary::is_closing_line)
+    tests.env("NO_COLOR", "1").env("WEIR_BINARY", binary());
+    execute_and_keep(&mut tests, Summary::is_closing_line)
+}
+
+/// Where cargo has put the program.
+fn binary() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    root().join(target).join("debug").join("weir")
 }
 
 fn install() -> Outcome {

@@ -37,6 +37,7 @@ export function Chart({ histogram: newest, series, label }: Props) {
       data-testid="chart"
       data-buckets={histogram.buckets.length}
       data-max={layout?.max ?? 0}
+      data-total={histogram.buckets.reduce((sum, bucket) => sum + bucket.count, 0)}
       data-step={histogram.step_s}
       data-plot-left={layout?.plot.left}
       data-plot-width={layout?.plot.width}

@@ -37,6 +37,7 @@ function announce(view: View): void {
   const { dataset } = document.documentElement;
   dataset["query"] = String(view.query);
   dataset["complete"] = String(view.complete);
+  dataset["sources"] = String(view.sources.length);
 }
 
 function Notes({ notes }: { notes: string[] }) {

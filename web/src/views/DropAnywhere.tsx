@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { addFiles, notify } from "../control";
 import { visible } from "../format/text";
 import { carriesFiles, filesOf } from "./files";
@@ -6,7 +6,8 @@ import { carriesFiles, filesOf } from "./files";
 /** Lets files be dropped anywhere on the page, and shows that while they hover. */
 export function DropAnywhere() {
   const [hovering, setHovering] = useState(false);
-  useEffect(() => listen(setHovering), []);
+  // Before the page is seen: a file dropped without it would take the page's place.
+  useLayoutEffect(() => listen(setHovering), []);
   return hovering ? (
     <div class="drop-veil" aria-hidden="true">
       <p>Drop to read</p>

@@ -1,6 +1,6 @@
 import { computed } from "@preact/signals";
 import { bytes } from "../format/bytes";
-import { rowsOf } from "../state/rows";
+import { isOver, rowsOf } from "../state/rows";
 import { state } from "../state/store";
 import { FilePicker } from "./FilePicker";
 import { theme, toggleTheme } from "./theme";
@@ -8,7 +8,8 @@ import { theme, toggleTheme } from "./theme";
 const hasData = computed(() => state.value.session !== null);
 const isComplete = computed(() => {
   const { view } = state.value;
-  return view !== null && view.complete && view.sources.length > 0;
+  // A file that has only just been added is in no view yet.
+  return view !== null && view.complete && view.sources.length > 0 && rowsOf(state.value).every((row) => isOver(row.phase));
 });
 
 /** The bar at the top of the page. */

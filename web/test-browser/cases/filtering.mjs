@@ -1,0 +1,175 @@
+// Narrowing down by pointer, by keyboard and by typing, and every step back.
+
+import assert from "node:assert/strict";
+import { altClick, byId, chips, choose, conditionsOf, drag, numbers, row, settled, shows, until } from "../support/page.mjs";
+import { fixture, report } from "../support/weir.mjs";
+
+const LOG = fixture("apache-combined/elastic-first-2000.log");
+
+async function opened({ page, server }) {
+  await page.goto(server.url);
+  await choose(page, LOG);
+  await settled(page);
+}
+
+const asked = async (page, ...more) => report(LOG, ...conditionsOf(page), ...more);
+
+export function filtering(define) {
+  define("a drag over the chart zooms in, Escape goes back", async (world) => {
+    const { page } = world;
+    await opened(world);
+    const whole = await numbers(page);
+    await drag(page, 0.25, 0.6);
+    await chips(page, 1);
+    const once = await asked(page);
+    assert.ok(once.matched > 0 && once.matched < whole.requests);
+    await shows(page, once);
+    await drag(page, 0.3, 0.7);
+    await until(page, (before) => Number(document.querySelector('[data-testid="total-requests"]').dataset.value) < before, once.matched);
+    await settled(page);
+    await shows(page, await asked(page));
+    await page.keyboard.press("Escape");
+    await until(page, (before) => Number(document.querySelector('[data-testid="total-requests"]').dataset.value) === before, once.matched);
+    await shows(page, once);
+    await page.keyboard.press("Escape");
+    await chips(page, 0);
+    assert.deepEqual(await numbers(page), whole);
+  });
+
+  define("arrows, Shift and Enter zoom in by keyboard", async (world) => {
+    const { page } = world;
+    await opened(world);
+    await page.focus(byId("chart"));
+    await page.keyboard.press("Home");
+    for (let at = 0; at < 3; at += 1) await page.keyboard.press("ArrowRight");
+    await page.keyboard.down("Shift");
+    for (const key of ["PageDown", "PageDown", "ArrowRight", "ArrowLeft"]) await page.keyboard.press(key);
+    await page.keyboard.up("Shift");
+    await page.waitForSelector(".chart-selection");
+    await page.keyboard.press("Enter");
+    await chips(page, 1);
+    const zoomed = await asked(page);
+    assert.ok(zoomed.matched > 0);
+    await shows(page, zoomed);
+    await page.keyboard.press("Escape");
+    await chips(page, 0);
+    await shows(page, await report(LOG));
+  });
+
+  define("a click includes, Alt-click excludes, chips and Back undo", async (world) => {
+    const { page } = world;
+    await opened(world);
+    await (await row(page, "status", "404")).click();
+    await chips(page, 1);
+    await shows(page, await asked(page));
+    assert.deepEqual(conditionsOf(page), ["--where", "status=404"]);
+    const [path] = await page.$$eval(`${byId("top-path")} ${byId("top-row")}`, (rows) => rows.map((one) => one.dataset.value));
+    await altClick(page, await row(page, "path", path));
+    await chips(page, 2);
+    assert.deepEqual(conditionsOf(page), ["--where", "status=404", "--where", `path!=${path}`]);
+    await shows(page, await asked(page));
+    // Back takes the last step back, and forward repeats it.
+    await page.goBack();
+    await chips(page, 1);
+    await shows(page, await report(LOG, "--where", "status=404"));
+    await page.goForward();
+    await chips(page, 2);
+    // The first chip goes, the second stays.
+    await page.click(byId("chip-remove"));
+    await chips(page, 1);
+    assert.deepEqual(conditionsOf(page), ["--where", `path!=${path}`]);
+    await shows(page, await asked(page));
+    await page.click(byId("clear-filters"));
+    await chips(page, 0);
+    await shows(page, await report(LOG));
+  });
+
+  define("two values of a field are or, a second click takes one out", async (world) => {
+    const { page } = world;
+    await opened(world);
+    for (const status of ["404", "301"]) {
+      await (await row(page, "status", status)).click();
+      await until(page, (wanted) => location.search.includes(wanted), status);
+      await settled(page);
+      if (status === "404") await page.click(byId("clear-filters"));
+      if (status === "404") await chips(page, 0);
+    }
+    await shows(page, await report(LOG, "--where", "status=301"));
+    await (await row(page, "status", "301")).click();
+    await chips(page, 0);
+    await shows(page, await report(LOG));
+  });
+
+  define("conditions are typed, and what is wrong is said at the box", async (world) => {
+    const { page } = world;
+    await opened(world);
+    const type = async (text) => {
+      await page.keyboard.press("/");
+      await page.waitForSelector(`${byId("filter-box")}:focus`);
+      await page.keyboard.type(text);
+      await page.keyboard.press("Enter");
+    };
+    let count = 0;
+    for (const text of ["client!=66.249.73.0/24", "bytes>1000", "path~\\.(png|css)$", "status<400"]) {
+      await type(text);
+      await chips(page, (count += 1));
+      await page.evaluate(() => document.activeElement.blur());
+    }
+    const filtered = await report(LOG, ...["client!=66.249.73.0/24", "bytes>1000", "path~\\.(png|css)$", "status<400"].flatMap((text) => ["--where", text]));
+    assert.ok(filtered.matched > 0);
+    await shows(page, filtered);
+    await type("path~(");
+    const refusal = await page.waitForSelector(byId("filter-refusal"));
+    assert.match(await refusal.evaluate((one) => one.textContent), /unclosed group/);
+    await chips(page, count);
+    await shows(page, filtered);
+    await page.keyboard.press("Escape");
+    await page.keyboard.type("nothing=1");
+    await page.keyboard.press("Enter");
+    await until(page, () => /there is no field/.test(document.querySelector('[data-testid="filter-refusal"]')?.textContent ?? ""));
+    await shows(page, filtered);
+    const completions = await page.$$eval("#filter-completions option", (all) => all.map((one) => one.value));
+    assert.ok(completions.length === 0 || completions.includes("path"));
+  });
+
+  define("times are shown in a chosen zone, which the address keeps", async (world) => {
+    const { page } = world;
+    await opened(world);
+    await page.select(byId("zone"), "another");
+    const name = await page.waitForSelector(byId("zone-name"));
+    await name.type("Mars/Olympus");
+    await page.keyboard.press("Enter");
+    const refusal = await page.waitForSelector(byId("zone-refusal"));
+    assert.match(await refusal.evaluate((one) => one.textContent), /no time zone/);
+    await name.evaluate((input) => input.select());
+    await page.keyboard.type("Asia/Kolkata");
+    await page.keyboard.press("Enter");
+    await until(page, () => location.search === "?tz=Asia%2FKolkata");
+    await settled(page);
+    await shows(page, await report(LOG, "--tz", "Asia/Kolkata"));
+    await page.reload();
+    await settled(page);
+    await shows(page, await report(LOG, "--tz", "Asia/Kolkata"));
+    assert.match(await page.$eval(".totals", (totals) => totals.textContent), /Asia\/Kolkata/);
+    await page.select(byId("zone"), "");
+    await until(page, () => location.search === "");
+    await settled(page);
+    await shows(page, await report(LOG));
+  });
+
+  define("another field divides the bars, more rows are listed", async (world) => {
+    const { page } = world;
+    await opened(world);
+    await page.select(byId("stack"), "method");
+    await until(page, () => location.search === "?by=method");
+    await settled(page);
+    const report_ = await report(LOG, "--stack", "method");
+    const legend = await page.$$eval(".legend li", (all) => all.map((one) => one.textContent));
+    const sums = report_.histogram.groups.map((group) => report_.histogram.buckets.reduce((sum, bucket) => sum + (bucket.by[group] ?? 0), 0));
+    assert.deepEqual(legend, report_.histogram.groups.map((group, at) => `${group}${sums[at].toLocaleString("en-US")}`));
+    await page.click(`${byId("top-path")} .more`);
+    await until(page, () => location.search.includes("top=50"));
+    await settled(page);
+    await shows(page, await report(LOG, "--stack", "method", "--top", "50"));
+  });
+}

@@ -1,0 +1,134 @@
+// While a large log is on its way: it is seen to grow, can break off, be taken up and given up.
+
+import assert from "node:assert/strict";
+import { open, stat, writeFile } from "node:fs/promises";
+import { byId, choose, numbers, settled, shows, until } from "../support/page.mjs";
+import { report } from "../support/weir.mjs";
+
+/** What a browser says about a connection that the test has cut. */
+const CUT = [/WebSocket/, /can.t establish a connection/, /ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET)/, /was interrupted/, /Failed to load resource/, /NetworkError/, /NS_ERROR/];
+
+export function growing(define, shared) {
+  define("the picture grows before the file ends", async ({ page, server }) => {
+    await page.goto(server.url);
+    await page.waitForSelector(byId("file-input"));
+    await page.evaluate(watch);
+    await choose(page, shared.large);
+    await settled(page);
+    const seen = await page.evaluate(() => window.seen);
+    const before = seen.filter((one) => !one.isComplete);
+    const distinct = (key) => new Set(before.map((one) => one[key])).size;
+    for (const key of ["requests", "max", "bytes", "lines", "percent"]) {
+      assert.ok(distinct(key) >= 4, `${key} had ${distinct(key)} values before the end`);
+    }
+    for (const key of ["requests", "bytes", "lines", "percent"]) {
+      const values = seen.map((one) => one[key]);
+      assert.deepEqual(values, [...values].sort((a, b) => a - b), `${key} went back`);
+    }
+    assert.ok(before.some((one) => one.isLive), "the chart said nowhere that it is not the whole");
+    assert.ok(before.some((one) => /[kMG]B\/s/.test(one.rate)), "no speed was shown");
+    const { size } = await stat(shared.large);
+    assert.equal(seen.at(-1).bytes, size);
+    await shows(page, await reportOf(shared));
+  });
+
+  define("an upload that loses its connection is taken up where it was", async (world) => {
+    const { page } = world;
+    const proxy = await world.startProxy();
+    const { size } = await stat(shared.large);
+    proxy.cutAt = size / 2;
+    await page.goto(proxy.url);
+    await choose(page, shared.large);
+    // The page says that it lost the connection, and keeps what it has.
+    await page.waitForSelector(`${byId("progress-row")}[data-state="interrupted"]`);
+    await until(page, () => /Connection lost/.test(document.querySelector('[data-testid="banner"]')?.textContent ?? ""));
+    const { requests } = await numbers(page);
+    assert.ok(requests > 0);
+    assert.equal(await page.$(byId("session-complete")), null);
+    // It breaks once more, and then comes through.
+    proxy.restore({ cutAt: size / 4 });
+    while (proxy.cuts < 2) await new Promise((done) => setTimeout(done, 20));
+    proxy.restore();
+    await settled(page);
+    await page.waitForSelector(`${byId("progress-row")}[data-state="done"]`);
+    assert.ok(proxy.received < size, "the file was sent from its begin");
+    await shows(page, await reportOf(shared));
+    assert.equal(await page.$(byId("banner")), null);
+  }, { allowed: CUT });
+
+  define("a cancelled upload keeps what was read", async (world) => {
+    const { page, server } = world;
+    const proxy = await world.startProxy();
+    const { size } = await stat(shared.large);
+    proxy.holdAt = size / 3;
+    await page.goto(proxy.url);
+    await choose(page, shared.large);
+    await until(page, () => Number(document.querySelector('[data-testid="progress-bytes"]')?.dataset.bytes) > 50e6);
+    const cancel = await page.waitForSelector("aria/Cancel large.log");
+    await cancel.click();
+    await page.waitForSelector(`${byId("progress-row")}[data-state="cancelled"]`);
+    proxy.restore();
+    await settled(page);
+    const session = new URL(page.url()).pathname.slice("/s/".length);
+    const kept = await server.report(session);
+    assert.ok(kept.bytes_read > 50e6 && kept.bytes_read < size, `${kept.bytes_read} bytes were read`);
+    await shows(page, kept);
+    // What was kept are whole lines from the file's begin, each once.
+    const part = world.path("part.log");
+    await writeFile(part, await firstBytes(shared.large, kept.bytes_read));
+    assert.deepEqual(await report(part), kept);
+  });
+
+  define("the page says when the server is gone", async ({ page, server }) => {
+    await page.goto(server.url);
+    await choose(page, shared.large);
+    await settled(page);
+    const { requests } = await numbers(page);
+    await server.end();
+    // It may just have the time to say that the data set ends with it.
+    await until(page, () => /Connection lost|data set is gone/.test(document.querySelector('[data-testid="banner"]')?.textContent ?? ""));
+    assert.equal((await numbers(page)).requests, requests);
+  }, { allowed: CUT });
+
+  define("a data set that is gone is said to be gone", async ({ page, server }) => {
+    await page.goto(new URL(`/s/${"0".repeat(32)}`, server.url));
+    await until(page, () => /This data set is gone/.test(document.querySelector('[data-testid="banner"]')?.textContent ?? ""));
+  }, { allowed: [...CUT, /404/] });
+}
+
+/** The report of the large log, asked for once. */
+function reportOf(shared) {
+  return (shared.report ??= report(shared.large));
+}
+
+async function firstBytes(path, length) {
+  const file = await open(path);
+  try {
+    const { buffer } = await file.read(Buffer.alloc(length), 0, length, 0);
+    return buffer;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Notes in the page, at every frame, what is on the screen. */
+function watch() {
+  window.seen = [];
+  const one = (id) => document.querySelector(`[data-testid="${id}"]`);
+  const look = () => {
+    if (one("total-requests")) {
+      window.seen.push({
+        requests: Number(one("total-requests").dataset.value),
+        max: Number(one("chart")?.dataset.max ?? 0),
+        bytes: Number(one("progress-bytes").dataset.bytes),
+        lines: Number(one("progress-lines").dataset.lines),
+        percent: Number(document.querySelector('[role="progressbar"]').getAttribute("aria-valuenow")),
+        rate: document.querySelector(".progress-rate").textContent,
+        isLive: document.querySelector(".tag.live") !== null,
+        isComplete: one("session-complete") !== null,
+      });
+    }
+    if (!window.seen.at(-1)?.isComplete) requestAnimationFrame(look);
+  };
+  look();
+}

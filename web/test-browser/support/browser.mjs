@@ -1,0 +1,44 @@
+// The two browsers.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import puppeteer from "puppeteer-core";
+
+const CHROMIUM_ARGS = [
+  "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  // What the page does must not depend on whether its window is in front.
+  "--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
+];
+
+/** What Firefox would otherwise do by itself, over the network. */
+const FIREFOX_PREFS = {
+  "app.update.disabledForTesting": true,
+  "browser.safebrowsing.malware.enabled": false,
+  "browser.safebrowsing.phishing.enabled": false,
+  "network.captive-portal-service.enabled": false,
+  "network.connectivity-service.enabled": false,
+  "datareporting.policy.dataSubmissionEnabled": false,
+  // Links and buttons take the focus by Tab on every system.
+  "accessibility.tabfocus": 7,
+};
+
+/** Starts a browser with a profile of its own; `close` also deletes that. */
+export async function launch(name) {
+  const profile = await mkdtemp(join(tmpdir(), `weir-${name}-`));
+  const browser = await puppeteer.launch({
+    browser: name === "firefox" ? "firefox" : "chrome",
+    executablePath: name === "firefox" ? "/usr/bin/firefox-esr" : "/usr/bin/chromium",
+    headless: true,
+    userDataDir: profile,
+    args: name === "firefox" ? [] : CHROMIUM_ARGS,
+    extraPrefsFirefox: FIREFOX_PREFS,
+    protocolTimeout: 60_000,
+  });
+  const close = async () => {
+    await browser.close();
+    await rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  };
+  return { name, browser, close };
+}

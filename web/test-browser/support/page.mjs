@@ -1,0 +1,149 @@
+// What a person does on the page, and what they see there.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+
+/** Longest wait for something that has to come. */
+const WAIT = { timeout: 45_000, polling: "raf" };
+
+export const byId = (id) => `[data-testid="${id}"]`;
+
+/** Waits until a function of the page says yes. */
+export function until(page, condition, ...args) {
+  return page.waitForFunction(condition, WAIT, ...args);
+}
+
+/** Chooses files in the page's dialogue. */
+export async function choose(page, ...files) {
+  const input = await page.waitForSelector(byId("file-input"));
+  await input.uploadFile(...files);
+}
+
+/** Drops files as a drag from the desktop does; for small ones, as they pass through the test. */
+export async function drop(page, ...files) {
+  const carried = await Promise.all(
+    files.map(async (file) => ({ name: basename(file), base64: (await readFile(file)).toString("base64") })),
+  );
+  await page.evaluate((dropped) => {
+    const dataTransfer = new DataTransfer();
+    for (const { name, base64 } of dropped) {
+      const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+      dataTransfer.items.add(new File([bytes], name));
+    }
+    const target = document.querySelector("main");
+    for (const type of ["dragenter", "dragover", "drop"]) {
+      target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    }
+  }, carried);
+}
+
+/** Waits until all is read and the answer to the last question is on the screen. */
+export function settled(page) {
+  return until(page, () => {
+    const { complete, sources } = document.documentElement.dataset;
+    const rows = document.querySelectorAll('[data-testid="progress-row"]').length;
+    const isAnswered = document.querySelector(".dashboard")?.getAttribute("aria-busy") === "false";
+    return isAnswered && complete === "true" && Number(sources) === rows;
+  });
+}
+
+/** Waits for so many chips, and for the numbers that belong to them. */
+export async function chips(page, count) {
+  await until(page, (wanted) => document.querySelectorAll('[data-testid="chip"]').length === wanted, count);
+  await settled(page);
+}
+
+/** Every number on the page. */
+export function numbers(page) {
+  return page.evaluate(() => {
+    const one = (id) => document.querySelector(`[data-testid="${id}"]`);
+    const value = (id) => Number(one(id)?.dataset.value ?? 0);
+    const chart = one("chart")?.dataset;
+    const lists = [...document.querySelectorAll('[data-testid^="top-"]')].filter((list) => list.matches("section"));
+    const rows = (list) =>
+      [...list.querySelectorAll('[data-testid="top-row"]')].map((row) => [row.dataset.value, Number(row.dataset.count)]);
+    return {
+      requests: value("total-requests"),
+      requestsText: one("total-requests")?.textContent,
+      errors: value("total-errors"),
+      bytes: value("total-bytes"),
+      unmatched: value("total-unmatched"),
+      clients: value("total-clients"),
+      chart: chart === undefined ? null : { buckets: Number(chart.buckets), max: Number(chart.max), step: Number(chart.step), total: Number(chart.total) },
+      tops: Object.fromEntries(lists.map((list) => [list.dataset.testid.slice(4), rows(list)])),
+    };
+  });
+}
+
+/** Sees that the page shows what a report says, in every number. */
+export async function shows(page, report) {
+  assert.deepEqual(await numbers(page), numbersOf(report));
+}
+
+/** The same numbers out of a report. */
+export function numbersOf(report) {
+  const { histogram } = report;
+  const counts = histogram?.buckets.map((bucket) => bucket.count) ?? [];
+  const lists = Object.entries(report.top).filter(([, rows]) => rows.length > 0);
+  return {
+    requests: report.matched,
+    requestsText: report.matched.toLocaleString("en-US"),
+    errors: report.errors,
+    bytes: report.bytes_sent,
+    unmatched: report.unmatched + report.too_long,
+    clients: report.distinct.client ?? 0,
+    chart: histogram
+      ? { buckets: counts.length, max: Math.max(...counts), step: histogram.step_s, total: counts.reduce((sum, count) => sum + count, 0) }
+      : null,
+    tops: Object.fromEntries(lists.map(([field, rows]) => [field, rows.map((row) => [row.value, row.count])])),
+  };
+}
+
+/** The row of a list that stands for a value. */
+export async function row(page, field, value) {
+  const rows = await page.$$(`${byId(`top-${field}`)} ${byId("top-row")}`);
+  for (const one of rows) {
+    if ((await one.evaluate((element) => element.dataset.value)) === value) return one;
+  }
+  throw new Error(`the list of ${field} has no row ${JSON.stringify(value)}`);
+}
+
+/** Clicks a row with Alt held. */
+export async function altClick(page, element) {
+  await page.keyboard.down("Alt");
+  await element.click();
+  await page.keyboard.up("Alt");
+}
+
+/** Drags over the chart from one share of its width to another. */
+export async function drag(page, from, to) {
+  const { x, y } = await page.$eval(byId("chart"), (chart) => {
+    chart.scrollIntoView({ block: "center" });
+    const box = chart.getBoundingClientRect();
+    return { x: box.left + Number(chart.dataset.plotLeft), y: box.top + box.height / 2 };
+  });
+  const width = await page.$eval(byId("chart"), (chart) => Number(chart.dataset.plotWidth));
+  await page.mouse.move(x + from * width, y);
+  await page.mouse.down();
+  await page.mouse.move(x + to * width, y, { steps: 5 });
+  await page.mouse.up();
+}
+
+/** The filter of the page's address as arguments of `weir report`. */
+export function conditionsOf(page) {
+  const signs = { eq: "=", ne: "!=", starts: "^=", re: "~", nre: "!~", lt: "<", le: "<=", gt: ">", ge: ">=" };
+  return new URL(page.url()).searchParams.getAll("f").flatMap((text) => {
+    const [field, word, ...values] = text.split("~");
+    return values.flatMap((value) => ["--where", `${field}${signs[word]}${value}`]);
+  });
+}
+
+/** Presses Tab until the focus is on what a selector says; gives back how often. */
+export async function tabTo(page, selector, most = 60) {
+  for (let pressed = 1; pressed <= most; pressed += 1) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return pressed;
+  }
+  throw new Error(`Tab does not reach ${selector}`);
+}

@@ -1,0 +1,91 @@
+// A TCP proxy that the test can cut, to lose a connection on the way.
+
+import { once } from "node:events";
+import { createServer, connect } from "node:net";
+
+export class Proxy {
+  /** Bytes that came from the page since the last `restore`. */
+  received = 0;
+  /** Connections are cut, and refused from then on, once so many bytes came. */
+  cutAt = Infinity;
+  /** No byte is taken from the page beyond so many, until `restore`. */
+  holdAt = Infinity;
+  isCut = false;
+  cuts = 0;
+  #pairs = new Set();
+
+  /** Starts one in front of the server at `target`. */
+  static async start(target) {
+    const proxy = new Proxy();
+    proxy.target = target;
+    proxy.listener = createServer((page) => proxy.#accept(page));
+    proxy.listener.listen(0, "127.0.0.1");
+    await once(proxy.listener, "listening");
+    proxy.url = new URL(`http://127.0.0.1:${proxy.listener.address().port}/`);
+    return proxy;
+  }
+
+  /** Breaks every connection and lets no new one through. */
+  cut() {
+    this.isCut = true;
+    this.cuts += 1;
+    for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy();
+    this.#pairs.clear();
+  }
+
+  /** Lets everything through again, up to the next limit. */
+  restore({ cutAt = Infinity } = {}) {
+    Object.assign(this, { isCut: false, received: 0, cutAt, holdAt: Infinity });
+    for (const [page] of this.#pairs) page.resume();
+  }
+
+  async end() {
+    this.cut();
+    this.listener.close();
+    await once(this.listener, "close");
+  }
+
+  #accept(page) {
+    page.on("error", () => {});
+    if (this.isCut) return page.resetAndDestroy();
+    const server = connect(Number(this.target.port), this.target.hostname);
+    const pair = [page, server];
+    this.#pairs.add(pair);
+    server.on("error", () => page.destroy());
+    for (const socket of pair) socket.on("close", () => this.#pairs.delete(pair));
+    page.on("close", () => server.destroy());
+    server.on("close", () => page.end());
+    server.pipe(page);
+    const rewrite = rewriter(this.url.host, this.target.host);
+    page.on("data", (bytes) => this.#forward(rewrite(bytes), page, server));
+    server.on("drain", () => this.received < this.holdAt && page.resume());
+  }
+
+  #forward(bytes, page, server) {
+    this.received += bytes.length;
+    if (this.received >= this.cutAt) return this.cut();
+    const isFull = !server.write(bytes);
+    if (isFull || this.received >= this.holdAt) page.pause();
+  }
+}
+
+/**
+ * Puts the server's own address into the heads of requests, as the server answers to no
+ * other. After an upgrade everything passes as it is. The page sends requests without a body.
+ */
+function rewriter(from, to) {
+  let head = Buffer.alloc(0);
+  let isUpgraded = false;
+  return (bytes) => {
+    if (isUpgraded) return bytes;
+    head = Buffer.concat([head, bytes]);
+    const out = [];
+    for (let end = head.indexOf("\r\n\r\n"); end >= 0 && !isUpgraded; end = head.indexOf("\r\n\r\n")) {
+      const text = head.toString("latin1", 0, end + 4);
+      out.push(Buffer.from(text.replaceAll(from, to), "latin1"));
+      head = head.subarray(end + 4);
+      isUpgraded = /^upgrade: *websocket/im.test(text);
+    }
+    return Buffer.concat(isUpgraded ? [...out, head] : out);
+  };
+}

@@ -1,0 +1,61 @@
+// All cases in one browser.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { filtering } from "../cases/filtering.mjs";
+import { growing } from "../cases/growing.mjs";
+import { hostile } from "../cases/hostile.mjs";
+import { looking } from "../cases/looking.mjs";
+import { reading } from "../cases/reading.mjs";
+import { launch } from "./browser.mjs";
+import { generate } from "./weir.mjs";
+import { World } from "./world.mjs";
+
+const CASE_MS = 90_000;
+/** Large enough that its reading is seen to go on, on a fast machine too. */
+const LARGE = "300MB";
+
+/** Runs every case. `WEIR_SHOTS=DIR` keeps a picture of the page of each case that fails. */
+export function suite(browserName) {
+  describe(browserName, () => {
+    let driven;
+    let folder;
+    const shared = { browserName };
+    before(async () => {
+      driven = await launch(browserName);
+      folder = await mkdtemp(join(tmpdir(), "weir-large-"));
+      shared.large = join(folder, "large.log");
+      await generate(shared.large, LARGE, 5);
+    });
+    after(async () => {
+      await rm(folder, { recursive: true, force: true });
+      await driven.close();
+    });
+    const define = (title, body, options) => {
+      test(title, { timeout: CASE_MS }, () => inWorld(driven, title, body, options));
+    };
+    for (const cases of [reading, growing, filtering, hostile, looking]) cases(define, shared);
+  });
+}
+
+async function inWorld(driven, title, body, options) {
+  const world = await World.start(driven, options);
+  try {
+    await body(world);
+    await world.check();
+  } catch (error) {
+    await picture(world, title);
+    throw error;
+  } finally {
+    await world.end();
+  }
+}
+
+async function picture(world, title) {
+  const folder = process.env.WEIR_SHOTS;
+  if (!folder) return;
+  const path = join(folder, `${world.browserName} ${title.replaceAll(/[^\w]+/g, " ")}.png`);
+  await world.page.screenshot({ path }).catch(() => {});
+}

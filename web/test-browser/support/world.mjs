@@ -1,0 +1,92 @@
+// What a test has: a server, a page in a browser, a folder, and what must never happen.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Proxy } from "./proxy.mjs";
+import { Server } from "./weir.mjs";
+
+const VIEWPORT = { width: 1280, height: 900 };
+
+export class World {
+  /** What went wrong on the page, whatever the test is about. */
+  problems = [];
+  #ends = [];
+
+  /** Makes a test's world; `allowed` are patterns of console errors that belong to the test. */
+  static async start({ name, browser }, { args = [], allowed = [] } = {}) {
+    const world = new World();
+    world.browserName = name;
+    world.allowed = allowed;
+    try {
+      world.folder = await mkdtemp(join(tmpdir(), "weir-test-"));
+      world.#ends.push(() => rm(world.folder, { recursive: true, force: true }));
+      world.server = await Server.start(...args);
+      world.#ends.push(() => world.server.end());
+      world.context = await browser.createBrowserContext();
+      world.#ends.push(() => world.context.close());
+      world.page = await world.newPage();
+    } catch (error) {
+      await world.end().catch(() => {});
+      throw error;
+    }
+    return world;
+  }
+
+  /** A page whose problems are noted. */
+  async newPage() {
+    const page = await this.context.newPage();
+    await page.setViewport(VIEWPORT);
+    await page.evaluateOnNewDocument(() => {
+      window.violations = [];
+      addEventListener("securitypolicyviolation", (event) => {
+        window.violations.push(`${event.violatedDirective} ${event.blockedURI}`);
+      });
+    });
+    page.on("console", (message) => {
+      if (message.type() !== "error" && message.type() !== "warn") return;
+      this.#note(`console: ${message.text()}`);
+    });
+    page.on("pageerror", (error) => this.#note(`error: ${error.message}`));
+    page.on("dialog", (dialog) => {
+      // The one dialog of our own: leaving breaks off an upload.
+      if (dialog.type() !== "beforeunload") this.problems.push(`dialog: ${dialog.message()}`);
+      void dialog.accept().catch(() => {});
+    });
+    page.on("request", (request) => {
+      const { protocol, host } = new URL(request.url());
+      const isOwn = host === this.server.url.host || host === this.proxy?.url.host;
+      if (!isOwn && !["data:", "about:", "blob:"].includes(protocol)) this.problems.push(`request: ${request.url()}`);
+    });
+    return page;
+  }
+
+  #note(problem) {
+    if (!this.allowed.some((pattern) => pattern.test(problem))) this.problems.push(problem);
+  }
+
+  /** A proxy between page and server. */
+  async startProxy() {
+    this.proxy = await Proxy.start(this.server.url);
+    this.#ends.push(() => this.proxy.end());
+    return this.proxy;
+  }
+
+  path(name) {
+    return join(this.folder, name);
+  }
+
+  /** Sees that nothing happened that must never happen. */
+  async check() {
+    const violations = await this.page.evaluate(() => window.violations ?? []);
+    assert.deepEqual(violations, [], "the content security policy was violated");
+    assert.deepEqual(this.problems, []);
+  }
+
+  async end() {
+    const failures = [];
+    for (const end of this.#ends.reverse()) await end().catch((error) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+  }
+}
