@@ -20,20 +20,15 @@
 
 mod answer;
 mod hub;
-mod intake;
 mod live;
-mod marks;
 mod options;
 mod page;
-mod put;
 mod query_string;
 mod refusal;
 mod response;
 mod routes;
 mod server;
 mod session;
-mod slot;
-mod transfer;
 mod upload;
 mod view;
 

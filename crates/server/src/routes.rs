@@ -11,7 +11,7 @@ use weir_view::SessionCreated;
 use crate::hub::Hub;
 use crate::refusal::Refusal;
 use crate::session::{Hold, Session, Use};
-use crate::{answer, live, page, put, query_string, response, upload};
+use crate::{answer, live, page, query_string, response, upload};
 
 /// Answers a request, whatever it is.
 pub(crate) async fn answer(hub: Arc<Hub>, request: Request<Incoming>) -> Response<Body> {
@@ -42,7 +42,7 @@ async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Bo
         ["api", ..] => Err(Refusal::NotFound),
         ["s", id] => session_page(hub, &request, id),
         _ => match *request.method() {
-            Method::PUT | Method::POST => put::receive(hub, request).await,
+            Method::PUT | Method::POST => upload::receive(hub, request).await,
             Method::GET | Method::HEAD if path == "/" => Ok(page::index(StatusCode::OK)),
             Method::GET | Method::HEAD => {
                 page::asset(&path, request.headers()).ok_or(Refusal::NotFound)

@@ -8,7 +8,7 @@ use weir_ingest::{DataSet, Pipeline};
 
 use crate::options::Options;
 use crate::refusal::Refusal;
-use crate::slot::Slot;
+use crate::upload::Slot;
 
 /// Files of one session: each is a line on the page and in every view.
 const FILES_MAX: usize = 1_000;

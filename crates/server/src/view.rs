@@ -7,7 +7,7 @@ use weir_ingest::{DataSet, SourceEnd, SourceSnapshot};
 use weir_view::{Format, Sample, Source, SourceState, View};
 
 use crate::answer::Answer;
-use crate::slot::Slot;
+use crate::upload::Slot;
 
 /// Samples of all sources together, at the most.
 const SAMPLES_MAX: usize = 100;
@@ -85,12 +85,13 @@ fn notes(answer: &Answer, data: &DataSet) -> Vec<String> {
             offsets.join(", ")
         ));
     }
-    for source in answer.sources.iter().filter(|source| source.format.is_none() && source.lines > 0)
-    {
+    let unfit = answer.sources.iter().filter(|source| source.format.is_none() && source.lines > 0);
+    let unfit: Vec<&str> = unfit.map(|source| source.name.as_str()).collect();
+    if !unfit.is_empty() {
         notes.push(format!(
             "No line of {} fits a known format. `weir formats FILE` says why; --format takes \
              the definition from the server's configuration.",
-            source.name
+            listed(&unfit)
         ));
     }
     if data.is_full() {
@@ -115,4 +116,14 @@ fn offset_text(offset_s: i32) -> String {
     let sign = if offset_s < 0 { '-' } else { '+' };
     let minutes = offset_s.abs() / 60;
     format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+/// Names in a sentence: the first few, and how many more.
+fn listed(names: &[&str]) -> String {
+    const NAMED_MAX: usize = 3;
+    let named = names[..names.len().min(NAMED_MAX)].join(", ");
+    match names.len().saturating_sub(NAMED_MAX) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
 }

@@ -9,14 +9,14 @@ use hyper::{Request, Response, StatusCode};
 use weir_ingest::SourceEnd;
 use weir_net::Body;
 
+use super::connection::refusal_of;
+use super::intake::{Intake, IntakeError};
+use super::transfer::PAUSE;
 use crate::hub::Hub;
-use crate::intake::{Intake, IntakeError};
 use crate::query_string::decode;
 use crate::refusal::Refusal;
 use crate::response;
 use crate::session::{Hold, Session, Use};
-use crate::transfer::PAUSE;
-use crate::upload::refusal_of;
 
 /// The name of a log that came without one, as from `curl -T -`.
 const NAMELESS: &str = "upload";

@@ -8,7 +8,7 @@ use weir_ingest::{
     Compression, PushDecoder, SourceEnd, SourceProgress, SourceWriter, Stopped, compression_of,
 };
 
-use crate::marks::Marks;
+use super::marks::Marks;
 
 /// Bytes that tell whether a file is compressed.
 const MAGIC_BYTES: usize = 4;

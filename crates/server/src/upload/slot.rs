@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use weir_ingest::{SourceEnd, SourceProgress, SourceWriter};
 
-use crate::intake::Intake;
+use super::intake::Intake;
 
 /// How long a connection that takes up a file waits for the one before it to notice that it
 /// is gone.

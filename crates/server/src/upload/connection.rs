@@ -7,12 +7,12 @@ use weir_ingest::{SourceEnd, Stopped};
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
 use weir_view::{UploadReply, UploadRequest};
 
-use crate::intake::IntakeError;
+use super::intake::IntakeError;
+use super::slot::{Held, Slot};
+use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
 use crate::options::Options;
 use crate::refusal::Refusal;
 use crate::session::Session;
-use crate::slot::{Held, Slot};
-use crate::transfer::{Outcome, Transfer, WINDOW_BYTES};
 
 /// The longest id of a file, in bytes.
 const FILE_ID_BYTES_MAX: usize = 128;

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use weir_net::websocket::{Event, Reader, Stream, Writer};
 use weir_view::{UploadReply, UploadRequest};
 
-use crate::intake::{Intake, IntakeError};
-use crate::marks::Marks;
+use super::intake::{Intake, IntakeError};
+use super::marks::Marks;
 use crate::refusal::Refusal;
 
 /// Bytes that a page may have sent and not yet acknowledged. They wait in the page and in

@@ -1,0 +1,16 @@
+//! Uploads: a file's bytes on their way from a connection into the pipeline.
+//!
+//! A [`Slot`] is one file of a session, sent over one connection after another; its [`Intake`]
+//! decompresses and cuts. `connection` speaks the protocol on a WebSocket and has `transfer`
+//! carry each file; `put` takes a file that comes as the body of a request.
+
+mod connection;
+mod intake;
+mod marks;
+mod put;
+mod slot;
+mod transfer;
+
+pub(crate) use connection::run;
+pub(crate) use put::receive;
+pub(crate) use slot::Slot;
