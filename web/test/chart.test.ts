@@ -91,6 +91,12 @@ describe("time labels", () => {
     expect(ticks.map((tick) => tick.bucket)).toEqual([0, 36, 72, 108, 144, 180, 216, 252, 288]);
   });
 
+  it("name every other day where there is no room for all", () => {
+    expect(timeTicks(starts(14 * 24, 3600), 10).map((tick) => tick.text)).toEqual(
+      ["13 May 2024", "15 May", "17 May", "19 May", "21 May", "23 May", "25 May"],
+    );
+  });
+
   it("never exceed what is wanted, at any step", () => {
     for (const step_s of [1, 5, 60, 300, 3600, 86_400, 30 * 86_400]) {
       for (const count of [1, 2, 37, 400]) {

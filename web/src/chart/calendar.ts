@@ -31,7 +31,7 @@ const DIVISIONS: Division[] = [
   ...[1, 2, 5, 10, 15, 30].map(every),
   ...[1, 2, 5, 10, 15, 30].map((minutes) => every(minutes * MINUTE)),
   ...[1, 2, 3, 6, 12].map((hours) => every(hours * HOUR)),
-  every(DAY),
+  ...[1, 2].map((days) => every(days * DAY)),
   (stamp) => Math.floor((wallSeconds(stamp) + 3 * DAY) / (7 * DAY)),
   ...[1, 3, 6].map(everyMonths),
   ...[1, 2, 5, 10, 20, 50, 100].map((years) => everyMonths(12 * years)),

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useState } from "preact/hooks";
+import { visible } from "../format/text";
 import type { View } from "../generated/View";
 import { isAwaiting, state } from "../state/store";
 import { ChartPanel } from "./ChartPanel";
@@ -45,7 +46,7 @@ function Notes({ notes }: { notes: string[] }) {
   return (
     <ul class="notes" aria-label="Notes">
       {notes.map((note) => (
-        <li key={note}>{note}</li>
+        <li key={note}>{visible(note)}</li>
       ))}
     </ul>
   );

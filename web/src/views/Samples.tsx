@@ -1,11 +1,17 @@
+import { useState } from "preact/hooks";
 import type { Sample } from "../generated/Sample";
 import type { View } from "../generated/View";
 import { count, share } from "../format/number";
 import { LogText } from "./LogText";
 
+/** Lines that are shown before a person asks for all. */
+const SHOWN = 12;
+
 /** Lines that did not fit: where, why, and what to do about it. */
 export function Samples({ view }: { view: View }) {
+  const [all, setAll] = useState(false);
   const { report, samples } = view;
+  const shown = all ? samples : firstOfEach(samples, SHOWN);
   return (
     <section class="panel samples" data-testid="samples" aria-label="Lines that did not fit">
       <h2>Lines that did not fit</h2>
@@ -20,12 +26,25 @@ export function Samples({ view }: { view: View }) {
         <code>weir formats FILE</code> tries every format it knows.
       </p>
       <ol>
-        {samples.map((sample) => (
+        {shown.map((sample) => (
           <SampleRow key={`${sample.source} ${sample.line}`} sample={sample} />
         ))}
       </ol>
+      {shown.length < samples.length && (
+        <button class="link" onClick={() => setAll(true)}>
+          Show all {count(samples.length)} samples
+        </button>
+      )}
     </section>
   );
+}
+
+/** At most `most` samples, as many of one source as of the others. */
+function firstOfEach(samples: Sample[], most: number): Sample[] {
+  const bySource = new Map<string, Sample[]>();
+  for (const sample of samples) bySource.set(sample.source, [...(bySource.get(sample.source) ?? []), sample]);
+  const each = Math.max(1, Math.floor(most / bySource.size));
+  return [...bySource.values()].flatMap((own) => own.slice(0, each)).slice(0, most);
 }
 
 /** How well the format chosen for each source fits its first lines. */

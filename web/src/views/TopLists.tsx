@@ -1,17 +1,18 @@
 import { useRef } from "preact/hooks";
 import { COLUMNS_MAX, fieldColumns } from "../format/field";
 import type { Report } from "../generated/Report";
+import type { TopRow } from "../generated/TopRow";
 import { TopList } from "./TopList";
 import { useSize } from "./useSize";
 
 /** Least width of a column of lists, in CSS pixels. */
 const COLUMN_WIDTH = 340;
 
-/** Every list that has something to show, in as many columns as there is room for. */
+/** Every list that has something to say, in as many columns as there is room for. */
 export function TopLists({ report }: { report: Report }) {
   const frame = useRef<HTMLDivElement>(null);
   const size = useSize(frame);
-  const fields = Object.keys(report.top).filter((field) => report.top[field]!.length > 0);
+  const fields = Object.keys(report.top).filter((field) => !saysNothing(report.top[field]!));
   const room = Math.floor((size?.width ?? 0) / COLUMN_WIDTH);
   const count = Math.min(Math.max(room, 1), COLUMNS_MAX);
   return (
@@ -26,4 +27,9 @@ export function TopLists({ report }: { report: Report }) {
         ))}
     </div>
   );
+}
+
+/** True for an empty list, and for a field that was logged as `-` in every line. */
+function saysNothing(rows: TopRow[]): boolean {
+  return rows.every((row) => row.value === "-" && !row.remainder);
 }

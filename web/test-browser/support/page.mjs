@@ -85,7 +85,8 @@ export async function shows(page, report) {
 export function numbersOf(report) {
   const { histogram } = report;
   const counts = histogram?.buckets.map((bucket) => bucket.count) ?? [];
-  const lists = Object.entries(report.top).filter(([, rows]) => rows.length > 0);
+  // A list of nothing but `-` says nothing, and is left out.
+  const lists = Object.entries(report.top).filter(([, rows]) => rows.some((row) => row.value !== "-"));
   return {
     requests: report.matched,
     requestsText: report.matched.toLocaleString("en-US"),
