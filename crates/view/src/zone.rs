@@ -24,8 +24,9 @@ impl fmt::Display for UnknownZone {
 
 impl std::error::Error for UnknownZone {}
 
-/// Offsets are looked up from this year on; before it the first one holds.
-const FIRST_YEAR_S: i64 = -2_208_988_800;
+/// Offsets are looked up from 1970 on, where the database begins to be reliable; before it
+/// the first one holds.
+const FIRST_YEAR_S: i64 = 0;
 
 /// Offsets are looked up until the year 2200; the rules in force today are known no longer
 /// than that in any case.

@@ -7,7 +7,7 @@ use crate::value::Zone;
 /// The lengths of a bucket, in seconds of local time. Each divides the next, so that a
 /// histogram can be made coarser by adding buckets up. After the day come weeks, and
 /// multiples of weeks.
-const STEPS_S: [i64; 17] = [
+const STEPS_S: [i64; 19] = [
     1,
     5,
     15,
@@ -25,6 +25,9 @@ const STEPS_S: [i64; 17] = [
     28 * 86_400,
     364 * 86_400,
     3_640 * 86_400,
+    // A century and a millennium, so that two buckets hold all times there can be.
+    36_400 * 86_400,
+    364_000 * 86_400,
 ];
 
 const WEEK_S: i64 = 7 * 86_400;
@@ -38,15 +41,22 @@ const SECOND_NS: i64 = 1_000_000_000;
 ///
 /// The step is the smallest that keeps the whole range from the first record to the last
 /// within `buckets_max` buckets, so it depends on the records alone and not on their
-/// order. Where a clock is put back, the hour that comes twice falls into one bucket.
+/// order.
+///
+/// Steps of up to [`Zone::even_step_s`], which is an hour nearly everywhere, are counted in
+/// time as it passes: where a clock is put back, the hour that comes twice has buckets for
+/// each time, and where it is put forward none are empty. Longer steps are those of the
+/// calendar; the bucket in which the clock changes is longer or shorter than the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
     zone: Zone,
+    /// See [`Zone::even_step_s`].
+    even_step_s: i64,
     buckets_max: usize,
     groups: usize,
     /// Index into [`STEPS_S`].
     step: usize,
-    /// Number of the first bucket: local time divided by the step.
+    /// Number of the first bucket, see [`Self::bucket`].
     first: i64,
     /// `groups` counts for each bucket.
     counts: Vec<u64>,
@@ -65,7 +75,8 @@ impl Histogram {
     /// An empty histogram of at most `buckets_max` buckets (at least 2) and so many groups.
     pub fn new(zone: Zone, buckets_max: usize, groups: usize) -> Self {
         let buckets_max = buckets_max.max(2);
-        Self { zone, buckets_max, groups, step: 0, first: 0, counts: Vec::new() }
+        let even_step_s = zone.even_step_s();
+        Self { zone, even_step_s, buckets_max, groups, step: 0, first: 0, counts: Vec::new() }
     }
 
     /// The zone whose calendar it follows.
@@ -78,11 +89,13 @@ impl Histogram {
         STEPS_S[self.step] as u64
     }
 
-    /// The buckets from the first record's to the last's, empty ones included.
-    pub fn buckets(&self) -> impl ExactSizeIterator<Item = Bucket<'_>> {
-        self.counts.chunks_exact(self.groups).enumerate().map(|(index, counts)| Bucket {
-            start_s: self.start_s(self.first + index as i64),
-            counts,
+    /// The buckets from the first record's to the last's, empty ones included; but not
+    /// those that the zone's calendar leaves out.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket<'_>> {
+        let counts = self.counts.chunks_exact(self.groups).zip(self.first..);
+        counts.filter_map(|(counts, bucket)| {
+            let start_s = self.start_s(bucket);
+            (start_s < self.start_s(bucket + 1)).then_some(Bucket { start_s, counts })
         })
     }
 
@@ -101,7 +114,7 @@ impl Histogram {
         groups: &[u8],
     ) {
         let (Some(times), Some((first_ns, last_ns))) = (&segment.time, range_ns) else { return };
-        self.cover(self.local_s(first_ns), self.local_s(last_ns));
+        self.cover(first_ns.div_euclid(SECOND_NS), last_ns.div_euclid(SECOND_NS));
         self.count(times, selection, groups);
     }
 
@@ -113,9 +126,13 @@ impl Histogram {
             let (Some(group), Some(code)) = (groups.next(), code) else { return };
             let time_ns = decode_time(code);
             if !(from_ns..until_ns).contains(&time_ns) {
-                let bucket = self.bucket(self.local_s(time_ns), self.step);
-                row = (bucket - self.first) as usize * self.groups;
-                (from_ns, until_ns) = self.bounds_ns(time_ns, bucket);
+                let unix_s = time_ns.div_euclid(SECOND_NS);
+                // Between the first time and the last, a clock that is put back over the
+                // border of a bucket shows local times beyond both.
+                self.cover(unix_s, unix_s);
+                let bucket = self.bucket(unix_s, self.step);
+                row = self.row(bucket);
+                (from_ns, until_ns) = self.bounds_ns(unix_s, bucket);
             }
             self.counts[row + usize::from(*group)] += 1;
         });
@@ -123,20 +140,34 @@ impl Histogram {
 
     /// Adds another histogram of the same zone, limit and groups.
     pub fn merge(&mut self, other: &Self) {
-        if other.counts.is_empty() {
+        let (Some((first, _)), Some((last, _))) = (other.rows().next(), other.rows().last()) else {
             return;
-        }
-        let last = other.first + other.len() as i64 - 1;
-        let step = STEPS_S[other.step];
-        let bias = bias_s(other.step);
+        };
         self.coarsen_to(other.step);
-        self.cover(other.first * step - bias, last * step - bias);
-        for (index, counts) in other.counts.chunks_exact(self.groups).enumerate() {
-            let local_s = (other.first + index as i64) * step - bias;
-            let row = (self.bucket(local_s, self.step) - self.first) as usize * self.groups;
-            for (sum, count) in self.counts[row..row + self.groups].iter_mut().zip(counts) {
-                *sum += count;
-            }
+        let [first, last] =
+            [first, last].map(|bucket| self.rebucket(bucket, other.step, self.step));
+        self.cover_buckets(first, last);
+        for (bucket, counts) in other.rows() {
+            self.add(self.rebucket(bucket, other.step, self.step), counts);
+        }
+    }
+
+    /// Each bucket's number and counts.
+    fn rows(&self) -> impl Iterator<Item = (i64, &[u64])> {
+        (self.first..).zip(self.counts.chunks_exact(self.groups))
+    }
+
+    /// Where the counts of a bucket begin.
+    #[inline]
+    fn row(&self, bucket: i64) -> usize {
+        (bucket - self.first) as usize * self.groups
+    }
+
+    fn add(&mut self, bucket: i64, counts: &[u64]) {
+        self.extend(bucket, bucket);
+        let row = self.row(bucket);
+        for (sum, count) in self.counts[row..].iter_mut().zip(counts) {
+            *sum += count;
         }
     }
 
@@ -145,41 +176,79 @@ impl Histogram {
     }
 
     #[inline]
-    fn local_s(&self, time_ns: i64) -> i64 {
-        let unix_s = time_ns.div_euclid(SECOND_NS);
-        unix_s + i64::from(self.zone.offset_s(unix_s))
+    fn is_even(&self, step: usize) -> bool {
+        STEPS_S[step] <= self.even_step_s
     }
 
-    #[inline]
-    fn bucket(&self, local_s: i64, step: usize) -> i64 {
-        (local_s + bias_s(step)).div_euclid(STEPS_S[step])
+    /// The number of the bucket of an instant: for even steps, of the time that has passed
+    /// on a clock that never changes; for others, of local time.
+    fn bucket(&self, unix_s: i64, step: usize) -> i64 {
+        let offset_s = match self.is_even(step) {
+            true => self.zone.initial_offset_s(),
+            false => self.zone.offset_s(unix_s),
+        };
+        (unix_s + i64::from(offset_s) + bias_s(step)).div_euclid(STEPS_S[step])
+    }
+
+    /// The number that a bucket of one step has in another that is as long or longer.
+    fn rebucket(&self, bucket: i64, from: usize, to: usize) -> i64 {
+        if self.is_even(from) {
+            return self.bucket(self.start_of(bucket, from), to);
+        }
+        let local_s = bucket * STEPS_S[from] - bias_s(from);
+        (local_s + bias_s(to)).div_euclid(STEPS_S[to])
     }
 
     /// The first instant of a bucket.
     fn start_s(&self, bucket: i64) -> i64 {
-        self.zone.instant_of_local(bucket * STEPS_S[self.step] - bias_s(self.step))
+        self.start_of(bucket, self.step)
     }
 
-    /// Instants around `time_ns` that fall into the same bucket: the bucket itself, less
+    fn start_of(&self, bucket: i64, step: usize) -> i64 {
+        let local_s = bucket * STEPS_S[step] - bias_s(step);
+        match self.is_even(step) {
+            true => local_s - i64::from(self.zone.initial_offset_s()),
+            false => self.zone.instant_of_local(local_s),
+        }
+    }
+
+    /// Instants around `unix_s` that fall into the same bucket: the bucket itself, less
     /// what lies beyond a change of the offset.
-    fn bounds_ns(&self, time_ns: i64, bucket: i64) -> (i64, i64) {
-        let unix_s = time_ns.div_euclid(SECOND_NS);
-        let (span_from, span_until, offset_s) = self.zone.span(unix_s);
-        let start = bucket * STEPS_S[self.step] - bias_s(self.step) - i64::from(offset_s);
-        let from = start.max(span_from);
-        let until = (start + STEPS_S[self.step]).min(span_until);
+    fn bounds_ns(&self, unix_s: i64, bucket: i64) -> (i64, i64) {
+        let step_s = STEPS_S[self.step];
+        let (from, until) = if self.is_even(self.step) {
+            let start = self.start_s(bucket);
+            (start, start + step_s)
+        } else {
+            let (span_from, span_until, offset_s) = self.zone.span(unix_s);
+            let start = bucket * step_s - bias_s(self.step) - i64::from(offset_s);
+            (start.max(span_from), (start + step_s).min(span_until))
+        };
         (from.saturating_mul(SECOND_NS), until.saturating_mul(SECOND_NS))
     }
 
-    /// Makes room for a range of local time, in coarser steps if need be.
+    /// Makes room for two instants and what lies between, in coarser steps if need be.
     fn cover(&mut self, first_s: i64, last_s: i64) {
+        self.cover_with(|own, step| (own.bucket(first_s, step), own.bucket(last_s, step)));
+    }
+
+    /// The same for two buckets of the present step.
+    fn cover_buckets(&mut self, first: i64, last: i64) {
+        let from = self.step;
+        self.cover_with(|own, step| {
+            (own.rebucket(first, from, step), own.rebucket(last, from, step))
+        });
+    }
+
+    fn cover_with(&mut self, range: impl Fn(&Self, usize) -> (i64, i64)) {
         let mut step = self.step;
         let (first, last) = loop {
-            let mut first = self.bucket(first_s, step);
-            let mut last = self.bucket(last_s, step);
+            let (a, b) = range(self, step);
+            let (mut first, mut last) = (a.min(b), a.max(b));
             if !self.counts.is_empty() {
-                let (own_first, own_last) = self.own_range(step);
-                (first, last) = (first.min(own_first), last.max(own_last));
+                let own_last = self.first + self.len() as i64 - 1;
+                first = first.min(self.rebucket(self.first, self.step, step));
+                last = last.max(self.rebucket(own_last, self.step, step));
             }
             let fits = last - first < self.buckets_max as i64;
             if fits || step + 1 == STEPS_S.len() {
@@ -189,13 +258,6 @@ impl Histogram {
         };
         self.coarsen_to(step);
         self.extend(first, last);
-    }
-
-    /// The numbers of the first and the last bucket, if the step were another.
-    fn own_range(&self, step: usize) -> (i64, i64) {
-        let local_s = |bucket: i64| bucket * STEPS_S[self.step] - bias_s(self.step);
-        let last = self.first + self.len() as i64 - 1;
-        (self.bucket(local_s(self.first), step), self.bucket(local_s(last), step))
     }
 
     fn extend(&mut self, first: i64, last: i64) {
@@ -218,19 +280,10 @@ impl Histogram {
             return;
         }
         let old_step = std::mem::replace(&mut self.step, step);
-        if self.counts.is_empty() {
-            return;
-        }
         let old_first = self.first;
         let old = std::mem::take(&mut self.counts);
-        for (index, counts) in old.chunks_exact(self.groups).enumerate() {
-            let local_s = (old_first + index as i64) * STEPS_S[old_step] - bias_s(old_step);
-            let bucket = self.bucket(local_s, step);
-            self.extend(bucket, bucket);
-            let row = (bucket - self.first) as usize * self.groups;
-            for (sum, count) in self.counts[row..].iter_mut().zip(counts) {
-                *sum += count;
-            }
+        for (bucket, counts) in (old_first..).zip(old.chunks_exact(self.groups)) {
+            self.add(self.rebucket(bucket, old_step, step), counts);
         }
     }
 }

@@ -45,6 +45,21 @@ impl Zone {
         &self.name
     }
 
+    /// The offset in force before all transitions, in seconds.
+    pub fn initial_offset_s(&self) -> i32 {
+        self.offsets[0].1
+    }
+
+    /// The longest step of at most an hour that divides every change of this zone: clocks
+    /// change by multiples of it, and when they show multiples of it.
+    pub(crate) fn even_step_s(&self) -> i64 {
+        let initial = i64::from(self.initial_offset_s());
+        self.offsets[1..].iter().fold(3600, |step, (from, offset_s)| {
+            let step = gcd(step, i64::from(*offset_s) - initial);
+            gcd(step, from.wrapping_add(initial))
+        })
+    }
+
     /// The offset in force at an instant, both in seconds.
     #[inline]
     pub fn offset_s(&self, unix_s: i64) -> i32 {
@@ -77,6 +92,11 @@ impl Zone {
     }
 }
 
+/// The greatest common divisor, not negative.
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a.abs() } else { gcd(b, a % b) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Zone;
@@ -94,6 +114,17 @@ mod tests {
         assert_eq!(zone.offset_s(1_743_296_400), 7200);
         assert_eq!(zone.offset_s(1_761_440_400), 3600);
         assert_eq!(Zone::fixed(-5400).name(), "-01:30");
+    }
+
+    #[test]
+    fn finds_the_step_that_clocks_change_by() {
+        assert_eq!(cet().even_step_s(), 3600);
+        assert_eq!(Zone::fixed(5 * 3600 + 1800).even_step_s(), 3600);
+        let lord_howe = [(1_743_260_400 + 1800, 37_800), (1_759_591_800, 39_600)];
+        let lord_howe = Zone::from_transitions("Australia/Lord_Howe", 39_600, lord_howe);
+        assert_eq!(lord_howe.even_step_s(), 1800);
+        let at_a_minute_past_midnight = [(1_300_000_000 / 3600 * 3600 + 60, 3600)];
+        assert_eq!(Zone::from_transitions("", 0, at_a_minute_past_midnight).even_step_s(), 60);
     }
 
     #[test]
