@@ -12,22 +12,30 @@ export interface Ink {
   font: string;
 }
 
+/** The canvas in CSS pixels, and device pixels a CSS pixel. */
+export interface Size {
+  width: number;
+  height: number;
+  ratio: number;
+}
+
 /** A gap between the parts of a bar is drawn only where it leaves something of them. */
 const GAP_HEIGHT_MIN = 4;
 /** Room that a label of the x axis needs to its right. */
 const LABEL_GAP = 8;
 
-/** Fits the canvas to its size on the screen and draws everything anew. */
+/** Fits the canvas to its size and draws everything anew. */
 export function draw(
   canvas: HTMLCanvasElement,
   layout: Layout,
   series: Series[],
   ink: Ink,
-  ratio: number,
+  size: Size,
 ): void {
   const context = canvas.getContext("2d");
   if (!context) return;
-  fit(canvas, ratio);
+  const { ratio } = size;
+  fit(canvas, size);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, canvas.width / ratio, canvas.height / ratio);
   context.font = ink.font;
@@ -36,9 +44,10 @@ export function draw(
   drawTimes(context, layout, ink, ratio);
 }
 
-function fit(canvas: HTMLCanvasElement, ratio: number): void {
-  const width = Math.round(canvas.clientWidth * ratio);
-  const height = Math.round(canvas.clientHeight * ratio);
+function fit(canvas: HTMLCanvasElement, size: Size): void {
+  // The canvas is not asked for its size: that would lay the whole page out at once.
+  const width = Math.round(size.width * size.ratio);
+  const height = Math.round(size.height * size.ratio);
   // Setting a size clears the canvas and is not free, even to the same value.
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;

@@ -1,6 +1,6 @@
 /** The one state of the page, and the one place that changes it. */
 
-import { signal, type ReadonlySignal } from "@preact/signals";
+import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import type { View } from "../generated/View";
 import { INITIAL, type Connection, type Question, type State, type Upload } from "./state";
 
@@ -19,6 +19,14 @@ const current = signal<State>(INITIAL);
 
 /** The state, to read. */
 export const state: ReadonlySignal<State> = current;
+
+/**
+ * Parts of the state. What is drawn from one of them is not drawn again when another part
+ * changes, such as the progress of an upload, many times a second.
+ */
+export const question = computed(() => current.value.question);
+export const view = computed(() => current.value.view);
+export const awaiting = computed(() => isAwaiting(current.value));
 
 /** Lets something happen to the state. */
 export function dispatch(action: Action): void {

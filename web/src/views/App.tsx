@@ -1,7 +1,8 @@
+import { computed } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { isUploading, undo } from "../control";
 import { rowsOf } from "../state/rows";
-import { state } from "../state/store";
+import { state, view } from "../state/store";
 import { Banner } from "./Banner";
 import { Dashboard } from "./Dashboard";
 import { DropAnywhere } from "./DropAnywhere";
@@ -26,13 +27,27 @@ export function App() {
   );
 }
 
-function Content() {
+type Screen = "drop page" | "dashboard" | "waiting" | "nothing";
+
+const screen = computed<Screen>(() => {
   const now = state.value;
-  if (now.session === null) return <DropPage />;
-  if (now.view && now.view.sources.length > 0) return <Dashboard view={now.view} />;
-  const isEmpty = rowsOf(now).length === 0 && now.view !== null;
-  if (isEmpty) return <DropPage />;
-  return now.connection === "gone" ? null : <p class="waiting">Waiting for the first lines…</p>;
+  if (now.session === null) return "drop page";
+  if (now.view && now.view.sources.length > 0) return "dashboard";
+  if (now.view && rowsOf(now).length === 0) return "drop page";
+  return now.connection === "gone" ? "nothing" : "waiting";
+});
+
+function Content() {
+  switch (screen.value) {
+    case "drop page":
+      return <DropPage />;
+    case "dashboard":
+      return view.value && <Dashboard view={view.value} />;
+    case "waiting":
+      return <p class="waiting">Waiting for the first lines…</p>;
+    case "nothing":
+      return null;
+  }
 }
 
 function listen(): () => void {

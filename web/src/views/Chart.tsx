@@ -7,7 +7,7 @@ import { step } from "../format/duration";
 import type { Histogram } from "../generated/Histogram";
 import { bucketText, Tooltip } from "./Tooltip";
 import { useSelection } from "./useSelection";
-import { useSize } from "./useSize";
+import { useSize, type Size } from "./useSize";
 
 interface Props {
   histogram: Histogram;
@@ -23,7 +23,7 @@ export function Chart({ histogram: newest, series, label }: Props) {
   const selection = useSelection(frame, newest, size);
   const { histogram, layout, cursor, byKeyboard } = selection;
   useLayoutEffect(() => {
-    if (layout && canvas.current && size) paint(canvas.current, layout, series, size.ratio);
+    if (layout && canvas.current && size) paint(canvas.current, layout, series, size);
     // The series hold the colours, and so change with the theme.
   }, [layout, series, size]);
   return (
@@ -65,7 +65,7 @@ export function Chart({ histogram: newest, series, label }: Props) {
   );
 }
 
-function paint(canvas: HTMLCanvasElement, layout: Layout, series: Series[], ratio: number): void {
+function paint(canvas: HTMLCanvasElement, layout: Layout, series: Series[], size: Size): void {
   const style = getComputedStyle(canvas);
   const ink = {
     text: style.color,
@@ -73,7 +73,7 @@ function paint(canvas: HTMLCanvasElement, layout: Layout, series: Series[], rati
     grid: style.borderTopColor,
     font: `${style.fontSize} ${style.fontFamily}`,
   };
-  draw(canvas, layout, series, ink, ratio);
+  draw(canvas, layout, series, ink, size);
 }
 
 /** The band of the selection, or of the one bucket under the cursor. */

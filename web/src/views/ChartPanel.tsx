@@ -8,7 +8,7 @@ import { rangeText } from "../format/time";
 import type { Histogram } from "../generated/Histogram";
 import type { Report } from "../generated/Report";
 import { rowsOf, shareRead } from "../state/rows";
-import { state } from "../state/store";
+import { question, state } from "../state/store";
 import { Chart } from "./Chart";
 import { LogText } from "./LogText";
 import { theme } from "./theme";
@@ -71,7 +71,7 @@ function Legend({ series }: { series: Series[] }) {
 }
 
 function StackSelect({ report }: { report: Report }) {
-  const { stack } = state.value.question;
+  const { stack } = question.value;
   const fields = STACKABLE.filter((field) => field === "status_class" || report.top[field] !== undefined);
   const shown = fields.includes(stack) ? fields : [...fields, stack];
   return (
@@ -90,7 +90,7 @@ function StackSelect({ report }: { report: Report }) {
 
 /** Why there is no chart. */
 function NoChart({ report, complete }: { report: Report; complete: boolean }) {
-  const filtered = state.value.question.clauses.length > 0;
+  const filtered = question.value.clauses.length > 0;
   if (report.matched > 0) return <p class="no-chart">The lines of this format carry no time, so there is nothing to draw over time.</p>;
   if (report.records > 0 && filtered) {
     return (

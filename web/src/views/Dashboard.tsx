@@ -1,7 +1,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { visible } from "../format/text";
 import type { View } from "../generated/View";
-import { isAwaiting, state } from "../state/store";
+import { awaiting, question } from "../state/store";
 import { ChartPanel } from "./ChartPanel";
 import { FilterBar } from "./FilterBar";
 import { Samples } from "./Samples";
@@ -12,15 +12,14 @@ import { Totals } from "./Totals";
 export function Dashboard({ view }: { view: View }) {
   const [asked, setAsked] = useState(false);
   const { report } = view;
-  const awaiting = isAwaiting(state.value);
   const bad = report.unmatched + report.too_long;
   // Where no line fitted, the samples are what there is to see.
   const nothingFits = report.records === 0 && bad > 0;
-  const isFilterable = !nothingFits || state.value.question.clauses.length > 0;
+  const isFilterable = !nothingFits || question.value.clauses.length > 0;
   const samplesShown = bad > 0 && (asked || nothingFits);
   useLayoutEffect(() => announce(view), [view]);
   return (
-    <div class={awaiting ? "dashboard awaiting" : "dashboard"} aria-busy={awaiting}>
+    <div class={awaiting.value ? "dashboard awaiting" : "dashboard"} aria-busy={awaiting.value}>
       {isFilterable && <FilterBar report={report} />}
       <Notes notes={view.notes} />
       <section class="panel hero" aria-label="Traffic">

@@ -2,7 +2,7 @@ import { filterBy } from "../control";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { chipsOf, type Chip } from "../state/chips";
-import { isAwaiting, state } from "../state/store";
+import { awaiting, question } from "../state/store";
 import { FilterBox } from "./FilterBox";
 import { LogText } from "./LogText";
 
@@ -12,9 +12,9 @@ const VALUES_SHOWN = 3;
 /** A box for a new condition, and the conditions in force. */
 export function FilterBar({ report }: { report: Report }) {
   return (
-    <section class="filters" aria-label="Filters" aria-busy={isAwaiting(state.value)}>
+    <section class="filters" aria-label="Filters" aria-busy={awaiting.value}>
       <FilterBox report={report} />
-      <Chips chips={chipsOf(state.value.question.clauses)} />
+      <Chips chips={chipsOf(question.value.clauses)} />
     </section>
   );
 }

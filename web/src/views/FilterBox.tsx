@@ -2,7 +2,7 @@ import { useRef, useState } from "preact/hooks";
 import { attempt } from "../control";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
-import { state } from "../state/store";
+import { question } from "../state/store";
 import { completionsOf, parseClause, withClause } from "../state/typed";
 
 const EXAMPLE = "status>=400";
@@ -22,7 +22,7 @@ export function FilterBox({ report }: { report: Report }) {
     if (text.trim() === "") return;
     const clause = parseClause(text);
     if (!clause) return setRefusal(`Write ${HELP}, such as ${EXAMPLE}.`);
-    const outcome = await attempt({ clauses: withClause(state.value.question.clauses, clause) });
+    const outcome = await attempt({ clauses: withClause(question.value.clauses, clause) });
     if (outcome.isTaken) write("");
     else setRefusal(outcome.refusal);
   };

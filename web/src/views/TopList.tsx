@@ -7,7 +7,7 @@ import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import type { TopRow } from "../generated/TopRow";
 import { exclude, isIncluded, toggleInclude } from "../state/filter";
-import { state } from "../state/store";
+import { question } from "../state/store";
 import { LogText } from "./LogText";
 import { theme } from "./theme";
 
@@ -58,7 +58,7 @@ interface RowProps {
 
 function Row({ field, row, most, matched }: RowProps) {
   if (row.remainder) return <Remainder row={row} matched={matched} />;
-  const { clauses } = state.value.question;
+  const { clauses } = question.value;
   const included = isIncluded(clauses, field, row);
   const keepOut = () => filterBy(exclude(clauses, field, row));
   const onClick = (event: MouseEvent) => {
@@ -135,7 +135,7 @@ function titleOf(row: TopRow, matched: number): string {
 }
 
 function More({ shown, distinct }: { shown: number; distinct: number }) {
-  const { top } = state.value.question;
+  const { top } = question.value;
   const next = ROWS.find((rows) => rows > top);
   if (shown >= distinct || shown < top || next === undefined) return null;
   return (

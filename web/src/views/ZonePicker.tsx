@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { attempt } from "../control";
 import { visible } from "../format/text";
-import { state } from "../state/store";
+import { question } from "../state/store";
 
 const OTHER = "another";
 const BROWSER = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -16,7 +16,7 @@ const ZONES = (
 
 /** Chooses the zone in which times are shown and days begin. */
 export function ZonePicker({ shown }: { shown: string }) {
-  const { zone } = state.value.question;
+  const { zone } = question.value;
   const [isTyping, setTyping] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
   const choose = async (chosen: string | null) => {

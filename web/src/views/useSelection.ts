@@ -5,7 +5,7 @@ import { bucketAt, layoutOf, type Layout } from "../chart/layout";
 import { filterBy } from "../control";
 import type { Histogram } from "../generated/Histogram";
 import { zoomed } from "../state/filter";
-import { state } from "../state/store";
+import { question } from "../state/store";
 import type { Size } from "./useSize";
 
 /** Pixels that the pointer must move before a click becomes a drag. */
@@ -111,5 +111,5 @@ function zoomTo(histogram: Histogram, chosen: Cursor): void {
   const { from, to } = spanOf(chosen);
   const start = histogram.buckets[from]?.start;
   const end = histogram.buckets[to + 1]?.start ?? histogram.until;
-  if (start !== undefined) filterBy(zoomed(state.value.question.clauses, start, end));
+  if (start !== undefined) filterBy(zoomed(question.value.clauses, start, end));
 }
