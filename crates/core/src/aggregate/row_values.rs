@@ -1,6 +1,7 @@
 //! What several aggregates need of every selected row, decoded once a segment.
 
 use super::status::StatusClasses;
+use super::top_list::Tally;
 use crate::column::{Segment, Values};
 use crate::field::Field;
 use crate::filter::Selection;
@@ -12,6 +13,10 @@ pub(super) struct RowValues {
     pub(super) bytes: Vec<u64>,
     /// Status classes.
     pub(super) class: Vec<u8>,
+    /// 1 where the class is one of errors.
+    pub(super) error: Vec<u8>,
+    /// All of it added up.
+    pub(super) sum: Tally,
 }
 
 impl RowValues {
@@ -35,5 +40,12 @@ impl RowValues {
             Some(codes) => codes.for_each(selection, |id| self.class.push(classes.class(id))),
             None => self.class.resize(selection.len(), 0),
         }
+        self.error.clear();
+        self.error.extend(self.class.iter().map(|class| u8::from(StatusClasses::is_error(*class))));
+        self.sum = Tally {
+            count: selection.len() as u64,
+            bytes_sent: self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes)),
+            errors: self.error.iter().map(|error| u64::from(*error)).sum(),
+        };
     }
 }

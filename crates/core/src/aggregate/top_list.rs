@@ -1,7 +1,6 @@
 //! Counts by value.
 
 use super::row_values::RowValues;
-use super::status::StatusClasses;
 use crate::column::{ABSENT, Codes, Dictionary};
 use crate::filter::Selection;
 
@@ -34,19 +33,29 @@ pub struct TopList {
 impl TopList {
     /// Adds the selected rows of a column.
     pub(super) fn update(&mut self, codes: &Codes, selection: &Selection, rows: &RowValues) {
-        let mut values = rows.bytes.iter().zip(&rows.class);
+        if let Codes::Constant { code, .. } = codes {
+            self.cover(*code as usize);
+            self.tallies[*code as usize].add(rows.sum);
+            return;
+        }
+        // Made large enough once, so that the loop over the rows does nothing but add.
+        self.cover(codes.max() as usize);
+        let tallies = &mut self.tallies[..];
+        let mut values = rows.bytes.iter().zip(&rows.error);
         codes.for_each(selection, |id| {
-            let Some((bytes_sent, class)) = values.next() else { return };
-            let errors = u64::from(StatusClasses::is_error(*class));
-            let tally = Tally { count: 1, bytes_sent: *bytes_sent, errors };
-            self.tally_mut(id as usize).add(tally);
+            let Some((bytes_sent, error)) = values.next() else { return };
+            let errors = u64::from(*error);
+            tallies[id as usize].add(Tally { count: 1, bytes_sent: *bytes_sent, errors });
         });
     }
 
     /// Adds another list of the same column.
     pub fn merge(&mut self, other: &Self) {
-        for (id, tally) in other.tallies.iter().enumerate() {
-            self.tally_mut(id).add(*tally);
+        if let Some(last) = other.tallies.len().checked_sub(1) {
+            self.cover(last);
+        }
+        for (tally, other) in self.tallies.iter_mut().zip(&other.tallies) {
+            tally.add(*other);
         }
     }
 
@@ -79,17 +88,10 @@ impl TopList {
         ids
     }
 
-    #[inline]
-    fn tally_mut(&mut self, id: usize) -> &mut Tally {
+    /// Makes room for an id.
+    fn cover(&mut self, id: usize) {
         if id >= self.tallies.len() {
-            self.grow(id);
+            self.tallies.resize((id + 1).next_power_of_two(), Tally::default());
         }
-        &mut self.tallies[id]
-    }
-
-    #[cold]
-    fn grow(&mut self, id: usize) {
-        let rows = (id + 1).next_power_of_two();
-        self.tallies.resize(rows, Tally::default());
     }
 }

@@ -1,7 +1,6 @@
 //! Sums over all records.
 
 use super::row_values::RowValues;
-use super::status::StatusClasses;
 use crate::column::{Segment, decode_offset, decode_time};
 use crate::filter::Selection;
 
@@ -23,23 +22,20 @@ pub struct Totals {
 impl Totals {
     /// Adds the selected rows of a segment.
     pub(super) fn update(&mut self, segment: &Segment, selection: &Selection, rows: &RowValues) {
-        self.records += selection.len() as u64;
-        for (bytes, class) in rows.bytes.iter().zip(&rows.class) {
-            self.bytes_sent = self.bytes_sent.saturating_add(*bytes);
-            self.errors += u64::from(StatusClasses::is_error(*class));
-        }
-        if let Some(times) = &segment.time {
-            times.for_each(selection, |code| {
-                let time = code.map(decode_time);
-                widen(&mut self.time_range_ns, time.map(|time| (time, time)));
-            });
-        }
-        if let Some(offsets) = &segment.offset {
-            offsets.for_each(selection, |code| {
-                let offset = code.map(decode_offset);
-                widen(&mut self.offset_range_s, offset.map(|offset| (offset, offset)));
-            });
-        }
+        self.records += rows.sum.count;
+        self.bytes_sent = self.bytes_sent.saturating_add(rows.sum.bytes_sent);
+        self.errors += rows.sum.errors;
+        let times = match selection {
+            Selection::All(_) => segment.time_range_ns(),
+            Selection::Rows(_) => {
+                let range = segment.time.as_ref().and_then(|times| times.range(selection));
+                range.map(|(first, last)| (decode_time(first), decode_time(last)))
+            }
+        };
+        widen(&mut self.time_range_ns, times);
+        let offsets = segment.offset.as_ref().and_then(|offsets| offsets.range(selection));
+        let offsets = offsets.map(|(min, max)| (decode_offset(min), decode_offset(max)));
+        widen(&mut self.offset_range_s, offsets);
     }
 
     /// Adds the sums over other records.

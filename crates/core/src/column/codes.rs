@@ -51,6 +51,17 @@ impl Codes {
         }
     }
 
+    /// The largest code; 0 where there is no row.
+    pub fn max(&self) -> u64 {
+        match self {
+            Self::Constant { code, .. } => *code,
+            Self::U8(codes) => codes.iter().max().copied().map_or(0, u64::from),
+            Self::U16(codes) => codes.iter().max().copied().map_or(0, u64::from),
+            Self::U32(codes) => codes.iter().max().copied().map_or(0, u64::from),
+            Self::U64(codes) => codes.iter().max().copied().unwrap_or(0),
+        }
+    }
+
     /// The code of one row.
     ///
     /// # Panics

@@ -47,6 +47,20 @@ impl Numbers {
         self.codes.for_each(selection, |code| visit(self.decode(code)));
     }
 
+    /// The smallest and the largest number of the selected rows; `None` where all are absent.
+    pub fn range(&self, selection: &Selection) -> Option<(u64, u64)> {
+        if let (Codes::Constant { code, .. }, false) = (&self.codes, selection.is_empty()) {
+            return self.decode(*code).map(|number| (number, number));
+        }
+        // Codes have the order of the numbers; 0, which is absent, becomes the largest.
+        let (mut min, mut max) = (u64::MAX, 0);
+        self.codes.for_each(selection, |code| {
+            min = min.min(code.wrapping_sub(1));
+            max = max.max(code);
+        });
+        Some((self.decode(min.wrapping_add(1))?, self.decode(max)?))
+    }
+
     /// Memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.codes.memory_bytes()
@@ -80,6 +94,19 @@ mod tests {
             assert_eq!(seen, numbers);
         }
         assert_eq!(Numbers::pack([None, None].into_iter()), None);
+    }
+
+    #[test]
+    fn ranges_leave_out_what_is_absent() {
+        let numbers = [None, Some(7), Some(3), None, Some(5)];
+        let packed = Numbers::pack(numbers.into_iter()).unwrap();
+        assert_eq!(packed.range(&Selection::All(5)), Some((3, 7)));
+        assert_eq!(packed.range(&Selection::Rows(vec![3, 4])), Some((5, 5)));
+        assert_eq!(packed.range(&Selection::Rows(vec![0, 3])), None);
+        assert_eq!(packed.range(&Selection::Rows(vec![])), None);
+        let constant = Numbers::pack([Some(9), Some(9)].into_iter()).unwrap();
+        assert_eq!(constant.range(&Selection::All(2)), Some((9, 9)));
+        assert_eq!(constant.range(&Selection::Rows(vec![])), None);
     }
 
     #[test]
