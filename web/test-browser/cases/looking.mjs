@@ -1,12 +1,12 @@
 // What a person sees and reaches: both themes, and everything by keyboard.
 
 import assert from "node:assert/strict";
-import { byId, chips, choose, numbers, settled, tabTo } from "../support/page.mjs";
-import { fixture } from "../support/weir.mjs";
+import { byId, chips, choose, numbers, settled, shows, tabTo } from "../support/page.mjs";
+import { fixture, report } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
 
-export function looking(define) {
+export function looking(define, { browserName }) {
   define("Tab reaches everything, and the focus is seen", async ({ page, server }) => {
     await page.goto(server.url);
     await page.waitForSelector(byId("drop-zone"));
@@ -48,6 +48,27 @@ export function looking(define) {
       assert.ok(look.chartColors > 5, `the chart has ${look.chartColors} colours`);
     }
   });
+
+  // Only Chromium can be told that it has a touch screen and no mouse.
+  if (browserName === "chromium") {
+    define("a finger excludes a value by the button beside it", async ({ page, server }) => {
+      await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true });
+      await page.goto(server.url);
+      await choose(page, LOG);
+      await settled(page);
+      const button = await page.$(`${byId("top-status")} ${byId("top-exclude")}`);
+      const { opacity, value, box } = await button.evaluate((one) => ({
+        opacity: getComputedStyle(one).opacity,
+        value: one.parentElement.querySelector("[data-value]").dataset.value,
+        box: { width: one.offsetWidth, height: one.offsetHeight },
+      }));
+      assert.equal(opacity, "1");
+      assert.ok(box.width >= 32 && box.height >= 28, JSON.stringify(box));
+      await button.tap();
+      await chips(page, 1);
+      await shows(page, await report(LOG, "--where", `status!=${value}`));
+    });
+  }
 
   define("the page fits every width", async ({ page, server }) => {
     await page.goto(server.url);
