@@ -291,3 +291,71 @@ fn pieces_pushed_to_a_decoder_give_the_same_bytes() {
         }
     }
 }
+
+/// Gives one line a read, as a pipe may.
+struct LineByLine<'a>(&'a [u8]);
+
+impl Read for LineByLine<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let line = self.0.iter().position(|byte| *byte == b'\n').map_or(self.0.len(), |at| at + 1);
+        let length = line.min(buffer.len());
+        buffer[..length].copy_from_slice(&self.0[..length]);
+        self.0 = &self.0[length..];
+        Ok(length)
+    }
+}
+
+#[test]
+fn which_format_is_found_does_not_depend_on_the_pieces() {
+    let combined = generated(1 << 20);
+    let common = br#"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] "GET / HTTP/1.1" 200 5"#;
+    let log = [&common[..], b"\n", &combined].concat();
+    let (_, whole) = read(&log[..]);
+    let (_, by_line) = read(LineByLine(&log));
+    assert_eq!(whole.format.map(|format| format.name().to_owned()), Some("COMBINED".to_owned()));
+    assert_eq!(by_line.format.map(|format| format.name().to_owned()), Some("COMBINED".to_owned()));
+    assert_eq!((by_line.lines, by_line.records), (whole.lines, whole.records));
+    assert_eq!(by_line.fits, whole.fits);
+}
+
+#[test]
+fn who_waits_for_a_cancelled_pipeline_goes_on() {
+    let log = generated(1 << 20);
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone(), None);
+    let mut writer = pipeline.source("upload", None, FormatChoice::Detect);
+    let progress = writer.progress().clone();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    // The first block brings the format in.
+    runtime.block_on(writer.write_all_async(&log)).expect("the pipeline takes it");
+    runtime.block_on(writer.parsed_all());
+    // While the values are held, no block can be appended.
+    let values = data.values();
+    assert!(writer.push(b"a line\n") > 0);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| runtime.block_on(writer.finish_async(SourceEnd::Done)));
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!waiting.is_finished());
+        pipeline.cancel();
+        waiting.join().expect("it does not panic").ok();
+        assert_eq!(progress.end(), Some(SourceEnd::Cancelled));
+        drop(values);
+    });
+}
+
+#[test]
+fn a_source_whose_rest_does_not_fit_is_not_done() {
+    let log = generated(8 << 20);
+    let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
+    let options = PipelineOptions::new(2, Keep::Segments);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let mut late = pipeline.source("late", None, FormatChoice::Detect);
+    assert!(late.push(&log[..1000]) > 0);
+    let _ = read_stream(&pipeline, "log", None, &log[..], FormatChoice::Detect);
+    while !data.is_full() {
+        std::thread::yield_now();
+    }
+    let progress = late.progress().clone();
+    assert_eq!(late.finish(SourceEnd::Done), Err(Stopped::MemoryFull));
+    assert!(matches!(progress.end(), Some(SourceEnd::Failed(_))), "{:?}", progress.end());
+}

@@ -23,7 +23,8 @@ use crate::record::Record;
 /// 3. [`Self::seal`] packs the block's columns with the shared ids.
 ///
 /// Several blocks may be read before the first is resolved; blocks are resolved in the order
-/// in which they were read.
+/// in which they were read. A reader that [`Self::is_large`] should be given no more until
+/// all of them are sealed: it forgets values then, and only then.
 #[derive(Debug)]
 pub struct BlockReader {
     parser: LineParser,
@@ -34,6 +35,8 @@ pub struct BlockReader {
     numbers: Vec<Field>,
     /// Read and not sealed.
     unsealed: usize,
+    /// [`SEEN_BYTES_MAX`], but in tests.
+    seen_bytes_max: usize,
     /// The memory of a sealed block, to be used again: fresh memory costs a page fault
     /// every 4 KiB.
     spare: Option<Columns>,
@@ -106,9 +109,9 @@ impl UnmatchedLine {
     pub const PER_BLOCK_MAX: usize = 8;
 }
 
-/// The values a reader remembers of one column before it forgets them all: a limit on what
-/// every thread keeps beside the shared dictionary.
-const SEEN_BYTES_MAX: usize = 32 << 20;
+/// What a reader may remember of values, in bytes: a limit on what every thread keeps beside
+/// the shared dictionary.
+const SEEN_BYTES_MAX: usize = 64 << 20;
 
 impl BlockReader {
     /// A reader of blocks in `format`, whose extra fields get columns in `values`.
@@ -131,13 +134,13 @@ impl BlockReader {
             line_bytes_max: limits.line_bytes_max,
             columns,
             unsealed: 0,
+            seen_bytes_max: SEEN_BYTES_MAX,
             spare: None,
         }
     }
 
     /// Parses a block of source number `source`.
     pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
-        self.forget_when_large();
         self.unsealed += 1;
         let columns = self.spare.take().unwrap_or_default();
         let mut read = ReadBlock::new(block, source, columns);
@@ -227,6 +230,9 @@ impl BlockReader {
             line_start: Codes::pack(line_starts.iter().map(|start| u64::from(*start))),
         };
         self.spare = Some(read.columns);
+        if self.unsealed == 0 && self.is_large() {
+            self.forget();
+        }
         segment
     }
 
@@ -238,17 +244,20 @@ impl BlockReader {
 
     /// The memory of the values this reader remembers, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.columns.iter().map(|column| column.seen.memory_bytes()).sum()
+        self.columns.iter().map(TextColumn::memory_bytes).sum()
     }
 
-    fn forget_when_large(&mut self) {
-        if self.unsealed > 0 {
-            return;
-        }
-        for column in &mut self.columns {
-            if column.seen.memory_bytes() > SEEN_BYTES_MAX {
-                *column = TextColumn::new(column.record_index, column.column);
-            }
+    /// True where it remembers so many values that it should forget some.
+    pub fn is_large(&self) -> bool {
+        self.memory_bytes() > self.seen_bytes_max
+    }
+
+    /// Forgets the columns with more than their share of values.
+    #[cold]
+    fn forget(&mut self) {
+        let share = self.seen_bytes_max / self.columns.len().max(1);
+        for column in self.columns.iter_mut().filter(|column| column.memory_bytes() > share) {
+            *column = TextColumn::new(column.record_index, column.column);
         }
     }
 }
@@ -258,6 +267,10 @@ impl TextColumn {
         let seen = SeenValues::new();
         let shared = vec![ABSENT];
         Self { record_index, column, seen, shared }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.seen.memory_bytes() + self.shared.capacity() * size_of::<u32>()
     }
 
     fn resolve(&mut self, ids: usize, values: &mut Values) {
@@ -326,5 +339,65 @@ impl ReadBlock {
             let (first, last) = self.time_range_ns.unwrap_or((time.unix_ns, time.unix_ns));
             self.time_range_ns = Some((first.min(time.unix_ns), last.max(time.unix_ns)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::BlockReader;
+    use crate::block::{Block, BlockLimits};
+    use crate::column::{Segment, Values};
+    use crate::field::Field;
+    use crate::format::Format;
+
+    /// Blocks with old values and new ones.
+    fn blocks() -> Vec<Block> {
+        let line = |n: usize| format!("{} /{} {}\n", n % 7, n * n % 1_009, 200 + n % 3);
+        let block =
+            |n: usize| Block::new((n * 300..n * 300 + 500).map(line).collect::<String>().into());
+        (0..40).map(block).collect()
+    }
+
+    fn reader(values: &mut Values) -> BlockReader {
+        let format = Format::parse("$remote_addr $request_uri $status").expect("a good format");
+        BlockReader::new(Arc::new(format), BlockLimits::default(), values)
+    }
+
+    fn texts(segment: &Segment, values: &Values) -> Vec<Option<Vec<u8>>> {
+        let columns = [Field::Client, Field::Path, Field::Status].map(Values::column);
+        let text = |row: usize, column| {
+            let id = segment.text(column)?.get(row) as u32;
+            values.dictionary(column).value(id).map(<[u8]>::to_vec)
+        };
+        (0..segment.rows())
+            .flat_map(|row| columns.into_iter().flatten().map(move |column| text(row, column)))
+            .collect()
+    }
+
+    #[test]
+    fn what_it_forgets_makes_no_difference() {
+        let (mut values, mut expected_values) = (Values::new(1 << 20), Values::new(1 << 20));
+        let mut forgetful = reader(&mut values);
+        let mut expected = reader(&mut expected_values);
+        forgetful.seen_bytes_max = 20_000;
+        let mut was_large = 0;
+        for blocks in blocks().chunks(3) {
+            // Read ahead, as a thread does that waits for its turn.
+            let read: Vec<_> = blocks.iter().map(|block| forgetful.read(block, 0)).collect();
+            was_large += usize::from(forgetful.is_large());
+            for (read, block) in read.into_iter().zip(blocks) {
+                forgetful.resolve(&read, &mut values);
+                let segment = forgetful.seal(read);
+                let read = expected.read(block, 0);
+                expected.resolve(&read, &mut expected_values);
+                let expected = expected.seal(read);
+                assert_eq!(texts(&segment, &values), texts(&expected, &expected_values));
+                assert_eq!(segment.text, expected.text, "the ids are the same");
+            }
+            assert!(!forgetful.is_large(), "it forgets when all is sealed");
+        }
+        assert!(was_large > 3 && !expected.is_large());
     }
 }

@@ -17,6 +17,8 @@ use super::dictionary::ABSENT;
 /// they point to, then the comparisons, which find everything near.
 ///
 /// The hash is seeded at random, so that nobody can make a log that is slow to read.
+///
+/// Places are 32 bits wide: the reader forgets long before there are 4 GiB of values.
 #[derive(Debug, Clone)]
 pub(super) struct SeenValues {
     state: RandomState,

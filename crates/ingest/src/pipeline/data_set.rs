@@ -104,6 +104,14 @@ impl DataSet {
         self.sources.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Cancels every source that has not ended.
+    pub(super) fn cancel_sources(&self) {
+        for source in self.sources() {
+            source.cancel();
+        }
+        self.touch();
+    }
+
     /// The formats that sources turned out to have.
     pub fn formats(&self) -> Vec<Arc<Format>> {
         self.formats.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -122,6 +130,9 @@ impl DataSet {
     /// True where no more can be kept.
     pub fn is_full(&self) -> bool {
         // The values bound themselves; see `Values::new`.
+        if self.keep == Keep::ValuesOnly {
+            return false;
+        }
         let segments_max = self.memory_bytes_max - self.memory_bytes_max / 2;
         self.segment_bytes.load(Ordering::Relaxed) >= segments_max
     }

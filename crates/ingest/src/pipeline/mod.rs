@@ -81,7 +81,7 @@ impl Pipeline {
         question: Option<&Question>,
     ) -> Self {
         let board = Arc::new(Board::new(options.queue_bytes_max));
-        let workers = (0..options.jobs.max(1))
+        let workers: Vec<_> = (0..options.jobs.max(1))
             .map(|index| {
                 let evaluation = question.map(Evaluation::new);
                 let worker = Worker::new(&board, &data, options.limits, evaluation);
@@ -91,6 +91,10 @@ impl Pipeline {
             })
             .filter_map(Result::ok)
             .collect();
+        if workers.is_empty() {
+            // Sources would wait for ever for somebody to parse what they bring.
+            board.abort();
+        }
         Self { board, data, limits: options.limits, workers }
     }
 
@@ -122,23 +126,21 @@ impl Pipeline {
     /// Ends everything now, whoever else still holds the pipeline: its sources have to stop,
     /// and what waits to be parsed is dropped.
     pub fn cancel(&self) {
-        for source in self.data.sources() {
-            source.cancel();
-        }
         self.board.abort();
-        self.data.touch();
+        self.data.cancel_sources();
     }
 
     /// Waits until all that was handed on is parsed, ends the threads, and gives the answer
-    /// to the question the pipeline was started with.
+    /// to the question the pipeline was started with. `None` where there was no question, and
+    /// where a thread failed: the answer of the others would be wrong.
     pub fn finish(mut self) -> Option<Evaluation> {
         self.board.close_when_idle();
         let mut answer: Option<Evaluation> = None;
         for worker in self.workers.drain(..) {
-            let Ok(Some(part)) = worker.join() else { continue };
-            match &mut answer {
-                Some(answer) => answer.merge(&part),
-                None => answer = Some(part),
+            match (&mut answer, worker.join().ok()?) {
+                (Some(answer), Some(part)) => answer.merge(&part),
+                (None, part) => answer = part,
+                (Some(_), None) => {}
             }
         }
         answer
@@ -147,6 +149,9 @@ impl Pipeline {
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        self.board.abort();
+        // After `finish` nothing is left to be cancelled.
+        if !self.workers.is_empty() {
+            self.cancel();
+        }
     }
 }

@@ -7,7 +7,7 @@ use weir_core::{BlockLimits, BlockReader, Evaluation, ReadBlock};
 
 use super::board::{Board, Job, Task, Ticket};
 use super::data_set::{DataSet, Sealed};
-use crate::source::{BlockCounts, SourceProgress};
+use crate::source::{BlockCounts, SourceEnd, SourceProgress};
 
 /// Parses blocks as they come and appends them in their turn. Between the two, while
 /// another's turn is awaited, it goes on parsing.
@@ -58,13 +58,19 @@ impl Worker {
     pub(super) fn run(mut self) -> Option<Evaluation> {
         loop {
             let oldest = self.parsed.front().map(|parsed| parsed.ticket);
-            let must_append = self.parsed.len() >= PARSED_MAX;
-            match self.board.next_task(oldest, must_append) {
+            match self.board.next_task(oldest, self.must_append()) {
                 Task::Parse(ticket) => self.parse(ticket),
                 Task::TakeTurn => self.take_turn(),
                 Task::End => return self.evaluation.take(),
             }
         }
+    }
+
+    /// True where it has parsed enough ahead of its turn. A reader that has grown large
+    /// forgets only when nothing it has read waits, which may otherwise never happen.
+    fn must_append(&self) -> bool {
+        let is_large = || self.readers.iter().flatten().any(BlockReader::is_large);
+        self.parsed.len() >= PARSED_MAX || (!self.parsed.is_empty() && is_large())
     }
 
     fn parse(&mut self, Ticket { number, job }: Ticket) {
@@ -123,10 +129,15 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// A parser that panics would leave all others waiting for its turn.
+    /// A parser that panics would leave all others waiting for its turn, and its sources
+    /// for what it was to parse.
     fn drop(&mut self) {
         if std::thread::panicking() {
+            for source in self.data.sources() {
+                source.set_end(SourceEnd::Failed("a parser failed".to_owned()));
+            }
             self.board.abort();
+            self.data.cancel_sources();
         }
     }
 }

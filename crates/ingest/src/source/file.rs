@@ -95,7 +95,6 @@ pub fn read_stream(
     format: FormatChoice,
 ) -> Result<(), ReadError> {
     let mut writer = pipeline.source(name, bytes_total, format);
-    let progress = writer.progress().clone();
     let result = read_into(&mut writer, stream);
     let end = match &result {
         Ok(()) => SourceEnd::Done,
@@ -103,10 +102,7 @@ pub fn read_stream(
         Err(error) => SourceEnd::Failed(error.to_string()),
     };
     // What was read before an error stands, its last line included.
-    let finished = writer.finish(end.clone());
-    if finished.is_err() {
-        progress.set_end(end);
-    }
+    let finished = writer.finish(end);
     result.and(finished.map_err(ReadError::Stopped))
 }
 

@@ -162,8 +162,10 @@ impl SourceProgress {
 
     /// Gives the source up: what waits to be parsed is dropped.
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
         self.set_end(SourceEnd::Cancelled);
+        self.cancelled.store(true, Ordering::Relaxed);
+        // Whoever waits for its blocks to be parsed may wait for ones that were dropped.
+        self.parsed.send_modify(|_| {});
     }
 
     /// True once it was cancelled.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weir_core::{Block, BlockCutter, BlockLimits, Format, detect, format_by_name};
 
+use super::file::ReadError;
 use super::progress::{SourceEnd, SourceProgress};
 use crate::pipeline::{Board, DataSet, Job, Stopped};
 
@@ -33,6 +34,9 @@ pub struct SourceWriter {
     handed_on: u64,
     format: FormatState,
 }
+
+/// Bytes in which the format is looked for: as many as detection looks at.
+const DETECTION_BYTES: usize = 256 << 10;
 
 #[derive(Debug)]
 enum FormatState {
@@ -78,7 +82,10 @@ impl SourceWriter {
 
     /// Room for more bytes, never empty; see [`BlockCutter::space`].
     pub fn space(&mut self) -> &mut [u8] {
-        self.cutter.space()
+        let detection_room = self.detection_room();
+        let space = self.cutter.space();
+        let room = space.len().min(detection_room);
+        &mut space[..room]
     }
 
     /// Takes the first `length` bytes of [`Self::space`].
@@ -88,18 +95,33 @@ impl SourceWriter {
 
     /// Copies as much of `piece` as fits; says how much that was.
     pub fn push(&mut self, piece: &[u8]) -> usize {
-        self.cutter.push(piece)
+        let room = piece.len().min(self.detection_room());
+        self.cutter.push(&piece[..room])
     }
 
     /// True where a block has to be handed on before more is written.
     pub fn is_full(&self) -> bool {
         self.cutter.is_full()
+            || (!self.is_known() && self.cutter.pending_bytes() >= DETECTION_BYTES)
     }
 
-    /// True where the parsers have nothing waiting, so that a small block costs nobody
-    /// anything.
+    fn is_known(&self) -> bool {
+        matches!(self.format, FormatState::Known(_))
+    }
+
+    /// The room up to where the format is looked for, so that it is looked for in the same
+    /// bytes however they come.
+    fn detection_room(&self) -> usize {
+        match DETECTION_BYTES.checked_sub(self.cutter.pending_bytes()) {
+            Some(room @ 1..) if !self.is_known() => room,
+            _ => usize::MAX,
+        }
+    }
+
+    /// True where a small block costs nobody anything: the parsers have nothing waiting, and
+    /// there is no format to be told yet, which must not depend on the pieces a log comes in.
     pub fn parsers_are_idle(&self) -> bool {
-        self.board.is_idle()
+        self.is_known() && self.board.is_idle()
     }
 
     /// Hands on all whole lines; waits for room in the queue.
@@ -118,7 +140,12 @@ impl SourceWriter {
     /// # Errors
     /// Where the source has to stop.
     pub async fn hand_on_async(&mut self) -> Result<(), Stopped> {
-        match self.cut()? {
+        let job = self.cut()?;
+        self.push_job(job).await
+    }
+
+    async fn push_job(&self, job: Option<Job>) -> Result<(), Stopped> {
+        match job {
             Some(job) => self.board.push_async(job).await,
             None => Ok(()),
         }
@@ -158,12 +185,9 @@ impl SourceWriter {
     /// # Errors
     /// Where the source has to stop.
     pub fn finish(mut self, end: SourceEnd) -> Result<(), Stopped> {
-        let result = match self.cut_all()? {
-            Some(job) => self.board.push(job),
-            None => Ok(()),
-        };
-        self.progress.end_at(self.handed_on, end);
-        self.data.touch();
+        let job = self.cut_all();
+        let result = job.and_then(|job| job.map_or(Ok(()), |job| self.board.push(job)));
+        self.end(end, &result);
         result
     }
 
@@ -172,22 +196,38 @@ impl SourceWriter {
     /// # Errors
     /// Where the source has to stop.
     pub async fn finish_async(&mut self, end: SourceEnd) -> Result<(), Stopped> {
-        let result = match self.cut_all()? {
-            Some(job) => self.board.push_async(job).await,
-            None => Ok(()),
+        let result = match self.cut_all() {
+            Ok(job) => self.push_job(job).await,
+            Err(stopped) => Err(stopped),
         };
-        self.parsed_all().await;
-        self.progress.end_at(self.handed_on, end);
-        self.data.touch();
+        if result.is_ok() {
+            self.parsed_all().await;
+        }
+        self.end(end, &result);
         result
     }
 
-    /// Waits until every byte that was handed on is parsed.
+    /// The source ends when what was handed on is parsed; where its rest could not be handed
+    /// on, the reason is its end.
+    fn end(&self, end: SourceEnd, result: &Result<(), Stopped>) {
+        match (result, end) {
+            // What was handed on is dropped: there is nothing to wait for.
+            (Err(Stopped::Cancelled), _) => self.progress.set_end(SourceEnd::Cancelled),
+            (Err(stopped), SourceEnd::Done) => {
+                let why = ReadError::Stopped(*stopped).to_string();
+                self.progress.end_at(self.handed_on, SourceEnd::Failed(why));
+            }
+            (_, end) => self.progress.end_at(self.handed_on, end),
+        }
+        self.data.touch();
+    }
+
+    /// Waits until every byte that was handed on is parsed, or the source is cancelled.
     pub async fn parsed_all(&self) {
-        let handed_on = self.handed_on;
+        let is_done = |parsed: &u64| *parsed >= self.handed_on || self.progress.is_cancelled();
         let mut parsed = self.progress.parsed();
         // The sender lives in `self.progress`, so this cannot fail.
-        let _ = parsed.wait_for(|parsed| *parsed >= handed_on).await;
+        let _ = parsed.wait_for(is_done).await;
     }
 
     /// Hands on all whole lines, waits until they are parsed, forgets the torn line behind
@@ -196,7 +236,8 @@ impl SourceWriter {
     /// # Errors
     /// Where the source has to stop.
     pub async fn rewind(&mut self) -> Result<u64, Stopped> {
-        self.hand_on_async().await?;
+        let job = self.cut()?;
+        self.push_job(job).await?;
         self.parsed_all().await;
         self.cutter.forget_tail();
         Ok(self.cutter.offset())
