@@ -169,9 +169,8 @@ impl<'a> FormatBuilder<'a> {
     fn extra_field(&mut self, name: &str) -> usize {
         let mut unique = name.to_owned();
         let mut number = 2;
-        while self.extra_fields.contains(&unique)
-            || Field::by_name(&unique).is_some_and(|field| field.name() == unique)
-        {
+        // Nor may it be another name of a known field: a filter would mean that one.
+        while self.extra_fields.contains(&unique) || Field::by_name(&unique).is_some() {
             unique = format!("{name}_{number}");
             number += 1;
         }

@@ -86,7 +86,7 @@ impl Target {
                 }
                 record.set_text(Field::Status, value);
             }
-            Self::Bytes => record.bytes = optional(value, parse_digits)?,
+            Self::Bytes => record.bytes = optional(value, parse_bytes)?,
             Self::Time(TimeKind::Clf) => {
                 let time = state.clf_times.parse(value.try_into().ok()?)?;
                 state.time.set_clf(time);
@@ -201,6 +201,11 @@ impl Target {
             _ => "a text",
         }
     }
+}
+
+/// The largest number stands for an absent one in columns, and no response is that long.
+fn parse_bytes(text: &[u8]) -> Option<u64> {
+    parse_digits(text).filter(|bytes| *bytes < u64::MAX)
 }
 
 /// A number of `unit_ns` units, or a text that names its units.

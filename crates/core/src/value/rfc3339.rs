@@ -31,9 +31,12 @@ fn parse_fraction(text: &[u8]) -> Option<(u32, &[u8])> {
 
 /// Writes an instant as local time `offset_s` ahead of UTC, with as many digits of the
 /// fraction as it needs in groups of three: `2025-12-17T09:03:01.250+01:00`, `...Z` for UTC.
+/// RFC 3339 has no seconds in offsets, which a few zones had once: they are left out of the
+/// local time too, so that the instant is the same.
 pub fn format_rfc3339(time: Timestamp) -> String {
     let second_ns = SECOND_NS as i64;
-    let local_s = time.unix_ns.div_euclid(second_ns) + i64::from(time.offset_s);
+    let offset_s = time.offset_s - time.offset_s % 60;
+    let local_s = time.unix_ns.div_euclid(second_ns) + i64::from(offset_s);
     let nanos = time.unix_ns.rem_euclid(second_ns);
     let date = Date::from_days(local_s.div_euclid(DAY_S));
     let second = local_s.rem_euclid(DAY_S);
@@ -48,7 +51,7 @@ pub fn format_rfc3339(time: Timestamp) -> String {
     format!(
         "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}{fraction}{}",
         second % 60,
-        format_offset(time.offset_s)
+        format_offset(offset_s)
     )
 }
 
@@ -64,7 +67,7 @@ pub(crate) fn format_offset(offset_s: i32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{format_rfc3339, parse_rfc3339};
+    use super::{Timestamp, format_rfc3339, parse_rfc3339};
 
     #[test]
     fn round_trips() {
@@ -77,6 +80,8 @@ mod tests {
         ] {
             assert_eq!(format_rfc3339(parse_rfc3339(text.as_bytes()).unwrap()), text);
         }
+        let monrovia = Timestamp { unix_ns: 0, offset_s: -(44 * 60 + 30) };
+        assert_eq!(format_rfc3339(monrovia), "1969-12-31T23:16:00-00:44");
         let same = parse_rfc3339(b"2025-12-17 09:03:01,5+0330");
         assert_eq!(same, parse_rfc3339(b"2025-12-17T09:03:01.500+03:30"));
         assert_eq!(parse_rfc3339(b"2025-12-17T09:03:01"), parse_rfc3339(b"2025-12-17T09:03:01Z"));
