@@ -14,6 +14,7 @@ field: string,
  */
 op: Operator, 
 /**
- * What to compare with; more than one only for equality.
+ * What to compare with: one of these has to hold (of a negative operator: none). For
+ * `time` all of them.
  */
 values: Array<string>, };
