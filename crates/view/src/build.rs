@@ -57,13 +57,14 @@ impl Report {
             upstream_time: quantiles(evaluation.upstream_time()),
             ..Self::default()
         };
+        let all_estimated = evaluation.is_filter_estimated(values);
         for (index, name) in values.names().enumerate() {
             let column = ColumnId(index as u16);
             if let Some(list) = evaluation.top_list(column) {
                 report.distinct.insert(name.to_owned(), list.distinct());
                 report.top.insert(name.to_owned(), top_rows(list, column, values, top));
             }
-            if values.is_estimated(column) {
+            if values.is_estimated(column) || all_estimated && report.top.contains_key(name) {
                 report.estimated.push(name.to_owned());
             }
         }
@@ -72,7 +73,7 @@ impl Report {
             ("upstream_time", evaluation.upstream_time()),
         ];
         for (name, quantiles) in durations {
-            if quantiles.is_estimated() {
+            if quantiles.is_estimated() || all_estimated && quantiles.count() > 0 {
                 report.estimated.push(name.to_owned());
             }
         }
@@ -186,4 +187,42 @@ fn quantiles(quantiles: &weir_core::Quantiles) -> Option<Quantiles> {
     let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
     let [p50, p90, p95, p99] = quantiles.quantiles([0.5, 0.9, 0.95, 0.99])?.map(seconds);
     Some(Quantiles { p50, p90, p95, p99, max: seconds(quantiles.max()?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use weir_core::{Block, BlockLimits, BlockReader, Evaluation, Format, Values};
+
+    use super::{ReadCounts, Report};
+    use crate::query::{Clause, Query};
+
+    /// The estimated fields where there is memory for a few of the paths only.
+    fn estimated(clause: &str) -> Vec<String> {
+        let format = Format::parse("$remote_addr $request_uri $request_time").expect("a format");
+        let mut values = Values::new(1_000);
+        let mut reader = BlockReader::new(Arc::new(format), BlockLimits::default(), &mut values);
+        let clauses = Clause::parse(clause).into_iter().collect();
+        let question = Query { clauses, ..Query::default() }.question(&values).expect("it is");
+        let log: String = (0..100).map(|n| format!("192.0.2.1 /{n} 0.5\n")).collect();
+        let read = reader.read(&Block::new(log.into_bytes()), 0);
+        reader.resolve(&read, &mut values);
+        let segment = reader.seal(read);
+        let mut evaluation = Evaluation::new(&question);
+        evaluation.learn(&values);
+        evaluation.update(&segment);
+        let read = ReadCounts::default();
+        Report::new(&evaluation, &values, &read, crate::Format::default(), 10).estimated
+    }
+
+    #[test]
+    fn what_a_filter_cannot_decide_makes_estimates_of_all() {
+        assert_eq!(estimated(""), ["path"]);
+        assert_eq!(estimated("path=/1"), ["path"], "its records are all known");
+        assert_eq!(estimated("path!=/1"), ["path"]);
+        assert_eq!(estimated("client=192.0.2.1"), ["path"]);
+        assert_eq!(estimated("path~1"), ["client", "path", "request_time"]);
+        assert_eq!(estimated("path!=/99"), ["client", "path", "request_time"]);
+    }
 }

@@ -152,6 +152,12 @@ impl Evaluation {
         }
     }
 
+    /// True where the filter could not decide about every record for want of memory, so that
+    /// every number is an estimate.
+    pub fn is_filter_estimated(&self, values: &Values) -> bool {
+        self.filter.is_estimated(values)
+    }
+
     /// Sums over the records.
     pub fn totals(&self) -> &Totals {
         &self.totals

@@ -4,7 +4,7 @@ use std::fmt;
 
 use regex::bytes::Regex;
 
-use crate::column::{ColumnId, Values};
+use crate::column::{ColumnId, Dictionary, Values};
 use crate::field::Field;
 use crate::value::{AddressBlock, parse_digits};
 
@@ -94,6 +94,15 @@ impl TextTest {
                 parse_digits(value).is_some_and(|number| (*min..=*max).contains(&number))
             }
             Self::Any(tests) => tests.iter().any(|test| test.passes(value)),
+        }
+    }
+
+    /// True where it is certain that no value passes that the dictionary lacks.
+    pub(super) fn is_about_known_values(&self, dictionary: &Dictionary) -> bool {
+        match self {
+            Self::OneOf(values) => values.iter().all(|value| dictionary.find(value).is_some()),
+            Self::Any(tests) => tests.iter().all(|test| test.is_about_known_values(dictionary)),
+            _ => false,
         }
     }
 }

@@ -34,6 +34,18 @@ impl CompiledFilter {
         }
     }
 
+    /// True where values were folded into the remainder for which a condition might have
+    /// been decided otherwise.
+    pub fn is_estimated(&self, values: &Values) -> bool {
+        self.clauses.iter().any(|clause| match clause {
+            Compiled::Text { column, test, .. } => {
+                values.is_estimated(*column)
+                    && !test.is_about_known_values(values.dictionary(*column))
+            }
+            _ => false,
+        })
+    }
+
     /// The rows of a segment that pass.
     pub fn select(&self, segment: &Segment) -> Selection {
         let mut selection = Selection::All(segment.rows());

@@ -7,6 +7,9 @@ use super::{Format, FormatError, Program};
 use crate::field::Field;
 use crate::value::{TimeContent, TimeKind};
 
+/// Values that a format may have: each becomes a column, and servers log a few dozen.
+const VALUES_MAX: usize = 256;
+
 /// Collects the pieces of a definition in order.
 ///
 /// A field is filled once: what is logged a second time, in whatever form, is kept as text
@@ -75,6 +78,7 @@ impl<'a> FormatBuilder<'a> {
 
     /// The compiled format of lines that are text, named `custom`.
     pub(super) fn finish(mut self) -> Result<Format, FormatError> {
+        self.check_length()?;
         self.trim_line_end();
         self.assign();
         self.keep_times_that_tell();
@@ -87,6 +91,7 @@ impl<'a> FormatBuilder<'a> {
         mut self,
         make: impl FnOnce(Vec<LineProgram>) -> JsonProgram,
     ) -> Result<Format, FormatError> {
+        self.check_length()?;
         self.assign();
         let mut programs = self.pieces.split(|piece| matches!(piece, Piece::Break));
         let programs: Result<Vec<_>, _> = programs
@@ -108,6 +113,17 @@ impl<'a> FormatBuilder<'a> {
             fields,
             program,
         }
+    }
+
+    fn check_length(&self) -> Result<(), FormatError> {
+        let mut values = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Value(variable) => Some(variable),
+            _ => None,
+        });
+        values.nth(VALUES_MAX).map_or(Ok(()), |variable| {
+            let message = format!("a format may have {VALUES_MAX} values, and this is one more");
+            Err(FormatError::new(self.definition, variable.at, message))
+        })
     }
 
     /// A line end at the end of the format is no part of the line.

@@ -9,6 +9,9 @@ use crate::value::TimeKind;
 /// What such a definition starts with.
 pub(in crate::format) const PREFIX: &str = "json:";
 
+/// Fields that a format may have: each becomes a column, and servers log a few dozen.
+const FIELDS_MAX: usize = 256;
+
 /// Compiles `json:` and a list of `field=key`, separated by commas.
 ///
 /// A field that has no meaning of its own becomes a text field of the format. A key may be
@@ -66,6 +69,10 @@ fn pairs(definition: &str) -> Result<Vec<Pair<'_>>, FormatError> {
     let mut pairs: Vec<Pair<'_>> = Vec::new();
     let mut at = start;
     for text in definition[start..].split(',') {
+        if pairs.len() == FIELDS_MAX {
+            let message = format!("a format may have {FIELDS_MAX} fields, and this is one more");
+            return Err(FormatError::new(definition, at, message));
+        }
         let pair = pair(definition, text, at)?;
         let same = |other: &Pair<'_>| match pair.field {
             Some(field) => other.field == Some(field),
