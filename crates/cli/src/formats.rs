@@ -87,7 +87,7 @@ fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> S
     for candidate in candidates {
         let share = share(candidate.fitting, candidate.lines);
         let fitting = separated(candidate.fitting);
-        let name = candidate.format.name();
+        let name = safe(candidate.format.name());
         let _ = writeln!(shown, "  {share:>6}  {fitting:>7} lines  {name}");
     }
     let lines: Vec<&[u8]> = Lines::new(text).map(|line| line.bytes).collect();
@@ -101,7 +101,7 @@ fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> S
         };
         let mismatches = &candidate.mismatches[..candidate.mismatches.len().min(most)];
         if !mismatches.is_empty() {
-            let _ = writeln!(shown, "\nLines that do not fit {}", candidate.format.name());
+            let _ = writeln!(shown, "\nLines that do not fit {}", safe(candidate.format.name()));
         }
         for mismatch in mismatches {
             write_mismatch(&mut shown, mismatch, &lines, screen);

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::terminal::safe;
+
 /// How a run ended that was not stopped by a [`Failure`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -39,10 +41,14 @@ impl Failure {
     }
 }
 
-/// Says a sentence on standard error.
+/// Says a sentence on standard error. Names and arguments in it may hold anything; what a
+/// terminal would obey is shown instead, here, where no sentence can pass by. The lines of a
+/// sentence stay lines.
 pub(crate) fn say(sentence: impl fmt::Display) {
+    let sentence = sentence.to_string();
+    let lines: Vec<String> = sentence.split('\n').map(safe).collect();
     // Where even standard error is gone, nobody is left to be told.
-    let _ = writeln!(io::stderr(), "weir: {sentence}");
+    let _ = writeln!(io::stderr(), "weir: {}", lines.join("\n"));
 }
 
 /// Writes to standard output, all at once.

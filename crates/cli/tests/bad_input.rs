@@ -80,6 +80,34 @@ fn files_that_cannot_be_read() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_sentence_moves_no_cursor() {
+    let folder = Folder::new();
+    let directory = folder.path("\x1b[2Jlogs\u{202e}");
+    std::fs::create_dir(&directory).expect("a folder");
+    let good = folder.file("good.log", good().as_bytes());
+    let evil = "x\x1b[31m\u{202e}";
+    let condition = format!("{evil}=1");
+    for arguments in [
+        vec!["report", text(&directory)],
+        vec!["formats", text(&directory)],
+        vec!["--no-open", text(&directory)],
+        vec!["report", "--where", &condition, text(&good)],
+        vec!["report", "--where", evil, text(&good)],
+        vec!["report", "--stack", evil, text(&good)],
+        vec!["report", "--tz", evil, text(&good)],
+        vec!["report", "--since", evil, text(&good)],
+        vec!["report", "--memory", evil, text(&good)],
+        vec!["report", "--format", evil, text(&good)],
+    ] {
+        let run = run(&arguments);
+        assert_eq!(run.code, 2, "{arguments:?}");
+        assert!(run.stderr.contains("\\x1b["), "{}", run.stderr);
+        assert!(!run.stderr.contains(['\x1b', '\u{202e}']), "{:?}", run.stderr);
+    }
+}
+
 #[test]
 fn cut_and_damaged_archives() {
     let folder = Folder::new();
