@@ -190,6 +190,18 @@ async fn curl_uploads_in_chunks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_a_long_name_the_beginning_is_kept() {
+    let server = Running::start(Options::default()).await;
+    let (host, path) = (server.address.to_string(), format!("/{}", "%C3%A9".repeat(1_000)));
+    let fields = [("Host", host.as_str()), ("Content-Length", "0")];
+    let response = server.request_as("PUT", &path, &fields, b"").await;
+    assert_eq!(response.status, 201, "{}", response.text());
+    let view = server.live(session(&response)).await.view().await;
+    assert_eq!(view.sources[0].name, "é".repeat(256));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_stalls_is_given_up() {
     let stall = std::time::Duration::from_millis(150);
     let server = Running::start(Options { stall, ..Options::default() }).await;

@@ -21,6 +21,11 @@ const FILE_ID_BYTES_MAX: usize = 128;
 /// by much.
 const NAME_BYTES_MAX: usize = 512;
 
+/// As much of a file's name as is kept.
+pub(crate) fn kept(name: &str) -> &str {
+    &name[..name.floor_char_boundary(NAME_BYTES_MAX)]
+}
+
 /// Serves one connection until it or the session ends.
 pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>, options: Options) {
     let (mut reader, writer) = socket.split();
@@ -121,7 +126,7 @@ impl Connection<'_> {
             let why = format!("the id of a file has 1 to {FILE_ID_BYTES_MAX} bytes");
             return Some((CloseCode::POLICY, Refusal::BadRequest(why)));
         }
-        let name = &name[..name.floor_char_boundary(NAME_BYTES_MAX)];
+        let name = kept(name);
         let format = self.options.format.clone();
         let opened = self.session.open_file(file, bytes_total, |pipeline| {
             pipeline.source(name, Some(bytes_total), format)

@@ -9,7 +9,7 @@ use hyper::{Request, Response, StatusCode};
 use weir_ingest::SourceEnd;
 use weir_net::Body;
 
-use super::connection::refusal_of;
+use super::connection::{kept, refusal_of};
 use super::intake::{Intake, IntakeError};
 use super::transfer::PAUSE;
 use crate::hub::Hub;
@@ -85,7 +85,7 @@ async fn read(
 ) -> Result<(), Refusal> {
     let _user = session.enter(Use::Upload);
     let name = decode(request.uri().path().trim_start_matches('/'), false);
-    let name = if name.is_empty() { NAMELESS } else { &name };
+    let name = if name.is_empty() { NAMELESS } else { kept(&name) };
     let body = request.into_body();
     let bytes_total = body.size_hint().exact();
     let pipeline = session.pipeline().ok_or(Refusal::SessionEnded)?;
