@@ -28,6 +28,8 @@ pub enum QueryError {
         /// What it can be compared with.
         usable: &'static str,
     },
+    /// There are more regular expressions than one query may have.
+    TooManyExpressions(usize),
     /// The zone does not exist.
     Zone(UnknownZone),
     /// The histogram cannot be divided by this.
@@ -48,6 +50,10 @@ impl fmt::Display for QueryError {
             Self::Operator { field, usable } => {
                 write!(formatter, "`{field}` can be compared with {usable} only")
             }
+            Self::TooManyExpressions(limit) => write!(
+                formatter,
+                "there are more than {limit} regular expressions; join them with `|`"
+            ),
             Self::Zone(error) => write!(formatter, "{error}"),
             Self::Stack(name) => {
                 write!(formatter, "the histogram cannot be divided by `{name}`")
@@ -67,12 +73,19 @@ impl From<ClauseError> for QueryError {
 /// The most buckets a histogram may have, whatever is asked: more than any screen shows.
 const BUCKETS_MAX: usize = 10_000;
 
+/// The most regular expressions of one query. Each may take a megabyte, and is tried on every
+/// distinct value while the parsers wait; a message has room for thousands.
+const EXPRESSIONS_MAX: usize = 64;
+
 impl Query {
     /// The question that this asks of a data set with these columns.
     ///
     /// # Errors
     /// Where it makes no sense for them.
     pub fn question(&self, values: &Values) -> Result<Question, QueryError> {
+        if self.expressions() > EXPRESSIONS_MAX {
+            return Err(QueryError::TooManyExpressions(EXPRESSIONS_MAX));
+        }
         let mut clauses: Vec<CoreClause> = Vec::new();
         for clause in merged(&self.clauses) {
             clauses.extend(core_clauses(&clause, values)?);
@@ -93,6 +106,12 @@ impl Query {
             .filter(|name| *name != STATUS_CLASS && Field::by_name(name).is_none())
             .cloned()
             .collect()
+    }
+
+    fn expressions(&self) -> usize {
+        let is_expression =
+            |clause: &&Clause| matches!(clause.op, Operator::Match | Operator::NotMatch);
+        self.clauses.iter().filter(is_expression).map(|clause| clause.values.len()).sum()
     }
 
     fn stack(&self, values: &Values) -> Result<Stack, QueryError> {
@@ -316,6 +335,18 @@ mod tests {
             })
             .collect();
         assert_eq!(ranges, [vec![(1, 1), (7, 7)], vec![(101, u64::MAX)]]);
+    }
+
+    #[test]
+    fn expressions_are_limited() {
+        let refused = Err(QueryError::TooManyExpressions(64));
+        assert_eq!(question(&["path~x"; 65]).map(|_| ()), refused);
+        assert!(question(&["path~x"; 64]).is_ok());
+        let values = vec!["x".to_owned(); 65];
+        let clause = Clause { field: "path".into(), op: Operator::NotMatch, values };
+        let query = Query { clauses: vec![clause], ..Query::default() };
+        assert_eq!(query.question(&Values::new(0)).map(|_| ()), refused);
+        assert!(question(&["path=x"; 1_000]).is_ok(), "only expressions");
     }
 
     #[test]
