@@ -61,6 +61,30 @@ proptest! {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn only_bytes_keep_an_upload_alive() {
+    let options = Options { stall: SHORT, ..Options::default() };
+    let server = Running::start(options).await;
+    let id = server.create_session().await;
+    let mut upload = server.upload(&id).await;
+    upload.begin("a", 1_000).await;
+    let mut sender = upload.sender;
+    let knocking = tokio::spawn(async move {
+        // An empty binary message and a pong that nobody asked for, until the server closes.
+        let knock = [0x82, 0x80, 0, 0, 0, 0, 0x8A, 0x80, 0, 0, 0, 0];
+        while sender.send_raw(&knock).await.is_ok() {
+            tokio::time::sleep(SHORT / 5).await;
+        }
+    });
+    let refused = within(upload.receiver.next()).await;
+    assert!(
+        matches!(&refused, Ok(Some(Message::Text(text))) if text.contains("stalled")),
+        "{refused:?}"
+    );
+    knocking.abort();
+    server.stop().await;
+}
+
 /// Holds the values, so that no parser can get on.
 fn stop_parsers(data: Arc<DataSet>) -> (mpsc::Sender<()>, JoinHandle<()>) {
     let (release, released) = mpsc::channel::<()>();

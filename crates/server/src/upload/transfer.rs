@@ -106,7 +106,9 @@ impl Transfer<'_> {
             };
             let next = match tokio::time::timeout_at(deadline, self.reader.next()).await {
                 Ok(Ok(Some(event))) => {
-                    waiting_since = Instant::now();
+                    if brings_bytes(event) {
+                        waiting_since = Instant::now();
+                    }
                     take(self.intake, self.file, self.bytes_total, flow, event).await
                 }
                 Ok(Ok(None) | Err(_)) => Next::End(Outcome::Lost),
@@ -131,6 +133,11 @@ impl Transfer<'_> {
             }
         }
     }
+}
+
+/// Only bytes keep an upload alive: empty messages and pongs would do so for ever.
+fn brings_bytes(event: Event<'_>) -> bool {
+    matches!(event, Event::Binary { bytes: [_, ..], .. })
 }
 
 /// True where the page waits for us and not we for it: something that it could be told is
