@@ -206,6 +206,7 @@ fn dates_are_those_of_the_log() {
     assert_eq!(matched(&["--since", "2025-12-17 23:59:59"]), 2);
     assert_eq!(matched(&["--since", "2025-12-17", "--tz", "UTC"]), 2);
     assert_eq!(matched(&["--since", "50 years ago"]), 4);
+    assert_eq!(matched(&["--since", "0001-01-01", "--until", "9998-12-31"]), 4);
     assert_eq!(matched(&["--until", "-1d", "--tz", "+09:00"]), 4);
     let arguments = ["report", "--json", "--since", "2025-12-17", "-"];
     let piped = run_with_stdin(arguments, log.as_bytes());

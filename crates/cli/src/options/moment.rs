@@ -22,6 +22,10 @@ pub(crate) enum Moment {
     Local(i64),
 }
 
+/// Seconds whose nanoseconds fit 64 bits on either side of 1970, and not by a hair: times at
+/// the very border cannot be written.
+const UNIX_S_MAX: i64 = i64::MAX / 1_000_000_000 - 1;
+
 impl Moment {
     /// Reads a date, a time with an offset or without, `now`, or how long ago it is, such as
     /// `-3d`, `2h 30min` or `30 min ago`. `None` where it is none of these.
@@ -53,7 +57,11 @@ impl Moment {
     pub(crate) fn unix_ns(&self, zone: impl FnOnce() -> Zone) -> i64 {
         match self {
             Self::Instant(unix_ns) => *unix_ns,
-            Self::Local(local_s) => zone().instant_of_local(*local_s).saturating_mul(1_000_000_000),
+            // A record's time lies well inside what 64 bits hold, so before or after all of
+            // them is as good as the year that was meant, and can be written as a time.
+            Self::Local(local_s) => {
+                zone().instant_of_local(*local_s).clamp(-UNIX_S_MAX, UNIX_S_MAX) * 1_000_000_000
+            }
         }
     }
 
