@@ -359,3 +359,54 @@ fn a_source_whose_rest_does_not_fit_is_not_done() {
     assert_eq!(late.finish(SourceEnd::Done), Err(Stopped::MemoryFull));
     assert!(matches!(progress.end(), Some(SourceEnd::Failed(_))), "{:?}", progress.end());
 }
+
+/// Gives a line whenever it is told to, and ends when nobody tells it any more.
+struct Trickle<'a> {
+    line: &'a [u8],
+    rest: &'a [u8],
+    next: std::sync::mpsc::Receiver<()>,
+}
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest.is_empty() {
+            if self.next.recv().is_err() {
+                return Ok(0);
+            }
+            self.rest = self.line;
+        }
+        self.rest.read(buffer)
+    }
+}
+
+#[test]
+fn a_stream_that_brings_few_lines_is_seen_before_it_ends() {
+    let line = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone(), None);
+    let (tell, next) = std::sync::mpsc::channel();
+    let trickle = Trickle { line, rest: b"", next };
+    std::thread::scope(|scope| {
+        let reader = scope
+            .spawn(|| read_stream(&pipeline, "pipe", None, trickle, FormatChoice::Detect).is_ok());
+        let start = Instant::now();
+        while data.segments_from(0).is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(20), "some lines are seen");
+            tell.send(()).expect("the reader reads");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        drop(tell);
+        assert!(reader.join().expect("the reader does not panic"));
+    });
+}
+
+#[test]
+fn looking_for_a_format_that_is_none_has_an_end() {
+    let noise = b"this is no access log, however long it goes on\n".repeat(600_000);
+    let start = Instant::now();
+    let (result, source) = read(&noise[..]);
+    assert!(result.is_ok());
+    assert_eq!((source.records, source.unmatched), (0, 600_000));
+    assert!(source.format.is_none());
+    assert!(start.elapsed() < Duration::from_secs(30));
+}

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -15,6 +16,10 @@ use crate::pipeline::{Pipeline, Stopped};
 
 /// Bytes to read from a compressed file at once.
 const COMPRESSED_READ_BYTES: usize = 256 << 10;
+
+/// A stream that brings so few lines that its format cannot be looked for in as many as one
+/// would like is shown after this time all the same, read with what fits the lines so far.
+const DETECTION_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Why a source could not be read to its end. What was read before stands.
 #[derive(Debug)]
@@ -135,6 +140,7 @@ fn copy(
     mut stream: impl Read,
     compression: Option<Compression>,
 ) -> Result<(), ReadError> {
+    let start = Instant::now();
     loop {
         let space = writer.space();
         let room = space.len();
@@ -144,7 +150,10 @@ fn copy(
                 writer.advance(length);
                 // A short read is a pipe that has no more for now, or a file's end: let
                 // what there is be seen at once, if nobody is busy.
-                if writer.is_full() || (length < room && writer.parsers_are_idle()) {
+                let is_short = length < room;
+                let is_slow = start.elapsed() > DETECTION_PATIENCE;
+                let may_show = writer.parsers_are_idle() || (is_slow && !writer.is_known());
+                if writer.is_full() || (is_short && may_show) {
                     writer.hand_on()?;
                 }
             }

@@ -38,10 +38,14 @@ pub struct SourceWriter {
 /// Bytes in which the format is looked for: as many as detection looks at.
 const DETECTION_BYTES: usize = 256 << 10;
 
+/// Blocks in which a format is looked for: 16 MiB. What has not begun by then is no log, and
+/// looking on would make reading it slow.
+const DETECTION_BLOCKS_MAX: usize = 64;
+
 #[derive(Debug)]
 enum FormatState {
-    /// Not known yet; holds what lines are read with meanwhile.
-    Unknown(Arc<Format>),
+    /// Not known yet, after so many blocks; lines are read with this meanwhile.
+    Unknown(Arc<Format>, usize),
     Known(Arc<Format>),
 }
 
@@ -55,7 +59,7 @@ impl SourceWriter {
         limits: BlockLimits,
     ) -> Self {
         let format = match format {
-            FormatChoice::Detect => FormatState::Unknown(fallback()),
+            FormatChoice::Detect => FormatState::Unknown(fallback(), 0),
             FormatChoice::Forced(format) => {
                 progress.set_format(format.clone(), None);
                 FormatState::Known(format)
@@ -105,8 +109,13 @@ impl SourceWriter {
             || (!self.is_known() && self.cutter.pending_bytes() >= DETECTION_BYTES)
     }
 
-    fn is_known(&self) -> bool {
-        matches!(self.format, FormatState::Known(_))
+    /// True where the format is decided: it was forced or found, or looked for in vain in
+    /// as many blocks as may hold something else in front of a log.
+    pub(crate) fn is_known(&self) -> bool {
+        match self.format {
+            FormatState::Known(_) => true,
+            FormatState::Unknown(_, blocks) => blocks >= DETECTION_BLOCKS_MAX,
+        }
     }
 
     /// The room up to where the format is looked for, so that it is looked for in the same
@@ -280,10 +289,10 @@ impl SourceWriter {
 
     fn job(&mut self, block: Block) -> Job {
         self.handed_on = block.offset_end;
-        if let FormatState::Unknown(_) = self.format {
+        if !self.is_known() && !block.bytes().is_empty() {
             self.detect(block.bytes());
         }
-        let (FormatState::Unknown(format) | FormatState::Known(format)) = &self.format;
+        let (FormatState::Unknown(format, _) | FormatState::Known(format)) = &self.format;
         Job {
             source: self.progress.clone(),
             source_index: self.index,
@@ -301,6 +310,8 @@ impl SourceWriter {
             let share = best.fitting as f64 / best.lines.max(1) as f64;
             self.progress.set_format(best.format.clone(), Some(share));
             self.format = FormatState::Known(best.format.clone());
+        } else if let FormatState::Unknown(_, blocks) = &mut self.format {
+            *blocks += 1;
         }
     }
 }
