@@ -88,7 +88,7 @@ impl TextTest {
             Self::Prefix(prefix) => value.starts_with(prefix),
             Self::Matches(regex) => regex.is_match(value),
             Self::InBlocks(blocks, values) => {
-                is_one_of(values) || blocks.iter().any(|block| block.contains(value))
+                is_one_of(values) || AddressBlock::any_contains(blocks, value)
             }
             Self::Between(min, max) => {
                 parse_digits(value).is_some_and(|number| (*min..=*max).contains(&number))

@@ -30,13 +30,16 @@ impl AddressBlock {
     /// True where `text` is an address in this block. An IPv4 address that is written as
     /// an IPv6 one (`::ffff:192.0.2.1`) counts as IPv4.
     pub fn contains(&self, text: &[u8]) -> bool {
-        let Some(address) =
-            std::str::from_utf8(text).ok().and_then(|text| text.parse::<IpAddr>().ok())
-        else {
-            return false;
-        };
-        let address = address.to_canonical();
-        address.is_ipv4() == self.is_v4 && number(address) & self.mask == self.network
+        Self::any_contains(std::slice::from_ref(self), text)
+    }
+
+    /// True where `text` is an address in one of the blocks. It is read once, however many
+    /// blocks there are.
+    pub fn any_contains(blocks: &[Self], text: &[u8]) -> bool {
+        let address = std::str::from_utf8(text).ok().and_then(|text| text.parse::<IpAddr>().ok());
+        let Some(address) = address.map(|address| address.to_canonical()) else { return false };
+        let (is_v4, number) = (address.is_ipv4(), number(address));
+        blocks.iter().any(|block| block.is_v4 == is_v4 && number & block.mask == block.network)
     }
 }
 
