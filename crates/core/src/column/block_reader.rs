@@ -205,10 +205,10 @@ impl BlockReader {
     }
 
     /// Packs the columns of a block that was resolved.
-    pub fn seal(&mut self, read: ReadBlock) -> Segment {
+    pub fn seal(&mut self, mut read: ReadBlock) -> Segment {
         self.unsealed -= 1;
         let mut text = Vec::new();
-        for (column, ids) in self.columns.iter().zip(&read.columns.text) {
+        for (column, ids) in self.columns.iter().zip(&mut read.columns.text) {
             let index = usize::from(column.column.0);
             if text.len() <= index {
                 text.resize(index + 1, None);
@@ -280,8 +280,12 @@ impl TextColumn {
     }
 
     /// `None` where no row has the field.
-    fn seal(&self, ids: &[u32]) -> Option<Codes> {
-        let codes = Codes::pack(ids.iter().map(|id| u64::from(self.shared[*id as usize])));
+    fn seal(&self, ids: &mut [u32]) -> Option<Codes> {
+        // Looked up once, in place: packing goes over the codes more than once.
+        for id in &mut *ids {
+            *id = self.shared[*id as usize];
+        }
+        let codes = Codes::pack(ids.iter().map(|id| u64::from(*id)));
         let absent = Codes::Constant { code: u64::from(ABSENT), rows: ids.len() };
         (codes != absent).then_some(codes)
     }

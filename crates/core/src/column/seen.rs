@@ -44,6 +44,9 @@ struct Slot {
 /// that what the passes hand on stays in the first-level cache.
 pub(super) const BATCH: usize = 64;
 
+/// Up to so many values are looked up one by one.
+const FEW: usize = 64;
+
 const SLOTS_MIN: usize = 64;
 const CACHE_LINE: usize = 64;
 
@@ -75,6 +78,9 @@ impl SeenValues {
 
     /// Appends the ids of up to [`BATCH`] values to `ids`.
     pub(super) fn intern_batch(&mut self, values: &[Option<&[u8]>], ids: &mut Vec<u32>) {
+        if self.ids() <= FEW {
+            return self.intern_few(values, ids);
+        }
         let mut hashes = [0u32; BATCH];
         let mut slots = [Slot::default(); BATCH];
         for ((value, hash), slot) in values.iter().zip(&mut hashes).zip(&mut slots) {
@@ -90,6 +96,21 @@ impl SeenValues {
                 Some(value) if slot.hash == hash && self.is_at(slot, value) => slot.id,
                 Some(value) => self.intern(value, hash),
             };
+            ids.push(id);
+        }
+    }
+
+    /// As [`Self::intern_batch`], while there are few values, such as methods: they are all
+    /// near, and mostly the next is the same as the one before.
+    fn intern_few(&mut self, values: &[Option<&[u8]>], ids: &mut Vec<u32>) {
+        let mut last = ABSENT;
+        for value in values {
+            let id = match value {
+                None => ABSENT,
+                Some(value) if last != ABSENT && self.value(last as usize) == *value => last,
+                Some(value) => self.intern(value, self.hash(value)),
+            };
+            last = if id == ABSENT { last } else { id };
             ids.push(id);
         }
     }
