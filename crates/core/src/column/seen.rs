@@ -9,9 +9,8 @@ use super::dictionary::ABSENT;
 /// The values of one field that a reader has met, each with the reader's own dense id, from
 /// 1 on.
 ///
-/// This is where reading a log spends most of its time, and that time goes into waiting
-/// for memory: the table and the values are larger than the near caches, and each look-up
-/// lands somewhere else. So look-ups come in batches ([`Self::intern_batch`]) and are done
+/// This is where reading a log spends most of its time. The table and the values are larger
+/// than the near caches, and each look-up lands somewhere else. So look-ups come in batches ([`Self::intern_batch`]) and are done
 /// in three passes over the batch, each a loop of loads that do not depend on one another
 /// and which the processor therefore has under way all at once: the slots, then the values
 /// they point to, then the comparisons, which find everything near.
