@@ -1,6 +1,7 @@
 //! A record: the borrowed fields of one line.
 
 use crate::field::Field;
+use crate::format::Split;
 use crate::value::Timestamp;
 
 /// The fields of one line, borrowed from its bytes.
@@ -18,6 +19,8 @@ pub struct Record<'a> {
     pub request_time_ns: Option<u64>,
     /// Time the upstream took, in nanoseconds.
     pub upstream_time_ns: Option<u64>,
+    /// A value that is several fields and is not divided yet.
+    pub(crate) unsplit: Option<&'a [u8]>,
     text: [Option<&'a [u8]>; Field::TEXT.len()],
     /// The format's own fields, in the order of [`crate::Format::extra_fields`].
     extra: Vec<Option<&'a [u8]>>,
@@ -36,6 +39,7 @@ impl<'a> Record<'a> {
         self.bytes = None;
         self.request_time_ns = None;
         self.upstream_time_ns = None;
+        self.unsplit = None;
         self.text = [None; Field::TEXT.len()];
         self.extra.clear();
         self.extra.resize(extra_fields, None);
@@ -62,6 +66,15 @@ impl<'a> Record<'a> {
     pub(crate) fn set_text(&mut self, field: Field, value: &'a [u8]) {
         if let Some(index) = field.text_index() {
             self.text[index] = Some(value);
+        }
+    }
+
+    /// Divides a value among its fields.
+    pub(crate) fn set_parts(&mut self, split: Split, value: &'a [u8]) {
+        for (field, part) in split.fields().iter().zip(split.parts(value)) {
+            if let Some(part) = part {
+                self.set_text(*field, part);
+            }
         }
     }
 

@@ -31,12 +31,31 @@ impl Codes {
         let rows = codes.len();
         let (min, max) =
             codes.clone().fold((u64::MAX, 0), |(min, max), code| (code.min(min), code.max(max)));
+        if min >= max { Self::Constant { code: max, rows } } else { Self::narrow(max, codes) }
+    }
+
+    /// In the width that holds `max`, the largest of the codes.
+    pub(super) fn narrow(max: u64, codes: impl Iterator<Item = u64>) -> Self {
         match max {
-            _ if min >= max => Self::Constant { code: max, rows },
             0..0x100 => Self::U8(codes.map(|code| code as u8).collect()),
             0x100..0x1_0000 => Self::U16(codes.map(|code| code as u16).collect()),
             0x1_0000..0x1_0000_0000 => Self::U32(codes.map(|code| code as u32).collect()),
             _ => Self::U64(codes.collect()),
+        }
+    }
+
+    /// As [`Self::pack`], for ids that lie in a row: loops that the compiler can do many ids
+    /// at a time.
+    pub(super) fn pack_ids(ids: &[u32]) -> Self {
+        let rows = ids.len();
+        let first = ids.first().copied().unwrap_or(0);
+        let (any, differing) =
+            ids.iter().fold((0, 0), |(any, differing), id| (any | id, differing | (id ^ first)));
+        match any {
+            _ if differing == 0 => Self::Constant { code: u64::from(first), rows },
+            0..0x100 => Self::U8(ids.iter().map(|id| *id as u8).collect()),
+            0x100..0x1_0000 => Self::U16(ids.iter().map(|id| *id as u16).collect()),
+            _ => Self::U32(ids.into()),
         }
     }
 

@@ -4,14 +4,17 @@ mod block_reader;
 mod codes;
 mod dictionary;
 mod numbers;
+mod read_block;
 mod seen;
 mod segment;
+mod text_column;
 mod values;
 
-pub use block_reader::{BlockReader, ReadBlock, UnmatchedLine};
+pub use block_reader::BlockReader;
 pub use codes::Codes;
 pub use dictionary::{ABSENT, Dictionary, REMAINDER};
 pub use numbers::Numbers;
+pub use read_block::{ReadBlock, UnmatchedLine};
 pub use segment::Segment;
 
 pub(crate) use segment::{decode_offset, decode_time};

@@ -16,21 +16,22 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// The units that are tried: numbers are bytes or nanoseconds, and times mostly come in
-    /// whole seconds or milliseconds.
-    const UNITS: [u64; 3] = [1_000_000_000, 1_000_000, 1_000];
+    /// Stands for an absent number in what is packed.
+    pub(super) const ABSENT: u64 = u64::MAX;
 
-    /// Packs numbers that lie less than 2^64 - 1 apart. `None` where every row is absent.
-    pub fn pack(numbers: impl ExactSizeIterator<Item = Option<u64>> + Clone) -> Option<Self> {
-        let present = numbers.clone().flatten();
-        let base = present.clone().min()?;
-        // Where all are equal any unit fits, and the first is as good as the others.
-        let unit = Self::UNITS
-            .into_iter()
-            .find(|unit| present.clone().all(|number| (number - base) % unit == 0))
-            .unwrap_or(1);
-        let code = |number: Option<u64>| number.map_or(0, |number| 1 + (number - base) / unit);
-        Some(Self { base, unit, codes: Codes::pack(numbers.map(code)) })
+    /// Packs numbers that lie less than 2^64 - 1 apart, [`Self::ABSENT`] where absent.
+    /// `None` where every row is absent.
+    pub(super) fn pack(numbers: &[u64]) -> Option<Self> {
+        let base = numbers.iter().copied().min().filter(|base| *base != Self::ABSENT)?;
+        let unit = coarsest_unit(numbers, base);
+        // A unit that the compiler knows is divided by in a few cycles, any other in dozens.
+        let codes = match unit {
+            NANOSECOND => pack_in::<NANOSECOND>(numbers, base),
+            MICROSECOND => pack_in::<MICROSECOND>(numbers, base),
+            MILLISECOND => pack_in::<MILLISECOND>(numbers, base),
+            _ => pack_in::<SECOND>(numbers, base),
+        };
+        Some(Self { base, unit, codes })
     }
 
     /// The number of one row.
@@ -72,9 +73,57 @@ impl Numbers {
     }
 }
 
+// The units that are tried: numbers are bytes or nanoseconds, and times mostly come in whole
+// seconds or milliseconds.
+const NANOSECOND: u64 = 1;
+const MICROSECOND: u64 = 1_000;
+const MILLISECOND: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+/// Where all are equal any unit fits, and the first is as good as the others.
+fn coarsest_unit(numbers: &[u64], base: u64) -> u64 {
+    if all_in::<SECOND>(numbers, base) {
+        SECOND
+    } else if all_in::<MILLISECOND>(numbers, base) {
+        MILLISECOND
+    } else if all_in::<MICROSECOND>(numbers, base) {
+        MICROSECOND
+    } else {
+        NANOSECOND
+    }
+}
+
+/// True where every number lies whole units above the base.
+fn all_in<const UNIT: u64>(numbers: &[u64], base: u64) -> bool {
+    numbers.iter().all(|number| (number - base).is_multiple_of(UNIT) || *number == Numbers::ABSENT)
+}
+
+fn pack_in<const UNIT: u64>(numbers: &[u64], base: u64) -> Codes {
+    let code = |number: u64| match number {
+        Numbers::ABSENT => 0,
+        number => 1 + (number - base) / UNIT,
+    };
+    let first = numbers.first().copied().unwrap_or(Numbers::ABSENT);
+    // Of what is present: adding one makes the absent ones the smallest.
+    let (max, differing) = numbers.iter().fold((0, 0), |(max, differing), number| {
+        (number.wrapping_add(1).max(max), differing | (number ^ first))
+    });
+    match differing {
+        0 => Codes::Constant { code: code(first), rows: numbers.len() },
+        _ => Codes::narrow(code(max.wrapping_sub(1)), numbers.iter().map(|number| code(*number))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Numbers;
+
+    fn pack(numbers: &[Option<u64>]) -> Option<Numbers> {
+        let numbers: Vec<u64> =
+            numbers.iter().map(|number| number.unwrap_or(Numbers::ABSENT)).collect();
+        Numbers::pack(&numbers)
+    }
+
     use crate::filter::Selection;
 
     #[test]
@@ -85,7 +134,7 @@ mod tests {
             vec![Some(5_000_000_001), Some(7_000_000_001), None],
             vec![None, Some(3)],
         ] {
-            let packed = Numbers::pack(numbers.iter().copied()).unwrap();
+            let packed = pack(&numbers).unwrap();
             for (row, number) in numbers.iter().enumerate() {
                 assert_eq!(packed.get(row), *number);
             }
@@ -93,18 +142,18 @@ mod tests {
             packed.for_each(&Selection::All(numbers.len()), |number| seen.push(number));
             assert_eq!(seen, numbers);
         }
-        assert_eq!(Numbers::pack([None, None].into_iter()), None);
+        assert_eq!(pack(&[None, None]), None);
     }
 
     #[test]
     fn ranges_leave_out_what_is_absent() {
         let numbers = [None, Some(7), Some(3), None, Some(5)];
-        let packed = Numbers::pack(numbers.into_iter()).unwrap();
+        let packed = pack(&numbers).unwrap();
         assert_eq!(packed.range(&Selection::All(5)), Some((3, 7)));
         assert_eq!(packed.range(&Selection::Rows(vec![3, 4])), Some((5, 5)));
         assert_eq!(packed.range(&Selection::Rows(vec![0, 3])), None);
         assert_eq!(packed.range(&Selection::Rows(vec![])), None);
-        let constant = Numbers::pack([Some(9), Some(9)].into_iter()).unwrap();
+        let constant = pack(&[Some(9), Some(9)]).unwrap();
         assert_eq!(constant.range(&Selection::All(2)), Some((9, 9)));
         assert_eq!(constant.range(&Selection::Rows(vec![])), None);
     }
@@ -113,6 +162,6 @@ mod tests {
     fn whole_seconds_are_small() {
         let second = 1_000_000_000u64;
         let times: Vec<_> = (0..1000u64).map(|n| Some((1_765_949_581 + n / 5) * second)).collect();
-        assert_eq!(Numbers::pack(times.into_iter()).unwrap().memory_bytes(), 1000);
+        assert_eq!(pack(&times).unwrap().memory_bytes(), 1000);
     }
 }

@@ -1,6 +1,6 @@
 //! What one reader remembers of a field's values.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
 
@@ -9,11 +9,11 @@ use super::dictionary::ABSENT;
 /// The values of one field that a reader has met, each with the reader's own dense id, from
 /// 1 on.
 ///
-/// This is where reading a log spends most of its time. The table and the values are larger
-/// than the near caches, and each look-up lands somewhere else. So look-ups come in batches ([`Self::intern_batch`]) and are done
-/// in three passes over the batch, each a loop of loads that do not depend on one another
-/// and which the processor therefore has under way all at once: the slots, then the values
-/// they point to, then the comparisons, which find everything near.
+/// The table and the values are larger than the near caches, and each look-up lands
+/// somewhere else. So look-ups come in batches ([`Self::intern_batch`]) and are done in
+/// passes over the batch, each a short loop of loads that do not depend on one another and
+/// which the processor therefore has under way all at once: the hashes, the slots, the values
+/// that they point to, then the comparisons, which find everything near.
 ///
 /// The hash is seeded at random, so that nobody can make a log that is slow to read.
 ///
@@ -23,20 +23,19 @@ pub(super) struct SeenValues {
     state: RandomState,
     /// Open addressing with linear probing; a power of two, at most half full.
     slots: Vec<Slot>,
-    /// The values' bytes, end to end.
-    bytes: Vec<u8>,
-    /// Where each value ends in `bytes`, by id; id 0 is the absent value.
-    ends: Vec<u32>,
+    /// For each value its id and its length, four bytes each, then its bytes. What a look-up
+    /// needs of a value stands together.
+    entries: Vec<u8>,
+    /// Where each value's entry starts, by id; id 0 is the absent value.
+    starts: Vec<u32>,
 }
 
-/// A quarter of a cache line, so that a look-up that finds its value at home touches one.
+/// Eight to a cache line, so that the table is small.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     hash: u32,
-    /// 0 where the slot is empty.
-    id: u32,
+    /// Where the entry starts; 0 where the slot is empty, which is the absent value's entry.
     start: u32,
-    length: u32,
 }
 
 /// Look-ups that are under way together: more than a core can wait for at once, few enough
@@ -48,52 +47,61 @@ const FEW: usize = 64;
 
 const SLOTS_MIN: usize = 64;
 const CACHE_LINE: usize = 64;
+/// Id and length in front of a value's bytes.
+const HEAD: usize = 8;
 
 impl SeenValues {
     pub(super) fn new() -> Self {
         Self {
             state: RandomState::default(),
             slots: vec![Slot::default(); SLOTS_MIN],
-            bytes: Vec::new(),
-            ends: vec![0],
+            entries: vec![0; HEAD],
+            starts: vec![0],
         }
     }
 
     /// The ids given out so far, the absent value's included.
     pub(super) fn ids(&self) -> usize {
-        self.ends.len()
+        self.starts.len()
     }
 
     /// The value of an id.
     pub(super) fn value(&self, id: usize) -> &[u8] {
-        let start = id.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
-        &self.bytes[start..self.ends[id] as usize]
+        self.entry(self.starts[id]).1
     }
 
     /// Memory taken, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.slots.len() * size_of::<Slot>() + self.bytes.capacity() + self.ends.capacity() * 4
+        self.slots.len() * size_of::<Slot>() + self.entries.capacity() + self.starts.capacity() * 4
     }
 
     /// Appends the ids of up to [`BATCH`] values to `ids`.
-    pub(super) fn intern_batch(&mut self, values: &[Option<&[u8]>], ids: &mut Vec<u32>) {
+    pub(super) fn intern_batch<'a>(
+        &mut self,
+        values: impl Iterator<Item = Option<&'a [u8]>> + Clone,
+        ids: &mut Vec<u32>,
+    ) {
         if self.ids() <= FEW {
             return self.intern_few(values, ids);
         }
         let mut hashes = [0u32; BATCH];
         let mut slots = [Slot::default(); BATCH];
-        for ((value, hash), slot) in values.iter().zip(&mut hashes).zip(&mut slots) {
-            if let Some(value) = value {
-                *hash = self.hash(value);
-                *slot = self.slots[self.home(*hash)];
-            }
+        let mut count = 0;
+        for (value, hash) in values.clone().zip(&mut hashes) {
+            *hash = value.map_or(0, |value| self.hash(value));
+            count += 1;
         }
-        self.fetch(&slots[..values.len()]);
-        for ((value, hash), slot) in values.iter().zip(hashes).zip(slots) {
+        for (hash, slot) in hashes.iter().zip(&mut slots[..count]) {
+            *slot = self.slots[self.home(*hash)];
+        }
+        self.fetch(&slots[..count]);
+        for ((value, hash), slot) in values.zip(hashes).zip(slots) {
             let id = match value {
                 None => ABSENT,
-                Some(value) if slot.hash == hash && self.is_at(slot, value) => slot.id,
-                Some(value) => self.intern(value, hash),
+                Some(value) => match self.id_at(slot, value, hash) {
+                    Some(id) => id,
+                    None => self.intern(value, hash),
+                },
             };
             ids.push(id);
         }
@@ -101,17 +109,26 @@ impl SeenValues {
 
     /// As [`Self::intern_batch`], while there are few values, such as methods: they are all
     /// near, and mostly the next is the same as the one before.
-    fn intern_few(&mut self, values: &[Option<&[u8]>], ids: &mut Vec<u32>) {
+    fn intern_few<'a>(
+        &mut self,
+        values: impl Iterator<Item = Option<&'a [u8]>>,
+        ids: &mut Vec<u32>,
+    ) {
         let mut last = ABSENT;
         for value in values {
             let id = match value {
                 None => ABSENT,
-                Some(value) if last != ABSENT && self.value(last as usize) == *value => last,
-                Some(value) => self.intern(value, self.hash(value)),
+                Some(value) if last != ABSENT && self.value(last as usize) == value => last,
+                Some(value) => self.intern_one(value),
             };
             last = if id == ABSENT { last } else { id };
             ids.push(id);
         }
+    }
+
+    /// The id of one value.
+    pub(super) fn intern_one(&mut self, value: &[u8]) -> u32 {
+        self.intern(value, self.hash(value))
     }
 
     /// Brings the values that the slots point to into the near cache.
@@ -119,10 +136,8 @@ impl SeenValues {
         let mut any = 0;
         for slot in slots {
             let start = slot.start as usize;
-            let end = start + slot.length as usize;
-            for at in (start..end).step_by(CACHE_LINE) {
-                any |= self.bytes[at];
-            }
+            any |= self.entries[start]
+                | self.entries[(start + CACHE_LINE).min(self.entries.len() - 1)];
         }
         // Keeps the loads from being left out.
         std::hint::black_box(any);
@@ -133,23 +148,26 @@ impl SeenValues {
         let mut at = self.home(hash);
         loop {
             let slot = self.slots[at];
-            if slot.id == 0 {
+            if slot.start == 0 {
                 return self.insert(at, value, hash);
             }
-            if slot.hash == hash && self.is_at(slot, value) {
-                return slot.id;
+            if let Some(id) = self.id_at(slot, value, hash) {
+                return id;
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
     }
 
+    #[cold]
     fn insert(&mut self, at: usize, value: &[u8], hash: u32) -> u32 {
-        let id = self.ends.len() as u32;
-        let start = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(value);
-        self.ends.push(self.bytes.len() as u32);
-        self.slots[at] = Slot { hash, id, start, length: value.len() as u32 };
-        if self.ends.len() * 2 > self.slots.len() {
+        let id = self.starts.len() as u32;
+        let start = self.entries.len() as u32;
+        self.entries.extend_from_slice(&id.to_le_bytes());
+        self.entries.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        self.entries.extend_from_slice(value);
+        self.starts.push(start);
+        self.slots[at] = Slot { hash, start };
+        if self.starts.len() * 2 > self.slots.len() {
             self.grow();
         }
         id
@@ -159,9 +177,9 @@ impl SeenValues {
     fn grow(&mut self) {
         let empty = vec![Slot::default(); self.slots.len() * 2];
         let old = std::mem::replace(&mut self.slots, empty);
-        for slot in old.into_iter().filter(|slot| slot.id != 0) {
+        for slot in old.into_iter().filter(|slot| slot.start != 0) {
             let mut at = self.home(slot.hash);
-            while self.slots[at].id != 0 {
+            while self.slots[at].start != 0 {
                 at = (at + 1) & (self.slots.len() - 1);
             }
             self.slots[at] = slot;
@@ -170,7 +188,11 @@ impl SeenValues {
 
     #[inline]
     fn hash(&self, value: &[u8]) -> u32 {
-        self.state.hash_one(value) as u32
+        let mut hasher = self.state.build_hasher();
+        // Without the length, which the hash of a slice writes as well: there is only one
+        // slice, and foldhash takes its length into account.
+        hasher.write(value);
+        hasher.finish() as u32
     }
 
     #[inline]
@@ -178,10 +200,23 @@ impl SeenValues {
         hash as usize & (self.slots.len() - 1)
     }
 
+    /// The id of the value, where the slot is its.
     #[inline]
-    fn is_at(&self, slot: Slot, value: &[u8]) -> bool {
-        let start = slot.start as usize;
-        slot.id != 0 && self.bytes[start..start + slot.length as usize] == *value
+    fn id_at(&self, slot: Slot, value: &[u8], hash: u32) -> Option<u32> {
+        if slot.hash != hash || slot.start == 0 {
+            return None;
+        }
+        let (id, bytes) = self.entry(slot.start);
+        (bytes == value).then_some(id)
+    }
+
+    /// Id and bytes of the value whose entry starts there.
+    #[inline]
+    fn entry(&self, start: u32) -> (u32, &[u8]) {
+        let rest = &self.entries[start as usize..];
+        let [i0, i1, i2, i3, l0, l1, l2, l3, ref bytes @ ..] = *rest else { return (ABSENT, &[]) };
+        let length = u32::from_le_bytes([l0, l1, l2, l3]);
+        (u32::from_le_bytes([i0, i1, i2, i3]), &bytes[..length as usize])
     }
 }
 
@@ -202,7 +237,7 @@ mod tests {
         let values: Vec<Option<&[u8]>> =
             texts.iter().enumerate().map(|(n, text)| (n % 7 != 0).then_some(&text[..])).collect();
         for batch in values.chunks(BATCH) {
-            seen.intern_batch(batch, &mut ids);
+            seen.intern_batch(batch.iter().copied(), &mut ids);
         }
         let mut map: HashMap<&[u8], u32> = HashMap::new();
         for (value, id) in values.iter().zip(&ids) {

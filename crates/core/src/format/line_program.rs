@@ -5,6 +5,7 @@ use std::sync::Arc;
 use memchr::{memchr, memmem};
 
 use super::mismatch::{Explanation, Mismatch, Reason};
+use super::split::Split;
 use super::target::{LineState, Target};
 use crate::field::Field;
 use crate::record::Record;
@@ -283,6 +284,15 @@ impl LineProgram {
             follows: &follows,
         }
         .to_string()
+    }
+
+    /// The split among the values. There is one at most: they have fields in common, and a
+    /// field is filled once.
+    pub(super) fn split(&self) -> Option<Split> {
+        self.values.iter().find_map(|value| match value.target {
+            Target::Split(split) => Some(split),
+            _ => None,
+        })
     }
 
     /// True where a time is among the values.

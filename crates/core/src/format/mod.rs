@@ -10,6 +10,7 @@ mod line_program;
 mod mismatch;
 mod nginx;
 mod parser;
+mod split;
 mod target;
 
 pub use catalog::{format_by_name, known_formats};
@@ -17,6 +18,8 @@ pub use detect::{Candidate, Detection, LineMismatch, detect};
 pub use error::FormatError;
 pub use mismatch::Mismatch;
 pub use parser::LineParser;
+
+pub(crate) use split::Split;
 
 use crate::field::Field;
 use json::JsonProgram;
@@ -107,6 +110,15 @@ impl Format {
     /// True where the format fills `field`.
     pub fn fills(&self, field: Field) -> bool {
         self.fields.contains(&field)
+    }
+
+    /// The value of every line that is several fields, where there is one and no other value
+    /// may fill them.
+    pub(crate) fn split(&self) -> Option<Split> {
+        match &self.program {
+            Program::Line(program) => program.split(),
+            Program::Json(_) => None,
+        }
     }
 
     fn named(mut self, name: &str) -> Self {

@@ -27,6 +27,14 @@ impl LineParser {
         Self { format, has_time, state: LineState::default() }
     }
 
+    /// A parser that leaves the format's [`Format::split`] undivided, in
+    /// [`Record::unsplit`].
+    pub(crate) fn without_splitting(format: Arc<Format>) -> Self {
+        let mut parser = Self::new(format);
+        parser.state.defers_split = parser.format.split().is_some();
+        parser
+    }
+
     /// The format.
     pub fn format(&self) -> &Arc<Format> {
         &self.format

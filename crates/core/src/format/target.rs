@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::json::Span;
+use super::split::Split;
 use crate::field::Field;
 use crate::record::Record;
 use crate::value::{
-    ClfTimeCache, RequestLine, Strftime, TimeContent, TimeKind, TimeParts, parse_digits,
-    parse_duration_ns, parse_go_duration_ns, parse_upstream_time_ns, split_target,
+    ClfTimeCache, Strftime, TimeContent, TimeKind, TimeParts, parse_digits, parse_duration_ns,
+    parse_go_duration_ns, parse_upstream_time_ns,
 };
 
 /// Where a value goes and what it has to look like.
@@ -25,10 +26,8 @@ pub(super) enum Target {
     ClientWithPort,
     /// A virtual host, with a port behind a colon that goes to an extra field.
     HostAndPort { port: usize },
-    /// A whole request line.
-    RequestLine,
-    /// A request target: path, and query behind `?`.
-    PathAndQuery,
+    /// Several fields at once.
+    Split(Split),
     /// The query with its `?`, or nothing (Apache `%q`).
     QueryWithMark,
     /// Three digits, or `-` or 0 for none.
@@ -57,6 +56,8 @@ pub(super) enum Target {
 pub(super) struct LineState {
     pub(super) clf_times: ClfTimeCache,
     pub(super) time: TimeParts,
+    /// Whether a value that is several fields is left to be split later.
+    pub(super) defers_split: bool,
     /// Where the values of a JSON line stand, by the format's entries.
     pub(super) json_values: Vec<Span>,
 }
@@ -79,7 +80,10 @@ impl Target {
                 }
                 record.set_text(Field::Client, value);
             }
-            Self::RequestLine => set_request_line(value, record),
+            Self::Split(split) => match state.defers_split {
+                true => record.unsplit = Some(value),
+                false => record.set_parts(*split, value),
+            },
             Self::Status => {
                 if !is_status(value) {
                     return None;
@@ -101,7 +105,6 @@ impl Target {
             }
             Self::Extra(index) => record.set_extra(*index, value),
             Self::HostAndPort { port } => set_host_and_port(value, *port, record)?,
-            Self::PathAndQuery => set_target(value, record),
             Self::QueryWithMark => {
                 if let [b'?', query @ ..] = value {
                     record.set_text(Field::Query, query);
@@ -136,10 +139,7 @@ impl Target {
                 .map_or(&[], |index| &Field::TEXT[index..=index]),
             Self::Client | Self::ClientBehindHost | Self::ClientWithPort => &[Field::Client],
             Self::HostAndPort { .. } => &[Field::Host],
-            Self::RequestLine => {
-                &[Field::Method, Field::Path, Field::Query, Field::Protocol, Field::Request]
-            }
-            Self::PathAndQuery => &[Field::Path, Field::Query],
+            Self::Split(split) => split.fields(),
             Self::QueryWithMark => &[Field::Query],
             Self::Status => &[Field::Status],
             Self::Bytes => &[Field::Bytes],
@@ -153,12 +153,7 @@ impl Target {
     pub(super) fn is_text(&self) -> bool {
         matches!(
             self,
-            Self::Skip
-                | Self::Text(_)
-                | Self::RequestLine
-                | Self::PathAndQuery
-                | Self::QueryWithMark
-                | Self::Extra(_)
+            Self::Skip | Self::Text(_) | Self::Split(_) | Self::QueryWithMark | Self::Extra(_)
         )
     }
 
@@ -241,26 +236,6 @@ fn is_status(value: &[u8]) -> bool {
         [a, b, c] => a.is_ascii_digit() && b.is_ascii_digit() && c.is_ascii_digit(),
         // Caddy logs 0 where it sent no answer.
         _ => matches!(value, b"-" | b"0"),
-    }
-}
-
-#[inline]
-fn set_request_line<'a>(value: &'a [u8], record: &mut Record<'a>) {
-    let Some(line) = RequestLine::parse(value) else {
-        record.set_text(Field::Request, value);
-        return;
-    };
-    record.set_text(Field::Method, line.method);
-    record.set_text(Field::Protocol, line.protocol);
-    set_target(line.target, record);
-}
-
-#[inline]
-fn set_target<'a>(value: &'a [u8], record: &mut Record<'a>) {
-    let (path, query) = split_target(value);
-    record.set_text(Field::Path, path);
-    if let Some(query) = query {
-        record.set_text(Field::Query, query);
     }
 }
 

@@ -1,0 +1,159 @@
+//! A block that was read and is not sealed yet.
+
+use super::numbers::Numbers;
+use super::segment::{encode_offset, encode_time};
+use crate::block::Block;
+use crate::field::Field;
+use crate::line::Line;
+use crate::record::Record;
+
+/// A block that was read, on its way to become a [`super::Segment`].
+#[derive(Debug)]
+pub struct ReadBlock {
+    /// Lines in the block, skipped ones included.
+    pub lines: u64,
+    /// Lines that fit.
+    pub records: u64,
+    /// Lines that did not.
+    pub unmatched: u64,
+    /// Lines over the length limit.
+    pub too_long: u64,
+    /// The first few lines that did not fit.
+    pub samples: Vec<UnmatchedLine>,
+    pub(super) source: u32,
+    pub(super) block_offset: u64,
+    pub(super) ids: OwnIds,
+    pub(super) columns: Columns,
+    pub(super) first_offset_s: Option<i32>,
+    pub(super) time_range_ns: Option<(i64, i64)>,
+}
+
+/// How many own ids each column of the reader had when the block was read.
+#[derive(Debug, Default)]
+pub(super) struct OwnIds {
+    pub(super) text: Vec<usize>,
+    /// Of the values that are several fields.
+    pub(super) split: usize,
+    pub(super) parts: Vec<usize>,
+}
+
+/// The columns of a block while it is read.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    /// Own ids by row, for each of the reader's text columns.
+    pub(super) text: Vec<Vec<u32>>,
+    /// Own ids by row of the values that are several fields.
+    pub(super) split: Vec<u32>,
+    /// By row, for each of the reader's number columns; [`Numbers::ABSENT`] where absent.
+    pub(super) numbers: Vec<Vec<u64>>,
+    /// Zone offsets of the times by row, encoded.
+    pub(super) offsets: Vec<u64>,
+    pub(super) line_starts: Vec<u32>,
+}
+
+/// A line that did not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmatchedLine {
+    /// The line's number in the block, from 0; lines that were skipped before the block
+    /// count.
+    pub line: u64,
+    /// Where it stopped fitting, in bytes from 0.
+    pub at: usize,
+    /// What was expected there.
+    pub reason: String,
+    /// The line, cut to [`UnmatchedLine::BYTES_MAX`].
+    pub text: Vec<u8>,
+}
+
+impl UnmatchedLine {
+    /// Enough to see what kind of line it is.
+    pub const BYTES_MAX: usize = 1 << 10;
+    /// Samples kept of one block: as many as a screen shows.
+    pub const PER_BLOCK_MAX: usize = 8;
+}
+
+impl Columns {
+    /// Empties them for the next block.
+    pub(super) fn clear(&mut self, text: usize, numbers: usize) {
+        self.text.resize_with(text, Vec::new);
+        self.text.iter_mut().for_each(Vec::clear);
+        self.split.clear();
+        self.numbers.resize_with(numbers, Vec::new);
+        self.numbers.iter_mut().for_each(Vec::clear);
+        self.offsets.clear();
+        self.line_starts.clear();
+    }
+}
+
+impl ReadBlock {
+    pub(super) fn new(block: &Block, source: u32, columns: Columns) -> Self {
+        Self {
+            lines: block.too_long,
+            records: 0,
+            unmatched: 0,
+            too_long: block.too_long,
+            samples: Vec::new(),
+            source,
+            block_offset: block.offset,
+            ids: OwnIds::default(),
+            columns,
+            first_offset_s: None,
+            time_range_ns: None,
+        }
+    }
+
+    /// Adds the numbers of a few records, a column at a time.
+    pub(super) fn push_numbers(&mut self, fields: &[Field], records: &[Record<'_>]) {
+        for (field, column) in fields.iter().zip(&mut self.columns.numbers) {
+            match field {
+                Field::Bytes => extend(column, records, |record| record.bytes),
+                Field::RequestTime => extend(column, records, |record| record.request_time_ns),
+                Field::UpstreamTime => extend(column, records, |record| record.upstream_time_ns),
+                _ => {
+                    let time = |record: &Record<'_>| Some(encode_time(record.time?.unix_ns));
+                    extend(column, records, time);
+                }
+            }
+        }
+        self.push_times(records);
+    }
+
+    fn push_times(&mut self, records: &[Record<'_>]) {
+        let times = || records.iter().filter_map(|record| record.time);
+        let Some(first) = times().next() else { return };
+        self.first_offset_s.get_or_insert(first.offset_s);
+        let range = self.time_range_ns.unwrap_or((first.unix_ns, first.unix_ns));
+        let wider = |(first, last): (i64, i64), time: i64| (first.min(time), last.max(time));
+        self.time_range_ns = Some(times().map(|time| time.unix_ns).fold(range, wider));
+        self.columns.offsets.extend(times().map(|time| encode_offset(time.offset_s)));
+    }
+
+    /// Counts a line that did not fit, and shows it where there is room.
+    #[cold]
+    pub(super) fn push_unmatched(
+        &mut self,
+        line: Line<'_>,
+        at: usize,
+        reason: impl Fn() -> String,
+    ) {
+        self.unmatched += 1;
+        if self.samples.len() < UnmatchedLine::PER_BLOCK_MAX {
+            let shown = line.bytes.len().min(UnmatchedLine::BYTES_MAX);
+            self.samples.push(UnmatchedLine {
+                line: self.lines - 1,
+                at,
+                reason: reason(),
+                text: line.bytes[..shown].to_vec(),
+            });
+        }
+    }
+}
+
+#[inline]
+fn extend(
+    column: &mut Vec<u64>,
+    records: &[Record<'_>],
+    number: impl Fn(&Record<'_>) -> Option<u64>,
+) {
+    column.extend(records.iter().map(|record| number(record).unwrap_or(Numbers::ABSENT)));
+}
