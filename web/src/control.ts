@@ -154,11 +154,17 @@ function openSession(session: string | null): void {
   live = new LiveSocket(browserHost, `/api/sessions/${session}/live`, {
     opened: () => dispatch({ type: "connection", connection: "open" }),
     lost: () => void lost(session),
-    view: (view) => inNextFrame("view", () => show(session, view)),
+    view: (view) => inNextFrame("view", () => show(session, view), isUrgent(view)),
     // The end of a session also closes the connection, and `lost` finds out why.
     failed: (failure) => failure.name !== "session_ended" && refused(failure.message),
   });
   ask();
+}
+
+/** What is no mere growth of the picture on the screen: the first, an answer, and the last. */
+function isUrgent(view: View): boolean {
+  const shown = state.value.view;
+  return view.complete || view.query !== shown?.query || shown.report.records === 0;
 }
 
 function ask(): void {
@@ -219,7 +225,7 @@ function showUploads(from: Uploads, jobs: readonly Job[]): void {
   inNextFrame(`uploads ${from.session}`, () => {
     dispatch({ type: "uploads", uploads: jobs.map((job) => uploadOf(from, job)) });
     if (from.isBusy) tickLater(from, jobs);
-  });
+  }, !from.isBusy);
 }
 
 let tick: ReturnType<typeof setTimeout> | undefined;

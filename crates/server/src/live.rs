@@ -19,6 +19,18 @@ use crate::view::view;
 /// At most 20 views a second: what eyes and browsers can follow.
 const VIEW_INTERVAL: Duration = Duration::from_millis(50);
 
+/// The pause between views of data that keeps growing becomes longer up to this. Each view of
+/// large data differs little from the one before, and making and drawing it takes the time of
+/// those who read and send.
+const VIEW_INTERVAL_MAX: Duration = Duration::from_millis(250);
+
+/// The pause between views is at most one part in this many of the time that the data has
+/// been growing.
+const GROWTH_SHARE: u32 = 4;
+
+/// Data that did not change for so long begins to grow anew.
+const QUIET: Duration = Duration::from_secs(1);
+
 /// Parsers wait while an answer looks at the values, so answers take at most one part in
 /// this many of the time, however large the data is.
 const WORK_SHARE: u32 = 4;
@@ -106,17 +118,21 @@ async fn publish(
 ) {
     let mut version = data.version();
     let mut evaluator = None;
+    let mut growing_since = Instant::now();
     loop {
         let started = Instant::now();
         version.mark_unchanged();
+        let goes_on = goes_on(data);
         let (query, flag) = {
             // Only what `asked` holds keeps the work going.
             let question = asked.borrow_and_update();
             (question.query.clone(), question.abandon.flag())
         };
-        let (session, data) = (session.clone(), data.clone());
         let previous = evaluator.take();
-        let work = move || answer(&session, &data, query, previous, &flag);
+        let work = {
+            let (session, data) = (session.clone(), data.clone());
+            move || answer(&session, &data, query, previous, &flag)
+        };
         let Ok(answered) = tokio::task::spawn_blocking(work).await else { return };
         if let Some((text, next)) = answered {
             let worked = started.elapsed();
@@ -125,34 +141,60 @@ async fn publish(
             if !matches!(sent, Ok(Ok(()))) {
                 return;
             }
-            let rested = rest(started, worked, &mut asked).await;
-            if rested.is_err() {
-                return;
+            let interval = interval(started - growing_since).max(worked * WORK_SHARE);
+            tokio::select! {
+                () = tokio::time::sleep_until(started + interval) => {}
+                rested = cut_rest(started, data, goes_on, &mut asked) => if rested.is_err() { return },
             }
         }
+        let quiet_since = Instant::now();
         tokio::select! {
             changed = asked.changed() => if changed.is_err() { return },
             // The sender lives as long as the data.
             _ = version.changed() => {}
         }
+        if quiet_since.elapsed() > QUIET {
+            growing_since = Instant::now();
+        }
     }
 }
 
-/// Waits until the next view may be made. A new question is answered sooner than a change of
-/// the data.
-async fn rest(
+/// From the start of one view to that of the next, of data that has been growing for so long.
+fn interval(growing: Duration) -> Duration {
+    (growing / GROWTH_SHARE).clamp(VIEW_INTERVAL, VIEW_INTERVAL_MAX)
+}
+
+/// Waits for what is answered sooner than a change of the data: a new question, and the end
+/// of all sources, where they had not all ended for the view before.
+async fn cut_rest(
     started: Instant,
-    worked: Duration,
+    data: &DataSet,
+    goes_on: bool,
     asked: &mut watch::Receiver<Arc<Asked>>,
 ) -> Result<(), watch::error::RecvError> {
-    let pause = VIEW_INTERVAL.max(worked * WORK_SHARE);
     tokio::select! {
-        () = tokio::time::sleep_until(started + pause) => return Ok(()),
-        changed = asked.changed() => changed?,
+        changed = asked.changed() => {
+            changed?;
+            asked.mark_changed();
+        }
+        () = all_ended(data), if goes_on => {}
     }
-    asked.mark_changed();
     tokio::time::sleep_until(started + VIEW_INTERVAL).await;
     Ok(())
+}
+
+/// Waits until all sources have ended.
+async fn all_ended(data: &DataSet) {
+    let mut version = data.version();
+    while goes_on(data) {
+        // The sender lives as long as the data.
+        let _ = version.changed().await;
+    }
+}
+
+/// True where some source has not ended.
+fn goes_on(data: &DataSet) -> bool {
+    data.sources().iter().any(|source| source.end().is_none())
 }
 
 /// A view as text, and what to go on from. `None` where the work was abandoned.

@@ -15,7 +15,7 @@ export interface Policy {
 
 const MIB = 1 << 20;
 
-export const POLICY: Policy = { message_bytes: 4 * MIB, in_flight_bytes: 16 * MIB, lanes: 2 };
+export const POLICY: Policy = { message_bytes: 16 * MIB, in_flight_bytes: 64 * MIB, lanes: 2 };
 
 /** Where one file stands. */
 export interface Position {

@@ -5,33 +5,64 @@
 
 /** At most 20 times a second, as often as views come. */
 const PERIOD_MS = 50;
-/** Drawing takes at most one part in so many of the time, as it takes it from reading. */
-const WORK_SHARE = 4;
+/**
+ * The longer the changes go on the less each of them matters, down to four pictures a second:
+ * what drawing takes, reading and sending do not have.
+ */
+const PERIOD_MS_MAX = 250;
+const GROWTH_SHARE = 4;
+/** After so long without a change the next one begins anew. */
+const QUIET_MS = 1_000;
+/** Drawing takes at most one part in so many of the time. */
+const WORK_SHARE = 8;
 const HIDDEN_MS = 250;
 
 const tasks = new Map<string, () => void>();
-let isScheduled = false;
+let callOff: (() => void) | null = null;
 let nextAt_ms = -Infinity;
+let changingSince_ms = -Infinity;
+let changedAt_ms = -Infinity;
 
-/** Runs `task` in a coming frame; a later task of the same name takes its place. */
-export function inNextFrame(name: string, task: () => void): void {
+/**
+ * Runs `task` in a coming frame; a later task of the same name takes its place. What is
+ * urgent, such as the answer to a question, is drawn in the next frame.
+ */
+export function inNextFrame(name: string, task: () => void, isUrgent = false): void {
   tasks.set(name, task);
-  if (isScheduled) return;
-  isScheduled = true;
-  const wait_ms = nextAt_ms - performance.now();
-  if (document.hidden) setTimeout(run, HIDDEN_MS);
-  else if (wait_ms > 0) setTimeout(() => requestAnimationFrame(run), wait_ms);
-  else requestAnimationFrame(run);
+  noteChange();
+  if (callOff && !isUrgent) return;
+  callOff?.();
+  if (document.hidden) callOff = afterTimer(HIDDEN_MS, run);
+  else if (isUrgent || performance.now() >= nextAt_ms) callOff = inFrame();
+  else callOff = afterTimer(nextAt_ms - performance.now(), () => (callOff = inFrame()));
+}
+
+function noteChange(): void {
+  const now_ms = performance.now();
+  if (now_ms - changedAt_ms > QUIET_MS) changingSince_ms = now_ms;
+  changedAt_ms = now_ms;
+}
+
+function afterTimer(delay_ms: number, task: () => void): () => void {
+  const timer = setTimeout(task, delay_ms);
+  return () => clearTimeout(timer);
+}
+
+function inFrame(): () => void {
+  const frame = requestAnimationFrame(run);
+  return () => cancelAnimationFrame(frame);
 }
 
 function run(): void {
-  isScheduled = false;
+  callOff = null;
   const start_ms = performance.now();
-  nextAt_ms = start_ms + PERIOD_MS;
+  const growth_ms = (start_ms - changingSince_ms) / GROWTH_SHARE;
+  const period_ms = Math.min(PERIOD_MS_MAX, Math.max(PERIOD_MS, growth_ms));
+  nextAt_ms = start_ms + period_ms;
   // The first task after the frame: what was changed is laid out and painted by then.
   setTimeout(() => {
     const cost_ms = performance.now() - start_ms;
-    nextAt_ms = start_ms + Math.max(PERIOD_MS, cost_ms * WORK_SHARE);
+    nextAt_ms = start_ms + Math.max(period_ms, cost_ms * WORK_SHARE);
   });
   const due = [...tasks.values()];
   tasks.clear();
