@@ -134,6 +134,18 @@ impl Decoder {
         decoded
     }
 
+    /// Bytes still to come of the binary frame that is in progress; `None` where a header is
+    /// due, or the frame is no binary one. So many bytes may be read straight to where they
+    /// belong and decoded there: all of them are payload.
+    pub fn binary_bytes_due(&self) -> Option<u64> {
+        match self.state {
+            State::Payload(Payload { kind: Kind::Data(Message::Binary), remaining, .. }) => {
+                Some(remaining)
+            }
+            _ => None,
+        }
+    }
+
     /// The text of the last [`Frame::Text`].
     pub fn text(&self) -> &str {
         &self.text

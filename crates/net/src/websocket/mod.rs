@@ -8,7 +8,7 @@
 //! - [`accept`] checks a handshake and makes the `101` answer; the [`Upgrade`] it returns
 //!   becomes a [`WebSocket`] once that answer is sent.
 //! - [`Reader`] yields [`Event`]s and answers pings and closes; [`Writer`] sends. They may live
-//!   in different tasks.
+//!   in different tasks. [`Reader::next_into`] reads payload straight to where it belongs.
 //! - [`Decoder`] is the protocol without the socket: bytes in, [`Frame`]s out, for tests and
 //!   fuzzing.
 //!
@@ -64,7 +64,7 @@ pub use close::{CloseCode, CloseFrame};
 pub use decoder::{Decoder, Frame};
 pub use error::Error;
 pub use handshake::{HandshakeError, Upgrade, accept};
-pub use reader::{Event, Reader};
+pub use reader::{Event, Reader, Received};
 pub use socket::{SocketOptions, WebSocket};
 pub use stream::Stream;
 pub use violation::Violation;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::{fmt, io};
 
+use bytes::BufMut;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadHalf};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -34,6 +35,22 @@ pub enum Event<'a> {
     Pong(&'a [u8]),
 }
 
+/// What [`Reader::next_into`] yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received<'a> {
+    /// The next bytes of a binary message lie at the start of the space that was given.
+    Binary {
+        /// How many. 0 only at the end of a message, and where the space was empty.
+        length: usize,
+        /// Whether they are the last of their message.
+        end_of_message: bool,
+    },
+    /// A whole text message.
+    Text(&'a str),
+    /// The answer to a ping, with its payload.
+    Pong(&'a [u8]),
+}
+
 /// Receives from a WebSocket, and answers what must be answered.
 pub struct Reader<S> {
     half: ReadHalf<S>,
@@ -42,6 +59,9 @@ pub struct Reader<S> {
     /// What the last read brought; its capacity is fixed. Bytes before `consumed` are decoded.
     buffer: Vec<u8>,
     consumed: usize,
+    /// The last binary frame went past the buffer: the next one probably does too, and only
+    /// its header should come into the buffer.
+    is_passing: bool,
     /// Whether a pong may be due still.
     owes_pong: bool,
     phase: Phase,
@@ -77,6 +97,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
             decoder: Decoder::new(options.text_bytes_max),
             buffer: Vec::with_capacity(options.read_buffer_bytes.max(READ_BUFFER_BYTES_MIN)),
             consumed: 0,
+            is_passing: false,
             owes_pong: false,
             phase: Phase::Open,
             close_frame: None,
@@ -99,37 +120,103 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     /// otherwise. Calling on after an end returns that end again, a failed read as disconnected.
     pub async fn next(&mut self) -> Result<Option<Event<'_>>, Error> {
         while self.advance().await? {
-            if self.consumed == self.buffer.len() {
-                self.read().await?;
+            if !self.has_buffered() {
+                self.fill(usize::MAX).await?;
             }
             let start = self.consumed;
-            let decoded = self.decoder.decode(&mut self.buffer[start..]);
-            let frame = match decoded {
-                Ok((consumed, frame)) => {
-                    self.consumed += consumed;
-                    frame
-                }
-                Err(violation) => {
-                    self.leave(End::Violation(violation));
-                    None
-                }
-            };
-            match frame {
+            match self.decode_buffered(usize::MAX) {
                 Some(Frame::Binary { range, end_of_message }) => {
                     let bytes = &self.buffer[start..][range];
                     return Ok(Some(Event::Binary { bytes, end_of_message }));
                 }
                 Some(Frame::Text) => return Ok(Some(Event::Text(self.decoder.text()))),
                 Some(Frame::Pong) => return Ok(Some(Event::Pong(self.decoder.control()))),
-                Some(Frame::Ping) => self.answer_ping().await,
-                Some(Frame::Close(frame)) => {
-                    self.close_frame = Some(frame);
-                    self.leave(End::Closed);
-                }
-                None => {}
+                frame => self.answer(frame).await,
             }
         }
         Ok(None)
+    }
+
+    /// As [`next`](Reader::next), but the bytes of binary messages are put at the start of
+    /// `space`: straight from the socket, and unmasked there, for all but the first few of a
+    /// long frame. At most [`read_buffer_bytes`](SocketOptions::read_buffer_bytes) come at
+    /// once. What `space` holds behind them is unspecified afterwards.
+    ///
+    /// Calls of `next` and `next_into` may alternate. The future may be dropped at any time
+    /// without losing anything.
+    ///
+    /// # Errors
+    ///
+    /// As [`next`](Reader::next).
+    pub async fn next_into(&mut self, space: &mut [u8]) -> Result<Option<Received<'_>>, Error> {
+        while self.advance().await? {
+            if space.is_empty() {
+                return Ok(Some(Received::Binary { length: 0, end_of_message: false }));
+            }
+            if !self.has_buffered() {
+                if let Some(bytes_due) = self.decoder.binary_bytes_due() {
+                    return self.pass(space, bytes_due).await.map(Some);
+                }
+                let room = if self.is_passing { HEADER_ROOM_BYTES } else { usize::MAX };
+                self.fill(room).await?;
+            }
+            let start = self.consumed;
+            match self.decode_buffered(space.len()) {
+                Some(Frame::Binary { range, end_of_message }) => {
+                    let bytes = &self.buffer[start..][range];
+                    space[..bytes.len()].copy_from_slice(bytes);
+                    self.is_passing &= self.decoder.binary_bytes_due().is_some();
+                    return Ok(Some(Received::Binary { length: bytes.len(), end_of_message }));
+                }
+                Some(Frame::Text) => return Ok(Some(Received::Text(self.decoder.text()))),
+                Some(Frame::Pong) => return Ok(Some(Received::Pong(self.decoder.control()))),
+                frame => self.answer(frame).await,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads payload, of which so many bytes are due, past the buffer.
+    async fn pass(&mut self, space: &mut [u8], bytes_due: u64) -> Result<Received<'_>, Error> {
+        let most = space.len().min(self.buffer.capacity());
+        let length = usize::try_from(bytes_due).map_or(most, |due| due.min(most));
+        let read = self.half.read(&mut space[..length]);
+        let result = receive(read, &self.outgoing, &mut self.owes_pong).await;
+        let length = self.note_read(result)?;
+        self.is_passing = true;
+        // Inside a payload nothing can be violated, and all that was read belongs to it.
+        let decoded = self.decoder.decode(&mut space[..length]);
+        let end_of_message =
+            matches!(decoded, Ok((_, Some(Frame::Binary { end_of_message: true, .. }))));
+        Ok(Received::Binary { length, end_of_message })
+    }
+
+    /// Decodes at most so many of the bytes in the buffer.
+    fn decode_buffered(&mut self, bytes_max: usize) -> Option<Frame> {
+        let start = self.consumed;
+        let end = self.buffer.len().min(start.saturating_add(bytes_max));
+        match self.decoder.decode(&mut self.buffer[start..end]) {
+            Ok((consumed, frame)) => {
+                self.consumed += consumed;
+                frame
+            }
+            Err(violation) => {
+                self.leave(End::Violation(violation));
+                None
+            }
+        }
+    }
+
+    /// Deals with a frame that is none of the caller's business.
+    async fn answer(&mut self, frame: Option<Frame>) {
+        match frame {
+            Some(Frame::Ping) => self.answer_ping().await,
+            Some(Frame::Close(frame)) => {
+                self.close_frame = Some(frame);
+                self.leave(End::Closed);
+            }
+            _ => {}
+        }
     }
 
     /// Whether bytes that were read wait to be decoded: the next event probably comes without
@@ -209,25 +296,26 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         .await;
     }
 
-    /// Fills the buffer, which must be consumed, with what one read of the socket yields. A
-    /// pong that could not be sent at once is tried again whenever this wakes.
-    async fn read(&mut self) -> Result<(), Error> {
+    /// Fills the buffer, which must be consumed, with what one read of the socket yields, at
+    /// most `bytes_max`.
+    async fn fill(&mut self, bytes_max: usize) -> Result<(), Error> {
         self.buffer.clear();
         self.consumed = 0;
         // `read_buf` writes into the spare capacity of the vector: nothing is filled with zeros
         // first, and nothing grows, since a read never exceeds that capacity.
-        let mut read = pin!(self.half.read_buf(&mut self.buffer));
-        let result = poll_fn(|context| {
-            if self.owes_pong {
-                self.owes_pong = !self.outgoing.poll_pong(context);
-            }
-            read.as_mut().poll(context)
-        })
-        .await;
+        let room = bytes_max.min(self.buffer.capacity());
+        let mut space = (&mut self.buffer).limit(room);
+        let read = self.half.read_buf(&mut space);
+        let result = receive(read, &self.outgoing, &mut self.owes_pong).await;
+        self.note_read(result).map(drop)
+    }
+
+    /// Says how many bytes a read brought; where it brought none, the connection has ended.
+    fn note_read(&mut self, result: io::Result<usize>) -> Result<usize, Error> {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
         let error = match result {
-            Ok(1..) => return Ok(()),
             Ok(0) => Error::Disconnected,
+            Ok(length) => return Ok(length),
             Err(error) => match error.kind() {
                 BrokenPipe | ConnectionAborted | ConnectionReset => Error::Disconnected,
                 _ => Error::Io(error),
@@ -236,6 +324,22 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         self.phase = Phase::Ended(End::Disconnected);
         Err(error)
     }
+}
+
+/// Waits for a read. A pong that could not be sent at once is tried again whenever this wakes.
+async fn receive<S: AsyncWrite>(
+    read: impl Future<Output = io::Result<usize>>,
+    outgoing: &Outgoing<S>,
+    owes_pong: &mut bool,
+) -> io::Result<usize> {
+    let mut read = pin!(read);
+    poll_fn(|context| {
+        if *owes_pong {
+            *owes_pong = !outgoing.poll_pong(context);
+        }
+        read.as_mut().poll(context)
+    })
+    .await
 }
 
 impl<S> fmt::Debug for Reader<S> {
@@ -250,3 +354,6 @@ impl<S> fmt::Debug for Reader<S> {
 
 /// Below this, system calls would cost more than the bytes.
 const READ_BUFFER_BYTES_MIN: usize = 4 * 1024;
+
+/// Room for the header of a long frame; what else comes with it is copied.
+const HEADER_ROOM_BYTES: usize = 64;
