@@ -34,6 +34,12 @@ pub enum Refusal {
     NoFile,
     /// Another connection sends this file.
     FileBusy,
+    /// No connection sends the file that another one would join.
+    NotBegun,
+    /// As many connections send the file as may.
+    TooManyConnections(usize),
+    /// One of the connections that send the file was lost.
+    Interrupted,
     /// The file of that id is another one.
     FileChanged,
     /// The file ended before.
@@ -102,6 +108,9 @@ impl Refusal {
             Self::TooManyFiles(_) => ("too_many_files", StatusCode::INSUFFICIENT_STORAGE),
             Self::NoFile => ("no_file", StatusCode::BAD_REQUEST),
             Self::FileBusy => ("file_busy", StatusCode::CONFLICT),
+            Self::NotBegun => ("not_begun", StatusCode::CONFLICT),
+            Self::TooManyConnections(_) => ("too_many_connections", StatusCode::CONFLICT),
+            Self::Interrupted => ("interrupted", StatusCode::CONFLICT),
             Self::FileChanged => ("file_changed", StatusCode::CONFLICT),
             Self::FileOver(_) => ("file_over", StatusCode::GONE),
             Self::WrongLength { .. } => ("wrong_length", StatusCode::BAD_REQUEST),
@@ -143,6 +152,16 @@ impl fmt::Display for Refusal {
             ),
             Self::NoFile => formatter.write_str("bytes came before a `begin` said of which file"),
             Self::FileBusy => formatter.write_str("another connection sends this file"),
+            Self::NotBegun => {
+                formatter.write_str("no connection has begun this file, so none can join it")
+            }
+            Self::TooManyConnections(limit) => {
+                write!(formatter, "{limit} connections send this file, which is the limit")
+            }
+            Self::Interrupted => formatter.write_str(
+                "a connection that sent blocks of this file was lost; begin it again, and go on \
+                 from the offset that is answered",
+            ),
             Self::FileChanged => formatter.write_str(
                 "the file was begun with another size; it was changed meanwhile. Choose it again \
                  to read it anew",

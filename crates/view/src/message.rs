@@ -56,6 +56,18 @@ pub enum UploadRequest {
         /// Its size in bytes.
         bytes_total: u64,
     },
+    /// Blocks of the file come on this connection, too.
+    Join {
+        /// Which file; another connection has begun it.
+        file: String,
+    },
+    /// Says where the bytes that follow on this connection belong.
+    Block {
+        /// Which file.
+        file: String,
+        /// Where the next byte lies in it; on one connection this never falls.
+        offset: u64,
+    },
     /// All bytes are sent.
     End {
         /// Which file.
@@ -81,6 +93,11 @@ pub enum UploadReply {
         offset: u64,
         /// The most bytes that may be sent and not acknowledged.
         window_bytes: u64,
+    },
+    /// Blocks of the file may be sent on this connection, too.
+    Joined {
+        /// Which file.
+        file: String,
     },
     /// Every byte before `offset` is parsed.
     Ack {

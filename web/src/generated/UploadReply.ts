@@ -16,7 +16,11 @@ offset: number,
 /**
  * The most bytes that may be sent and not acknowledged.
  */
-window_bytes: number, } | { "type": "ack", 
+window_bytes: number, } | { "type": "joined", 
+/**
+ * Which file.
+ */
+file: string, } | { "type": "ack", 
 /**
  * Which file.
  */

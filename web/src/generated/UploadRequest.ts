@@ -15,7 +15,19 @@ name: string,
 /**
  * Its size in bytes.
  */
-bytes_total: number, } | { "type": "end", 
+bytes_total: number, } | { "type": "join", 
+/**
+ * Which file; another connection has begun it.
+ */
+file: string, } | { "type": "block", 
+/**
+ * Which file.
+ */
+file: string, 
+/**
+ * Where the next byte lies in it; on one connection this never falls.
+ */
+offset: number, } | { "type": "end", 
 /**
  * Which file.
  */

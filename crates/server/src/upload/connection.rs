@@ -35,6 +35,7 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>, option
         reader: &mut reader,
         writer: &writer,
         is_discarding: false,
+        asked: None,
     };
     let goodbye = tokio::select! {
         goodbye = connection.serve() => goodbye,
@@ -52,24 +53,29 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>, option
     reader.drain().await;
 }
 
-struct Connection<'a> {
-    session: &'a Arc<Session>,
+pub(super) struct Connection<'a> {
+    pub(super) session: &'a Arc<Session>,
     options: &'a Options,
-    reader: &'a mut Reader<Stream>,
+    pub(super) reader: &'a mut Reader<Stream>,
     writer: &'a Writer<Stream>,
     /// Bytes that come belong to a file that has ended here.
-    is_discarding: bool,
+    pub(super) is_discarding: bool,
+    /// What was asked for in the middle of the file before.
+    pub(super) asked: Option<Asked>,
 }
 
 /// Why the server closes the connection.
-type Goodbye = (CloseCode, Refusal);
+pub(super) type Goodbye = (CloseCode, Refusal);
 
 /// What the page asks for between files.
-enum Asked {
+pub(super) enum Asked {
     Begin {
         file: String,
         name: String,
         bytes_total: u64,
+    },
+    Join {
+        file: String,
     },
     /// The connection has ended.
     Nothing,
@@ -83,6 +89,7 @@ impl Connection<'_> {
                 Ok(Asked::Begin { file, name, bytes_total }) => {
                     self.begin(&file, &name, bytes_total).await
                 }
+                Ok(Asked::Join { file }) => self.join(&file).await,
                 Ok(Asked::Nothing) => return None,
                 Err(goodbye) => Some(goodbye),
             };
@@ -94,6 +101,9 @@ impl Connection<'_> {
 
     /// Waits for the next `begin`, and passes over what is left of the file before.
     async fn next_file(&mut self) -> Result<Asked, Goodbye> {
+        if let Some(asked) = self.asked.take() {
+            return Ok(asked);
+        }
         loop {
             let event = tokio::time::timeout(self.options.stall, self.reader.next()).await;
             let Ok(event) = event else {
@@ -104,8 +114,9 @@ impl Connection<'_> {
                     Ok(UploadRequest::Begin { file, name, bytes_total }) => {
                         return Ok(Asked::Begin { file, name, bytes_total });
                     }
+                    Ok(UploadRequest::Join { file }) => return Ok(Asked::Join { file }),
                     // The file has ended already, and the page has heard of it or will.
-                    Ok(UploadRequest::End { .. }) => {}
+                    Ok(UploadRequest::End { .. } | UploadRequest::Block { .. }) => {}
                     Ok(UploadRequest::Cancel { file }) => cancel(self.session, &file),
                     Err(error) => {
                         let why = format!("the message cannot be read: {error}");
@@ -160,6 +171,8 @@ impl Connection<'_> {
         self.session.touch();
         let offset = intake.received();
         let file = slot.file().to_owned();
+        // Open before the page knows: others may join at once.
+        let arrivals = slot.junction().open();
         self.say(&UploadReply::Ready { file, offset, window_bytes: WINDOW_BYTES }).await;
         let transfer = Transfer {
             file: slot.file(),
@@ -168,6 +181,7 @@ impl Connection<'_> {
             intake,
             reader: self.reader,
             writer: self.writer,
+            arrivals,
         };
         let outcome = transfer.run().await;
         self.conclude(slot, held, outcome).await
@@ -181,6 +195,15 @@ impl Connection<'_> {
     ) -> Option<Goodbye> {
         match outcome {
             Outcome::Lost => self.interrupt(slot, held).await,
+            Outcome::PartLost => {
+                self.interrupt(slot, held).await;
+                self.refuse(slot.file(), &Refusal::Interrupted).await
+            }
+            Outcome::BegunAgain(name, bytes_total) => {
+                let file = slot.file().to_owned();
+                self.asked = Some(Asked::Begin { file, name, bytes_total });
+                self.interrupt(slot, held).await
+            }
             Outcome::AllReceived => self.finish(slot, held).await,
             Outcome::Cancelled => {
                 slot.progress().cancel();
@@ -284,14 +307,14 @@ impl Connection<'_> {
         None
     }
 
-    async fn refuse(&mut self, file: &str, refusal: &Refusal) -> Option<Goodbye> {
+    pub(super) async fn refuse(&mut self, file: &str, refusal: &Refusal) -> Option<Goodbye> {
         self.is_discarding = true;
         self.say(&UploadReply::Error { error: refusal.failure(Some(file)) }).await;
         None
     }
 
     /// Where the page cannot be told, the next read says that it is gone.
-    async fn say(&mut self, reply: &UploadReply) {
+    pub(super) async fn say(&mut self, reply: &UploadReply) {
         let text = serde_json::to_string(reply).unwrap_or_default();
         let _ = tokio::time::timeout(self.options.stall, self.writer.send_text(&text)).await;
     }
@@ -307,7 +330,7 @@ pub(crate) fn refusal_of(error: &IntakeError, options: &Options) -> Refusal {
 }
 
 /// Gives up a file of which no connection is left, or whoever sends it.
-fn cancel(session: &Session, file: &str) {
+pub(super) fn cancel(session: &Session, file: &str) {
     if let Some(slot) = session.slots().iter().find(|slot| slot.file() == file) {
         slot.cancel();
         session.touch();

@@ -101,6 +101,23 @@ impl Intake {
         self.begin().await
     }
 
+    /// Room to which the next bytes may be written straight, never empty; `None` where they
+    /// have to be looked at first, at the start and of a compressed file.
+    pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
+        matches!(self.stage, Stage::Plain).then(|| self.writer.space())
+    }
+
+    /// Takes the first `length` bytes of [`Self::space`]; waits while the queue is full.
+    pub(crate) async fn advance(&mut self, length: usize) -> Result<(), IntakeError> {
+        self.received += length as u64;
+        self.is_dirty = true;
+        self.writer.advance(length);
+        if self.writer.is_full() {
+            self.writer.hand_on_async().await?;
+        }
+        Ok(())
+    }
+
     /// Hands on all whole lines; waits while the queue is full.
     pub(crate) async fn hand_on(&mut self) -> Result<(), IntakeError> {
         self.is_dirty = false;

@@ -1,12 +1,17 @@
 //! Uploads: a file's bytes on their way from a connection into the pipeline.
 //!
-//! A [`Slot`] is one file of a session, sent over one connection after another; its [`Intake`]
+//! A [`Slot`] is one file of a session, sent over one connection after another; its `Intake`
 //! decompresses and cuts. `connection` speaks the protocol on a WebSocket and has `transfer`
-//! carry each file; `put` takes a file that comes as the body of a request.
+//! carry each file; where others help to send it, they `join`, and `order` puts right what
+//! they bring. `put` takes a file that comes as the body of a request.
 
+mod acks;
 mod connection;
 mod intake;
+mod join;
+mod junction;
 mod marks;
+mod order;
 mod put;
 mod slot;
 mod transfer;

@@ -8,6 +8,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use weir_ingest::{SourceEnd, SourceProgress, SourceWriter};
 
 use super::intake::Intake;
+use super::junction::{Feeder, JoinError, Junction};
 
 /// How long a connection that takes up a file waits for the one before it to notice that it
 /// is gone.
@@ -24,6 +25,7 @@ pub(crate) struct Slot {
     interruptions: AtomicU64,
     /// `None` once the file has ended.
     intake: Arc<Mutex<Option<Intake>>>,
+    junction: Junction,
 }
 
 /// The right to send a file.
@@ -40,6 +42,7 @@ impl Slot {
             is_interrupted: AtomicBool::new(false),
             interruptions: AtomicU64::new(0),
             intake,
+            junction: Junction::default(),
         }
     }
 
@@ -78,6 +81,16 @@ impl Slot {
     pub(crate) async fn hold(&self) -> Option<Held> {
         let held = self.intake.clone().lock_owned();
         tokio::time::timeout(TAKE_OVER_WAIT, held).await.ok()
+    }
+
+    /// Where connections join the one that holds the file.
+    pub(crate) fn junction(&self) -> &Junction {
+        &self.junction
+    }
+
+    /// Joins the connection that holds the file.
+    pub(crate) fn join(&self) -> Result<Feeder, JoinError> {
+        self.junction.join()
     }
 
     /// Ends the file if no connection sends it.
