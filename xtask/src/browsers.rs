@@ -3,8 +3,9 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use crate::packages;
 use crate::page::npm;
-use crate::shell::{Outcome, command, execute, execute_and_keep, is_there, root};
+use crate::shell::{Outcome, command, execute, execute_and_keep, root};
 use crate::summary::Summary;
 
 /// Where Debian puts the browsers, and the packages they are in.
@@ -26,29 +27,13 @@ fn binary() -> PathBuf {
     root().join(target).join("debug").join("weir")
 }
 
-fn install() -> Outcome {
-    let missing: Vec<&str> = BROWSERS
-        .iter()
-        .filter(|(path, _)| !Path::new(path).exists())
-        .map(|(_, package)| *package)
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    if !is_there("apt-get") {
-        let missing = missing.join(" and ");
-        return Err(format!(
-            "the browser tests need Debian's packages {missing}, and apt-get is not here to install them"
-        )
-        .into());
-    }
-    println!("installing {}", missing.join(" and "));
-    execute(command("apt-get", &["update", "-qq"]).env("DEBIAN_FRONTEND", "noninteractive"))?;
-    let mut arguments = vec!["install", "-qq", "-y", "--no-install-recommends"];
-    arguments.extend(missing);
-    execute(
-        command("apt-get", &arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .stdout(std::process::Stdio::null()),
-    )
+/// Installs the browsers that are missing.
+pub(crate) fn install() -> Outcome {
+    packages::install(&missing())
+}
+
+/// The packages of the browsers that are not there.
+pub(crate) fn missing() -> Vec<&'static str> {
+    let missing = BROWSERS.iter().filter(|(path, _)| !Path::new(path).exists());
+    missing.map(|(_, package)| *package).collect()
 }

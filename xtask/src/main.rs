@@ -2,6 +2,7 @@
 
 mod bench;
 mod browsers;
+mod packages;
 mod page;
 mod readme;
 mod shell;
@@ -22,8 +23,9 @@ cargo xtask tidy            the layering checks alone
 cargo xtask types           writes web/src/generated from crates/view
 cargo xtask page            builds the page into web/dist
 cargo xtask readme          writes what its commands print into README.md
-cargo xtask bench parse [--size MEBIBYTES]
-                            reading speed beside `wc -l`, with the answers checked";
+cargo xtask bench [NAME...] [--record] [--smoke] [--size MEBIBYTES] [--runs N]
+                            all benchmarks or some, beside others that do the same, with the
+                            answers checked; --record keeps what was measured";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,0 +1,111 @@
+// A log chosen on Weir's page, and on a bare page whose server only acknowledges, in turn.
+//
+// upload.mjs BROWSER RUNS LOG ACKNOWLEDGE
+//
+// BROWSER is chromium or firefox, ACKNOWLEDGE the program of bench/contenders; WEIR_BINARY names
+// Weir. Prints JSON: of each run after the first, the seconds until all is parsed and the last
+// view is on the screen, the milliseconds until the first picture, and the seconds of the bare
+// page. What is on Weir's page is held against `weir report`, number by number.
+
+import assert from "node:assert/strict";
+import { realpath, stat } from "node:fs/promises";
+import { choose, shows } from "../../web/test-browser/support/page.mjs";
+import { launch } from "../../web/test-browser/support/browser.mjs";
+import { Server, report } from "../../web/test-browser/support/weir.mjs";
+import { Acknowledger, serveBarePage } from "./bare.mjs";
+
+const VIEWPORT = { width: 1280, height: 900 };
+/** The slowest of all takes some ten seconds for a gigabyte. */
+const WAIT = { timeout: 55_000, polling: 50 };
+
+/** Notes on the page itself when it saw the first picture and the end. */
+function watch() {
+  const one = (selector) => document.querySelector(selector);
+  const isDone = () => {
+    const { complete, sources } = document.documentElement.dataset;
+    const rows = document.querySelectorAll('[data-testid="progress-row"]').length;
+    const isAnswered = one(".dashboard")?.getAttribute("aria-busy") === "false";
+    return isAnswered && complete === "true" && rows > 0 && Number(sources) === rows;
+  };
+  const look = () => {
+    const total = Number(one('[data-testid="chart"]')?.dataset.total ?? 0);
+    if (total > 0) window.timed.picture ??= performance.now() - window.timed.start;
+    if (isDone()) window.timed.done = performance.now() - window.timed.start;
+    else requestAnimationFrame(look);
+  };
+  const begin = (event) => {
+    if (event.target.type !== "file" || window.timed) return;
+    window.timed = { start: performance.now() };
+    requestAnimationFrame(look);
+  };
+  addEventListener("change", begin, { capture: true });
+}
+
+/** Runs `body` on a page of its own. */
+async function onPage(browser, body) {
+  const context = await browser.createBrowserContext();
+  try {
+    const page = await context.newPage();
+    await page.setViewport(VIEWPORT);
+    return await body(page);
+  } finally {
+    await context.close();
+  }
+}
+
+async function onWeir(browser, log, expected) {
+  const server = await Server.start();
+  try {
+    return await onPage(browser, async (page) => {
+      await page.evaluateOnNewDocument(watch);
+      await page.goto(server.url);
+      await choose(page, log);
+      await page.waitForFunction(() => window.timed?.done !== undefined, WAIT);
+      await shows(page, expected);
+      const { done, picture } = await page.evaluate(() => window.timed);
+      return { seconds: done / 1e3, picture_ms: picture };
+    });
+  } finally {
+    await server.end();
+  }
+}
+
+async function onBarePage(browser, log, url) {
+  const { size } = await stat(log);
+  return onPage(browser, async (page) => {
+    await page.goto(url);
+    const input = await page.waitForSelector("input:not([disabled])");
+    await input.uploadFile(log);
+    await page.waitForFunction(() => window.timed !== undefined, WAIT);
+    const { seconds, acknowledged } = await page.evaluate(() => window.timed);
+    assert.equal(acknowledged, size);
+    return seconds;
+  });
+}
+
+async function main(name, runs, path, program) {
+  const log = await realpath(path);
+  const expected = await report(log);
+  const acknowledger = await Acknowledger.start(program);
+  const bare = await serveBarePage(acknowledger.url);
+  const { browser, close } = await launch(name);
+  const found = { version: await browser.version(), weir: [], bare: [] };
+  try {
+    for (let run = 0; run <= runs; run += 1) {
+      const weir = await onWeir(browser, log, expected);
+      const seconds = await onBarePage(browser, log, bare.url);
+      // The first is not recorded.
+      if (run === 0) continue;
+      found.weir.push(weir);
+      found.bare.push(seconds);
+    }
+  } finally {
+    await close();
+    bare.end();
+    acknowledger.end();
+  }
+  console.log(JSON.stringify(found));
+}
+
+const [name, runs, log, program] = process.argv.slice(2);
+await main(name, Number(runs), log, program);

@@ -1,0 +1,99 @@
+//! DuckDB, from PyPI, in a virtual environment of its own.
+
+use serde_json::Value;
+
+use super::settings::{Settings, folder, text};
+use crate::shell::{Outcome, command, execute, output_of};
+
+/// Its Python, once DuckDB is installed there; what is missing where it cannot be.
+pub(crate) fn find(settings: &Settings) -> Result<String, String> {
+    let missing = |error: Box<dyn std::error::Error>| format!("missing: DuckDB (PyPI): {error}");
+    let environment = folder().map_err(missing)?.join("duckdb");
+    let python = text(&environment.join("bin/python"));
+    if settings.smoke && version(&python).is_none() {
+        return Err("missing: DuckDB (PyPI's package duckdb)".to_owned());
+    }
+    if version(&python).is_none() {
+        install(&text(&environment), &python).map_err(missing)?;
+    }
+    Ok(python)
+}
+
+fn install(environment: &str, python: &str) -> Outcome {
+    println!("installing duckdb from PyPI");
+    execute(&mut command("python3", &["-m", "venv", environment]))?;
+    execute(&mut command(python, &["-m", "pip", "install", "--quiet", "duckdb"]))
+}
+
+/// Its version; `None` where it is not there.
+pub(crate) fn version(python: &str) -> Option<String> {
+    if !std::path::Path::new(python).exists() {
+        return None;
+    }
+    let print = ["-c", "import duckdb; print(duckdb.__version__)"];
+    output_of(&mut command(python, &print)).ok().map(|version| version.trim().to_owned())
+}
+
+/// Holds an answer of `bench/duckdb` against Weir's own report of the same log: the totals, the
+/// lists of every column with all their numbers, the distinct values, the whole histogram.
+pub(crate) fn check(ours: &Value, theirs: &Value) -> Outcome {
+    for key in ["matched", "bytes_sent", "errors", "distinct"] {
+        same(key, &ours[key], &theirs[key])?;
+    }
+    let lists = theirs["top"].as_object().ok_or("it has no lists")?;
+    for (column, theirs) in lists {
+        let ours = ours["top"][column].as_array().ok_or("our report has no lists")?;
+        let rows = ours.iter().map(|row| {
+            Value::from(
+                ["value", "count", "bytes_sent", "errors"].map(|key| row[key].clone()).to_vec(),
+            )
+        });
+        same(column, &rows.collect(), theirs)?;
+    }
+    let buckets = ours["histogram"]["buckets"].as_array().ok_or("our report has no histogram")?;
+    let counts = buckets.iter().flat_map(|bucket| {
+        let by = bucket["by"].as_object().into_iter().flatten();
+        by.filter(|(_, count)| count.as_u64() != Some(0)).map(|(_, count)| count.clone())
+    });
+    let theirs = theirs["histogram"].as_array().ok_or("it has no histogram")?;
+    let theirs = theirs.iter().map(|group| group[2].clone());
+    same("histogram", &counts.collect(), &theirs.collect())
+}
+
+fn same(what: &str, ours: &Value, theirs: &Value) -> Outcome {
+    if ours == theirs {
+        return Ok(());
+    }
+    Err(format!("{what}: DuckDB has {theirs:.200}, Weir {ours:.200}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use serde_json::json;
+
+    #[test]
+    fn every_number_has_to_agree() {
+        let ours = json!({
+            "matched": 3, "bytes_sent": 10, "errors": 1, "distinct": {"status": 2},
+            "top": {"status": [{"value": "200", "count": 2, "bytes_sent": 10, "errors": 0}]},
+            "histogram": {"buckets": [{"by": {"2xx": 2, "4xx": 1}}]},
+        });
+        let theirs = json!({
+            "matched": 3, "bytes_sent": 10, "errors": 1, "distinct": {"status": 2},
+            "top": {"status": [["200", 2, 10, 0]]},
+            "histogram": [[0, "2xx", 2], [0, "4xx", 1]],
+        });
+        check(&ours, &theirs).unwrap();
+        for (path, wrong) in [
+            ("/errors", json!(2)),
+            ("/top/status/0/1", json!(3)),
+            ("/histogram/1/2", json!(2)),
+            ("/distinct/status", json!(3)),
+        ] {
+            let mut theirs = theirs.clone();
+            *theirs.pointer_mut(path).unwrap() = wrong;
+            assert!(check(&ours, &theirs).is_err(), "{path}");
+        }
+    }
+}

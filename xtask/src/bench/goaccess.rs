@@ -1,0 +1,93 @@
+//! GoAccess, from Debian's package, as a contender of `weir report`.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::settings::{Settings, folder, text};
+use crate::packages;
+use crate::shell::{Outcome, command, is_there};
+
+/// Installs it where that is wanted; `None` and what is missing where it is not there.
+pub(crate) fn find(settings: &Settings) -> Result<(), String> {
+    if !is_there("goaccess") && !settings.smoke {
+        packages::install(&["goaccess"]).map_err(|error| format!("missing: {error}"))?;
+    }
+    let is_there = is_there("goaccess");
+    is_there.then_some(()).ok_or_else(|| "missing: GoAccess (Debian's package goaccess)".to_owned())
+}
+
+/// Its report of a log as JSON in a file, with names for clients as the log has them.
+pub(crate) fn report_command(log: &str) -> Outcome<Command> {
+    let output = text(&folder()?.join("goaccess.json"));
+    let output = format!("--output={output}");
+    Ok(command(
+        "goaccess",
+        &[
+            log,
+            "--log-format=COMBINED",
+            "--no-global-config",
+            "--no-progress",
+            "--no-ip-validation",
+            &output,
+        ],
+    ))
+}
+
+/// Holds what [`report_command`] wrote against Weir's own report of the same log: the number
+/// of requests, the status codes and the top clients, each up to the lines that do not fit,
+/// of which GoAccess takes some.
+pub(crate) fn check(ours: &Value) -> Outcome {
+    let written = std::fs::read_to_string(folder()?.join("goaccess.json"))?;
+    let theirs: Value = serde_json::from_str(&written)?;
+    let general = &theirs["general"];
+    let unfitting = ours["unmatched"].as_u64().ok_or("our report counts no lines")?;
+    let is_near = |ours: &Value, theirs: Option<u64>| {
+        let (Some(ours), Some(theirs)) = (ours.as_u64(), theirs) else { return false };
+        theirs.abs_diff(ours) <= unfitting
+    };
+    if !is_near(&ours["matched"], general["valid_requests"].as_u64()) {
+        return Err(
+            format!("it counts {}, Weir {}", general["valid_requests"], ours["matched"]).into()
+        );
+    }
+    for (field, panel) in [("status", "status_codes"), ("client", "hosts")] {
+        for row in ours["top"][field].as_array().ok_or("our report has no lists")? {
+            let value = row["value"].as_str().unwrap_or_default();
+            if !is_near(&row["count"], hits(&theirs[panel]["data"], value)) {
+                return Err(format!("it counts {field} {value} differently").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The hits of a value; a status is followed by what it means, and lies one level down.
+fn hits(panel: &Value, value: &str) -> Option<u64> {
+    panel.as_array()?.iter().find_map(|row| {
+        let name = row["data"].as_str()?;
+        if name.split(' ').next() == Some(value) {
+            return row["hits"]["count"].as_u64();
+        }
+        hits(&row["items"], value)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hits;
+    use serde_json::json;
+
+    #[test]
+    fn hits_are_found_at_both_levels() {
+        let panel = json!([
+            {"data": "2xx Success", "hits": {"count": 9}, "items": [
+                {"data": "200 - OK: it went well", "hits": {"count": 7}},
+            ]},
+            {"data": "192.0.2.1", "hits": {"count": 3}},
+        ]);
+        assert_eq!(hits(&panel, "200"), Some(7));
+        assert_eq!(hits(&panel, "192.0.2.1"), Some(3));
+        assert_eq!(hits(&panel, "404"), None);
+    }
+}

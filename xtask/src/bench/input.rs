@@ -1,0 +1,129 @@
+//! The logs that the benchmarks read. They are generated once and kept.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::settings::{Settings, folder, text};
+use crate::shell::{Outcome, command, execute, output_of};
+
+/// How much of a kept log is held against what the generator makes today.
+const PROBE_BYTES: u64 = 1 << 20;
+
+/// A log in a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    pub(crate) path: String,
+    pub(crate) bytes: u64,
+    /// Line feeds.
+    pub(crate) lines: u64,
+}
+
+impl Log {
+    fn of(path: &Path) -> Outcome<Self> {
+        let path = text(path);
+        let counted = output_of(&mut command("wc", &["-lc", &path]))?;
+        let mut numbers = counted.split_whitespace().map_while(|word| word.parse().ok());
+        let (Some(lines), Some(bytes)) = (numbers.next(), numbers.next()) else {
+            return Err(format!("wc says `{counted}` of {path}").into());
+        };
+        Ok(Self { path, bytes, lines })
+    }
+
+    /// The size as it stands in a title.
+    pub(crate) fn size_text(&self) -> String {
+        match self.bytes {
+            large if large >= 1_000_000_000 => format!("{:.2} GB", large as f64 / 1e9),
+            bytes => format!("{:.0} MB", bytes as f64 / 1e6),
+        }
+    }
+}
+
+/// The combined log of the size that the settings want.
+pub(crate) fn combined(settings: &Settings) -> Outcome<Log> {
+    generated(settings, "combined", settings.mebibytes)
+}
+
+/// A log of a shape of the generator's.
+pub(crate) fn generated(settings: &Settings, shape: &str, mebibytes: u64) -> Outcome<Log> {
+    let path = folder()?.join(format!("{shape}-{mebibytes}.log"));
+    let size = format!("{mebibytes}MiB");
+    if !is_current(settings, &path, shape, &size)? {
+        let path = text(&path);
+        let arguments = ["demo", "--shape", shape, "--size", &size, "--write", &path];
+        execute(command(&settings.weir(), &arguments).stderr(Stdio::null()))?;
+    }
+    Log::of(&path)
+}
+
+/// True where a file begins as the generator begins today.
+fn is_current(settings: &Settings, path: &Path, shape: &str, size: &str) -> Outcome<bool> {
+    let Ok(file) = File::open(path) else { return Ok(false) };
+    let arguments = ["demo", "--shape", shape, "--size", size, "--write", "-"];
+    let mut generator = command(&settings.weir(), &arguments);
+    let mut child = generator.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let fresh = child.stdout.take().map(first_bytes).transpose()?;
+    // It would write the rest into a pipe that nobody reads.
+    child.kill()?;
+    child.wait()?;
+    Ok(fresh == Some(first_bytes(file)?))
+}
+
+fn first_bytes(reader: impl Read) -> Outcome<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(PROBE_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The log without its few lines that are no UTF-8, for contenders that read none.
+pub(crate) fn as_text(log: &Log) -> Outcome<Log> {
+    let path = PathBuf::from(log.path.replace(".log", "-text.log"));
+    if !is_newer(&path, Path::new(&log.path))? {
+        let mut output = BufWriter::new(File::create(&path)?);
+        for_each_line(Path::new(&log.path), |line| {
+            if std::str::from_utf8(line).is_ok() {
+                output.write_all(line)?;
+            }
+            Ok(true)
+        })?;
+        output.flush()?;
+    }
+    Log::of(&path)
+}
+
+/// The first lines of a log, of about so many bytes, for contenders that take long.
+pub(crate) fn beginning(log: &Log, mebibytes: u64) -> Outcome<Log> {
+    if log.bytes <= mebibytes << 20 {
+        return Ok(log.clone());
+    }
+    let path = PathBuf::from(log.path.replace(".log", &format!("-first-{mebibytes}.log")));
+    if !is_newer(&path, Path::new(&log.path))? {
+        let mut output = BufWriter::new(File::create(&path)?);
+        let mut bytes_left = mebibytes << 20;
+        for_each_line(Path::new(&log.path), |line| {
+            output.write_all(line)?;
+            bytes_left = bytes_left.saturating_sub(line.len() as u64);
+            Ok(bytes_left > 0)
+        })?;
+        output.flush()?;
+    }
+    Log::of(&path)
+}
+
+/// Visits lines, line feeds included, until `visit` says no.
+fn for_each_line(path: &Path, mut visit: impl FnMut(&[u8]) -> Outcome<bool>) -> Outcome {
+    let mut reader = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', &mut line)? == 0 || !visit(&line)? {
+            return Ok(());
+        }
+    }
+}
+
+fn is_newer(path: &Path, than: &Path) -> Outcome<bool> {
+    let Ok(own) = fs::metadata(path) else { return Ok(false) };
+    Ok(own.modified()? >= fs::metadata(than)?.modified()?)
+}

@@ -1,0 +1,95 @@
+//! Where and with what it was measured.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use super::settings::cores;
+use crate::shell::{Outcome, command, output_of};
+
+/// The machine that measured.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    /// The processor's name, as it gives it.
+    pub(crate) cpu: String,
+    pub(crate) cores: usize,
+    pub(crate) kernel: String,
+    /// Of all memory, in bytes.
+    pub(crate) memory_bytes: u64,
+    /// Work that waited or ran in the last minute, before anything was measured.
+    pub(crate) load: f64,
+}
+
+impl Machine {
+    /// This one.
+    pub(crate) fn here() -> Outcome<Self> {
+        let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        Ok(Self {
+            cpu: after(&cpus, "model name").unwrap_or("unknown").to_owned(),
+            cores: cores()?,
+            kernel: output_of(&mut command("uname", &["-r"]))?.trim().to_owned(),
+            memory_bytes: after(&memory, "MemTotal")
+                .and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
+                .map_or(0, |kibibytes| kibibytes << 10),
+            load: load.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0.0),
+        })
+    }
+
+    /// Its name in the name of a file.
+    pub(crate) fn slug(&self) -> String {
+        slug(&format!("{} {} cores", self.cpu, self.cores))
+    }
+}
+
+/// What follows a name and a colon.
+fn after<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    Some(line.split_once(':')?.1.trim())
+}
+
+/// Lower case, with a hyphen for whatever is neither letter nor digit.
+fn slug(text: &str) -> String {
+    let words = text.split(|character: char| !character.is_ascii_alphanumeric());
+    let words: Vec<String> =
+        words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
+    words.join("-")
+}
+
+/// The versions of what was measured and of what measured it; what cannot be asked is left out.
+pub(crate) fn versions() -> BTreeMap<String, String> {
+    let questions: [(&str, &str, &[&str]); 6] = [
+        ("commit", "git", &["rev-parse", "--short", "HEAD"]),
+        ("rustc", "rustc", &["--version"]),
+        ("wc", "wc", &["--version"]),
+        ("goaccess", "goaccess", &["--version"]),
+        ("chromium", "/usr/bin/chromium", &["--version"]),
+        ("firefox", "/usr/bin/firefox-esr", &["--version"]),
+    ];
+    let mut versions = BTreeMap::new();
+    for (name, program, arguments) in questions {
+        let output = command(program, arguments).output();
+        let Some(output) = output.ok().filter(|output| output.status.success()) else { continue };
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let first = text.lines().next().unwrap_or_default().trim();
+        versions.insert(name.to_owned(), first.to_owned());
+    }
+    versions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{after, slug};
+
+    #[test]
+    fn a_slug_is_a_plain_name() {
+        assert_eq!(slug("AMD EPYC  9B14 (x) 2 cores"), "amd-epyc-9b14-x-2-cores");
+    }
+
+    #[test]
+    fn values_follow_a_colon() {
+        let text = "processor\t: 0\nmodel name\t: Some CPU\n";
+        assert_eq!(after(text, "model name"), Some("Some CPU"));
+        assert_eq!(after(text, "flags"), None);
+    }
+}

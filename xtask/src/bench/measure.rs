@@ -1,0 +1,125 @@
+//! Contenders that take turns, and what comes of it.
+
+use super::statistics;
+use crate::shell::Outcome;
+
+/// One of those that are compared: does the work once, checks the answer, and gives back the
+/// measured number.
+pub(crate) struct Contender<'a> {
+    name: String,
+    runs: usize,
+    run: Box<dyn FnMut() -> Outcome<f64> + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    /// A contender that has `runs` recorded turns.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        runs: usize,
+        run: impl FnMut() -> Outcome<f64> + 'a,
+    ) -> Self {
+        Self { name: name.into(), runs, run: Box::new(run) }
+    }
+}
+
+/// What a number measures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Unit {
+    /// Seconds; the input's bytes make a rate of it.
+    Seconds {
+        bytes: u64,
+    },
+    Milliseconds,
+    GigabytesPerSecond,
+    /// Of the bytes of the log.
+    OfTheLog,
+}
+
+impl Unit {
+    /// As it stands in the record.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Seconds { .. } => "s",
+            Self::Milliseconds => "ms",
+            Self::GigabytesPerSecond => "GB/s",
+            Self::OfTheLog => "of the log",
+        }
+    }
+}
+
+/// What was measured of a contender.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
+    /// In the order of the runs.
+    pub(crate) runs: Vec<f64>,
+}
+
+impl Measured {
+    /// The middle of the runs.
+    pub(crate) fn median(&self) -> f64 {
+        statistics::median(&self.runs).unwrap_or(f64::NAN)
+    }
+
+    /// Input by time, in GB/s, where the unit has one.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        match self.unit {
+            Unit::Seconds { bytes } => Some(bytes as f64 / self.median() / 1e9),
+            Unit::GigabytesPerSecond => Some(self.median()),
+            Unit::Milliseconds | Unit::OfTheLog => None,
+        }
+    }
+}
+
+/// Lets the contenders take turns, so that a slow moment of the machine hits all of them. One
+/// round before is not recorded: it fills caches and starts what starts late.
+pub(crate) fn take_turns(contenders: Vec<Contender<'_>>, unit: Unit) -> Outcome<Vec<Measured>> {
+    let mut contenders = contenders;
+    for contender in &mut contenders {
+        turn(contender)?;
+    }
+    let most = contenders.iter().map(|contender| contender.runs).max().unwrap_or(0);
+    let mut runs = vec![Vec::new(); contenders.len()];
+    for round in 0..most {
+        for (contender, runs) in contenders.iter_mut().zip(&mut runs) {
+            if round < contender.runs {
+                runs.push(turn(contender)?);
+            }
+        }
+    }
+    let named = contenders.into_iter().zip(runs);
+    Ok(named.map(|(contender, runs)| Measured { name: contender.name, unit, runs }).collect())
+}
+
+fn turn(contender: &mut Contender<'_>) -> Outcome<f64> {
+    (contender.run)().map_err(|error| format!("{}: {error}", contender.name).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Contender, Unit, take_turns};
+    use std::cell::RefCell;
+
+    #[test]
+    fn contenders_take_turns_after_a_round_that_does_not_count() {
+        let order = RefCell::new(String::new());
+        let called = |letter: char| {
+            order.borrow_mut().push(letter);
+            Ok(order.borrow().len() as f64)
+        };
+        let contenders =
+            vec![Contender::new("a", 2, || called('a')), Contender::new("b", 1, || called('b'))];
+        let measured = take_turns(contenders, Unit::Milliseconds).unwrap();
+        assert_eq!(*order.borrow(), "ababa");
+        assert_eq!(measured[0].runs, [3.0, 5.0]);
+        assert_eq!(measured[1].runs, [4.0]);
+    }
+
+    #[test]
+    fn a_wrong_answer_ends_the_turns() {
+        let contenders = vec![Contender::new("a", 1, || Err("it is wrong".into()))];
+        let error = take_turns(contenders, Unit::Milliseconds).unwrap_err();
+        assert_eq!(error.to_string(), "a: it is wrong");
+    }
+}

@@ -1,0 +1,87 @@
+//! What a log takes in memory.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use super::build;
+use super::input::{self, Log};
+use super::measure::{Contender, Unit, take_turns};
+use super::scaling;
+use super::settings::{Settings, cores};
+use super::table::{Table, Wanted};
+use crate::shell::{Outcome, command, is_there, output_of};
+
+const DATA_SET: &str = "data set";
+const PEAK: &str = "server's peak, taking curl -T";
+
+/// The data set after a log, and the server's peak while it takes the same log.
+pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
+    build::weir(settings)?;
+    let log = input::combined(settings)?;
+    let cores = cores()?;
+    let mut contenders = vec![Contender::new(DATA_SET, 1, || {
+        let runs = scaling::throughput(settings, &[cores])?;
+        let run = runs.iter().find(|run| run.keep == "Segments");
+        run.map(|run| run.memory).ok_or_else(|| "the example keeps no segments".into())
+    })];
+    let has_curl = is_there("curl");
+    if has_curl {
+        contenders.push(Contender::new(PEAK, settings.runs_if_slow(), || peak(settings, &log)));
+    }
+    let title = format!("bytes of memory by bytes of a combined log of {}", log.size_text());
+    let rows = take_turns(contenders, Unit::OfTheLog)?;
+    let mut table = Table::new("memory", title, rows);
+    let data_set = table.row(DATA_SET).map(super::measure::Measured::median);
+    table.add_goal("data set by log", data_set, Wanted::AtMost(0.15));
+    if !has_curl {
+        table.notes.push("missing: curl (Debian's package curl)".to_owned());
+    }
+    Ok(vec![table])
+}
+
+/// The peak of resident memory by the bytes of the log, of a server that takes it whole.
+fn peak(settings: &Settings, log: &Log) -> Outcome<f64> {
+    let (mut server, address) = serve(settings)?;
+    let result = upload_and_measure(&server, &address, log);
+    server.kill()?;
+    server.wait()?;
+    result
+}
+
+fn upload_and_measure(server: &Child, address: &str, log: &Log) -> Outcome<f64> {
+    let said = output_of(&mut command("curl", &["-sS", "--fail", "-T", &log.path, address]))?;
+    let session = said.rsplit("/s/").next().map(str::trim).unwrap_or_default();
+    let session: String = session.chars().take_while(char::is_ascii_hexdigit).collect();
+    let peak_bytes = peak_bytes(server.id())?;
+    let report = format!("{address}api/sessions/{session}/report");
+    let report = output_of(&mut command("curl", &["-sS", "--fail", &report]))?;
+    let lines = super::answer::line_count(&report)?;
+    if lines != log.lines {
+        return Err(format!("the server has {lines} lines of {}", log.lines).into());
+    }
+    Ok(peak_bytes as f64 / log.bytes as f64)
+}
+
+/// A server on a free port, and its address with a slash at the end.
+fn serve(settings: &Settings) -> Outcome<(Child, String)> {
+    let mut server = command(&settings.weir(), &["--listen", "127.0.0.1:0", "--no-open"]);
+    let mut child = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let output = child.stdout.take().ok_or("the server has no output")?;
+    for line in BufReader::new(output).lines() {
+        if let Some((_, rest)) = line?.split_once("http://") {
+            let host = rest.split(['/', ' ']).next().unwrap_or_default();
+            return Ok((child, format!("http://{host}/")));
+        }
+    }
+    child.kill()?;
+    child.wait()?;
+    Err("the server printed no address".into())
+}
+
+/// The most memory a process has had, as Linux counts it (proc(5), VmHWM).
+fn peak_bytes(process: u32) -> Outcome<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.map(|kibibytes| kibibytes << 10).ok_or_else(|| "Linux names no VmHWM".into())
+}

@@ -1,0 +1,121 @@
+//! `weir report` beside `wc -l`, on a usual log and on those that slow parsers down.
+
+use super::answer::{check_against_oracle, line_count, report_command, timed};
+use super::build;
+use super::input::{self, Log};
+use super::measure::{Contender, Measured, Unit, take_turns};
+use super::settings::{Settings, cores};
+use super::table::{Table, Wanted, number};
+use crate::shell::{Outcome, command};
+
+const WC: &str = "wc -l";
+const ONE: &str = "weir report, 1 job";
+
+/// The generator's shapes that are hard on parsers.
+const BAD_SHAPES: [&str; 6] =
+    ["long-lines", "one-line", "many-agents", "empty-lines", "every-second", "nul-run"];
+/// A bad shape has a part of the main input's size.
+const BAD_SHAPE_PART: u64 = 4;
+/// A log of line feeds alone has so many more lines a byte that a smaller one does.
+const EMPTY_LINES_PART: u64 = 32;
+/// Where neither a byte nor a line takes three times as long as usually, there is no cliff.
+const CLIFF: f64 = 3.0;
+
+pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
+    build::weir(settings)?;
+    check_against_oracle(settings, "combined")?;
+    let log = input::combined(settings)?;
+    let usual = beside_wc(settings, &log)?;
+    Ok(vec![usual, bad_shapes(settings, &log)?])
+}
+
+fn beside_wc(settings: &Settings, log: &Log) -> Outcome<Table> {
+    let cores = cores()?;
+    let all = format!("weir report, {cores} jobs");
+    let mut contenders = vec![wc(settings, log), weir(settings, log, ONE, 1)];
+    if cores > 1 {
+        contenders.push(weir(settings, log, &all, cores));
+    }
+    let title = format!("combined log of {} in the page cache", log.size_text());
+    let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
+    let mut table = Table::new("parse", title, rows);
+    table.add_goal("one job by wc -l", table.ratio(ONE, WC), Wanted::AtMost(6.0));
+    let speed_up = table.ratio(ONE, &all);
+    if let Some(wanted) = wanted_speed_up(cores) {
+        table.add_goal(&format!("{cores} jobs by one"), speed_up, Wanted::AtLeast(wanted));
+    }
+    Ok(table)
+}
+
+/// How many times one core's speed so many cores should reach; `None` where nothing is said.
+pub(crate) fn wanted_speed_up(cores: usize) -> Option<f64> {
+    match cores {
+        2 => Some(1.8),
+        16 => Some(12.0),
+        _ => None,
+    }
+}
+
+fn wc<'a>(settings: &Settings, log: &'a Log) -> Contender<'a> {
+    Contender::new(WC, settings.runs, || {
+        let (printed, seconds) = timed(&mut command("wc", &["-l", &log.path]))?;
+        checked(&printed, log)?;
+        Ok(seconds)
+    })
+}
+
+fn weir<'a>(settings: &'a Settings, log: &'a Log, name: &str, jobs: usize) -> Contender<'a> {
+    Contender::new(name, settings.runs, move || {
+        let (printed, seconds) = timed(&mut report_command(settings, &log.path, jobs))?;
+        checked(&printed, log)?;
+        Ok(seconds)
+    })
+}
+
+fn checked(printed: &str, log: &Log) -> Outcome {
+    let lines = line_count(printed)?;
+    // The last line of a file may have no line feed, which wc does not count.
+    if lines == log.lines || lines == log.lines + 1 {
+        return Ok(());
+    }
+    Err(format!("{lines} lines were counted, and there are {}", log.lines).into())
+}
+
+/// Every core on one shape after the other, in turn with the usual log of the same size.
+fn bad_shapes(settings: &Settings, usual: &Log) -> Outcome<Table> {
+    let cores = cores()?;
+    let part = (settings.mebibytes / BAD_SHAPE_PART).max(1);
+    let mut logs = vec![("combined", input::generated(settings, "combined", part)?)];
+    for shape in BAD_SHAPES {
+        check_against_oracle(settings, shape)?;
+        let part = if shape == "empty-lines" {
+            (settings.mebibytes / EMPTY_LINES_PART).max(1)
+        } else {
+            part
+        };
+        logs.push((shape, input::generated(settings, shape, part)?));
+    }
+    let contenders = logs.iter().map(|(shape, log)| weir(settings, log, shape, cores));
+    let mut rows = take_turns(contenders.collect(), Unit::Seconds { bytes: usual.bytes })?;
+    for (row, (_, log)) in rows.iter_mut().zip(&logs) {
+        row.unit = Unit::Seconds { bytes: log.bytes };
+    }
+    let title = format!("logs of bad shapes, weir report with {cores} jobs");
+    let mut table = Table::new("parse", title, rows);
+    let by_line = |row: &Measured, log: &Log| row.median() / log.lines.max(1) as f64;
+    let usual_line = by_line(&table.rows[0], &logs[0].1);
+    for (index, (shape, log)) in logs.iter().enumerate().skip(1) {
+        let line = by_line(&table.rows[index], log);
+        let by_bytes = table.rate_ratio("combined", shape);
+        table.add_goal(
+            &format!("{shape}, times the usual time of a byte or of a line"),
+            by_bytes.map(|by_bytes| by_bytes.min(line / usual_line)),
+            Wanted::AtMost(CLIFF),
+        );
+        if *shape == "empty-lines" {
+            let millions = number(1e-6 / line);
+            table.notes.push(format!("{shape}: {millions} million lines a second"));
+        }
+    }
+    Ok(table)
+}

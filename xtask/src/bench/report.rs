@@ -1,0 +1,99 @@
+//! The whole command beside others that answer the same questions of the same log.
+
+use serde_json::Value;
+
+use super::answer::{check_against_oracle, report_command, timed};
+use super::input::{self, Log};
+use super::measure::{Contender, Measured, Unit, take_turns};
+use super::settings::{Settings, cores};
+use super::table::{Table, Wanted};
+use super::{build, duckdb, goaccess};
+use crate::shell::{Outcome, command};
+
+const WEIR: &str = "weir report";
+const GOACCESS: &str = "GoAccess";
+const DUCKDB: &str = "DuckDB";
+
+/// GoAccess takes long enough for this.
+const GOACCESS_MEBIBYTES: u64 = 96;
+
+pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
+    build::weir(settings)?;
+    check_against_oracle(settings, "combined")?;
+    let log = input::as_text(&input::combined(settings)?)?;
+    let cores = cores()?;
+    let ours = report_of(settings, &log)?;
+    let matched = ours["matched"].clone();
+    let mut contenders = vec![Contender::new(WEIR, settings.runs, || {
+        let (printed, seconds) = timed(&mut report_command(settings, &log.path, cores))?;
+        let report: Value = serde_json::from_str(&printed)?;
+        if report["matched"] != matched {
+            return Err("two reports of one log differ".into());
+        }
+        Ok(seconds)
+    })];
+    let mut notes = Vec::new();
+    match duckdb::find(settings) {
+        Ok(python) => {
+            notes.push(format!("DuckDB {}", duckdb::version(&python).unwrap_or_default()));
+            contenders.push(duckdb_contender(settings, python, &log, &ours));
+        }
+        Err(missing) => notes.push(missing),
+    }
+    let unit = Unit::Seconds { bytes: log.bytes };
+    let mut rows = take_turns(contenders, unit)?;
+    match goaccess::find(settings) {
+        Ok(()) => rows.extend(goaccess_rows(settings, &log, &mut notes)?),
+        Err(missing) => notes.push(missing),
+    }
+    let title = format!("combined log of {}, {cores} cores, whole process", log.size_text());
+    let mut table = Table::new("report", title, rows);
+    table.add_goal("rate by GoAccess", table.rate_ratio(WEIR, GOACCESS), Wanted::AtLeast(100.0));
+    table.add_goal("rate by DuckDB", table.rate_ratio(WEIR, DUCKDB), Wanted::AtLeast(10.0));
+    table.notes = notes;
+    Ok(vec![table])
+}
+
+fn report_of(settings: &Settings, log: &Log) -> Outcome<Value> {
+    let (printed, _) = timed(&mut report_command(settings, &log.path, cores()?))?;
+    Ok(serde_json::from_str(&printed)?)
+}
+
+/// DuckDB reads the log into a table, and answers what the report has.
+fn duckdb_contender<'a>(
+    settings: &Settings,
+    python: String,
+    log: &'a Log,
+    ours: &'a Value,
+) -> Contender<'a> {
+    let step = ours["histogram"]["step_s"].as_u64().unwrap_or(1).to_string();
+    Contender::new(DUCKDB, settings.runs_if_slow(), move || {
+        let threads = cores()?.to_string();
+        let arguments = ["-B", "bench/duckdb/report.py", &log.path, &threads, &step];
+        let (printed, seconds) = timed(&mut command(&python, &arguments))?;
+        duckdb::check(ours, &serde_json::from_str(&printed)?)?;
+        Ok(seconds)
+    })
+}
+
+/// GoAccess on the log's beginning.
+fn goaccess_rows(
+    settings: &Settings,
+    log: &Log,
+    notes: &mut Vec<String>,
+) -> Outcome<Vec<Measured>> {
+    let part = input::beginning(log, GOACCESS_MEBIBYTES)?;
+    let ours = report_of(settings, &part)?;
+    let contender = Contender::new(GOACCESS, settings.runs_if_slow(), || {
+        let (_, seconds) = timed(&mut goaccess::report_command(&part.path)?)?;
+        goaccess::check(&ours)?;
+        Ok(seconds)
+    });
+    notes.push(format!(
+        "GoAccess reads the first {} alone, and is compared by bytes a second; its requests, \
+         status codes and top clients are checked. It counts paths with their queries and \
+         methods, and some torn lines, so its other lists and its sum of bytes are not compared",
+        part.size_text()
+    ));
+    take_turns(vec![contender], Unit::Seconds { bytes: part.bytes })
+}

@@ -1,0 +1,230 @@
+//! What a benchmark found, and how it is shown.
+
+use std::fmt::Write;
+
+use super::measure::{Measured, Unit};
+use super::statistics;
+
+/// One comparison.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// The benchmark's name.
+    pub(crate) name: &'static str,
+    /// What was done, with what input.
+    pub(crate) title: String,
+    /// The first is what the others are compared with.
+    pub(crate) rows: Vec<Measured>,
+    pub(crate) goals: Vec<Goal>,
+    /// What was missing or cannot be compared.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A number that is to be reached.
+#[derive(Debug)]
+pub(crate) struct Goal {
+    pub(crate) what: String,
+    pub(crate) found: f64,
+    pub(crate) wanted: Wanted,
+}
+
+/// Which numbers reach a goal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Wanted {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Goal {
+    /// A goal for a number that could be measured; `None` where it could not.
+    pub(crate) fn of(what: impl Into<String>, found: Option<f64>, wanted: Wanted) -> Option<Self> {
+        Some(Self { what: what.into(), found: found?, wanted })
+    }
+
+    pub(crate) fn is_reached(&self) -> bool {
+        match self.wanted {
+            Wanted::AtLeast(least) => self.found >= least,
+            Wanted::AtMost(most) => self.found <= most,
+        }
+    }
+
+    /// The goal in words: `at least 1.8`.
+    pub(crate) fn wanted_text(&self) -> String {
+        match self.wanted {
+            Wanted::AtLeast(least) => format!("at least {least}"),
+            Wanted::AtMost(most) => format!("at most {most}"),
+        }
+    }
+
+    pub(crate) fn verdict(&self) -> &'static str {
+        if self.is_reached() { "reached" } else { "missed" }
+    }
+}
+
+impl Table {
+    /// A comparison without goals or notes yet.
+    pub(crate) fn new(name: &'static str, title: impl Into<String>, rows: Vec<Measured>) -> Self {
+        Self { name, title: title.into(), rows, goals: Vec::new(), notes: Vec::new() }
+    }
+
+    /// The row of this name.
+    pub(crate) fn row(&self, name: &str) -> Option<&Measured> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+
+    /// How many times the one row's median is the other's.
+    pub(crate) fn ratio(&self, of: &str, to: &str) -> Option<f64> {
+        statistics::ratio(&self.row(of)?.runs, &self.row(to)?.runs)
+    }
+
+    /// How many times the one row's rate is the other's, which may have had another input.
+    pub(crate) fn rate_ratio(&self, of: &str, to: &str) -> Option<f64> {
+        Some(self.row(of)?.rate()? / self.row(to)?.rate()?)
+    }
+
+    /// Notes a goal whose number could be measured.
+    pub(crate) fn add_goal(&mut self, what: &str, found: Option<f64>, wanted: Wanted) {
+        self.goals.extend(Goal::of(what, found, wanted));
+    }
+
+    /// For a terminal.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = format!("\n{}: {}\n", self.name, self.title);
+        if !self.rows.is_empty() {
+            self.push_rows(&mut text);
+        }
+        for goal in &self.goals {
+            let (found, wanted) = (number(goal.found), goal.wanted_text());
+            let _ = writeln!(text, "  {}: {found}, goal {wanted}: {}", goal.what, goal.verdict());
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "  {note}");
+        }
+        text
+    }
+
+    fn push_rows(&self, text: &mut String) {
+        let width = self.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(4);
+        let unit = self.rows.first().map_or("", |row| row.unit.name());
+        let _ = writeln!(
+            text,
+            "  {:<width$} {:>10} {:>10} {:>10} {:>8} {:>8}",
+            unit, "least", "median", "most", "GB/s", "times"
+        );
+        for row in &self.rows {
+            let (least, most) = statistics::range(&row.runs).unwrap_or((f64::NAN, f64::NAN));
+            let _ = writeln!(
+                text,
+                "  {:<width$} {:>10} {:>10} {:>10} {:>8} {:>8}",
+                row.name,
+                number(least),
+                number(row.median()),
+                number(most),
+                row.rate().map(number).unwrap_or_default(),
+                self.times_first(row).map(number).unwrap_or_default(),
+            );
+        }
+    }
+
+    /// For a document.
+    pub(crate) fn to_markdown(&self) -> String {
+        let mut text = format!("**{}**: {}\n\n", self.name, self.title);
+        if !self.rows.is_empty() {
+            self.push_markdown_rows(&mut text);
+            text.push('\n');
+        }
+        for goal in &self.goals {
+            let (found, wanted) = (number(goal.found), goal.wanted_text());
+            let _ = writeln!(text, "- {}: {found}; goal {wanted}: {}", goal.what, goal.verdict());
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "- {note}");
+        }
+        text
+    }
+
+    fn push_markdown_rows(&self, text: &mut String) {
+        let unit = self.rows.first().map_or("", |row| row.unit.name());
+        let _ = writeln!(text, "| | {unit}, median (least to most) | GB/s | times the first |");
+        text.push_str("|---|---|---|---|\n");
+        for row in &self.rows {
+            let (least, most) = statistics::range(&row.runs).unwrap_or((f64::NAN, f64::NAN));
+            let _ = writeln!(
+                text,
+                "| {} | {} ({} to {}) | {} | {} |",
+                row.name,
+                number(row.median()),
+                number(least),
+                number(most),
+                row.rate().map(number).unwrap_or_default(),
+                self.times_first(row).map(number).unwrap_or_default(),
+            );
+        }
+    }
+
+    /// The row's time by the first one's; by bytes where their inputs differ in size.
+    fn times_first(&self, row: &Measured) -> Option<f64> {
+        let first = self.rows.first()?;
+        match (first.unit, row.unit) {
+            (Unit::Seconds { bytes }, Unit::Seconds { bytes: own }) if bytes != own => {
+                Some(first.rate()? / row.rate()?)
+            }
+            (one, other) if one.name() == other.name() => statistics::ratio(&row.runs, &first.runs),
+            _ => None,
+        }
+    }
+}
+
+/// Three digits that mean something.
+pub(crate) fn number(value: f64) -> String {
+    match value.abs() {
+        small if small < 1e-9 || !small.is_finite() => format!("{value:.0}"),
+        small if small < 1.0 => format!("{value:.3}"),
+        small if small < 10.0 => format!("{value:.2}"),
+        small if small < 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Measured, Table, Unit, Wanted, number};
+
+    fn table() -> Table {
+        let row = |name: &str, bytes, runs: &[f64]| Measured {
+            name: name.to_owned(),
+            unit: Unit::Seconds { bytes },
+            runs: runs.to_vec(),
+        };
+        let rows = vec![
+            row("ours", 1_000_000_000, &[0.5, 0.4, 9.0]),
+            row("theirs", 100_000_000, &[1.0, 2.0, 1.0]),
+        ];
+        let mut table = Table::new("report", "a gigabyte", rows);
+        table.add_goal("ours by theirs", table.rate_ratio("ours", "theirs"), Wanted::AtLeast(25.0));
+        table.add_goal("no such row", table.ratio("ours", "nobody's"), Wanted::AtMost(1.0));
+        table
+    }
+
+    #[test]
+    fn inputs_of_different_size_are_compared_by_rate() {
+        let text = table().to_text();
+        let theirs = text.lines().find(|line| line.contains("theirs  ")).unwrap();
+        let words: Vec<&str> = theirs.split_whitespace().collect();
+        assert_eq!(words, ["theirs", "1.00", "1.00", "2.00", "0.100", "20.0"]);
+        assert!(text.contains("ours by theirs: 20.0, goal at least 25: missed"), "{text}");
+        assert!(!text.contains("no such row"));
+    }
+
+    #[test]
+    fn markdown_has_every_row() {
+        let text = table().to_markdown();
+        assert!(text.contains("| ours | 0.500 (0.400 to 9.00) | 2.00 | 1.00 |"), "{text}");
+        assert!(text.contains("- ours by theirs: 20.0; goal at least 25: missed"), "{text}");
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let shown = [0.0, 0.12345, 1.23456, 12.3456, 123.456, 12_345.6].map(number);
+        assert_eq!(shown, ["0", "0.123", "1.23", "12.3", "123", "12346"]);
+    }
+}

@@ -1,0 +1,140 @@
+//! A log given to the page, in two real browsers.
+
+use serde_json::Value;
+
+use super::build;
+use super::input::{self, Log};
+use super::measure::{Measured, Unit};
+use super::settings::Settings;
+use super::table::{Table, Wanted};
+use crate::shell::{Outcome, command, is_there, output_of, root};
+use crate::{browsers, page};
+
+/// The browsers: as the script calls them, as people do, and the goal in times the rate of the
+/// bare page.
+const BROWSERS: [(&str, &str, f64); 2] =
+    [("chromium", "Chromium", 1.8), ("firefox", "Firefox", 1.3)];
+
+/// The first picture is to be there by then.
+const PICTURE_MS_MAX: f64 = 200.0;
+
+/// What one browser made of a log.
+struct Found {
+    shown: &'static str,
+    wanted: f64,
+    version: String,
+    seconds: Vec<f64>,
+    bare_seconds: Vec<f64>,
+    picture_ms: Vec<f64>,
+}
+
+/// The time for all of a log, beside a page and a server that do nothing with it; and the time
+/// to the first picture.
+pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
+    if let Some(missing) = missing(settings)? {
+        let mut table = Table::new("upload", "a log given to the page", Vec::new());
+        table.notes.push(missing);
+        return Ok(vec![table]);
+    }
+    build::weir(settings)?;
+    let log = input::combined(settings)?;
+    let program = build::contender(settings, "acknowledge")?;
+    let mut found = Vec::new();
+    for (name, shown, wanted) in BROWSERS {
+        found.push(in_browser(settings, &log, &program, name, shown, wanted)?);
+    }
+    Ok(vec![upload_table(&log, &found), picture_table(&log, &found)])
+}
+
+/// Installs what is missing, but not in a smoke run.
+fn missing(settings: &Settings) -> Outcome<Option<String>> {
+    let has_page = root().join("web/node_modules/puppeteer-core").exists();
+    if settings.smoke {
+        let mut missing = browsers::missing();
+        if !has_page {
+            missing.push("what `npm ci` in web installs");
+        }
+        let names = missing.join(" and ");
+        return Ok((!missing.is_empty()).then(|| format!("missing: {names}")));
+    }
+    if !is_there("node") || !is_there("npm") {
+        return Ok(Some("missing: Node.js 20 or later with npm".to_owned()));
+    }
+    if let Err(error) = browsers::install() {
+        return Ok(Some(format!("missing: {error}")));
+    }
+    if !has_page {
+        page::install()?;
+    }
+    Ok(None)
+}
+
+fn in_browser(
+    settings: &Settings,
+    log: &Log,
+    program: &str,
+    name: &str,
+    shown: &'static str,
+    wanted: f64,
+) -> Outcome<Found> {
+    let runs = settings.runs.to_string();
+    let arguments = ["bench/browser/upload.mjs", name, &runs, &log.path, program];
+    let printed = output_of(command("node", &arguments).env("WEIR_BINARY", settings.weir()))?;
+    let found: Value = serde_json::from_str(&printed)?;
+    let list = |key: &str| found[key].as_array().cloned().unwrap_or_default();
+    let numbers = |key: &str| list("weir").iter().filter_map(|run| run[key].as_f64()).collect();
+    Ok(Found {
+        shown,
+        wanted,
+        version: found["version"].as_str().unwrap_or_default().to_owned(),
+        seconds: numbers("seconds"),
+        bare_seconds: list("bare").iter().filter_map(Value::as_f64).collect(),
+        picture_ms: numbers("picture_ms"),
+    })
+}
+
+fn upload_table(log: &Log, found: &[Found]) -> Table {
+    let unit = Unit::Seconds { bytes: log.bytes };
+    let rows = found.iter().flat_map(|found| {
+        let row = |what: &str, runs: &[f64]| Measured {
+            name: format!("{}, {what}", found.shown),
+            unit,
+            runs: runs.to_vec(),
+        };
+        [row(OURS, &found.seconds), row(BARE, &found.bare_seconds)]
+    });
+    let title =
+        format!("a combined log of {} given to the page, parsed and shown", log.size_text());
+    let mut table = Table::new("upload", title, rows.collect());
+    for found in found {
+        let [ours, bare] = [OURS, BARE].map(|what| format!("{}, {what}", found.shown));
+        let what = format!("{}, rate by the bare page's", found.shown);
+        table.add_goal(&what, table.rate_ratio(&ours, &bare), Wanted::AtLeast(found.wanted));
+        table.notes.push(format!("{}: {}", found.shown, found.version));
+    }
+    table.notes.push(
+        "the bare page sends Blobs of 1 MiB, each after the answer to the one before, to a server \
+         by tungstenite that reads nothing out of them; browser and server share the cores"
+            .to_owned(),
+    );
+    table
+}
+
+const OURS: &str = "Weir's page";
+const BARE: &str = "bare page";
+
+fn picture_table(log: &Log, found: &[Found]) -> Table {
+    let rows = found.iter().map(|found| Measured {
+        name: found.shown.to_owned(),
+        unit: Unit::Milliseconds,
+        runs: found.picture_ms.clone(),
+    });
+    let title =
+        format!("from the choice of a log of {} to the first picture of it", log.size_text());
+    let mut table = Table::new("picture", title, rows.collect());
+    for found in found {
+        let median = table.row(found.shown).map(Measured::median);
+        table.add_goal(&format!("{}, ms", found.shown), median, Wanted::AtMost(PICTURE_MS_MAX));
+    }
+    table
+}
