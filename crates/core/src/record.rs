@@ -1,8 +1,7 @@
 //! A record: the borrowed fields of one line.
 
 use crate::field::Field;
-use crate::format::Split;
-use crate::value::Timestamp;
+use crate::value::{RequestLine, Timestamp, split_target};
 
 /// The fields of one line, borrowed from its bytes.
 ///
@@ -19,8 +18,9 @@ pub struct Record<'a> {
     pub request_time_ns: Option<u64>,
     /// Time the upstream took, in nanoseconds.
     pub upstream_time_ns: Option<u64>,
-    /// A value that is several fields and is not divided yet.
-    pub(crate) unsplit: Option<&'a [u8]>,
+    /// The request's target, where it was kept whole instead of being split into path and
+    /// query.
+    pub(crate) target: Option<&'a [u8]>,
     text: [Option<&'a [u8]>; Field::TEXT.len()],
     /// The format's own fields, in the order of [`crate::Format::extra_fields`].
     extra: Vec<Option<&'a [u8]>>,
@@ -39,7 +39,7 @@ impl<'a> Record<'a> {
         self.bytes = None;
         self.request_time_ns = None;
         self.upstream_time_ns = None;
-        self.unsplit = None;
+        self.target = None;
         self.text = [None; Field::TEXT.len()];
         self.extra.clear();
         self.extra.resize(extra_fields, None);
@@ -69,12 +69,38 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Divides a value among its fields.
-    pub(crate) fn set_parts(&mut self, split: Split, value: &'a [u8]) {
-        for (field, part) in split.fields().iter().zip(split.parts(value)) {
-            if let Some(part) = part {
-                self.set_text(*field, part);
-            }
+    /// As [`Self::set_text`], for a value that may be absent.
+    #[inline]
+    pub(crate) fn put_text(&mut self, field: Field, value: Option<&'a [u8]>) {
+        if let Some(index) = field.text_index() {
+            self.text[index] = value;
+        }
+    }
+
+    /// Sets the fields of a request line, all of them; what is none is kept as it stands.
+    #[inline]
+    pub(crate) fn set_request_line(&mut self, value: &'a [u8], keeps_target: bool) {
+        let line = RequestLine::parse(value);
+        self.put_text(Field::Method, line.map(|line| line.method));
+        self.put_text(Field::Protocol, line.map(|line| line.protocol));
+        self.put_text(Field::Request, if line.is_none() { Some(value) } else { None });
+        match line {
+            Some(line) => self.set_target(line.target, keeps_target),
+            None => self.target = None,
+        }
+    }
+
+    /// Sets path and query, or keeps the target whole.
+    #[inline]
+    pub(crate) fn set_target(&mut self, value: &'a [u8], keeps_target: bool) {
+        if keeps_target {
+            self.target = Some(value);
+            return;
+        }
+        let (path, query) = split_target(value);
+        self.set_text(Field::Path, path);
+        if let Some(query) = query {
+            self.set_text(Field::Query, query);
         }
     }
 

@@ -7,12 +7,13 @@ use super::numbers::Numbers;
 use super::read_block::{Columns, OwnIds, ReadBlock};
 use super::seen::BATCH;
 use super::segment::Segment;
-use super::text_column::{SplitColumns, TextColumn};
+use super::target_columns::{self, TargetColumns};
+use super::text_column::TextColumn;
 use super::values::{ColumnId, Values};
 use crate::block::{Block, BlockLimits};
 use crate::field::Field;
 use crate::format::{Format, LineParser};
-use crate::line::Lines;
+use crate::line::{Lines, MarkedLine, Marks};
 use crate::record::Record;
 
 /// Reads blocks of one format, in three steps that let many readers share one [`Values`]:
@@ -34,10 +35,12 @@ pub struct BlockReader {
     columns: Vec<TextColumn>,
     /// Where the record has the columns' values, see [`Record::text_at`].
     record_indices: Vec<usize>,
-    /// The columns of the value that is several fields.
-    split: Option<SplitColumns>,
+    /// The columns that come of the request's target.
+    target: Option<TargetColumns>,
     /// The number columns that the format fills.
     numbers: Vec<Field>,
+    /// Of the block that is read, where the format has a use for them.
+    marks: Marks,
     /// Read and not sealed.
     unsealed: usize,
     /// [`SEEN_BYTES_MAX`], but in tests.
@@ -54,8 +57,7 @@ const SEEN_BYTES_MAX: usize = 64 << 20;
 impl BlockReader {
     /// A reader of blocks in `format`, whose extra fields get columns in `values`.
     pub fn new(format: Arc<Format>, limits: BlockLimits, values: &mut Values) -> Self {
-        let split = format.split();
-        let is_part = |field: &Field| split.is_some_and(|split| split.fields().contains(field));
+        let is_part = |field: &Field| format.has_target() && target_columns::FIELDS.contains(field);
         let (mut columns, mut record_indices) = (Vec::new(), Vec::new());
         for (index, field) in Field::TEXT.iter().enumerate() {
             if format.fills(*field) && !is_part(field) {
@@ -71,11 +73,12 @@ impl BlockReader {
             [Field::Time, Field::Bytes, Field::RequestTime, Field::UpstreamTime].into_iter();
         Self {
             numbers: numbers.filter(|field| format.fills(*field)).collect(),
-            parser: LineParser::without_splitting(format),
+            target: format.has_target().then(TargetColumns::new),
+            parser: LineParser::keeping_targets(format),
             line_bytes_max: limits.line_bytes_max,
             columns,
             record_indices,
-            split: split.map(SplitColumns::new),
+            marks: Marks::default(),
             unsealed: 0,
             seen_bytes_max: SEEN_BYTES_MAX,
             spare: None,
@@ -88,20 +91,44 @@ impl BlockReader {
         let columns = self.spare.take().unwrap_or_default();
         let mut read = ReadBlock::new(block, source, columns);
         read.columns.clear(self.columns.len(), self.numbers.len());
-        let mut records = vec![Record::new(); BATCH];
+        match self.parser.short_way_quotes() {
+            Some(quotes) => {
+                let mut marks = std::mem::take(&mut self.marks);
+                marks.scan(block.bytes());
+                self.read_lines(marks.lines(block.bytes(), quotes), &mut read);
+                self.marks = marks;
+            }
+            None => {
+                let lines = Lines::new(block.bytes()).map(MarkedLine::without_marks);
+                self.read_lines(lines, &mut read);
+            }
+        }
+        read.ids = self.own_ids();
+        read.records = read.columns.line_starts.len() as u64;
+        read
+    }
+
+    fn read_lines<'a>(
+        &mut self,
+        lines: impl Iterator<Item = MarkedLine<'a>>,
+        read: &mut ReadBlock,
+    ) {
+        let mut records = vec![self.parser.record(); BATCH];
         let mut filled = 0;
-        for line in Lines::new(block.bytes()) {
+        for marked in lines {
+            let line = marked.line;
             read.lines += 1;
             if line.bytes.len() > self.line_bytes_max {
                 read.too_long += 1;
                 continue;
             }
-            match self.parser.parse(line.bytes, &mut records[filled]) {
+            let quote = |index| marked.quote(index);
+            match self.parser.parse_marked(line.bytes, quote, &mut records[filled]) {
                 Ok(()) => {
                     read.columns.line_starts.push(line.start as u32);
                     filled += 1;
                     if filled == BATCH {
-                        self.push_records(&records, &mut read);
+                        self.push_records(&records, read);
                         filled = 0;
                     }
                 }
@@ -110,10 +137,7 @@ impl BlockReader {
                 }
             }
         }
-        self.push_records(&records[..filled], &mut read);
-        read.ids = self.own_ids();
-        read.records = read.columns.line_starts.len() as u64;
-        read
+        self.push_records(&records[..filled], read);
     }
 
     /// Adds up to [`BATCH`] records, a column at a time.
@@ -122,19 +146,17 @@ impl BlockReader {
         for ((column, index), ids) in columns.zip(&mut read.columns.text) {
             column.intern_batch(records.iter().map(|record| record.text_at(*index)), ids);
         }
-        if let Some(split) = &mut self.split {
-            let values = records.iter().map(|record| record.unsplit);
-            split.intern_batch(values, &mut read.columns.split);
+        if let Some(target) = &mut self.target {
+            let values = records.iter().map(|record| record.target);
+            target.intern_batch(values, &mut read.columns.targets);
         }
         read.push_numbers(&self.numbers, records);
     }
 
     fn own_ids(&self) -> OwnIds {
-        let ids = |columns: &[TextColumn]| columns.iter().map(TextColumn::ids).collect();
         OwnIds {
-            text: ids(&self.columns),
-            split: self.split.as_ref().map_or(0, SplitColumns::ids),
-            parts: self.split.as_ref().map_or(Vec::new(), |split| ids(split.parts())),
+            text: self.columns.iter().map(TextColumn::ids).collect(),
+            target: self.target.as_ref().map(TargetColumns::ids).unwrap_or_default(),
         }
     }
 
@@ -144,8 +166,8 @@ impl BlockReader {
         for (column, ids) in self.columns.iter_mut().zip(&read.ids.text) {
             column.resolve(*ids, values);
         }
-        if let Some(split) = &mut self.split {
-            split.resolve(&read.ids.parts, values);
+        if let Some(target) = &mut self.target {
+            target.resolve(read.ids.target, values);
         }
     }
 
@@ -174,7 +196,7 @@ impl BlockReader {
     }
 
     /// The packed text columns, by [`ColumnId`].
-    fn seal_text(&mut self, read: &mut ReadBlock) -> Vec<Option<Codes>> {
+    fn seal_text(&self, read: &mut ReadBlock) -> Vec<Option<Codes>> {
         let mut text = Vec::new();
         let mut put = |column: ColumnId, codes| {
             let index = usize::from(column.0);
@@ -186,8 +208,8 @@ impl BlockReader {
         for (column, ids) in self.columns.iter().zip(&mut read.columns.text) {
             put(column.column, column.seal(ids));
         }
-        if let Some(split) = &mut self.split {
-            for (column, codes) in split.seal(&read.columns.split, read.ids.split) {
+        if let Some(target) = &self.target {
+            for (column, codes) in target.seal(&read.columns.targets) {
                 put(column, codes);
             }
         }
@@ -203,7 +225,7 @@ impl BlockReader {
     /// The memory of the values this reader remembers, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(TextColumn::memory_bytes).sum();
-        columns + self.split.as_ref().map_or(0, SplitColumns::memory_bytes)
+        columns + self.target.as_ref().map_or(0, TargetColumns::memory_bytes)
     }
 
     /// True where it remembers so many values that it should forget some.
@@ -218,8 +240,8 @@ impl BlockReader {
         for column in self.columns.iter_mut().filter(|column| column.memory_bytes() > share) {
             column.forget();
         }
-        if let Some(split) = self.split.as_mut().filter(|split| split.memory_bytes() > share) {
-            split.forget();
+        if let Some(target) = self.target.as_mut().filter(|target| target.memory_bytes() > share) {
+            target.forget();
         }
     }
 }

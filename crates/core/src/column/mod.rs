@@ -7,6 +7,7 @@ mod numbers;
 mod read_block;
 mod seen;
 mod segment;
+mod target_columns;
 mod text_column;
 mod values;
 

@@ -2,6 +2,7 @@
 
 use super::numbers::Numbers;
 use super::segment::{encode_offset, encode_time};
+use super::target_columns::TargetIds;
 use crate::block::Block;
 use crate::field::Field;
 use crate::line::Line;
@@ -32,9 +33,7 @@ pub struct ReadBlock {
 #[derive(Debug, Default)]
 pub(super) struct OwnIds {
     pub(super) text: Vec<usize>,
-    /// Of the values that are several fields.
-    pub(super) split: usize,
-    pub(super) parts: Vec<usize>,
+    pub(super) target: TargetIds,
 }
 
 /// The columns of a block while it is read.
@@ -42,8 +41,8 @@ pub(super) struct OwnIds {
 pub(super) struct Columns {
     /// Own ids by row, for each of the reader's text columns.
     pub(super) text: Vec<Vec<u32>>,
-    /// Own ids by row of the values that are several fields.
-    pub(super) split: Vec<u32>,
+    /// Own ids of the request's targets by row.
+    pub(super) targets: Vec<u32>,
     /// By row, for each of the reader's number columns; [`Numbers::ABSENT`] where absent.
     pub(super) numbers: Vec<Vec<u64>>,
     /// Zone offsets of the times by row, encoded.
@@ -77,7 +76,7 @@ impl Columns {
     pub(super) fn clear(&mut self, text: usize, numbers: usize) {
         self.text.resize_with(text, Vec::new);
         self.text.iter_mut().for_each(Vec::clear);
-        self.split.clear();
+        self.targets.clear();
         self.numbers.resize_with(numbers, Vec::new);
         self.numbers.iter_mut().for_each(Vec::clear);
         self.offsets.clear();

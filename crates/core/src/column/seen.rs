@@ -28,6 +28,17 @@ pub(super) struct SeenValues {
     entries: Vec<u8>,
     /// Where each value's entry starts, by id; id 0 is the absent value.
     starts: Vec<u32>,
+    /// The short values that came last.
+    short: [Short; 64],
+}
+
+/// A value of up to eight bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Short {
+    word: u64,
+    length: u32,
+    /// [`ABSENT`] where there is none.
+    id: u32,
 }
 
 /// Eight to a cache line, so that the table is small.
@@ -38,6 +49,13 @@ struct Slot {
     start: u32,
 }
 
+/// What is looked for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Key {
+    hash: u32,
+    length: u32,
+}
+
 /// Look-ups that are under way together: more than a core can wait for at once, few enough
 /// that what the passes hand on stays in the first-level cache.
 pub(super) const BATCH: usize = 64;
@@ -46,7 +64,6 @@ pub(super) const BATCH: usize = 64;
 const FEW: usize = 64;
 
 const SLOTS_MIN: usize = 64;
-const CACHE_LINE: usize = 64;
 /// Id and length in front of a value's bytes.
 const HEAD: usize = 8;
 
@@ -57,6 +74,7 @@ impl SeenValues {
             slots: vec![Slot::default(); SLOTS_MIN],
             entries: vec![0; HEAD],
             starts: vec![0],
+            short: [Short::default(); 64],
         }
     }
 
@@ -84,23 +102,25 @@ impl SeenValues {
         if self.ids() <= FEW {
             return self.intern_few(values, ids);
         }
-        let mut hashes = [0u32; BATCH];
+        let mut keys = [Key::default(); BATCH];
         let mut slots = [Slot::default(); BATCH];
         let mut count = 0;
-        for (value, hash) in values.clone().zip(&mut hashes) {
-            *hash = value.map_or(0, |value| self.hash(value));
+        for (value, key) in values.clone().zip(&mut keys) {
+            if let Some(value) = value {
+                *key = Key { hash: self.hash(value), length: value.len() as u32 };
+            }
             count += 1;
         }
-        for (hash, slot) in hashes.iter().zip(&mut slots[..count]) {
-            *slot = self.slots[self.home(*hash)];
+        for (key, slot) in keys.iter().zip(&mut slots[..count]) {
+            *slot = self.slots[self.find(key.hash)];
         }
-        self.fetch(&slots[..count]);
-        for ((value, hash), slot) in values.zip(hashes).zip(slots) {
+        self.fetch(&keys, &slots[..count]);
+        for ((value, key), slot) in values.zip(keys).zip(slots) {
             let id = match value {
                 None => ABSENT,
-                Some(value) => match self.id_at(slot, value, hash) {
+                Some(value) => match self.id_at(slot, value, key.hash) {
                     Some(id) => id,
-                    None => self.intern(value, hash),
+                    None => self.intern(value, key.hash),
                 },
             };
             ids.push(id);
@@ -108,22 +128,37 @@ impl SeenValues {
     }
 
     /// As [`Self::intern_batch`], while there are few values, such as methods: they are all
-    /// near, and mostly the next is the same as the one before.
+    /// near, and mostly short.
     fn intern_few<'a>(
         &mut self,
         values: impl Iterator<Item = Option<&'a [u8]>>,
         ids: &mut Vec<u32>,
     ) {
-        let mut last = ABSENT;
         for value in values {
             let id = match value {
                 None => ABSENT,
-                Some(value) if last != ABSENT && self.value(last as usize) == value => last,
-                Some(value) => self.intern_one(value),
+                Some(value) => match word(value) {
+                    Some(word) => self.intern_word(value, word),
+                    None => self.intern_one(value),
+                },
             };
-            last = if id == ABSENT { last } else { id };
             ids.push(id);
         }
+    }
+
+    /// The id of a value of up to eight bytes, which the short values have at hand or get.
+    #[inline]
+    fn intern_word(&mut self, value: &[u8], word: u64) -> u32 {
+        // Fibonacci hashing (Knuth, volume 3, 6.4). Values that meet at one place cost a
+        // look-up in the table, no more.
+        let at = (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize;
+        let short = self.short[at];
+        if short.word == word && short.length == value.len() as u32 && short.id != ABSENT {
+            return short.id;
+        }
+        let id = self.intern_one(value);
+        self.short[at] = Short { word, length: value.len() as u32, id };
+        id
     }
 
     /// The id of one value.
@@ -131,21 +166,32 @@ impl SeenValues {
         self.intern(value, self.hash(value))
     }
 
-    /// Brings the values that the slots point to into the near cache.
-    fn fetch(&self, slots: &[Slot]) {
+    /// Brings the values that the slots point to into the near cache: the first byte of each
+    /// and, as it is most likely the one that is looked for, its last.
+    fn fetch(&self, keys: &[Key], slots: &[Slot]) {
         let mut any = 0;
-        for slot in slots {
+        for (key, slot) in keys.iter().zip(slots) {
             let start = slot.start as usize;
-            any |= self.entries[start]
-                | self.entries[(start + CACHE_LINE).min(self.entries.len() - 1)];
+            let last = start + HEAD + key.length as usize;
+            any |= self.entries[start] | self.entries.get(last - 1).copied().unwrap_or(0);
         }
-        // Keeps the loads from being left out.
         std::hint::black_box(any);
     }
 
-    /// The id of a value that is not in its home slot, a new one if it was not seen before.
+    /// The first slot that has the hash or is empty.
+    #[inline]
+    fn find(&self, hash: u32) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at].hash != hash && self.slots[at].start != 0 {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// The id of a value, a new one if it was not seen before.
     fn intern(&mut self, value: &[u8], hash: u32) -> u32 {
-        let mut at = self.home(hash);
+        let mut at = self.find(hash);
         loop {
             let slot = self.slots[at];
             if slot.start == 0 {
@@ -178,7 +224,7 @@ impl SeenValues {
         let empty = vec![Slot::default(); self.slots.len() * 2];
         let old = std::mem::replace(&mut self.slots, empty);
         for slot in old.into_iter().filter(|slot| slot.start != 0) {
-            let mut at = self.home(slot.hash);
+            let mut at = slot.hash as usize & (self.slots.len() - 1);
             while self.slots[at].start != 0 {
                 at = (at + 1) & (self.slots.len() - 1);
             }
@@ -195,11 +241,6 @@ impl SeenValues {
         hasher.finish() as u32
     }
 
-    #[inline]
-    fn home(&self, hash: u32) -> usize {
-        hash as usize & (self.slots.len() - 1)
-    }
-
     /// The id of the value, where the slot is its.
     #[inline]
     fn id_at(&self, slot: Slot, value: &[u8], hash: u32) -> Option<u32> {
@@ -207,7 +248,7 @@ impl SeenValues {
             return None;
         }
         let (id, bytes) = self.entry(slot.start);
-        (bytes == value).then_some(id)
+        is_equal(bytes, value).then_some(id)
     }
 
     /// Id and bytes of the value whose entry starts there.
@@ -220,18 +261,81 @@ impl SeenValues {
     }
 }
 
+/// The bytes of a value of up to eight; different for different values of one length.
+#[inline]
+fn word(value: &[u8]) -> Option<u64> {
+    if let (Some(first), Some(last)) = (value.first_chunk(), value.last_chunk())
+        && value.len() <= 8
+    {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return Some(u64::from(first) | u64::from(last) << 32);
+    }
+    match *value {
+        [] => Some(0),
+        [a] => Some(u64::from(a)),
+        [a, b] => Some(u64::from(u16::from_le_bytes([a, b]))),
+        [a, b, c] => Some(u64::from(u32::from_le_bytes([a, b, c, 0]))),
+        _ => None,
+    }
+}
+
+/// As `==`, without the call of a function for values of up to sixteen bytes, which most are:
+/// they are compared as two words that overlap.
+#[inline]
+fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    let length = a.len();
+    if length != b.len() {
+        return false;
+    }
+    if let (Some(first), Some(last)) = (a.first_chunk::<8>(), a.last_chunk::<8>())
+        && length <= 16
+    {
+        return b.first_chunk() == Some(first) && b.last_chunk() == Some(last);
+    }
+    if let (Some(first), Some(last)) = (a.first_chunk::<4>(), a.last_chunk::<4>())
+        && length <= 8
+    {
+        return b.first_chunk() == Some(first) && b.last_chunk() == Some(last);
+    }
+    match (a, b) {
+        ([], []) => true,
+        ([a], [b]) => a == b,
+        ([a, c], [b, d]) => a == b && c == d,
+        ([a, c, e], [b, d, f]) => a == b && c == d && e == f,
+        _ => a == b,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
 
-    use super::{BATCH, SeenValues};
+    use super::{BATCH, SeenValues, is_equal};
+
+    #[test]
+    fn equal_is_equal() {
+        for length in 0..40 {
+            let a: Vec<u8> = (0..length).collect();
+            assert!(is_equal(&a, &a.clone()));
+            for at in 0..a.len() {
+                let mut b = a.clone();
+                b[at] ^= 0x80;
+                assert!(!is_equal(&a, &b), "{length} bytes that differ at {at}");
+                assert!(!is_equal(&a, &a[..at]));
+            }
+        }
+    }
 
     #[test]
     fn agrees_with_a_map() {
-        let texts: Vec<Vec<u8>> = (0..50_000u64)
-            .map(|n| format!("{:x}", n.wrapping_mul(n) % 9_973).repeat((n % 40) as usize))
-            .map(String::into_bytes)
-            .collect();
+        let text = |n: u64| format!("{:x}", n.wrapping_mul(n) % 9_973).repeat((n % 40) as usize);
+        compare_with_a_map((0..50_000).map(|n| text(n).into_bytes()).collect());
+        // Few values, of every length about those that are compared as words.
+        let text = |n: u64| (0..n * 7 % 11).map(|at| (n % 3 + at) as u8 & 1).collect();
+        compare_with_a_map((0..5_000).map(text).collect());
+    }
+
+    fn compare_with_a_map(texts: Vec<Vec<u8>>) {
         let mut seen = SeenValues::new();
         let mut ids = Vec::new();
         let values: Vec<Option<&[u8]>> =

@@ -3,6 +3,7 @@
 use super::codes::Codes;
 use super::numbers::Numbers;
 use super::values::ColumnId;
+use crate::field::Field;
 use crate::value::Timestamp;
 
 /// The records of one block: a column for each field that the block's format fills.
@@ -86,6 +87,20 @@ impl Segment {
         let unix_ns = decode_time(self.time.as_ref()?.get(row)?);
         let offset_s = self.offset.as_ref().and_then(|offset| offset.get(row));
         Some(Timestamp { unix_ns, offset_s: offset_s.map_or(0, decode_offset) })
+    }
+
+    /// A number field of a record; `None` where it has none, and for other fields.
+    ///
+    /// # Panics
+    /// Where there is no such row.
+    pub fn number(&self, field: Field, row: usize) -> Option<u64> {
+        let numbers = match field {
+            Field::Bytes => &self.bytes,
+            Field::RequestTime => &self.request_time_ns,
+            Field::UpstreamTime => &self.upstream_time_ns,
+            _ => &None,
+        };
+        numbers.as_ref()?.get(row)
     }
 
     /// The first and the last time of the records, in nanoseconds since 1970.

@@ -5,14 +5,10 @@ use std::sync::Arc;
 use memchr::{memchr, memmem};
 
 use super::mismatch::{Explanation, Mismatch, Reason};
-use super::split::Split;
 use super::target::{LineState, Target};
 use crate::field::Field;
 use crate::record::Record;
-use crate::value::{Strftime, TimeKind};
-
-/// Length of a common log format time.
-const CLF_LENGTH: usize = 26;
+use crate::value::{CLF_LENGTH, Strftime, TimeKind};
 
 /// The text in front of the first value, then the values, each with what ends it.
 #[derive(Debug, Clone)]
@@ -171,7 +167,7 @@ fn starts_with(bytes: &[u8], text: &[u8]) -> bool {
 /// As memchr, for a byte that is nearly always among the first sixteen: addresses, status
 /// and sizes are short, and the call of the general search costs more than the search.
 #[inline]
-fn find_near(byte: u8, bytes: &[u8]) -> Option<usize> {
+pub(super) fn find_near(byte: u8, bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
     const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
     let mut at = 0;
@@ -286,13 +282,12 @@ impl LineProgram {
         .to_string()
     }
 
-    /// The split among the values. There is one at most: they have fields in common, and a
-    /// field is filled once.
-    pub(super) fn split(&self) -> Option<Split> {
-        self.values.iter().find_map(|value| match value.target {
-            Target::Split(split) => Some(split),
-            _ => None,
-        })
+    /// True where a request's target is among the values, alone or in a request line. There
+    /// is one at most: a field is filled once.
+    pub(super) fn has_target(&self) -> bool {
+        let is_target =
+            |value: &Value| matches!(value.target, Target::RequestLine | Target::PathAndQuery);
+        self.values.iter().any(is_target)
     }
 
     /// True where a time is among the values.

@@ -10,7 +10,7 @@ mod line_program;
 mod mismatch;
 mod nginx;
 mod parser;
-mod split;
+mod quoted_line;
 mod target;
 
 pub use catalog::{format_by_name, known_formats};
@@ -18,8 +18,6 @@ pub use detect::{Candidate, Detection, LineMismatch, detect};
 pub use error::FormatError;
 pub use mismatch::Mismatch;
 pub use parser::LineParser;
-
-pub(crate) use split::Split;
 
 use crate::field::Field;
 use json::JsonProgram;
@@ -112,12 +110,11 @@ impl Format {
         self.fields.contains(&field)
     }
 
-    /// The value of every line that is several fields, where there is one and no other value
-    /// may fill them.
-    pub(crate) fn split(&self) -> Option<Split> {
+    /// True where path and query come of one value, the request's target, in every line.
+    pub(crate) fn has_target(&self) -> bool {
         match &self.program {
-            Program::Line(program) => program.split(),
-            Program::Json(_) => None,
+            Program::Line(program) => program.has_target(),
+            Program::Json(_) => false,
         }
     }
 

@@ -5,7 +5,6 @@
 //! (quoting and escapes of the configuration file) in nginx's source.
 
 use super::builder::{FormatBuilder, Variable};
-use super::split::Split;
 use super::target::Target;
 use super::{Format, FormatError, json};
 use crate::field::Field;
@@ -119,9 +118,9 @@ fn target(name: &str) -> Target {
         "time_local" => Target::Time(TimeKind::Clf),
         "time_iso8601" => Target::Time(TimeKind::Iso8601),
         "msec" => Target::Time(TimeKind::UnixSeconds),
-        "request" => Target::Split(Split::RequestLine),
+        "request" => Target::RequestLine,
         "request_method" => Target::Text(Field::Method),
-        "request_uri" => Target::Split(Split::PathAndQuery),
+        "request_uri" => Target::PathAndQuery,
         "uri" | "document_uri" => Target::Text(Field::Path),
         "args" | "query_string" => Target::Text(Field::Query),
         "is_args" => Target::Skip,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::mismatch::Reason;
+use super::quoted_line::QuotedLine;
 use super::target::LineState;
 use super::{Format, Mismatch, Program};
 use crate::record::Record;
@@ -14,6 +15,8 @@ use crate::value::TimeParts;
 pub struct LineParser {
     format: Arc<Format>,
     has_time: bool,
+    /// The short way through lines that are as most are.
+    short_way: Option<QuotedLine>,
     state: LineState,
 }
 
@@ -24,14 +27,18 @@ impl LineParser {
             Program::Line(program) => program.has_time(),
             Program::Json(program) => program.has_time(),
         };
-        Self { format, has_time, state: LineState::default() }
+        let short_way = match &format.program {
+            Program::Line(program) => QuotedLine::of(program),
+            Program::Json(_) => None,
+        };
+        Self { format, has_time, short_way, state: LineState::default() }
     }
 
-    /// A parser that leaves the format's [`Format::split`] undivided, in
-    /// [`Record::unsplit`].
-    pub(crate) fn without_splitting(format: Arc<Format>) -> Self {
+    /// A parser that keeps the targets of a format that [`Format::has_target`] whole, in
+    /// [`Record::target`].
+    pub(crate) fn keeping_targets(format: Arc<Format>) -> Self {
         let mut parser = Self::new(format);
-        parser.state.defers_split = parser.format.split().is_some();
+        parser.state.keeps_target = parser.format.has_target();
         parser
     }
 
@@ -60,6 +67,37 @@ impl LineParser {
             record.time = Some(time.ok_or(Mismatch::new(0, Reason::Time))?);
         }
         Ok(())
+    }
+
+    /// The quotes that a line has where there is a short way through it, which
+    /// [`Self::parse_marked`] takes.
+    pub(crate) fn short_way_quotes(&self) -> Option<usize> {
+        self.short_way.as_ref().map(QuotedLine::quotes)
+    }
+
+    /// As [`Self::parse`], into a record that was made by [`Self::record`], given where the
+    /// line's quotes are, in bytes from its start; behind the last one anything but a place
+    /// in the line.
+    #[inline]
+    pub(crate) fn parse_marked<'a>(
+        &mut self,
+        line: &'a [u8],
+        quotes: impl Fn(usize) -> usize,
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
+        if let Some(short_way) = &self.short_way
+            && short_way.parse(line, quotes, record, &mut self.state).is_some()
+        {
+            return Ok(());
+        }
+        self.parse(line, record)
+    }
+
+    /// An empty record with room for the format's own fields.
+    pub(crate) fn record<'a>(&self) -> Record<'a> {
+        let mut record = Record::new();
+        record.clear(self.format.extra_fields.len());
+        record
     }
 
     /// Puts a mismatch into words: what was expected where it happened.

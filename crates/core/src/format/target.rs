@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::json::Span;
-use super::split::Split;
 use crate::field::Field;
 use crate::record::Record;
 use crate::value::{
@@ -26,8 +25,10 @@ pub(super) enum Target {
     ClientWithPort,
     /// A virtual host, with a port behind a colon that goes to an extra field.
     HostAndPort { port: usize },
-    /// Several fields at once.
-    Split(Split),
+    /// A whole request line.
+    RequestLine,
+    /// A request target: path, and query behind `?`.
+    PathAndQuery,
     /// The query with its `?`, or nothing (Apache `%q`).
     QueryWithMark,
     /// Three digits, or `-` or 0 for none.
@@ -56,8 +57,8 @@ pub(super) enum Target {
 pub(super) struct LineState {
     pub(super) clf_times: ClfTimeCache,
     pub(super) time: TimeParts,
-    /// Whether a value that is several fields is left to be split later.
-    pub(super) defers_split: bool,
+    /// Whether a request's target is kept whole, to be split later.
+    pub(super) keeps_target: bool,
     /// Where the values of a JSON line stand, by the format's entries.
     pub(super) json_values: Vec<Span>,
 }
@@ -80,10 +81,8 @@ impl Target {
                 }
                 record.set_text(Field::Client, value);
             }
-            Self::Split(split) => match state.defers_split {
-                true => record.unsplit = Some(value),
-                false => record.set_parts(*split, value),
-            },
+            Self::RequestLine => record.set_request_line(value, state.keeps_target),
+            Self::PathAndQuery => record.set_target(value, state.keeps_target),
             Self::Status => {
                 if !is_status(value) {
                     return None;
@@ -139,7 +138,10 @@ impl Target {
                 .map_or(&[], |index| &Field::TEXT[index..=index]),
             Self::Client | Self::ClientBehindHost | Self::ClientWithPort => &[Field::Client],
             Self::HostAndPort { .. } => &[Field::Host],
-            Self::Split(split) => split.fields(),
+            Self::RequestLine => {
+                &[Field::Method, Field::Path, Field::Query, Field::Protocol, Field::Request]
+            }
+            Self::PathAndQuery => &[Field::Path, Field::Query],
             Self::QueryWithMark => &[Field::Query],
             Self::Status => &[Field::Status],
             Self::Bytes => &[Field::Bytes],
@@ -153,7 +155,12 @@ impl Target {
     pub(super) fn is_text(&self) -> bool {
         matches!(
             self,
-            Self::Skip | Self::Text(_) | Self::Split(_) | Self::QueryWithMark | Self::Extra(_)
+            Self::Skip
+                | Self::Text(_)
+                | Self::RequestLine
+                | Self::PathAndQuery
+                | Self::QueryWithMark
+                | Self::Extra(_)
         )
     }
 

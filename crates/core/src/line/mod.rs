@@ -1,5 +1,9 @@
 //! Lines: the bytes between two line feeds.
 
+mod marks;
+
+pub(crate) use marks::{MarkedLine, Marks};
+
 use memchr::memchr;
 
 use crate::block::leading_nuls;
@@ -32,33 +36,34 @@ impl<'a> Lines<'a> {
     }
 }
 
+impl<'a> Line<'a> {
+    /// The line between `start` and its line feed at `end`, or the end of `bytes`. `None`
+    /// where NULs are all that is left of them.
+    #[inline]
+    pub(crate) fn between(bytes: &'a [u8], mut start: usize, mut end: usize) -> Option<Self> {
+        if bytes.get(start) == Some(&0) {
+            start += leading_nuls(&bytes[start..end]);
+            if start == bytes.len() {
+                return None;
+            }
+        }
+        if end > start && bytes[end - 1] == b'\r' {
+            end -= 1;
+        }
+        Some(Self { bytes: &bytes[start..end], start })
+    }
+}
+
 impl<'a> Iterator for Lines<'a> {
     type Item = Line<'a>;
 
     #[inline]
     fn next(&mut self) -> Option<Line<'a>> {
-        let mut start = self.at;
+        let start = self.at;
         let rest = self.bytes.get(start..).filter(|rest| !rest.is_empty())?;
-        let mut end = match memchr(b'\n', rest) {
-            Some(length) => {
-                self.at = start + length + 1;
-                start + length
-            }
-            None => {
-                self.at = self.bytes.len();
-                self.at
-            }
-        };
-        if self.bytes[start] == 0 {
-            start += leading_nuls(&self.bytes[start..end]);
-            if start == self.bytes.len() {
-                return None;
-            }
-        }
-        if end > start && self.bytes[end - 1] == b'\r' {
-            end -= 1;
-        }
-        Some(Line { bytes: &self.bytes[start..end], start })
+        let end = memchr(b'\n', rest).map_or(self.bytes.len(), |length| start + length);
+        self.at = (end + 1).min(self.bytes.len());
+        Line::between(self.bytes, start, end)
     }
 }
 

@@ -19,4 +19,4 @@ pub(crate) use duration::parse_go_duration_ns;
 pub(crate) use number::{parse_digits, parse_duration_ns, parse_upstream_time_ns};
 pub(crate) use request::{RequestLine, split_target};
 pub(crate) use strftime::Strftime;
-pub(crate) use time::{ClfTimeCache, TimeContent, TimeKind, TimeParts};
+pub(crate) use time::{CLF_LENGTH, ClfTimeCache, TimeContent, TimeKind, TimeParts};

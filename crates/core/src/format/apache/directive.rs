@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::text::Positioned;
 use crate::field::Field;
 use crate::format::FormatError;
-use crate::format::split::Split;
 use crate::format::target::Target;
 use crate::value::{Strftime, TimeKind};
 
@@ -220,7 +219,7 @@ impl Directive {
             b'p' => own("server_port"),
             b'P' => own("pid"),
             b'q' => known(Target::QueryWithMark, "query_string"),
-            b'r' => known(Target::Split(Split::RequestLine), "request_line"),
+            b'r' => known(Target::RequestLine, "request_line"),
             b'R' => own("handler"),
             b's' => known(Target::Status, "original_status"),
             b'S' => own("bytes_transferred"),

@@ -2,7 +2,6 @@
 
 use super::{Entry, JsonProgram, Reading};
 use crate::field::Field;
-use crate::format::split::Split;
 use crate::format::target::Target;
 use crate::format::{Format, FormatError, Program};
 use crate::value::TimeKind;
@@ -129,8 +128,8 @@ fn target(field: Option<Field>, unit_ns: u64, extra: usize) -> Target {
     let Some(field) = field else { return Target::Extra(extra) };
     match field {
         Field::Client => Target::ClientWithPort,
-        Field::Path => Target::Split(Split::PathAndQuery),
-        Field::Request => Target::Split(Split::RequestLine),
+        Field::Path => Target::PathAndQuery,
+        Field::Request => Target::RequestLine,
         Field::Status => Target::Status,
         Field::Bytes => Target::Bytes,
         Field::RequestTime => Target::RequestDuration { unit_ns },

@@ -1,0 +1,87 @@
+//! The columns of request targets.
+
+use super::codes::Codes;
+use super::dictionary::ABSENT;
+use super::seen::SeenValues;
+use super::text_column::{TextColumn, pack};
+use super::values::{ColumnId, Values};
+use crate::field::Field;
+use crate::value::split_target;
+
+/// The two columns of a request's target, path and query: each distinct target is looked up
+/// once a line, and split once in all.
+#[derive(Debug)]
+pub(super) struct TargetColumns {
+    seen: SeenValues,
+    path: TextColumn,
+    query: TextColumn,
+    /// Own ids of path and query, by the target's own id.
+    own: Vec<[u32; 2]>,
+    /// Their shared ids; shorter while they are not resolved.
+    shared: Vec<[u32; 2]>,
+}
+
+/// How many own ids there are, of targets and of their parts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TargetIds {
+    targets: usize,
+    paths: usize,
+    queries: usize,
+}
+
+/// The columns that they are.
+pub(super) const FIELDS: [Field; 2] = [Field::Path, Field::Query];
+
+impl TargetColumns {
+    pub(super) fn new() -> Self {
+        let [path, query] = FIELDS.map(|field| TextColumn::new(ColumnId(field as u16)));
+        let absent = vec![[ABSENT; 2]];
+        Self { seen: SeenValues::new(), path, query, own: absent.clone(), shared: absent }
+    }
+
+    pub(super) fn ids(&self) -> TargetIds {
+        TargetIds { targets: self.seen.ids(), paths: self.path.ids(), queries: self.query.ids() }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let parts = self.path.memory_bytes() + self.query.memory_bytes();
+        let ids = self.own.capacity() + self.shared.capacity();
+        self.seen.memory_bytes() + parts + ids * size_of::<[u32; 2]>()
+    }
+
+    /// Appends the own ids of up to [`super::seen::BATCH`] targets to `ids`.
+    pub(super) fn intern_batch<'a>(
+        &mut self,
+        targets: impl Iterator<Item = Option<&'a [u8]>> + Clone,
+        ids: &mut Vec<u32>,
+    ) {
+        self.seen.intern_batch(targets, ids);
+        for id in self.own.len()..self.seen.ids() {
+            let (path, query) = split_target(self.seen.value(id));
+            let query = query.map_or(ABSENT, |query| self.query.intern_one(query));
+            self.own.push([self.path.intern_one(path), query]);
+        }
+    }
+
+    /// Finds the shared ids of the own ids below `ids`.
+    pub(super) fn resolve(&mut self, ids: TargetIds, values: &mut Values) {
+        self.path.resolve(ids.paths, values);
+        self.query.resolve(ids.queries, values);
+        for [path, query] in &self.own[self.shared.len()..ids.targets] {
+            self.shared.push([self.path.shared(*path), self.query.shared(*query)]);
+        }
+    }
+
+    /// Packs the columns of targets whose ids are resolved.
+    pub(super) fn seal(&self, ids: &[u32]) -> [(ColumnId, Option<Codes>); 2] {
+        let column = |part: usize| -> Vec<u32> {
+            ids.iter().map(|id| self.shared[*id as usize][part]).collect()
+        };
+        [(self.path.column, pack(&column(0))), (self.query.column, pack(&column(1)))]
+    }
+
+    /// Forgets all values.
+    pub(super) fn forget(&mut self) {
+        *self = Self::new();
+    }
+}

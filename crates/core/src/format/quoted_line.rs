@@ -1,0 +1,199 @@
+//! The short way through the lines that most servers write: client, identity, user, time,
+//! request line, status, bytes, and texts in quotes.
+
+use super::line_program::{End, LineProgram, find_near};
+use super::target::{LineState, Target};
+use crate::field::Field;
+use crate::record::Record;
+use crate::value::{CLF_LENGTH, TimeKind};
+
+/// A program whose lines look so: `client - - [time] "request" status bytes "text" "text"`,
+/// with any number of texts. That is COMMON, COMBINED, nginx's own formats, and others.
+///
+/// Given where the quotes are, such a line is read by looking at a few places. What is not
+/// exactly so, such as a size that is missing or a quote inside a text, is left to the
+/// program, so that this way gives what the program gives, or nothing.
+#[derive(Debug, Clone)]
+pub(super) struct QuotedLine {
+    /// What the texts behind the size are.
+    texts: Vec<Text>,
+}
+
+/// A text in quotes.
+#[derive(Debug, Clone, Copy)]
+enum Text {
+    Field(Field),
+    Extra(usize),
+}
+
+impl QuotedLine {
+    /// The short way through a program's lines, where they look so.
+    pub(super) fn of(program: &LineProgram) -> Option<Self> {
+        let values = &program.values;
+        // With an identity between client and user, or a dash.
+        let after_client: &[u8] = match values.get(1)?.target {
+            Target::Skip => b" ",
+            _ => b" - ",
+        };
+        let is_client = values[0].target == Target::Client && ends_at(&values[0].end, after_client);
+        let mut rest = &values[1..];
+        if rest[0].target == Target::Skip {
+            if !ends_at(&rest[0].end, b" ") {
+                return None;
+            }
+            rest = &rest[1..];
+        }
+        let [user, time, request, status, bytes, texts @ ..] = rest else { return None };
+        let is_head = program.prefix.is_empty()
+            && is_client
+            && user.target == Target::Text(Field::User)
+            && ends_at(&user.end, b" [")
+            && time.target == Target::Time(TimeKind::Clf)
+            && ends_at(&time.end, b"] \"")
+            && request.target == Target::RequestLine
+            && ends_at(&request.end, b"\" ")
+            && status.target == Target::Status
+            && ends_at(&status.end, b" ")
+            && bytes.target == Target::Bytes
+            && ends_at(&bytes.end, if texts.is_empty() { b"" } else { b" \"" });
+        if !is_head {
+            return None;
+        }
+        let last = texts.len().saturating_sub(1);
+        let texts = texts.iter().enumerate().map(|(index, value)| {
+            if !ends_at(&value.end, if index == last { b"\"" } else { b"\" \"" }) {
+                return None;
+            }
+            match value.target {
+                Target::Text(field) => Some(Text::Field(field)),
+                Target::Extra(index) => Some(Text::Extra(index)),
+                _ => None,
+            }
+        });
+        Some(Self { texts: texts.collect::<Option<_>>()? })
+    }
+
+    /// Quotes that a line has.
+    pub(super) fn quotes(&self) -> usize {
+        2 + 2 * self.texts.len()
+    }
+
+    /// Reads a line whose [`Self::quotes`] are at these places, if it is as most are. `None`
+    /// where the program has to read it; what `record` holds then is unspecified.
+    #[inline]
+    pub(super) fn parse<'a>(
+        &self,
+        line: &'a [u8],
+        quotes: impl Fn(usize) -> usize,
+        record: &mut Record<'a>,
+        state: &mut LineState,
+    ) -> Option<()> {
+        let client = find_near(b' ', line)?;
+        if client == 0 || !starts_with(line, client, b" - ") {
+            return None;
+        }
+        let user_start = client + 3;
+        let user = user_start + find_near(b' ', line.get(user_start..)?)?;
+        let time_start = user + 2;
+        let time = line.get(time_start..)?.first_chunk::<CLF_LENGTH>()?;
+        let request_start = time_start + CLF_LENGTH + 3;
+        if !starts_with(line, user, b" [")
+            || !starts_with(line, time_start + CLF_LENGTH, b"] \"")
+            || quotes(0) + 1 != request_start
+        {
+            return None;
+        }
+        let request_end = quotes(1);
+        let status_start = request_end + 2;
+        let [a, b, c] = *line.get(status_start..)?.first_chunk()?;
+        let is_status = a.is_ascii_digit() && b.is_ascii_digit() && c.is_ascii_digit();
+        if !is_status
+            || !ends_text(line, request_end, b"\" ")
+            || line.get(status_start + 3) != Some(&b' ')
+        {
+            return None;
+        }
+        let (bytes, bytes_end) = size(line, status_start + 4)?;
+        self.parse_texts(line, bytes_end, quotes, record)?;
+
+        record.time = Some(state.clf_times.parse(time)?);
+        record.set_text(Field::Client, &line[..client]);
+        record.set_text(Field::User, &line[user_start..user]);
+        record.set_request_line(&line[request_start..request_end], state.keeps_target);
+        record.set_text(Field::Status, &line[status_start..status_start + 3]);
+        record.bytes = bytes;
+        Some(())
+    }
+
+    /// The texts behind the size, to the end of the line.
+    #[inline]
+    fn parse_texts<'a>(
+        &self,
+        line: &'a [u8],
+        mut at: usize,
+        quotes: impl Fn(usize) -> usize,
+        record: &mut Record<'a>,
+    ) -> Option<()> {
+        for (index, text) in self.texts.iter().enumerate() {
+            let (open, close) = (quotes(2 * index + 2), quotes(2 * index + 3));
+            if open != at + 1 || line.get(at) != Some(&b' ') || !ends_text(line, close, b"\"") {
+                return None;
+            }
+            let value = line.get(open + 1..close)?;
+            match *text {
+                Text::Field(field) => record.set_text(field, value),
+                Text::Extra(index) => record.set_extra(index, value),
+            }
+            at = close + 1;
+        }
+        (at == line.len()).then_some(())
+    }
+}
+
+/// True where a value ends at this text, in whatever way it is looked for.
+fn ends_at(end: &End, text: &[u8]) -> bool {
+    match end {
+        End::Byte(byte) => text == [*byte],
+        End::Text(end)
+        | End::Word(end)
+        | End::TextBeforeTime(end)
+        | End::Quote(end)
+        | End::ClfTime(end) => **end == *text,
+        End::Line => text.is_empty(),
+        _ => false,
+    }
+}
+
+#[inline]
+fn starts_with(line: &[u8], at: usize, text: &[u8]) -> bool {
+    line.get(at..at + text.len()).is_some_and(|part| part.iter().zip(text).all(|(a, b)| a == b))
+}
+
+/// The number at `start`, or `-` for none, and where it ends.
+#[inline]
+fn size(line: &[u8], start: usize) -> Option<(Option<u64>, usize)> {
+    // So many digits fit 64 bits whatever they are.
+    const DIGITS_MAX: usize = 19;
+    let text = line.get(start..)?;
+    let mut number = 0;
+    let mut digits = 0;
+    for byte in text.iter().take(DIGITS_MAX + 1) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        number = u64::wrapping_add(u64::wrapping_mul(number, 10), u64::from(digit));
+        digits += 1;
+    }
+    match digits {
+        0 if text.first() == Some(&b'-') => Some((None, start + 1)),
+        1..=DIGITS_MAX => Some((Some(number), start + digits)),
+        _ => None,
+    }
+}
+
+/// True where `text` stands at `at`, and no backslash before it, which may escape its quote.
+#[inline]
+fn ends_text(line: &[u8], at: usize, text: &[u8]) -> bool {
+    starts_with(line, at, text) && at > 0 && line[at - 1] != b'\\'
+}
