@@ -30,7 +30,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     }
     let title = format!("bytes of memory by bytes of a combined log of {}", log.size_text());
     let rows = take_turns(contenders, Unit::OfTheLog)?;
-    let mut table = Table::new("memory", title, rows);
+    let mut table = Table::list("memory", title, rows);
     let data_set = table.row(DATA_SET).map(super::measure::Measured::median);
     table.add_goal("data set by log", data_set, Wanted::AtMost(0.15));
     if !has_curl {

@@ -15,6 +15,7 @@ mod record;
 mod report;
 mod scaling;
 mod settings;
+mod stages;
 mod statistics;
 mod table;
 mod upload;
@@ -34,13 +35,14 @@ struct Benchmark {
 }
 
 /// All of them, in the order in which they run.
-const BENCHMARKS: [Benchmark; 6] = [
+const BENCHMARKS: [Benchmark; 7] = [
     Benchmark { names: &["parse"], run: parse::run },
     Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
     Benchmark { names: &["upload", "picture"], run: upload::run },
     Benchmark { names: &["receive"], run: receive::run },
     Benchmark { names: &["memory"], run: memory::run },
+    Benchmark { names: &["stages"], run: stages::run },
 ];
 
 /// Runs those that the arguments name, or all.

@@ -5,15 +5,16 @@ use std::fmt::Write;
 use super::measure::{Measured, Unit};
 use super::statistics;
 
-/// One comparison.
+/// What a benchmark found of some contenders, or of parts.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// The benchmark's name.
     pub(crate) name: &'static str,
     /// What was done, with what input.
     pub(crate) title: String,
-    /// The first is what the others are compared with.
     pub(crate) rows: Vec<Measured>,
+    /// Whether the rows say how many times the first one's time they took.
+    is_compared: bool,
     pub(crate) goals: Vec<Goal>,
     /// What was missing or cannot be compared.
     pub(crate) notes: Vec<String>,
@@ -61,9 +62,15 @@ impl Goal {
 }
 
 impl Table {
-    /// A comparison without goals or notes yet.
+    /// A comparison of all rows with the first, without goals or notes yet.
     pub(crate) fn new(name: &'static str, title: impl Into<String>, rows: Vec<Measured>) -> Self {
-        Self { name, title: title.into(), rows, goals: Vec::new(), notes: Vec::new() }
+        let (title, goals, notes) = (title.into(), Vec::new(), Vec::new());
+        Self { name, title, rows, is_compared: true, goals, notes }
+    }
+
+    /// Rows that have nothing to do with one another.
+    pub(crate) fn list(name: &'static str, title: impl Into<String>, rows: Vec<Measured>) -> Self {
+        Self { is_compared: false, ..Self::new(name, title, rows) }
     }
 
     /// The row of this name.
@@ -108,7 +115,12 @@ impl Table {
         let _ = writeln!(
             text,
             "  {:<width$} {:>10} {:>10} {:>10} {:>8} {:>8}",
-            unit, "least", "median", "most", "GB/s", "times"
+            unit,
+            "least",
+            "median",
+            "most",
+            "GB/s",
+            if self.is_compared { "times" } else { "" }
         );
         for row in &self.rows {
             let (least, most) = statistics::range(&row.runs).unwrap_or((f64::NAN, f64::NAN));
@@ -144,7 +156,8 @@ impl Table {
 
     fn push_markdown_rows(&self, text: &mut String) {
         let unit = self.rows.first().map_or("", |row| row.unit.name());
-        let _ = writeln!(text, "| | {unit}, median (least to most) | GB/s | times the first |");
+        let times = if self.is_compared { "times the first" } else { "" };
+        let _ = writeln!(text, "| | {unit}, median (least to most) | GB/s | {times} |");
         text.push_str("|---|---|---|---|\n");
         for row in &self.rows {
             let (least, most) = statistics::range(&row.runs).unwrap_or((f64::NAN, f64::NAN));
@@ -163,7 +176,7 @@ impl Table {
 
     /// The row's time by the first one's; by bytes where their inputs differ in size.
     fn times_first(&self, row: &Measured) -> Option<f64> {
-        let first = self.rows.first()?;
+        let first = self.rows.first().filter(|_| self.is_compared)?;
         match (first.unit, row.unit) {
             (Unit::Seconds { bytes }, Unit::Seconds { bytes: own }) if bytes != own => {
                 Some(first.rate()? / row.rate()?)

@@ -131,7 +131,7 @@ fn picture_table(log: &Log, found: &[Found]) -> Table {
     });
     let title =
         format!("from the choice of a log of {} to the first picture of it", log.size_text());
-    let mut table = Table::new("picture", title, rows.collect());
+    let mut table = Table::list("picture", title, rows.collect());
     for found in found {
         let median = table.row(found.shown).map(Measured::median);
         table.add_goal(&format!("{}, ms", found.shown), median, Wanted::AtMost(PICTURE_MS_MAX));
