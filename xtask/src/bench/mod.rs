@@ -4,12 +4,14 @@
 mod answer;
 mod build;
 mod duckdb;
+mod filter;
 mod goaccess;
 mod input;
 mod machine;
 mod measure;
 mod memory;
 mod parse;
+mod queries;
 mod receive;
 mod record;
 mod report;
@@ -35,12 +37,13 @@ struct Benchmark {
 }
 
 /// All of them, in the order in which they run.
-const BENCHMARKS: [Benchmark; 7] = [
+const BENCHMARKS: [Benchmark; 8] = [
     Benchmark { names: &["parse"], run: parse::run },
     Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
     Benchmark { names: &["upload", "picture"], run: upload::run },
     Benchmark { names: &["receive"], run: receive::run },
+    Benchmark { names: &["filter"], run: filter::run },
     Benchmark { names: &["memory"], run: memory::run },
     Benchmark { names: &["stages"], run: stages::run },
 ];
