@@ -8,7 +8,6 @@ import type { View } from "./generated/View";
 import { browserHost } from "./socket/host";
 import type { Job } from "./socket/job";
 import { LiveSocket } from "./socket/live";
-import { POLICY } from "./socket/policy";
 import { RateMeter } from "./socket/rate";
 import { createSession, sessionExists } from "./socket/session";
 import { Uploads, type NamedFile } from "./socket/uploads";
@@ -216,7 +215,7 @@ function show(session: string, view: View): void {
 function uploadsOf(session: string): Uploads {
   const known = uploads.get(session);
   if (known) return known;
-  const created: Uploads = new Uploads(browserHost, session, POLICY, (jobs) => showUploads(created, jobs));
+  const created: Uploads = new Uploads(browserHost, session, (jobs) => showUploads(created, jobs));
   uploads.set(session, created);
   return created;
 }

@@ -9,13 +9,21 @@ export class FakeSocket implements SocketLike {
   onclose: ((event: CloseEvent) => void) | null = null;
   readonly texts: Record<string, unknown>[] = [];
   readonly blobs: Blob[] = [];
+  /** Both, in order. */
+  readonly log: (Record<string, unknown> | Blob)[] = [];
   isClosed = false;
 
   constructor(readonly path: string) {}
 
   send(data: string | Blob): void {
-    if (typeof data === "string") this.texts.push(JSON.parse(data) as Record<string, unknown>);
-    else this.blobs.push(data);
+    if (typeof data !== "string") {
+      this.blobs.push(data);
+      this.log.push(data);
+      return;
+    }
+    const text = JSON.parse(data) as Record<string, unknown>;
+    this.texts.push(text);
+    this.log.push(text);
   }
 
   close(): void {

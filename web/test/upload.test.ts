@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { Chooser } from "../src/socket/chooser";
 import type { Job } from "../src/socket/job";
 import { UNREADABLE } from "../src/socket/lane";
-import { nextMessage, type Policy } from "../src/socket/policy";
+import { MIB, nextMessage, type Plan } from "../src/socket/policy";
 import { RateMeter } from "../src/socket/rate";
 import { Uploads, type NamedFile } from "../src/socket/uploads";
 import { FakeHost, settle } from "./fakes";
 
-const POLICY: Policy = { message_bytes: 10, in_flight_bytes: 40, lanes: 1 };
+const PLAN: Plan = { message_bytes: 10, in_flight: 4, sockets: 1 };
 
 let host: FakeHost;
 let jobs: readonly Job[];
@@ -14,9 +15,13 @@ let uploads: Uploads;
 
 const file = (name: string, size: number): NamedFile => ({ name, blob: new Blob([new Uint8Array(size)]) });
 
-function start(policy: Policy, ...files: NamedFile[]): void {
+function start(lanes: number, ...files: NamedFile[]): void {
+  startWith([PLAN], lanes, ...files);
+}
+
+function startWith(plans: readonly Plan[], lanes: number, ...files: NamedFile[]): void {
   host = new FakeHost();
-  uploads = new Uploads(host, "ab", policy, (changed) => (jobs = changed));
+  uploads = new Uploads(host, "ab", (changed) => (jobs = changed), new Chooser(plans), lanes);
   uploads.add(files);
   if (host.sockets.length > 0) host.last.opens();
 }
@@ -32,7 +37,7 @@ beforeEach(() => {
 
 describe("one file", () => {
   it("is begun, sent within the window, acknowledged and ended", () => {
-    start(POLICY, file("a.log", 95));
+    start(1, file("a.log", 95));
     expect(host.last.path).toBe("/api/sessions/ab/upload");
     expect(host.last.texts).toEqual([{ type: "begin", file: jobs[0]!.file, name: "a.log", bytes_total: 95 }]);
     expect(host.last.blobs).toHaveLength(0);
@@ -54,7 +59,7 @@ describe("one file", () => {
   });
 
   it("never has more on its way than the server's window", () => {
-    start(POLICY, file("a.log", 1000));
+    start(1, file("a.log", 1000));
     ready(0, 0, 17);
     let acked = 0;
     for (let turn = 0; turn < 400 && host.last.texts.length < 2; turn += 1) {
@@ -66,7 +71,7 @@ describe("one file", () => {
   });
 
   it("may be empty", () => {
-    start(POLICY, file("empty.log", 0));
+    start(1, file("empty.log", 0));
     ready();
     expect(host.last.blobs).toHaveLength(0);
     expect(host.last.texts.at(-1)).toMatchObject({ type: "end" });
@@ -75,7 +80,7 @@ describe("one file", () => {
   });
 
   it("fails with what the server says", () => {
-    start(POLICY, file("a.log", 95));
+    start(1, file("a.log", 95));
     ready();
     host.last.says({ type: "error", error: { name: "stalled", message: "No byte came for 60 s.", file: jobs[0]!.file } });
     expect(jobs[0]).toMatchObject({ phase: "failed", message: "No byte came for 60 s." });
@@ -84,7 +89,7 @@ describe("one file", () => {
 
 describe("a lost connection", () => {
   it("is taken up again from the offset that the server names", async () => {
-    start(POLICY, file("a.log", 95));
+    start(1, file("a.log", 95));
     ready();
     ack(30);
     host.last.breaks();
@@ -104,7 +109,7 @@ describe("a lost connection", () => {
   });
 
   it("is tried again ever more slowly, up to a limit", async () => {
-    start(POLICY, file("a.log", 95));
+    start(1, file("a.log", 95));
     for (let turn = 0; turn < 7; turn += 1) {
       host.last.breaks();
       await settle();
@@ -114,7 +119,7 @@ describe("a lost connection", () => {
   });
 
   it("is not tried again where the file itself is gone", async () => {
-    start(POLICY, file("a.log", 95), file("b.log", 5));
+    start(1, file("a.log", 95), file("b.log", 5));
     ready();
     host.readable = false;
     host.last.breaks();
@@ -129,7 +134,7 @@ describe("a lost connection", () => {
   });
 
   it("can be given up while it is awaited", async () => {
-    start(POLICY, file("a.log", 95));
+    start(1, file("a.log", 95));
     ready();
     host.last.breaks();
     await settle();
@@ -142,7 +147,7 @@ describe("a lost connection", () => {
   });
 
   it("keeps being tried for a file given up, so that the server hears of it", async () => {
-    start(POLICY, file("a.log", 95));
+    start(1, file("a.log", 95));
     host.last.breaks();
     await settle();
     uploads.cancel(jobs[0]!.file);
@@ -154,7 +159,7 @@ describe("a lost connection", () => {
   });
 
   it("given up, leaves no second connection to the next file", async () => {
-    start(POLICY, file("a.log", 95), file("b.log", 5));
+    start(1, file("a.log", 95), file("b.log", 5));
     ready();
     host.last.breaks();
     await settle();
@@ -166,7 +171,7 @@ describe("a lost connection", () => {
 
 describe("several files", () => {
   it("go one after another on one socket", () => {
-    start(POLICY, file("a.log", 5), file("b.log", 5));
+    start(1, file("a.log", 5), file("b.log", 5));
     expect(jobs.map((job) => job.phase)).toEqual(["waiting", "waiting"]);
     ready();
     done(5);
@@ -178,12 +183,12 @@ describe("several files", () => {
   });
 
   it("share out over the lanes", () => {
-    start({ ...POLICY, lanes: 2 }, file("a.log", 5), file("b.log", 5), file("c.log", 5));
+    start(2, file("a.log", 5), file("b.log", 5), file("c.log", 5));
     expect(host.sockets).toHaveLength(2);
   });
 
   it("are given up one by one, with late replies ignored", () => {
-    start(POLICY, file("a.log", 95), file("b.log", 5), file("c.log", 5));
+    start(1, file("a.log", 95), file("b.log", 5), file("c.log", 5));
     ready();
     uploads.cancel(jobs[1]!.file);
     expect(jobs[1]!.phase).toBe("cancelled");
@@ -197,7 +202,7 @@ describe("several files", () => {
   });
 
   it("all end with their session", () => {
-    start(POLICY, file("a.log", 95), file("b.log", 5));
+    start(1, file("a.log", 95), file("b.log", 5));
     ready();
     uploads.abort("gone");
     expect(jobs.map((job) => [job.phase, job.message])).toEqual([["failed", "gone"], ["failed", "gone"]]);
@@ -205,14 +210,39 @@ describe("several files", () => {
   });
 });
 
-describe("policy", () => {
-  it("cuts messages to a quarter of a small window, and never to nothing", () => {
-    const at = { sent: 0, acked: 0, bytes_total: 1000, window_bytes: 1000 };
-    expect(nextMessage(POLICY, at)).toBe(10);
-    expect(nextMessage(POLICY, { ...at, window_bytes: 20 })).toBe(5);
-    expect(nextMessage(POLICY, { ...at, window_bytes: 1 })).toBe(1);
-    expect(nextMessage(POLICY, { ...at, sent: 997 })).toBe(0);
-    expect(nextMessage(POLICY, { ...at, sent: 997, acked: 990 })).toBe(3);
+describe("the next message", () => {
+  const at = {
+    sent: 0,
+    acked: 0,
+    bytes_total: 1000 * MIB,
+    window_bytes: 64 * MIB,
+    begun_at: 0,
+    bytes_per_second: 500 * MIB,
+  };
+  const plan: Plan = { message_bytes: 32 * MIB, in_flight: 2, sockets: 1 };
+
+  it("is cut to half of a small window, and never to nothing", () => {
+    const small = { ...at, bytes_total: 1000 };
+    expect(nextMessage(PLAN, small)).toBe(10);
+    expect(nextMessage(PLAN, { ...small, window_bytes: 10 })).toBe(5);
+    expect(nextMessage(PLAN, { ...small, window_bytes: 1 })).toBe(1);
+    expect(nextMessage(PLAN, { ...small, sent: 997, acked: 900 })).toBe(0);
+    expect(nextMessage(PLAN, { ...small, sent: 997, acked: 990 })).toBe(3);
+  });
+
+  it("is small at first and grows with what was acknowledged", () => {
+    expect(nextMessage(plan, at)).toBe(MIB);
+    expect(nextMessage(plan, { ...at, sent: 4 * MIB })).toBe(0);
+    expect(nextMessage(plan, { ...at, sent: 10 * MIB, acked: 8 * MIB })).toBe(8 * MIB);
+    const later = { ...at, sent: 300 * MIB, acked: 290 * MIB };
+    expect(nextMessage(plan, later)).toBe(32 * MIB);
+    expect(nextMessage(plan, { ...later, begun_at: 288 * MIB, sent: 292 * MIB })).toBe(2 * MIB);
+  });
+
+  it("is no more than a slow connection gets through in a second or so", () => {
+    const slow = { ...at, sent: 100 * MIB, acked: 99 * MIB, bytes_per_second: 8 * MIB };
+    expect(nextMessage(plan, slow)).toBe(4 * MIB);
+    expect(nextMessage(plan, { ...slow, bytes_per_second: 0 })).toBe(2 * MIB);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { Plan } from "./policy";
 import { RateMeter } from "./rate";
 
 export type JobPhase = "waiting" | "reading" | "interrupted" | "done" | "failed" | "cancelled";
@@ -11,6 +12,10 @@ export class Job {
   /** Bytes the server has parsed. */
   acked = 0;
   window_bytes = 0;
+  /** Where the present connection began. */
+  begun_at = 0;
+  /** How the last message was sent. */
+  plan: Plan | null = null;
   /** True once `end` was sent on the present connection. */
   ended = false;
   private readonly meter = new RateMeter();
@@ -30,6 +35,7 @@ export class Job {
     this.phase = "reading";
     this.sent = offset;
     this.acked = offset;
+    this.begun_at = offset;
     this.window_bytes = window_bytes;
     this.ended = false;
     this.meter.add(now_ms, offset);

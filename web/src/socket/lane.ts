@@ -1,20 +1,31 @@
+import type { Failure } from "../generated/Failure";
 import type { UploadReply } from "../generated/UploadReply";
 import type { UploadRequest } from "../generated/UploadRequest";
 import { retryDelay } from "./backoff";
+import type { Chooser } from "./chooser";
 import type { Host, SocketLike } from "./host";
 import type { Job } from "./job";
-import { nextMessage, type Policy } from "./policy";
+import { Partner } from "./partner";
+import { MIB, nextMessage } from "./policy";
 
 /** What a lane needs from the queue it belongs to. */
 export interface LaneOwner {
   /** The next file to send, if there is one. */
   take(): Job | null;
+  /** True while no other lane sends: only then do speeds tell of the plan. */
+  isAlone(): boolean;
   changed(job: Job): void;
 }
 
 export const UNREADABLE =
   "The file can no longer be read: it was changed, moved or deleted after it was chosen. " +
   "What was read stands; choose the file again to read it anew.";
+
+/** A smaller rest is sent before a second connection could have helped. */
+const PAIR_BYTES_MIN = 128 * MIB;
+
+/** How long a file that another connection still has is asked for again. */
+const BUSY_MS_MAX = 60_000;
 
 /** One upload socket that sends files one after another. */
 export class Lane {
@@ -23,13 +34,21 @@ export class Lane {
   private untold: Job[] = [];
   private socket: SocketLike | null = null;
   private open = false;
+  /** `begin` was said and not answered yet: what is acknowledged meanwhile calls for nothing. */
+  private isBeginning = false;
+  /** Where the last message on this socket ends. */
+  private sentTo = 0;
+  private partner: Partner | null = null;
+  /** A second connection failed once; there are reasons that stay. */
+  private isSingle = false;
   private failures = 0;
+  private busySince_ms: number | null = null;
   private calledOff: () => void = () => {};
 
   constructor(
     private readonly host: Host,
     private readonly path: string,
-    private readonly policy: Policy,
+    private readonly chooser: Chooser,
     private readonly owner: LaneOwner,
   ) {}
 
@@ -78,6 +97,7 @@ export class Lane {
 
   private close(): void {
     this.calledOff();
+    this.part();
     const socket = this.socket;
     this.socket = null;
     this.open = false;
@@ -95,6 +115,7 @@ export class Lane {
   }
 
   private begin(job: Job): void {
+    this.isBeginning = true;
     this.say({ type: "begin", file: job.file, name: job.name, bytes_total: job.blob.size });
   }
 
@@ -103,29 +124,54 @@ export class Lane {
     const file = reply.type === "error" ? reply.error.file : reply.file;
     // Replies to a file that was given up may still be on their way.
     if (!job || (file !== null && file !== job.file)) return;
+    const now_ms = this.host.now();
     switch (reply.type) {
       case "ready":
         this.failures = 0;
-        job.begin(this.host.now(), reply.offset, reply.window_bytes);
+        this.busySince_ms = null;
+        this.isBeginning = false;
+        this.sentTo = reply.offset;
+        this.chooser.restart();
+        job.begin(now_ms, reply.offset, reply.window_bytes);
         return this.pump(job);
       case "ack":
-        job.acknowledge(this.host.now(), reply.offset);
+        if (this.isBeginning) return;
+        job.acknowledge(now_ms, reply.offset);
+        if (this.owner.isAlone()) this.chooser.acknowledge(now_ms, job.acked);
         return this.pump(job);
       case "done":
-        job.acknowledge(this.host.now(), reply.offset);
+        job.acknowledge(now_ms, reply.offset);
         return this.over(job, "done");
       case "error":
-        return this.over(job, "failed", reply.error.message);
+        return this.refused(job, reply.error);
     }
+  }
+
+  private refused(job: Job, error: Failure): void {
+    if (error.name === "interrupted") {
+      if (!this.isBeginning) this.startOver(job);
+      return;
+    }
+    if (error.name === "file_busy" && this.isWorthWaiting()) {
+      this.calledOff();
+      this.calledOff = this.host.later(retryDelay(1), () => this.begin(job));
+      return;
+    }
+    this.over(job, "failed", error.message);
+  }
+
+  /** The server may take a while to notice that the connection before is gone. */
+  private isWorthWaiting(): boolean {
+    this.busySince_ms ??= this.host.now();
+    return this.host.now() - this.busySince_ms < BUSY_MS_MAX;
   }
 
   /** Sends as much as the window allows. The browser reads each slice as it sends it. */
   private pump(job: Job): void {
+    this.pair(job);
     for (;;) {
-      const size = nextMessage(this.policy, { ...job, bytes_total: job.blob.size });
+      const size = this.sendOne(job);
       if (size === 0) break;
-      this.socket?.send(job.blob.slice(job.sent, job.sent + size));
-      job.sent += size;
     }
     if (job.sent === job.blob.size && !job.ended) {
       job.ended = true;
@@ -134,8 +180,71 @@ export class Lane {
     this.owner.changed(job);
   }
 
+  private sendOne(job: Job): number {
+    const partner = this.partner?.isJoined ? this.partner : null;
+    const { plan, until } = this.owner.isAlone()
+      ? this.chooser.planAt(job.sent, partner !== null)
+      : { plan: this.chooser.best, until: Infinity };
+    job.plan = plan;
+    const bytes_per_second = job.rate(this.host.now());
+    const at = { ...job, bytes_total: job.blob.size, bytes_per_second };
+    const size = Math.min(nextMessage(plan, at), until - job.sent);
+    if (size === 0) return 0;
+    const bytes = job.blob.slice(job.sent, job.sent + size);
+    // The two take turns.
+    if (partner && plan.sockets > 1 && partner.sentTo <= this.sentTo) partner.send(job.sent, bytes);
+    else this.send(job, bytes);
+    job.sent += size;
+    return size;
+  }
+
+  private send(job: Job, bytes: Blob): void {
+    if (this.sentTo !== job.sent) this.say({ type: "block", file: job.file, offset: job.sent });
+    this.socket?.send(bytes);
+    this.sentTo = job.sent + bytes.size;
+  }
+
+  /** Opens a second connection for a large file. */
+  private pair(job: Job): void {
+    const isLarge = job.blob.size - job.sent >= PAIR_BYTES_MIN;
+    if (this.partner || this.isSingle || !isLarge || !this.owner.isAlone()) return;
+    const partner: Partner = new Partner(
+      this.host,
+      this.path,
+      job.file,
+      () => this.pump(job),
+      () => this.lost(partner, job),
+    );
+    this.partner = partner;
+  }
+
+  /** Gives the second connection back. */
+  private part(): void {
+    this.partner?.close();
+    this.partner = null;
+  }
+
+  private lost(partner: Partner, job: Job): void {
+    if (this.partner !== partner) return;
+    this.partner = null;
+    this.isSingle = true;
+    if (this.job === job && this.open && !this.isBeginning && partner.sentTo > job.acked) {
+      this.startOver(job);
+    }
+  }
+
+  /** What was on its way is lost in part: asks from where to go on. */
+  private startOver(job: Job): void {
+    this.part();
+    this.begin(job);
+  }
+
   private over(job: Job, phase: "done" | "failed" | "cancelled", message: string | null = null): void {
     this.job = null;
+    this.isBeginning = false;
+    this.busySince_ms = null;
+    this.calledOff();
+    this.part();
     job.finish(phase, message);
     this.owner.changed(job);
     this.wake();
@@ -143,6 +252,8 @@ export class Lane {
 
   /** A broken connection is tried again, unless it is the file that broke it. */
   private async broke(): Promise<void> {
+    this.calledOff();
+    this.part();
     this.socket = null;
     this.open = false;
     this.failures += 1;

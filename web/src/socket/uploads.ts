@@ -1,7 +1,8 @@
+import { Chooser } from "./chooser";
 import type { Host } from "./host";
 import { Job } from "./job";
 import { Lane } from "./lane";
-import type { Policy } from "./policy";
+import { LANES } from "./policy";
 
 /** A file under the name it is shown by: its own, or its path in a dropped folder. */
 export interface NamedFile {
@@ -17,12 +18,13 @@ export class Uploads {
   constructor(
     private readonly host: Host,
     readonly session: string,
-    policy: Policy,
     private readonly changed: (jobs: readonly Job[]) => void,
+    readonly chooser = new Chooser(),
+    lanes = LANES,
   ) {
     const path = `/api/sessions/${session}/upload`;
-    const owner = { take: () => this.take(), changed: () => this.tell() };
-    this.lanes = Array.from({ length: policy.lanes }, () => new Lane(host, path, policy, owner));
+    const owner = { take: () => this.take(), isAlone: () => this.isAlone(), changed: () => this.tell() };
+    this.lanes = Array.from({ length: lanes }, () => new Lane(host, path, chooser, owner));
   }
 
   /** True while a file is on its way or waits. */
@@ -65,6 +67,10 @@ export class Uploads {
     const job = this.jobs.find((one) => !one.isOver && !this.taken.has(one)) ?? null;
     if (job) this.taken.add(job);
     return job;
+  }
+
+  private isAlone(): boolean {
+    return this.jobs.reduce((on, job) => on + Number(this.taken.has(job) && !job.isOver), 0) < 2;
   }
 
   private tell(): void {
