@@ -126,7 +126,7 @@ proptest! {
                 BlockReader::new(Arc::clone(&format), BlockLimits::default(), &mut values);
             // Twice, so that the second time every value is an old one.
             for _ in 0..2 {
-                let read = reader.read(&Block::new(log.clone().into()), 0);
+                let read = reader.read(&Block::new(log.clone()), 0);
                 prop_assert_eq!(read.unmatched, unmatched.len() as u64);
                 for (sample, (number, at, reason)) in read.samples.iter().zip(&unmatched) {
                     prop_assert_eq!((sample.line, sample.at, &sample.reason), (*number, *at, reason));

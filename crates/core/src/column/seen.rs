@@ -12,8 +12,8 @@ use super::dictionary::ABSENT;
 /// The table and the values are larger than the near caches, and each look-up lands
 /// somewhere else. So look-ups come in batches ([`Self::intern_batch`]) and are done in
 /// passes over the batch, each a short loop of loads that do not depend on one another and
-/// which the processor therefore has under way all at once: the hashes, the slots, the values
-/// that they point to, then the comparisons, which find everything near.
+/// which the processor therefore has under way all at once: the hashes, the table, the values
+/// that it points to, then the comparisons, which find everything near.
 ///
 /// The hash is seeded at random, so that nobody can make a log that is slow to read.
 ///
@@ -21,8 +21,9 @@ use super::dictionary::ABSENT;
 #[derive(Debug, Clone)]
 pub(super) struct SeenValues {
     state: RandomState,
-    /// Open addressing with linear probing; a power of two, at most half full.
-    slots: Vec<Slot>,
+    /// A power of two of them, at most three quarters full. A value is in the bucket that the
+    /// hash names, or where that is full in the next one that is not.
+    buckets: Vec<Bucket>,
     /// For each value its id and its length, four bytes each, then its bytes. What a look-up
     /// needs of a value stands together.
     entries: Vec<u8>,
@@ -41,12 +42,31 @@ struct Short {
     id: u32,
 }
 
-/// Eight to a cache line, so that the table is small.
+/// A cache line of the table. Eight hashes are compared at once, so that a look-up hardly
+/// ever has a branch that cannot be foreseen.
 #[derive(Debug, Clone, Copy, Default)]
-struct Slot {
-    hash: u32,
-    /// Where the entry starts; 0 where the slot is empty, which is the absent value's entry.
-    start: u32,
+#[repr(align(64))]
+struct Bucket {
+    /// 0 in slots that are empty, which are the last ones.
+    hashes: [u32; SLOTS],
+    /// Where the values' entries start.
+    starts: [u32; SLOTS],
+}
+
+const SLOTS: usize = 8;
+
+impl Bucket {
+    /// A bit for each slot that has the hash.
+    #[inline]
+    fn matches(&self, hash: u32) -> u32 {
+        let bit = |slot: usize| u32::from(self.hashes[slot] == hash) << slot;
+        (0..SLOTS).fold(0, |bits, slot| bits | bit(slot))
+    }
+
+    /// The first empty slot.
+    fn empty(&self) -> Option<usize> {
+        self.hashes.iter().position(|hash| *hash == 0)
+    }
 }
 
 /// What is looked for.
@@ -63,7 +83,7 @@ pub(super) const BATCH: usize = 64;
 /// Up to so many values are looked up one by one.
 const FEW: usize = 64;
 
-const SLOTS_MIN: usize = 64;
+const BUCKETS_MIN: usize = 8;
 /// Id and length in front of a value's bytes.
 const HEAD: usize = 8;
 
@@ -71,7 +91,7 @@ impl SeenValues {
     pub(super) fn new() -> Self {
         Self {
             state: RandomState::default(),
-            slots: vec![Slot::default(); SLOTS_MIN],
+            buckets: vec![Bucket::default(); BUCKETS_MIN],
             entries: vec![0; HEAD],
             starts: vec![0],
             short: [Short::default(); 64],
@@ -90,7 +110,9 @@ impl SeenValues {
 
     /// Memory taken, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.slots.len() * size_of::<Slot>() + self.entries.capacity() + self.starts.capacity() * 4
+        self.buckets.len() * size_of::<Bucket>()
+            + self.entries.capacity()
+            + self.starts.capacity() * 4
     }
 
     /// Appends the ids of up to [`BATCH`] values to `ids`.
@@ -103,7 +125,7 @@ impl SeenValues {
             return self.intern_few(values, ids);
         }
         let mut keys = [Key::default(); BATCH];
-        let mut slots = [Slot::default(); BATCH];
+        let mut starts = [0; BATCH];
         let mut count = 0;
         for (value, key) in values.clone().zip(&mut keys) {
             if let Some(value) = value {
@@ -111,14 +133,16 @@ impl SeenValues {
             }
             count += 1;
         }
-        for (key, slot) in keys.iter().zip(&mut slots[..count]) {
-            *slot = self.slots[self.find(key.hash)];
+        for (key, start) in keys.iter().zip(&mut starts[..count]) {
+            // Where no slot has the hash this is another value's, or none's.
+            let bucket = &self.buckets[self.home(key.hash)];
+            *start = bucket.starts[bucket.matches(key.hash).trailing_zeros() as usize % SLOTS];
         }
-        self.fetch(&keys, &slots[..count]);
-        for ((value, key), slot) in values.zip(keys).zip(slots) {
+        self.fetch(&keys, &starts[..count]);
+        for ((value, key), start) in values.zip(keys).zip(starts) {
             let id = match value {
                 None => ABSENT,
-                Some(value) => match self.id_at(slot, value, key.hash) {
+                Some(value) => match self.id_at(start, value) {
                     Some(id) => id,
                     None => self.intern(value, key.hash),
                 },
@@ -166,54 +190,50 @@ impl SeenValues {
         self.intern(value, self.hash(value))
     }
 
-    /// Brings the values that the slots point to into the near cache: the first byte of each
-    /// and, as it is most likely the one that is looked for, its last.
-    fn fetch(&self, keys: &[Key], slots: &[Slot]) {
+    /// Brings the values whose entries start there into the near cache: the first byte of
+    /// each and, as it is most likely the one that is looked for, its last.
+    fn fetch(&self, keys: &[Key], starts: &[u32]) {
         let mut any = 0;
-        for (key, slot) in keys.iter().zip(slots) {
-            let start = slot.start as usize;
+        for (key, start) in keys.iter().zip(starts) {
+            let start = *start as usize;
             let last = start + HEAD + key.length as usize;
             any |= self.entries[start] | self.entries.get(last - 1).copied().unwrap_or(0);
         }
+        // Keeps the loads from being left out.
         std::hint::black_box(any);
-    }
-
-    /// The first slot that has the hash or is empty.
-    #[inline]
-    fn find(&self, hash: u32) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        while self.slots[at].hash != hash && self.slots[at].start != 0 {
-            at = (at + 1) & mask;
-        }
-        at
     }
 
     /// The id of a value, a new one if it was not seen before.
     fn intern(&mut self, value: &[u8], hash: u32) -> u32 {
-        let mut at = self.find(hash);
+        let mut at = self.home(hash);
         loop {
-            let slot = self.slots[at];
-            if slot.start == 0 {
-                return self.insert(at, value, hash);
+            let bucket = &self.buckets[at];
+            let mut matches = bucket.matches(hash);
+            while matches != 0 {
+                let start = bucket.starts[matches.trailing_zeros() as usize];
+                if let Some(id) = self.id_at(start, value) {
+                    return id;
+                }
+                matches &= matches - 1;
             }
-            if let Some(id) = self.id_at(slot, value, hash) {
-                return id;
+            if let Some(slot) = bucket.empty() {
+                return self.insert(at, slot, value, hash);
             }
-            at = (at + 1) & (self.slots.len() - 1);
+            at = (at + 1) & (self.buckets.len() - 1);
         }
     }
 
     #[cold]
-    fn insert(&mut self, at: usize, value: &[u8], hash: u32) -> u32 {
+    fn insert(&mut self, at: usize, slot: usize, value: &[u8], hash: u32) -> u32 {
         let id = self.starts.len() as u32;
         let start = self.entries.len() as u32;
         self.entries.extend_from_slice(&id.to_le_bytes());
         self.entries.extend_from_slice(&(value.len() as u32).to_le_bytes());
         self.entries.extend_from_slice(value);
         self.starts.push(start);
-        self.slots[at] = Slot { hash, start };
-        if self.starts.len() * 2 > self.slots.len() {
+        self.buckets[at].hashes[slot] = hash;
+        self.buckets[at].starts[slot] = start;
+        if self.starts.len() * 4 > self.buckets.len() * SLOTS * 3 {
             self.grow();
         }
         id
@@ -221,34 +241,50 @@ impl SeenValues {
 
     #[cold]
     fn grow(&mut self) {
-        let empty = vec![Slot::default(); self.slots.len() * 2];
-        let old = std::mem::replace(&mut self.slots, empty);
-        for slot in old.into_iter().filter(|slot| slot.start != 0) {
-            let mut at = slot.hash as usize & (self.slots.len() - 1);
-            while self.slots[at].start != 0 {
-                at = (at + 1) & (self.slots.len() - 1);
+        let empty = vec![Bucket::default(); self.buckets.len() * 2];
+        for old in std::mem::replace(&mut self.buckets, empty) {
+            for (hash, start) in old.hashes.into_iter().zip(old.starts) {
+                if hash != 0 {
+                    self.put(hash, start);
+                }
             }
-            self.slots[at] = slot;
         }
     }
 
+    /// Puts an entry into a slot that is empty.
+    fn put(&mut self, hash: u32, start: u32) {
+        let mut at = self.home(hash);
+        loop {
+            let bucket = &mut self.buckets[at];
+            if let Some(slot) = bucket.empty() {
+                bucket.hashes[slot] = hash;
+                bucket.starts[slot] = start;
+                return;
+            }
+            at = (at + 1) & (self.buckets.len() - 1);
+        }
+    }
+
+    /// Never 0.
     #[inline]
     fn hash(&self, value: &[u8]) -> u32 {
         let mut hasher = self.state.build_hasher();
         // Without the length, which the hash of a slice writes as well: there is only one
         // slice, and foldhash takes its length into account.
         hasher.write(value);
-        hasher.finish() as u32
+        (hasher.finish() as u32).max(1)
     }
 
-    /// The id of the value, where the slot is its.
     #[inline]
-    fn id_at(&self, slot: Slot, value: &[u8], hash: u32) -> Option<u32> {
-        if slot.hash != hash || slot.start == 0 {
-            return None;
-        }
-        let (id, bytes) = self.entry(slot.start);
-        is_equal(bytes, value).then_some(id)
+    fn home(&self, hash: u32) -> usize {
+        hash as usize & (self.buckets.len() - 1)
+    }
+
+    /// The id of the value, where the entry is its.
+    #[inline]
+    fn id_at(&self, start: u32, value: &[u8]) -> Option<u32> {
+        let (id, bytes) = self.entry(start);
+        (id != ABSENT && is_equal(bytes, value)).then_some(id)
     }
 
     /// Id and bytes of the value whose entry starts there.

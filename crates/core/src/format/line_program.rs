@@ -7,6 +7,7 @@ use memchr::{memchr, memmem};
 use super::mismatch::{Explanation, Mismatch, Reason};
 use super::target::{LineState, Target};
 use crate::field::Field;
+use crate::line::find_near;
 use crate::record::Record;
 use crate::value::{CLF_LENGTH, Strftime, TimeKind};
 
@@ -164,27 +165,6 @@ fn starts_with(bytes: &[u8], text: &[u8]) -> bool {
     bytes.len() >= text.len() && bytes.iter().zip(text).all(|(a, b)| a == b)
 }
 
-/// As memchr, for a byte that is nearly always among the first sixteen: addresses, status
-/// and sizes are short, and the call of the general search costs more than the search.
-#[inline]
-pub(super) fn find_near(byte: u8, bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
-    const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
-    let mut at = 0;
-    for _ in 0..2 {
-        let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) else { break };
-        // A byte of the difference is 0 where it is the one; the lowest such byte gets its
-        // high bit set here (Warren, Hacker's Delight, 6-1).
-        let difference = u64::from_le_bytes(*word) ^ (ONES * u64::from(byte));
-        let found = difference.wrapping_sub(ONES) & !difference & HIGHS;
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    memchr(byte, &bytes[at..]).map(|length| at + length)
-}
-
 /// The first place of a text of at least one byte.
 #[inline]
 fn find_text(bytes: &[u8], text: &[u8]) -> Option<usize> {
@@ -309,25 +289,5 @@ impl Value {
             (text, _) => End::Text(text.into()),
         };
         Self { target, end, name }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::find_near;
-
-    #[test]
-    fn finds_as_memchr_does() {
-        let bytes: Vec<u8> = (0..100u8).chain([0x20, 0x21, 0x80, 0xFF, 0x20]).collect();
-        for start in 0..bytes.len() {
-            for byte in [0, 1, 5, 0x1F, 0x20, 0x21, 99, 0x80, 0x81, 0xFF] {
-                let rest = &bytes[start..];
-                assert_eq!(
-                    find_near(byte, rest),
-                    memchr::memchr(byte, rest),
-                    "{byte} from {start}"
-                );
-            }
-        }
     }
 }

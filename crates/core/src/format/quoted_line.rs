@@ -1,9 +1,10 @@
 //! The short way through the lines that most servers write: client, identity, user, time,
 //! request line, status, bytes, and texts in quotes.
 
-use super::line_program::{End, LineProgram, find_near};
+use super::line_program::{End, LineProgram};
 use super::target::{LineState, Target};
 use crate::field::Field;
+use crate::line::find_near;
 use crate::record::Record;
 use crate::value::{CLF_LENGTH, TimeKind};
 

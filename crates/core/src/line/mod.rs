@@ -1,8 +1,10 @@
 //! Lines: the bytes between two line feeds.
 
 mod marks;
+mod near;
 
 pub(crate) use marks::{MarkedLine, Marks};
+pub(crate) use near::find_near;
 
 use memchr::memchr;
 

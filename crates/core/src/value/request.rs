@@ -1,5 +1,7 @@
 //! The request line: method, target, protocol.
 
+use crate::line::find_near;
+
 /// The three parts of an HTTP request line, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestLine<'a> {
@@ -13,18 +15,23 @@ impl<'a> RequestLine<'a> {
     /// all between the first and the last space, so that a target which was logged with
     /// spaces in it stays whole. `None` where the text is no HTTP request.
     pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
-        let first = memchr::memchr(b' ', text)?;
+        let first = find_near(b' ', text)?;
         // "HTTP/x.y" nearly always, so look where its space would be before searching.
-        let last = match text.len().checked_sub(9) {
-            Some(at) if text[at] == b' ' && !text[at + 1..].contains(&b' ') => at,
-            _ => memchr::memrchr(b' ', text)?,
+        let (last, is_http) = match text.last_chunk::<9>() {
+            Some([b' ', b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9']) => {
+                (text.len() - 9, true)
+            }
+            _ => {
+                let last = memchr::memrchr(b' ', text)?;
+                (last, is_http_version(&text[last + 1..]))
+            }
         };
         if first == last || first == 0 {
             return None;
         }
         let method = &text[..first];
         let protocol = &text[last + 1..];
-        if !method.iter().all(u8::is_ascii_alphabetic) || !is_http_version(protocol) {
+        if !is_http || !method.iter().all(u8::is_ascii_alphabetic) {
             return None;
         }
         Some(Self { method, target: &text[first + 1..last], protocol })
