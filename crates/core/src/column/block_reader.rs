@@ -122,6 +122,11 @@ impl BlockReader {
                 read.too_long += 1;
                 continue;
             }
+            // There may be hundreds of them where others have one line.
+            if line.bytes.is_empty() && read.has_samples_enough() {
+                read.unmatched += 1;
+                continue;
+            }
             let quote = |index| marked.quote(index);
             match self.parser.parse_marked(line.bytes, quote, &mut records[filled]) {
                 Ok(()) => {

@@ -127,6 +127,11 @@ impl ReadBlock {
         self.columns.offsets.extend(times().map(|time| encode_offset(time.offset_s)));
     }
 
+    /// True where no more lines that did not fit are shown, only counted.
+    pub(super) fn has_samples_enough(&self) -> bool {
+        self.samples.len() >= UnmatchedLine::PER_BLOCK_MAX
+    }
+
     /// Counts a line that did not fit, and shows it where there is room.
     #[cold]
     pub(super) fn push_unmatched(
@@ -136,7 +141,7 @@ impl ReadBlock {
         reason: impl Fn() -> String,
     ) {
         self.unmatched += 1;
-        if self.samples.len() < UnmatchedLine::PER_BLOCK_MAX {
+        if !self.has_samples_enough() {
             let shown = line.bytes.len().min(UnmatchedLine::BYTES_MAX);
             self.samples.push(UnmatchedLine {
                 line: self.lines - 1,
