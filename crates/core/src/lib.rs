@@ -37,8 +37,8 @@ mod record;
 mod value;
 
 pub use aggregate::{
-    Bucket, Evaluation, Histogram, Quantiles, Question, STATUS_CLASSES, Stack, StatusClasses,
-    Tally, TopList, Totals,
+    Bucket, Counted, Evaluation, Histogram, Part, Quantiles, Question, Recount, STATUS_CLASSES,
+    Stack, StatusClasses, Tally, TopList, Totals,
 };
 pub use block::{Block, BlockCutter, BlockLimits};
 pub use column::{
@@ -46,7 +46,9 @@ pub use column::{
     UnmatchedLine, Values,
 };
 pub use field::Field;
-pub use filter::{Clause, ClauseError, CompiledFilter, Filter, Selection, TextTest};
+pub use filter::{
+    Clause, ClauseError, CompiledFilter, Filter, RowBits, Selection, TextTest, Undecided,
+};
 pub use format::{
     Candidate, Detection, Format, FormatError, LineMismatch, LineParser, Mismatch, detect,
     format_by_name, known_formats,

@@ -134,9 +134,10 @@ async fn publish(
             move || answer(&session, &data, query, previous, &flag)
         };
         let Ok(answered) = tokio::task::spawn_blocking(work).await else { return };
-        if let Some((text, next)) = answered {
+        let (text, next) = answered;
+        evaluator = next;
+        if let Some(text) = text {
             let worked = started.elapsed();
-            evaluator = Some(next);
             let sent = tokio::time::timeout(SEND_PATIENCE, writer.send_text(&text)).await;
             if !matches!(sent, Ok(Ok(()))) {
                 return;
@@ -197,22 +198,24 @@ fn goes_on(data: &DataSet) -> bool {
     data.sources().iter().any(|source| source.end().is_none())
 }
 
-/// A view as text, and what to go on from. `None` where the work was abandoned.
+/// A view as text, and what to go on from. No text where the work was abandoned.
 fn answer(
     session: &Session,
     data: &Arc<DataSet>,
     query: Query,
     previous: Option<Evaluator>,
     abandoned: &AtomicBool,
-) -> Option<(String, Evaluator)> {
+) -> (Option<String>, Option<Evaluator>) {
     let id = query.id;
-    let mut evaluator = match previous {
-        Some(evaluator) if *evaluator.query() == query => evaluator,
-        // It made sense when it was asked, and columns are only ever added.
-        _ => Evaluator::new(data.clone(), query, session.jobs()).ok()?,
+    // It made sense when it was asked, and columns are only ever added.
+    let evaluator = match previous {
+        Some(evaluator) if *evaluator.query() == query => Ok(evaluator),
+        Some(evaluator) => evaluator.change(query),
+        None => Evaluator::new(data.clone(), query, session.jobs()),
     };
-    let answer = evaluator.answer(abandoned)?;
+    let Ok(mut evaluator) = evaluator else { return (None, None) };
+    let Some(answer) = evaluator.answer(abandoned) else { return (None, Some(evaluator)) };
     let view = view(id, answer, data, &session.slots());
-    let text = serde_json::to_string(&LiveReply::View { view: Box::new(view) }).ok()?;
-    Some((text, evaluator))
+    let text = serde_json::to_string(&LiveReply::View { view: Box::new(view) }).ok();
+    (text, Some(evaluator))
 }

@@ -2,78 +2,36 @@
 
 use super::histogram::Histogram;
 use super::quantiles::Quantiles;
-use super::row_values::RowValues;
-use super::status::{STATUS_CLASSES, StatusClasses};
+use super::question::{Question, Stack};
+use super::status::StatusClasses;
 use super::top_list::TopList;
 use super::totals::Totals;
+use super::visit::{Visit, gather};
 use crate::column::{ColumnId, Segment, Values};
-use crate::filter::{CompiledFilter, Filter, Selection};
+use crate::filter::{CompiledFilter, RowBits, Selection};
 use crate::value::Zone;
-
-/// What is asked.
-#[derive(Debug, Clone)]
-pub struct Question {
-    /// Which records it is about.
-    pub filter: Filter,
-    /// The zone of the histogram; `None` for the offset of the first record.
-    pub zone: Option<Zone>,
-    /// The most buckets the histogram may have.
-    pub buckets_max: usize,
-    /// What divides the histogram's buckets.
-    pub stack: Stack,
-}
-
-impl Default for Question {
-    /// About every record, in the log's own zone.
-    fn default() -> Self {
-        Self { filter: Filter::default(), zone: None, buckets_max: 400, stack: Stack::default() }
-    }
-}
-
-/// What divides the buckets of a histogram.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Stack {
-    /// The class of the status, see [`STATUS_CLASSES`].
-    #[default]
-    StatusClass,
-    /// A text column. The first [`Stack::GROUPS_MAX`] values have groups of their own, the
-    /// others share the last one.
-    Column(ColumnId),
-}
-
-impl Stack {
-    /// Groups of a histogram by column: ids below this are groups of their own, the last
-    /// group holds all others.
-    pub const GROUPS_MAX: usize = 256;
-
-    /// The number of groups.
-    pub fn groups(self) -> usize {
-        match self {
-            Self::StatusClass => STATUS_CLASSES.len(),
-            Self::Column(_) => Self::GROUPS_MAX,
-        }
-    }
-}
 
 /// The answer to a question over the segments seen so far.
 ///
 /// For each segment call [`Self::learn`] while the values it refers to are at hand, then
-/// [`Self::update`], which needs nothing but the segment.
+/// [`Self::update`], which needs nothing but the segment. To answer over many segments at
+/// once, on several threads or from the answer to another question, see
+/// [`Recount`](super::Recount).
 #[derive(Debug, Clone)]
 pub struct Evaluation {
-    filter: CompiledFilter,
-    zone: Option<Zone>,
-    buckets_max: usize,
-    stack: Stack,
-    classes: StatusClasses,
-    totals: Totals,
-    histogram: Option<Histogram>,
+    pub(super) filter: CompiledFilter,
+    pub(super) zone: Option<Zone>,
+    pub(super) buckets_max: usize,
+    pub(super) stack: Stack,
+    pub(super) classes: StatusClasses,
+    /// Distinct values known, by column.
+    pub(super) ids: Vec<usize>,
+    pub(super) totals: Totals,
+    pub(super) histogram: Option<Histogram>,
     /// By column.
-    top_lists: Vec<TopList>,
-    request_time: Quantiles,
-    upstream_time: Quantiles,
-    rows: RowValues,
-    groups: Vec<u8>,
+    pub(super) top_lists: Vec<TopList>,
+    pub(super) request_time: Quantiles,
+    pub(super) upstream_time: Quantiles,
 }
 
 impl Evaluation {
@@ -85,20 +43,32 @@ impl Evaluation {
             buckets_max: question.buckets_max,
             stack: question.stack,
             classes: StatusClasses::default(),
+            ids: Vec::new(),
             totals: Totals::default(),
             histogram: None,
             top_lists: Vec::new(),
             request_time: Quantiles::default(),
             upstream_time: Quantiles::default(),
-            rows: RowValues::default(),
-            groups: Vec::new(),
         }
+    }
+
+    /// The filter.
+    pub fn filter(&self) -> &CompiledFilter {
+        &self.filter
+    }
+
+    /// The filter, to have it learn what [`Self::learn`] would have taught it.
+    pub fn filter_mut(&mut self) -> &mut CompiledFilter {
+        &mut self.filter
     }
 
     /// Learns the values that came since the last call.
     pub fn learn(&mut self, values: &Values) {
         self.filter.learn(values);
         self.classes.learn(values);
+        self.ids.clear();
+        let columns = (0..values.names().len()).map(|index| ColumnId(index as u16));
+        self.ids.extend(columns.map(|column| values.dictionary(column).ids()));
         if let (None, Some(offset_s)) = (&self.zone, values.first_offset_s()) {
             self.zone = Some(Zone::fixed(offset_s));
         }
@@ -110,35 +80,34 @@ impl Evaluation {
         if selection.is_empty() {
             return;
         }
-        self.rows.fill(segment, &selection, &self.classes);
-        let mut totals = Totals::default();
-        totals.update(segment, &selection, &self.rows);
-        self.update_histogram(segment, &selection, totals.time_range_ns);
+        let mut groups = Vec::new();
+        let visit = Visit::new(segment, selection, &self.classes, &mut groups);
+        let mut totals = Totals::of_sum(visit.sum);
+        totals.widen(segment, &visit.selection);
+        if let Some(range_ns) = totals.time_range_ns {
+            let mut histogram = self.histogram.take().or_else(|| self.new_histogram());
+            if let Some(histogram) = &mut histogram {
+                histogram.make_room(range_ns);
+                let groups = self.groups(segment, &visit.selection, &mut groups);
+                histogram.update(segment, &visit.selection, groups);
+            }
+            self.histogram = histogram;
+        }
         self.totals.merge(&totals);
-        self.update_top_lists(segment, &selection);
-        let durations = [
-            (&segment.request_time_ns, &mut self.request_time),
-            (&segment.upstream_time_ns, &mut self.upstream_time),
-        ];
-        for (numbers, quantiles) in durations {
-            if let Some(numbers) = numbers {
-                numbers.for_each(&selection, |number| {
-                    if let Some(number) = number {
-                        quantiles.add(number);
-                    }
-                });
+        for column in 0..segment.text.len() {
+            self.cover(column);
+            if let Some(codes) = &segment.text[column] {
+                self.top_lists[column].add(codes, &visit);
             }
         }
+        self.request_time.update(segment.request_time_ns.as_ref(), &visit.selection);
+        self.upstream_time.update(segment.upstream_time_ns.as_ref(), &visit.selection);
     }
 
     /// Adds the answer to the same question over other segments of the same data set.
     pub fn merge(&mut self, other: &Self) {
         self.totals.merge(&other.totals);
-        match (&mut self.histogram, &other.histogram) {
-            (Some(own), Some(other)) => own.merge(other),
-            (own @ None, Some(other)) => *own = Some(other.clone()),
-            (_, None) => {}
-        }
+        self.merge_histogram(other.histogram.as_ref());
         if self.top_lists.len() < other.top_lists.len() {
             self.top_lists.resize_with(other.top_lists.len(), TopList::default);
         }
@@ -156,6 +125,11 @@ impl Evaluation {
     /// every number is an estimate.
     pub fn is_filter_estimated(&self, values: &Values) -> bool {
         self.filter.is_estimated(values)
+    }
+
+    /// The rows of a segment that pass the filter.
+    pub fn pass(&self, segment: &Segment) -> RowBits {
+        self.filter.pass(segment)
     }
 
     /// Sums over the records.
@@ -180,7 +154,7 @@ impl Evaluation {
 
     /// Counts by value of a text column; `None` where no record had the field.
     pub fn top_list(&self, column: ColumnId) -> Option<&TopList> {
-        self.top_lists.get(usize::from(column.0)).filter(|list| list.distinct() > 0)
+        self.top_lists.get(usize::from(column.0)).filter(|list| list.has_values())
     }
 
     /// Time to serve a request, in nanoseconds.
@@ -193,42 +167,47 @@ impl Evaluation {
         &self.upstream_time
     }
 
-    fn update_histogram(
-        &mut self,
-        segment: &Segment,
-        selection: &Selection,
-        range_ns: Option<(i64, i64)>,
-    ) {
-        let Some(zone) = &self.zone else { return };
-        let histogram = self.histogram.get_or_insert_with(|| {
-            Histogram::new(zone.clone(), self.buckets_max, self.stack.groups())
-        });
-        match self.stack {
-            Stack::StatusClass => {
-                histogram.update(segment, selection, range_ns, &self.rows.class);
-            }
-            Stack::Column(column) => {
-                self.groups.clear();
-                let last = Stack::GROUPS_MAX as u64 - 1;
-                match segment.text(column) {
-                    Some(codes) => {
-                        codes.for_each(selection, |id| self.groups.push(id.min(last) as u8));
-                    }
-                    None => self.groups.resize(selection.len(), 0),
-                }
-                histogram.update(segment, selection, range_ns, &self.groups);
-            }
+    /// Memory that the lists take, in bytes: most of all that the answer takes.
+    pub fn memory_bytes(&self) -> usize {
+        self.top_lists.iter().map(TopList::memory_bytes).sum()
+    }
+
+    /// A histogram without any record, once the zone is known.
+    pub(super) fn new_histogram(&self) -> Option<Histogram> {
+        let zone = self.zone.clone()?;
+        Some(Histogram::new(zone, self.buckets_max, self.stack.groups()))
+    }
+
+    pub(super) fn merge_histogram(&mut self, other: Option<&Histogram>) {
+        match (&mut self.histogram, other) {
+            (Some(own), Some(other)) => own.merge(other),
+            (own @ None, Some(other)) => *own = Some(other.clone()),
+            (_, None) => {}
         }
     }
 
-    fn update_top_lists(&mut self, segment: &Segment, selection: &Selection) {
-        if self.top_lists.len() < segment.text.len() {
-            self.top_lists.resize_with(segment.text.len(), TopList::default);
-        }
-        for (list, codes) in self.top_lists.iter_mut().zip(&segment.text) {
-            if let Some(codes) = codes {
-                list.update(codes, selection, &self.rows);
+    /// The histogram's group of every selected row, given the status classes.
+    pub(super) fn groups<'a>(
+        &self,
+        segment: &Segment,
+        selection: &Selection,
+        classes: &'a mut Vec<u8>,
+    ) -> &'a [u8] {
+        if let Stack::Column(column) = self.stack {
+            let last = Stack::GROUPS_MAX as u64 - 1;
+            match segment.text(column) {
+                Some(codes) => gather(codes, selection, classes, |id| id.min(last) as u8),
+                None => classes.fill(0),
             }
         }
+        classes
+    }
+
+    /// Makes room in the list of a column for every value that is known.
+    fn cover(&mut self, column: usize) {
+        if self.top_lists.len() <= column {
+            self.top_lists.resize_with(column + 1, TopList::default);
+        }
+        self.top_lists[column].cover(self.ids.get(column).copied().unwrap_or(0));
     }
 }

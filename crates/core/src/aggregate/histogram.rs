@@ -106,16 +106,55 @@ impl Histogram {
     }
 
     /// Adds the selected rows of a segment, whose groups come in the same order.
-    pub(super) fn update(
-        &mut self,
-        segment: &Segment,
-        selection: &Selection,
-        range_ns: Option<(i64, i64)>,
-        groups: &[u8],
-    ) {
-        let (Some(times), Some((first_ns, last_ns))) = (&segment.time, range_ns) else { return };
+    pub(super) fn update(&mut self, segment: &Segment, selection: &Selection, groups: &[u8]) {
+        let Some(times) = &segment.time else { return };
+        if !self.count_in_one_bucket(segment, times, groups) {
+            self.count(times, selection, groups);
+        }
+    }
+
+    /// Makes room for the buckets from one time to another, so that nothing has to be moved
+    /// while rows between them are added.
+    pub(super) fn make_room(&mut self, (first_ns, last_ns): (i64, i64)) {
         self.cover(first_ns.div_euclid(SECOND_NS), last_ns.div_euclid(SECOND_NS));
-        self.count(times, selection, groups);
+    }
+
+    /// True where a fresh histogram that begins with this range of times becomes one of the
+    /// same zone, limit, groups and step.
+    pub(super) fn is_like(&self, mut fresh: Self, range_ns: (i64, i64)) -> bool {
+        fresh.make_room(range_ns);
+        (&self.zone, self.buckets_max, self.groups, self.step)
+            == (&fresh.zone, fresh.buckets_max, fresh.groups, fresh.step)
+    }
+
+    /// Most segments are short, and all of their rows fall into one bucket. False where this
+    /// one is not known to.
+    fn count_in_one_bucket(&mut self, segment: &Segment, times: &Numbers, groups: &[u8]) -> bool {
+        let Some((first_ns, last_ns)) = segment.time_range_ns() else { return false };
+        let unix_s = first_ns.div_euclid(SECOND_NS);
+        let is_inside = |own: &Self| {
+            let (from_ns, until_ns) = own.bounds_ns(unix_s, own.bucket(unix_s, own.step));
+            from_ns <= first_ns && last_ns < until_ns
+        };
+        if groups.is_empty() || !is_inside(self) || times.has_absent() {
+            return false;
+        }
+        self.cover(unix_s, unix_s);
+        let row = self.row(self.bucket(unix_s, self.step));
+        let Some(counts) = self.counts.get_mut(row..row + self.groups) else { return false };
+        // Neighbours are often alike: see `count_aside` of the top lists.
+        let mut lanes = [[0u32; 256]; 4];
+        let (fours, rest) = groups.as_chunks::<4>();
+        for four in fours {
+            for (lane, group) in lanes.iter_mut().zip(four) {
+                lane[usize::from(*group)] += 1;
+            }
+        }
+        rest.iter().for_each(|group| lanes[0][usize::from(*group)] += 1);
+        for lane in lanes {
+            counts.iter_mut().zip(lane).for_each(|(sum, count)| *sum += u64::from(count));
+        }
+        true
     }
 
     fn count(&mut self, times: &Numbers, selection: &Selection, groups: &[u8]) {
@@ -150,6 +189,30 @@ impl Histogram {
         for (bucket, counts) in other.rows() {
             self.add(self.rebucket(bucket, other.step, self.step), counts);
         }
+    }
+
+    /// Takes away the counts of records that were added before, and the buckets before the
+    /// first record and after the last that are left.
+    pub(super) fn remove(&mut self, other: &Self) {
+        for (bucket, counts) in other.rows() {
+            let row = self.row(self.rebucket(bucket, other.step, self.step));
+            for (sum, count) in self.counts.iter_mut().skip(row).zip(counts) {
+                *sum -= count;
+            }
+        }
+        let groups = self.groups;
+        let is_left = |counts: &[u64]| counts.iter().any(|count| *count > 0);
+        let rows = || self.counts.chunks_exact(groups);
+        let first = rows().position(is_left).unwrap_or(self.len());
+        let end = rows().rposition(is_left).map_or(first, |last| last + 1);
+        self.counts.truncate(end * groups);
+        self.counts.drain(..first * groups);
+        self.first += first as i64;
+    }
+
+    /// True where nothing was counted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.counts.is_empty()
     }
 
     /// Each bucket's number and counts.

@@ -5,15 +5,20 @@
 
 mod evaluation;
 mod histogram;
+mod near;
 mod quantiles;
-mod row_values;
+mod question;
+mod recount;
 mod status;
 mod top_list;
 mod totals;
+mod visit;
 
-pub use evaluation::{Evaluation, Question, Stack};
+pub use evaluation::Evaluation;
 pub use histogram::{Bucket, Histogram};
 pub use quantiles::Quantiles;
+pub use question::{Question, Stack};
+pub use recount::{Counted, Part, Recount};
 pub use status::{STATUS_CLASSES, StatusClasses};
 pub use top_list::{Tally, TopList};
 pub use totals::Totals;

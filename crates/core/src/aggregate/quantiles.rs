@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
+use crate::column::Numbers;
+use crate::filter::Selection;
+
 /// Quantiles by the nearest-rank method: the quantile `q` of `n` numbers is the smallest
 /// that at least `q * n` of them do not exceed.
 ///
@@ -30,8 +33,19 @@ impl Quantiles {
 
     /// Adds a number of nanoseconds.
     #[inline]
-    pub(super) fn add(&mut self, number: u64) {
+    fn add(&mut self, number: u64) {
         self.add_many(number, 1);
+    }
+
+    /// Adds the selected numbers of a column.
+    pub(super) fn update(&mut self, numbers: Option<&Numbers>, selection: &Selection) {
+        if let Some(numbers) = numbers {
+            numbers.for_each(selection, |number| {
+                if let Some(number) = number {
+                    self.add(number);
+                }
+            });
+        }
     }
 
     /// Adds what another has counted.

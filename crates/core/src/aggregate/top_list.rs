@@ -1,97 +1,311 @@
 //! Counts by value.
 
-use super::row_values::RowValues;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::near::{Near, count_aside, count_near};
+use super::visit::{Sum, Visit};
 use crate::column::{ABSENT, Codes, Dictionary};
-use crate::filter::Selection;
 
 /// What is counted for one value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Records.
     pub count: u64,
-    /// Sum of their response sizes in bytes.
+    /// Sum of their response sizes in bytes, or the largest number there is where it is more.
     pub bytes_sent: u64,
     /// Those with a status of 400 to 599.
     pub errors: u64,
 }
 
-impl Tally {
-    #[inline]
-    fn add(&mut self, other: Self) {
-        self.count += other.count;
-        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
-        self.errors += other.errors;
-    }
+/// Counts by value of one text column: dictionary ids are dense, so this is an array.
+///
+/// Rows can be taken away again, and leave what would be there without them: bytes are summed
+/// up modulo 2^64 with the carries aside, and shown as 2^64 - 1 where there is a carry.
+///
+/// What is counted goes to small arrays first, and from there to the tallies at the latest
+/// when these might overflow.
+#[derive(Debug, Clone, Default)]
+pub struct TopList {
+    /// Number of ids.
+    ids: usize,
+    /// The bytes modulo 2^64. Empty until something is settled.
+    tallies: Vec<Tally>,
+    /// How often the bytes went beyond 2^64. Empty until one did.
+    carries: Vec<i64>,
+    /// Not settled: records and the low bits of their sizes. Empty where there are none.
+    near: Vec<Near>,
+    /// Number of rows in there.
+    visits: usize,
+    /// Not settled: errors, negative where rows were taken away. Empty where there are none.
+    errors: Vec<i32>,
+    /// Not settled: the rest of large responses, by id, and whether it is to be added.
+    rest: Vec<(u32, u64, bool)>,
 }
 
-/// Counts by value of one text column: dictionary ids are dense, so this is an array.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TopList {
-    tallies: Vec<Tally>,
-}
+/// Codes of eight bits visited at once from which on they are counted aside.
+const ASIDE_MIN: usize = 512;
+
+/// Entries of `rest` that may wait: 256 KiB of them.
+const REST_MAX: usize = 1 << 14;
 
 impl TopList {
-    /// Adds the selected rows of a column.
-    pub(super) fn update(&mut self, codes: &Codes, selection: &Selection, rows: &RowValues) {
-        if let Codes::Constant { code, .. } = codes {
-            self.cover(*code as usize);
-            self.tallies[*code as usize].add(rows.sum);
+    /// An empty list for the ids below `ids`.
+    pub(super) fn new(ids: usize) -> Self {
+        Self { ids, ..Self::default() }
+    }
+
+    /// Adds rows of a column.
+    pub(super) fn add(&mut self, codes: &Codes, visit: &Visit) {
+        self.visit::<true>(codes, visit);
+    }
+
+    /// Takes away rows that were added before.
+    pub(super) fn remove(&mut self, codes: &Codes, visit: &Visit) {
+        self.visit::<false>(codes, visit);
+    }
+
+    fn visit<const ADDS: bool>(&mut self, codes: &Codes, visit: &Visit) {
+        if visit.low_bytes.is_empty() {
             return;
         }
-        // Made large enough once, so that the loop over the rows does nothing but add.
-        self.cover(codes.max() as usize);
-        let tallies = &mut self.tallies[..];
-        let mut values = rows.bytes.iter().zip(&rows.error);
-        codes.for_each(selection, |id| {
-            let Some((bytes_sent, error)) = values.next() else { return };
-            let errors = u64::from(*error);
-            tallies[id as usize].add(Tally { count: 1, bytes_sent: *bytes_sent, errors });
-        });
+        self.count_near::<ADDS>(codes, visit);
+        self.count_errors::<ADDS>(codes, &visit.errors);
+        for (row, bytes) in &visit.large {
+            self.rest.push((codes.get(*row as usize) as u32, *bytes, ADDS));
+        }
+        if self.rest.len() > REST_MAX {
+            self.settle();
+        }
+    }
+
+    /// Counts the records with the low bits of their sizes.
+    fn count_near<const ADDS: bool>(&mut self, codes: &Codes, visit: &Visit) {
+        let Visit { selection, low_bytes, .. } = visit;
+        if self.visits + low_bytes.len() > Near::VISITS_MAX {
+            self.settle();
+        }
+        if low_bytes.len() > Near::VISITS_MAX {
+            // A segment of blocks far larger than the default.
+            let mut low_bytes = low_bytes.iter();
+            codes.for_each(selection, |id| {
+                let bytes = low_bytes.next().copied().unwrap_or(0);
+                let sum = Sum { records: 1, bytes: u128::from(bytes), errors: 0 };
+                self.apply(id as usize, sum, ADDS);
+            });
+            return;
+        }
+        self.visits += low_bytes.len();
+        self.near.resize(self.ids, Near::default());
+        let near = &mut self.near[..];
+        match codes {
+            Codes::U8(codes) if low_bytes.len() >= ASIDE_MIN => {
+                count_aside::<ADDS>(near, codes, selection, low_bytes);
+            }
+            Codes::U8(codes) => count_near::<_, ADDS>(near, codes, selection, low_bytes),
+            Codes::U16(codes) => count_near::<_, ADDS>(near, codes, selection, low_bytes),
+            Codes::U32(codes) => count_near::<_, ADDS>(near, codes, selection, low_bytes),
+            Codes::Constant { code, .. } => {
+                if let Some(near) = near.get_mut(*code as usize) {
+                    near.count_many::<ADDS>(low_bytes.len(), visit.low_sum);
+                }
+            }
+            // Ids have 32 bits.
+            Codes::U64(_) => {}
+        }
+    }
+
+    fn count_errors<const ADDS: bool>(&mut self, codes: &Codes, rows: &[u32]) {
+        if rows.is_empty() {
+            return;
+        }
+        self.errors.resize(self.ids, 0);
+        let errors = &mut self.errors[..];
+        let mut count_many = |id: usize, count: i32| {
+            if let Some(errors) = errors.get_mut(id) {
+                *errors = errors.wrapping_add(if ADDS { count } else { -count });
+            }
+        };
+        let mut count = |id: usize| count_many(id, 1);
+        match codes {
+            Codes::U8(codes) => at(codes, rows).for_each(|id| count(usize::from(id))),
+            Codes::U16(codes) => at(codes, rows).for_each(|id| count(usize::from(id))),
+            Codes::U32(codes) => at(codes, rows).for_each(|id| count(id as usize)),
+            Codes::Constant { code, .. } => count_many(*code as usize, rows.len() as i32),
+            Codes::U64(_) => {}
+        }
+    }
+
+    /// Puts all that was counted into the tallies.
+    pub(super) fn settle(&mut self) {
+        let near = std::mem::take(&mut self.near);
+        let errors = std::mem::take(&mut self.errors);
+        let rest = std::mem::take(&mut self.rest);
+        self.visits = 0;
+        self.apply_all(&near, &errors, &rest);
     }
 
     /// Adds another list of the same column.
     pub fn merge(&mut self, other: &Self) {
-        if let Some(last) = other.tallies.len().checked_sub(1) {
-            self.cover(last);
+        self.cover(other.ids);
+        for (id, tally) in other.tallies.iter().enumerate() {
+            let carries = other.carries.get(id).copied().unwrap_or(0) as u128;
+            let bytes = u128::from(tally.bytes_sent) | carries << 64;
+            let sum = Sum { records: tally.count, bytes, errors: tally.errors };
+            self.apply(id, sum, true);
         }
-        for (tally, other) in self.tallies.iter_mut().zip(&other.tallies) {
-            tally.add(*other);
+        self.apply_all(&other.near, &other.errors, &other.rest);
+    }
+
+    fn apply_all(&mut self, near: &[Near], errors: &[i32], rest: &[(u32, u64, bool)]) {
+        self.tallies.resize(self.ids, Tally::default());
+        for (id, near) in near.iter().enumerate().filter(|(_, near)| **near != Near::default()) {
+            self.apply_near(id, *near);
+        }
+        for (tally, errors) in self.tallies.iter_mut().zip(errors) {
+            tally.errors = tally.errors.wrapping_add_signed(i64::from(*errors));
+        }
+        for (id, bytes, adds) in rest {
+            let sum = Sum { bytes: u128::from(*bytes), ..Sum::default() };
+            self.apply(*id as usize, sum, *adds);
+        }
+    }
+
+    #[inline]
+    fn apply_near(&mut self, id: usize, near: Near) {
+        let Some(tally) = self.tallies.get_mut(id) else { return };
+        tally.count = tally.count.wrapping_add_signed(near.records());
+        let bytes = near.low_bytes();
+        let (sum, is_beyond) = tally.bytes_sent.overflowing_add_signed(bytes);
+        tally.bytes_sent = sum;
+        if is_beyond {
+            self.carry(id, bytes.signum());
+        }
+    }
+
+    fn apply(&mut self, id: usize, sum: Sum, adds: bool) {
+        self.tallies.resize(self.ids, Tally::default());
+        let Some(tally) = self.tallies.get_mut(id) else { return };
+        let (low, high) = (sum.bytes as u64, (sum.bytes >> 64) as i64);
+        let (bytes, carries) = if adds {
+            tally.count = tally.count.wrapping_add(sum.records);
+            tally.errors = tally.errors.wrapping_add(sum.errors);
+            let (bytes, carries) = tally.bytes_sent.overflowing_add(low);
+            (bytes, high + i64::from(carries))
+        } else {
+            tally.count = tally.count.wrapping_sub(sum.records);
+            tally.errors = tally.errors.wrapping_sub(sum.errors);
+            let (bytes, borrows) = tally.bytes_sent.overflowing_sub(low);
+            (bytes, -high - i64::from(borrows))
+        };
+        tally.bytes_sent = bytes;
+        if carries != 0 {
+            self.carry(id, carries);
+        }
+    }
+
+    #[cold]
+    fn carry(&mut self, id: usize, carries: i64) {
+        self.carries.resize(self.ids, 0);
+        if let Some(sum) = self.carries.get_mut(id) {
+            *sum = sum.wrapping_add(carries);
         }
     }
 
     /// The number of distinct values; records without the field do not count.
     pub fn distinct(&self) -> u64 {
-        let counted = self.tallies.iter().skip(ABSENT as usize + 1);
-        counted.filter(|tally| tally.count > 0).count() as u64
+        self.counts().map(|(_, count)| u64::from(count > 0)).sum()
+    }
+
+    /// True where a record has the field.
+    pub fn has_values(&self) -> bool {
+        self.counts().any(|(_, count)| count > 0)
     }
 
     /// What was counted for a value.
     pub fn tally(&self, id: u32) -> Tally {
-        self.tallies.get(id as usize).copied().unwrap_or_default()
+        let place = id as usize;
+        let mut tally = self.tallies.get(place).copied().unwrap_or_default();
+        let near = self.near.get(place).copied().unwrap_or_default();
+        let errors = self.errors.get(place).copied().unwrap_or(0);
+        let carries = self.carries.get(place).copied().unwrap_or(0);
+        let mut bytes = i128::from(carries) << 64 | i128::from(tally.bytes_sent);
+        bytes += i128::from(near.low_bytes());
+        for (_, rest, adds) in self.rest.iter().filter(|(other, ..)| *other == id) {
+            bytes += if *adds { i128::from(*rest) } else { -i128::from(*rest) };
+        }
+        tally.count = tally.count.wrapping_add_signed(near.records());
+        tally.errors = tally.errors.wrapping_add_signed(i64::from(errors));
+        tally.bytes_sent = u64::try_from(bytes).unwrap_or(u64::MAX);
+        tally
     }
 
     /// The ids of the `n` values with the highest counts; equal counts in the order of the
     /// values' bytes.
     pub fn top(&self, n: usize, dictionary: &Dictionary) -> Vec<u32> {
-        let mut ids: Vec<u32> = (ABSENT + 1..self.tallies.len() as u32)
-            .filter(|id| self.tally(*id).count > 0)
-            .collect();
-        let order = |a: &u32, b: &u32| {
-            let counts = self.tally(*b).count.cmp(&self.tally(*a).count);
-            counts.then_with(|| dictionary.value(*a).cmp(&dictionary.value(*b)))
+        let lowest = self.lowest_count(n);
+        let order = |(id, count): &(u32, u64), (other, other_count): &(u32, u64)| {
+            let counts = other_count.cmp(count);
+            counts.then_with(|| dictionary.value(*id).cmp(&dictionary.value(*other)))
         };
-        if ids.len() > n && n > 0 {
-            ids.select_nth_unstable_by(n - 1, order);
+        let mut top: Vec<_> = self.counts().filter(|(_, count)| *count >= lowest).collect();
+        if top.len() > n && n > 0 {
+            top.select_nth_unstable_by(n - 1, order);
         }
-        ids.truncate(n);
-        ids.sort_unstable_by(order);
-        ids
+        top.truncate(n);
+        top.sort_unstable_by(order);
+        top.into_iter().map(|(id, _)| id).collect()
     }
 
-    /// Makes room for an id.
-    fn cover(&mut self, id: usize) {
-        if id >= self.tallies.len() {
-            self.tallies.resize((id + 1).next_power_of_two(), Tally::default());
+    /// Memory taken, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.tallies.capacity() * size_of::<Tally>()
+            + self.carries.capacity() * size_of::<i64>()
+            + self.near.capacity() * size_of::<Near>()
+            + self.errors.capacity() * size_of::<i32>()
+    }
+
+    /// Makes room for the ids below `ids`.
+    pub(super) fn cover(&mut self, ids: usize) {
+        self.ids = self.ids.max(ids);
+        if !self.tallies.is_empty() {
+            self.tallies.resize(self.ids, Tally::default());
         }
     }
+
+    /// The `n`th highest count, or 1 where fewer values occur: a limit that no value of the
+    /// top is below, so that hardly any others need to be compared.
+    fn lowest_count(&self, n: usize) -> u64 {
+        if n == 0 {
+            return u64::MAX;
+        }
+        // The highest so far, and of these the lowest first: it is the one to beat.
+        let mut highest = BinaryHeap::new();
+        let mut lowest = 0;
+        for (_, count) in self.counts() {
+            if count > lowest {
+                highest.push(Reverse(count));
+                if highest.len() > n {
+                    highest.pop();
+                }
+                if highest.len() == n {
+                    lowest = highest.peek().map_or(0, |count| count.0);
+                }
+            }
+        }
+        lowest.max(1)
+    }
+
+    /// The values' ids and counts.
+    fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
+        let value = ABSENT as usize + 1..self.ids.max(1);
+        let tally = |id: usize| self.tallies.get(id).map_or(0, |tally| tally.count);
+        let near = |id: usize| self.near.get(id).map_or(0, |near| near.records());
+        value.map(move |id| (id as u32, tally(id).wrapping_add_signed(near(id))))
+    }
+}
+
+/// The codes of these rows.
+fn at<T: Copy>(codes: &[T], rows: &[u32]) -> impl Iterator<Item = T> {
+    rows.iter().filter_map(|row| codes.get(*row as usize).copied())
 }

@@ -1,15 +1,15 @@
 //! Sums over all records.
 
-use super::row_values::RowValues;
+use super::visit::Sum;
 use crate::column::{Segment, decode_offset, decode_time};
-use crate::filter::Selection;
+use crate::filter::{RowBits, Selection};
 
 /// Sums and extremes over the selected records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Records.
     pub records: u64,
-    /// Sum of the response sizes in bytes.
+    /// Sum of the response sizes in bytes, or the largest number there is where it is more.
     pub bytes_sent: u64,
     /// Records with a status of 400 to 599.
     pub errors: u64,
@@ -17,14 +17,42 @@ pub struct Totals {
     pub time_range_ns: Option<(i64, i64)>,
     /// Smallest and largest zone offset, in seconds east of UTC.
     pub offset_range_s: Option<(i32, i32)>,
+    /// The sums as they are.
+    sum: Sum,
 }
 
 impl Totals {
-    /// Adds the selected rows of a segment.
-    pub(super) fn update(&mut self, segment: &Segment, selection: &Selection, rows: &RowValues) {
-        self.records += rows.sum.count;
-        self.bytes_sent = self.bytes_sent.saturating_add(rows.sum.bytes_sent);
-        self.errors += rows.sum.errors;
+    /// Sums without the extremes.
+    pub(super) fn of_sum(sum: Sum) -> Self {
+        let mut totals = Self::default();
+        totals.add(sum);
+        totals
+    }
+
+    /// Adds sums over other records.
+    pub(super) fn add(&mut self, other: Sum) {
+        self.sum.add(other);
+        self.show();
+    }
+
+    /// Takes away sums over records that were added before.
+    pub(super) fn remove(&mut self, other: Sum) {
+        self.sum.remove(other);
+        self.show();
+    }
+
+    fn show(&mut self) {
+        (self.records, self.errors) = (self.sum.records, self.sum.errors);
+        self.bytes_sent = self.sum.bytes_shown();
+    }
+
+    /// The sums.
+    pub(super) fn sum(&self) -> Sum {
+        self.sum
+    }
+
+    /// Widens the ranges by the selected rows of a segment.
+    pub(super) fn widen(&mut self, segment: &Segment, selection: &Selection) {
         let times = match selection {
             Selection::All(_) => segment.time_range_ns(),
             Selection::Rows(_) => {
@@ -38,11 +66,27 @@ impl Totals {
         widen(&mut self.offset_range_s, offsets);
     }
 
+    /// The same, but looks at the rows only where they might make a difference.
+    pub(super) fn widen_by_bits(&mut self, segment: &Segment, bits: &RowBits) {
+        let is_known = segment.time_range_ns().is_none_or(|(first, last)| {
+            self.time_range_ns.is_some_and(|(min, max)| min <= first && last <= max)
+        });
+        let offsets = segment.offset.as_ref();
+        let is_offset_known = offsets.is_none_or(|offsets| {
+            let code = offsets.constant().map(decode_offset);
+            let is_inside = |offset| {
+                self.offset_range_s.is_some_and(|(min, max)| (min..=max).contains(&offset))
+            };
+            code.is_some_and(is_inside)
+        });
+        if !bits.is_empty() && !(is_known && is_offset_known) {
+            self.widen(segment, &bits.selection());
+        }
+    }
+
     /// Adds the sums over other records.
     pub fn merge(&mut self, other: &Self) {
-        self.records += other.records;
-        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
-        self.errors += other.errors;
+        self.add(other.sum);
         widen(&mut self.time_range_ns, other.time_range_ns);
         widen(&mut self.offset_range_s, other.offset_range_s);
     }

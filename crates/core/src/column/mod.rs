@@ -18,5 +18,5 @@ pub use numbers::Numbers;
 pub use read_block::{ReadBlock, UnmatchedLine};
 pub use segment::Segment;
 
-pub(crate) use segment::{decode_offset, decode_time};
+pub(crate) use segment::{decode_offset, decode_time, encode_time};
 pub use values::{ColumnId, Values};

@@ -62,13 +62,46 @@ impl Numbers {
         Some((self.decode(min.wrapping_add(1))?, self.decode(max)?))
     }
 
+    /// The packed numbers: 0 where absent, else the greater the greater the number.
+    pub(crate) fn codes(&self) -> &Codes {
+        &self.codes
+    }
+
+    /// The number of every row, where all have the same.
+    pub(crate) fn constant(&self) -> Option<u64> {
+        match &self.codes {
+            Codes::Constant { code, .. } => self.decode(*code),
+            _ => None,
+        }
+    }
+
+    /// True where a row has no number.
+    pub(crate) fn has_absent(&self) -> bool {
+        match &self.codes {
+            Codes::Constant { code, .. } => *code == 0,
+            Codes::U8(codes) => codes.contains(&0),
+            Codes::U16(codes) => codes.contains(&0),
+            Codes::U32(codes) => codes.contains(&0),
+            Codes::U64(codes) => codes.contains(&0),
+        }
+    }
+
+    /// The smallest and the largest code that stand for a number from `min` to `max`, both
+    /// included; `None` where none can.
+    pub(crate) fn code_range(&self, min: u64, max: u64) -> Option<(u64, u64)> {
+        let last = max.checked_sub(self.base)? / self.unit;
+        let first = min.saturating_sub(self.base).div_ceil(self.unit);
+        (first <= last).then(|| (first.saturating_add(1), last.saturating_add(1)))
+    }
+
     /// Memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.codes.memory_bytes()
     }
 
+    /// The number that a code stands for.
     #[inline]
-    fn decode(&self, code: u64) -> Option<u64> {
+    pub(crate) fn decode(&self, code: u64) -> Option<u64> {
         code.checked_sub(1).map(|steps| self.base + steps * self.unit)
     }
 }

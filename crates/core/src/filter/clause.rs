@@ -97,6 +97,27 @@ impl TextTest {
         }
     }
 
+    /// True where it asks the same question. Expressions are compared as they were written:
+    /// those of [`Self::matches`] are all compiled alike.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::OneOf(own), Self::OneOf(other)) => own == other,
+            (Self::Prefix(own), Self::Prefix(other)) => own == other,
+            (Self::Matches(own), Self::Matches(other)) => own.as_str() == other.as_str(),
+            (Self::InBlocks(own, others), Self::InBlocks(other, their_others)) => {
+                own == other && others == their_others
+            }
+            (Self::Between(min, max), Self::Between(other_min, other_max)) => {
+                (min, max) == (other_min, other_max)
+            }
+            (Self::Any(own), Self::Any(other)) => {
+                own.len() == other.len()
+                    && own.iter().zip(other).all(|(own, other)| own.is_same(other))
+            }
+            _ => false,
+        }
+    }
+
     /// True where it is certain that no value passes that the dictionary lacks.
     pub(super) fn is_about_known_values(&self, dictionary: &Dictionary) -> bool {
         match self {

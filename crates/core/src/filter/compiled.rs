@@ -1,9 +1,11 @@
 //! A filter at work.
 
+use std::ops::Range;
+
 use super::clause::{Clause, Filter, TextTest};
+use super::row_bits::RowBits;
 use super::selection::Selection;
-use crate::column::decode_time;
-use crate::column::{Codes, ColumnId, Numbers, Segment, Values};
+use crate::column::{Codes, ColumnId, Numbers, Segment, Values, encode_time};
 use crate::field::Field;
 
 /// A filter with what it knows of the values so far: a text condition is asked once for
@@ -15,10 +17,29 @@ pub struct CompiledFilter {
 
 #[derive(Debug, Clone)]
 enum Compiled {
-    Text { column: ColumnId, test: TextTest, negated: bool, passes: Vec<bool> },
+    Text(TextClause),
     Number { field: Field, ranges: Vec<(u64, u64)> },
     Time { first_ns: i64, last_ns: i64 },
 }
+
+#[derive(Debug, Clone)]
+struct TextClause {
+    column: ColumnId,
+    test: TextTest,
+    negated: bool,
+    /// By dictionary id.
+    passes: Vec<bool>,
+}
+
+/// Some values that a condition was not asked about yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undecided {
+    clause: usize,
+    ids: Range<usize>,
+}
+
+/// Values that are decided in one go: a fraction of a millisecond with a slow expression.
+const UNDECIDED_MAX: usize = 2_048;
 
 impl CompiledFilter {
     /// A filter that knows no value yet.
@@ -26,36 +47,124 @@ impl CompiledFilter {
         Self { clauses: filter.clauses.iter().cloned().map(Compiled::new).collect() }
     }
 
+    /// True where every row passes.
+    pub fn is_unconditional(&self) -> bool {
+        self.clauses.is_empty()
+    }
+
+    /// Takes over what another filter of the same data set knows about the same conditions.
+    pub fn adopt(&mut self, other: &Self) {
+        let known = || other.clauses.iter().filter_map(Compiled::text);
+        for own in self.clauses.iter_mut().filter_map(Compiled::text_mut) {
+            if let Some(same) = known().find(|other| own.is_same(other)) {
+                own.passes.clone_from(&same.passes);
+            }
+        }
+    }
+
     /// Learns the values that came since the last call. Has to be called before
     /// [`Self::select`] for a segment with newer values.
     pub fn learn(&mut self, values: &Values) {
-        for clause in &mut self.clauses {
-            clause.learn(values);
+        for undecided in self.undecided(values) {
+            let decisions = self.decide(values, &undecided);
+            self.accept(&undecided, &decisions);
+        }
+    }
+
+    /// What [`Self::learn`] has to do, in pieces that [`Self::decide`] may do in any order and
+    /// [`Self::accept`] has to take in this one.
+    pub fn undecided(&self, values: &Values) -> Vec<Undecided> {
+        let mut undecided = Vec::new();
+        for (clause, compiled) in self.clauses.iter().enumerate() {
+            let Some(text) = compiled.text() else { continue };
+            let ids = values.dictionary(text.column).ids();
+            let starts = (text.passes.len()..ids).step_by(UNDECIDED_MAX);
+            undecided.extend(
+                starts.map(|at| Undecided { clause, ids: at..ids.min(at + UNDECIDED_MAX) }),
+            );
+        }
+        undecided
+    }
+
+    /// Whether each of the values passes.
+    pub fn decide(&self, values: &Values, undecided: &Undecided) -> Vec<bool> {
+        let text = self.clauses.get(undecided.clause).and_then(Compiled::text);
+        text.map(|text| text.decide(values, undecided.ids.clone())).unwrap_or_default()
+    }
+
+    /// Takes in what was decided.
+    pub fn accept(&mut self, undecided: &Undecided, decisions: &[bool]) {
+        let text = self.clauses.get_mut(undecided.clause).and_then(Compiled::text_mut);
+        if let Some(text) = text.filter(|text| text.passes.len() == undecided.ids.start) {
+            text.passes.extend_from_slice(decisions);
         }
     }
 
     /// True where values were folded into the remainder for which a condition might have
     /// been decided otherwise.
     pub fn is_estimated(&self, values: &Values) -> bool {
-        self.clauses.iter().any(|clause| match clause {
-            Compiled::Text { column, test, .. } => {
-                values.is_estimated(*column)
-                    && !test.is_about_known_values(values.dictionary(*column))
-            }
-            _ => false,
+        self.clauses.iter().filter_map(Compiled::text).any(|text| {
+            values.is_estimated(text.column)
+                && !text.test.is_about_known_values(values.dictionary(text.column))
         })
     }
 
     /// The rows of a segment that pass.
     pub fn select(&self, segment: &Segment) -> Selection {
-        let mut selection = Selection::All(segment.rows());
+        self.pass(segment).selection()
+    }
+
+    /// The same as bits.
+    pub fn pass(&self, segment: &Segment) -> RowBits {
+        let mut bits = RowBits::all(segment.rows());
         for clause in &self.clauses {
-            clause.narrow(segment, &mut selection);
-            if selection.is_empty() {
+            clause.narrow(segment, &mut bits);
+            if bits.is_empty() {
                 break;
             }
         }
-        selection
+        bits
+    }
+}
+
+impl TextClause {
+    fn is_same(&self, other: &Self) -> bool {
+        self.column == other.column
+            && self.negated == other.negated
+            && self.test.is_same(&other.test)
+    }
+
+    fn decide(&self, values: &Values, ids: Range<usize>) -> Vec<bool> {
+        let dictionary = values.dictionary(self.column);
+        if let TextTest::OneOf(candidates) = &self.test {
+            // Quicker than to compare every value with them.
+            let mut passes = vec![self.negated; ids.len()];
+            for id in candidates.iter().filter_map(|value| dictionary.find(value)) {
+                let place = (id as usize).checked_sub(ids.start);
+                if let Some(passes) = place.and_then(|place| passes.get_mut(place)) {
+                    *passes = !self.negated;
+                }
+            }
+            return passes;
+        }
+        // The absent value and the remainder are equal to nothing.
+        let is_it =
+            |id: usize| dictionary.value(id as u32).is_some_and(|value| self.test.passes(value));
+        ids.map(|id| is_it(id) != self.negated).collect()
+    }
+
+    fn narrow(&self, segment: &Segment, bits: &mut RowBits) {
+        let passes = |code: usize| self.passes.get(code).copied().unwrap_or(false);
+        match segment.text(self.column) {
+            Some(Codes::Constant { code, .. }) if passes(*code as usize) => {}
+            Some(Codes::Constant { .. }) => *bits = RowBits::none(segment.rows()),
+            Some(Codes::U8(codes)) => bits.narrow(codes, |code| passes(usize::from(code))),
+            Some(Codes::U16(codes)) => bits.narrow(codes, |code| passes(usize::from(code))),
+            Some(Codes::U32(codes)) => bits.narrow(codes, |code| passes(code as usize)),
+            Some(Codes::U64(codes)) => bits.narrow(codes, |code| passes(code as usize)),
+            None if self.negated => {}
+            None => *bits = RowBits::none(segment.rows()),
+        }
     }
 }
 
@@ -63,77 +172,112 @@ impl Compiled {
     fn new(clause: Clause) -> Self {
         match clause {
             Clause::Text { column, test, negated } => {
-                Self::Text { column, test, negated, passes: Vec::new() }
+                Self::Text(TextClause { column, test, negated, passes: Vec::new() })
             }
             Clause::Number { field, ranges } => Self::Number { field, ranges },
             Clause::Time { first_ns, last_ns } => Self::Time { first_ns, last_ns },
         }
     }
 
-    fn learn(&mut self, values: &Values) {
-        let Self::Text { column, test, negated, passes } = self else { return };
-        let dictionary = values.dictionary(*column);
-        for id in passes.len()..dictionary.ids() {
-            // The absent value and the remainder are equal to nothing.
-            let is_it = dictionary.value(id as u32).is_some_and(|value| test.passes(value));
-            passes.push(is_it != *negated);
+    fn text(&self) -> Option<&TextClause> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
         }
     }
 
-    fn narrow(&self, segment: &Segment, selection: &mut Selection) {
+    fn text_mut(&mut self) -> Option<&mut TextClause> {
         match self {
-            Self::Text { column, negated, passes, .. } => match segment.text(*column) {
-                Some(codes) => narrow_by_code(codes, passes, selection),
-                None if *negated => {}
-                None => *selection = Selection::Rows(Vec::new()),
-            },
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn narrow(&self, segment: &Segment, bits: &mut RowBits) {
+        match self {
+            Self::Text(text) => text.narrow(segment, bits),
             Self::Number { field, ranges } => {
                 let numbers = match field {
                     Field::Bytes => &segment.bytes,
                     Field::RequestTime => &segment.request_time_ns,
                     _ => &segment.upstream_time_ns,
                 };
-                narrow_by_number(numbers.as_ref(), selection, |number| {
-                    ranges.iter().any(|(min, max)| (*min..=*max).contains(&number))
-                });
+                narrow_by_number(numbers.as_ref(), ranges, segment.rows(), bits);
             }
             Self::Time { first_ns, last_ns } => {
-                let range = *first_ns..=*last_ns;
-                let whole = segment
-                    .time_range_ns()
-                    .is_some_and(|(first, last)| range.contains(&first) && range.contains(&last));
-                if !whole {
-                    narrow_by_number(segment.time.as_ref(), selection, |code| {
-                        range.contains(&decode_time(code))
-                    });
+                let range = segment.time_range_ns();
+                if range.is_some_and(|(first, last)| last < *first_ns || first > *last_ns) {
+                    *bits = RowBits::none(segment.rows());
+                } else {
+                    // Even where the whole range passes there may be records without a time.
+                    let range = (encode_time(*first_ns), encode_time(*last_ns));
+                    narrow_by_number(segment.time.as_ref(), &[range], segment.rows(), bits);
                 }
             }
         }
     }
 }
 
-fn narrow_by_code(codes: &Codes, passes: &[bool], selection: &mut Selection) {
-    let passes = |code: usize| passes.get(code).copied().unwrap_or(false);
-    match codes {
-        Codes::Constant { code, .. } => {
-            if !passes(*code as usize) {
-                *selection = Selection::Rows(Vec::new());
-            }
-        }
-        Codes::U8(codes) => selection.retain(|row| passes(usize::from(codes[row]))),
-        Codes::U16(codes) => selection.retain(|row| passes(usize::from(codes[row]))),
-        Codes::U32(codes) => selection.retain(|row| passes(codes[row] as usize)),
-        Codes::U64(codes) => selection.retain(|row| passes(codes[row] as usize)),
+/// Keeps the rows whose number lies in one of the ranges.
+fn narrow_by_number(
+    numbers: Option<&Numbers>,
+    ranges: &[(u64, u64)],
+    rows: usize,
+    bits: &mut RowBits,
+) {
+    let Some(numbers) = numbers else {
+        *bits = RowBits::none(rows);
+        return;
+    };
+    let ranges: Vec<(u64, u64)> =
+        ranges.iter().filter_map(|(min, max)| numbers.code_range(*min, *max)).collect();
+    match ranges[..] {
+        [] => *bits = RowBits::none(rows),
+        [(min, max)] => narrow_by_range(numbers.codes(), min, max, bits),
+        _ => narrow_by_ranges(numbers.codes(), &ranges, bits),
     }
 }
 
-fn narrow_by_number(
-    numbers: Option<&Numbers>,
-    selection: &mut Selection,
-    passes: impl Fn(u64) -> bool,
-) {
-    match numbers {
-        Some(numbers) => selection.retain(|row| numbers.get(row).is_some_and(&passes)),
-        None => *selection = Selection::Rows(Vec::new()),
+/// One range is one comparison without a branch: what is below it becomes very large.
+fn narrow_by_range(codes: &Codes, min: u64, max: u64, bits: &mut RowBits) {
+    let widest = match codes {
+        Codes::U8(_) => u64::from(u8::MAX),
+        Codes::U16(_) => u64::from(u16::MAX),
+        Codes::U32(_) => u64::from(u32::MAX),
+        Codes::Constant { .. } | Codes::U64(_) => u64::MAX,
+    };
+    if min > widest {
+        *bits = RowBits::none(codes.rows());
+        return;
+    }
+    let max = max.min(widest);
+    match codes {
+        Codes::Constant { code, .. } if (min..=max).contains(code) => {}
+        Codes::Constant { .. } => *bits = RowBits::none(codes.rows()),
+        Codes::U8(codes) => {
+            let (min, span) = (min as u8, (max - min) as u8);
+            bits.narrow(codes, |code| code.wrapping_sub(min) <= span);
+        }
+        Codes::U16(codes) => {
+            let (min, span) = (min as u16, (max - min) as u16);
+            bits.narrow(codes, |code| code.wrapping_sub(min) <= span);
+        }
+        Codes::U32(codes) => {
+            let (min, span) = (min as u32, (max - min) as u32);
+            bits.narrow(codes, |code| code.wrapping_sub(min) <= span);
+        }
+        Codes::U64(codes) => bits.narrow(codes, |code| code.wrapping_sub(min) <= max - min),
+    }
+}
+
+fn narrow_by_ranges(codes: &Codes, ranges: &[(u64, u64)], bits: &mut RowBits) {
+    let passes = |code: u64| ranges.iter().any(|(min, max)| (*min..=*max).contains(&code));
+    match codes {
+        Codes::Constant { code, .. } if passes(*code) => {}
+        Codes::Constant { .. } => *bits = RowBits::none(codes.rows()),
+        Codes::U8(codes) => bits.narrow(codes, |code| passes(u64::from(code))),
+        Codes::U16(codes) => bits.narrow(codes, |code| passes(u64::from(code))),
+        Codes::U32(codes) => bits.narrow(codes, |code| passes(u64::from(code))),
+        Codes::U64(codes) => bits.narrow(codes, passes),
     }
 }

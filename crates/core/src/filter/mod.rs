@@ -2,8 +2,10 @@
 
 mod clause;
 mod compiled;
+mod row_bits;
 mod selection;
 
 pub use clause::{Clause, ClauseError, Filter, TextTest};
-pub use compiled::CompiledFilter;
+pub use compiled::{CompiledFilter, Undecided};
+pub use row_bits::RowBits;
 pub use selection::Selection;

@@ -1,4 +1,4 @@
-//! Rows of a segment.
+//! Rows of a segment, one by one.
 
 /// The rows of one segment that pass a filter, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,6 +7,13 @@ pub enum Selection {
     All(usize),
     /// These.
     Rows(Vec<u32>),
+}
+
+impl Default for Selection {
+    /// No row.
+    fn default() -> Self {
+        Self::Rows(Vec::new())
+    }
 }
 
 impl Selection {
@@ -28,20 +35,6 @@ impl Selection {
         match self {
             Self::All(rows) => (0..*rows).for_each(visit),
             Self::Rows(rows) => rows.iter().for_each(|row| visit(*row as usize)),
-        }
-    }
-
-    /// Keeps the rows for which `passes` holds.
-    pub fn retain(&mut self, passes: impl Fn(usize) -> bool) {
-        match self {
-            Self::All(rows) => {
-                let kept: Vec<u32> =
-                    (0..*rows as u32).filter(|row| passes(*row as usize)).collect();
-                if kept.len() < *rows {
-                    *self = Self::Rows(kept);
-                }
-            }
-            Self::Rows(rows) => rows.retain(|row| passes(*row as usize)),
         }
     }
 }

@@ -1,0 +1,169 @@
+//! The innermost loops: a record and its response size added up in one word.
+
+use super::visit::Visit;
+use crate::filter::Selection;
+
+/// Records and the low bits of their response sizes, in one word: the records above, the
+/// bytes below. Counting touches one at random for every row and column, so it is small, and
+/// one addition does both.
+///
+/// Both may be negative, where rows are taken away: all is modulo 2^64, and what was borrowed
+/// from the records is given back when they are read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Near(u64);
+
+/// Where the records begin.
+const BYTES_BITS: u32 = 44;
+
+impl Near {
+    /// So many rows can be counted before a part might overflow: 2^19 - 1 records have 19 bits
+    /// and a sign, and as many sizes of [`Visit::LOW_BITS`] have 43 bits and a sign.
+    pub(super) const VISITS_MAX: usize = (1 << (BYTES_BITS - 1 - Visit::LOW_BITS)) - 1;
+
+    /// The records.
+    #[inline]
+    pub(super) fn records(self) -> i64 {
+        (self.0 as i64).wrapping_sub(self.low_bytes()) >> BYTES_BITS
+    }
+
+    /// The bytes.
+    #[inline]
+    pub(super) fn low_bytes(self) -> i64 {
+        const SPARE: u32 = u64::BITS - BYTES_BITS;
+        (self.0 << SPARE) as i64 >> SPARE
+    }
+
+    /// Counts so many records, no more than [`Self::VISITS_MAX`], and their low bytes.
+    #[inline]
+    pub(super) fn count_many<const ADDS: bool>(&mut self, records: usize, low_bytes: u64) {
+        self.apply::<ADDS>(Self(((records as u64) << BYTES_BITS).wrapping_add(low_bytes)));
+    }
+
+    #[inline]
+    fn count<const ADDS: bool>(&mut self, low_bytes: u32) {
+        self.apply::<ADDS>(Self(1 << BYTES_BITS | u64::from(low_bytes)));
+    }
+
+    #[inline]
+    fn apply<const ADDS: bool>(&mut self, other: Self) {
+        let sum = if ADDS { self.0.wrapping_add(other.0) } else { self.0.wrapping_sub(other.0) };
+        self.0 = sum;
+    }
+}
+
+/// Counts rows by their codes, which are below the length of `sums`.
+#[inline]
+pub(super) fn count_near<T: Copy + Into<u32>, const ADDS: bool>(
+    sums: &mut [Near],
+    codes: &[T],
+    selection: &Selection,
+    low_bytes: &[u32],
+) {
+    let mut count = |code: T, low_bytes: u32| {
+        let id: u32 = code.into();
+        if let Some(sum) = sums.get_mut(id as usize) {
+            sum.count::<ADDS>(low_bytes);
+        }
+    };
+    match selection {
+        Selection::All(_) => {
+            codes.iter().zip(low_bytes).for_each(|(code, bytes)| count(*code, *bytes));
+        }
+        Selection::Rows(rows) => {
+            for (row, bytes) in rows.iter().zip(low_bytes) {
+                if let Some(code) = codes.get(*row as usize) {
+                    count(*code, *bytes);
+                }
+            }
+        }
+    }
+}
+
+/// The same for codes of eight bits, which are few values, often one many times in a row. An
+/// addition to a sum has to wait for the one before to the same sum, so neighbouring rows go
+/// to different ones, which are added up at the end.
+pub(super) fn count_aside<const ADDS: bool>(
+    sums: &mut [Near],
+    codes: &[u8],
+    selection: &Selection,
+    low_bytes: &[u32],
+) {
+    const LANES: usize = 4;
+    let mut lanes = [[Near::default(); 256]; LANES];
+    let mut count = |lane: usize, code: u8, low_bytes: u32| {
+        lanes[lane][usize::from(code)].count::<true>(low_bytes);
+    };
+    let (fours, rest) = low_bytes.as_chunks::<LANES>();
+    match selection {
+        Selection::All(_) => {
+            let (codes, rest_codes) = codes.as_chunks::<LANES>();
+            for (codes, bytes) in codes.iter().zip(fours) {
+                for lane in 0..LANES {
+                    count(lane, codes[lane], bytes[lane]);
+                }
+            }
+            rest_codes.iter().zip(rest).for_each(|(code, bytes)| count(0, *code, *bytes));
+        }
+        Selection::Rows(rows) => {
+            let code = |row: u32| codes.get(row as usize).copied().unwrap_or(0);
+            let (rows, rest_rows) = rows.as_chunks::<LANES>();
+            for (rows, bytes) in rows.iter().zip(fours) {
+                for lane in 0..LANES {
+                    count(lane, code(rows[lane]), bytes[lane]);
+                }
+            }
+            rest_rows.iter().zip(rest).for_each(|(row, bytes)| count(0, code(*row), *bytes));
+        }
+    }
+    for lane in lanes {
+        sums.iter_mut().zip(lane).for_each(|(sum, counted)| sum.apply::<ADDS>(counted));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Near, Visit, count_aside, count_near};
+    use crate::filter::Selection;
+
+    #[test]
+    fn both_parts_hold_their_extremes() {
+        for low_bytes in [0, 1, (1 << Visit::LOW_BITS) - 1] {
+            let mut near = Near::default();
+            for _ in 0..Near::VISITS_MAX {
+                near.count::<false>(low_bytes);
+            }
+            let records = Near::VISITS_MAX as i64;
+            assert_eq!(
+                (near.records(), near.low_bytes()),
+                (-records, -records * i64::from(low_bytes))
+            );
+            for _ in 0..2 * Near::VISITS_MAX {
+                near.count::<true>(low_bytes);
+            }
+            assert_eq!(
+                (near.records(), near.low_bytes()),
+                (records, records * i64::from(low_bytes))
+            );
+        }
+    }
+
+    #[test]
+    fn counting_aside_makes_no_difference() {
+        let codes: Vec<u8> = (0..1_003u32).map(|n| (n * n % 7) as u8).collect();
+        for selection in
+            [Selection::All(codes.len()), Selection::Rows((3..900).step_by(2).collect())]
+        {
+            let low_bytes: Vec<u32> = (0..selection.len() as u32).map(|n| n * 3).collect();
+            let (mut plain, mut aside) = (vec![Near::default(); 7], vec![Near::default(); 7]);
+            count_near::<_, true>(&mut plain, &codes, &selection, &low_bytes);
+            count_aside::<true>(&mut aside, &codes, &selection, &low_bytes);
+            assert_eq!(plain, aside);
+            assert_eq!(
+                plain.iter().map(|near| near.records()).sum::<i64>(),
+                selection.len() as i64
+            );
+            count_aside::<false>(&mut aside, &codes, &selection, &low_bytes);
+            assert_eq!(aside, vec![Near::default(); 7]);
+        }
+    }
+}

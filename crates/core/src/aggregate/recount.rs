@@ -1,0 +1,266 @@
+//! Answering over many segments at once, from the answer to another question if that helps.
+
+use std::sync::Arc;
+
+use super::evaluation::Evaluation;
+use super::histogram::Histogram;
+use super::quantiles::Quantiles;
+use super::top_list::TopList;
+use super::totals::Totals;
+use super::visit::{Sum, Visit, status_classes};
+use crate::column::Segment;
+use crate::filter::{RowBits, Selection};
+
+/// The rows that an answer counts, in the first of some segments.
+#[derive(Debug, Clone, Copy)]
+pub enum Counted<'a> {
+    /// Every row of so many segments.
+    All(usize),
+    /// These rows.
+    Rows(&'a [RowBits]),
+}
+
+impl Counted<'_> {
+    /// The number of rows in which a segment, of this number, differs from `pass`.
+    pub fn differing(&self, number: usize, pass: &RowBits) -> usize {
+        match self {
+            Self::All(segments) if number < *segments => pass.rows() - pass.len(),
+            Self::Rows(rows) if number < rows.len() => rows[number].differing(pass),
+            _ => pass.len(),
+        }
+    }
+
+    /// The rows to add and those to remove, to count those of `pass` instead.
+    fn difference(&self, number: usize, pass: &RowBits) -> (Selection, Selection) {
+        let all = RowBits::all(pass.rows());
+        let counted = match self {
+            Self::All(segments) if number < *segments => &all,
+            Self::Rows(rows) if number < rows.len() => &rows[number],
+            _ => return (pass.selection(), Selection::default()),
+        };
+        (pass.without(counted).selection(), counted.without(pass).selection())
+    }
+}
+
+/// The work to answer a question over many segments.
+///
+/// All that is counted is a sum, so the answer to one question is the answer to another, less
+/// the rows that it has too many, with those that it lacks: work in proportion to the
+/// difference, and exact. What is no sum is found in another way: extremes from those
+/// segments that may hold them, quantiles from all rows again, and so the histogram where its
+/// step changes.
+///
+/// The steps can be spread over threads: [`Self::read`] by segments, with a [`Part`] for each
+/// thread, and [`Self::count`] by columns, because lists are large.
+///
+/// ```text
+/// parts = part() for each thread
+/// read(segments, part) for all segments, each in any of the parts
+/// lists = take_lists(); count(column, list, parts) for each column
+/// finish(lists, parts)
+/// ```
+#[derive(Debug)]
+pub struct Recount<'a> {
+    evaluation: Evaluation,
+    base: Option<(&'a Evaluation, Counted<'a>)>,
+    segments: &'a [Arc<Segment>],
+    passes: &'a [RowBits],
+    /// Whether the histogram, too, is the base's with a difference.
+    changes_histogram: bool,
+}
+
+/// What was read of some segments.
+#[derive(Debug)]
+pub struct Part {
+    /// By column.
+    lists: Vec<TopList>,
+    removed: Sum,
+    added: Sum,
+    /// Only where the histogram is the base's with a difference.
+    removed_histogram: Option<Histogram>,
+    histogram: Option<Histogram>,
+    request_time: Quantiles,
+    upstream_time: Quantiles,
+    /// Used again and again.
+    groups: Vec<u8>,
+}
+
+impl<'a> Recount<'a> {
+    /// Goes on with an answer, which may be of nothing yet: adds the rows of more segments,
+    /// given which of them pass its filter.
+    pub fn more(
+        mut evaluation: Evaluation,
+        segments: &'a [Arc<Segment>],
+        passes: &'a [RowBits],
+    ) -> Self {
+        widen(&mut evaluation.totals, segments, passes);
+        Self { evaluation, base: None, segments, passes, changes_histogram: false }
+    }
+
+    /// Answers the question of `evaluation`, which has counted nothing yet, over all segments,
+    /// given which rows pass its filter. `base` is the answer to another question of the same
+    /// data set, with the rows that it counts.
+    pub fn change(
+        evaluation: Evaluation,
+        base: (&'a Evaluation, Counted<'a>),
+        segments: &'a [Arc<Segment>],
+        passes: &'a [RowBits],
+    ) -> Self {
+        let mut recount = Self::more(evaluation, segments, passes);
+        let own = &mut recount.evaluation;
+        let range = own.totals.time_range_ns;
+        let histogram = base.0.histogram.as_ref().filter(|histogram| {
+            own.stack == base.0.stack
+                && own
+                    .new_histogram()
+                    .zip(range)
+                    .is_some_and(|(fresh, range)| histogram.is_like(fresh, range))
+        });
+        recount.changes_histogram = histogram.is_some();
+        own.histogram = histogram.cloned();
+        own.totals.add(base.0.totals.sum());
+        recount.base = Some(base);
+        recount
+    }
+
+    /// A part that nothing was read into.
+    pub fn part(&self) -> Part {
+        let ids = self.evaluation.ids.iter();
+        Part {
+            lists: ids.map(|ids| TopList::new(*ids)).collect(),
+            removed: Sum::default(),
+            added: Sum::default(),
+            removed_histogram: self.evaluation.new_histogram().filter(|_| self.changes_histogram),
+            histogram: self.evaluation.new_histogram(),
+            request_time: Quantiles::default(),
+            upstream_time: Quantiles::default(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// Reads the rows of a segment, of this number, in which the answers differ.
+    pub fn read(&self, number: usize, part: &mut Part) {
+        let (Some(segment), Some(pass)) = (self.segments.get(number), self.passes.get(number))
+        else {
+            return;
+        };
+        let (added, removed) = match &self.base {
+            Some((_, counted)) => counted.difference(number, pass),
+            None => (pass.selection(), Selection::default()),
+        };
+        let removed = self.visit(segment, removed, part, false);
+        for (list, codes) in part.lists.iter_mut().zip(&segment.text) {
+            if let Some(codes) = codes {
+                list.remove(codes, &removed);
+            }
+        }
+        part.removed.add(removed.sum);
+        let added = self.visit(segment, added, part, true);
+        for (list, codes) in part.lists.iter_mut().zip(&segment.text) {
+            if let Some(codes) = codes {
+                list.add(codes, &added);
+            }
+        }
+        part.added.add(added.sum);
+        match self.base {
+            None => part.add_durations(segment, &added.selection),
+            Some(_) => self.read_all(segment, pass, part),
+        }
+    }
+
+    /// A list for each column, to be given to [`Self::count`].
+    pub fn take_lists(&mut self) -> Vec<TopList> {
+        let mut lists = std::mem::take(&mut self.evaluation.top_lists);
+        lists.resize_with(self.evaluation.ids.len(), TopList::default);
+        lists
+    }
+
+    /// How much work the list of a column is, compared to others: the more values, the more.
+    pub fn weight(&self, column: usize) -> usize {
+        self.evaluation.ids.get(column).copied().unwrap_or(0)
+    }
+
+    /// Makes the list of a column that of the answer. All parts have to be at hand.
+    pub fn count(&self, column: usize, list: &mut TopList, parts: &[Part]) {
+        if let Some((base, _)) = self.base {
+            *list = base.top_lists.get(column).cloned().unwrap_or_default();
+        }
+        list.cover(self.weight(column));
+        for read in parts.iter().filter_map(|part| part.lists.get(column)) {
+            list.merge(read);
+        }
+    }
+
+    /// The answer, given the lists of all columns.
+    pub fn finish(self, lists: Vec<TopList>, parts: &[Part]) -> Evaluation {
+        let mut evaluation = self.evaluation;
+        evaluation.top_lists = lists;
+        for part in parts {
+            evaluation.totals.add(part.added);
+            // What is removed first leaves nothing but records of the answer, so that no step
+            // is ever taken that is too coarse for it.
+            if let (Some(own), Some(removed)) = (&mut evaluation.histogram, &part.removed_histogram)
+            {
+                own.remove(removed);
+            }
+        }
+        for part in parts {
+            evaluation.totals.remove(part.removed);
+            evaluation.merge_histogram(part.histogram.as_ref());
+            evaluation.request_time.merge(&part.request_time);
+            evaluation.upstream_time.merge(&part.upstream_time);
+        }
+        evaluation.histogram = evaluation.histogram.filter(|histogram| !histogram.is_empty());
+        evaluation
+    }
+
+    /// Visits rows that are to be added or removed, and counts them in the histograms.
+    fn visit(&self, segment: &Segment, selection: Selection, part: &mut Part, adds: bool) -> Visit {
+        let groups = &mut part.groups;
+        let visit = Visit::new(segment, selection, &self.evaluation.classes, groups);
+        let is_whole = self.base.is_none() || self.changes_histogram;
+        let histogram = match adds {
+            true => part.histogram.as_mut().filter(|_| is_whole),
+            false => part.removed_histogram.as_mut(),
+        };
+        if let Some(histogram) = histogram.filter(|_| visit.sum.records > 0) {
+            let groups = self.evaluation.groups(segment, &visit.selection, groups);
+            histogram.update(segment, &visit.selection, groups);
+        }
+        visit
+    }
+
+    /// What cannot be had from the difference: reads all rows that pass.
+    fn read_all(&self, segment: &Segment, pass: &RowBits, part: &mut Part) {
+        let durations = [&segment.request_time_ns, &segment.upstream_time_ns];
+        let has_durations = durations.iter().any(|numbers| numbers.is_some());
+        if pass.is_empty() || self.changes_histogram && !has_durations {
+            return;
+        }
+        let selection = pass.selection();
+        part.add_durations(segment, &selection);
+        let groups = &mut part.groups;
+        if let Some(histogram) = part.histogram.as_mut().filter(|_| !self.changes_histogram) {
+            status_classes(segment, &selection, &self.evaluation.classes, groups);
+            let groups = self.evaluation.groups(segment, &selection, groups);
+            histogram.update(segment, &selection, groups);
+        }
+    }
+}
+
+impl Part {
+    fn add_durations(&mut self, segment: &Segment, selection: &Selection) {
+        self.request_time.update(segment.request_time_ns.as_ref(), selection);
+        self.upstream_time.update(segment.upstream_time_ns.as_ref(), selection);
+    }
+}
+
+/// Widens the ranges by the rows that pass. From both ends inwards, because logs are about in
+/// order: then the first segments at both ends have the extremes, and the rows of the others
+/// need not be looked at.
+fn widen(totals: &mut Totals, segments: &[Arc<Segment>], passes: &[RowBits]) {
+    let count = segments.len().min(passes.len());
+    for number in (0..count).map(|at| if at % 2 == 0 { at / 2 } else { count - 1 - at / 2 }) {
+        totals.widen_by_bits(&segments[number], &passes[number]);
+    }
+}

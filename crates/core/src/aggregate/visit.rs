@@ -1,0 +1,176 @@
+//! What several aggregates need of every selected row, decoded once a segment.
+
+use super::status::StatusClasses;
+use crate::column::{Codes, Segment, Values};
+use crate::field::Field;
+use crate::filter::Selection;
+
+/// Selected rows of a segment, and what is added up for each of them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Visit {
+    pub(super) selection: Selection,
+    /// For each selected row, in order, the lowest [`Visit::LOW_BITS`] of the response size.
+    pub(super) low_bytes: Vec<u32>,
+    /// These added up.
+    pub(super) low_sum: u64,
+    /// The rows whose response is larger, with what it is more.
+    pub(super) large: Vec<(u32, u64)>,
+    /// The rows with an error.
+    pub(super) errors: Vec<u32>,
+    /// All of it added up.
+    pub(super) sum: Sum,
+}
+
+/// Records added up, whatever their number and size: 2^64 records of 2^64 bytes fit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) records: u64,
+    pub(super) bytes: u128,
+    pub(super) errors: u64,
+}
+
+impl Sum {
+    pub(super) fn add(&mut self, other: Self) {
+        self.records += other.records;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+    }
+
+    /// Takes away records that were added before.
+    pub(super) fn remove(&mut self, other: Self) {
+        self.records -= other.records;
+        self.bytes -= other.bytes;
+        self.errors -= other.errors;
+    }
+
+    /// The bytes, or the largest number there is where they are more.
+    pub(super) fn bytes_shown(&self) -> u64 {
+        u64::try_from(self.bytes).unwrap_or(u64::MAX)
+    }
+}
+
+impl Visit {
+    /// Responses below 16 MiB, which are nearly all, are added up in one go with their number.
+    pub(super) const LOW_BITS: u32 = 24;
+    const LOW_MAX: u64 = (1 << Self::LOW_BITS) - 1;
+
+    /// Visits the selected rows of `segment`, whose status classes, in the same order, are put
+    /// into `classes`.
+    pub(super) fn new(
+        segment: &Segment,
+        selection: Selection,
+        known: &StatusClasses,
+        classes: &mut Vec<u8>,
+    ) -> Self {
+        status_classes(segment, &selection, known, classes);
+        if selection.is_empty() {
+            return Self::default();
+        }
+        let errors = rows_where(&selection, classes, |class| StatusClasses::is_error(*class));
+        let mut visit = Self { selection, errors, ..Self::default() };
+        visit.read_bytes(segment);
+        visit.sum.records = visit.selection.len() as u64;
+        visit.sum.errors = visit.errors.len() as u64;
+        visit
+    }
+
+    fn read_bytes(&mut self, segment: &Segment) {
+        let Some(bytes) = &segment.bytes else {
+            self.low_bytes.resize(self.selection.len(), 0);
+            return;
+        };
+        let (mut large, mut low_sum, mut place) = (Vec::new(), 0, 0);
+        gather(bytes.codes(), &self.selection, &mut self.low_bytes, |code| {
+            let bytes = bytes.decode(code).unwrap_or(0);
+            if bytes > Self::LOW_MAX {
+                large.push((place, bytes & !Self::LOW_MAX));
+            }
+            place += 1;
+            low_sum += bytes & Self::LOW_MAX;
+            (bytes & Self::LOW_MAX) as u32
+        });
+        self.low_sum = low_sum;
+        self.sum.bytes = u128::from(low_sum);
+        for (place, above) in large {
+            let row = match &self.selection {
+                Selection::All(_) => place as u32,
+                Selection::Rows(rows) => rows[place],
+            };
+            self.large.push((row, above));
+            self.sum.bytes += u128::from(above);
+        }
+    }
+}
+
+/// The selected rows whose entry passes.
+fn rows_where<T>(selection: &Selection, entries: &[T], passes: impl Fn(&T) -> bool) -> Vec<u32> {
+    // Each is written, and stays where the next one is not written over it: quicker than to
+    // guess which will pass.
+    let mut kept = vec![0; entries.len() + 1];
+    let mut count = 0;
+    let mut keep = |row: u32, entry: &T| {
+        kept[count] = row;
+        count += usize::from(passes(entry));
+    };
+    match selection {
+        Selection::All(_) => (0..).zip(entries).for_each(|(row, entry)| keep(row, entry)),
+        Selection::Rows(rows) => {
+            rows.iter().zip(entries).for_each(|(row, entry)| keep(*row, entry))
+        }
+    }
+    kept.truncate(count);
+    kept
+}
+
+/// Puts what `decode` makes of the code of every selected row into `into`, in order.
+#[inline]
+pub(super) fn gather<U: Clone>(
+    codes: &Codes,
+    selection: &Selection,
+    into: &mut Vec<U>,
+    mut decode: impl FnMut(u64) -> U,
+) {
+    into.clear();
+    match codes {
+        Codes::Constant { code, .. } => {
+            into.extend((0..selection.len()).map(|_| decode(*code)));
+        }
+        Codes::U8(codes) => gather_from(codes, selection, into, |code| decode(u64::from(code))),
+        Codes::U16(codes) => gather_from(codes, selection, into, |code| decode(u64::from(code))),
+        Codes::U32(codes) => gather_from(codes, selection, into, |code| decode(u64::from(code))),
+        Codes::U64(codes) => gather_from(codes, selection, into, decode),
+    }
+}
+
+#[inline]
+fn gather_from<T: Copy + Default, U>(
+    codes: &[T],
+    selection: &Selection,
+    into: &mut Vec<U>,
+    mut decode: impl FnMut(T) -> U,
+) {
+    match selection {
+        Selection::All(_) => into.extend(codes.iter().map(|code| decode(*code))),
+        Selection::Rows(rows) => into.extend(rows.iter().map(|row| {
+            let code = codes.get(*row as usize);
+            decode(code.copied().unwrap_or_default())
+        })),
+    }
+}
+
+/// Replaces what is in `classes` by the status classes of the selected rows.
+pub(super) fn status_classes(
+    segment: &Segment,
+    selection: &Selection,
+    known: &StatusClasses,
+    classes: &mut Vec<u8>,
+) {
+    let status = Values::column(Field::Status).and_then(|column| segment.text(column));
+    match status {
+        Some(codes) => gather(codes, selection, classes, |id| known.class(id)),
+        None => {
+            classes.clear();
+            classes.resize(selection.len(), 0);
+        }
+    }
+}

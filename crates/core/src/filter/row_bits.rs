@@ -1,0 +1,190 @@
+//! Which rows of a segment pass, a bit for each.
+
+use super::selection::Selection;
+
+/// Rows in a word.
+const WORD_ROWS: usize = u64::BITS as usize;
+
+/// The rows of one segment that pass a filter, as bits: small enough to be kept, and quick to
+/// compare with those of another filter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowBits {
+    rows: usize,
+    /// Number of ones.
+    passing: usize,
+    /// A bit a row, the lowest first, and zeros beyond the last row. Empty where all rows pass
+    /// or none does.
+    words: Vec<u64>,
+}
+
+impl RowBits {
+    /// All of so many rows.
+    pub fn all(rows: usize) -> Self {
+        Self { rows, passing: rows, words: Vec::new() }
+    }
+
+    /// None of so many rows.
+    pub fn none(rows: usize) -> Self {
+        Self { rows, passing: 0, words: Vec::new() }
+    }
+
+    /// Number of rows, whether they pass or not.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of rows that pass.
+    pub fn len(&self) -> usize {
+        self.passing
+    }
+
+    /// True where no row passes.
+    pub fn is_empty(&self) -> bool {
+        self.passing == 0
+    }
+
+    /// True where every row passes.
+    pub fn is_all(&self) -> bool {
+        self.passing == self.rows
+    }
+
+    /// The rows that pass here and not in `other`, which is of the same segment.
+    pub fn without(&self, other: &Self) -> Self {
+        if self.is_empty() || other.is_all() {
+            return Self::none(self.rows);
+        }
+        if other.is_empty() {
+            return self.clone();
+        }
+        let words = 0..self.rows.div_ceil(WORD_ROWS);
+        Self::of_words(self.rows, words.map(|at| self.word(at) & !other.word(at)).collect())
+    }
+
+    /// The number of rows that pass here or in `other`, but not in both.
+    pub fn differing(&self, other: &Self) -> usize {
+        if self.words.is_empty() && other.words.is_empty() {
+            return self.passing.abs_diff(other.passing);
+        }
+        let words = 0..self.rows.div_ceil(WORD_ROWS);
+        words.map(|at| (self.word(at) ^ other.word(at)).count_ones() as usize).sum()
+    }
+
+    /// The rows that pass, one by one.
+    pub fn selection(&self) -> Selection {
+        if self.is_all() {
+            return Selection::All(self.rows);
+        }
+        let mut rows = Vec::with_capacity(self.passing);
+        for (word, first) in self.words.iter().zip((0..).step_by(WORD_ROWS)) {
+            let mut left = *word;
+            while left != 0 {
+                rows.push(first + left.trailing_zeros());
+                left &= left - 1;
+            }
+        }
+        Selection::Rows(rows)
+    }
+
+    /// Memory taken beside the value itself, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u64>()
+    }
+
+    /// Keeps the rows whose code passes. There is a code for every row.
+    pub(super) fn narrow<T: Copy>(&mut self, codes: &[T], passes: impl Fn(T) -> bool) {
+        if self.is_empty() {
+            return;
+        }
+        let words = codes.chunks(WORD_ROWS).enumerate().map(|(at, codes)| match self.word(at) {
+            0 => 0,
+            word => word & word_of(codes, &passes),
+        });
+        *self = Self::of_words(self.rows, words.collect());
+    }
+
+    fn of_words(rows: usize, words: Vec<u64>) -> Self {
+        let passing = words.iter().map(|word| word.count_ones() as usize).sum();
+        let is_mixed = passing > 0 && passing < rows;
+        Self { rows, passing, words: if is_mixed { words } else { Vec::new() } }
+    }
+
+    #[inline]
+    fn word(&self, at: usize) -> u64 {
+        match self.words.get(at) {
+            Some(word) => *word,
+            None if self.is_empty() => 0,
+            None => match self.rows - (at * WORD_ROWS).min(self.rows) {
+                0 => 0,
+                left @ 1..WORD_ROWS => (1 << left) - 1,
+                _ => u64::MAX,
+            },
+        }
+    }
+}
+
+/// Whether each of up to 64 codes passes, the first in the lowest bit. No branch depends on
+/// it.
+#[inline]
+fn word_of<T: Copy>(codes: &[T], passes: &impl Fn(T) -> bool) -> u64 {
+    let bit = |code: &T| u64::from(passes(*code));
+    match <&[T; WORD_ROWS]>::try_from(codes) {
+        // A length that the compiler knows.
+        Ok(codes) => codes.iter().rev().fold(0, |word, code| word << 1 | bit(code)),
+        Err(_) => codes.iter().rev().fold(0, |word, code| word << 1 | bit(code)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{RowBits, Selection};
+
+    fn rows(bits: &RowBits) -> Vec<usize> {
+        let mut rows = Vec::new();
+        bits.selection().for_each(|row| rows.push(row));
+        rows
+    }
+
+    fn bits(codes: &[u8], passes: impl Fn(u8) -> bool) -> RowBits {
+        let mut bits = RowBits::all(codes.len());
+        bits.narrow(codes, passes);
+        bits
+    }
+
+    #[test]
+    fn all_and_none_need_no_memory() {
+        for count in [0, 1, 63, 64, 65, 200] {
+            let codes = vec![7u8; count];
+            assert_eq!(bits(&codes, |_| true), RowBits::all(count));
+            assert_eq!(bits(&codes, |_| false), RowBits::none(count));
+            assert_eq!(RowBits::all(count).selection(), Selection::All(count));
+            assert_eq!(RowBits::all(count).without(&RowBits::none(count)), RowBits::all(count));
+            assert_eq!(RowBits::all(count).differing(&RowBits::none(count)), count);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn agrees_with_lists_of_rows(
+            codes in prop::collection::vec(0u8..4, 0..300),
+            one in 0u8..5,
+            other in 0u8..5,
+        ) {
+            let listed = |passes: &dyn Fn(u8) -> bool| -> Vec<usize> {
+                (0..codes.len()).filter(|row| passes(codes[*row])).collect()
+            };
+            let (first, second) = (bits(&codes, |code| code < one), bits(&codes, |code| code != other));
+            prop_assert_eq!(rows(&first), listed(&|code| code < one));
+            prop_assert_eq!(first.len(), rows(&first).len());
+            let mut both = first.clone();
+            both.narrow(&codes, |code| code != other);
+            prop_assert_eq!(rows(&both), listed(&|code| code < one && code != other));
+            prop_assert_eq!(rows(&first.without(&second)), listed(&|code| code < one && code == other));
+            let differing = listed(&|code| (code < one) != (code != other)).len();
+            prop_assert_eq!(first.differing(&second), differing);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Answers one query after the other over a log in memory, as a page does whose filter is
+//! changed, and prints how long each took and what came out:
+//! `cargo run --release -p weir-server --example recompute -- LOG QUERIES.jsonl RUNS THREADS [FROM]`
+//!
+//! A line of QUERIES is a list of clauses as in docs/protocol.md. FROM is what the page shows
+//! before each query: `session`, which is the default, for the query of the line before,
+//! `all` for every record, or `nothing`, where no answer is known to start from. The time is
+//! that from the query to the report as text, with 10 rows a list and up to 400 buckets.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+use weir_server::Evaluator;
+use weir_view::{Clause, Query};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [log, queries, runs, threads, from @ ..] = &arguments[..] else {
+        return Err("LOG QUERIES.jsonl RUNS THREADS [session|all|nothing]".into());
+    };
+    let from = from.first().map_or("session", String::as_str);
+    let (runs, threads): (usize, usize) = (runs.parse()?, threads.parse()?);
+    let data = load(log, threads)?;
+    let go_on = AtomicBool::new(false);
+
+    let mut all = Evaluator::new(data.clone(), Query::default(), threads)?;
+    all.answer(&go_on);
+    let mut before = all.change(Query::default())?;
+    before.answer(&go_on);
+    for line in fs::read_to_string(queries)?.lines().filter(|line| !line.is_empty()) {
+        let clauses: Vec<Clause> = serde_json::from_str(line)?;
+        let query = Query { clauses, ..Query::default() };
+        let (mut runs_ms, mut report) = (Vec::new(), String::new());
+        let mut last = None;
+        for _ in 0..runs {
+            let start = Instant::now();
+            let mut evaluator = match from {
+                "session" => before.change(query.clone())?,
+                "all" => all.change(query.clone())?,
+                "nothing" => Evaluator::new(data.clone(), query.clone(), threads)?,
+                _ => return Err("the last word is one of session, all and nothing".into()),
+            };
+            let answer = evaluator.answer(&go_on).ok_or("nobody abandons it")?;
+            report = serde_json::to_string(&answer.report)?;
+            runs_ms.push(start.elapsed().as_secs_f64() * 1e3);
+            last = Some(evaluator);
+        }
+        before = last.unwrap_or(before);
+        let runs_ms = serde_json::to_string(&runs_ms)?;
+        println!(r#"{{"query":{line},"runs_ms":{runs_ms},"report":{report}}}"#);
+    }
+    Ok(())
+}
+
+fn load(log: &str, threads: usize) -> Result<Arc<DataSet>, Box<dyn std::error::Error>> {
+    let data = DataSet::new(Keep::Segments, 8 << 30, &[]);
+    let options = PipelineOptions::new(threads, Keep::Segments);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let mut writer = pipeline.source(log, None, FormatChoice::Detect);
+    std::io::copy(&mut fs::File::open(log)?, &mut Feed(&mut writer))?;
+    writer.finish(SourceEnd::Done).map_err(|stopped| format!("{stopped:?}"))?;
+    pipeline.finish();
+    Ok(data)
+}
+
+/// Takes bytes for the pipeline.
+struct Feed<'a>(&'a mut weir_ingest::SourceWriter);
+
+impl std::io::Write for Feed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.0.write_all(bytes);
+        written
+            .map(|()| bytes.len())
+            .map_err(|stopped| std::io::Error::other(format!("{stopped:?}")))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

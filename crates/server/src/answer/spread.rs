@@ -1,0 +1,89 @@
+//! Work spread over threads.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Does `work` for every item on up to `jobs` threads: whoever is free takes the next one.
+/// Each thread has a state of its own, which `begin` makes. `None` where `abandoned` became
+/// true meanwhile.
+pub(super) fn spread_with<I, S>(
+    jobs: usize,
+    items: I,
+    abandoned: &AtomicBool,
+    begin: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, I::Item) + Sync,
+) -> Option<Vec<S>>
+where
+    I: ExactSizeIterator + Send,
+    S: Send,
+{
+    let jobs = jobs.min(items.len()).max(1);
+    let items = Mutex::new(items);
+    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let do_part = || {
+        let mut state = begin();
+        while let Some(item) = next() {
+            if abandoned.load(Ordering::Relaxed) {
+                return None;
+            }
+            work(&mut state, item);
+        }
+        Some(state)
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..jobs).map(|_| scope.spawn(do_part)).collect();
+        let mut states = vec![do_part()?];
+        for other in others {
+            states.push(other.join().ok().flatten()?);
+        }
+        Some(states)
+    })
+}
+
+/// The same, where each item has a result; they come in the order of the items.
+pub(super) fn spread<I, T>(
+    jobs: usize,
+    items: I,
+    abandoned: &AtomicBool,
+    work: impl Fn(I::Item) -> T + Sync,
+) -> Option<Vec<T>>
+where
+    I: ExactSizeIterator + Send,
+    T: Send,
+{
+    let items = items.enumerate();
+    let work = |done: &mut Vec<(usize, T)>, (number, item)| done.push((number, work(item)));
+    let mut done = spread_with(jobs, items, abandoned, Vec::new, work)?
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>();
+    done.sort_unstable_by_key(|(number, _)| *number);
+    Some(done.into_iter().map(|(_, result)| result).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::spread;
+
+    #[test]
+    fn results_come_in_order() {
+        let go_on = AtomicBool::new(false);
+        for jobs in [0, 1, 3, 100] {
+            let squares = spread(jobs, 0..50usize, &go_on, |n| n * n);
+            assert_eq!(squares, Some((0..50).map(|n| n * n).collect()));
+        }
+        assert_eq!(spread(2, 0..0usize, &go_on, |n| n), Some(Vec::new()));
+    }
+
+    #[test]
+    fn stops_when_it_is_abandoned() {
+        let abandoned = AtomicBool::new(false);
+        let work = |n: usize| {
+            assert!(n < 10);
+            abandoned.store(n == 3, Ordering::Relaxed);
+        };
+        assert_eq!(spread(1, 0..50, &abandoned, work), None);
+    }
+}
