@@ -21,7 +21,8 @@ use crate::record::Record;
 /// 1. [`Self::read`] parses a block on its own, with ids of its own for the values it meets;
 /// 2. [`Self::resolve`] finds the shared ids of the values that are new to this reader.
 ///    Done in the order of the blocks, it makes the shared ids the same however many
-///    readers there are. It takes time only for new values;
+///    readers there are. It takes time only for new values, and for few of those where
+///    [`Self::look_up`] came before it;
 /// 3. [`Self::seal`] packs the block's columns with the shared ids.
 ///
 /// Several blocks may be read before the first is resolved; blocks are resolved in the order
@@ -41,6 +42,8 @@ pub struct BlockReader {
     numbers: Vec<Field>,
     /// Of the block that is read, where the format has a use for them.
     marks: Marks,
+    /// True once it has told the shared values of a time's offset.
+    has_noted_offset: bool,
     /// Read and not sealed.
     unsealed: usize,
     /// [`SEEN_BYTES_MAX`], but in tests.
@@ -79,6 +82,7 @@ impl BlockReader {
             columns,
             record_indices,
             marks: Marks::default(),
+            has_noted_offset: false,
             unsealed: 0,
             seen_bytes_max: SEEN_BYTES_MAX,
             spare: None,
@@ -165,9 +169,30 @@ impl BlockReader {
         }
     }
 
+    /// Finds the shared ids of those values that were new to this reader in `read`, but not
+    /// to others. It may be left out; after it [`Self::resolve`], which nobody else can work
+    /// beside, takes time only for values that are new to all.
+    pub fn look_up(&mut self, read: &ReadBlock, values: &Values) {
+        for (column, ids) in self.columns.iter_mut().zip(&read.ids.text) {
+            column.look_up(*ids, values);
+        }
+        if let Some(target) = &mut self.target {
+            target.look_up(read.ids.target, values);
+        }
+    }
+
+    /// True where [`Self::resolve`] has nothing to do.
+    pub fn is_resolved(&self, read: &ReadBlock) -> bool {
+        let columns = &mut self.columns.iter().zip(&read.ids.text);
+        (self.has_noted_offset || read.first_offset_s.is_none())
+            && columns.all(|(column, ids)| column.is_resolved(*ids))
+            && self.target.as_ref().is_none_or(|target| target.is_resolved(read.ids.target))
+    }
+
     /// Finds the shared ids of the values that were new to this reader in `read`.
     pub fn resolve(&mut self, read: &ReadBlock, values: &mut Values) {
         values.note_offset(read.first_offset_s);
+        self.has_noted_offset |= read.first_offset_s.is_some();
         for (column, ids) in self.columns.iter_mut().zip(&read.ids.text) {
             column.resolve(*ids, values);
         }
@@ -201,7 +226,7 @@ impl BlockReader {
     }
 
     /// The packed text columns, by [`ColumnId`].
-    fn seal_text(&self, read: &mut ReadBlock) -> Vec<Option<Codes>> {
+    fn seal_text(&mut self, read: &mut ReadBlock) -> Vec<Option<Codes>> {
         let mut text = Vec::new();
         let mut put = |column: ColumnId, codes| {
             let index = usize::from(column.0);
@@ -213,8 +238,8 @@ impl BlockReader {
         for (column, ids) in self.columns.iter().zip(&mut read.columns.text) {
             put(column.column, column.seal(ids));
         }
-        if let Some(target) = &self.target {
-            for (column, codes) in target.seal(&read.columns.targets) {
+        if let Some(target) = &mut self.target {
+            for (column, codes) in target.seal(&read.columns.targets, read.ids.target) {
                 put(column, codes);
             }
         }
@@ -292,12 +317,17 @@ mod tests {
         let mut expected = reader(&mut expected_values);
         forgetful.seen_bytes_max = 20_000;
         let mut was_large = 0;
-        for blocks in blocks().chunks(3) {
+        for (chunk, blocks) in blocks().chunks(3).enumerate() {
             // Read ahead, as a thread does that waits for its turn.
             let read: Vec<_> = blocks.iter().map(|block| forgetful.read(block, 0)).collect();
             was_large += usize::from(forgetful.is_large());
+            if chunk % 2 == 0 {
+                read.iter().for_each(|read| forgetful.look_up(read, &values));
+            }
             for (read, block) in read.into_iter().zip(blocks) {
-                forgetful.resolve(&read, &mut values);
+                if !forgetful.is_resolved(&read) {
+                    forgetful.resolve(&read, &mut values);
+                }
                 let segment = forgetful.seal(read);
                 let read = expected.read(block, 0);
                 expected.resolve(&read, &mut expected_values);

@@ -17,7 +17,7 @@ pub(super) struct TargetColumns {
     query: TextColumn,
     /// Own ids of path and query, by the target's own id.
     own: Vec<[u32; 2]>,
-    /// Their shared ids; shorter while they are not resolved.
+    /// Their shared ids; shorter until a block with the target is sealed.
     shared: Vec<[u32; 2]>,
 }
 
@@ -63,17 +63,29 @@ impl TargetColumns {
         }
     }
 
-    /// Finds the shared ids of the own ids below `ids`.
+    /// As [`TextColumn::look_up`].
+    pub(super) fn look_up(&mut self, ids: TargetIds, values: &Values) {
+        self.path.look_up(ids.paths, values);
+        self.query.look_up(ids.queries, values);
+    }
+
+    /// As [`TextColumn::is_resolved`].
+    pub(super) fn is_resolved(&self, ids: TargetIds) -> bool {
+        self.path.is_resolved(ids.paths) && self.query.is_resolved(ids.queries)
+    }
+
+    /// As [`TextColumn::resolve`].
     pub(super) fn resolve(&mut self, ids: TargetIds, values: &mut Values) {
         self.path.resolve(ids.paths, values);
         self.query.resolve(ids.queries, values);
-        for [path, query] in &self.own[self.shared.len()..ids.targets] {
-            self.shared.push([self.path.shared(*path), self.query.shared(*query)]);
-        }
     }
 
-    /// Packs the columns of targets whose ids are resolved.
-    pub(super) fn seal(&self, ids: &[u32]) -> [(ColumnId, Option<Codes>); 2] {
+    /// Packs the columns of a block of targets; `known` are the ids when it was read, which
+    /// are resolved.
+    pub(super) fn seal(&mut self, ids: &[u32], known: TargetIds) -> [(ColumnId, Option<Codes>); 2] {
+        for [path, query] in &self.own[self.shared.len().min(known.targets)..known.targets] {
+            self.shared.push([self.path.shared(*path), self.query.shared(*query)]);
+        }
         let column = |part: usize| -> Vec<u32> {
             ids.iter().map(|id| self.shared[*id as usize][part]).collect()
         };

@@ -1,5 +1,7 @@
 //! A text column of a reader.
 
+use std::collections::VecDeque;
+
 use super::codes::Codes;
 use super::dictionary::ABSENT;
 use super::seen::SeenValues;
@@ -10,13 +12,16 @@ use super::values::{ColumnId, Values};
 pub(super) struct TextColumn {
     pub(super) column: ColumnId,
     seen: SeenValues,
-    /// Shared ids by own id; shorter than `seen` while values are not resolved.
+    /// Shared ids by own id; shorter than `seen` while values are not looked up.
     shared: Vec<u32>,
+    /// The own ids that were looked up and had no shared id yet, ascending.
+    unknown: VecDeque<u32>,
 }
 
 impl TextColumn {
     pub(super) fn new(column: ColumnId) -> Self {
-        Self { column, seen: SeenValues::new(), shared: vec![ABSENT] }
+        let (seen, shared) = (SeenValues::new(), vec![ABSENT]);
+        Self { column, seen, shared, unknown: VecDeque::new() }
     }
 
     /// The own ids given out so far.
@@ -47,8 +52,29 @@ impl TextColumn {
         self.seen.intern_batch(values, ids);
     }
 
+    /// Finds the shared ids of the own ids below `ids` whose values have one.
+    pub(super) fn look_up(&mut self, ids: usize, values: &Values) {
+        let dictionary = values.dictionary(self.column);
+        for id in self.shared.len()..ids {
+            let shared = dictionary.find(self.seen.value(id));
+            if shared.is_none() {
+                self.unknown.push_back(id as u32);
+            }
+            self.shared.push(shared.unwrap_or(ABSENT));
+        }
+    }
+
+    /// True where all own ids below `ids` have a shared id.
+    pub(super) fn is_resolved(&self, ids: usize) -> bool {
+        self.shared.len() >= ids && self.unknown.front().is_none_or(|id| *id as usize >= ids)
+    }
+
     /// Finds the shared ids of the own ids below `ids`.
     pub(super) fn resolve(&mut self, ids: usize, values: &mut Values) {
+        while let Some(id) = self.unknown.pop_front_if(|id| (*id as usize) < ids) {
+            let id = id as usize;
+            self.shared[id] = values.intern(self.column, self.seen.value(id));
+        }
         for id in self.shared.len()..ids {
             self.shared.push(values.intern(self.column, self.seen.value(id)));
         }

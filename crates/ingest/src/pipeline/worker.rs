@@ -76,7 +76,12 @@ impl Worker {
     fn parse(&mut self, Ticket { number, job }: Ticket) {
         let read = (!job.source.is_cancelled()).then(|| {
             let source_index = job.source_index;
-            self.reader(&job).read(&job.block, source_index)
+            let data = Arc::clone(&self.data);
+            let reader = self.reader(&job);
+            let read = reader.read(&job.block, source_index);
+            // Beside the others, so that little is left for its turn.
+            reader.look_up(&read, &data.values());
+            read
         });
         self.parsed.push_back(Parsed {
             ticket: number,
@@ -115,7 +120,9 @@ impl Worker {
             too_long: read.too_long,
             samples: std::mem::take(&mut read.samples),
         };
-        reader.resolve(&read, &mut self.data.values_mut());
+        if !reader.is_resolved(&read) {
+            reader.resolve(&read, &mut self.data.values_mut());
+        }
         self.board.end_turn();
 
         let segment = reader.seal(read);
