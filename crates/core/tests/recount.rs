@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use weir_core::{
     Block, BlockLimits, BlockReader, Clause, ColumnId, Counted, Evaluation, Field, Filter, Format,
-    Question, Recount, RowBits, Segment, Stack, TextTest, Values, Zone,
+    Question, Recount, RowBits, Segment, Stack, Tally, TextTest, Values, Zone,
 };
 
 /// A record as the log has it; `None` is `-`.
@@ -108,8 +108,9 @@ struct Shown {
     totals: (u64, u64, u64),
     range: Option<(i64, i64)>,
     offsets: Option<(i32, i32)>,
-    buckets: Option<(u64, Vec<(i64, Vec<u64>)>)>,
-    lists: Vec<Vec<(Vec<u8>, u64, u64, u64)>>,
+    step_s: Option<u64>,
+    buckets: Vec<(i64, Vec<u64>)>,
+    lists: Vec<Vec<(Vec<u8>, Tally)>>,
     distinct: Vec<u64>,
     durations: (u64, Option<[u64; 3]>, Option<u64>, bool),
 }
@@ -121,11 +122,7 @@ fn shown(evaluation: &Evaluation, values: &Values) -> Shown {
         let dictionary = values.dictionary(column);
         let Some(list) = evaluation.top_list(column) else { return Vec::new() };
         let ids = list.top(5, dictionary);
-        let row = |id: u32| {
-            let tally = list.tally(id);
-            let value = dictionary.value(id).unwrap_or_default().to_vec();
-            (value, tally.count, tally.bytes_sent, tally.errors)
-        };
+        let row = |id: u32| (dictionary.value(id).unwrap_or_default().to_vec(), list.tally(id));
         ids.into_iter().map(row).collect()
     };
     let quantiles = evaluation.request_time();
@@ -133,9 +130,9 @@ fn shown(evaluation: &Evaluation, values: &Values) -> Shown {
         totals: (totals.records, totals.bytes_sent, totals.errors),
         range: totals.time_range_ns,
         offsets: totals.offset_range_s,
-        buckets: evaluation.histogram().map(|histogram| {
-            let buckets = histogram.buckets();
-            (histogram.step_s(), buckets.map(|b| (b.start_s, b.counts.to_vec())).collect())
+        step_s: evaluation.histogram().map(|histogram| histogram.step_s()),
+        buckets: evaluation.histogram().map_or(Vec::new(), |histogram| {
+            histogram.buckets().map(|bucket| (bucket.start_s, bucket.counts.to_vec())).collect()
         }),
         lists: columns().map(list).collect(),
         distinct: columns()

@@ -79,9 +79,10 @@ impl Totals {
             };
             code.is_some_and(is_inside)
         });
-        if !bits.is_empty() && !(is_known && is_offset_known) {
-            self.widen(segment, &bits.selection());
+        if bits.is_empty() || is_known && is_offset_known {
+            return;
         }
+        self.widen(segment, &bits.selection());
     }
 
     /// Adds the sums over other records.

@@ -1,7 +1,7 @@
 //! What several aggregates need of every selected row, decoded once a segment.
 
 use super::status::StatusClasses;
-use crate::column::{Codes, Segment, Values};
+use crate::column::{Codes, Numbers, Segment, Values};
 use crate::field::Field;
 use crate::filter::Selection;
 
@@ -53,6 +53,8 @@ impl Visit {
     /// Responses below 16 MiB, which are nearly all, are added up in one go with their number.
     pub(super) const LOW_BITS: u32 = 24;
     const LOW_MAX: u64 = (1 << Self::LOW_BITS) - 1;
+    /// Marks a response that is not.
+    const LARGE_BIT: u32 = 31;
 
     /// Visits the selected rows of `segment`, whose status classes, in the same order, are put
     /// into `classes`.
@@ -79,25 +81,33 @@ impl Visit {
             self.low_bytes.resize(self.selection.len(), 0);
             return;
         };
-        let (mut large, mut low_sum, mut place) = (Vec::new(), 0, 0);
+        // Large ones are marked, so that this loop keeps nothing but what it writes.
         gather(bytes.codes(), &self.selection, &mut self.low_bytes, |code| {
             let bytes = bytes.decode(code).unwrap_or(0);
-            if bytes > Self::LOW_MAX {
-                large.push((place, bytes & !Self::LOW_MAX));
-            }
-            place += 1;
-            low_sum += bytes & Self::LOW_MAX;
-            (bytes & Self::LOW_MAX) as u32
+            let mark = u32::from(bytes > Self::LOW_MAX) << Self::LARGE_BIT;
+            (bytes & Self::LOW_MAX) as u32 | mark
         });
-        self.low_sum = low_sum;
-        self.sum.bytes = u128::from(low_sum);
-        for (place, above) in large {
-            let row = match &self.selection {
-                Selection::All(_) => place as u32,
-                Selection::Rows(rows) => rows[place],
-            };
-            self.large.push((row, above));
-            self.sum.bytes += u128::from(above);
+        let marks = self.low_bytes.iter().fold(0, |marks, low| marks | low) >> Self::LARGE_BIT;
+        if marks > 0 {
+            self.set_large_apart(bytes);
+        }
+        self.low_sum = self.low_bytes.iter().map(|low| u64::from(*low)).sum();
+        let large: u128 = self.large.iter().map(|(_, above)| u128::from(*above)).sum();
+        self.sum.bytes = u128::from(self.low_sum) + large;
+    }
+
+    #[cold]
+    fn set_large_apart(&mut self, bytes: &Numbers) {
+        for (place, low) in self.low_bytes.iter_mut().enumerate() {
+            if *low >> Self::LARGE_BIT > 0 {
+                *low &= Self::LOW_MAX as u32;
+                let row = match &self.selection {
+                    Selection::All(_) => place as u32,
+                    Selection::Rows(rows) => rows[place],
+                };
+                let above = bytes.get(row as usize).unwrap_or(0) & !Self::LOW_MAX;
+                self.large.push((row, above));
+            }
         }
     }
 }
@@ -115,7 +125,7 @@ fn rows_where<T>(selection: &Selection, entries: &[T], passes: impl Fn(&T) -> bo
     match selection {
         Selection::All(_) => (0..).zip(entries).for_each(|(row, entry)| keep(row, entry)),
         Selection::Rows(rows) => {
-            rows.iter().zip(entries).for_each(|(row, entry)| keep(*row, entry))
+            rows.iter().zip(entries).for_each(|(row, entry)| keep(*row, entry));
         }
     }
     kept.truncate(count);

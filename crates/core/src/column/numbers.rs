@@ -192,6 +192,27 @@ mod tests {
     }
 
     #[test]
+    fn a_range_of_numbers_is_one_of_codes() {
+        let numbers = [None, Some(5_000), Some(7_000), Some(12_000)];
+        let packed = pack(&numbers).unwrap();
+        assert!(packed.has_absent() && packed.constant().is_none());
+        for (min, max) in
+            [(0, u64::MAX), (5_000, 7_000), (5_001, 6_999), (6_000, 12_000), (0, 4_999), (9, 5_000)]
+        {
+            let range = packed.code_range(min, max);
+            for (row, number) in numbers.iter().enumerate() {
+                let code = packed.codes().get(row);
+                let is_inside = range.is_some_and(|(first, last)| (first..=last).contains(&code));
+                let expected = number.is_some_and(|number| (min..=max).contains(&number));
+                assert_eq!(is_inside, expected, "{number:?} from {min} to {max}");
+            }
+        }
+        assert_eq!(pack(&[Some(9), Some(9)]).unwrap().constant(), Some(9));
+        let widest = pack(&[Some(0), Some(u64::MAX - 1)]).unwrap();
+        assert_eq!(widest.code_range(0, u64::MAX), Some((1, u64::MAX)));
+    }
+
+    #[test]
     fn whole_seconds_are_small() {
         let second = 1_000_000_000u64;
         let times: Vec<_> = (0..1000u64).map(|n| Some((1_765_949_581 + n / 5) * second)).collect();

@@ -122,11 +122,16 @@ impl Evaluator {
     }
 
     /// Counts all segments, from one of the bases or from nothing.
-    fn count_all(&self, segments: &[Arc<Segment>], abandoned: &AtomicBool) -> Option<Known> {
+    fn count_all(&mut self, segments: &[Arc<Segment>], abandoned: &AtomicBool) -> Option<Known> {
         let mut evaluation = self.blank.clone();
         self.learn(&mut evaluation, abandoned)?;
         let is_all = evaluation.filter().is_unconditional();
         let passes = self.pass(&evaluation, segments, abandoned)?;
+        if let Some(all) = self.bases.all_behind(&passes).map(|all| Known::clone(all)) {
+            let missing = &segments[all.segments..];
+            let all = Arc::new(self.count_more(all, missing, abandoned)?);
+            self.bases.keep(&all, self.data.memory_bytes_max());
+        }
         let recount = match Known::nearest(&self.bases, &passes) {
             Some(base) => Recount::change(evaluation, base, segments, &passes),
             None => Recount::more(evaluation, segments, &passes),
@@ -266,6 +271,52 @@ mod tests {
             let answer = evaluator.answer(&go_on).expect("nobody abandons it");
             assert_eq!(answer.report, expected, "in steps");
         }
+    }
+
+    /// Filters that are near to all rows, to none, and to one another.
+    const CHANGES: [&[&str]; 8] = [
+        &["status=404"],
+        &["status!=404"],
+        &["status!=404", "user_agent~Mozilla"],
+        &["user_agent~Mozilla"],
+        &[],
+        &["bytes>1000", "user_agent~Mozilla"],
+        &["path=/no/such/path"],
+        &["method=GET"],
+    ];
+
+    fn change(clauses: &[&str]) -> Query {
+        let clauses = clauses.iter().map(|text| Clause::parse(text).expect("a clause")).collect();
+        Query { clauses, ..Query::default() }
+    }
+
+    #[tokio::test]
+    async fn a_changed_question_is_answered_as_a_new_one() {
+        let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
+        let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+        let pipeline = Pipeline::start(&options, data.clone(), None);
+        let mut writer = pipeline.source("a", None, FormatChoice::Detect);
+        let go_on = AtomicBool::new(false);
+        let mut evaluator =
+            Evaluator::new(data.clone(), Query::default(), 3).expect("a good query");
+        for (piece, clauses) in log().chunks(40_000).zip(CHANGES.iter().cycle()) {
+            writer.write_all_async(piece).await.expect("there is memory");
+            evaluator = evaluator.change(change(clauses)).expect("a good query");
+            if evaluator.answer(&AtomicBool::new(clauses.len() == 2)).is_none() {
+                continue;
+            }
+            writer.write_all_async(b"\n").await.expect("there is memory");
+            evaluator.answer(&go_on).expect("nobody abandons it");
+        }
+        writer.finish_async(SourceEnd::Done).await.expect("there is memory");
+        for clauses in CHANGES.iter().cycle().take(20) {
+            evaluator = evaluator.change(change(clauses)).expect("a good query");
+            let answer = evaluator.answer(&go_on).expect("nobody abandons it");
+            let expected = report(&data, &change(clauses), 1).expect("a good query");
+            assert_eq!(answer.report, expected, "{clauses:?}");
+            assert!(evaluator.memory_bytes() <= data.memory_bytes_max() / 16);
+        }
+        assert!(evaluator.memory_bytes() > 0);
     }
 
     #[tokio::test]

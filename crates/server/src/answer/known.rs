@@ -61,10 +61,19 @@ impl Bases {
         let fits = known.memory_bytes() <= memory_bytes_max / Self::MEMORY_SHARE;
         let kept = fits.then(|| known.clone());
         match known.passes {
-            // It is the last one as well, and need not be kept twice.
-            None => *self = Self { all: kept, last: None },
+            None => self.all = kept,
             Some(_) => self.last = kept,
         }
+    }
+
+    /// The answer about all rows, where it lacks segments of which more rows pass than not:
+    /// then it is worth to add them to it, because the next question may be as broad.
+    pub(super) fn all_behind(&self, passes: &[RowBits]) -> Option<&Arc<Known>> {
+        self.all.as_ref().filter(|all| {
+            let missing = || passes.iter().skip(all.segments);
+            let rows: usize = missing().map(RowBits::rows).sum();
+            2 * missing().map(RowBits::len).sum::<usize>() > rows
+        })
     }
 
     /// Memory taken, in bytes.
