@@ -65,21 +65,21 @@ def load(connection, path):
     )
 
 
-def report(connection, step_s, where="true", top=10):
-    """All that a report says of the rows that pass a condition."""
+def report(connection, step_s, table="log", top=10):
+    """All that a report says of the rows of a table."""
     rows = connection.execute(
         f"""SELECT count(*), coalesce(sum(bytes), 0)::UBIGINT, count(*) FILTER ({IS_ERROR}),
                    min(epoch(time))::BIGINT, max(epoch(time))::BIGINT
-            FROM log WHERE {where}"""
+            FROM {table}"""
     ).fetchone()
     matched, bytes_sent, errors, first, last = rows
     lists, distinct = {}, {}
     for column in COLUMNS:
-        lists[column], distinct[column] = top_list(connection, column, where, top)
+        lists[column], distinct[column] = top_list(connection, column, table, top)
     buckets = connection.execute(
         f"""SELECT (epoch(time)::BIGINT // {step_s}) * {step_s} AS bucket, {CLASS} AS class,
                    count(*)
-            FROM log WHERE {where} GROUP BY ALL ORDER BY ALL"""
+            FROM {table} GROUP BY ALL ORDER BY ALL"""
     ).fetchall()
     return {
         "matched": matched,
@@ -93,13 +93,13 @@ def report(connection, step_s, where="true", top=10):
     }
 
 
-def top_list(connection, column, where, top):
+def top_list(connection, column, table, top):
     """The most frequent values of a column, and how many there are."""
     rows = connection.execute(
         f"""WITH counted AS (
                 SELECT {column} AS value, count(*) AS count, sum(bytes)::UBIGINT AS bytes_sent,
                        count(*) FILTER ({IS_ERROR}) AS errors
-                FROM log WHERE {where} AND {column} IS NOT NULL GROUP BY ALL)
+                FROM {table} WHERE {column} IS NOT NULL GROUP BY ALL)
             SELECT value, count, bytes_sent, errors, (SELECT count(*) FROM counted)
             FROM counted ORDER BY count DESC, value LIMIT {top}"""
     ).fetchall()

@@ -60,7 +60,11 @@ def main():
             runs_ms = []
             for _ in range(int(runs)):
                 start = time.perf_counter()
-                report = access_log.report(connection, query["step_s"], where)
+                # Faster than the condition once for each list, unless nearly all rows pass.
+                connection.execute(
+                    f"CREATE OR REPLACE TEMP TABLE passing AS SELECT * FROM log WHERE {where}"
+                )
+                report = access_log.report(connection, query["step_s"], "passing")
                 runs_ms.append((time.perf_counter() - start) * 1e3)
             print(json.dumps({"runs_ms": runs_ms, "report": report}), flush=True)
 

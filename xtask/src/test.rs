@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
-use crate::{browsers, page, readme, tidy, types};
+use crate::{bench, browsers, page, readme, tidy, types};
 
 /// How much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,10 @@ pub(crate) enum Scope {
 
 pub(crate) fn run(scope: Scope) -> Outcome {
     let mut summary = Summary::default();
-    step("format", || run_command("cargo", &["fmt", "--all", "--check"]))?;
+    step("format", || {
+        run_command("cargo", &["fmt", "--all", "--check"])?;
+        run_command("cargo", &["fmt", "--manifest-path", "bench/contenders/Cargo.toml", "--check"])
+    })?;
     step("layering", tidy::run)?;
     step("lints", || {
         run_command(
@@ -42,6 +45,7 @@ pub(crate) fn run(scope: Scope) -> Outcome {
             Ok(())
         })?;
     }
+    step("benchmarks", || bench::smoke(scope == Scope::Everything))?;
     summary.print();
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::shell::{Outcome, command, execute, is_there, output_of};
 
 /// Enough of a log for the oracle, which is slow.
 const CHECKED_MEBIBYTES: u64 = 8;
+const SMOKE_CHECKED_MEBIBYTES: u64 = 2;
 
 /// Runs a command to its end, and gives back what it printed and the seconds it took. Weir ends
 /// with 1 where no line fits, which is an answer.
@@ -48,7 +49,8 @@ pub(crate) fn check_against_oracle(settings: &Settings, shape: &str) -> Outcome 
         println!("missing: python3, so {shape} is not held against the oracle");
         return Ok(());
     }
-    let log = input::generated(settings, shape, settings.mebibytes.min(CHECKED_MEBIBYTES))?;
+    let most = if settings.smoke { SMOKE_CHECKED_MEBIBYTES } else { CHECKED_MEBIBYTES };
+    let log = input::generated(settings, shape, settings.mebibytes.min(most))?;
     let arguments = ["report", "--json", "--top", "10", &log.path];
     let (report, _) = timed(&mut command(&settings.weir(), &arguments))?;
     let parsed: Value = serde_json::from_str(&report)?;

@@ -23,8 +23,7 @@ pub(crate) fn example(settings: &Settings, package: &str, name: &str) -> Outcome
 pub(crate) fn contender(settings: &Settings, name: &str) -> Outcome<String> {
     let manifest = "bench/contenders/Cargo.toml";
     let target = text(&target_folder().join("contenders"));
-    let mut arguments =
-        vec!["build", "--locked", "--manifest-path", manifest, "--target-dir", &target];
+    let mut arguments = vec!["build", "--manifest-path", manifest, "--target-dir", &target];
     if !settings.smoke {
         arguments.push("--release");
     }

@@ -48,6 +48,14 @@ const BENCHMARKS: [Benchmark; 8] = [
     Benchmark { names: &["stages"], run: stages::run },
 ];
 
+/// Sees that all run and answer rightly, with the page and the browsers or without.
+pub(crate) fn smoke(with_page: bool) -> Outcome {
+    let names = BENCHMARKS.iter().map(|benchmark| benchmark.names[0]);
+    let mut arguments: Vec<&str> = names.filter(|name| with_page || *name != "upload").collect();
+    arguments.push("--smoke");
+    run(&arguments)
+}
+
 /// Runs those that the arguments name, or all.
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let settings = Settings::parse(arguments)?;
@@ -58,7 +66,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
         let start = Instant::now();
         match (benchmark.run)(&settings) {
             Ok(found) => {
-                found.iter().for_each(|table| print!("{}", table.to_text()));
+                show(&settings, &found);
                 tables.extend(found);
             }
             Err(error) => {
@@ -75,6 +83,15 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
         return Ok(());
     }
     Err(format!("these benchmarks failed: {}", failed.join(", ")).into())
+}
+
+/// A smoke run's times would be misleading; it only says what is missing.
+fn show(settings: &Settings, tables: &[Table]) {
+    if !settings.smoke {
+        return tables.iter().for_each(|table| print!("{}", table.to_text()));
+    }
+    let notes = tables.iter().flat_map(|table| &table.notes);
+    notes.filter(|note| note.starts_with("missing")).for_each(|note| println!("  {note}"));
 }
 
 fn chosen(settings: &Settings) -> Outcome<Vec<&'static Benchmark>> {

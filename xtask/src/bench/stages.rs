@@ -1,5 +1,7 @@
 //! The benchmarks beside the crates: each stage alone.
 
+use std::process::Stdio;
+
 use super::measure::{Measured, Unit};
 use super::settings::Settings;
 use super::table::Table;
@@ -34,7 +36,7 @@ fn smoke() -> Outcome<Vec<Table>> {
     for (_, bench) in BENCHES {
         cargo.args(["--bench", bench]);
     }
-    execute(cargo.args(["--", "--test"]))?;
+    execute(cargo.args(["--", "--test"]).stdout(Stdio::null()))?;
     Ok(Vec::new())
 }
 
