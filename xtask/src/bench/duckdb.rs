@@ -1,5 +1,7 @@
 //! DuckDB, from PyPI, in a virtual environment of its own.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::settings::{Settings, folder, text};
@@ -25,9 +27,14 @@ fn install(environment: &str, python: &str) -> Outcome {
     execute(&mut command(python, &["-m", "pip", "install", "--quiet", "duckdb"]))
 }
 
+/// Its version in the folder where [`find`] puts it.
+pub(crate) fn version_in(folder: &Path) -> Option<String> {
+    version(&text(&folder.join("duckdb/bin/python")))
+}
+
 /// Its version; `None` where it is not there.
 pub(crate) fn version(python: &str) -> Option<String> {
-    if !std::path::Path::new(python).exists() {
+    if !Path::new(python).exists() {
         return None;
     }
     let print = ["-c", "import duckdb; print(duckdb.__version__)"];

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::settings::cores;
-use crate::shell::{Outcome, command, output_of};
+use super::duckdb;
+use super::settings::{cores, folder};
+use crate::shell::{Outcome, command, output_of, root};
 
 /// The machine that measured.
 #[derive(Debug)]
@@ -74,16 +75,35 @@ pub(crate) fn versions() -> BTreeMap<String, String> {
         let first = text.lines().next().unwrap_or_default().trim();
         versions.insert(name.to_owned(), first.to_owned());
     }
+    let lock = fs::read_to_string(root().join("bench/contenders/Cargo.lock")).unwrap_or_default();
+    for name in ["fastwebsockets", "tungstenite"] {
+        versions.extend(locked(&lock, name).map(|version| (name.to_owned(), version.to_owned())));
+    }
+    let duckdb = folder().ok().and_then(|folder| duckdb::version_in(&folder));
+    versions.extend(duckdb.map(|version| ("duckdb".to_owned(), version)));
     versions
+}
+
+/// The version of a package in a Cargo.lock.
+fn locked<'a>(lock: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = lock.split_once(&format!("name = \"{name}\"\nversion = \""))?;
+    rest.split('"').next()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{after, slug};
+    use super::{after, locked, slug};
 
     #[test]
     fn a_slug_is_a_plain_name() {
         assert_eq!(slug("AMD EPYC  9B14 (x) 2 cores"), "amd-epyc-9b14-x-2-cores");
+    }
+
+    #[test]
+    fn versions_are_read_out_of_a_lock() {
+        let lock = "[[package]]\nname = \"tungstenite\"\nversion = \"0.30.0\"\nsource = \"x\"\n";
+        assert_eq!(locked(lock, "tungstenite"), Some("0.30.0"));
+        assert_eq!(locked(lock, "tung"), None);
     }
 
     #[test]

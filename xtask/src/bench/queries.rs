@@ -15,11 +15,6 @@ impl Query {
         let clauses = clauses.iter().copied().cloned().collect();
         Self { name: name.to_owned(), clauses }
     }
-
-    /// No filter.
-    pub(crate) fn none() -> Self {
-        Self::new("no filter", &[])
-    }
 }
 
 /// Queries of many kinds, that keep few of the rows or most, for a log of the generator's of
