@@ -19,7 +19,8 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         entryFileNames: "assets/app.js",
-        chunkFileNames: "assets/[name].js",
+        // The one other script is the page that measures.
+        chunkFileNames: "assets/bench.js",
         assetFileNames: "assets/app[extname]",
       },
     },

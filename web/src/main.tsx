@@ -11,9 +11,18 @@ import "./styles/progress.css";
 import "./styles/totals.css";
 import "./styles/chart.css";
 import "./styles/lists.css";
+import "./styles/bench.css";
 
+/** Where `weir bench upload` serves the page that measures. */
+const BENCH_PATH = "/bench/upload";
+
+const root = document.getElementById("app")!;
 followTheme();
-followTitle();
-addEventListener("popstate", followAddress);
-followAddress();
-render(<App />, document.getElementById("app")!);
+if (location.pathname === BENCH_PATH) {
+  void import("./bench/index").then(({ show }) => show(root));
+} else {
+  followTitle();
+  addEventListener("popstate", followAddress);
+  followAddress();
+  render(<App />, root);
+}

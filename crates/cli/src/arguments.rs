@@ -36,6 +36,7 @@ pub(crate) enum Command {
     Report(ReportArguments),
     Formats(FormatsArguments),
     Demo(DemoArguments),
+    Bench(BenchArguments),
 }
 
 /// What the page shows.
@@ -117,6 +118,20 @@ Examples:
   weir demo
   weir demo --size 100MiB --write access.log
   weir demo --size 1GiB --write - | weir report";
+
+/// Measure this machine
+#[derive(Debug, Args)]
+pub(crate) struct BenchArguments {
+    #[command(subcommand)]
+    pub(crate) what: Measured,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Measured {
+    /// Serve a page that measures how fast the browser that opens it uploads a file: as the
+    /// page of a log does, in the plain way, and reading the file alone
+    Upload(PageArguments),
+}
 
 /// How lines are read.
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@
 //! [`outcome::Exit`] or in an [`outcome::Failure`], which is one sentence for a person.
 
 mod arguments;
+mod bench;
 mod demo;
 mod formats;
 mod head;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
+        Some(Command::Bench(arguments)) => bench::run(&arguments),
     };
     outcome::exit_code(result)
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let format = arguments.page.read.format_choice()?;
     let page = Page::open(&arguments.page)?;
     if inputs.is_empty() {
-        return page.serve_empty();
+        return page.serve_at("/");
     }
     page.serve(move |pipeline| {
         let bytes_total = sources::bytes_total(&inputs);
@@ -73,6 +73,15 @@ pub(crate) struct Page {
 impl Page {
     /// Listens where the arguments say.
     pub(crate) fn open(arguments: &PageArguments) -> Result<Self, Failure> {
+        Self::open_as(arguments, false)
+    }
+
+    /// As [`Self::open`], with the addresses for measuring uploads.
+    pub(crate) fn open_for_bench(arguments: &PageArguments) -> Result<Self, Failure> {
+        Self::open_as(arguments, true)
+    }
+
+    fn open_as(arguments: &PageArguments, bench: bool) -> Result<Self, Failure> {
         // Checked here, so that the sentence names the option.
         arguments.read.zone()?;
         let pipeline = arguments.read.pipeline_options(Keep::Segments)?;
@@ -81,6 +90,7 @@ impl Page {
             jobs: pipeline.jobs,
             format: arguments.read.format_choice()?,
             zone: arguments.read.tz.clone(),
+            bench,
             ..Options::default()
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -91,10 +101,10 @@ impl Page {
         Ok(Self { runtime, server, opens_browser: !arguments.no_open })
     }
 
-    /// Serves the page with nothing in it, until it is told to end.
-    pub(crate) fn serve_empty(self) -> Result<Exit, Failure> {
+    /// Serves a page with nothing in it, at that path, until it is told to end.
+    pub(crate) fn serve_at(self, path: &str) -> Result<Exit, Failure> {
         let told_to_end = self.told_to_end();
-        self.announce("/")?;
+        self.announce(path)?;
         self.runtime.block_on(self.server.serve(told_to_end));
         Ok(Exit::Done)
     }

@@ -111,6 +111,17 @@ fn nothing_serves_the_page_to_drop_on() {
 }
 
 #[test]
+fn the_page_that_measures_uploads_is_there_when_asked_for() {
+    let (_served, address) = serve(&["bench", "upload"]);
+    assert!(address.ends_with("/bench/upload"), "{address}");
+    let (status, page) = get(&address, None);
+    assert_eq!(status, 200);
+    assert!(page.contains("/assets/app.js"));
+    let (_usual, address) = serve(&[]);
+    assert_eq!(get(&address, Some("/bench/upload")).0, 404);
+}
+
+#[test]
 fn standard_input_is_read_to_the_page() {
     let log = generated(200_000);
     let lines = Oracle::read(Layout::Combined, &log).lines;

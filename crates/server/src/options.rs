@@ -30,6 +30,8 @@ pub struct Options {
     pub grace: Duration,
     /// How long an upload may bring no byte though it could. Default 60 s.
     pub stall: Duration,
+    /// Whether the addresses are there by which a page measures uploads. Default: no.
+    pub bench: bool,
 }
 
 impl Default for Options {
@@ -44,6 +46,7 @@ impl Default for Options {
             zone: None,
             grace: Duration::from_secs(60),
             stall: Duration::from_secs(60),
+            bench: false,
         }
     }
 }

@@ -20,11 +20,16 @@ struct Asset {
 /// The page itself. Its address says what it shows, so it has none here.
 static INDEX: &[u8] = include_bytes!("../../../web/dist/index.html");
 
-static ASSETS: [Asset; 3] = [
+static ASSETS: [Asset; 4] = [
     Asset {
         path: "/assets/app.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../../../web/dist/assets/app.js"),
+    },
+    Asset {
+        path: "/assets/bench.js",
+        content_type: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../../../web/dist/assets/bench.js"),
     },
     Asset {
         path: "/assets/app.css",
@@ -67,7 +72,7 @@ fn has_tag(headers: &HeaderMap, tag: &HeaderValue) -> bool {
         .any(|item| item == "*" || item.strip_prefix("W/").unwrap_or(item) == tag)
 }
 
-static TAGS: LazyLock<[HeaderValue; 3]> =
+static TAGS: LazyLock<[HeaderValue; 4]> =
     LazyLock::new(|| ASSETS.each_ref().map(|asset| tag(asset.bytes)));
 
 fn tag(bytes: &[u8]) -> HeaderValue {

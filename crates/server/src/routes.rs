@@ -11,6 +11,7 @@ use weir_view::SessionCreated;
 use crate::hub::Hub;
 use crate::refusal::Refusal;
 use crate::session::{Hold, Session, Use};
+use crate::upload::Purpose;
 use crate::{answer, live, page, query_string, response, upload};
 
 /// Answers a request, whatever it is.
@@ -36,8 +37,23 @@ async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Bo
         }
         ["api", "sessions", id, "upload"] => {
             let (response, session, upgrade) = connect(hub, request, id)?;
-            spawn_upload(hub, session, upgrade);
+            spawn_upload(hub, session, upgrade, Purpose::Parse);
             Ok(response)
+        }
+        ["api", "sessions", id, "discard"] if hub.options.bench => {
+            let (response, session, upgrade) = connect(hub, request, id)?;
+            spawn_upload(hub, session, upgrade, Purpose::Discard);
+            Ok(response)
+        }
+        ["api", "bench", "plain"] if hub.options.bench => {
+            let mut request = request;
+            let (response, upgrade) = websocket::accept(&mut request)?;
+            tokio::spawn(upload::count(upgrade));
+            Ok(response)
+        }
+        ["bench", "upload"] if hub.options.bench => {
+            allow(&request, &[Method::GET, Method::HEAD])?;
+            Ok(page::index(StatusCode::OK))
         }
         ["api", ..] => Err(Refusal::NotFound),
         ["s", id] => session_page(hub, &request, id),
@@ -125,12 +141,12 @@ fn spawn_live(session: Arc<Session>, upgrade: Upgrade) {
     });
 }
 
-fn spawn_upload(hub: &Arc<Hub>, session: Arc<Session>, upgrade: Upgrade) {
+fn spawn_upload(hub: &Arc<Hub>, session: Arc<Session>, upgrade: Upgrade, purpose: Purpose) {
     let user = session.enter(Use::Upload);
     let options = hub.options.clone();
     tokio::spawn(async move {
         if let Ok(socket) = upgrade.websocket(SocketOptions::default()).await {
-            upload::run(session, socket, options).await;
+            upload::run(session, socket, options, purpose).await;
         }
         drop(user);
     });

@@ -8,7 +8,7 @@ use weir_ingest::{DataSet, Pipeline};
 
 use crate::options::Options;
 use crate::refusal::Refusal;
-use crate::upload::Slot;
+use crate::upload::{Purpose, Slot};
 
 /// Files of one session: each is a line on the page and in every view.
 const FILES_MAX: usize = 1_000;
@@ -142,6 +142,7 @@ impl Session {
         &self,
         file: &str,
         bytes_total: u64,
+        purpose: Purpose,
         open: impl FnOnce(&Pipeline) -> weir_ingest::SourceWriter,
     ) -> Result<Arc<Slot>, Refusal> {
         let mut slots = self.lock_slots();
@@ -153,7 +154,7 @@ impl Session {
             return Err(Refusal::TooManyFiles(FILES_MAX));
         }
         let pipeline = self.pipeline().ok_or(Refusal::SessionEnded)?;
-        let slot = Arc::new(Slot::new(file, bytes_total, open(&pipeline)));
+        let slot = Arc::new(Slot::new(file, bytes_total, open(&pipeline), purpose));
         slots.push(slot.clone());
         Ok(slot)
     }

@@ -21,8 +21,9 @@ export class Uploads {
     private readonly changed: (jobs: readonly Job[]) => void,
     readonly chooser = new Chooser(),
     lanes = LANES,
+    to: "upload" | "discard" = "upload",
   ) {
-    const path = `/api/sessions/${session}/upload`;
+    const path = `/api/sessions/${session}/${to}`;
     const owner = { take: () => this.take(), isAlone: () => this.isAlone(), changed: () => this.tell() };
     this.lanes = Array.from({ length: lanes }, () => new Lane(host, path, chooser, owner));
   }

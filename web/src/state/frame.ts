@@ -13,8 +13,9 @@ const PERIOD_MS_MAX = 250;
 const GROWTH_SHARE = 4;
 /** After so long without a change the next one begins anew. */
 const QUIET_MS = 1_000;
-/** Drawing takes at most one part in so many of the time. */
+/** Drawing takes at most one part in so many of the time, or where that is slow, in half as many. */
 const WORK_SHARE = 8;
+const WORK_SHARE_SLOW = 4;
 const HIDDEN_MS = 250;
 
 const tasks = new Map<string, () => void>();
@@ -62,7 +63,8 @@ function run(): void {
   // The first task after the frame: what was changed is laid out and painted by then.
   setTimeout(() => {
     const cost_ms = performance.now() - start_ms;
-    nextAt_ms = start_ms + Math.max(period_ms, cost_ms * WORK_SHARE);
+    const rest_ms = Math.max(cost_ms * WORK_SHARE_SLOW, Math.min(cost_ms * WORK_SHARE, PERIOD_MS_MAX));
+    nextAt_ms = start_ms + Math.max(period_ms, rest_ms);
   });
   const due = [...tasks.values()];
   tasks.clear();

@@ -56,6 +56,21 @@ export function growing(define, shared) {
     assert.equal(await page.$(byId("banner")), null);
   }, { allowed: CUT });
 
+  define("a second connection that breaks costs no line and doubles none", async (world) => {
+    const { page } = world;
+    const proxy = await world.startProxy();
+    const { size } = await stat(shared.large);
+    await page.goto(proxy.url);
+    await choose(page, shared.large);
+    // Somewhere in the stretch that is sent over both.
+    while (proxy.uploads < 2 || proxy.received < size * 0.42) await new Promise((done) => setTimeout(done, 2));
+    proxy.cutNewestUpload();
+    await settled(page);
+    await page.waitForSelector(`${byId("progress-row")}[data-state="done"]`);
+    assert.equal(proxy.uploads, 0, "the connections are given back");
+    await shows(page, await reportOf(shared));
+  }, { allowed: CUT });
+
   define("a cancelled upload keeps what was read", async (world) => {
     const { page, server } = world;
     const proxy = await world.startProxy();

@@ -12,6 +12,8 @@ export class Proxy {
   holdAt = Infinity;
   isCut = false;
   cuts = 0;
+  /** The connections that carry uploads, in the order they were made. */
+  #uploads = [];
   #pairs = new Set();
 
   /** Starts one in front of the server at `target`. */
@@ -31,6 +33,18 @@ export class Proxy {
     this.cuts += 1;
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy();
     this.#pairs.clear();
+  }
+
+  /** How many connections carry uploads. */
+  get uploads() {
+    return this.#uploads.filter((pair) => this.#pairs.has(pair)).length;
+  }
+
+  /** Breaks the newest connection that carries an upload, and nothing else. */
+  cutNewestUpload() {
+    const pair = this.#uploads.findLast((one) => this.#pairs.has(one));
+    this.#pairs.delete(pair);
+    for (const socket of pair) socket.resetAndDestroy();
   }
 
   /** Lets everything through again, up to the next limit. */
@@ -56,7 +70,8 @@ export class Proxy {
     page.on("close", () => server.destroy());
     server.on("close", () => page.end());
     server.pipe(page);
-    const rewrite = rewriter(this.url.host, this.target.host);
+    const isUpload = () => this.#uploads.push(pair);
+    const rewrite = rewriter(this.url.host, this.target.host, isUpload);
     page.on("data", (bytes) => this.#forward(rewrite(bytes), page, server));
     server.on("drain", () => this.received < this.holdAt && page.resume());
   }
@@ -73,7 +88,7 @@ export class Proxy {
  * Puts the server's own address into the heads of requests, as the server answers to no
  * other. After an upgrade everything passes as it is. The page sends requests without a body.
  */
-function rewriter(from, to) {
+function rewriter(from, to, isUpload) {
   let head = Buffer.alloc(0);
   let isUpgraded = false;
   return (bytes) => {
@@ -84,6 +99,7 @@ function rewriter(from, to) {
       const text = head.toString("latin1", 0, end + 4);
       out.push(Buffer.from(text.replaceAll(from, to), "latin1"));
       head = head.subarray(end + 4);
+      if (/^GET \S+\/upload HTTP/.test(text)) isUpload();
       isUpgraded = /^upgrade: *websocket/im.test(text);
     }
     return Buffer.concat(isUpgraded ? [...out, head] : out);

@@ -8,6 +8,7 @@ import { filtering } from "../cases/filtering.mjs";
 import { growing } from "../cases/growing.mjs";
 import { hostile } from "../cases/hostile.mjs";
 import { looking } from "../cases/looking.mjs";
+import { measuring } from "../cases/measuring.mjs";
 import { reading } from "../cases/reading.mjs";
 import { launch } from "./browser.mjs";
 import { generate } from "./weir.mjs";
@@ -15,7 +16,7 @@ import { World } from "./world.mjs";
 
 const CASE_MS = 90_000;
 /** Large enough that its reading is seen to go on, on a fast machine too. */
-const LARGE = "300MB";
+const LARGE = "500MB";
 
 /** Runs every case. `WEIR_SHOTS=DIR` keeps a picture of the page of each case that fails. */
 export function suite(browserName) {
@@ -36,7 +37,7 @@ export function suite(browserName) {
     const define = (title, body, options) => {
       test(title, { timeout: CASE_MS }, () => inWorld(driven, title, body, options));
     };
-    for (const cases of [reading, growing, filtering, hostile, looking]) cases(define, shared);
+    for (const cases of [reading, growing, filtering, hostile, looking, measuring]) cases(define, shared);
   });
 }
 

@@ -44,9 +44,9 @@ export async function generate(file, size, seed = 1) {
 
 /** One running server. */
 export class Server {
-  /** Starts it on a free port. */
-  static async start(...args) {
-    const child = spawn(BINARY, ["--listen", "127.0.0.1:0", "--no-open", ...args], {
+  /** Starts it on a free port: the page, or another one that a subcommand serves. */
+  static async start(args = [], command = []) {
+    const child = spawn(BINARY, [...command, "--listen", "127.0.0.1:0", "--no-open", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     const server = new Server(child);

@@ -15,14 +15,14 @@ export class World {
   #ends = [];
 
   /** Makes a test's world; `allowed` are patterns of console errors that belong to the test. */
-  static async start({ name, browser }, { args = [], allowed = [] } = {}) {
+  static async start({ name, browser }, { args = [], command = [], allowed = [] } = {}) {
     const world = new World();
     world.browserName = name;
     world.allowed = allowed;
     try {
       world.folder = await mkdtemp(join(tmpdir(), "weir-test-"));
       world.#ends.push(() => rm(world.folder, { recursive: true, force: true }));
-      world.server = await Server.start(...args);
+      world.server = await Server.start(args, command);
       world.#ends.push(() => world.server.end());
       world.context = await browser.createBrowserContext();
       world.#ends.push(() => world.context.close());

@@ -185,7 +185,8 @@ impl DataSet {
             let Some(sealed) = early.sealed.remove(&next) else { break };
             early.next += 1;
             let Sealed { source, offset_end, counts, segment } = sealed;
-            match segment.filter(|_| !source.has_gap()) {
+            // A source that has been given up does not go on to grow.
+            match segment.filter(|_| !source.has_gap() && !source.is_cancelled()) {
                 Some(segment) => {
                     self.keep(segment);
                     source.count(&counts, offset_end);

@@ -162,8 +162,9 @@ impl SourceProgress {
 
     /// Gives the source up: what waits to be parsed is dropped.
     pub fn cancel(&self) {
-        self.set_end(SourceEnd::Cancelled);
+        // First, so that whoever sees the end sees all that will ever be counted.
         self.cancelled.store(true, Ordering::Relaxed);
+        self.set_end(SourceEnd::Cancelled);
         // Whoever waits for its blocks to be parsed may wait for ones that were dropped.
         self.parsed.send_modify(|_| {});
     }

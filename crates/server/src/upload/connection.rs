@@ -7,7 +7,7 @@ use weir_ingest::{SourceEnd, Stopped};
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
 use weir_view::{UploadReply, UploadRequest};
 
-use super::intake::IntakeError;
+use super::intake::{IntakeError, Purpose};
 use super::slot::{Held, Slot};
 use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
 use crate::options::Options;
@@ -27,11 +27,17 @@ pub(crate) fn kept(name: &str) -> &str {
 }
 
 /// Serves one connection until it or the session ends.
-pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>, options: Options) {
+pub(crate) async fn run(
+    session: Arc<Session>,
+    socket: WebSocket<Stream>,
+    options: Options,
+    purpose: Purpose,
+) {
     let (mut reader, writer) = socket.split();
     let mut connection = Connection {
         session: &session,
         options: &options,
+        purpose,
         reader: &mut reader,
         writer: &writer,
         is_discarding: false,
@@ -56,6 +62,7 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>, option
 pub(super) struct Connection<'a> {
     pub(super) session: &'a Arc<Session>,
     options: &'a Options,
+    purpose: Purpose,
     pub(super) reader: &'a mut Reader<Stream>,
     writer: &'a Writer<Stream>,
     /// Bytes that come belong to a file that has ended here.
@@ -139,7 +146,7 @@ impl Connection<'_> {
         }
         let name = kept(name);
         let format = self.options.format.clone();
-        let opened = self.session.open_file(file, bytes_total, |pipeline| {
+        let opened = self.session.open_file(file, bytes_total, self.purpose, |pipeline| {
             pipeline.source(name, Some(bytes_total), format)
         });
         let slot = match opened {

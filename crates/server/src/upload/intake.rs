@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use weir_ingest::{
     Compression, PushDecoder, SourceEnd, SourceProgress, SourceWriter, Stopped, compression_of,
 };
@@ -27,12 +28,28 @@ pub(crate) struct Intake {
     is_dirty: bool,
 }
 
+/// What becomes of an uploaded file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Parse,
+    /// It is dropped as it comes, to measure the way here.
+    Discard,
+}
+
+/// Bytes that are discarded at once: as many as a block has.
+const DISCARDED_BYTES: usize = 1 << 20;
+
 #[derive(Debug)]
 enum Stage {
     /// Too few bytes came to tell whether it is compressed: these.
     Start(Vec<u8>),
     Plain,
     Compressed(Compression, PushDecoder),
+    /// Nothing is kept: the bytes that came count as parsed.
+    Discarded {
+        space: Vec<u8>,
+        done: watch::Sender<u64>,
+    },
 }
 
 /// Why a file cannot be taken on. What was handed on before stands.
@@ -56,8 +73,16 @@ impl From<Stopped> for IntakeError {
 
 impl Intake {
     pub(crate) fn new(writer: SourceWriter) -> Self {
-        let marks = Arc::new(Marks::new(&writer));
+        let marks = Arc::new(Marks::new(writer.progress().parsed()));
         Self { writer, stage: Stage::Start(Vec::new()), marks, received: 0, is_dirty: false }
+    }
+
+    /// An intake that drops what it takes. Its source stays empty.
+    pub(crate) fn discarding(writer: SourceWriter) -> Self {
+        let (done, parsed) = watch::channel(0);
+        let marks = Arc::new(Marks::new(parsed));
+        let stage = Stage::Discarded { space: vec![0; DISCARDED_BYTES], done };
+        Self { writer, stage, marks, received: 0, is_dirty: false }
     }
 
     /// Bytes taken so far.
@@ -93,6 +118,10 @@ impl Intake {
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), IntakeError> {
         self.received += bytes.len() as u64;
         self.is_dirty = true;
+        if let Stage::Discarded { done, .. } = &self.stage {
+            done.send_replace(self.received);
+            return Ok(());
+        }
         let Stage::Start(first) = &mut self.stage else { return self.pass(bytes).await };
         first.extend_from_slice(bytes);
         if first.len() < MAGIC_BYTES {
@@ -104,12 +133,20 @@ impl Intake {
     /// Room to which the next bytes may be written straight, never empty; `None` where they
     /// have to be looked at first, at the start and of a compressed file.
     pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
-        matches!(self.stage, Stage::Plain).then(|| self.writer.space())
+        match &mut self.stage {
+            Stage::Plain => Some(self.writer.space()),
+            Stage::Discarded { space, .. } => Some(space),
+            Stage::Start(_) | Stage::Compressed(..) => None,
+        }
     }
 
     /// Takes the first `length` bytes of [`Self::space`]; waits while the queue is full.
     pub(crate) async fn advance(&mut self, length: usize) -> Result<(), IntakeError> {
         self.received += length as u64;
+        if let Stage::Discarded { done, .. } = &self.stage {
+            done.send_replace(self.received);
+            return Ok(());
+        }
         self.is_dirty = true;
         self.writer.advance(length);
         if self.writer.is_full() {
@@ -136,6 +173,7 @@ impl Intake {
                 self.received = 0;
             }
             Stage::Plain => self.received = self.writer.rewind().await?,
+            Stage::Discarded { .. } => {}
             Stage::Compressed(..) => {
                 self.hand_on().await?;
                 self.writer.parsed_all().await;
@@ -244,12 +282,20 @@ mod tests {
         intake.rewind().await.expect("the parsers run");
 
         let release = stop_parsers(data);
-        let piece = line.repeat(1_000);
+        // Values that nobody has met yet: only these bring a parser to a halt.
+        let mut number = 0;
+        let mut piece = || {
+            let lines = (0..1_000).map(|_| {
+                number += 1;
+                format!("1.2.3.4 - - [02/Nov/2026:00:00:00 +0000] \"GET /{number}\" 200 7\n")
+            });
+            lines.collect::<String>()
+        };
         let bound = options.queue_bytes_max
             + 2 * (options.limits.block_bytes + options.limits.line_bytes_max);
         // A write that does not end is a source that has to wait.
         let patience = Duration::from_millis(300);
-        while tokio::time::timeout(patience, intake.write(&piece)).await.is_ok() {
+        while tokio::time::timeout(patience, intake.write(piece().as_bytes())).await.is_ok() {
             assert!(intake.received() < bound as u64, "more was taken than may wait");
         }
         assert_eq!(intake.marks().offset(), line.len() as u64, "nothing more is acknowledged");

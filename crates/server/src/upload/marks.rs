@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
-use weir_ingest::SourceWriter;
 
 /// Turns what is parsed into what the sender may be told.
 ///
@@ -33,8 +32,7 @@ struct Mark {
 }
 
 impl Marks {
-    pub(crate) fn new(writer: &SourceWriter) -> Self {
-        let parsed = writer.progress().parsed();
+    pub(crate) fn new(parsed: watch::Receiver<u64>) -> Self {
         Self { parsed, state: Mutex::default(), news: Notify::new() }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use weir_ingest::{SourceEnd, SourceProgress, SourceWriter};
 
-use super::intake::Intake;
+use super::intake::{Intake, Purpose};
 use super::junction::{Feeder, JoinError, Junction};
 
 /// How long a connection that takes up a file waits for the one before it to notice that it
@@ -32,9 +32,18 @@ pub(crate) struct Slot {
 pub(crate) type Held = OwnedMutexGuard<Option<Intake>>;
 
 impl Slot {
-    pub(crate) fn new(file: &str, bytes_total: u64, writer: SourceWriter) -> Self {
+    pub(crate) fn new(
+        file: &str,
+        bytes_total: u64,
+        writer: SourceWriter,
+        purpose: Purpose,
+    ) -> Self {
         let progress = writer.progress().clone();
-        let intake = Arc::new(Mutex::new(Some(Intake::new(writer))));
+        let intake = match purpose {
+            Purpose::Parse => Intake::new(writer),
+            Purpose::Discard => Intake::discarding(writer),
+        };
+        let intake = Arc::new(Mutex::new(Some(intake)));
         Self {
             file: file.to_owned(),
             bytes_total,

@@ -102,7 +102,17 @@ impl Running {
         id: &str,
         options: ClientOptions,
     ) -> Result<Uploader, ConnectError> {
-        let path = format!("/api/sessions/{id}/upload");
+        self.try_upload_to(id, "upload", options).await
+    }
+
+    /// As [`Self::try_upload`], at another address of the session.
+    pub(crate) async fn try_upload_to(
+        &self,
+        id: &str,
+        address: &str,
+        options: ClientOptions,
+    ) -> Result<Uploader, ConnectError> {
+        let path = format!("/api/sessions/{id}/{address}");
         let (sender, receiver) = connect(self.address, &path, options).await?;
         Ok(Uploader { sender, receiver, sent: 0, acked: 0, window: 0 })
     }
