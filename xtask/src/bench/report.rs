@@ -17,6 +17,9 @@ const DUCKDB: &str = "DuckDB";
 /// GoAccess takes long enough for this.
 const GOACCESS_MEBIBYTES: u64 = 96;
 
+/// DuckDB is given the whole, which takes it most of a minute.
+const DUCKDB_RUNS: usize = 2;
+
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     build::weir(settings)?;
     check_against_oracle(settings, "combined")?;
@@ -67,7 +70,7 @@ fn duckdb_contender<'a>(
     ours: &'a Value,
 ) -> Contender<'a> {
     let step = ours["histogram"]["step_s"].as_u64().unwrap_or(1).to_string();
-    Contender::new(DUCKDB, settings.runs_if_slow(), move || {
+    Contender::new(DUCKDB, settings.runs.min(DUCKDB_RUNS), move || {
         let threads = cores()?.to_string();
         let arguments = ["-B", "bench/duckdb/report.py", &log.path, &threads, &step];
         let (printed, seconds) = timed(&mut command(&python, &arguments))?;
