@@ -22,11 +22,11 @@ const VIEW_INTERVAL: Duration = Duration::from_millis(50);
 /// The pause between views of data that keeps growing becomes longer up to this. Each view of
 /// large data differs little from the one before, and making and drawing it takes the time of
 /// those who read and send.
-const VIEW_INTERVAL_MAX: Duration = Duration::from_millis(250);
+const VIEW_INTERVAL_MAX: Duration = Duration::from_millis(400);
 
 /// The pause between views is at most one part in this many of the time that the data has
 /// been growing.
-const GROWTH_SHARE: u32 = 4;
+const GROWTH_SHARE: u32 = 3;
 
 /// Data that did not change for so long begins to grow anew.
 const QUIET: Duration = Duration::from_secs(1);

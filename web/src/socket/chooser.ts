@@ -15,7 +15,7 @@ export const STRETCH_BYTES = 32 * MIB;
 /** A plan takes the place of the best one only where it is clearly faster: times vary. */
 const CLEARLY = 1.15;
 /** Stretches by the best plan between two by another. */
-const PROBE_EVERY = 16;
+const PROBE_EVERY = 32;
 
 /**
  * Finds out by which plan a file is sent fastest, while it is sent.

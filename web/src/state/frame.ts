@@ -6,16 +6,15 @@
 /** At most 20 times a second, as often as views come. */
 const PERIOD_MS = 50;
 /**
- * The longer the changes go on the less each of them matters, down to four pictures a second:
+ * The longer the changes go on the less each of them matters, down to a picture every 400 ms:
  * what drawing takes, reading and sending do not have.
  */
-const PERIOD_MS_MAX = 250;
-const GROWTH_SHARE = 4;
+const PERIOD_MS_MAX = 400;
+const GROWTH_SHARE = 3;
 /** After so long without a change the next one begins anew. */
 const QUIET_MS = 1_000;
-/** Drawing takes at most one part in so many of the time, or where that is slow, in half as many. */
-const WORK_SHARE = 8;
-const WORK_SHARE_SLOW = 4;
+/** Drawing takes at most one part in so many of the time. */
+const WORK_SHARE = 4;
 const HIDDEN_MS = 250;
 
 const tasks = new Map<string, () => void>();
@@ -63,8 +62,7 @@ function run(): void {
   // The first task after the frame: what was changed is laid out and painted by then.
   setTimeout(() => {
     const cost_ms = performance.now() - start_ms;
-    const rest_ms = Math.max(cost_ms * WORK_SHARE_SLOW, Math.min(cost_ms * WORK_SHARE, PERIOD_MS_MAX));
-    nextAt_ms = start_ms + Math.max(period_ms, rest_ms);
+    nextAt_ms = start_ms + Math.max(period_ms, cost_ms * WORK_SHARE);
   });
   const due = [...tasks.values()];
   tasks.clear();

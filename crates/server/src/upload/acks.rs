@@ -11,8 +11,15 @@ use weir_view::UploadReply;
 
 use super::marks::Marks;
 
-/// Acknowledgements of this time are merged into one.
+/// Acknowledgements of this time are merged into one, while the sender finds its pace.
 const ACK_INTERVAL: Duration = Duration::from_millis(10);
+
+/// The same for one that has so much in flight that it need not be told so often. Each
+/// acknowledgement wakes three processes of a browser.
+const ACK_INTERVAL_LATER: Duration = Duration::from_millis(40);
+
+/// A sender has found its pace after so many bytes.
+const PACE_BYTES: u64 = 64 << 20;
 
 /// What the side that reads and the side that acknowledges know of each other.
 #[derive(Debug)]
@@ -56,6 +63,7 @@ impl Acks {
     ) -> Self {
         let (file, marks) = (file.to_owned(), marks.clone());
         let (writer, flow) = (writer.clone(), flow.clone());
+        let begun_at = flow.acked();
         Self(tokio::spawn(async move {
             loop {
                 let offset = marks.wait_past(flow.acked()).await;
@@ -64,7 +72,7 @@ impl Acks {
                 let text = serde_json::to_string(&reply).unwrap_or_default();
                 // The reading side hears of a broken connection too, and ends it.
                 match tokio::time::timeout(patience, writer.send_text(&text)).await {
-                    Ok(Ok(())) => tokio::time::sleep(ACK_INTERVAL).await,
+                    Ok(Ok(())) => tokio::time::sleep(interval(offset - begun_at)).await,
                     _ => return,
                 }
             }
@@ -76,6 +84,11 @@ impl Acks {
         self.0.abort();
         let _ = (&mut self.0).await;
     }
+}
+
+/// From one acknowledgement to the next, after so many bytes.
+fn interval(acked_bytes: u64) -> Duration {
+    if acked_bytes < PACE_BYTES { ACK_INTERVAL } else { ACK_INTERVAL_LATER }
 }
 
 impl Drop for Acks {
