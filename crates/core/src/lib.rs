@@ -50,8 +50,8 @@ pub use filter::{
     Clause, ClauseError, CompiledFilter, Filter, RowBits, Selection, TextTest, Undecided,
 };
 pub use format::{
-    Candidate, Detection, Format, FormatError, LineMismatch, LineParser, Mismatch, detect,
-    format_by_name, known_formats,
+    Candidate, Detection, FollowedFormat, Format, FormatError, FormatNotes, LineMismatch,
+    LineParser, Mismatch, Wrapper, detect, fit, format_by_name, format_notes, known_formats,
 };
 pub use line::{Line, Lines};
 pub use record::Record;

@@ -1,7 +1,7 @@
 //! A record: the borrowed fields of one line.
 
 use crate::field::Field;
-use crate::value::{RequestLine, Timestamp, split_target};
+use crate::value::{RequestLine, Timestamp, split_target, split_url};
 
 /// The fields of one line, borrowed from its bytes.
 ///
@@ -101,6 +101,25 @@ impl<'a> Record<'a> {
         self.set_text(Field::Path, path);
         if let Some(query) = query {
             self.set_text(Field::Query, query);
+        }
+    }
+
+    /// As [`Self::set_request_line`], for a target that may be a URL.
+    pub(crate) fn set_url_request_line(&mut self, value: &'a [u8], keeps_target: bool) {
+        self.set_request_line(value, keeps_target);
+        if let Some(line) = RequestLine::parse(value) {
+            self.set_url(line.target, keeps_target);
+        }
+    }
+
+    /// Sets path and query, and the host where the target is a URL.
+    pub(crate) fn set_url(&mut self, value: &'a [u8], keeps_target: bool) {
+        match split_url(value) {
+            Some((host, target)) => {
+                self.set_text(Field::Host, host);
+                self.set_target(target, keeps_target);
+            }
+            None => self.set_target(value, keeps_target),
         }
     }
 

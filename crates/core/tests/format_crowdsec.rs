@@ -7,20 +7,17 @@ use serde_json::Value;
 use weir_core::{Field, Format, LineParser, Record, detect, format_rfc3339};
 use weir_testkit::fixtures;
 
-/// Traefik's common log format with what it adds.
-const TRAEFIK_CLF: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i" %{count}n "%{router}n" "%{server}n" %{ms}Tms"#;
 /// nginx's `main` with the virtual host in front.
 const HOST_AND_MAIN: &str = r#"$host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for""#;
 
 /// Parsers whose lines are not compared, and why.
-const NOT_COMPARED: [(&str, &str); 12] = [
+const NOT_COMPARED: [(&str, &str); 11] = [
     ("Raithmir/zoraxy-logs", "a proxy's own format"),
     ("a1ad/mikrotik-logs", "a router's log"),
     ("aidalinfo/tcpudp-flood-traefik", "Traefik's log of TCP and UDP"),
     ("baudneo/zoneminder-logs", "an application's log"),
     ("bunkerity/bunkerweb-logs", "an error log and a proxy's own format"),
     ("crowdsecurity/fastly-logs", "the raw line is not given"),
-    ("crowdsecurity/haproxy-logs", "HAProxy behind syslog"),
     ("crowdsecurity/magento-extension-logs", "an application's log"),
     ("crowdsecurity/nginx-proxy-manager-logs", "a proxy's own format"),
     ("crowdsecurity/opnsense-gui-logs", "syslog"),
@@ -40,6 +37,7 @@ fn fields_are_those_that_crowdsec_finds() {
             (
                 "crowdsecurity/nginx-logs"
                 | "crowdsecurity/apache2-logs"
+                | "crowdsecurity/haproxy-logs"
                 | "crowdsecurity/traefik-logs",
                 Some(raw),
             ) => {
@@ -52,6 +50,7 @@ fn fields_are_those_that_crowdsec_finds() {
     }
     let expected = [
         ("crowdsecurity/apache2-logs".to_owned(), 11),
+        ("crowdsecurity/haproxy-logs".to_owned(), 1),
         ("crowdsecurity/nginx-logs".to_owned(), 72),
         ("crowdsecurity/traefik-logs".to_owned(), 7),
     ];
@@ -60,8 +59,12 @@ fn fields_are_those_that_crowdsec_finds() {
 
 /// The format of a line: what it is detected as, or the definition its server would have.
 fn format_of(parser: &str, raw: &str) -> Arc<Format> {
-    if parser == "crowdsecurity/traefik-logs" {
-        return Arc::new(Format::parse(TRAEFIK_CLF).unwrap());
+    let detection = detect(raw.as_bytes());
+    let name = detection.best().map_or("", |best| best.format.name());
+    match parser {
+        "crowdsecurity/traefik-logs" => assert_eq!(name, "TRAEFIKCLF", "{raw}"),
+        "crowdsecurity/haproxy-logs" => assert_eq!(name, "HAPROXY in SYSLOG", "{raw}"),
+        _ => {}
     }
     match detect(raw.as_bytes()).best() {
         Some(best) => Arc::clone(&best.format),
@@ -83,32 +86,52 @@ fn compare(parser: &str, raw: &str, expected: &Value) {
             "remote_user" | "auth" => text(Field::User).map(str::to_owned),
             "target_fqdn" => text(Field::Host).map(str::to_owned),
             "verb" => text(Field::Method).map(str::to_owned),
+            "http_verb" => text(Field::Method).map(str::to_owned),
             "http_version" => {
                 text(Field::Protocol).and_then(|text| text.strip_prefix("HTTP/")).map(str::to_owned)
             }
-            "request" | "rawrequest" => request(&record),
-            "status" | "response" => text(Field::Status).map(str::to_owned),
+            "request" | "rawrequest" | "http_request" => request(&record),
+            "status" | "response" | "http_status_code" => text(Field::Status).map(str::to_owned),
             "http_referer" | "referrer" => text(Field::Referer).map(str::to_owned),
             "http_user_agent" => text(Field::UserAgent).map(str::to_owned),
             "body_bytes_sent" | "bytes" => {
                 Some(record.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()))
             }
-            "request_duration_in_ms" => {
+            "time_backend_response" => {
+                record.upstream_time_ns.map(|ns| (ns / 1_000_000).to_string())
+            }
+            "request_duration_in_ms" | "time_duration" => {
                 record.request_time_ns.map(|ns| (ns / 1_000_000).to_string())
             }
-            "time_local" | "timestamp" => {
+            "time_local" | "timestamp" | "accept_date" => {
                 let time = format_rfc3339(record.time.unwrap());
                 assert_eq!(time[..4], value[7..11], "{raw}");
                 assert_eq!(time[11..19], value[12..20], "{raw}");
                 continue;
             }
+            "client_ip" => text(Field::Client).map(str::to_owned),
+            "bytes_read" => record.bytes.map(|bytes| bytes.to_string()),
+            "frontend_name" => extra(&line_parser, &record, "frontend"),
+            "backend_name" => extra(&line_parser, &record, "backend"),
+            "server_name" => extra(&line_parser, &record, "server"),
+            "client_port" | "termination_state" => extra(&line_parser, &record, name),
             // CrowdSec's own words: the line, the program, parts of Traefik's router names.
             "message" | "program" | "ident" => continue,
+            // Parts of HAProxy's time, its timers but the two, connections, queues, cookies.
+            "time_queue" | "time_request" | "time_backend_connect" | "backend_queue" => continue,
+            "retries" | "actconn" | "beconn" | "feconn" | "srvconn" | "srv_queue" => continue,
+            name if name.starts_with("haproxy_") || name.starts_with("captured_") => continue,
             name if name.starts_with("traefik_") || name.starts_with("number_of_") => continue,
             name => panic!("{name} is compared with nothing"),
         };
         assert_eq!(found.as_deref(), Some(value), "{name} of {raw}");
     }
+}
+
+/// A field of the format's own.
+fn extra(parser: &LineParser, record: &Record<'_>, name: &str) -> Option<String> {
+    let index = parser.format().extra_fields().iter().position(|other| other == name)?;
+    record.extra(index).map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
 /// What CrowdSec calls the request: the target, or the whole line where it is no HTTP.

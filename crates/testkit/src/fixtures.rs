@@ -7,6 +7,11 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
+/// A file by its path in the folder.
+pub fn file(path: &str) -> PathBuf {
+    root().join(path)
+}
+
 /// The first 2,000 lines of a sample in Apache's combined format; times run backwards in it.
 pub fn elastic_first_2000() -> PathBuf {
     root().join("apache-combined/elastic-first-2000.log")
@@ -74,7 +79,7 @@ pub fn invalid_utf8() -> PathBuf {
     w3c_and_json("logfile_invalid_utf8.0")
 }
 
-/// Lines for nginx, apache2 and traefik with the fields expected of them, as JSON lines.
+/// Lines for nginx, apache2, haproxy and traefik with the fields expected of them, as JSON lines.
 pub fn parser_cases() -> PathBuf {
     root().join("crowdsec/parser_cases.jsonl")
 }

@@ -9,11 +9,12 @@ use super::seen::BATCH;
 use super::segment::Segment;
 use super::target_columns::{self, TargetColumns};
 use super::text_column::TextColumn;
+use super::unwrapped::UnwrappedBlock;
 use super::values::{ColumnId, Values};
 use crate::block::{Block, BlockLimits};
 use crate::field::Field;
-use crate::format::{Format, LineParser};
-use crate::line::{Lines, MarkedLine, Marks};
+use crate::format::{Format, LineParser, Mismatch};
+use crate::line::{Line, Lines, MarkedLine, Marks};
 use crate::record::Record;
 
 /// Reads blocks of one format, in three steps that let many readers share one [`Values`]:
@@ -92,19 +93,21 @@ impl BlockReader {
     /// Parses a block of source number `source`.
     pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
         self.unsealed += 1;
+        self.parser.begin_block();
         let columns = self.spare.take().unwrap_or_default();
         let mut read = ReadBlock::new(block, source, columns);
         read.columns.clear(self.columns.len(), self.numbers.len());
         match self.parser.short_way_quotes() {
+            _ if self.parser.is_escaped() => self.read_unwrapped(block, &mut read),
             Some(quotes) => {
                 let mut marks = std::mem::take(&mut self.marks);
                 marks.scan(block.bytes());
-                self.read_lines(marks.lines(block.bytes(), quotes), &mut read);
+                self.read_lines(marks.lines(block.bytes(), quotes), &mut read, |_| None);
                 self.marks = marks;
             }
             None => {
                 let lines = Lines::new(block.bytes()).map(MarkedLine::without_marks);
-                self.read_lines(lines, &mut read);
+                self.read_lines(lines, &mut read, |_| None);
             }
         }
         read.ids = self.own_ids();
@@ -112,10 +115,20 @@ impl BlockReader {
         read
     }
 
+    /// Reads lines that have to be written anew first.
+    fn read_unwrapped(&mut self, block: &Block, read: &mut ReadBlock) {
+        let unwrapped = UnwrappedBlock::new(block.bytes(), &self.parser);
+        let lines = unwrapped.lines().map(MarkedLine::without_marks);
+        self.read_lines(lines, read, |line| unwrapped.mismatch(line));
+    }
+
+    /// Reads lines; `known` says of which it is known that they do not fit.
+    #[inline]
     fn read_lines<'a>(
         &mut self,
         lines: impl Iterator<Item = MarkedLine<'a>>,
         read: &mut ReadBlock,
+        known: impl Fn(Line<'a>) -> Option<Mismatch>,
     ) {
         let mut records = vec![self.parser.record(); BATCH];
         let mut filled = 0;
@@ -131,8 +144,15 @@ impl BlockReader {
                 read.unmatched += 1;
                 continue;
             }
+            if self.parser.passes_over(line.bytes) {
+                continue;
+            }
             let quote = |index| marked.quote(index);
-            match self.parser.parse_marked(line.bytes, quote, &mut records[filled]) {
+            let outcome = match known(line) {
+                None => self.parser.parse_marked(line.bytes, quote, &mut records[filled]),
+                Some(mismatch) => Err(mismatch),
+            };
+            match outcome {
                 Ok(()) => {
                     read.columns.line_starts.push(line.start as u32);
                     filled += 1;

@@ -9,6 +9,7 @@ mod seen;
 mod segment;
 mod target_columns;
 mod text_column;
+mod unwrapped;
 mod values;
 
 pub use block_reader::BlockReader;

@@ -23,6 +23,8 @@ pub(super) struct FormatBuilder<'a> {
     extra_fields: Vec<String>,
     /// Fields that some value fills.
     fields: Vec<Field>,
+    /// What is known of the time besides the values.
+    known_time: TimeContent,
 }
 
 #[derive(Debug)]
@@ -55,6 +57,7 @@ impl<'a> FormatBuilder<'a> {
             pieces: Vec::new(),
             extra_fields: Vec::new(),
             fields: Vec::new(),
+            known_time: TimeContent::default(),
         }
     }
 
@@ -103,6 +106,27 @@ impl<'a> FormatBuilder<'a> {
         Ok(self.format(program))
     }
 
+    /// The compiled format of values that `make` puts into a program.
+    pub(super) fn finish_values(
+        mut self,
+        make: impl FnOnce(Vec<Variable>) -> Program,
+    ) -> Result<Format, FormatError> {
+        self.check_length()?;
+        self.assign();
+        self.keep_times_that_tell();
+        let values = std::mem::take(&mut self.pieces).into_iter().filter_map(|piece| match piece {
+            Piece::Value(variable) => Some(variable),
+            _ => None,
+        });
+        let program = make(values.collect());
+        Ok(self.format(program))
+    }
+
+    /// Says that lines have a date that is not among their values.
+    pub(super) fn know_date(&mut self) {
+        self.known_time.day = true;
+    }
+
     fn format(self, program: Program) -> Format {
         let mut fields = self.fields;
         fields.sort_unstable();
@@ -112,6 +136,9 @@ impl<'a> FormatBuilder<'a> {
             extra_fields: self.extra_fields,
             fields,
             program,
+            year_reference_s: None,
+            wrapper: None,
+            takes_wrapper_time: false,
         }
     }
 
@@ -157,6 +184,7 @@ impl<'a> FormatBuilder<'a> {
             match &mut variable.target {
                 Target::Extra(index) => *index = self.extra_field(&variable.field_name),
                 Target::HostAndPort { port } => *port = self.extra_field("port"),
+                Target::ClientAndPort { port } => *port = self.extra_field("client_port"),
                 // Otherwise `host - - [...]` would read as a client named `-` behind a host.
                 target @ Target::Client if host_is_known => *target = Target::ClientBehindHost,
                 _ => {}
@@ -170,8 +198,8 @@ impl<'a> FormatBuilder<'a> {
     /// are taken.
     fn fill_fields(&mut self, variable: &mut Variable) {
         let fields = variable.target.fields();
-        let is_taken = |field: &Field| *field != Field::Time && self.fields.contains(field);
-        if fields.iter().any(is_taken) {
+        let is_taken = |field: &Field| self.fields.contains(field);
+        if !variable.target.is_part() && fields.iter().any(is_taken) {
             variable.target = Target::Extra(0);
             return;
         }
@@ -197,7 +225,7 @@ impl<'a> FormatBuilder<'a> {
     /// Parts of a time that make no instant together, such as an hour alone, are kept as
     /// text.
     fn keep_times_that_tell(&mut self) {
-        let mut says = TimeContent::default();
+        let mut says = self.known_time;
         for piece in &self.pieces {
             if let Piece::Value(variable) = piece {
                 says = says.and(variable.target.time_content());

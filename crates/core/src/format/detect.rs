@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Format, LineParser, known_formats};
+use super::{FollowedFormat, Format, LineParser, Wrapper, known_formats};
 use crate::field::Field;
 use crate::line::Lines;
 use crate::record::Record;
@@ -65,22 +65,55 @@ impl Detection {
 /// out of the lines: one that fits a few lines more, but only because it asks for less,
 /// does not win over the right one. Where that is equal, the earlier of [`known_formats`]
 /// is the better.
+///
+/// Where most of the first lines stand in a [`Wrapper`], the formats are tried inside it too,
+/// and the best of those goes before the others if it fits at least half as many lines: behind
+/// a prefix of syslog, what COMBINED takes for a user may be anything.
 pub fn detect(bytes: &[u8]) -> Detection {
     let mut candidates: Vec<Candidate> =
-        known_formats().iter().map(|format| candidate(format, bytes)).collect();
+        known_formats().iter().map(|format| fit(format, bytes)).collect();
     // The sort is stable.
     candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
+    if let Some(wrapper) = wrapper_of(bytes) {
+        let inside = known_formats().iter().filter_map(|format| format.wrapped_in(wrapper));
+        let mut inside: Vec<Candidate> = inside.map(|format| fit(&format, bytes)).collect();
+        inside.retain(|candidate| candidate.fitting > 0);
+        inside.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
+        let fitting = |candidates: &[Candidate]| candidates.first().map_or(0, |best| best.fitting);
+        if !inside.is_empty() && fitting(&inside) * 2 >= fitting(&candidates) {
+            inside.append(&mut candidates);
+            candidates = inside;
+        }
+    }
     Detection { candidates }
 }
 
-fn candidate(format: &Format, bytes: &[u8]) -> Candidate {
-    let extra_fields = format.extra_fields().len();
+/// What most of the first lines are wrapped in.
+fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
+    const LINES: usize = 20;
+    let lines = || {
+        let lines = Lines::new(bytes).map(|line| line.bytes);
+        lines.filter(|line| !line.is_empty() && line.len() <= LINE_BYTES_MAX).take(LINES)
+    };
+    Wrapper::ALL.into_iter().find(|wrapper| {
+        let (mut wrapped, mut all) = (0, 0);
+        for line in lines() {
+            all += 1;
+            wrapped += usize::from(wrapper.is_around(line));
+        }
+        wrapped > 0 && wrapped * 2 >= all
+    })
+}
+
+/// Reads the first lines of a log as [`detect`] does, with this format.
+pub fn fit(format: &Format, bytes: &[u8]) -> Candidate {
     let format = Arc::new(format.clone());
-    let mut parser = LineParser::new(Arc::clone(&format));
     let mut candidate =
         Candidate { format, lines: 0, fitting: 0, fields: 0, mismatches: Vec::new() };
+    let mut followed = FollowedFormat::new(Arc::clone(&candidate.format));
+    let mut parser = LineParser::new(Arc::clone(&candidate.format));
     let mut bytes_read = 0;
-    let mut record = Record::new();
+    let mut text = Vec::new();
     for (line, number) in Lines::new(bytes).zip(1..) {
         if line.bytes.is_empty() || line.bytes.len() > LINE_BYTES_MAX {
             continue;
@@ -89,11 +122,28 @@ fn candidate(format: &Format, bytes: &[u8]) -> Candidate {
         if candidate.lines == LINES_MAX || bytes_read > BYTES_MAX {
             break;
         }
+        if followed.pass(line.bytes) {
+            parser = LineParser::new(Arc::clone(followed.format()));
+        }
+        if parser.passes_over(line.bytes) {
+            // A log may say what its fields are long before it has a line of them.
+            if followed.is_list(line.bytes) {
+                candidate.lines += 1;
+                candidate.fitting += 1;
+                candidate.fields += 1;
+            }
+            continue;
+        }
         candidate.lines += 1;
-        match parser.parse(line.bytes, &mut record) {
+        let mut record = Record::new();
+        let outcome = match parser.unwrap(line.bytes, &mut text) {
+            Ok(inside) => parser.parse(inside, &mut record),
+            Err(mismatch) => Err(mismatch),
+        };
+        match outcome {
             Ok(()) => {
                 candidate.fitting += 1;
-                candidate.fields += fields_filled(&record, extra_fields);
+                candidate.fields += fields_filled(&record, parser.format().extra_fields().len());
             }
             Err(mismatch) if candidate.mismatches.len() < MISMATCHES_MAX => {
                 candidate.mismatches.push(LineMismatch {

@@ -265,9 +265,7 @@ impl LineProgram {
     /// True where a request's target is among the values, alone or in a request line. There
     /// is one at most: a field is filled once.
     pub(super) fn has_target(&self) -> bool {
-        let is_target =
-            |value: &Value| matches!(value.target, Target::RequestLine | Target::PathAndQuery);
-        self.values.iter().any(is_target)
+        self.values.iter().any(|value| value.target.is_target())
     }
 
     /// True where a time is among the values.

@@ -20,6 +20,12 @@ pub(super) enum Reason {
     Unended(u16),
     /// Value number `_` is not of its kind.
     Value(u16),
+    /// The line ends before value number `_`.
+    Ended(u16),
+    /// The quote that value number `_` starts with is not closed.
+    Quote(u16),
+    /// The line does not have the form of its program, for this reason.
+    Form(&'static str),
     /// The line goes on after the format's end.
     Trailing,
     /// The time fields do not make a time.
@@ -57,7 +63,9 @@ impl fmt::Display for Explanation<'_> {
             Reason::Unended(_) => write!(formatter, "expected `{follows}` after {value}"),
             Reason::Value(_) => write!(formatter, "{value} is not {kind}"),
             Reason::Trailing => write!(formatter, "the line goes on after {value}"),
-            Reason::Json(message) => formatter.write_str(message),
+            Reason::Ended(_) => write!(formatter, "the line ends before {value}"),
+            Reason::Quote(_) => write!(formatter, "the quote before {value} is not closed"),
+            Reason::Json(message) | Reason::Form(message) => formatter.write_str(message),
             Reason::Missing(_) => write!(formatter, "there is no {value}"),
             Reason::Time => write!(formatter, "the time fields make no time"),
         }

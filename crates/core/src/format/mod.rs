@@ -3,25 +3,33 @@
 mod apache;
 mod builder;
 mod catalog;
+mod delimited;
 mod detect;
 mod error;
 mod json;
 mod line_program;
 mod mismatch;
 mod nginx;
+mod notation;
+mod own;
 mod parser;
 mod quoted_line;
 mod target;
+mod wrapper;
 
-pub use catalog::{format_by_name, known_formats};
-pub use detect::{Candidate, Detection, LineMismatch, detect};
+pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
+pub use delimited::FollowedFormat;
+pub use detect::{Candidate, Detection, LineMismatch, detect, fit};
 pub use error::FormatError;
 pub use mismatch::Mismatch;
 pub use parser::LineParser;
+pub use wrapper::Wrapper;
 
 use crate::field::Field;
+use delimited::DelimitedProgram;
 use json::JsonProgram;
 use line_program::LineProgram;
+use own::OwnProgram;
 
 /// A compiled log format.
 #[derive(Debug, Clone)]
@@ -31,6 +39,13 @@ pub struct Format {
     extra_fields: Vec<String>,
     fields: Vec<Field>,
     program: Program,
+    /// An instant that no line is much later than, in seconds since 1970, to find the year of
+    /// times that have none.
+    year_reference_s: Option<i64>,
+    /// What the lines stand in.
+    wrapper: Option<Wrapper>,
+    /// True where the time comes of the wrapper.
+    takes_wrapper_time: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -39,6 +54,10 @@ enum Program {
     Line(LineProgram),
     /// A JSON object with known keys.
     Json(JsonProgram),
+    /// Values with a separator between them.
+    Delimited(DelimitedProgram),
+    /// Lines that no definition describes.
+    Own(OwnProgram),
 }
 
 impl Format {
@@ -55,13 +74,57 @@ impl Format {
     /// unit in parentheses (`s`, `ms`, `us`, `ns`), or texts with a unit (`1.5ms`). A name
     /// that is no [`Field`]'s becomes a text field of the format's own.
     ///
+    /// `spaces:time,client,cache_result/status,bytes,request_time=took(ms),_,user_agent?` reads
+    /// values with spaces between them, or tabs (`tabs:`) or commas (`csv:`), in quotes or
+    /// without: the fields in their order. `field=column(kind)` says what the log calls the
+    /// value and how it is written: a unit of durations as above or `sum` for a part that is
+    /// to be added to others, `port` for a client or host with a port, `url` for a path or
+    /// request that may be a whole URL, a pattern of strftime for times. A slash stands
+    /// between parts of one value, `_` is passed over, and behind `?` a line may end or go on
+    /// with what is not known. `${request_time(ms)}` does the same in a log_format.
+    ///
+    /// `#Fields: date time c-ip cs-uri-stem sc-status`, the directive of the W3C extended log
+    /// format, reads the lines that follow such a line.
+    ///
+    /// Behind any of these ` in SYSLOG`, ` in DOCKER` or ` in CRI` says what the lines are
+    /// wrapped in, see [`Wrapper`].
+    ///
     /// # Errors
     /// Where the text is none of these; the error points at the character.
     pub fn parse(text: &str) -> Result<Self, FormatError> {
+        if let Some((inside, wrapper)) = Wrapper::split(text) {
+            return Self::parse(inside)?.wrapped_in(wrapper).ok_or_else(|| {
+                let message = format!("lines of this format do not stand in {}", wrapper.name());
+                FormatError::new(text, 0, message)
+            });
+        }
         match format_by_name(text.trim()) {
             Some(format) => Ok(format),
             None => Self::compile(text),
         }
+    }
+
+    /// The format of the same lines wrapped, such as `COMBINED in SYSLOG`. `None` where its
+    /// lines are wrapped already, and where directives stand between them.
+    pub fn wrapped_in(&self, wrapper: Wrapper) -> Option<Self> {
+        let has_directives = match &self.program {
+            Program::Delimited(program) => program.has_directives(),
+            Program::Own(program) => program.lacks_year(),
+            _ => false,
+        };
+        if self.wrapper.is_some() || has_directives {
+            return None;
+        }
+        let mut format = self.clone();
+        format.name = format!("{} in {}", self.name, wrapper.name());
+        format.wrapper = Some(wrapper);
+        let own = wrapper.extra_fields().iter().map(|name| (*name).to_owned());
+        format.extra_fields.extend(own);
+        if wrapper.has_time() && !self.fills(Field::Time) {
+            format.takes_wrapper_time = true;
+            format.fields.push(Field::Time);
+        }
+        Some(format)
     }
 
     /// Compiles a definition, by the notation it is in.
@@ -69,6 +132,12 @@ impl Format {
         let trimmed = text.trim();
         if trimmed.starts_with(json::PREFIX) {
             return json::compile(text);
+        }
+        if delimited::is_definition(trimmed) {
+            return delimited::compile(text);
+        }
+        if delimited::is_directives(trimmed) {
+            return delimited::compile_w3c(text);
         }
         if apache::is_directive(trimmed) {
             return apache::compile(text);
@@ -100,6 +169,11 @@ impl Format {
         &self.extra_fields
     }
 
+    /// What the format's lines are wrapped in.
+    pub fn wrapper(&self) -> Option<Wrapper> {
+        self.wrapper
+    }
+
     /// The known fields that the format fills.
     pub fn fields(&self) -> &[Field] {
         &self.fields
@@ -115,7 +189,24 @@ impl Format {
         match &self.program {
             Program::Line(program) => program.has_target(),
             Program::Json(_) => false,
+            Program::Delimited(program) => program.has_target(),
+            Program::Own(program) => program.has_target(),
         }
+    }
+
+    /// The same format, for a log of which nothing is much later than `unix_s`, in seconds
+    /// since 1970. Times without a year, as syslog writes them, are taken for the last ones
+    /// that are at most a day later. Without this they are taken for times of 1972, a leap year
+    /// that nobody takes for a log's.
+    pub fn with_year_reference(mut self, unix_s: i64) -> Self {
+        self.year_reference_s = Some(unix_s);
+        self
+    }
+
+    /// True where times lack their year; see [`Self::with_year_reference`].
+    pub fn lacks_year(&self) -> bool {
+        self.takes_wrapper_time
+            || matches!(&self.program, Program::Own(program) if program.lacks_year())
     }
 
     fn named(mut self, name: &str) -> Self {

@@ -5,6 +5,7 @@
 //! (quoting and escapes of the configuration file) in nginx's source.
 
 use super::builder::{FormatBuilder, Variable};
+use super::notation::Item;
 use super::target::Target;
 use super::{Format, FormatError, json};
 use crate::field::Field;
@@ -78,6 +79,9 @@ fn variable(
     let position = text[at].1;
     let braced = text.get(at + 1).is_some_and(|(byte, _)| *byte == b'{');
     let start = at + 1 + usize::from(braced);
+    if braced && let Some(end) = described(definition, text, start, builder)? {
+        return Ok(end);
+    }
     let is_name = |(byte, _): &&Positioned| byte.is_ascii_alphanumeric() || *byte == b'_';
     let length = text[start..].iter().take_while(is_name).count();
     let end = start + length;
@@ -97,6 +101,27 @@ fn variable(
         at: position,
     });
     Ok(end + usize::from(braced))
+}
+
+/// Adds what stands in braces where that is more than a name, such as `request_time(ms)`: the
+/// value is described then, not named. Returns where it ends.
+fn described(
+    definition: &str,
+    text: &[Positioned],
+    start: usize,
+    builder: &mut FormatBuilder<'_>,
+) -> Result<Option<usize>, FormatError> {
+    let Some(length) = text[start..].iter().position(|(byte, _)| *byte == b'}') else {
+        return Ok(None);
+    };
+    let inside: Vec<u8> = text[start..start + length].iter().map(|(byte, _)| *byte).collect();
+    let Ok(inside) = String::from_utf8(inside) else { return Ok(None) };
+    if !inside.contains(['(', '=']) {
+        return Ok(None);
+    }
+    let item = Item { definition, text: &inside, at: text[start].1 };
+    builder.value(item.variable()?);
+    Ok(Some(start + length + 1))
 }
 
 /// Which of several variables for one field fills it: the lowest, then the first. The

@@ -2,12 +2,19 @@
 
 use std::sync::Arc;
 
-use super::mismatch::Reason;
+use super::delimited::Staleness;
+use super::mismatch::{Explanation, Reason};
 use super::quoted_line::QuotedLine;
 use super::target::LineState;
-use super::{Format, Mismatch, Program};
+use super::wrapper::{DockerReader, NO_TIME};
+use super::{Format, Mismatch, Program, Wrapper};
 use crate::record::Record;
 use crate::value::TimeParts;
+
+/// Why a directive gives no record.
+const DIRECTIVE: &str = "this line says what the others are, and is no record";
+/// Why a line behind a directive that the parser does not follow gives none.
+const STALE: &str = "the #Fields: before this line are not those of the format";
 
 /// Reads the lines of one format. It remembers the last time stamp, so each thread has
 /// its own.
@@ -18,6 +25,9 @@ pub struct LineParser {
     /// The short way through lines that are as most are.
     short_way: Option<QuotedLine>,
     state: LineState,
+    staleness: Staleness,
+    /// Where the lines are escaped.
+    docker: Option<DockerReader>,
 }
 
 impl LineParser {
@@ -26,12 +36,24 @@ impl LineParser {
         let has_time = match &format.program {
             Program::Line(program) => program.has_time(),
             Program::Json(program) => program.has_time(),
+            Program::Delimited(program) => program.has_time(),
+            // They read their times themselves.
+            Program::Own(_) => false,
         };
         let short_way = match &format.program {
-            Program::Line(program) => QuotedLine::of(program),
-            Program::Json(_) => None,
+            Program::Line(program) if format.wrapper.is_none() => QuotedLine::of(program),
+            _ => None,
         };
-        Self { format, has_time, short_way, state: LineState::default() }
+        let state = LineState { year_reference_s: format.year_reference_s, ..Default::default() };
+        let is_escaped = format.wrapper.is_some_and(Wrapper::is_escaped);
+        Self {
+            format,
+            has_time,
+            short_way,
+            state,
+            staleness: Staleness::default(),
+            docker: is_escaped.then(DockerReader::new),
+        }
     }
 
     /// A parser that keeps the targets of a format that [`Format::has_target`] whole, in
@@ -47,7 +69,8 @@ impl LineParser {
         &self.format
     }
 
-    /// Reads a line, without its line end, into `record`.
+    /// Reads a line, without its line end, into `record`. Where the format
+    /// [`Self::is_escaped`], the line has to be as [`Self::unwrap`] gives it.
     ///
     /// # Errors
     /// Where the line does not fit. What `record` holds then is unspecified.
@@ -58,15 +81,107 @@ impl LineParser {
         }
         record.clear(self.format.extra_fields.len());
         self.state.time = TimeParts::default();
+        match self.format.wrapper {
+            None => self.parse_inside(line, record),
+            Some(wrapper) => self.parse_wrapped(wrapper, line, record),
+        }
+    }
+
+    fn parse_wrapped<'a>(
+        &mut self,
+        wrapper: Wrapper,
+        line: &'a [u8],
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
+        let extra = self.format.extra_fields.len() - wrapper.extra_fields().len();
+        let reference_s = self.state.year_reference_s;
+        let (start, time) = wrapper.read(line, record, extra, reference_s)?;
+        let inside = &line[start..];
+        if inside.is_empty() {
+            return Err(Mismatch::new(start, Reason::EmptyLine));
+        }
+        self.parse_inside(inside, record)
+            .map_err(|mismatch| Mismatch::new(start + mismatch.at, mismatch.reason))?;
+        if self.format.takes_wrapper_time {
+            record.time = Some(time.ok_or(Mismatch::new(0, Reason::Form(NO_TIME)))?);
+        }
+        Ok(())
+    }
+
+    /// True where lines have to be written anew before they can be read, because what they are
+    /// wrapped in escapes them.
+    pub fn is_escaped(&self) -> bool {
+        self.docker.is_some()
+    }
+
+    /// The line inside an escaped one, written to `text`, which is emptied before; any other
+    /// line as it is.
+    ///
+    /// # Errors
+    /// Where the line is not wrapped so.
+    pub fn unwrap<'a>(&self, line: &'a [u8], text: &'a mut Vec<u8>) -> Result<&'a [u8], Mismatch> {
+        if self.docker.is_none() {
+            return Ok(line);
+        }
+        text.clear();
+        self.append_unwrapped(line, text)?;
+        Ok(text)
+    }
+
+    /// As [`Self::unwrap`], behind what `text` holds.
+    pub(crate) fn append_unwrapped(&self, line: &[u8], text: &mut Vec<u8>) -> Result<(), Mismatch> {
+        match &self.docker {
+            Some(docker) => docker.unwrap(line, text),
+            None => {
+                text.extend_from_slice(line);
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn parse_inside<'a>(
+        &mut self,
+        line: &'a [u8],
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
         match &self.format.program {
             Program::Line(program) => program.parse(line, record, &mut self.state)?,
             Program::Json(program) => program.parse(line, record, &mut self.state)?,
+            Program::Delimited(program) => {
+                if program.passes_over(line) {
+                    return Err(Mismatch::new(0, Reason::Form(DIRECTIVE)));
+                }
+                if self.staleness.is_stale() {
+                    return Err(Mismatch::new(0, Reason::Form(STALE)));
+                }
+                program.parse(line, record, &mut self.state)?;
+            }
+            Program::Own(program) => program.parse(line, record, &mut self.state)?,
         }
         if self.has_time {
             let time = self.state.time.finish();
             record.time = Some(time.ok_or(Mismatch::new(0, Reason::Time))?);
         }
         Ok(())
+    }
+
+    /// True where a line is no record and no mistake either, such as a `#Fields:` directive.
+    /// [`super::FollowedFormat`] says what the lines behind it are; to this parser, those of
+    /// another list do not fit.
+    #[inline]
+    pub fn passes_over(&mut self, line: &[u8]) -> bool {
+        let Program::Delimited(program) = &self.format.program else { return false };
+        let passes = program.passes_over(line);
+        if passes {
+            self.staleness.pass(line, &self.format);
+        }
+        passes
+    }
+
+    /// Begins another block, which is of the parser's format at its start.
+    pub(crate) fn begin_block(&mut self) {
+        self.staleness = Staleness::default();
     }
 
     /// The quotes that a line has where there is a short way through it, which
@@ -105,6 +220,17 @@ impl LineParser {
         match &self.format.program {
             Program::Line(program) => program.explain(mismatch),
             Program::Json(program) => program.explain(mismatch),
+            Program::Delimited(program) => {
+                let part = program.part(mismatch.reason);
+                let value = part.map_or("", |part| &part.name);
+                let kind = part.map_or("", |part| part.target.kind());
+                let follows = "/";
+                Explanation { reason: mismatch.reason, value, kind, follows }.to_string()
+            }
+            Program::Own(_) => {
+                Explanation { reason: mismatch.reason, value: "", kind: "", follows: "" }
+                    .to_string()
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::field::Field;
 use crate::record::Record;
 use crate::value::{
     ClfTimeCache, Strftime, TimeContent, TimeKind, TimeParts, parse_digits, parse_duration_ns,
-    parse_go_duration_ns, parse_upstream_time_ns,
+    parse_go_duration_ns, parse_upstream_time_ns, split_port, without_port,
 };
 
 /// Where a value goes and what it has to look like.
@@ -23,12 +23,20 @@ pub(super) enum Target {
     ClientBehindHost,
     /// A client with or without a port, which is dropped.
     ClientWithPort,
+    /// A client, with a port behind a colon that goes to an extra field.
+    ClientAndPort { port: usize },
     /// A virtual host, with a port behind a colon that goes to an extra field.
     HostAndPort { port: usize },
     /// A whole request line.
     RequestLine,
     /// A request target: path, and query behind `?`.
     PathAndQuery,
+    /// A whole request line whose target may be a URL: its host goes to the host.
+    UrlRequestLine,
+    /// A request target that may be a URL: its host goes to the host.
+    Url,
+    /// The query, or `-` for none.
+    QueryOrDash,
     /// The query with its `?`, or nothing (Apache `%q`).
     QueryWithMark,
     /// Three digits, or `-` or 0 for none.
@@ -44,6 +52,18 @@ pub(super) enum Target {
     /// nginx's list, one upstream time in units of so many nanoseconds, or a text with a
     /// unit.
     UpstreamDuration { unit_ns: u64 },
+    /// A part of the time to serve the request, in such units; the parts are added up. `-1`
+    /// stands for a part that was never reached.
+    RequestTimePart { unit_ns: u64 },
+    /// The part of it that the upstream took.
+    UpstreamTimePart { unit_ns: u64 },
+    /// Whole milliseconds, as IIS writes `time-taken`, or seconds with a point, as the W3C's
+    /// draft has it.
+    TimeTaken,
+    /// A date alone, `2025-12-17`.
+    Date,
+    /// A time of day alone, `09:03:01` with or without a fraction.
+    TimeOfDay,
     /// A time stamp, or a part of one.
     Time(TimeKind),
     /// A time stamp, or a part of one, in a pattern of its own.
@@ -59,6 +79,8 @@ pub(super) struct LineState {
     pub(super) time: TimeParts,
     /// Whether a request's target is kept whole, to be split later.
     pub(super) keeps_target: bool,
+    /// See [`super::Format::with_year_reference`].
+    pub(super) year_reference_s: Option<i64>,
     /// Where the values of a JSON line stand, by the format's entries.
     pub(super) json_values: Vec<Span>,
 }
@@ -103,6 +125,39 @@ impl Target {
                 record.set_text(Field::Client, value);
             }
             Self::Extra(index) => record.set_extra(*index, value),
+            Self::ClientAndPort { port } => {
+                let (client, digits) = split_port(value);
+                if client.is_empty() {
+                    return None;
+                }
+                record.set_text(Field::Client, client);
+                if let Some(digits) = digits {
+                    record.set_extra(*port, digits);
+                }
+            }
+            Self::UrlRequestLine => record.set_url_request_line(value, state.keeps_target),
+            Self::Url => record.set_url(value, state.keeps_target),
+            Self::QueryOrDash => {
+                if value != b"-" {
+                    record.set_text(Field::Query, value);
+                }
+            }
+            Self::RequestTimePart { unit_ns } => {
+                let part_ns = optional_duration(value, |text| parse_duration_ns(text, *unit_ns))?;
+                add_request_time(record, part_ns);
+            }
+            Self::UpstreamTimePart { unit_ns } => {
+                let part_ns = optional_duration(value, |text| parse_duration_ns(text, *unit_ns))?;
+                record.upstream_time_ns = part_ns;
+                add_request_time(record, part_ns);
+            }
+            Self::TimeTaken => {
+                let unit_ns = if value.contains(&b'.') { 1_000_000_000 } else { 1_000_000 };
+                record.request_time_ns =
+                    optional_duration(value, |text| parse_duration_ns(text, unit_ns))?;
+            }
+            Self::Date => state.time.add_date(value)?,
+            Self::TimeOfDay => state.time.add_time_of_day(value)?,
             Self::HostAndPort { port } => set_host_and_port(value, *port, record)?,
             Self::QueryWithMark => {
                 if let [b'?', query @ ..] = value {
@@ -118,8 +173,8 @@ impl Target {
                 record.request_time_ns = optional(value, |text| duration_ns(text, *unit_ns))?;
             }
             Self::UpstreamDuration { unit_ns } => {
-                record.upstream_time_ns = match optional(value, |text| duration_ns(text, *unit_ns))
-                {
+                let read = optional(value, |text| duration_ns(text, *unit_ns));
+                record.upstream_time_ns = match read {
                     Some(time_ns) => time_ns,
                     None => parse_upstream_time_ns(value)?,
                 };
@@ -136,19 +191,46 @@ impl Target {
                 .iter()
                 .position(|candidate| candidate == field)
                 .map_or(&[], |index| &Field::TEXT[index..=index]),
-            Self::Client | Self::ClientBehindHost | Self::ClientWithPort => &[Field::Client],
+            Self::Client
+            | Self::ClientBehindHost
+            | Self::ClientWithPort
+            | Self::ClientAndPort { .. } => &[Field::Client],
             Self::HostAndPort { .. } => &[Field::Host],
             Self::RequestLine => {
                 &[Field::Method, Field::Path, Field::Query, Field::Protocol, Field::Request]
             }
             Self::PathAndQuery => &[Field::Path, Field::Query],
-            Self::QueryWithMark => &[Field::Query],
+            Self::UrlRequestLine => &[
+                Field::Method,
+                Field::Path,
+                Field::Query,
+                Field::Protocol,
+                Field::Request,
+                Field::Host,
+            ],
+            Self::Url => &[Field::Path, Field::Query, Field::Host],
+            Self::QueryWithMark | Self::QueryOrDash => &[Field::Query],
             Self::Status => &[Field::Status],
             Self::Bytes => &[Field::Bytes],
-            Self::RequestTime { .. } | Self::RequestDuration { .. } => &[Field::RequestTime],
-            Self::UpstreamTimes | Self::UpstreamDuration { .. } => &[Field::UpstreamTime],
-            Self::Time(_) | Self::Strftime(_) => &[Field::Time],
+            Self::RequestTime { .. }
+            | Self::RequestDuration { .. }
+            | Self::RequestTimePart { .. }
+            | Self::TimeTaken => &[Field::RequestTime],
+            Self::UpstreamTimes | Self::UpstreamDuration { .. } | Self::UpstreamTimePart { .. } => {
+                &[Field::UpstreamTime]
+            }
+            Self::Time(_) | Self::Strftime(_) | Self::Date | Self::TimeOfDay => &[Field::Time],
         }
+    }
+
+    /// True where several values fill the field together.
+    pub(super) fn is_part(&self) -> bool {
+        matches!(self, Self::RequestTimePart { .. }) || self.fields() == [Field::Time]
+    }
+
+    /// True where path and query come of this one value.
+    pub(super) fn is_target(&self) -> bool {
+        matches!(self, Self::RequestLine | Self::PathAndQuery | Self::UrlRequestLine | Self::Url)
     }
 
     /// True where the target takes any text, the empty one included.
@@ -160,6 +242,9 @@ impl Target {
                 | Self::RequestLine
                 | Self::PathAndQuery
                 | Self::QueryWithMark
+                | Self::UrlRequestLine
+                | Self::Url
+                | Self::QueryOrDash
                 | Self::Extra(_)
         )
     }
@@ -170,6 +255,7 @@ impl Target {
             self,
             Self::Client
                 | Self::ClientBehindHost
+                | Self::ClientAndPort { .. }
                 | Self::HostAndPort { .. }
                 | Self::Status
                 | Self::Bytes
@@ -182,6 +268,8 @@ impl Target {
         match self {
             Self::Time(kind) => kind.content(),
             Self::Strftime(pattern) => pattern.content(),
+            Self::Date => TimeContent { day: true, second: false },
+            Self::TimeOfDay => TimeContent { day: false, second: true },
             _ => TimeContent::default(),
         }
     }
@@ -189,16 +277,22 @@ impl Target {
     /// What the value has to be, in words.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Self::Client | Self::ClientBehindHost | Self::ClientWithPort => {
-                "a client address or host name"
-            }
+            Self::Client
+            | Self::ClientBehindHost
+            | Self::ClientWithPort
+            | Self::ClientAndPort { .. } => "a client address or host name",
             Self::HostAndPort { .. } => "a host, with or without a port",
             Self::Status => "a status of three digits",
             Self::Bytes => "a number of bytes",
             Self::RequestTime { .. }
             | Self::RequestDuration { .. }
             | Self::UpstreamTimes
-            | Self::UpstreamDuration { .. } => "a duration",
+            | Self::UpstreamDuration { .. }
+            | Self::RequestTimePart { .. }
+            | Self::UpstreamTimePart { .. }
+            | Self::TimeTaken => "a duration",
+            Self::Date => "a date such as 2025-12-17",
+            Self::TimeOfDay => "a time of day such as 09:03:01",
             Self::Time(_) | Self::Strftime(_) => "a time of the format's form",
             _ => "a text",
         }
@@ -218,24 +312,23 @@ fn duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
     }
 }
 
-/// `192.0.2.1:80`, `[::1]:80` and `host:80` without the port; an IPv6 address without
-/// brackets has none.
-fn without_port(value: &[u8]) -> &[u8] {
-    let Some(colon) = memchr::memrchr(b':', value) else { return value };
-    let (host, port) = (&value[..colon], &value[colon + 1..]);
-    if port.is_empty() || !port.iter().all(u8::is_ascii_digit) {
-        return value;
-    }
-    match host {
-        [b'[', inside @ .., b']'] => inside,
-        [_, ..] if !host.contains(&b':') => host,
-        _ => value,
-    }
-}
-
 /// `Some(None)` for `-`.
 fn optional<T>(value: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<Option<T>> {
     if value == b"-" { Some(None) } else { parse(value).map(Some) }
+}
+
+/// As [`optional`], also for a number below zero, which stands for what did not happen.
+fn optional_duration(value: &[u8], parse: impl Fn(&[u8]) -> Option<u64>) -> Option<Option<u64>> {
+    match value {
+        [b'-', digits @ ..] if !digits.is_empty() => parse(digits).map(|_| None),
+        _ => optional(value, parse),
+    }
+}
+
+fn add_request_time(record: &mut Record<'_>, part_ns: Option<u64>) {
+    if let Some(part_ns) = part_ns {
+        record.request_time_ns = Some(record.request_time_ns.unwrap_or(0).saturating_add(part_ns));
+    }
 }
 
 fn is_status(value: &[u8]) -> bool {

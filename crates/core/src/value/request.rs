@@ -55,9 +55,59 @@ pub(crate) fn split_target(target: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
+/// Splits a URL such as `https://example.com:443/a?b` into host, without its port, and request
+/// target. `None` where the text is no such URL, such as a target that is a path.
+pub(crate) fn split_url(url: &[u8]) -> Option<(&[u8], &[u8])> {
+    const SCHEME_BYTES_MAX: usize = 16;
+    let head = &url[..url.len().min(SCHEME_BYTES_MAX)];
+    let colon = memchr::memchr(b':', head)?;
+    let rest = url[colon + 1..].strip_prefix(b"//")?;
+    if colon == 0 || !url[..colon].iter().all(u8::is_ascii_alphanumeric) {
+        return None;
+    }
+    let length = memchr::memchr2(b'/', b'?', rest).unwrap_or(rest.len());
+    let target = if length == rest.len() { b"/" } else { &rest[length..] };
+    Some((without_port(&rest[..length]), target))
+}
+
+/// `192.0.2.1:80`, `[::1]:80` and `host:80` without the port; an IPv6 address without
+/// brackets has none.
+pub(crate) fn without_port(value: &[u8]) -> &[u8] {
+    split_port(value).0
+}
+
+/// As [`without_port`], with the port's digits.
+pub(crate) fn split_port(value: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let Some(colon) = memchr::memrchr(b':', value) else { return (value, None) };
+    let (host, port) = (&value[..colon], &value[colon + 1..]);
+    if port.is_empty() || !port.iter().all(u8::is_ascii_digit) {
+        return (value, None);
+    }
+    match host {
+        [b'[', inside @ .., b']'] => (inside, Some(port)),
+        [_, ..] if !host.contains(&b':') => (host, Some(port)),
+        _ => (value, None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{RequestLine, split_target};
+    use super::{RequestLine, split_port, split_target, split_url};
+
+    #[test]
+    fn splits_urls() {
+        let split = |url: &'static str| split_url(url.as_bytes());
+        let found =
+            |host: &'static str, target: &'static str| Some((host.as_bytes(), target.as_bytes()));
+        assert_eq!(split("https://www.example.com:443/a?b"), found("www.example.com", "/a?b"));
+        assert_eq!(split("http://[2001:db8::1]:80"), found("2001:db8::1", "/"));
+        assert_eq!(split("ftp://h?q"), found("h", "?q"));
+        assert_eq!(split("/a?u=http://example.com/"), None);
+        assert_eq!(split("example.com:443"), None);
+        assert_eq!(split("://h/"), None);
+        assert_eq!(split_port(b"[fe80::1]:443"), (&b"fe80::1"[..], Some(&b"443"[..])));
+        assert_eq!(split_port(b"fe80::1"), (&b"fe80::1"[..], None));
+    }
 
     fn parts(text: &str) -> Option<(&str, &str, &str)> {
         let line = RequestLine::parse(text.as_bytes())?;

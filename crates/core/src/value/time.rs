@@ -80,6 +80,36 @@ impl ClfTimeCache {
     }
 }
 
+/// Days from 1970 to a date in numbers.
+pub(crate) fn days_of(year: i32, month: u32, day: u32) -> Option<i64> {
+    Some(Date::new(year, month, day)?.days())
+}
+
+/// The year of an instant in seconds since 1970, within the years of [`Timestamp`].
+pub(crate) fn year_of_unix(unix_s: i64) -> i32 {
+    const LIMIT_S: i64 = i64::MAX / SECOND_NS as i64;
+    Date::from_days(unix_s.clamp(-LIMIT_S, LIMIT_S).div_euclid(DAY_S)).year
+}
+
+/// Seconds since midnight of `09:03:01`.
+pub(crate) fn second_of_day_at(text: &[u8]) -> Option<i64> {
+    let text: &[u8; 8] = text.try_into().ok()?;
+    if [text[2], text[5]] != *b"::" {
+        return None;
+    }
+    second_of_day(two_digits(text, 0)?, two_digits(text, 3)?, two_digits(text, 6)?)
+}
+
+/// Days from 1970 to a date such as `2025-12-17`.
+pub(crate) fn parse_day(text: &[u8]) -> Option<i64> {
+    let text: &[u8; 10] = text.try_into().ok()?;
+    if [text[4], text[7]] != *b"--" {
+        return None;
+    }
+    let year = two_digits(text, 0)? * 100 + two_digits(text, 2)?;
+    Some(Date::new(year as i32, two_digits(text, 5)?, two_digits(text, 8)?)?.days())
+}
+
 /// Seconds since midnight; a leap second (60) is accepted and counts as the next second.
 pub(crate) fn second_of_day(hour: u32, minute: u32, second: u32) -> Option<i64> {
     if hour > 23 || minute > 59 || second > 60 {
@@ -227,6 +257,35 @@ impl TimeParts {
         }
         (dashed[4], dashed[7]) = (b'-', b'-');
         self.add(TimeKind::Iso8601, dashed)
+    }
+
+    /// Adds a date alone, `2025-12-17`.
+    pub(crate) fn add_date(&mut self, text: &[u8]) -> Option<()> {
+        self.local_day = Some(parse_day(text)?);
+        Some(())
+    }
+
+    /// Adds a time of day alone, `09:03:01` with or without a fraction.
+    pub(crate) fn add_time_of_day(&mut self, text: &[u8]) -> Option<()> {
+        const FRACTION_DIGITS_MAX: usize = 9;
+        let (time, fraction) = text.split_at_checked(8)?;
+        self.local_second = Some(second_of_day_at(time)?);
+        self.fraction_ns = match fraction {
+            [] => None,
+            [b'.' | b',', digits @ ..] => {
+                let kept = digits.len().min(FRACTION_DIGITS_MAX);
+                let number = parse_digits(&digits[..kept])? as u32;
+                Some(number * 10u32.pow((FRACTION_DIGITS_MAX - kept) as u32))
+            }
+            _ => return None,
+        };
+        Some(())
+    }
+
+    /// Adds a date in numbers.
+    pub(crate) fn set_day(&mut self, year: i32, month: u32, day: u32) -> Option<()> {
+        self.local_day = Some(days_of(year, month, day)?);
+        Some(())
     }
 
     /// Adds an instant in whole seconds.

@@ -12,6 +12,9 @@
 //! log: detection over the lines
 //! > line
 //!   COMBINED 1/1
+//! read: the lines with the format, through the directives between them
+//! > line
+//!   client = 192.0.2.1
 //! ```
 //!
 //! What is indented is the outcome; `BLESS=1 cargo test` writes it anew.
@@ -22,11 +25,24 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weir_core::{Detection, Field, Format, LineParser, Record, detect, format_rfc3339};
+use weir_core::{
+    Detection, Field, FollowedFormat, Format, LineParser, Lines, Record, detect, format_by_name,
+    format_rfc3339,
+};
 
 /// The golden file or folder of that name.
 pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/formats").join(name)
+}
+
+/// The known formats' own files.
+pub(crate) fn catalog() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/format/catalog");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "txt")).collect();
+    files.sort();
+    files
 }
 
 /// Runs the cases of a golden file.
@@ -73,8 +89,14 @@ pub(crate) fn answer(text: &str) -> String {
         } else if let Some(line) = line.strip_prefix("line: ") {
             let parser = parser.as_mut().expect("a format comes before its lines");
             outcome(parser, line.as_bytes())
+        } else if let Some(name) = line.strip_prefix("name: ") {
+            parser = format_by_name(name).map(|format| LineParser::new(Arc::new(format)));
+            String::new()
         } else if line.starts_with("log:") {
             describe(&detect(more(">").join("\n").as_bytes()))
+        } else if line.starts_with("read:") {
+            let parser = parser.as_ref().expect("a format comes before its lines");
+            read(parser.format(), more(">").join("\n").as_bytes())
         } else {
             String::new()
         };
@@ -94,8 +116,13 @@ fn compile(definition: &str) -> (Option<LineParser>, String) {
 
 /// What comes of a line: its fields, or why it does not fit.
 pub(crate) fn outcome(parser: &mut LineParser, line: &[u8]) -> String {
+    let mut text = Vec::new();
     let mut record = Record::new();
-    match parser.parse(line, &mut record) {
+    let read = match parser.unwrap(line, &mut text) {
+        Ok(inside) => parser.parse(inside, &mut record),
+        Err(mismatch) => Err(mismatch),
+    };
+    match read {
         Ok(()) => {
             let mut out = String::new();
             for (name, value) in fields(parser.format(), &record) {
@@ -105,6 +132,23 @@ pub(crate) fn outcome(parser: &mut LineParser, line: &[u8]) -> String {
         }
         Err(mismatch) => format!("mismatch {}: {}\n", mismatch.at + 1, parser.explain(mismatch)),
     }
+}
+
+/// What comes of the lines of a log.
+fn read(format: &Arc<Format>, log: &[u8]) -> String {
+    let mut out = String::new();
+    let mut followed = FollowedFormat::new(Arc::clone(format));
+    let mut parser = LineParser::new(Arc::clone(format));
+    for (line, number) in Lines::new(log).zip(1..) {
+        if followed.pass(line.bytes) {
+            parser = LineParser::new(Arc::clone(followed.format()));
+        }
+        if !parser.passes_over(line.bytes) {
+            let text = outcome(&mut parser, line.bytes).replace('\n', ", ");
+            writeln!(out, "{number}: {}", text.trim_end_matches([',', ' '])).unwrap();
+        }
+    }
+    out
 }
 
 /// The fields of a record by name.

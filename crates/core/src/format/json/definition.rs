@@ -52,6 +52,9 @@ pub(in crate::format) fn compile(definition: &str) -> Result<Format, FormatError
         extra_fields,
         fields,
         program: Program::Json(JsonProgram::new(entries, required)),
+        year_reference_s: None,
+        wrapper: None,
+        takes_wrapper_time: false,
     })
 }
 

@@ -2,7 +2,7 @@
 
 /// A tree of keys. Their ASCII letters have no case, as header names have none.
 #[derive(Debug, Clone)]
-pub(super) struct Keys {
+pub(in crate::format) struct Keys {
     nodes: Vec<Node>,
 }
 
@@ -19,7 +19,7 @@ pub(super) const ROOT: usize = 0;
 impl Keys {
     /// The tree of the paths `a.b.c`, whose entries are numbered in their order. Of equal
     /// paths the first counts.
-    pub(super) fn new<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
+    pub(in crate::format) fn new<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
         let mut keys = Self { nodes: vec![Node::default()] };
         for (entry, path) in paths.enumerate() {
             let mut node = ROOT;

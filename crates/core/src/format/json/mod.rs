@@ -10,11 +10,10 @@ mod nginx;
 mod scan;
 
 pub(super) use definition::{PREFIX, compile};
+pub(super) use keys::Keys;
 pub(super) use nginx::compile_template;
-pub(super) use scan::Span;
+pub(super) use scan::{Span, scan};
 
-use self::keys::Keys;
-use self::scan::scan;
 use super::line_program::LineProgram;
 use super::mismatch::{Explanation, Mismatch, Reason};
 use super::target::{LineState, Target};

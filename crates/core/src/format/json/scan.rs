@@ -20,9 +20,9 @@ pub(in crate::format) struct Span {
 
 impl Span {
     /// No value.
-    pub(super) const NONE: Self = Self { start: usize::MAX, end: usize::MAX };
+    pub(in crate::format) const NONE: Self = Self { start: usize::MAX, end: usize::MAX };
 
-    pub(super) fn is_some(self) -> bool {
+    pub(in crate::format) fn is_some(self) -> bool {
         self != Self::NONE
     }
 
@@ -36,22 +36,26 @@ impl Span {
     }
 
     /// The bytes of the value.
-    pub(super) fn of(self, line: &[u8]) -> &[u8] {
+    pub(in crate::format) fn of(self, line: &[u8]) -> &[u8] {
         &line[self.start..self.end]
     }
 }
 
 /// Where and why a line is no JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) at: usize,
-    pub(super) message: &'static str,
+pub(in crate::format) struct Fault {
+    pub(in crate::format) at: usize,
+    pub(in crate::format) message: &'static str,
 }
 
 /// Walks the object and notes the place of each scalar that has an entry; `null` is noted
 /// nowhere. The first element of an array stands for the array. Returns where the object
 /// ends.
-pub(super) fn scan(line: &[u8], keys: &Keys, found: &mut [Span]) -> Result<usize, Fault> {
+pub(in crate::format) fn scan(
+    line: &[u8],
+    keys: &Keys,
+    found: &mut [Span],
+) -> Result<usize, Fault> {
     let mut scanner = Scanner { line, at: 0, depth: 0, keys, found };
     scanner.skip_space();
     if scanner.peek() != Some(b'{') {

@@ -1,0 +1,144 @@
+//! The formats that Weir knows by name.
+//!
+//! Each is one text file in this folder: its name, what it is, the manual that defines it, its
+//! definition, and lines with the fields they have to give or the reason why they do not fit.
+//! A test walks all of them. docs/formats.md is made of these files too.
+
+use std::sync::LazyLock;
+
+use super::{Format, Wrapper, own};
+
+/// The files, the more particular formats first: where two fit a file equally well, detection
+/// takes the earlier.
+const FILES: [&str; 24] = [
+    include_str!("vcombined.txt"),
+    include_str!("vcommon.txt"),
+    include_str!("combined.txt"),
+    include_str!("common.txt"),
+    include_str!("main.txt"),
+    include_str!("traefikclf.txt"),
+    include_str!("envoy.txt"),
+    include_str!("haproxy.txt"),
+    include_str!("uwsgi.txt"),
+    include_str!("squid.txt"),
+    include_str!("awsalb.txt"),
+    include_str!("awselb.txt"),
+    include_str!("awss3.txt"),
+    include_str!("cloudfront.txt"),
+    include_str!("w3c.txt"),
+    include_str!("cloudstorage.txt"),
+    include_str!("caddy.txt"),
+    include_str!("traefik.txt"),
+    include_str!("cloudflare.txt"),
+    include_str!("awswaf.txt"),
+    include_str!("json.txt"),
+    include_str!("nginxerror.txt"),
+    include_str!("apacheerror.txt"),
+    include_str!("firewall.txt"),
+];
+
+/// What a known format's file says of it.
+#[derive(Debug, Clone)]
+pub struct FormatNotes {
+    /// The format's name.
+    pub name: &'static str,
+    /// What it is, in a sentence or two.
+    pub about: &'static str,
+    /// Where it is defined.
+    pub manual: &'static str,
+    /// The definition, or the shape of the lines where the format is read by a program of its
+    /// own.
+    pub definition: String,
+    /// True where `definition` is such a shape, which nobody can compile.
+    pub is_shape: bool,
+    /// A line of it, with the lines before it that it needs.
+    pub sample: Vec<&'static str>,
+}
+
+impl FormatNotes {
+    fn read(file: &'static str) -> Self {
+        let value = |key: &str| {
+            file.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim()
+        };
+        let mut definition = String::new();
+        let is_definition =
+            |line: &&str| !line.starts_with("definition: ") && !line.starts_with("shape: ");
+        let mut lines = file.lines().skip_while(is_definition);
+        if let Some((_, first)) = lines.next().and_then(|line| line.split_once(": ")) {
+            definition.push_str(first);
+        }
+        for more in lines.map_while(|line| line.strip_prefix("| ")) {
+            definition.push_str(more);
+        }
+        Self {
+            name: value("name: "),
+            about: value("about: "),
+            manual: value("manual: "),
+            definition,
+            is_shape: file.contains("\nshape: "),
+            sample: sample(file),
+        }
+    }
+
+    fn compile(&self) -> Option<Format> {
+        let format = match self.is_shape {
+            true => own::by_name(self.name, &self.definition)?,
+            false => Format::compile(&self.definition).ok()?,
+        };
+        Some(format.named(self.name))
+    }
+}
+
+/// The first line of a file; where directives have to come before it, those and the line.
+fn sample(file: &'static str) -> Vec<&'static str> {
+    let mut log = file.lines().filter_map(|line| line.strip_prefix("> ")).peekable();
+    if log.peek().is_some_and(|line| line.starts_with('#')) {
+        let mut is_over = false;
+        return log
+            .take_while(|line| !std::mem::replace(&mut is_over, !line.starts_with('#')))
+            .collect();
+    }
+    file.lines().filter_map(|line| line.strip_prefix("line: ")).take(1).collect()
+}
+
+static NOTES: LazyLock<Vec<FormatNotes>> =
+    LazyLock::new(|| FILES.into_iter().map(FormatNotes::read).collect());
+
+/// A definition that did not compile would be missing here; a test counts them.
+static KNOWN: LazyLock<Vec<Format>> =
+    LazyLock::new(|| NOTES.iter().filter_map(FormatNotes::compile).collect());
+
+/// Every known format, the more particular ones first.
+pub fn known_formats() -> &'static [Format] {
+    &KNOWN
+}
+
+/// What is known of each of [`known_formats`], in the same order.
+pub fn format_notes() -> &'static [FormatNotes] {
+    &NOTES
+}
+
+/// The known format of that name, whatever its case; behind a wrapper too, as in
+/// `COMBINED in SYSLOG`.
+pub fn format_by_name(name: &str) -> Option<Format> {
+    if let Some((inside, wrapper)) = Wrapper::split(name) {
+        return format_by_name(inside)?.wrapped_in(wrapper);
+    }
+    KNOWN.iter().find(|format| format.name().eq_ignore_ascii_case(name)).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FILES, format_notes, known_formats};
+
+    #[test]
+    fn every_definition_compiles() {
+        assert_eq!(known_formats().len(), FILES.len());
+        for (format, notes) in known_formats().iter().zip(format_notes()) {
+            assert_eq!(format.name(), notes.name);
+            assert_eq!(format.definition(), notes.definition);
+            assert!(!notes.about.is_empty() && !notes.manual.is_empty(), "{}", notes.name);
+            assert!(!notes.sample.is_empty(), "{}", notes.name);
+        }
+    }
+}

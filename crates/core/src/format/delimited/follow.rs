@@ -1,0 +1,147 @@
+//! Formats that change in the middle of a log, where a directive says so.
+
+use std::sync::Arc;
+
+use super::w3c::{DATE, Directive, FIELDS};
+use super::{Directives, compile_w3c};
+use crate::format::{Format, Program};
+
+/// The format of the lines of a log from here on. Most formats never change; that of a log
+/// with `#Fields:` directives does with each that names other fields.
+#[derive(Debug, Clone)]
+pub struct FollowedFormat {
+    /// The format before any directive.
+    base: Arc<Format>,
+    format: Arc<Format>,
+    /// The formats that there were, so that each is one format however often it comes back.
+    known: Vec<Arc<Format>>,
+    /// What the last `#Date:` said.
+    date: Option<String>,
+    changes: usize,
+}
+
+/// Lists of fields that one log may have. Each is a format with columns of its own; servers
+/// change theirs a few times in a log's life.
+const LISTS_MAX: usize = 32;
+
+/// Changes that are followed in one log, which bounds what a log that changes with every line
+/// can cost. After so many its lines are of no format.
+const CHANGES_MAX: usize = 10_000;
+
+impl FollowedFormat {
+    /// Starts with `format`, at the start of a log.
+    pub fn new(format: Arc<Format>) -> Self {
+        Self { base: format.clone(), format, known: Vec::new(), date: None, changes: 0 }
+    }
+
+    /// The format of the lines that come next.
+    pub fn format(&self) -> &Arc<Format> {
+        &self.format
+    }
+
+    /// True where directives may change the format.
+    pub fn may_change(&self) -> bool {
+        self.needs().is_some()
+    }
+
+    /// Says what has to be in a list, where lists are followed.
+    fn needs(&self) -> Option<Option<&'static str>> {
+        match &self.base.program {
+            Program::Delimited(program) => match program.directives {
+                Directives::W3c { needs } => Some(needs),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Passes a line; true where the format of the lines behind it is another.
+    pub fn pass(&mut self, line: &[u8]) -> bool {
+        let Some(needs) = self.needs() else { return false };
+        match Directive::read(line) {
+            None => false,
+            Some(Directive::Date(date)) => {
+                self.date = Some(date.to_owned());
+                false
+            }
+            Some(Directive::Fields(list)) => self.change(list, needs),
+        }
+    }
+
+    /// True where `line` says what the fields are, and [`Self::pass`] could follow.
+    pub(in crate::format) fn is_list(&self, line: &[u8]) -> bool {
+        let has_fields = match &self.format.program {
+            Program::Delimited(program) => !program.columns.is_empty(),
+            _ => false,
+        };
+        has_fields && matches!(Directive::read(line), Some(Directive::Fields(_)))
+    }
+
+    fn change(&mut self, list: &str, needs: Option<&str>) -> bool {
+        let format = self.format_of(list, needs);
+        let is_same = format.definition() == self.format.definition();
+        self.format = format;
+        self.changes += usize::from(!is_same);
+        !is_same
+    }
+
+    fn format_of(&mut self, list: &str, needs: Option<&str>) -> Arc<Format> {
+        let unknown = || match compile_w3c(FIELDS) {
+            Ok(format) => Arc::new(format.named(self.base.name())),
+            Err(_) => self.base.clone(),
+        };
+        let mut words = list.split([' ', '\t', ',']);
+        if self.changes >= CHANGES_MAX
+            || !needs.is_none_or(|needed| words.any(|word| word == needed))
+        {
+            return unknown();
+        }
+        let has_date =
+            list.split([' ', '\t', ',']).any(|word| word.to_ascii_lowercase().starts_with("date"));
+        let definition = match &self.date {
+            Some(date) if !has_date => format!("{DATE} {date}\n{FIELDS} {list}"),
+            _ => format!("{FIELDS} {list}"),
+        };
+        if let Some(known) = self.known.iter().find(|known| known.definition() == definition) {
+            return known.clone();
+        }
+        match compile_w3c(&definition) {
+            Ok(format) if self.known.len() < LISTS_MAX => {
+                let format = Arc::new(format.named(self.base.name()));
+                self.known.push(format.clone());
+                format
+            }
+            _ => unknown(),
+        }
+    }
+}
+
+/// Whether the lines of a block still are of the format that it is read with. Blocks are cut
+/// where the format changes, so that this is never so in a log that was followed; where one was
+/// not, lines that nobody can read must not be read wrongly.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::format) struct Staleness {
+    list: bool,
+    date: bool,
+}
+
+impl Staleness {
+    /// Takes note of a directive.
+    pub(in crate::format) fn pass(&mut self, line: &[u8], format: &Format) {
+        let definition = format.definition();
+        let (own_date, own_list) = match definition.split_once(FIELDS) {
+            Some((date, list)) => (date.trim().strip_prefix(DATE).map(str::trim), list.trim()),
+            None => (None, ""),
+        };
+        match Directive::read(line) {
+            Some(Directive::Fields(list)) => self.list = list != own_list,
+            Some(Directive::Date(date)) => self.date = own_date.is_some_and(|own| own != date),
+            None => {}
+        }
+    }
+
+    /// True where the lines that follow are of another format.
+    pub(in crate::format) fn is_stale(self) -> bool {
+        self.list || self.date
+    }
+}
