@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use weir_core::{Block, BlockCutter, BlockLimits, Format, detect, format_by_name};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use weir_core::{Block, BlockCutter, BlockLimits, FollowedFormat, Format, detect, format_by_name};
 
 use super::file::ReadError;
 use super::progress::{SourceEnd, SourceProgress};
@@ -46,7 +48,8 @@ const DETECTION_BLOCKS_MAX: usize = 64;
 enum FormatState {
     /// Not known yet, after so many blocks; lines are read with this meanwhile.
     Unknown(Arc<Format>, usize),
-    Known(Arc<Format>),
+    /// Known, and followed where lines of the log may change it.
+    Known(FollowedFormat),
 }
 
 impl SourceWriter {
@@ -61,8 +64,9 @@ impl SourceWriter {
         let format = match format {
             FormatChoice::Detect => FormatState::Unknown(fallback(), 0),
             FormatChoice::Forced(format) => {
+                let format = with_year(format);
                 progress.set_format(format.clone(), None);
-                FormatState::Known(format)
+                FormatState::Known(FollowedFormat::new(format))
             }
         };
         let cutter = BlockCutter::new(limits);
@@ -138,10 +142,7 @@ impl SourceWriter {
     /// # Errors
     /// Where the source has to stop.
     pub fn hand_on(&mut self) -> Result<(), Stopped> {
-        match self.cut()? {
-            Some(job) => self.board.push(job),
-            None => Ok(()),
-        }
+        self.cut()?.into_iter().try_for_each(|job| self.board.push(job))
     }
 
     /// As [`Self::hand_on`], for tasks. The future has to be awaited to its end.
@@ -149,15 +150,15 @@ impl SourceWriter {
     /// # Errors
     /// Where the source has to stop.
     pub async fn hand_on_async(&mut self) -> Result<(), Stopped> {
-        let job = self.cut()?;
-        self.push_job(job).await
+        let jobs = self.cut()?;
+        self.push_jobs(jobs).await
     }
 
-    async fn push_job(&self, job: Option<Job>) -> Result<(), Stopped> {
-        match job {
-            Some(job) => self.board.push_async(job).await,
-            None => Ok(()),
+    async fn push_jobs(&self, jobs: Vec<Job>) -> Result<(), Stopped> {
+        for job in jobs {
+            self.board.push_async(job).await?;
         }
+        Ok(())
     }
 
     /// Writes all of `bytes`, handing on blocks as they fill.
@@ -194,8 +195,9 @@ impl SourceWriter {
     /// # Errors
     /// Where the source has to stop.
     pub fn finish(mut self, end: SourceEnd) -> Result<(), Stopped> {
-        let job = self.cut_all();
-        let result = job.and_then(|job| job.map_or(Ok(()), |job| self.board.push(job)));
+        let jobs = self.cut_all();
+        let result =
+            jobs.and_then(|jobs| jobs.into_iter().try_for_each(|job| self.board.push(job)));
         self.end(end, &result);
         result
     }
@@ -206,7 +208,7 @@ impl SourceWriter {
     /// Where the source has to stop.
     pub async fn finish_async(&mut self, end: SourceEnd) -> Result<(), Stopped> {
         let result = match self.cut_all() {
-            Ok(job) => self.push_job(job).await,
+            Ok(jobs) => self.push_jobs(jobs).await,
             Err(stopped) => Err(stopped),
         };
         if result.is_ok() {
@@ -245,26 +247,26 @@ impl SourceWriter {
     /// # Errors
     /// Where the source has to stop.
     pub async fn rewind(&mut self) -> Result<u64, Stopped> {
-        let job = self.cut()?;
-        self.push_job(job).await?;
+        let jobs = self.cut()?;
+        self.push_jobs(jobs).await?;
         self.parsed_all().await;
         self.cutter.forget_tail();
         Ok(self.cutter.offset())
     }
 
-    fn cut(&mut self) -> Result<Option<Job>, Stopped> {
+    fn cut(&mut self) -> Result<Vec<Job>, Stopped> {
         self.check()?;
         if let Some(buffer) = self.board.take_spare() {
             self.cutter.recycle(buffer);
         }
         let block = self.cutter.cut().or_else(|| self.skipped());
-        Ok(block.map(|block| self.job(block)))
+        Ok(block.map(|block| self.jobs(block)).unwrap_or_default())
     }
 
-    fn cut_all(&mut self) -> Result<Option<Job>, Stopped> {
+    fn cut_all(&mut self) -> Result<Vec<Job>, Stopped> {
         self.check()?;
         let block = self.cutter.finish().or_else(|| self.skipped());
-        Ok(block.map(|block| self.job(block)))
+        Ok(block.map(|block| self.jobs(block)).unwrap_or_default())
     }
 
     /// An empty block that stands for bytes that were skipped: they are done with in their
@@ -287,17 +289,41 @@ impl SourceWriter {
         Ok(())
     }
 
-    fn job(&mut self, block: Block) -> Job {
+    /// A job for the block, or several where its lines change the format: a block is parsed in
+    /// one format, beside others that may be parsed before it.
+    fn jobs(&mut self, block: Block) -> Vec<Job> {
         self.handed_on = block.offset_end;
         if !self.is_known() && !block.bytes().is_empty() {
             self.detect(block.bytes());
         }
-        let (FormatState::Unknown(format, _) | FormatState::Known(format)) = &self.format;
+        let (first, changes) = match &mut self.format {
+            FormatState::Unknown(format, _) => (format.clone(), Vec::new()),
+            FormatState::Known(followed) => {
+                (followed.format().clone(), followed.pass_block(block.bytes()))
+            }
+        };
+        if changes.is_empty() {
+            return vec![self.job(block, first)];
+        }
+        // In front of the first line there is nothing to be read in the format before.
+        let first = if changes[0].0 == 0 { changes[0].1.clone() } else { first };
+        let places: Vec<usize> = changes.iter().map(|(place, _)| *place).collect();
+        let later = changes.into_iter().filter(|(place, _)| *place > 0).map(|(_, format)| format);
+        let formats = std::iter::once(first).chain(later);
+        block
+            .split(places)
+            .into_iter()
+            .zip(formats)
+            .map(|(block, format)| self.job(block, format))
+            .collect()
+    }
+
+    fn job(&self, block: Block, format: Arc<Format>) -> Job {
         Job {
             source: self.progress.clone(),
             source_index: self.index,
-            format_index: self.data.add_format(format),
-            format: format.clone(),
+            format_index: self.data.add_format(&format),
+            format,
             block,
         }
     }
@@ -308,12 +334,22 @@ impl SourceWriter {
         let detection = detect(bytes);
         if let Some(best) = detection.best() {
             let share = best.fitting as f64 / best.lines.max(1) as f64;
-            self.progress.set_format(best.format.clone(), Some(share));
-            self.format = FormatState::Known(best.format.clone());
+            let format = with_year(best.format.clone());
+            self.progress.set_format(format.clone(), Some(share));
+            self.format = FormatState::Known(FollowedFormat::new(format));
         } else if let FormatState::Unknown(_, blocks) = &mut self.format {
             *blocks += 1;
         }
     }
+}
+
+/// The same format, with the time at hand for those whose lines have no year.
+fn with_year(format: Arc<Format>) -> Arc<Format> {
+    if !format.lacks_year() {
+        return format;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Arc::new(Format::clone(&format).with_year_reference(now.as_secs() as i64))
 }
 
 /// What lines of no known format are held against, so that there is a reason to show.

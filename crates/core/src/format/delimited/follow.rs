@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::w3c::{DATE, Directive, FIELDS};
 use super::{Directives, compile_w3c};
 use crate::format::{Format, Program};
+use crate::line::Lines;
 
 /// The format of the lines of a log from here on. Most formats never change; that of a log
 /// with `#Fields:` directives does with each that names other fields.
@@ -15,7 +16,9 @@ pub struct FollowedFormat {
     format: Arc<Format>,
     /// The formats that there were, so that each is one format however often it comes back.
     known: Vec<Arc<Format>>,
-    /// What the last `#Date:` said.
+    /// What the last `#Fields:` said.
+    list: Option<String>,
+    /// What the last `#Date:` said. It counts for lists without a date of their own.
     date: Option<String>,
     changes: usize,
 }
@@ -31,7 +34,9 @@ const CHANGES_MAX: usize = 10_000;
 impl FollowedFormat {
     /// Starts with `format`, at the start of a log.
     pub fn new(format: Arc<Format>) -> Self {
-        Self { base: format.clone(), format, known: Vec::new(), date: None, changes: 0 }
+        let list = format.definition().split_once(FIELDS).map(|(_, list)| list.trim().to_owned());
+        let list = list.filter(|list| !list.is_empty());
+        Self { base: format.clone(), format, known: Vec::new(), list, date: None, changes: 0 }
     }
 
     /// The format of the lines that come next.
@@ -55,17 +60,32 @@ impl FollowedFormat {
         }
     }
 
+    /// Passes the lines of a block. Gives the places where the format changes, which are starts
+    /// of lines, each with the format from there on.
+    pub fn pass_block(&mut self, bytes: &[u8]) -> Vec<(usize, Arc<Format>)> {
+        let mut changes = Vec::new();
+        if self.may_change() {
+            for line in Lines::new(bytes) {
+                if self.pass(line.bytes) {
+                    changes.push((line.start, self.format.clone()));
+                }
+            }
+        }
+        changes
+    }
+
     /// Passes a line; true where the format of the lines behind it is another.
     pub fn pass(&mut self, line: &[u8]) -> bool {
         let Some(needs) = self.needs() else { return false };
         match Directive::read(line) {
-            None => false,
-            Some(Directive::Date(date)) => {
-                self.date = Some(date.to_owned());
-                false
-            }
-            Some(Directive::Fields(list)) => self.change(list, needs),
+            None => return false,
+            Some(Directive::Date(date)) => self.date = Some(date.to_owned()),
+            Some(Directive::Fields(list)) => self.list = Some(list.to_owned()),
         }
+        let Some(list) = self.list.take() else { return false };
+        let has_changed = self.change(&list, needs);
+        self.list = Some(list);
+        has_changed
     }
 
     /// True where `line` says what the fields are, and [`Self::pass`] could follow.
@@ -90,16 +110,12 @@ impl FollowedFormat {
             Ok(format) => Arc::new(format.named(self.base.name())),
             Err(_) => self.base.clone(),
         };
-        let mut words = list.split([' ', '\t', ',']);
-        if self.changes >= CHANGES_MAX
-            || !needs.is_none_or(|needed| words.any(|word| word == needed))
-        {
+        let has_needed = needs.is_none_or(|needed| words(list).any(|word| word == needed));
+        if self.changes >= CHANGES_MAX || !has_needed {
             return unknown();
         }
-        let has_date =
-            list.split([' ', '\t', ',']).any(|word| word.to_ascii_lowercase().starts_with("date"));
         let definition = match &self.date {
-            Some(date) if !has_date => format!("{DATE} {date}\n{FIELDS} {list}"),
+            Some(date) if !has_date(list) => format!("{DATE} {date}\n{FIELDS} {list}"),
             _ => format!("{FIELDS} {list}"),
         };
         if let Some(known) = self.known.iter().find(|known| known.definition() == definition) {
@@ -114,6 +130,16 @@ impl FollowedFormat {
             _ => unknown(),
         }
     }
+}
+
+/// The names in a list.
+fn words(list: &str) -> impl Iterator<Item = &str> {
+    list.split([' ', '\t', ','])
+}
+
+/// True where the lines of a list have a date of their own.
+fn has_date(list: &str) -> bool {
+    words(list).any(|word| word.to_ascii_lowercase().starts_with("date"))
 }
 
 /// Whether the lines of a block still are of the format that it is read with. Blocks are cut
@@ -135,7 +161,9 @@ impl Staleness {
         };
         match Directive::read(line) {
             Some(Directive::Fields(list)) => self.list = list != own_list,
-            Some(Directive::Date(date)) => self.date = own_date.is_some_and(|own| own != date),
+            Some(Directive::Date(date)) => {
+                self.date = !has_date(own_list) && own_date != Some(date);
+            }
             None => {}
         }
     }
