@@ -29,7 +29,7 @@ impl Machine {
         Ok(Self {
             cpu: after(&cpus, "model name").unwrap_or("unknown").to_owned(),
             cores: cores()?,
-            kernel: output_of(&mut command("uname", &["-r"]))?.trim().to_owned(),
+            kernel: kernel(&output_of(&mut command("uname", &["-r"]))?),
             memory_bytes: after(&memory, "MemTotal")
                 .and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
                 .map_or(0, |kibibytes| kibibytes << 10),
@@ -41,6 +41,12 @@ impl Machine {
     pub(crate) fn slug(&self) -> String {
         slug(&format!("{} {} cores", self.cpu, self.cores))
     }
+}
+
+/// The release without what a distribution adds to it, which tells of nothing measured here.
+fn kernel(release: &str) -> String {
+    let end = release.find('-').unwrap_or(release.len());
+    release[..end].trim().to_owned()
 }
 
 /// What follows a name and a colon.
