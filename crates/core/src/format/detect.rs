@@ -67,7 +67,7 @@ impl Detection {
 /// is the better.
 ///
 /// Where most of the first lines stand in a [`Wrapper`], the formats are tried inside it too,
-/// and the best of those goes before the others if it fits at least half as many lines: behind
+/// and the best of those goes before the others if it fits more than half as many lines: behind
 /// a prefix of syslog, what COMBINED takes for a user may be anything.
 pub fn detect(bytes: &[u8]) -> Detection {
     let mut candidates: Vec<Candidate> =
@@ -79,8 +79,8 @@ pub fn detect(bytes: &[u8]) -> Detection {
         let mut inside: Vec<Candidate> = inside.map(|format| fit(&format, bytes)).collect();
         inside.retain(|candidate| candidate.fitting > 0);
         inside.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
-        let fitting = |candidates: &[Candidate]| candidates.first().map_or(0, |best| best.fitting);
-        if !inside.is_empty() && fitting(&inside) * 2 >= fitting(&candidates) {
+        let most = candidates.iter().map(|candidate| candidate.fitting).max().unwrap_or(0);
+        if inside.first().is_some_and(|best| best.fitting * 2 > most) {
             inside.append(&mut candidates);
             candidates = inside;
         }

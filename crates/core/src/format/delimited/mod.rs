@@ -68,6 +68,9 @@ pub(super) struct Part {
     pub(super) name: String,
 }
 
+/// Why a time in brackets is none.
+const BRACKET: &str = "the bracket before the time is not closed";
+
 /// The byte order mark that some servers begin files with.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -220,7 +223,7 @@ impl<'a> Values<'a> {
             }
             Some(b'[') if column.may_have_brackets() => {
                 let length = memchr(b']', rest).map(|length| length - 1);
-                let length = length.ok_or(Mismatch::new(self.at, Reason::Unended(part)))?;
+                let length = length.ok_or(Mismatch::new(self.at, Reason::Form(BRACKET)))?;
                 (self.at + 1, length, self.at + length + 2)
             }
             _ => {
