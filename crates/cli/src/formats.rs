@@ -1,17 +1,17 @@
 //! `weir formats`: which formats are known, and how well they fit a file.
 
 use std::fmt::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 use weir_core::{
     Candidate, Format, LineMismatch, LineParser, Lines, Record, detect, known_formats,
 };
+use weir_ingest::ReadError;
 
 use crate::arguments::FormatsArguments;
-use crate::head::Head;
+use crate::head::head_of;
 use crate::outcome::{Exit, Failure, print, say};
-use crate::sources::{self, Input};
+use crate::sources;
 use crate::terminal::{Screen, fit, marked, safe, separated, share};
 
 /// As much of a file as detection looks at, and a line more.
@@ -29,10 +29,10 @@ pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
     };
     let forced = arguments.format.as_deref().map(Format::parse).transpose();
     let forced = forced.map_err(Failure::new)?;
-    let inputs = sources::inputs(std::slice::from_ref(path))?;
-    let input = &inputs[0];
-    let head = Head::read(input, |text| text.len() >= BYTES)
-        .map_err(|error| Failure::new(cannot_read(input, path, &error)))?;
+    let mut inputs = sources::inputs(std::slice::from_ref(path))?;
+    let input = &mut inputs[0];
+    let head = head_of(input, |text| text.len() >= BYTES)
+        .map_err(|error| Failure::new(cannot_read(&input.name(), &error)))?;
     if head.text.is_empty() {
         say(format_args!("{}: is empty", safe(&input.name())));
         return Ok(Exit::NothingFitted);
@@ -46,8 +46,8 @@ pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
     Ok(if fits { Exit::Done } else { Exit::NothingFitted })
 }
 
-fn cannot_read(input: &Input, path: &Path, error: &std::io::Error) -> String {
-    format!("{}: {}", safe(&input.name()), sources::cannot_open(path, error))
+fn cannot_read(name: &str, error: &ReadError) -> String {
+    format!("{}: {}", safe(name), sources::sentence(name, error))
 }
 
 /// Every known format with its definition.

@@ -11,12 +11,12 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
-use weir_ingest::{Keep, Pipeline};
+use weir_ingest::{Input, Keep, Pipeline};
 use weir_server::{BindError, Options, Server, SessionHandle};
 
 use crate::arguments::{PageArguments, ServeArguments};
 use crate::outcome::{Exit, Failure, print, say};
-use crate::sources::{self, Complaint, Input};
+use crate::sources::{self, Complaint};
 use crate::terminal::{Progress, safe};
 
 /// The port where none is asked for, if it is free: the same one every day, so that the
@@ -29,12 +29,14 @@ const LAST_WORD: Duration = Duration::from_millis(200);
 /// Runs the command.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let inputs = sources::inputs(&arguments.files)?;
+    let format = arguments.page.read.format_choice()?;
+    let (inputs, unfound) = sources::found(&inputs, &format);
     let unreadable = unreadable(&inputs);
-    if !inputs.is_empty() && unreadable.len() == inputs.len() {
-        unreadable.iter().for_each(say);
+    if !arguments.files.is_empty() && unreadable.len() == inputs.len() {
+        unfound.iter().chain(&unreadable).for_each(say);
         return Ok(Exit::Failed);
     }
-    let format = arguments.page.read.format_choice()?;
+    let threads = arguments.page.read.threads();
     let page = Page::open(&arguments.page)?;
     if inputs.is_empty() {
         return page.serve_at("/");
@@ -42,7 +44,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     page.serve(move |pipeline| {
         let bytes_total = sources::bytes_total(&inputs);
         let progress = Progress::of_reading(pipeline.data().clone(), bytes_total);
-        let complaints = sources::read_all(pipeline, &inputs, &format, Vec::new());
+        let mut complaints = unfound;
+        complaints.extend(sources::read_all(pipeline, &inputs, &format, threads));
         progress.end();
         complaints.iter().for_each(say);
         if complaints.is_empty() { Exit::Done } else { Exit::Failed }
@@ -53,10 +56,12 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
 fn unreadable(inputs: &[Input]) -> Vec<Complaint> {
     let complaint = |input: &Input| {
         let Input::File(path) = input else { return None };
-        let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
-            true => Err(io::ErrorKind::IsADirectory.into()),
-            false => Ok(()),
-        });
+        // To open a FIFO takes until somebody writes to it.
+        let opened = match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => File::open(path).map(|_| ()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
         let sentence = sources::cannot_open(path, &opened.err()?);
         Some(Complaint { name: input.name(), sentence })
     };

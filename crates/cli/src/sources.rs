@@ -1,53 +1,39 @@
-//! The files of the command line, read into a pipeline in the order given.
+//! The files of the command line, found and read into a pipeline.
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use weir_ingest::{FormatChoice, Pipeline, ReadError, Stopped, read_file, read_stream};
+use weir_ingest::{
+    Fault, FaultKind, FormatChoice, Input, Pipeline, ReadError, Stopped, find_inputs, read_inputs,
+};
 
-use crate::outcome::Failure;
+use crate::outcome::{Failure, say};
 use crate::terminal::safe;
 
-/// What is read: a file by its path, or standard input.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Input {
-    File(PathBuf),
-    Stdin,
-}
-
-/// The name of standard input in sentences and reports.
-const STDIN_NAME: &str = "standard input";
-
-impl Input {
-    /// Its name, to show.
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Self::File(path) => path.to_string_lossy().into_owned(),
-            Self::Stdin => STDIN_NAME.to_owned(),
-        }
-    }
-
-    /// Its size in bytes where that is known.
-    fn bytes_total(&self) -> Option<u64> {
-        let Self::File(path) = self else { return None };
-        let metadata = std::fs::metadata(path).ok()?;
-        metadata.is_file().then_some(metadata.len())
-    }
-}
-
-/// The inputs that the command line names.
+/// The inputs that the command line names, as it names them.
 pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let input = |path: &PathBuf| match path.as_os_str() == OsStr::new("-") {
-        true => Input::Stdin,
+        true => Input::Stdin(Vec::new()),
         false => Input::File(path.clone()),
     };
     let inputs: Vec<Input> = files.iter().map(input).collect();
-    if inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 {
+    if inputs.iter().filter(|input| is_stdin(input)).count() > 1 {
         return Err(Failure::new("standard input (-) can be read only once"));
     }
     Ok(inputs)
+}
+
+/// What inputs turn out to be: the files of directories, each once, rotated ones in the
+/// order of their times. What is left out is said.
+pub(crate) fn found(inputs: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<Complaint>) {
+    let (inputs, faults) = find_inputs(inputs, format);
+    (inputs, complaints(faults))
+}
+
+pub(crate) fn is_stdin(input: &Input) -> bool {
+    matches!(input, Input::Stdin(_))
 }
 
 /// Bytes of all inputs together, where that is known of each.
@@ -68,37 +54,37 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// Reads all inputs, one after the other. What was read of one that fails stands.
-/// `stdin_start` are bytes of standard input that were read already.
+/// Reads all inputs, packed ones beside one another on so many threads. What was read of one
+/// that fails stands.
 pub(crate) fn read_all(
     pipeline: &Pipeline,
     inputs: &[Input],
     format: &FormatChoice,
-    stdin_start: Vec<u8>,
+    threads: usize,
 ) -> Vec<Complaint> {
-    let mut stdin_start = Some(stdin_start);
-    let mut complaints = Vec::new();
-    for input in inputs {
-        let result = match input {
-            Input::File(path) => read_file(pipeline, path, format.clone()),
-            Input::Stdin => {
-                let start = io::Cursor::new(stdin_start.take().unwrap_or_default());
-                let stream = start.chain(io::stdin().lock());
-                read_stream(pipeline, STDIN_NAME, None, stream, format.clone())
-            }
-        };
-        if let Err(error) = result {
-            complaints.push(Complaint { name: input.name(), sentence: sentence(input, &error) });
+    complaints(read_inputs(pipeline, inputs, format, threads))
+}
+
+/// The errors among faults; notes, which are none, are said here.
+fn complaints(faults: Vec<Fault>) -> Vec<Complaint> {
+    let complaint = |Fault { name, kind }: Fault| match kind {
+        FaultKind::Error(error) => {
+            let sentence = sentence(&name, &error);
+            Some(Complaint { name, sentence })
         }
-    }
-    complaints
+        FaultKind::Note(note) => {
+            say(format_args!("{}: {note}", safe(&name)));
+            None
+        }
+    };
+    faults.into_iter().filter_map(complaint).collect()
 }
 
 /// What happened and what to do.
-fn sentence(input: &Input, error: &ReadError) -> String {
-    match (input, error) {
-        (Input::File(path), ReadError::Open(error)) => cannot_open(path, error),
-        (_, ReadError::Stopped(Stopped::MemoryFull)) => {
+pub(crate) fn sentence(name: &str, error: &ReadError) -> String {
+    match error {
+        ReadError::Open(error) => cannot_open(Path::new(name), error),
+        ReadError::Stopped(Stopped::MemoryFull) => {
             "the memory limit is reached; what was read stands, give more with --memory".to_owned()
         }
         _ => error.to_string(),

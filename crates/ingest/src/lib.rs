@@ -10,6 +10,7 @@ mod source;
 
 pub use pipeline::{DataSet, Keep, Pipeline, PipelineOptions, Stopped};
 pub use source::{
-    Compression, FormatChoice, PushDecoder, ReadError, SourceEnd, SourceProgress, SourceSample,
-    SourceSnapshot, SourceWriter, compression_of, read_file, read_stream,
+    Broken, Compression, Fault, FaultKind, FormatChoice, Head, Input, PushDecoder, ReadError,
+    SourceEnd, SourceProgress, SourceSample, SourceSnapshot, SourceWriter, Text, compression_of,
+    find_inputs, first_time, read_inputs, read_stream,
 };

@@ -9,8 +9,8 @@ use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 use weir_demo::{Options, Traffic};
 use weir_ingest::{
-    Compression, DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, PushDecoder, ReadError,
-    SourceEnd, SourceSnapshot, Stopped, read_file, read_stream,
+    Compression, DataSet, FormatChoice, Input, Keep, Pipeline, PipelineOptions, PushDecoder,
+    ReadError, SourceEnd, SourceSnapshot, Stopped, read_inputs, read_stream,
 };
 
 fn generated(bytes: u64) -> Vec<u8> {
@@ -124,16 +124,15 @@ fn odd_sources_have_an_end() {
 
 #[test]
 fn files_that_are_none() {
-    let pipeline_for = |path: PathBuf| {
+    let faults_of = |path: PathBuf| {
         let data = DataSet::new(Keep::ValuesOnly, 1 << 20, &[]);
         let options = PipelineOptions::new(1, Keep::ValuesOnly);
         let pipeline = Pipeline::start(&options, data, None);
-        read_file(&pipeline, &path, FormatChoice::Detect)
+        read_inputs(&pipeline, &[Input::File(path)], &FormatChoice::Detect, 1)
     };
     let missing = std::env::temp_dir().join("weir-test-no-such-file");
-    assert!(matches!(pipeline_for(missing), Err(ReadError::Open(_))));
-    let directory = std::env::temp_dir();
-    let message = pipeline_for(directory).expect_err("it is a directory").to_string();
+    assert!(matches!(faults_of(missing)[0].error(), Some(ReadError::Open(_))));
+    let message = faults_of(std::env::temp_dir())[0].to_string();
     assert!(message.contains("directory"), "{message}");
 }
 

@@ -35,8 +35,13 @@ impl ReadArguments {
     /// The pipeline that was asked for.
     pub(crate) fn pipeline_options(&self, keep: Keep) -> Result<PipelineOptions, Failure> {
         let memory_bytes_max = self.memory_bytes_max()?;
-        let jobs = self.jobs.map_or_else(cores, usize::from);
+        let jobs = self.threads();
         Ok(PipelineOptions { memory_bytes_max, ..PipelineOptions::new(jobs, keep) })
+    }
+
+    /// Threads that parse, and inputs that are unpacked at the same time.
+    pub(crate) fn threads(&self) -> usize {
+        self.jobs.map_or_else(cores, usize::from)
     }
 
     fn memory_bytes_max(&self) -> Result<usize, Failure> {

@@ -7,12 +7,12 @@ mod zone;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
-use weir_ingest::{DataSet, Keep, Pipeline, SourceSnapshot};
+use weir_ingest::{DataSet, Input, Keep, Pipeline, SourceSnapshot};
 use weir_view::{Format, Report};
 
 use crate::arguments::ReportArguments;
 use crate::outcome::{Exit, Failure, print, say};
-use crate::sources::{self, Complaint, Input};
+use crate::sources::{self, Complaint};
 use crate::terminal::{self, Progress, Screen};
 use request::Request;
 
@@ -20,7 +20,7 @@ use request::Request;
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let mut inputs = sources::inputs(&arguments.files)?;
     if inputs.is_empty() && !io::stdin().is_terminal() {
-        inputs.push(Input::Stdin);
+        inputs.push(Input::Stdin(Vec::new()));
     }
     if inputs.is_empty() {
         return Err(Failure::new(
@@ -28,8 +28,11 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         ));
     }
     let screen = Screen::of_stdout();
-    let request = Request::new(arguments, &inputs, &screen)?;
-    let reading = read(arguments, &inputs, request)?;
+    let format = arguments.read.format_choice()?;
+    let (mut inputs, complaints) = sources::found(&inputs, &format);
+    let request = Request::new(arguments, &mut inputs, &screen)?;
+    let mut reading = read(arguments, &inputs, request)?;
+    reading.complaints.splice(0..0, complaints);
     if arguments.json {
         let json = serde_json::to_string(&reading.report).map_err(Failure::new)?;
         print(&format!("{json}\n"))?;
@@ -76,7 +79,7 @@ fn read(
     let pipeline = Pipeline::start(&options, data.clone(), Some(&question));
 
     let progress = Progress::of_reading(data.clone(), sources::bytes_total(inputs));
-    let mut complaints = sources::read_all(&pipeline, inputs, &request.format, request.stdin_start);
+    let mut complaints = sources::read_all(&pipeline, inputs, &request.format, options.jobs);
     let answer = pipeline.finish();
     progress.end();
 

@@ -2,14 +2,13 @@
 
 use jiff::Zoned;
 use weir_core::{Timestamp, Values, Zone, format_rfc3339};
-use weir_ingest::FormatChoice;
+use weir_ingest::{FormatChoice, Input};
 use weir_view::{Clause, Operator, Query};
 
 use super::zone;
 use crate::arguments::ReportArguments;
 use crate::options::{Bound, Moment};
 use crate::outcome::Failure;
-use crate::sources::Input;
 use crate::terminal::Screen;
 
 /// Everything that is known before the first line is read for good.
@@ -17,8 +16,6 @@ use crate::terminal::Screen;
 pub(crate) struct Request {
     pub(crate) query: Query,
     pub(crate) format: FormatChoice,
-    /// What was read of standard input to find its zone.
-    pub(crate) stdin_start: Vec<u8>,
 }
 
 impl Request {
@@ -28,16 +25,15 @@ impl Request {
     /// With a sentence for the first argument that makes no sense.
     pub(crate) fn new(
         arguments: &ReportArguments,
-        inputs: &[Input],
+        inputs: &mut [Input],
         screen: &Screen,
     ) -> Result<Self, Failure> {
         let format = arguments.read.format_choice()?;
         let zone = arguments.read.zone()?;
-        let mut stdin_start = Vec::new();
         let mut clauses = conditions(&arguments.conditions)?;
         clauses.extend(time_range(arguments, || match zone {
             Some(zone) => zone,
-            None => zone::of_log(inputs, &format, &mut stdin_start),
+            None => zone::of_log(inputs, &format),
         })?);
         let buckets = arguments.buckets.unwrap_or_else(|| {
             if arguments.json { Query::default().buckets } else { screen.buckets_max() }
@@ -50,7 +46,7 @@ impl Request {
             stack: arguments.stack.clone(),
             buckets,
         };
-        Ok(Self { query, format, stdin_start })
+        Ok(Self { query, format })
     }
 }
 

@@ -1,47 +1,28 @@
 //! The log's own offset from UTC, before the log is read: `--since 2025-12-17` means the day
 //! that the log's times show.
 
-use weir_core::{LineParser, Lines, Record, Zone, detect};
-use weir_ingest::FormatChoice;
+use weir_core::Zone;
+use weir_ingest::{FormatChoice, Input, first_time};
 
-use crate::head::Head;
-use crate::sources::Input;
+use crate::head::head_of;
 
 /// A log whose first lines have no time in so many bytes is taken to be in UTC.
 const BYTES_MAX: usize = 256 << 10;
 
 /// The zone of the first record that has a time, as a report shows it too; UTC where there is
-/// none. `stdin_start` takes what had to be read of standard input.
-pub(super) fn of_log(inputs: &[Input], format: &FormatChoice, stdin_start: &mut Vec<u8>) -> Zone {
+/// none. What has to be read of standard input stays with it.
+pub(super) fn of_log(inputs: &mut [Input], format: &FormatChoice) -> Zone {
     for input in inputs {
-        let is_enough =
-            |text: &[u8]| text.len() >= BYTES_MAX || first_offset_s(text, format).is_some();
-        // What cannot be read is said when it is read for good.
-        let Ok(head) = Head::read(input, is_enough) else { continue };
-        let offset_s = first_offset_s(head.lines(), format);
-        if *input == Input::Stdin {
-            *stdin_start = head.raw;
-        }
-        if let Some(offset_s) = offset_s {
-            return Zone::fixed(offset_s);
+        let is_enough = |text: &[u8]| text.len() >= BYTES_MAX || first_time(text, format).is_some();
+        // What comes from elsewhere than a file comes once; what cannot be read is said when
+        // it is read for good.
+        let is_readable = matches!(input, Input::Stdin(_)) || input.is_file();
+        let Some(head) = is_readable.then(|| head_of(input, is_enough).ok()).flatten() else {
+            continue;
+        };
+        if let Some(time) = head.first_time(format) {
+            return Zone::fixed(time.offset_s);
         }
     }
     Zone::utc()
-}
-
-fn first_offset_s(text: &[u8], format: &FormatChoice) -> Option<i32> {
-    let format = match format {
-        FormatChoice::Forced(format) => format.clone(),
-        FormatChoice::Detect => detect(text).best()?.format.clone(),
-    };
-    let mut parser = LineParser::new(format);
-    let mut record = Record::new();
-    for line in Lines::new(text) {
-        if parser.parse(line.bytes, &mut record).is_ok()
-            && let Some(time) = record.time
-        {
-            return Some(time.offset_s);
-        }
-    }
-    None
 }

@@ -149,10 +149,11 @@ impl DataSet {
 
     pub(super) fn add_source(&self, source: &Arc<SourceProgress>) -> u32 {
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        let index = sources.len() as u32;
         sources.push(source.clone());
         drop(sources);
         self.touch();
-        self.sources().len() as u32 - 1
+        index
     }
 
     /// The index of a format, which gets its columns when it is new.

@@ -1,9 +1,10 @@
 //! Compressed sources, told by their first bytes.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, Read};
 
-use flate2::write::MultiGzDecoder;
-use zstd::stream::raw::{self, Operation};
+use flate2::bufread::MultiGzDecoder;
+
+use super::push::PushDecoder;
 
 /// How a source is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,12 @@ pub enum Compression {
     Gzip,
     /// Zstandard (RFC 8878), of one frame or several.
     Zstd,
+    /// bzip2, of one stream or several.
+    Bzip2,
+    /// xz (the .xz file format 1.2), of one stream or several.
+    Xz,
+    /// LZ4 frames (lz4_Frame_format.md 1.6), one or several.
+    Lz4,
 }
 
 /// Bytes needed to tell a compression.
@@ -21,202 +28,111 @@ pub(crate) const MAGIC_BYTES: usize = 4;
 /// without being told otherwise.
 pub(crate) const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
+impl Compression {
+    /// Its name in sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
+            Self::Lz4 => "lz4",
+        }
+    }
+}
+
 /// How the source with these first bytes is compressed; `None` where it is not.
 pub fn compression_of(first_bytes: &[u8]) -> Option<Compression> {
     match first_bytes {
         [0x1F, 0x8B, 0x08, ..] => Some(Compression::Gzip),
         [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Compression::Zstd),
-        // A skippable frame may come first.
+        // A skippable frame may come first. LZ4 has the same ones, but nothing writes them in
+        // front.
         [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Some(Compression::Zstd),
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some(Compression::Bzip2),
+        [0xFD, b'7', b'z', b'X', ..] => Some(Compression::Xz),
+        [0x04, 0x22, 0x4D, 0x18, ..] => Some(Compression::Lz4),
         _ => None,
     }
 }
 
-/// Decompresses what is pushed to it, as far as there is room for what comes out: a few
-/// bytes can become gigabytes.
+/// The decompressed bytes of a stream.
 ///
-/// ```
-/// # use weir_ingest::{Compression, PushDecoder};
-/// # fn decompress(packed: &[u8]) -> std::io::Result<Vec<u8>> {
-/// let mut decoder = PushDecoder::new(Compression::Zstd)?;
-/// let (mut rest, mut whole) = (packed, Vec::new());
-/// while !rest.is_empty() || decoder.has_more() {
-///     rest = &rest[decoder.push_some(rest)?..];
-///     whole.append(decoder.output());
-/// }
-/// decoder.finish()?;
-/// whole.append(decoder.output());
-/// # Ok(whole)
-/// # }
-/// ```
-pub struct PushDecoder {
-    decoder: Decoder,
+/// # Errors
+/// Where the library cannot be set up.
+pub(super) fn decompressed<'a>(
+    compression: Compression,
+    stream: impl BufRead + 'a,
+) -> io::Result<Box<dyn Read + 'a>> {
+    Ok(match compression {
+        Compression::Gzip => Box::new(MultiGzDecoder::new(stream)),
+        Compression::Zstd => {
+            let mut decoder = zstd::Decoder::with_buffer(stream)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+            Box::new(decoder)
+        }
+        Compression::Bzip2 | Compression::Xz | Compression::Lz4 => {
+            let decoder = PushDecoder::new(compression)?;
+            Box::new(PushedRead { stream, decoder, given: 0, is_finished: false })
+        }
+    })
 }
 
-enum Decoder {
-    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
-    Zstd(ZstdDecoder),
+/// Reads what a push decoder makes of a stream.
+struct PushedRead<R> {
+    stream: R,
+    decoder: PushDecoder,
+    /// Bytes of the decoder's output that were read.
+    given: usize,
+    is_finished: bool,
 }
 
-/// zstd's own streaming decoder, with what tells whether a frame is complete.
-struct ZstdDecoder {
-    decoder: raw::Decoder<'static>,
-    output: Vec<u8>,
-    /// 0 between frames.
-    bytes_expected: usize,
-    /// The output was filled to its end, so that there may be more.
-    has_more: bool,
-}
-
-impl ZstdDecoder {
-    const ROOM_BYTES: usize = 128 << 10;
-
-    fn new() -> io::Result<Self> {
-        let mut decoder = raw::Decoder::new()?;
-        decoder.set_parameter(raw::DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX))?;
-        Ok(Self { decoder, output: Vec::new(), bytes_expected: 0, has_more: false })
-    }
-
-    fn push(&mut self, piece: &[u8], output_bytes: usize) -> io::Result<usize> {
-        let mut input = raw::InBuffer::around(piece);
-        while self.output.len() < output_bytes {
-            self.output.reserve(Self::ROOM_BYTES);
-            let (taken, start) = (input.pos(), self.output.len());
-            let mut output = raw::OutBuffer::around_pos(&mut self.output, start);
-            let bytes_expected = self.decoder.run(&mut input, &mut output)?;
-            // Asked for more where there is none, the decoder speaks of the next frame.
-            if input.pos() > taken || output.pos() > start {
-                self.bytes_expected = bytes_expected;
+impl<R: BufRead> PushedRead<R> {
+    /// Pushes until there is output; false where none will come any more.
+    fn fill(&mut self) -> io::Result<bool> {
+        self.decoder.output().clear();
+        self.given = 0;
+        while self.decoder.output().is_empty() {
+            if self.is_finished {
+                return Ok(false);
             }
-            self.has_more = output.pos() == output.capacity();
-            if input.pos() == piece.len() && !self.has_more {
-                break;
+            let piece = self.stream.fill_buf()?;
+            if piece.is_empty() && !self.decoder.has_more() {
+                self.is_finished = true;
+                // What came out at the end is given before the error.
+                if let Err(error) = self.decoder.finish() {
+                    self.is_finished = false;
+                    return Err(error);
+                }
+                continue;
             }
+            let length = self.decoder.push_some(piece)?;
+            self.stream.consume(length);
         }
-        Ok(input.pos())
-    }
-
-    fn finish(&self) -> io::Result<()> {
-        match self.bytes_expected {
-            0 => Ok(()),
-            _ => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
+        Ok(true)
     }
 }
 
-impl PushDecoder {
-    /// Bytes that are taken at once, at the most: what comes of them is at most about 1,000
-    /// times as long for gzip.
-    const PIECE_BYTES: usize = 4 << 10;
-
-    /// No more is decompressed while so much waits in [`Self::output`].
-    const OUTPUT_BYTES: usize = 1 << 20;
-
-    /// A decoder at the start of a source.
-    ///
-    /// # Errors
-    /// Where the library cannot be set up.
-    pub fn new(compression: Compression) -> io::Result<Self> {
-        let decoder = match compression {
-            Compression::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
-            Compression::Zstd => Decoder::Zstd(ZstdDecoder::new()?),
-        };
-        Ok(Self { decoder })
-    }
-
-    /// Decompresses all of a piece, which had better be small: the output can be 32,000 times
-    /// as long. [`Self::push_some`] has a bound.
-    ///
-    /// # Errors
-    /// Where the data is damaged. What came out before is in the output.
-    pub fn push(&mut self, mut piece: &[u8]) -> io::Result<()> {
-        while !piece.is_empty() || self.has_more() {
-            piece = &piece[self.push_within(piece, usize::MAX)?..];
+impl<R: BufRead> Read for PushedRead<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.given == self.decoder.output().len() && !self.fill_or_keep()? {
+            return Ok(0);
         }
-        Ok(())
-    }
-
-    /// Decompresses the beginning of `bytes` and says how many that were; what they became is
-    /// added to [`Self::output`], which never grows beyond a few MiB if it is emptied after
-    /// each call.
-    ///
-    /// # Errors
-    /// Where the data is damaged. What came out before is in the output.
-    pub fn push_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.push_within(bytes, Self::OUTPUT_BYTES)
-    }
-
-    fn push_within(&mut self, bytes: &[u8], output_bytes: usize) -> io::Result<usize> {
-        let piece = &bytes[..bytes.len().min(Self::PIECE_BYTES)];
-        match &mut self.decoder {
-            Decoder::Gzip(decoder) => {
-                decoder.write_all(piece)?;
-                decoder.flush()?;
-                Ok(piece.len())
-            }
-            Decoder::Zstd(decoder) => decoder.push(piece, output_bytes),
-        }
-    }
-
-    /// True where more comes of the bytes that were taken already: push again, if only an
-    /// empty slice, when the output is emptied.
-    pub fn has_more(&self) -> bool {
-        match &self.decoder {
-            Decoder::Gzip(_) => false,
-            Decoder::Zstd(decoder) => decoder.has_more,
-        }
-    }
-
-    /// Ends the source.
-    ///
-    /// # Errors
-    /// Where the data is cut short.
-    pub fn finish(&mut self) -> io::Result<()> {
-        match &mut self.decoder {
-            Decoder::Gzip(decoder) => decoder.try_finish(),
-            Decoder::Zstd(decoder) => decoder.finish(),
-        }
-    }
-
-    /// What came out and was not taken yet; empty it.
-    pub fn output(&mut self) -> &mut Vec<u8> {
-        match &mut self.decoder {
-            Decoder::Gzip(decoder) => decoder.get_mut(),
-            Decoder::Zstd(decoder) => &mut decoder.output,
-        }
+        let output = &self.decoder.output()[self.given..];
+        let length = output.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&output[..length]);
+        self.given += length;
+        Ok(length)
     }
 }
 
-impl std::fmt::Debug for PushDecoder {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = match self.decoder {
-            Decoder::Gzip(_) => "gzip",
-            Decoder::Zstd(_) => "zstd",
-        };
-        formatter.debug_tuple("PushDecoder").field(&name).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Read;
-
-    use super::{Compression, PushDecoder};
-
-    #[test]
-    fn a_bomb_goes_off_bit_by_bit() {
-        let bytes = 200 << 20;
-        let bomb = zstd::encode_all(std::io::repeat(0).take(bytes), 19).expect("memory");
-        assert!(bomb.len() < 40_000);
-        let mut decoder = PushDecoder::new(Compression::Zstd).expect("a decoder");
-        let (mut rest, mut length) = (&bomb[..], 0);
-        while !rest.is_empty() || decoder.has_more() {
-            rest = &rest[decoder.push_some(rest).expect("it is sound")..];
-            assert!(decoder.output().len() <= 2 << 20);
-            length += decoder.output().len() as u64;
-            decoder.output().clear();
+impl<R: BufRead> PushedRead<R> {
+    /// As [`Self::fill`], where what came out before an error is given first: the error
+    /// comes again with the next read, for a damaged decoder stays damaged.
+    fn fill_or_keep(&mut self) -> io::Result<bool> {
+        match self.fill() {
+            Err(_) if !self.decoder.output().is_empty() => Ok(true),
+            result => result,
         }
-        decoder.finish().expect("it is whole");
-        assert_eq!(length, bytes);
     }
 }

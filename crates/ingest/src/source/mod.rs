@@ -1,12 +1,29 @@
 //! Sources: where bytes come from, and how far they are.
 
+mod archive;
+mod broken;
 mod compression;
-mod file;
+mod error;
+mod find;
+mod head;
+mod input;
+mod lz4;
 mod progress;
+mod push;
+mod read;
+mod timed;
+mod unpack;
 mod writer;
 
-pub use compression::{Compression, PushDecoder, compression_of};
-pub use file::{ReadError, read_file, read_stream};
+pub use broken::Broken;
+pub use compression::{Compression, compression_of};
+pub use error::{Fault, FaultKind, ReadError};
+pub use find::find_inputs;
+pub use head::{Head, first_time};
+pub use input::Input;
 pub(crate) use progress::BlockCounts;
 pub use progress::{SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
+pub use push::PushDecoder;
+pub use read::{read_inputs, read_stream};
+pub use unpack::Text;
 pub use writer::{FormatChoice, SourceWriter};

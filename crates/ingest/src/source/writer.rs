@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use weir_core::{Block, BlockCutter, BlockLimits, FollowedFormat, Format, detect, format_by_name};
 
-use super::file::ReadError;
+use super::error::ReadError;
 use super::progress::{SourceEnd, SourceProgress};
 use crate::pipeline::{Board, DataSet, Job, Stopped};
 

@@ -250,10 +250,7 @@ impl Intake {
 }
 
 fn damaged(compression: Compression, at: u64, error: &io::Error) -> IntakeError {
-    let name = match compression {
-        Compression::Gzip => "gzip",
-        Compression::Zstd => "zstd",
-    };
+    let name = compression.name();
     let what = match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("{name} data is cut short"),
         _ => format!("{name} data is damaged ({error})"),

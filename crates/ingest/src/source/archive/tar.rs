@@ -1,0 +1,182 @@
+//! tar archives: POSIX ustar and pax (IEEE Std 1003.1, pax), with GNU's long names.
+//!
+//! Read here and not by the crate `tar`, which keeps a name of whatever length a header
+//! claims: a name of gigabytes would be gigabytes of memory.
+
+use std::io::{self, BufRead, Read};
+
+use super::{bytes, damaged, shown_name, skip};
+
+const BLOCK_BYTES: usize = 512;
+
+/// A name or a set of pax records that is longer than this is made to do harm.
+const EXTENSION_BYTES_MAX: u64 = 1 << 20;
+
+/// True where a stream that begins so is a tar archive: the header's checksum fits.
+pub(in crate::source) fn is_tar(first_bytes: &[u8]) -> bool {
+    let Some(header) = first_bytes.first_chunk::<BLOCK_BYTES>() else { return false };
+    header[0] != 0 && checksum_fits(header)
+}
+
+/// Reads the members of a tar archive one after the other.
+pub(in crate::source) struct Tar<'a> {
+    stream: &'a mut dyn BufRead,
+    /// Bytes of the current member that were not read.
+    left: u64,
+    /// Bytes behind them, up to the next header.
+    padding: u64,
+}
+
+impl<'a> Tar<'a> {
+    pub(in crate::source) fn new(stream: &'a mut dyn BufRead) -> Self {
+        Self { stream, left: 0, padding: 0 }
+    }
+
+    /// The name of the next file; `None` at the end. Read its content from `self`.
+    pub(in crate::source) fn next_file(&mut self) -> io::Result<Option<String>> {
+        let mut extended = Extended::default();
+        loop {
+            skip(self.stream, self.left + self.padding)?;
+            (self.left, self.padding) = (0, 0);
+            let Some(header) = self.header()? else { return Ok(None) };
+            let size = number(&header[124..136])?;
+            let kind = header[156];
+            if matches!(kind, b'L' | b'x') {
+                let content = self.extension(size)?;
+                match kind {
+                    b'L' => extended.name = Some(until_nul(&content).to_vec()),
+                    _ => extended.read(&content),
+                }
+                continue;
+            }
+            // Links and the like have no content, whatever size they claim.
+            let size = match kind {
+                b'1'..=b'6' => 0,
+                _ => extended.size.unwrap_or(size),
+            };
+            self.left = size;
+            self.padding = padding(size);
+            if matches!(kind, 0 | b'0' | b'7') {
+                let name = extended.name.take().unwrap_or_else(|| name(&header));
+                // A header of old that ends in a slash is a directory.
+                if !name.ends_with(b"/") {
+                    return Ok(Some(shown_name(&name)));
+                }
+            }
+            // What extends a header extends the next one alone; `g` is about all and none.
+            if kind != b'g' {
+                extended = Extended::default();
+            }
+        }
+    }
+
+    /// The next header; `None` at the end: a block of zeros, or nothing.
+    fn header(&mut self) -> io::Result<Option<[u8; BLOCK_BYTES]>> {
+        if self.stream.fill_buf()?.is_empty() {
+            return Ok(None);
+        }
+        let mut header = [0; BLOCK_BYTES];
+        self.stream.read_exact(&mut header)?;
+        if header.iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
+        match checksum_fits(&header) {
+            true => Ok(Some(header)),
+            false => Err(damaged("a header's checksum does not fit")),
+        }
+    }
+
+    fn extension(&mut self, size: u64) -> io::Result<Vec<u8>> {
+        if size > EXTENSION_BYTES_MAX {
+            return Err(damaged("a name is longer than a mebibyte"));
+        }
+        let content = bytes(self.stream, size as usize)?;
+        skip(self.stream, padding(size))?;
+        Ok(content)
+    }
+}
+
+impl Read for Tar<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let room = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if room == 0 {
+            return Ok(0);
+        }
+        match self.stream.read(&mut buffer[..room])? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            length => {
+                self.left -= length as u64;
+                Ok(length)
+            }
+        }
+    }
+}
+
+/// What the headers in front of a header say of it.
+#[derive(Debug, Default)]
+struct Extended {
+    name: Option<Vec<u8>>,
+    size: Option<u64>,
+}
+
+impl Extended {
+    /// Reads pax records, `length key=value\n`; what is none ends them.
+    fn read(&mut self, mut records: &[u8]) {
+        while let Some(space) = records.iter().position(|byte| *byte == b' ') {
+            let length = decimal(&records[..space]).unwrap_or(0) as usize;
+            let Some(record) = records.get(space + 1..length.saturating_sub(1)) else { return };
+            if let Some(name) = record.strip_prefix(b"path=") {
+                self.name = Some(name.to_vec());
+            } else if let Some(size) = record.strip_prefix(b"size=") {
+                self.size = decimal(size);
+            }
+            records = &records[length..];
+        }
+    }
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn name(header: &[u8; BLOCK_BYTES]) -> Vec<u8> {
+    let name = until_nul(&header[..100]);
+    let prefix = until_nul(&header[345..500]);
+    // GNU's own headers keep times where POSIX has the prefix.
+    match &header[257..263] == b"ustar\0" && !prefix.is_empty() {
+        true => [prefix, b"/", name].concat(),
+        false => name.to_vec(),
+    }
+}
+
+fn until_nul(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// A number in octal digits, or in GNU's binary form, marked by the first bit.
+fn number(field: &[u8]) -> io::Result<u64> {
+    if field.len() > 8 && field[0] & 0x80 != 0 {
+        let (high, low) = field.split_at(field.len() - 8);
+        if high[0] != 0x80 || high[1..].iter().any(|byte| *byte != 0) {
+            return Err(damaged("a size is none"));
+        }
+        return Ok(low.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)));
+    }
+    let text = until_nul(field).trim_ascii();
+    let is_octal = text.iter().all(|byte| matches!(byte, b'0'..=b'7'));
+    match is_octal {
+        true => Ok(text.iter().fold(0, |number, byte| number << 3 | u64::from(byte - b'0'))),
+        false => Err(damaged("a size is none")),
+    }
+}
+
+/// The sum of all bytes, with the checksum's own taken as spaces.
+fn checksum_fits(header: &[u8; BLOCK_BYTES]) -> bool {
+    let own: u64 = header[148..156].iter().map(|byte| u64::from(*byte)).sum();
+    let sum = header.iter().map(|byte| u64::from(*byte)).sum::<u64>() - own + 8 * u64::from(b' ');
+    number(&header[148..156]).is_ok_and(|expected| expected == sum)
+}
+
+fn padding(size: u64) -> u64 {
+    size.wrapping_neg() % BLOCK_BYTES as u64
+}

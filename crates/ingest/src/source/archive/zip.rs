@@ -1,0 +1,197 @@
+//! zip archives (APPNOTE.TXT 6.3.10), read by their local headers.
+//!
+//! The directory at the end is not read: one pass does for pipes, for archives that are cut
+//! short, and inside other archives.
+
+use std::io::{self, BufRead, Read};
+
+use flate2::Crc;
+use flate2::bufread::DeflateDecoder;
+
+use super::super::compression::{Compression, decompressed};
+use super::{bytes, damaged, shown_name, skip};
+
+const LOCAL_HEADER: u32 = 0x0403_4B50;
+const DESCRIPTOR: u32 = 0x0807_4B50;
+
+/// Signatures of what stands behind the last member.
+const BEHIND_MEMBERS: [u32; 4] = [0x0201_4B50, 0x0605_4B50, 0x0606_4B50, 0x0806_4B50];
+
+/// True where a stream that begins so is a zip archive.
+pub(in crate::source) fn is_zip(first_bytes: &[u8]) -> bool {
+    first_bytes.starts_with(b"PK\x03\x04") || first_bytes.starts_with(b"PK\x05\x06")
+}
+
+/// Reads the members of a zip archive one after the other.
+pub(in crate::source) struct Zip<'a> {
+    stream: &'a mut dyn BufRead,
+}
+
+/// A member, before its content.
+#[derive(Debug)]
+pub(in crate::source) struct ZipMember {
+    pub(in crate::source) name: String,
+    /// Why its content cannot be read.
+    pub(in crate::source) refusal: Option<String>,
+    method: u16,
+    crc: u32,
+    /// Compressed length; `None` where it stands behind the content only.
+    packed_bytes: Option<u64>,
+    has_long_descriptor: bool,
+}
+
+impl<'a> Zip<'a> {
+    pub(in crate::source) fn new(stream: &'a mut dyn BufRead) -> Self {
+        Self { stream }
+    }
+
+    /// The next member; `None` behind the last. It has to be read, see [`Self::read`].
+    pub(in crate::source) fn next_member(&mut self) -> io::Result<Option<ZipMember>> {
+        let signature = u32_at(&bytes(self.stream, 4)?, 0);
+        if BEHIND_MEMBERS.contains(&signature) {
+            return Ok(None);
+        }
+        if signature != LOCAL_HEADER {
+            return Err(damaged("no member begins here"));
+        }
+        let header = bytes(self.stream, 26)?;
+        let flags = u16_at(&header, 2);
+        let name = bytes(self.stream, u16_at(&header, 22).into())?;
+        let extra = bytes(self.stream, u16_at(&header, 24).into())?;
+        let long = long_sizes(&extra);
+        let packed_bytes = match (flags & 8 != 0, u32_at(&header, 14)) {
+            (true, _) => None,
+            (false, u32::MAX) => long.and_then(|sizes| sizes.get(8..16)).map(u64_of),
+            (false, length) => Some(length.into()),
+        };
+        let method = u16_at(&header, 4);
+        let refusal = match (flags & 1 != 0, method) {
+            (true, _) => Some("is encrypted; decrypt it first".to_owned()),
+            (false, 0) if packed_bytes.is_none() => {
+                Some("was stored without its length; unpack it first".to_owned())
+            }
+            (false, 0 | 8 | 12 | 93 | 95) => None,
+            (false, method) => Some(format!(
+                "is packed by zip's method {method}, which is not known; unpack it first"
+            )),
+        };
+        let has_long_descriptor = long.is_some();
+        let (name, crc) = (shown_name(&name), u32_at(&header, 10));
+        Ok(Some(ZipMember { name, refusal, method, crc, packed_bytes, has_long_descriptor }))
+    }
+
+    /// Reads a member: `visit` is given its content. Afterwards comes the next member.
+    pub(in crate::source) fn read<T>(
+        &mut self,
+        member: &ZipMember,
+        visit: impl FnOnce(&mut dyn Read) -> T,
+    ) -> io::Result<T> {
+        let Some(length) = member.packed_bytes else { return self.read_open(member, visit) };
+        let mut packed = (&mut *self.stream).take(length);
+        let content = unpacked(member.method, &mut packed)?;
+        let mut checked = Checked::new(content, Some(member.crc));
+        let value = visit(&mut checked);
+        drop(checked);
+        let left = packed.limit();
+        skip(self.stream, left)?;
+        Ok(value)
+    }
+
+    /// Passes a member by.
+    pub(in crate::source) fn pass(&mut self, member: &ZipMember) -> io::Result<()> {
+        match member.packed_bytes {
+            Some(length) => skip(self.stream, length),
+            None => Err(damaged("where a member ends cannot be told")),
+        }
+    }
+
+    /// A member whose length stands behind it: its content says where it ends.
+    fn read_open<T>(
+        &mut self,
+        member: &ZipMember,
+        visit: impl FnOnce(&mut dyn Read) -> T,
+    ) -> io::Result<T> {
+        if member.method != 8 {
+            return Err(damaged("where a member ends cannot be told"));
+        }
+        let content = DeflateDecoder::new(&mut *self.stream);
+        let mut checked = Checked::new(content, None);
+        let value = visit(&mut checked);
+        io::copy(&mut checked, &mut io::sink())?;
+        let crc = checked.crc.sum();
+        let first = u32_at(&bytes(self.stream, 4)?, 0);
+        // The signature is optional.
+        let expected = match first {
+            DESCRIPTOR => u32_at(&bytes(self.stream, 4)?, 0),
+            crc => crc,
+        };
+        skip(self.stream, if member.has_long_descriptor { 16 } else { 8 })?;
+        match expected == crc {
+            true => Ok(value),
+            false => Err(damaged("the checksum of a member does not fit")),
+        }
+    }
+}
+
+fn unpacked<'a>(method: u16, packed: &'a mut dyn BufRead) -> io::Result<Box<dyn Read + 'a>> {
+    Ok(match method {
+        8 => Box::new(DeflateDecoder::new(packed)),
+        12 => decompressed(Compression::Bzip2, packed)?,
+        93 => decompressed(Compression::Zstd, packed)?,
+        95 => decompressed(Compression::Xz, packed)?,
+        _ => Box::new(packed),
+    })
+}
+
+/// Content with its checksum, which is compared at its end where it is known.
+struct Checked<R> {
+    content: R,
+    crc: Crc,
+    expected: Option<u32>,
+}
+
+impl<R> Checked<R> {
+    fn new(content: R, expected: Option<u32>) -> Self {
+        Self { content, crc: Crc::new(), expected }
+    }
+}
+
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.content.read(buffer)?;
+        self.crc.update(&buffer[..length]);
+        let is_end = length == 0 && !buffer.is_empty();
+        // Said once: what is behind it can be read.
+        match is_end.then(|| self.expected.take()).flatten() {
+            Some(expected) if expected != self.crc.sum() => {
+                Err(damaged("the checksum does not fit"))
+            }
+            _ => Ok(length),
+        }
+    }
+}
+
+/// The content of the extra field for sizes beyond 4 GiB.
+fn long_sizes(mut extra: &[u8]) -> Option<&[u8]> {
+    while extra.len() >= 4 {
+        let (id, length) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
+        let content = extra.get(4..4 + length)?;
+        if id == 1 {
+            return Some(content);
+        }
+        extra = &extra[4 + length..];
+    }
+    None
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at + 2)) << 16
+}
+
+fn u64_of(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}

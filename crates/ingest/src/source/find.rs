@@ -1,0 +1,244 @@
+//! From what a person names to what is read: directories become their files, a file that is
+//! named twice is read once, and rotated logs come in the order of their times.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::compression::compression_of;
+use super::error::{Fault, ReadError};
+use super::head::Head;
+use super::input::Input;
+use super::unpack::is_text;
+use super::writer::FormatChoice;
+
+/// Directories inside directories: deeper than anybody's, and no deeper than the stack.
+const DEPTH_MAX: usize = 64;
+
+/// Bytes that show whether a file is text, as many as of a file in an archive.
+const HEAD_BYTES: usize = 512;
+
+/// Bytes in which the first time of a log is looked for.
+const TIME_BYTES: usize = 64 << 10;
+
+/// Finds the inputs that were named, and gives what there is to say of them.
+///
+/// - A directory stands for the files in it and below it, in the order of their names. What
+///   hides (`.name`), what is no file (sockets, FIFOs) and what is no text is left out.
+/// - A file that comes again, by whatever path, is read once.
+/// - The files of a rotated set (`access.log`, `access.log.1`, `access.log.2.gz`,
+///   `access.log-20251217`) come in the order of their first times, at the places that they
+///   had; one without a time keeps its place.
+///
+/// What cannot be opened stays in the list: it is said when it is read.
+pub fn find_inputs(named: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<Fault>) {
+    let mut finding = Finding::default();
+    for input in named {
+        match input {
+            Input::File(path) => finding.named(path),
+            Input::Stdin(_) => finding.inputs.push(input.clone()),
+        }
+    }
+    let Finding { mut inputs, faults, .. } = finding;
+    order_rotated(&mut inputs, format);
+    (inputs, faults)
+}
+
+#[derive(Debug, Default)]
+struct Finding {
+    inputs: Vec<Input>,
+    faults: Vec<Fault>,
+    /// Files that were found, by what they are and not by their names.
+    files: HashMap<Identity, PathBuf>,
+    /// Directories that were entered: links may lead back to them.
+    directories: HashSet<Identity>,
+    left_out: Vec<String>,
+}
+
+/// What tells a file from all others.
+#[cfg(unix)]
+type Identity = (u64, u64);
+#[cfg(not(unix))]
+type Identity = PathBuf;
+
+#[cfg(unix)]
+fn identity(_: &Path, metadata: &Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path, _: &Metadata) -> Option<Identity> {
+    path.canonicalize().ok()
+}
+
+impl Finding {
+    fn named(&mut self, path: &Path) {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                let before = self.inputs.len();
+                self.directory(path, &metadata, 0);
+                self.end_directory(path, before);
+            }
+            Ok(metadata) => self.file(path, &metadata),
+            Err(_) => self.inputs.push(Input::File(path.to_owned())),
+        }
+    }
+
+    fn file(&mut self, path: &Path, metadata: &Metadata) {
+        if let Some(identity) = identity(path, metadata)
+            && let Some(first) = self.files.insert(identity, path.to_owned())
+        {
+            let note = match first == path {
+                true => "is named twice; it is read once".to_owned(),
+                false => format!("is the same file as {}; it is read once", first.display()),
+            };
+            return self.faults.push(Fault::note(&path.to_string_lossy(), note));
+        }
+        self.inputs.push(Input::File(path.to_owned()));
+    }
+
+    fn directory(&mut self, path: &Path, metadata: &Metadata, depth: usize) {
+        // One that was entered is a loop, or its files are known.
+        let is_new = identity(path, metadata).is_none_or(|it| self.directories.insert(it));
+        if !is_new || depth == DEPTH_MAX {
+            return;
+        }
+        let mut entries = match fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>)
+        {
+            Ok(entries) => entries,
+            Err(error) => {
+                let error = ReadError::Open(error);
+                return self.faults.push(Fault::new(&path.to_string_lossy(), error));
+            }
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            if is_hidden(&entry.file_name()) {
+                continue;
+            }
+            self.entry(&entry.path(), depth);
+        }
+    }
+
+    fn entry(&mut self, path: &Path, depth: usize) {
+        // A link that leads nowhere is no file of this directory.
+        let Ok(metadata) = fs::metadata(path) else { return };
+        if metadata.is_dir() {
+            self.directory(path, &metadata, depth + 1);
+        } else if metadata.is_file() {
+            match may_be_log(path) {
+                true => self.file(path, &metadata),
+                false => self.left_out.push(path.to_string_lossy().into_owned()),
+            }
+        }
+    }
+
+    /// Says what of a directory is not read.
+    fn end_directory(&mut self, path: &Path, inputs_before: usize) {
+        let name = path.to_string_lossy();
+        let left_out = std::mem::take(&mut self.left_out);
+        if let Some(first) = left_out.first() {
+            let note = match left_out.len() {
+                1 => format!("{first} is no text and was left out"),
+                count => format!("{count} files that are no text were left out, such as {first}"),
+            };
+            self.faults.push(Fault::note(&name, note));
+        }
+        if self.inputs.len() == inputs_before && left_out.is_empty() {
+            self.faults.push(Fault::note(&name, "there is no log in it".to_owned()));
+        }
+    }
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+/// True where a file begins like text or is packed. What cannot be read is not known, so it
+/// is tried, and said.
+fn may_be_log(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let file = File::open(path);
+    let read = file.and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
+    read.is_err() || compression_of(&head).is_some() || is_packed(&head) || is_text(&head)
+}
+
+fn is_packed(head: &[u8]) -> bool {
+    super::archive::is_zip(head) || super::archive::is_tar(head)
+}
+
+/// Puts the files of each rotated set in the order of their times.
+fn order_rotated(inputs: &mut [Input], format: &FormatChoice) {
+    let mut sets: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+    for (index, input) in inputs.iter().enumerate() {
+        if let Input::File(path) = input
+            && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+        {
+            sets.entry(set_of(path)).or_default().push(index);
+        }
+    }
+    for places in sets.into_values().filter(|places| places.len() > 1) {
+        let times = places.iter().map(|place| first_time_ns(&inputs[*place], format));
+        let (places, mut times): (Vec<usize>, Vec<(i64, usize)>) =
+            places.iter().zip(times).filter_map(|(&place, ns)| Some((place, (ns?, place)))).unzip();
+        // Where times are equal, the order given stands.
+        times.sort_unstable();
+        let ordered: Vec<Input> = times.iter().map(|(_, from)| inputs[*from].clone()).collect();
+        for (place, input) in places.into_iter().zip(ordered) {
+            inputs[place] = input;
+        }
+    }
+}
+
+fn first_time_ns(input: &Input, format: &FormatChoice) -> Option<i64> {
+    let head = Head::of(input, |text| text.len() >= TIME_BYTES).ok()?;
+    head.first_time(format).map(|time| time.unix_ns)
+}
+
+/// Endings that compressors and archivers give.
+const PACKED: [&str; 10] =
+    [".gz", ".zst", ".bz2", ".xz", ".lz4", ".tar", ".tgz", ".zip", ".tbz2", ".txz"];
+
+/// The name that the files of a rotated set have in common: without what a compressor adds,
+/// and without the numbers and dates that are parts of their own.
+fn set_of(path: &Path) -> PathBuf {
+    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    let mut name = &*name;
+    while let Some(rest) = PACKED.iter().find_map(|ending| name.strip_suffix(ending)) {
+        name = rest;
+    }
+    let is_separator = |c: char| matches!(c, '.' | '-' | '_');
+    let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = name.split(is_separator).filter(|part| !is_number(part)).collect();
+    path.with_file_name(parts.join("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::set_of;
+
+    #[test]
+    fn rotated_names_are_of_one_set() {
+        let set = set_of(Path::new("/var/log/access.log"));
+        for name in [
+            "access.log.1",
+            "access.log.12.gz",
+            "access.log-20251217",
+            "access.log-20251217.xz",
+            "access.log.2025-12-17",
+            "access-20251217.log",
+            "access.log-20251217-1765962000.zst",
+            "access.log.3.tar.gz",
+        ] {
+            assert_eq!(set_of(&Path::new("/var/log").join(name)), set, "{name}");
+        }
+        for name in ["/var/log/error.log.1", "/var/log/nginx/access.log", "/var/log/access2.log"] {
+            assert_ne!(set_of(Path::new(name)), set, "{name}");
+        }
+    }
+}

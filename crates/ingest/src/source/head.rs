@@ -1,0 +1,112 @@
+//! The beginning of a source's text, to look at before it is read.
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+use weir_core::{LineParser, Lines, Record, Timestamp, detect};
+
+use super::broken::Medium;
+use super::error::{Fault, ReadError};
+use super::input::Input;
+use super::unpack::{Text, unpack};
+use super::writer::FormatChoice;
+
+/// A head is no longer than this.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// What is read at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// The beginning of a source's first text, unpacked.
+#[derive(Debug, Default)]
+pub struct Head {
+    /// The text.
+    pub text: Vec<u8>,
+    /// Whether this is all of it.
+    pub is_whole: bool,
+}
+
+impl Head {
+    /// Reads an input from its beginning until `is_enough`, a mebibyte, or the end. What is
+    /// damaged ends there: that is said when it is read for good.
+    ///
+    /// # Errors
+    /// Where it cannot be opened.
+    pub fn of(input: &Input, is_enough: impl Fn(&[u8]) -> bool) -> Result<Self, ReadError> {
+        let mut head = Self::default();
+        let faults = input.read(&mut |text| head.read(text, &is_enough));
+        head.or_error(faults)
+    }
+
+    /// As [`Self::of`], of a stream.
+    ///
+    /// # Errors
+    /// Where nothing of it can be read.
+    pub fn of_stream(
+        stream: impl Read,
+        is_enough: impl Fn(&[u8]) -> bool,
+    ) -> Result<Self, ReadError> {
+        let mut head = Self::default();
+        let mut visit = |text: &mut Text<'_>| head.read(text, &is_enough);
+        let faults = unpack("", stream, &Medium::default(), &mut visit);
+        head.or_error(faults)
+    }
+
+    /// The whole lines of the text.
+    pub fn lines(&self) -> &[u8] {
+        match self.text.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) if !self.is_whole => &self.text[..=at],
+            _ => &self.text,
+        }
+    }
+
+    /// The time of the first record that has one.
+    pub fn first_time(&self, format: &FormatChoice) -> Option<Timestamp> {
+        first_time(self.lines(), format)
+    }
+
+    fn read(&mut self, text: &mut Text<'_>, is_enough: impl Fn(&[u8]) -> bool) -> ControlFlow<()> {
+        while self.text.len() < TEXT_BYTES_MAX && !is_enough(&self.text) {
+            let start = self.text.len();
+            self.text.resize(start + READ_BYTES, 0);
+            let result = text.read(&mut self.text[start..]);
+            self.text.truncate(start + *result.as_ref().unwrap_or(&0));
+            match result {
+                Ok(0) => {
+                    self.is_whole = true;
+                    break;
+                }
+                Ok(_) => {}
+                Err(error) if is_momentary(&error) => {}
+                Err(_) => break,
+            }
+        }
+        ControlFlow::Break(())
+    }
+
+    fn or_error(self, mut faults: Vec<Fault>) -> Result<Self, ReadError> {
+        faults.retain(|fault| matches!(fault.error(), Some(ReadError::Open(_))));
+        match faults.pop().map(|fault| fault.kind) {
+            Some(super::error::FaultKind::Error(error)) => Err(error),
+            _ => Ok(self),
+        }
+    }
+}
+
+fn is_momentary(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+}
+
+/// The time of the first record that has one, among these lines.
+pub fn first_time(lines: &[u8], format: &FormatChoice) -> Option<Timestamp> {
+    let format = match format {
+        FormatChoice::Forced(format) => format.clone(),
+        FormatChoice::Detect => detect(lines).best()?.format.clone(),
+    };
+    let mut parser = LineParser::new(format);
+    let mut record = Record::new();
+    Lines::new(lines).find_map(|line| {
+        parser.parse(line.bytes, &mut record).ok()?;
+        record.time
+    })
+}

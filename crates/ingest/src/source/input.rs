@@ -1,0 +1,110 @@
+//! What a person names: a file, or standard input.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Cursor, Read};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use super::broken::Medium;
+use super::error::{Fault, ReadError};
+use super::timed::Timed;
+use super::unpack::{Text, unpack};
+
+/// Something to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// The file of that path, which may be a FIFO or a device.
+    File(PathBuf),
+    /// Standard input, of which these bytes were read already.
+    Stdin(Vec<u8>),
+}
+
+/// The name of standard input.
+const STDIN_NAME: &str = "standard input";
+
+impl Input {
+    /// Its name, to show.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.to_string_lossy().into_owned(),
+            Self::Stdin(_) => STDIN_NAME.to_owned(),
+        }
+    }
+
+    /// Its size in bytes, of a file that has one. Files of /proc have none.
+    pub fn bytes_total(&self) -> Option<u64> {
+        let Self::File(path) = self else { return None };
+        let metadata = std::fs::metadata(path).ok()?;
+        (metadata.is_file() && metadata.len() > 0).then_some(metadata.len())
+    }
+
+    /// True for a file that can be read twice: no FIFO, no device.
+    pub fn is_file(&self) -> bool {
+        match self {
+            Self::File(path) => std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()),
+            Self::Stdin(_) => false,
+        }
+    }
+
+    /// True where it brings bytes when it likes: a pipe, a FIFO, a terminal.
+    pub(super) fn is_live(&self) -> bool {
+        match self {
+            Self::File(path) => std::fs::metadata(path).is_ok_and(|metadata| is_live(&metadata)),
+            Self::Stdin(_) => stdin_file().is_none(),
+        }
+    }
+
+    /// Gives all texts in it to `visit`, in their order, until it breaks; see
+    /// [`Text`]. Where it can be opened, what cannot be read of it is in the list.
+    pub fn read(&self, visit: &mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>) -> Vec<Fault> {
+        let medium = Medium::default();
+        let name = self.name();
+        match self.open(&medium) {
+            Ok(stream) => unpack(&name, stream, &medium, visit),
+            Err(error) => vec![Fault::new(&name, ReadError::Open(error))],
+        }
+    }
+
+    fn open(&self, medium: &Medium) -> io::Result<Box<dyn Read>> {
+        match self {
+            Self::File(path) => {
+                let metadata = std::fs::metadata(path)?;
+                if metadata.is_dir() {
+                    return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+                }
+                if is_live(&metadata) {
+                    let path = path.clone();
+                    return Ok(Box::new(Timed::new(move || File::open(path), medium)?));
+                }
+                Ok(Box::new(File::open(path)?))
+            }
+            Self::Stdin(start) => {
+                let start = Cursor::new(start.clone());
+                match stdin_file() {
+                    Some(file) => Ok(Box::new(start.chain(file))),
+                    None => {
+                        let open = || Ok(start.chain(io::stdin()));
+                        Ok(Box::new(Timed::new(open, medium)?))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_live(metadata: &Metadata) -> bool {
+    !metadata.is_file() && !metadata.is_dir()
+}
+
+/// Standard input, where it is a file: it is read as such.
+#[cfg(unix)]
+fn stdin_file() -> Option<File> {
+    use std::os::fd::AsFd;
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
+}
+
+#[cfg(not(unix))]
+fn stdin_file() -> Option<File> {
+    None
+}

@@ -1,0 +1,217 @@
+//! LZ4 frames, pushed.
+//!
+//! Follows lz4_Frame_format.md 1.6.4. The blocks are decompressed by lz4_flex; the frames
+//! around them are read here, because its reader cannot be pushed to, and takes a frame that
+//! is cut between two blocks for a whole one.
+
+use std::hash::Hasher;
+use std::io;
+
+use lz4_flex::block::decompress_into_with_dict;
+use twox_hash::XxHash32;
+
+use super::push::Decode;
+
+/// How far back a block may refer.
+const WINDOW_BYTES: usize = 64 << 10;
+
+const FRAME_MAGIC: u32 = 0x184D_2204;
+/// The magic numbers of frames to be skipped, but for their last four bits.
+const SKIPPABLE_MAGIC: u32 = 0x184D_2A50;
+
+/// The highest bit of a block's length: it is stored as it is.
+const IS_STORED: u32 = 1 << 31;
+
+pub(super) struct Lz4Decoder {
+    state: State,
+    /// The part that is being read, never more than a block and its checksum.
+    part: Vec<u8>,
+    frame: Frame,
+    /// Of what came out of this frame.
+    hasher: XxHash32,
+    /// The last bytes that came out, for blocks that refer to them.
+    window: Vec<u8>,
+    block: Vec<u8>,
+}
+
+/// What is read next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The magic number of a frame, or the end.
+    Magic,
+    SkipLength,
+    /// So many bytes that mean nothing.
+    Skip(u32),
+    /// Flags and block size.
+    Flags,
+    /// The rest of a header that is so long behind its magic number.
+    Header(usize),
+    BlockLength,
+    /// A block of that length and kind.
+    Block(u32),
+    /// The checksum of the whole frame.
+    Checksum,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Frame {
+    block_bytes_max: usize,
+    is_linked: bool,
+    has_block_checksums: bool,
+    has_checksum: bool,
+}
+
+impl Lz4Decoder {
+    pub(super) fn new() -> Self {
+        Self {
+            state: State::Magic,
+            part: Vec::new(),
+            frame: Frame::default(),
+            hasher: XxHash32::with_seed(0),
+            window: Vec::new(),
+            block: Vec::new(),
+        }
+    }
+
+    /// Length of the part that is read now.
+    fn wanted_bytes(&self) -> usize {
+        match self.state {
+            State::Magic | State::SkipLength | State::BlockLength | State::Checksum => 4,
+            State::Skip(length) => length as usize,
+            State::Flags => 2,
+            State::Header(length) => length,
+            State::Block(length) => {
+                let checksum_bytes = if self.frame.has_block_checksums { 4 } else { 0 };
+                (length & !IS_STORED) as usize + checksum_bytes
+            }
+        }
+    }
+
+    /// The part is complete: what comes of it, and what is next.
+    fn take_part(&mut self, output: &mut Vec<u8>) -> io::Result<State> {
+        let number = number(&self.part);
+        Ok(match self.state {
+            State::Magic if number == FRAME_MAGIC => State::Flags,
+            State::Magic if number & !0xF == SKIPPABLE_MAGIC => State::SkipLength,
+            State::Magic => return Err(damaged("no frame begins here")),
+            State::SkipLength if number == 0 => State::Magic,
+            State::SkipLength => State::Skip(number),
+            State::Skip(_) => State::Magic,
+            State::Flags => return self.take_flags(),
+            State::Header(_) => self.take_header()?,
+            State::BlockLength if number == 0 && self.frame.has_checksum => State::Checksum,
+            State::BlockLength if number == 0 => State::Magic,
+            State::BlockLength if (number & !IS_STORED) as usize > self.frame.block_bytes_max => {
+                return Err(damaged("a block is longer than its frame allows"));
+            }
+            State::BlockLength => State::Block(number),
+            State::Block(length) => self.take_block(length, output)?,
+            State::Checksum if number == self.hasher.finish_32() => State::Magic,
+            State::Checksum => return Err(damaged("the checksum does not fit")),
+        })
+    }
+
+    /// The part stays: the header's checksum is about it too.
+    fn take_flags(&mut self) -> io::Result<State> {
+        let (flags, block_size) = (self.part[0], self.part[1] >> 4 & 7);
+        if flags >> 6 != 1 {
+            return Err(damaged("the frame is of an unknown version"));
+        }
+        if flags & 1 != 0 {
+            return Err(damaged("it was compressed with a dictionary"));
+        }
+        if block_size < 4 {
+            return Err(damaged("the block size is none"));
+        }
+        self.frame = Frame {
+            block_bytes_max: 1 << (8 + 2 * usize::from(block_size)),
+            is_linked: flags & 0x20 == 0,
+            has_block_checksums: flags & 0x10 != 0,
+            has_checksum: flags & 0x04 != 0,
+        };
+        let content_size_bytes = if flags & 0x08 != 0 { 8 } else { 0 };
+        Ok(State::Header(2 + content_size_bytes + 1))
+    }
+
+    fn take_header(&mut self) -> io::Result<State> {
+        let (descriptor, checksum) = self.part.split_at(self.part.len() - 1);
+        if (XxHash32::oneshot(0, descriptor) >> 8) as u8 != checksum[0] {
+            return Err(damaged("the header's checksum does not fit"));
+        }
+        self.hasher = XxHash32::with_seed(0);
+        self.window.clear();
+        Ok(State::BlockLength)
+    }
+
+    fn take_block(&mut self, length: u32, output: &mut Vec<u8>) -> io::Result<State> {
+        let (data, checksum) = self.part.split_at((length & !IS_STORED) as usize);
+        if self.frame.has_block_checksums && number(checksum) != XxHash32::oneshot(0, data) {
+            return Err(damaged("a block's checksum does not fit"));
+        }
+        let fresh = if length & IS_STORED != 0 {
+            data
+        } else {
+            self.block.resize(self.frame.block_bytes_max, 0);
+            let size = decompress_into_with_dict(data, &mut self.block, &self.window);
+            &self.block[..size.map_err(|error| damaged(&error.to_string()))?]
+        };
+        output.extend_from_slice(fresh);
+        if self.frame.has_checksum {
+            self.hasher.write(fresh);
+        }
+        if self.frame.is_linked {
+            let fresh = &fresh[fresh.len().saturating_sub(WINDOW_BYTES)..];
+            let known = (self.window.len() + fresh.len()).saturating_sub(WINDOW_BYTES);
+            self.window.drain(..known);
+            self.window.extend_from_slice(fresh);
+        }
+        Ok(State::BlockLength)
+    }
+}
+
+impl Decode for Lz4Decoder {
+    fn push(
+        &mut self,
+        piece: &[u8],
+        output: &mut Vec<u8>,
+        output_bytes: usize,
+    ) -> io::Result<usize> {
+        let mut taken = 0;
+        while taken < piece.len() && output.len() < output_bytes {
+            if let State::Skip(left) = self.state {
+                let length = (left as usize).min(piece.len() - taken);
+                taken += length;
+                let left = left - length as u32;
+                self.state = if left == 0 { State::Magic } else { State::Skip(left) };
+                continue;
+            }
+            let wanted = self.wanted_bytes() - self.part.len();
+            let length = wanted.min(piece.len() - taken);
+            self.part.extend_from_slice(&piece[taken..taken + length]);
+            taken += length;
+            if length == wanted {
+                self.state = self.take_part(output)?;
+                if !matches!(self.state, State::Header(_)) {
+                    self.part.clear();
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
+        match self.state == State::Magic && self.part.is_empty() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+/// The first four bytes as a number, least first.
+fn number(bytes: &[u8]) -> u32 {
+    bytes.iter().take(4).rev().fold(0, |number, byte| number << 8 | u32::from(*byte))
+}
+
+fn damaged(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.to_owned())
+}

@@ -1,0 +1,374 @@
+//! Decompressing what is pushed, with a bound on what comes out at once.
+
+use std::io::{self, Write};
+
+use flate2::write::MultiGzDecoder;
+use zstd::stream::raw::{self, Operation};
+
+use super::compression::{Compression, ZSTD_WINDOW_LOG_MAX};
+use super::lz4::Lz4Decoder;
+
+/// Decompresses what is pushed to it, as far as there is room for what comes out: a few
+/// bytes can become gigabytes.
+///
+/// ```
+/// # use weir_ingest::{Compression, PushDecoder};
+/// # fn decompress(packed: &[u8]) -> std::io::Result<Vec<u8>> {
+/// let mut decoder = PushDecoder::new(Compression::Zstd)?;
+/// let (mut rest, mut whole) = (packed, Vec::new());
+/// while !rest.is_empty() || decoder.has_more() {
+///     rest = &rest[decoder.push_some(rest)?..];
+///     whole.append(decoder.output());
+/// }
+/// decoder.finish()?;
+/// whole.append(decoder.output());
+/// # Ok(whole)
+/// # }
+/// ```
+pub struct PushDecoder {
+    compression: Compression,
+    decoder: Box<dyn Decode + Send + Sync>,
+    output: Vec<u8>,
+    /// What is damaged stays so: a decoder is not asked again after an error.
+    failure: Option<(io::ErrorKind, String)>,
+}
+
+/// One way of decompressing.
+pub(super) trait Decode {
+    /// Takes the beginning of `piece` and says how much that was; adds to `output` until it
+    /// holds `output_bytes` or a little more.
+    fn push(
+        &mut self,
+        piece: &[u8],
+        output: &mut Vec<u8>,
+        output_bytes: usize,
+    ) -> io::Result<usize>;
+
+    /// True where more comes of what was taken.
+    fn has_more(&self) -> bool {
+        false
+    }
+
+    /// Ends the source.
+    fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()>;
+}
+
+impl PushDecoder {
+    /// Bytes that are taken at once, at the most: what comes of them is at most about 1,000
+    /// times as long for gzip.
+    const PIECE_BYTES: usize = 4 << 10;
+
+    /// No more is decompressed while so much waits in [`Self::output`].
+    const OUTPUT_BYTES: usize = 1 << 20;
+
+    /// A decoder at the start of a source.
+    ///
+    /// # Errors
+    /// Where the library cannot be set up.
+    pub fn new(compression: Compression) -> io::Result<Self> {
+        let decoder: Box<dyn Decode + Send + Sync> = match compression {
+            Compression::Gzip => Box::new(GzipDecoder(MultiGzDecoder::new(Vec::new()))),
+            Compression::Zstd => Box::new(ZstdDecoder::new()?),
+            Compression::Bzip2 => Box::new(Bzip2Decoder::new()),
+            Compression::Xz => Box::new(XzDecoder::new()?),
+            Compression::Lz4 => Box::new(Lz4Decoder::new()),
+        };
+        Ok(Self { compression, decoder, output: Vec::new(), failure: None })
+    }
+
+    /// Decompresses all of a piece, which had better be small: the output can be 32,000 times
+    /// as long. [`Self::push_some`] has a bound.
+    ///
+    /// # Errors
+    /// Where the data is damaged. What came out before is in the output.
+    pub fn push(&mut self, mut piece: &[u8]) -> io::Result<()> {
+        while !piece.is_empty() || self.has_more() {
+            piece = &piece[self.push_within(piece, usize::MAX)?..];
+        }
+        Ok(())
+    }
+
+    /// Decompresses the beginning of `bytes` and says how many that were; what they became is
+    /// added to [`Self::output`], which never grows beyond a few MiB if it is emptied after
+    /// each call.
+    ///
+    /// # Errors
+    /// Where the data is damaged. What came out before is in the output.
+    pub fn push_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push_within(bytes, Self::OUTPUT_BYTES)
+    }
+
+    fn push_within(&mut self, bytes: &[u8], output_bytes: usize) -> io::Result<usize> {
+        self.check()?;
+        let piece = &bytes[..bytes.len().min(Self::PIECE_BYTES)];
+        let result = self.decoder.push(piece, &mut self.output, output_bytes);
+        self.remember(result)
+    }
+
+    /// True where more comes of the bytes that were taken already: push again, if only an
+    /// empty slice, when the output is emptied.
+    pub fn has_more(&self) -> bool {
+        self.failure.is_none() && self.decoder.has_more()
+    }
+
+    /// Ends the source.
+    ///
+    /// # Errors
+    /// Where the data is cut short.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.check()?;
+        let result = self.decoder.finish(&mut self.output);
+        self.remember(result)
+    }
+
+    /// What came out and was not taken yet; empty it.
+    pub fn output(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    fn check(&self) -> io::Result<()> {
+        match &self.failure {
+            None => Ok(()),
+            Some((kind, why)) => Err(io::Error::new(*kind, why.clone())),
+        }
+    }
+
+    fn remember<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result {
+            self.failure = Some((error.kind(), error.to_string()));
+        }
+        result
+    }
+}
+
+impl std::fmt::Debug for PushDecoder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("PushDecoder").field(&self.compression).finish()
+    }
+}
+
+/// Room for what comes out of one step.
+const ROOM_BYTES: usize = 128 << 10;
+
+struct GzipDecoder(MultiGzDecoder<Vec<u8>>);
+
+impl Decode for GzipDecoder {
+    fn push(&mut self, piece: &[u8], output: &mut Vec<u8>, _: usize) -> io::Result<usize> {
+        let result = self.0.write_all(piece).and_then(|()| self.0.flush());
+        self.give(output);
+        result.map(|()| piece.len())
+    }
+
+    fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
+        let result = self.0.try_finish();
+        self.give(output);
+        result
+    }
+}
+
+impl GzipDecoder {
+    fn give(&mut self, output: &mut Vec<u8>) {
+        if output.is_empty() {
+            std::mem::swap(output, self.0.get_mut());
+        } else {
+            output.append(self.0.get_mut());
+        }
+    }
+}
+
+/// zstd's own streaming decoder, with what tells whether a frame is complete.
+struct ZstdDecoder {
+    decoder: raw::Decoder<'static>,
+    /// 0 between frames.
+    bytes_expected: usize,
+    /// The output was filled to its end, so that there may be more.
+    has_more: bool,
+}
+
+impl ZstdDecoder {
+    fn new() -> io::Result<Self> {
+        let mut decoder = raw::Decoder::new()?;
+        decoder.set_parameter(raw::DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX))?;
+        Ok(Self { decoder, bytes_expected: 0, has_more: false })
+    }
+}
+
+impl Decode for ZstdDecoder {
+    fn push(
+        &mut self,
+        piece: &[u8],
+        output: &mut Vec<u8>,
+        output_bytes: usize,
+    ) -> io::Result<usize> {
+        let mut input = raw::InBuffer::around(piece);
+        while output.len() < output_bytes {
+            output.reserve(ROOM_BYTES);
+            let (taken, start) = (input.pos(), output.len());
+            let mut room = raw::OutBuffer::around_pos(output, start);
+            let bytes_expected = self.decoder.run(&mut input, &mut room)?;
+            // Asked for more where there is none, the decoder speaks of the next frame.
+            if input.pos() > taken || room.pos() > start {
+                self.bytes_expected = bytes_expected;
+            }
+            self.has_more = room.pos() == room.capacity();
+            if input.pos() == piece.len() && !self.has_more {
+                break;
+            }
+        }
+        Ok(input.pos())
+    }
+
+    fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
+        match self.bytes_expected {
+            0 => Ok(()),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+struct Bzip2Decoder {
+    decoder: bzip2::Decompress,
+    /// At the start or behind the end of a stream.
+    is_between: bool,
+    has_more: bool,
+}
+
+impl Bzip2Decoder {
+    fn new() -> Self {
+        Self { decoder: bzip2::Decompress::new(false), is_between: true, has_more: false }
+    }
+}
+
+impl Decode for Bzip2Decoder {
+    fn push(
+        &mut self,
+        piece: &[u8],
+        output: &mut Vec<u8>,
+        output_bytes: usize,
+    ) -> io::Result<usize> {
+        let mut taken = 0;
+        while output.len() < output_bytes && (taken < piece.len() || self.has_more) {
+            if self.is_between && taken < piece.len() {
+                self.decoder = bzip2::Decompress::new(false);
+                self.is_between = false;
+            }
+            output.reserve(ROOM_BYTES);
+            let before = self.decoder.total_in();
+            let status = self.decoder.decompress_vec(&piece[taken..], output);
+            let status = status.map_err(io::Error::from)?;
+            taken += (self.decoder.total_in() - before) as usize;
+            self.is_between = status == bzip2::Status::StreamEnd;
+            self.has_more = !self.is_between && output.len() == output.capacity();
+        }
+        Ok(taken)
+    }
+
+    fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
+        match self.is_between {
+            true => Ok(()),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+struct XzDecoder {
+    stream: liblzma::stream::Stream,
+    has_more: bool,
+}
+
+impl XzDecoder {
+    /// `xz -9` asks for 65 MiB; a file that asks for more than this is made to do harm.
+    const MEMORY_BYTES_MAX: u64 = 256 << 20;
+
+    fn new() -> io::Result<Self> {
+        let flags = liblzma::stream::CONCATENATED;
+        let stream = liblzma::stream::Stream::new_stream_decoder(Self::MEMORY_BYTES_MAX, flags);
+        Ok(Self { stream: stream.map_err(io::Error::from)?, has_more: false })
+    }
+
+    fn step(
+        &mut self,
+        piece: &[u8],
+        output: &mut Vec<u8>,
+        action: liblzma::stream::Action,
+    ) -> io::Result<(usize, liblzma::stream::Status)> {
+        output.reserve(ROOM_BYTES);
+        let before = self.stream.total_in();
+        let status = self.stream.process_vec(piece, output, action).map_err(io::Error::from)?;
+        self.has_more = output.len() == output.capacity();
+        Ok(((self.stream.total_in() - before) as usize, status))
+    }
+}
+
+impl Decode for XzDecoder {
+    fn push(
+        &mut self,
+        piece: &[u8],
+        output: &mut Vec<u8>,
+        output_bytes: usize,
+    ) -> io::Result<usize> {
+        let mut taken = 0;
+        while output.len() < output_bytes && (taken < piece.len() || self.has_more) {
+            taken += self.step(&piece[taken..], output, liblzma::stream::Action::Run)?.0;
+        }
+        Ok(taken)
+    }
+
+    fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
+        loop {
+            let before = output.len();
+            match self.step(&[], output, liblzma::stream::Action::Finish)?.1 {
+                liblzma::stream::Status::StreamEnd => return Ok(()),
+                _ if output.len() > before => {}
+                _ => return Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::{Compression, PushDecoder};
+
+    #[test]
+    fn a_bomb_goes_off_bit_by_bit() {
+        let bytes = 200 << 20;
+        let zeros = || std::io::repeat(0).take(bytes);
+        let zstd = zstd::encode_all(zeros(), 19).expect("memory");
+        let mut bzip2 = Vec::new();
+        let best = bzip2::Compression::best();
+        bzip2::read::BzEncoder::new(zeros(), best).read_to_end(&mut bzip2).expect("memory");
+        let mut xz = Vec::new();
+        liblzma::read::XzEncoder::new(zeros(), 1).read_to_end(&mut xz).expect("memory");
+        for (compression, bomb) in
+            [(Compression::Zstd, zstd), (Compression::Bzip2, bzip2), (Compression::Xz, xz)]
+        {
+            assert!(bomb.len() < 100_000, "{compression:?}: {}", bomb.len());
+            let mut decoder = PushDecoder::new(compression).expect("a decoder");
+            let (mut rest, mut length) = (&bomb[..], 0);
+            while !rest.is_empty() || decoder.has_more() {
+                rest = &rest[decoder.push_some(rest).expect("it is sound")..];
+                assert!(decoder.output().len() <= 2 << 20);
+                length += decoder.output().len() as u64;
+                decoder.output().clear();
+            }
+            decoder.finish().expect("it is whole");
+            length += decoder.output().len() as u64;
+            assert_eq!(length, bytes, "{compression:?}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Reads inputs and streams into a pipeline.
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::broken::Medium;
+use super::error::{Fault, FaultKind, ReadError};
+use super::input::Input;
+use super::progress::SourceEnd;
+use super::unpack::{Text, unpack};
+use super::writer::{FormatChoice, SourceWriter};
+use crate::pipeline::{Pipeline, Stopped};
+
+/// A stream that brings so few lines that its format cannot be looked for in as many as one
+/// would like is shown after this time all the same, read with what fits the lines so far.
+const DETECTION_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Reads a stream to its end, unpacked where it is packed; each file of an archive is a
+/// source of its own.
+///
+/// # Errors
+/// Where it cannot be read, the first reason; the sources' states say so too.
+pub fn read_stream(
+    pipeline: &Pipeline,
+    name: &str,
+    bytes_total: Option<u64>,
+    stream: impl Read,
+    format: FormatChoice,
+) -> Result<(), ReadError> {
+    let medium = Medium::default();
+    let mut reader = Reader::new(pipeline, &format, bytes_total, None);
+    let faults = unpack(name, stream, &medium, &mut |text| reader.read(text));
+    let errors = reader.end(name, faults).into_iter().filter_map(|fault| match fault.kind {
+        FaultKind::Error(error) => Some(error),
+        FaultKind::Note(_) => None,
+    });
+    errors.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Reads inputs to their ends and gives what there is to say of them, in their order.
+///
+/// Up to `lanes` of them are read at the same time: packed ones, which take a core each.
+/// Plain files are read one after the other, for no medium is faster in two places.
+pub fn read_inputs(
+    pipeline: &Pipeline,
+    inputs: &[Input],
+    format: &FormatChoice,
+    lanes: usize,
+) -> Vec<Fault> {
+    let order = Order::default();
+    let next = AtomicUsize::new(0);
+    let faults = Mutex::new(Vec::new());
+    let work = || {
+        while let Some((index, input)) = take(inputs, &next) {
+            let found = order.read(pipeline, index, input, format);
+            let mut faults = faults.lock().unwrap_or_else(PoisonError::into_inner);
+            faults.extend(found.into_iter().map(|fault| (index, fault)));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..lanes.min(inputs.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
+    faults.sort_by_key(|(index, _)| *index);
+    faults.into_iter().map(|(_, fault)| fault).collect()
+}
+
+fn take<'a>(inputs: &'a [Input], next: &AtomicUsize) -> Option<(usize, &'a Input)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    inputs.get(index).map(|input| (index, input))
+}
+
+/// What inputs that are read at the same time wait for.
+#[derive(Debug, Default)]
+struct Order {
+    /// Inputs whose first source is open, or which will have none. Sources are listed in the
+    /// order of their inputs.
+    begun: Mutex<usize>,
+    more_begun: Condvar,
+    /// Whoever reads a plain file.
+    plain: Mutex<()>,
+}
+
+impl Order {
+    fn read(
+        &self,
+        pipeline: &Pipeline,
+        index: usize,
+        input: &Input,
+        format: &FormatChoice,
+    ) -> Vec<Fault> {
+        let is_live = input.is_live();
+        if is_live {
+            // Nobody knows when it begins.
+            self.begin(index);
+        }
+        let turn = Turn { order: self, index, is_live };
+        let mut reader = Reader::new(pipeline, format, input.bytes_total(), Some(turn));
+        let faults = input.read(&mut |text| reader.read(text));
+        reader.end(&input.name(), faults)
+    }
+
+    fn wait(&self, index: usize) {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.more_begun.wait_while(begun, |begun| *begun < index);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Input `index` has begun, and with it all before.
+    fn begin(&self, index: usize) {
+        self.wait(index);
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        *begun = (*begun).max(index + 1);
+        self.more_begun.notify_all();
+    }
+}
+
+/// The turn of one input.
+struct Turn<'a> {
+    order: &'a Order,
+    index: usize,
+    is_live: bool,
+}
+
+/// Reads the texts of one input.
+struct Reader<'a> {
+    pipeline: &'a Pipeline,
+    format: &'a FormatChoice,
+    bytes_total: Option<u64>,
+    turn: Option<Turn<'a>>,
+    /// Bytes of the medium that are counted with some source.
+    counted: u64,
+    has_source: bool,
+    faults: Vec<Fault>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        pipeline: &'a Pipeline,
+        format: &'a FormatChoice,
+        bytes_total: Option<u64>,
+        turn: Option<Turn<'a>>,
+    ) -> Self {
+        let faults = Vec::new();
+        Self { pipeline, format, bytes_total, turn, counted: 0, has_source: false, faults }
+    }
+
+    fn read(&mut self, text: &mut Text<'_>) -> ControlFlow<()> {
+        // Of a file in an archive the length on the medium is not known.
+        let bytes_total = self.bytes_total.filter(|_| !text.is_member());
+        let mut writer = self.source(text.name(), bytes_total);
+        let order = self.turn.as_ref().filter(|turn| !turn.is_live && !text.is_packed());
+        let lane = order.map(|turn| turn.order.plain.lock());
+        let result = self.copy(&mut writer, text);
+        drop(lane);
+        let end = match &result {
+            Ok(()) => SourceEnd::Done,
+            Err(ReadError::Stopped(Stopped::Cancelled)) => SourceEnd::Cancelled,
+            Err(error) => SourceEnd::Failed(error.to_string()),
+        };
+        // What was read before an error stands, its last line included.
+        let finished = writer.finish(end);
+        match result.and(finished.map_err(ReadError::Stopped)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                let goes_on = !matches!(error, ReadError::Stopped(_));
+                self.faults.push(Fault::new(text.name(), error));
+                if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            }
+        }
+    }
+
+    /// Opens a source; the first one in its turn.
+    fn source(&mut self, name: &str, bytes_total: Option<u64>) -> SourceWriter {
+        let turn = self.turn.as_ref().filter(|turn| !self.has_source && !turn.is_live);
+        self.has_source = true;
+        if let Some(turn) = turn {
+            turn.order.wait(turn.index);
+        }
+        let writer = self.pipeline.source(name, bytes_total, self.format.clone());
+        if let Some(turn) = turn {
+            turn.order.begin(turn.index);
+        }
+        writer
+    }
+
+    /// Reads to the end with reads as large as there is room for.
+    fn copy(&mut self, writer: &mut SourceWriter, text: &mut Text<'_>) -> Result<(), ReadError> {
+        let start = Instant::now();
+        loop {
+            let space = writer.space();
+            let room = space.len();
+            let result = text.read(space);
+            self.count(writer, text);
+            // A short read is a pipe that has no more for now, or a file's end; a stream may
+            // also say that nothing comes.
+            let (length, is_waiting) = match result {
+                Ok(0) => return Ok(()),
+                Ok(length) => (length, false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => (0, true),
+                Err(error) => return Err(text.error(&error)),
+            };
+            writer.advance(length);
+            let is_slow = start.elapsed() > DETECTION_PATIENCE;
+            // Let what there is be seen at once, if nobody is busy; if somebody is, when
+            // nothing more has come for a while.
+            let may_show = match writer.is_known() {
+                true => is_waiting || writer.parsers_are_idle(),
+                false => is_slow,
+            };
+            if writer.is_full() || (length < room && may_show) {
+                writer.hand_on()?;
+            }
+        }
+    }
+
+    /// Counts what was taken of a medium whose bytes are not the text's.
+    fn count(&mut self, writer: &SourceWriter, text: &Text<'_>) {
+        let taken = text.medium_bytes();
+        if text.is_packed() {
+            writer.progress().take_compressed(taken - self.counted);
+        }
+        self.counted = taken;
+    }
+
+    /// What there is to say. Where no source was opened that could say it, one is.
+    fn end(mut self, name: &str, faults: Vec<Fault>) -> Vec<Fault> {
+        let is_open = |fault: &Fault| matches!(fault.error(), Some(ReadError::Open(_)));
+        for fault in &faults {
+            if let Some(error) = fault.error().filter(|_| !is_open(fault)) {
+                let writer = self.source(&fault.name, None);
+                // The reason is in the list, whether the source could be ended or not.
+                let _ = writer.finish(SourceEnd::Failed(error.to_string()));
+            }
+        }
+        if faults.is_empty() && self.faults.is_empty() && !self.has_source {
+            let writer = self.source(name, None);
+            let _ = writer.finish(SourceEnd::Done);
+        }
+        if let Some(turn) = &self.turn {
+            turn.order.begin(turn.index);
+        }
+        self.faults.extend(faults);
+        self.faults
+    }
+}

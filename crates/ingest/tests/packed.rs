@@ -1,0 +1,371 @@
+//! Every way of packing, whole, cut at every byte, and made to do harm.
+
+use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
+use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
+use weir_ingest::{
+    Compression, DataSet, FaultKind, FormatChoice, Keep, Pipeline, PipelineOptions, PushDecoder,
+    SourceEnd, SourceSnapshot, read_stream,
+};
+
+type Pack = fn(&[u8]) -> Vec<u8>;
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).expect("memory takes it")
+}
+
+fn bzip2(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    let level = bzip2::Compression::fast();
+    bzip2::read::BzEncoder::new(bytes, level).read_to_end(&mut packed).expect("memory takes it");
+    packed
+}
+
+fn xz(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    liblzma::read::XzEncoder::new(bytes, 0).read_to_end(&mut packed).expect("memory takes it");
+    packed
+}
+
+fn lz4_with(bytes: &[u8], info: lz4_flex::frame::FrameInfo) -> Vec<u8> {
+    let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, Vec::new());
+    encoder.write_all(bytes).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
+fn lz4(bytes: &[u8]) -> Vec<u8> {
+    lz4_with(bytes, lz4_flex::frame::FrameInfo::new())
+}
+
+fn lz4_linked(bytes: &[u8]) -> Vec<u8> {
+    use lz4_flex::frame::{BlockMode, BlockSize, FrameInfo};
+    let info = FrameInfo::new().block_mode(BlockMode::Linked).block_size(BlockSize::Max64KB);
+    lz4_with(bytes, info.block_checksums(true).content_checksum(true))
+}
+
+const COMPRESSIONS: [(Compression, Pack); 6] = [
+    (Compression::Gzip, gzip),
+    (Compression::Zstd, zstd),
+    (Compression::Bzip2, bzip2),
+    (Compression::Xz, xz),
+    (Compression::Lz4, lz4),
+    (Compression::Lz4, lz4_linked),
+];
+
+/// A tar archive of these files.
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, content) in files {
+        let mut header = [0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+        header[156] = b'0';
+        header[257..263].copy_from_slice(b"ustar\0");
+        header[148..156].fill(b' ');
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        archive.extend_from_slice(&header);
+        archive.extend_from_slice(content);
+        archive.resize(archive.len().next_multiple_of(512), 0);
+    }
+    archive.resize(archive.len() + 1024, 0);
+    archive
+}
+
+/// A zip archive of these files, without its directory: deflated, with lengths in front or
+/// behind.
+fn zip(files: &[(&str, &[u8])], lengths_behind: bool) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, content) in files {
+        let level = flate2::Compression::fast();
+        let mut packed = Vec::new();
+        let mut encoder = flate2::read::DeflateEncoder::new(*content, level);
+        encoder.read_to_end(&mut packed).expect("memory takes it");
+        let mut crc = flate2::Crc::new();
+        crc.update(content);
+        let sums = [crc.sum(), packed.len() as u32, content.len() as u32];
+        let sums: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
+        archive.extend_from_slice(b"PK\x03\x04\x14\0");
+        archive.extend_from_slice(if lengths_behind { &[8, 0] } else { &[0, 0] });
+        archive.extend_from_slice(&[8, 0, 0, 0, 0, 0]);
+        archive.extend_from_slice(if lengths_behind { &[0; 12] } else { &sums });
+        archive.extend_from_slice(&(name.len() as u16).to_le_bytes());
+        archive.extend_from_slice(&[0, 0]);
+        archive.extend_from_slice(name.as_bytes());
+        archive.extend_from_slice(&packed);
+        if lengths_behind {
+            archive.extend_from_slice(b"PK\x07\x08");
+            archive.extend_from_slice(&sums);
+        }
+    }
+    archive.extend_from_slice(b"PK\x01\x02");
+    archive
+}
+
+/// Reads a stream and gives its sources as they stand at the end.
+fn read(stream: impl Read) -> (Result<(), String>, Vec<SourceSnapshot>) {
+    let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
+    let options = PipelineOptions::new(1, Keep::ValuesOnly);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let result = read_stream(&pipeline, "test", None, stream, FormatChoice::Detect);
+    pipeline.finish();
+    let sources = data.sources().iter().map(|source| source.snapshot()).collect();
+    (result.map_err(|error| error.to_string()), sources)
+}
+
+/// A log of so many lines.
+fn log(lines: u64) -> Vec<u8> {
+    let line = |n| {
+        let (client, time) = (n % 251, 10 + n % 50);
+        format!(
+            "192.0.2.{client} - - [17/Dec/2025:09:00:{time} +0000] \"GET /{n} HTTP/1.1\" 200 {n}\n"
+        )
+    };
+    (0..lines).map(line).collect::<String>().into_bytes()
+}
+
+#[test]
+fn every_compression_is_told_by_its_first_bytes() {
+    let log = log(5_000);
+    let (first, second) = log.split_at(log.len() / 3);
+    for (compression, pack) in COMPRESSIONS {
+        for stream in [pack(&log), [pack(first), pack(second)].concat()] {
+            let (result, sources) = read(&stream[..]);
+            assert_eq!(result, Ok(()), "{compression:?}");
+            assert_eq!(sources[0].lines, 5_000, "{compression:?}");
+            assert_eq!(sources[0].bytes_done, stream.len() as u64, "bytes of the medium");
+        }
+    }
+}
+
+/// Gives a few bytes a read.
+struct Slow<'a>(&'a [u8], usize);
+
+impl Read for Slow<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let room = buffer.len().min(self.1);
+        self.0.read(&mut buffer[..room])
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pieces_do_not_matter(which in 0..COMPRESSIONS.len(), piece in 1..5_000_usize) {
+        let log = log(300);
+        let (compression, pack) = COMPRESSIONS[which];
+        let stream = tar(&[("a.log", &log), ("b.log.x", &pack(&log))]);
+        let stream = pack(&stream);
+        let (result, sources) = read(Slow(&stream, piece));
+        prop_assert_eq!(result, Ok(()));
+        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        prop_assert_eq!(names, ["test/a.log", "test/b.log.x"]);
+        prop_assert!(sources.iter().all(|source| source.lines == 300));
+
+        let mut decoder = PushDecoder::new(compression).expect("a decoder");
+        let packed = pack(&log);
+        let mut output = Vec::new();
+        for piece in packed.chunks(piece) {
+            decoder.push(piece).expect("the stream is whole");
+            output.append(decoder.output());
+        }
+        decoder.finish().expect("the stream is whole");
+        output.append(decoder.output());
+        prop_assert!(output == log);
+    }
+}
+
+/// Lines that a source may have of `lines`, and what is left of the next.
+fn is_prefix(source: &SourceSnapshot, log: &[u8]) -> bool {
+    let bytes = source.bytes_parsed as usize;
+    let whole = log[..bytes].iter().filter(|byte| **byte == b'\n').count() as u64;
+    let torn = u64::from(bytes > 0 && log[bytes - 1] != b'\n');
+    source.lines == whole + torn
+}
+
+#[test]
+fn cut_at_every_byte_the_lines_before_stand() {
+    let log = log(12);
+    for (compression, pack) in COMPRESSIONS {
+        let stream = pack(&log);
+        // Before the fourth byte nobody can tell what it is.
+        for cut in 4..stream.len() {
+            let (result, sources) = read(&stream[..cut]);
+            let message = result.expect_err("the stream is cut");
+            let name = compression.name();
+            let expected = format!(
+                "the {name} data is cut short at byte {cut}; what was read before it stands"
+            );
+            assert_eq!(message, expected, "{compression:?} cut at {cut}");
+            let source = &sources[0];
+            assert!(is_prefix(source, &log), "{compression:?} cut at {cut}: {source:?}");
+            assert_eq!(source.end, Some(SourceEnd::Failed(message)));
+        }
+    }
+}
+
+#[test]
+fn of_an_archive_that_is_cut_the_files_before_stand() {
+    let log = log(12);
+    let files: [(&str, &[u8]); 3] = [("a.log", &log), ("dir/b.log", &log), ("c.log", &log)];
+    for stream in [tar(&files), zip(&files, false), zip(&files, true), gzip(&tar(&files))] {
+        let (result, sources) = read(&stream[..]);
+        assert_eq!(result, Ok(()));
+        assert_eq!(sources.len(), 3);
+        assert_eq!(sources[1].name, "test/dir/b.log");
+        assert!(sources.iter().all(|source| source.lines == 12 && source.unmatched == 0));
+        let mut lines_before = 0;
+        // A tar archive is told by its first header.
+        let told = if stream.starts_with(b"a.log") { 512 } else { 40 };
+        for cut in (told..stream.len()).step_by(7) {
+            let (_, sources) = read(&stream[..cut]);
+            let lines: u64 = sources.iter().map(|source| source.lines).sum();
+            assert!(lines >= lines_before && lines <= 36, "{lines_before} {lines} at {cut}");
+            assert!(sources.iter().all(|source| is_prefix(source, &log)));
+            lines_before = lines;
+        }
+        assert!(lines_before >= 24);
+    }
+}
+
+#[test]
+fn damage_in_one_member_leaves_the_others() {
+    let log = log(2_000);
+    let mut packed = gzip(&log);
+    let middle = packed.len() / 2;
+    packed[middle..middle + 40].fill(0xFF);
+    let stream = tar(&[("a.log", &log), ("b.log.gz", &packed), ("c.log", &log)]);
+    let (result, sources) = read(&stream[..]);
+    let message = result.expect_err("it is damaged");
+    assert!(message.contains("the gzip data is damaged"), "{message}");
+    let lines: Vec<u64> = sources.iter().map(|source| source.lines).collect();
+    assert_eq!((lines.len(), lines[0], lines[2]), (3, 2_000, 2_000));
+    assert!(lines[1] > 0);
+
+    let mut stream = zip(&[("a.log", &log), ("b.log", &log)], false);
+    stream[14] ^= 1;
+    let (result, sources) = read(&stream[..]);
+    let message = result.expect_err("the checksum is wrong");
+    assert!(message.contains("the zip data is damaged (the checksum does not fit)"), "{message}");
+    let lines: Vec<u64> = sources.iter().map(|source| source.lines).collect();
+    assert_eq!(lines, [2_000, 2_000]);
+}
+
+#[test]
+fn what_is_no_log_in_an_archive_is_left_out() {
+    let log = log(10);
+    let image: Vec<u8> =
+        (0..2_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let stream = tar(&[("._a.log", &log), ("image.png", &image), ("a.log", &log), ("dir/", b"")]);
+    let (result, sources) = read(&stream[..]);
+    assert_eq!(result, Ok(()));
+    let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+    assert_eq!(names, ["test/a.log"]);
+}
+
+#[test]
+fn archives_made_to_do_harm_end() {
+    // Packed too often.
+    let mut deep = log(1);
+    for _ in 0..20 {
+        deep = gzip(&deep);
+    }
+    let (result, _) = read(&deep[..]);
+    assert_eq!(result, Err("is packed too often; unpack it first".to_owned()));
+    // A name of gigabytes.
+    let mut long = tar(&[("a.log", b"")]);
+    long[124..135].copy_from_slice(b"77777777777");
+    long[156] = b'L';
+    long[148..156].fill(b' ');
+    let sum: u32 = long[..512].iter().map(|byte| u32::from(*byte)).sum();
+    long[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    let (result, _) = read(&long[..]);
+    let message = result.expect_err("it is refused");
+    assert!(message.contains("a name is longer than a mebibyte"), "{message}");
+    // Millions of files of nothing.
+    let empty = tar(&[("a.log", b"")]);
+    let many = empty[..512].repeat(10_100);
+    let (result, sources) = read(&many[..]);
+    assert_eq!(result, Err("holds more than 10,000 files; unpack it first".to_owned()));
+    assert!(sources.len() <= 10_001);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damage_anywhere_is_survived(
+        which in 0..COMPRESSIONS.len() + 2,
+        at in any::<prop::sample::Index>(),
+        with in any::<[u8; 6]>(),
+    ) {
+        let log = log(40);
+        let files: [(&str, &[u8]); 2] = [("a.log", &log), ("b.log", &log)];
+        let mut stream = match COMPRESSIONS.get(which) {
+            Some((_, pack)) => pack(&tar(&files)),
+            None => zip(&files, which % 2 == 0),
+        };
+        let at = at.index(stream.len() - 6);
+        stream[at..at + 6].copy_from_slice(&with);
+        // Whatever comes of it, it ends.
+        let (_, sources) = read(&stream[..]);
+        prop_assert!(sources.len() <= 40);
+    }
+}
+
+/// What the tool of that name makes of the log; `None` where it is not installed.
+fn packed_by(tool: &str, arguments: &[&str], log: &[u8]) -> Option<Vec<u8>> {
+    let mut command = Command::new(tool);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let mut stdin = child.stdin.take()?;
+    let log = log.to_vec();
+    let writer = std::thread::spawn(move || stdin.write_all(&log));
+    let output = child.wait_with_output().ok()?;
+    let _ = writer.join();
+    output.status.success().then_some(output.stdout)
+}
+
+#[test]
+fn what_the_usual_tools_write_is_read() {
+    let log = log(20_000);
+    for (tool, arguments) in [
+        ("gzip", &["-c"][..]),
+        ("zstd", &["-c"]),
+        ("bzip2", &["-c"]),
+        ("xz", &["-c"]),
+        ("lz4", &["-c"]),
+    ] {
+        let Some(stream) = packed_by(tool, arguments, &log) else { continue };
+        let (result, sources) = read(&stream[..]);
+        assert_eq!((result, sources[0].lines), (Ok(()), 20_000), "{tool}");
+    }
+}
+
+#[test]
+fn a_visitor_may_stop_reading_a_text() {
+    let log = log(50_000);
+    let stream = tar(&[("a.log", &log), ("b.log", &log)]);
+    let path = std::env::temp_dir().join(format!("weir-visit-{}.tar", std::process::id()));
+    std::fs::write(&path, &stream).expect("a file");
+    let mut names = Vec::new();
+    let faults = weir_ingest::Input::File(path.clone()).read(&mut |text| {
+        let mut first = [0; 8];
+        text.read_exact(&mut first).expect("there is more");
+        names.push(text.name().rsplit('/').next().map(str::to_owned));
+        ControlFlow::Continue(())
+    });
+    std::fs::remove_file(&path).expect("it is there");
+    assert_eq!(names, [Some("a.log".to_owned()), Some("b.log".to_owned())]);
+    assert!(faults.iter().all(|fault| matches!(fault.kind, FaultKind::Note(_))), "{faults:?}");
+    assert!(faults.is_empty());
+}
