@@ -24,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   weir                               a page to drop logs on
   weir access.log access.log.1.gz    the page with these logs
+  weir --follow access.log           the same, and what is written from now on
   weir report access.log             the same in the terminal
   weir demo                          the page with made-up traffic
 
@@ -42,10 +43,16 @@ pub(crate) enum Command {
 /// What the page shows.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
-    /// The logs, plain or compressed with gzip or zstd; `-` is standard input. Without any, the
-    /// page waits for logs to be dropped on it
+    /// The logs, or directories of them: plain, compressed with gzip, zstd, bzip2, xz or lz4,
+    /// in tar or zip archives; `-` is standard input. Without any, the page waits for logs to
+    /// be dropped on it
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+
+    /// Go on reading what is written to the logs, through their rotation; packed ones are read
+    /// once
+    #[arg(long, requires = "files")]
+    pub(crate) follow: bool,
 
     #[command(flatten)]
     pub(crate) page: PageArguments,
@@ -161,8 +168,9 @@ pub(crate) struct ReadArguments {
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArguments {
-    /// The logs, plain or compressed with gzip or zstd; `-` is standard input, which is also
-    /// read where no file is named and it is no terminal
+    /// The logs, or directories of them: plain, compressed with gzip, zstd, bzip2, xz or lz4,
+    /// in tar or zip archives; `-` is standard input, which is also read where no file is
+    /// named and it is no terminal
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 

@@ -32,7 +32,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let format = arguments.page.read.format_choice()?;
     let (inputs, unfound) = sources::found(&inputs, &format);
     let unreadable = unreadable(&inputs);
-    if !arguments.files.is_empty() && unreadable.len() == inputs.len() {
+    let is_lost = unreadable.len() == inputs.len() && !arguments.follow;
+    if !arguments.files.is_empty() && is_lost {
         unfound.iter().chain(&unreadable).for_each(say);
         return Ok(Exit::Failed);
     }
@@ -41,7 +42,14 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     if inputs.is_empty() {
         return page.serve_at("/");
     }
+    let follow = arguments.follow;
     page.serve(move |pipeline| {
+        if follow {
+            let mut complaints = unfound;
+            complaints.extend(sources::follow_all(pipeline, &inputs, &format, threads));
+            complaints.iter().for_each(say);
+            return if complaints.is_empty() { Exit::Done } else { Exit::Failed };
+        }
         let bytes_total = sources::bytes_total(&inputs);
         let progress = Progress::of_reading(pipeline.data().clone(), bytes_total);
         let mut complaints = unfound;

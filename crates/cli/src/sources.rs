@@ -4,9 +4,12 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use weir_ingest::{
-    Fault, FaultKind, FormatChoice, Input, Pipeline, ReadError, Stopped, find_inputs, read_inputs,
+    Fault, FaultKind, Follower, FormatChoice, Input, Pipeline, ReadError, Stopped, can_follow,
+    find_inputs, read_inputs,
 };
 
 use crate::outcome::{Failure, say};
@@ -63,6 +66,34 @@ pub(crate) fn read_all(
     threads: usize,
 ) -> Vec<Complaint> {
     complaints(read_inputs(pipeline, inputs, format, threads))
+}
+
+/// Reads all inputs, and what is written to plain files until the pipeline ends. A file that is
+/// not there is waited for.
+pub(crate) fn follow_all(
+    pipeline: &Pipeline,
+    inputs: &[Input],
+    format: &FormatChoice,
+    threads: usize,
+) -> Vec<Complaint> {
+    let (mut paths, mut others) = (Vec::new(), Vec::new());
+    for input in inputs {
+        match input {
+            Input::File(path) if can_follow(path) => paths.push(path.clone()),
+            other => others.push(other.clone()),
+        }
+    }
+    for path in paths.iter().filter(|path| !path.exists()) {
+        let name = path.to_string_lossy();
+        say(format_args!("{}: is not there yet; it is waited for", safe(&name)));
+    }
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| read_all(pipeline, &others, format, threads));
+        let follower = Follower::new(pipeline, &paths, format);
+        let mut complaints = complaints(follower.run(&AtomicBool::new(false)));
+        complaints.extend(reading.join().unwrap_or_default());
+        complaints
+    })
 }
 
 /// The errors among faults; notes, which are none, are said here.

@@ -104,6 +104,19 @@ fn a_file_that_is_missing_is_said() {
 }
 
 #[test]
+fn a_file_that_is_followed_grows_on_the_page() {
+    let folder = Folder::new();
+    let log = generated(50_000);
+    let lines = Oracle::read(Layout::Combined, &log).lines;
+    let path = folder.file("access.log", &log);
+    let (_served, address) = serve(&["--follow", text(&path)]);
+    report(&address, lines);
+    std::fs::rename(&path, folder.path("access.log.1")).expect("it is there");
+    folder.file("access.log", &log);
+    report(&address, 2 * lines);
+}
+
+#[test]
 fn nothing_serves_the_page_to_drop_on() {
     let (_served, address) = serve(&[]);
     assert!(address.starts_with("http://127.0.0.1:") && address.ends_with('/'), "{address}");

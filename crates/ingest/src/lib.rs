@@ -10,7 +10,7 @@ mod source;
 
 pub use pipeline::{DataSet, Keep, Pipeline, PipelineOptions, Stopped};
 pub use source::{
-    Broken, Compression, Fault, FaultKind, FormatChoice, Head, Input, PushDecoder, ReadError,
-    SourceEnd, SourceProgress, SourceSample, SourceSnapshot, SourceWriter, Text, compression_of,
-    find_inputs, first_time, read_inputs, read_stream,
+    Broken, Compression, Fault, FaultKind, Follower, FormatChoice, Head, Input, PushDecoder,
+    ReadError, SourceEnd, SourceProgress, SourceSample, SourceSnapshot, SourceWriter, Text,
+    can_follow, compression_of, find_inputs, first_time, read_inputs, read_stream,
 };

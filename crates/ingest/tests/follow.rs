@@ -1,0 +1,173 @@
+//! Files that are rotated while thousands of lines a second are written to them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use weir_core::{Field, Values};
+use weir_ingest::{DataSet, Follower, FormatChoice, Keep, Pipeline, PipelineOptions};
+
+/// How long anything may take, on the slowest machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("weir-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn line(number: u64) -> String {
+    format!("192.0.2.1 - - [17/Dec/2025:09:00:00 +0000] \"GET /{number} HTTP/1.1\" 200 1\n")
+}
+
+fn appending(path: &Path) -> File {
+    OpenOptions::new().create(true).append(true).open(path).expect("a file")
+}
+
+/// Follows these paths while `write` runs, which gives the number of its lines; waits until
+/// so many are counted, and checks that each is there once.
+fn follow(paths: &[PathBuf], write: impl FnOnce(&DataSet) -> u64 + Send) {
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let options = PipelineOptions::new(1, Keep::Segments);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let ends = AtomicBool::new(false);
+    let follower = Follower::new(&pipeline, paths, &FormatChoice::Detect);
+    thread::scope(|scope| {
+        let following = scope.spawn(|| follower.run(&ends));
+        let expected = write(&data);
+        let start = Instant::now();
+        while lines(&data) < expected && start.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(5));
+        }
+        // Time for lines that should not come.
+        thread::sleep(Duration::from_millis(300));
+        ends.store(true, Ordering::Relaxed);
+        assert!(following.join().expect("it does not panic").is_empty());
+        pipeline.finish();
+        assert_eq!(lines(&data), expected);
+        assert_eq!(distinct(&data), expected);
+    });
+}
+
+fn lines(data: &DataSet) -> u64 {
+    data.sources().iter().map(|source| source.snapshot().lines).sum()
+}
+
+/// Distinct paths that were asked for, one for each line.
+fn distinct(data: &Arc<DataSet>) -> u64 {
+    let values = data.values();
+    let column = Values::column(Field::Path).expect("a text field");
+    let dictionary = values.dictionary(column);
+    let paths = (0..dictionary.ids() as u32).filter_map(|id| dictionary.value(id));
+    paths.filter(|path| path.starts_with(b"/")).count() as u64
+}
+
+/// Writes lines in batches, some torn in the middle, about 20,000 a second.
+struct Load {
+    file: File,
+    written: u64,
+}
+
+impl Load {
+    fn write(&mut self, count: u64) {
+        for _ in 0..count {
+            let line = line(self.written);
+            self.written += 1;
+            if self.written.is_multiple_of(7) {
+                let (start, end) = line.as_bytes().split_at(31);
+                self.file.write_all(start).expect("room");
+                self.file.write_all(end).expect("room");
+            } else {
+                self.file.write_all(line.as_bytes()).expect("room");
+            }
+            if self.written.is_multiple_of(100) {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+}
+
+#[test]
+fn rotation_by_renaming_loses_and_doubles_nothing() {
+    let folder = Folder::new("rename");
+    let path = folder.0.join("access.log");
+    // The rotated name is followed too, as by `access.log*`.
+    let rotated = folder.0.join("access.log.1");
+    follow(&[path.clone(), rotated.clone()], |_| {
+        let mut load = Load { file: appending(&path), written: 0 };
+        for _ in 0..5 {
+            load.write(3_000);
+            fs::rename(&path, &rotated).expect("it is there");
+            // The writer goes on with the old file until it is told.
+            load.write(1_000);
+            load.file = appending(&path);
+            load.write(3_000);
+        }
+        load.written
+    });
+}
+
+#[test]
+fn deletion_and_truncation_lose_and_double_nothing() {
+    let folder = Folder::new("truncate");
+    let path = folder.0.join("access.log");
+    follow(std::slice::from_ref(&path), |data| {
+        // It is not there at first.
+        thread::sleep(Duration::from_millis(120));
+        let mut load = Load { file: appending(&path), written: 0 };
+        for round in 0..6 {
+            load.write(2_000);
+            // What is not read before a truncation is nobody's: wait until it is.
+            let start = Instant::now();
+            while lines(data) < load.written && start.elapsed() < PATIENCE {
+                thread::sleep(Duration::from_millis(5));
+            }
+            if round % 2 == 0 {
+                load.file.set_len(0).expect("it can be truncated");
+                // Longer than before at once, or shorter.
+                load.write(if round == 0 { 2_500 } else { 10 });
+            } else {
+                fs::remove_file(&path).expect("it is there");
+                load.write(500);
+                load.file = appending(&path);
+            }
+        }
+        load.written
+    });
+}
+
+#[test]
+fn new_lines_are_seen_within_200_ms() {
+    let folder = Folder::new("latency");
+    let path = folder.0.join("access.log");
+    follow(std::slice::from_ref(&path), |data| {
+        let mut load = Load { file: appending(&path), written: 0 };
+        let mut times = Vec::new();
+        for _ in 0..20 {
+            load.write(3);
+            let start = Instant::now();
+            while lines(data) < load.written && start.elapsed() < PATIENCE {
+                thread::sleep(Duration::from_millis(1));
+            }
+            times.push(start.elapsed());
+        }
+        times.sort();
+        // Half of them, so that a machine that is busy with something else does not matter.
+        assert!(times[10] < Duration::from_millis(200), "{times:?}");
+        load.written
+    });
+}
