@@ -1,14 +1,12 @@
 //! `weir formats`: which formats are known, and how well they fit a file.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
-use weir_core::{
-    Candidate, Format, LineMismatch, LineParser, Lines, Record, detect, known_formats,
-};
+use weir_core::{Candidate, LineMismatch, Lines, Wrapper, detect, format_notes};
 use weir_ingest::ReadError;
 
 use crate::arguments::FormatsArguments;
+use crate::format_file::format_of;
 use crate::head::head_of;
 use crate::outcome::{Exit, Failure, print, say};
 use crate::sources;
@@ -20,15 +18,17 @@ const BYTES: usize = 320 << 10;
 /// Mismatches shown of a format.
 const MISMATCHES: usize = 5;
 
+/// Formats shown where none fits.
+const NEAREST: usize = 5;
+
 /// Runs the command.
 pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
     let screen = Screen::of_stdout();
     let Some(path) = &arguments.file else {
-        print(&list())?;
+        print(&list(&screen))?;
         return Ok(Exit::Done);
     };
-    let forced = arguments.format.as_deref().map(Format::parse).transpose();
-    let forced = forced.map_err(Failure::new)?;
+    let forced = arguments.format.as_deref().map(format_of).transpose()?;
     let mut inputs = sources::inputs(std::slice::from_ref(path))?;
     let input = &mut inputs[0];
     let head = head_of(input, |text| text.len() >= BYTES)
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
         return Ok(Exit::NothingFitted);
     }
     let candidates = match forced {
-        Some(format) => vec![candidate(Arc::new(format), head.lines())],
+        Some(format) => vec![weir_core::fit(&format, head.lines())],
         None => detect(head.lines()).candidates,
     };
     print(&fits(&input.name(), &candidates, head.lines(), &screen))?;
@@ -50,33 +50,22 @@ fn cannot_read(name: &str, error: &ReadError) -> String {
     format!("{}: {}", safe(name), sources::sentence(name, error))
 }
 
-/// Every known format with its definition.
-fn list() -> String {
+/// Every known format with what it is.
+fn list(screen: &Screen) -> String {
     let mut text = String::new();
-    for format in known_formats() {
-        let _ = writeln!(text, "{:<11}{}", format.name(), format.definition());
+    for notes in format_notes() {
+        let line = format!("{:<13}{}", notes.name, notes.about);
+        let _ = writeln!(text, "{}", fit(&line, screen.columns));
     }
-    text + "\nAny of these names, a log_format of nginx or a LogFormat of Apache can be given to\n--format. See how they fit a file with weir formats FILE.\n"
-}
-
-/// How a format fits lines, where it is not among those that detection tries.
-fn candidate(format: Arc<Format>, text: &[u8]) -> Candidate {
-    let mut parser = LineParser::new(format.clone());
-    let mut record = Record::new();
-    let mut candidate =
-        Candidate { format, lines: 0, fitting: 0, fields: 0, mismatches: Vec::new() };
-    for (line, number) in Lines::new(text).zip(1..) {
-        candidate.lines += 1;
-        match parser.parse(line.bytes, &mut record) {
-            Ok(()) => candidate.fitting += 1,
-            Err(mismatch) if candidate.mismatches.len() < MISMATCHES => {
-                let (column, reason) = (mismatch.at + 1, parser.explain(mismatch));
-                candidate.mismatches.push(LineMismatch { line: number, column, reason });
-            }
-            Err(_) => {}
-        }
-    }
-    candidate
+    let wrappers: Vec<&str> = Wrapper::ALL.iter().map(|wrapper| wrapper.name()).collect();
+    let _ = write!(
+        text,
+        "\nAny of these names, one of them in {} (as in `COMBINED in SYSLOG`), a\n\
+         log_format of nginx, a LogFormat of Apache or a file that ends with .toml can be given\n\
+         to --format. See how they fit a file with weir formats FILE.\n",
+        wrappers.join(", ")
+    );
+    text
 }
 
 /// The formats with their shares, and why lines fail.
@@ -84,15 +73,20 @@ fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> S
     let mut shown = String::new();
     let lines = candidates.first().map_or(0, |candidate| candidate.lines);
     let _ = writeln!(shown, "{}, the first {} lines\n", safe(name), separated(lines));
-    for candidate in candidates {
+    let anything_fits = candidates.iter().any(|candidate| candidate.fitting > 0);
+    let shown_candidates = worth_showing(candidates);
+    for candidate in &shown_candidates {
         let share = share(candidate.fitting, candidate.lines);
         let fitting = separated(candidate.fitting);
         let name = safe(candidate.format.name());
         let _ = writeln!(shown, "  {share:>6}  {fitting:>7} lines  {name}");
     }
+    let others = candidates.len() - shown_candidates.len();
+    if others > 0 {
+        let _ = writeln!(shown, "\nThe other {others} formats fit no line.");
+    }
     let lines: Vec<&[u8]> = Lines::new(text).map(|line| line.bytes).collect();
-    let anything_fits = candidates.iter().any(|candidate| candidate.fitting > 0);
-    for (index, candidate) in candidates.iter().enumerate() {
+    for (index, candidate) in shown_candidates.iter().enumerate() {
         // Of the best format all that is known is shown; where nothing fits, of each why.
         let most = match (anything_fits, index) {
             (true, 0) => MISMATCHES,
@@ -108,6 +102,23 @@ fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> S
         }
     }
     shown
+}
+
+/// The formats that fit some line; where none does, those that come furthest in one.
+fn worth_showing(candidates: &[Candidate]) -> Vec<&Candidate> {
+    let mut shown: Vec<&Candidate> = candidates.iter().collect();
+    shown.retain(|candidate| candidate.fitting > 0);
+    if shown.is_empty() {
+        shown.extend(candidates);
+        shown.sort_by_key(|candidate| std::cmp::Reverse(furthest(candidate)));
+        shown.truncate(NEAREST);
+    }
+    shown
+}
+
+/// Where in a line the format stops fitting, of those lines of which it is known.
+fn furthest(candidate: &Candidate) -> usize {
+    candidate.mismatches.iter().map(|mismatch| mismatch.column).max().unwrap_or(0)
 }
 
 fn write_mismatch(shown: &mut String, mismatch: &LineMismatch, lines: &[&[u8]], screen: &Screen) {

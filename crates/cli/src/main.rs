@@ -6,6 +6,7 @@
 mod arguments;
 mod bench;
 mod demo;
+mod format_file;
 mod formats;
 mod head;
 mod options;

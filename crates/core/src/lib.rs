@@ -51,7 +51,8 @@ pub use filter::{
 };
 pub use format::{
     Candidate, Detection, FollowedFormat, Format, FormatError, FormatNotes, LineMismatch,
-    LineParser, Mismatch, Wrapper, detect, fit, format_by_name, format_notes, known_formats,
+    LineOutcome, LineParser, LogReader, Mismatch, Wrapper, detect, fit, format_by_name,
+    format_notes, known_formats,
 };
 pub use line::{Line, Lines};
 pub use record::Record;

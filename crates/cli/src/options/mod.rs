@@ -8,11 +8,12 @@ pub(crate) use size::parse_size;
 
 use std::sync::Arc;
 
-use weir_core::{Format, Zone};
+use weir_core::Zone;
 use weir_ingest::{FormatChoice, Keep, PipelineOptions};
 use weir_view::find_zone;
 
 use crate::arguments::ReadArguments;
+use crate::format_file::format_of;
 use crate::outcome::Failure;
 
 /// The least memory that makes sense: below it the first block's values would not fit.
@@ -22,7 +23,7 @@ impl ReadArguments {
     /// The format that was asked for.
     pub(crate) fn format_choice(&self) -> Result<FormatChoice, Failure> {
         let Some(text) = &self.format else { return Ok(FormatChoice::Detect) };
-        let format = Format::parse(text).map_err(Failure::new)?;
+        let format = format_of(text)?;
         Ok(FormatChoice::Forced(Arc::new(format)))
     }
 

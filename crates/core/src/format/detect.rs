@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{FollowedFormat, Format, LineParser, Wrapper, known_formats};
+use super::{Format, LineOutcome, LineParser, LogReader, Wrapper, known_formats};
 use crate::field::Field;
 use crate::line::Lines;
 use crate::record::Record;
@@ -110,10 +110,8 @@ pub fn fit(format: &Format, bytes: &[u8]) -> Candidate {
     let format = Arc::new(format.clone());
     let mut candidate =
         Candidate { format, lines: 0, fitting: 0, fields: 0, mismatches: Vec::new() };
-    let mut followed = FollowedFormat::new(Arc::clone(&candidate.format));
-    let mut parser = LineParser::new(Arc::clone(&candidate.format));
+    let mut reader = LogReader::new(Arc::clone(&candidate.format));
     let mut bytes_read = 0;
-    let mut text = Vec::new();
     for (line, number) in Lines::new(bytes).zip(1..) {
         if line.bytes.is_empty() || line.bytes.len() > LINE_BYTES_MAX {
             continue;
@@ -122,40 +120,39 @@ pub fn fit(format: &Format, bytes: &[u8]) -> Candidate {
         if candidate.lines == LINES_MAX || bytes_read > BYTES_MAX {
             break;
         }
-        if followed.pass(line.bytes) {
-            parser = LineParser::new(Arc::clone(followed.format()));
+        let is_directive =
+            reader.read(line.bytes, |parser, outcome| candidate.count(number, parser, outcome));
+        // A log may say what its fields are long before it has a line of them.
+        if is_directive && reader.is_list(line.bytes) {
+            candidate.lines += 1;
+            candidate.fitting += 1;
+            candidate.fields += 1;
         }
-        if parser.passes_over(line.bytes) {
-            // A log may say what its fields are long before it has a line of them.
-            if followed.is_list(line.bytes) {
-                candidate.lines += 1;
-                candidate.fitting += 1;
-                candidate.fields += 1;
-            }
-            continue;
-        }
-        candidate.lines += 1;
-        let mut record = Record::new();
-        let outcome = match parser.unwrap(line.bytes, &mut text) {
-            Ok(inside) => parser.parse(inside, &mut record),
-            Err(mismatch) => Err(mismatch),
-        };
+    }
+    candidate
+}
+
+impl Candidate {
+    /// Counts a line; true where it is a directive, which does not count.
+    fn count(&mut self, number: u64, parser: &LineParser, outcome: LineOutcome<'_, '_>) -> bool {
         match outcome {
-            Ok(()) => {
-                candidate.fitting += 1;
-                candidate.fields += fields_filled(&record, parser.format().extra_fields().len());
+            LineOutcome::Directive => return true,
+            LineOutcome::Record(record) => {
+                self.fitting += 1;
+                self.fields += fields_filled(record, parser.format().extra_fields().len());
             }
-            Err(mismatch) if candidate.mismatches.len() < MISMATCHES_MAX => {
-                candidate.mismatches.push(LineMismatch {
+            LineOutcome::Unmatched(mismatch) if self.mismatches.len() < MISMATCHES_MAX => {
+                self.mismatches.push(LineMismatch {
                     line: number,
                     column: mismatch.at + 1,
                     reason: parser.explain(mismatch),
                 });
             }
-            Err(_) => {}
+            LineOutcome::Unmatched(_) => {}
         }
+        self.lines += 1;
+        false
     }
-    candidate
 }
 
 /// How many fields the record has, those logged as `-` included.

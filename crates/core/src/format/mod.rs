@@ -8,6 +8,7 @@ mod detect;
 mod error;
 mod json;
 mod line_program;
+mod log_reader;
 mod mismatch;
 mod nginx;
 mod notation;
@@ -21,6 +22,7 @@ pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
 pub use delimited::FollowedFormat;
 pub use detect::{Candidate, Detection, LineMismatch, detect, fit};
 pub use error::FormatError;
+pub use log_reader::{LineOutcome, LogReader};
 pub use mismatch::Mismatch;
 pub use parser::LineParser;
 pub use wrapper::Wrapper;
@@ -207,6 +209,25 @@ impl Format {
     pub fn lacks_year(&self) -> bool {
         self.takes_wrapper_time
             || matches!(&self.program, Program::Own(program) if program.lacks_year())
+    }
+
+    /// The same format under a name of the user's choice.
+    pub fn with_name(self, name: &str) -> Self {
+        self.named(name)
+    }
+
+    /// Calls one of the format's own fields otherwise. False where it has none of that name, and
+    /// where the new name is that of another field.
+    pub fn rename_field(&mut self, from: &str, to: &str) -> bool {
+        let is_taken =
+            Field::by_name(to).is_some() || self.extra_fields.iter().any(|name| name == to);
+        match self.extra_fields.iter_mut().find(|name| *name == from) {
+            Some(name) if !is_taken => {
+                to.clone_into(name);
+                true
+            }
+            _ => false,
+        }
     }
 
     fn named(mut self, name: &str) -> Self {

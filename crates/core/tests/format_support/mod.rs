@@ -26,8 +26,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_core::{
-    Detection, Field, FollowedFormat, Format, LineParser, Lines, Record, detect, format_by_name,
-    format_rfc3339,
+    Detection, Field, Format, LineOutcome, LineParser, Lines, LogReader, Record, detect,
+    format_by_name, format_rfc3339,
 };
 
 /// The golden file or folder of that name.
@@ -137,15 +137,22 @@ pub(crate) fn outcome(parser: &mut LineParser, line: &[u8]) -> String {
 /// What comes of the lines of a log.
 fn read(format: &Arc<Format>, log: &[u8]) -> String {
     let mut out = String::new();
-    let mut followed = FollowedFormat::new(Arc::clone(format));
-    let mut parser = LineParser::new(Arc::clone(format));
+    let mut reader = LogReader::new(Arc::clone(format));
     for (line, number) in Lines::new(log).zip(1..) {
-        if followed.pass(line.bytes) {
-            parser = LineParser::new(Arc::clone(followed.format()));
-        }
-        if !parser.passes_over(line.bytes) {
-            let text = outcome(&mut parser, line.bytes).replace('\n', ", ");
-            writeln!(out, "{number}: {}", text.trim_end_matches([',', ' '])).unwrap();
+        let text = reader.read(line.bytes, |parser, outcome| match outcome {
+            LineOutcome::Directive => None,
+            LineOutcome::Record(record) => {
+                let fields = fields(parser.format(), record).into_iter();
+                let fields: Vec<String> =
+                    fields.map(|(name, value)| format!("{name} = {value}")).collect();
+                Some(fields.join(", "))
+            }
+            LineOutcome::Unmatched(mismatch) => {
+                Some(format!("mismatch {}: {}", mismatch.at + 1, parser.explain(mismatch)))
+            }
+        });
+        if let Some(text) = text {
+            writeln!(out, "{number}: {}", text.trim_end()).unwrap();
         }
     }
     out

@@ -3,13 +3,13 @@
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-use weir_core::{LineParser, Lines, Record, Timestamp, detect};
+use weir_core::{LineOutcome, Lines, LogReader, Timestamp, detect};
 
 use super::broken::Medium;
 use super::error::{Fault, ReadError};
 use super::input::Input;
 use super::unpack::{Text, unpack};
-use super::writer::FormatChoice;
+use super::writer::{FormatChoice, with_year};
 
 /// A head is no longer than this.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -103,10 +103,11 @@ pub fn first_time(lines: &[u8], format: &FormatChoice) -> Option<Timestamp> {
         FormatChoice::Forced(format) => format.clone(),
         FormatChoice::Detect => detect(lines).best()?.format.clone(),
     };
-    let mut parser = LineParser::new(format);
-    let mut record = Record::new();
+    let mut reader = LogReader::new(with_year(format));
     Lines::new(lines).find_map(|line| {
-        parser.parse(line.bytes, &mut record).ok()?;
-        record.time
+        reader.read(line.bytes, |_, outcome| match outcome {
+            LineOutcome::Record(record) => record.time,
+            _ => None,
+        })
     })
 }

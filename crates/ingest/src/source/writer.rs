@@ -344,7 +344,7 @@ impl SourceWriter {
 }
 
 /// The same format, with the time at hand for those whose lines have no year.
-fn with_year(format: Arc<Format>) -> Arc<Format> {
+pub(super) fn with_year(format: Arc<Format>) -> Arc<Format> {
     if !format.lacks_year() {
         return format;
     }
