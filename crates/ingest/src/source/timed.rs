@@ -17,10 +17,18 @@ const READ_BYTES: usize = 64 << 10;
 /// Reads that wait.
 const WAITING_MAX: usize = 16;
 
+/// What one read brought: the first `length` bytes of a buffer that is used again.
+struct Piece {
+    buffer: Vec<u8>,
+    length: usize,
+}
+
 /// A stream that says `WouldBlock` where it brings nothing for now, once the medium may tick.
 pub(super) struct Timed {
-    pieces: Receiver<io::Result<Vec<u8>>>,
-    piece: Vec<u8>,
+    pieces: Receiver<io::Result<Piece>>,
+    /// Buffers go back here: to make one anew costs as much as to fill it.
+    used: SyncSender<Vec<u8>>,
+    piece: Piece,
     given: usize,
     medium: Medium,
 }
@@ -34,13 +42,15 @@ impl Timed {
         medium: &Medium,
     ) -> io::Result<Self> {
         let (sender, pieces) = sync_channel(WAITING_MAX);
+        let (used, spare) = sync_channel(WAITING_MAX);
         let thread = thread::Builder::new().name("weir-read".to_owned());
-        thread.spawn(move || send(open, &sender))?;
-        Ok(Self { pieces, piece: Vec::new(), given: 0, medium: medium.clone() })
+        thread.spawn(move || send(open, &sender, &spare))?;
+        let piece = Piece { buffer: Vec::new(), length: 0 };
+        Ok(Self { pieces, used, piece, given: 0, medium: medium.clone() })
     }
 
     /// The next piece; `None` at the end.
-    fn receive(&self) -> io::Result<Option<Vec<u8>>> {
+    fn receive(&self) -> io::Result<Option<Piece>> {
         let received = match self.medium.may_tick() {
             true => self.pieces.recv_timeout(TICK),
             false => self.pieces.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -55,33 +65,39 @@ impl Timed {
 
 impl Read for Timed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.piece.len() {
-            match self.receive()? {
-                Some(piece) => (self.piece, self.given) = (piece, 0),
-                None => return Ok(0),
-            }
+        if self.given == self.piece.length {
+            let Some(piece) = self.receive()? else { return Ok(0) };
+            let old = std::mem::replace(&mut self.piece, piece);
+            self.given = 0;
+            // Where there are enough, it is freed.
+            let _ = self.used.try_send(old.buffer);
         }
-        let length = (&self.piece[self.given..]).read(buffer)?;
+        let length = (&self.piece.buffer[self.given..self.piece.length]).read(buffer)?;
         self.given += length;
         Ok(length)
     }
 }
 
-fn send<R: Read>(open: impl FnOnce() -> io::Result<R>, sender: &SyncSender<io::Result<Vec<u8>>>) {
+fn send<R: Read>(
+    open: impl FnOnce() -> io::Result<R>,
+    sender: &SyncSender<io::Result<Piece>>,
+    spare: &Receiver<Vec<u8>>,
+) {
     let mut stream = match open() {
         Ok(stream) => stream,
         // Nobody is there to be told where this fails, here and below.
         Err(error) => return drop(sender.send(Err(error))),
     };
     loop {
-        let mut piece = vec![0; READ_BYTES];
-        match stream.read(&mut piece) {
+        let mut buffer = spare.try_recv().unwrap_or_default();
+        buffer.resize(READ_BYTES, 0);
+        let length = match stream.read(&mut buffer) {
             Ok(0) => return,
-            Ok(length) => piece.truncate(length),
+            Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return drop(sender.send(Err(error))),
-        }
-        if sender.send(Ok(piece)).is_err() {
+        };
+        if sender.send(Ok(Piece { buffer, length })).is_err() {
             return;
         }
     }
