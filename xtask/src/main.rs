@@ -2,6 +2,7 @@
 
 mod bench;
 mod browsers;
+mod formats;
 mod packages;
 mod page;
 mod readme;
@@ -21,6 +22,7 @@ cargo xtask test            everything that has to pass: format, lints, layering
 cargo xtask test --quick    the same without the page and the browsers
 cargo xtask tidy            the layering checks alone
 cargo xtask types           writes web/src/generated from crates/view
+cargo xtask formats         writes docs/formats.md from the known formats' own files
 cargo xtask page            builds the page into web/dist
 cargo xtask readme          writes what its commands print into README.md
 cargo xtask bench [NAME...] [--record] [--smoke] [--size MEBIBYTES] [--runs N]
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         ["test", "--quick"] => test::run(test::Scope::Quick),
         ["tidy"] => tidy::run(),
         ["types"] => types::write(),
+        ["formats"] => formats::write(),
         ["page"] => page::build(),
         ["readme"] => readme::write(),
         ["bench", ref rest @ ..] => bench::run(rest),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
-use crate::{bench, browsers, page, readme, tidy, types};
+use crate::{bench, browsers, formats, page, readme, tidy, types};
 
 /// How much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,7 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         Ok(())
     })?;
     step("README", readme::check)?;
+    step("docs/formats.md", formats::check)?;
     if scope == Scope::Everything {
         step("types of the page", types::check)?;
         step("page", || {

@@ -81,7 +81,7 @@ pub(crate) struct FormatsArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Try this format only: a known name or a definition
+    /// Try this format only: a known name, a definition, or a file that ends with .toml
     #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION", requires = "file")]
     pub(crate) format: Option<String>,
 }
@@ -144,8 +144,8 @@ pub(crate) enum Measured {
 #[derive(Debug, Args)]
 pub(crate) struct ReadArguments {
     /// The log's format, where it should not be found out: a known name such as COMBINED (see
-    /// `weir formats`), or a log_format of nginx or a LogFormat of Apache, as it stands in
-    /// their configuration
+    /// `weir formats`), also in a wrapper (`COMBINED in SYSLOG`), a log_format of nginx or a
+    /// LogFormat of Apache, as it stands in their configuration, or a file that ends with .toml
     #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION")]
     pub(crate) format: Option<String>,
 
