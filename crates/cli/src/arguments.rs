@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::count::CountArguments;
+use crate::grep::GrepArguments;
+
 /// Shows what happens to a web server's traffic: in the browser and in the terminal.
 ///
 /// With log files, or with nothing, it serves a page that shows them, prints the page's
@@ -35,6 +38,8 @@ read to its end.";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Report(ReportArguments),
+    Grep(GrepArguments),
+    Count(CountArguments),
     Formats(FormatsArguments),
     Demo(DemoArguments),
     Bench(BenchArguments),

@@ -5,12 +5,17 @@
 
 mod arguments;
 mod bench;
+mod count;
+mod csv;
 mod demo;
 mod format_file;
 mod formats;
+mod grep;
 mod head;
+mod lines;
 mod options;
 mod outcome;
+mod records;
 mod report;
 mod serve;
 mod sources;
@@ -27,6 +32,8 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         None => serve::run(&arguments.serve),
         Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Grep(arguments)) => grep::run(&arguments),
+        Some(Command::Count(arguments)) => count::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Bench(arguments)) => bench::run(&arguments),

@@ -11,7 +11,7 @@ use crate::terminal::safe;
 pub(crate) enum Exit {
     /// Everything was read.
     Done,
-    /// Nothing failed, but no line fitted.
+    /// Nothing failed, but no line fitted, or none was found.
     NothingFitted,
     /// Something could not be read, and was said; the rest stands.
     Failed,

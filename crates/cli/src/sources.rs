@@ -97,7 +97,7 @@ pub(crate) fn follow_all(
 }
 
 /// The errors among faults; notes, which are none, are said here.
-fn complaints(faults: Vec<Fault>) -> Vec<Complaint> {
+pub(crate) fn complaints(faults: Vec<Fault>) -> Vec<Complaint> {
     let complaint = |Fault { name, kind }: Fault| match kind {
         FaultKind::Error(error) => {
             let sentence = sentence(&name, &error);

@@ -22,9 +22,7 @@ const MEMORY_BYTES_MIN: u64 = 1 << 20;
 impl ReadArguments {
     /// The format that was asked for.
     pub(crate) fn format_choice(&self) -> Result<FormatChoice, Failure> {
-        let Some(text) = &self.format else { return Ok(FormatChoice::Detect) };
-        let format = format_of(text)?;
-        Ok(FormatChoice::Forced(Arc::new(format)))
+        format_choice(self.format.as_deref())
     }
 
     /// The zone that was asked for.
@@ -58,6 +56,14 @@ impl ReadArguments {
     }
 }
 
-fn cores() -> usize {
+/// The format that the text of `--format` asks for.
+pub(crate) fn format_choice(text: Option<&str>) -> Result<FormatChoice, Failure> {
+    let Some(text) = text else { return Ok(FormatChoice::Detect) };
+    let format = format_of(text)?;
+    Ok(FormatChoice::Forced(Arc::new(format)))
+}
+
+/// The cores that there are.
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

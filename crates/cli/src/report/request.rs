@@ -1,7 +1,7 @@
 //! What is asked, made of the arguments.
 
 use jiff::Zoned;
-use weir_core::{Timestamp, Values, Zone, format_rfc3339};
+use weir_core::{Timestamp, Zone, format_rfc3339};
 use weir_ingest::{FormatChoice, Input};
 use weir_view::{Clause, Operator, Query};
 
@@ -9,6 +9,7 @@ use super::zone;
 use crate::arguments::ReportArguments;
 use crate::options::{Bound, Moment};
 use crate::outcome::Failure;
+use crate::records::parse_clauses;
 use crate::terminal::Screen;
 
 /// Everything that is known before the first line is read for good.
@@ -30,7 +31,7 @@ impl Request {
     ) -> Result<Self, Failure> {
         let format = arguments.read.format_choice()?;
         let zone = arguments.read.zone()?;
-        let mut clauses = conditions(&arguments.conditions)?;
+        let mut clauses = parse_clauses(&arguments.conditions)?;
         clauses.extend(time_range(arguments, || match zone {
             Some(zone) => zone,
             None => zone::of_log(inputs, &format),
@@ -48,26 +49,6 @@ impl Request {
         };
         Ok(Self { query, format })
     }
-}
-
-/// The conditions, each checked by itself so that the sentence can name it.
-fn conditions(texts: &[String]) -> Result<Vec<Clause>, Failure> {
-    let read = |text: &String| {
-        let clause = Clause::parse(text).ok_or_else(|| {
-            Failure::new(format_args!(
-                "--where: `{text}` is no condition; write it as status=404 or path^=/api"
-            ))
-        })?;
-        let query = Query { clauses: vec![clause.clone()], ..Query::default() };
-        let mut values = Values::new(0);
-        for column in query.extra_columns() {
-            values.add_column(&column);
-        }
-        let checked = query.question(&values);
-        checked.map_err(|error| Failure::new(format_args!("--where: `{text}`: {error}")))?;
-        Ok(clause)
-    };
-    texts.iter().map(read).collect()
 }
 
 /// The conditions that `--since` and `--until` are.

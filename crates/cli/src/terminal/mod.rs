@@ -18,7 +18,7 @@ use weir_view::Report;
 pub(crate) use number::{separated, share};
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
-pub(crate) use text::{fit, safe};
+pub(crate) use text::{fit, safe, safe_bytes, width};
 
 /// Where a report is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,18 @@ pub(crate) fn safe(text: &str) -> String {
     safe
 }
 
+/// As [`safe`], of bytes: those that are no UTF-8 are shown as escapes too.
+pub(crate) fn safe_bytes(bytes: &[u8]) -> String {
+    let mut shown = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        chunk.valid().chars().for_each(|c| push_safe(&mut shown, c));
+        for byte in chunk.invalid() {
+            let _ = write!(shown, "\\x{byte:02x}");
+        }
+    }
+    shown
+}
+
 fn push_safe(safe: &mut String, c: char) {
     let written = match c {
         '\t' => write!(safe, "\\t"),
@@ -97,7 +109,7 @@ pub(crate) fn right(text: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{fit, fit_middle, left, right, safe, width};
+    use super::{fit, fit_middle, left, right, safe, safe_bytes, width};
 
     #[test]
     fn nothing_is_obeyed() {
@@ -108,6 +120,7 @@ mod tests {
         assert_eq!(safe("\u{200b}\u{feff}\u{2066}"), "\\u{200b}\\u{feff}\\u{2066}");
         assert_eq!(safe("\u{2028}\u{e0041}"), "\\u{2028}\\u{e0041}");
         assert_eq!(safe("/größe/日本?x=\\x22"), "/größe/日本?x=\\x22");
+        assert_eq!(safe_bytes(b"\x1b[m\xff\xc3\xa4\xc3"), "\\x1b[m\\xffä\\xc3");
     }
 
     #[test]

@@ -1,0 +1,86 @@
+//! How many lines an input has.
+
+use std::io::{self, Read};
+
+use memchr::memchr_iter;
+use weir_ingest::Input;
+
+use super::Counted;
+use crate::lines::{Failed, each_text, is_passing};
+
+/// What is read at once: it is still in the cache when its line feeds are counted.
+const READ_BYTES: usize = 256 << 10;
+
+/// Counts the lines of an input.
+pub(super) fn count(input: &Input) -> Counted<u64> {
+    let mut counted = Counted::default();
+    let complaints = each_text(input, |text| {
+        // What was counted before an error stands.
+        let mut lines = LineCount::default();
+        let result = lines.read(text).map_err(Failed::Input);
+        counted.count += lines.finish();
+        result
+    });
+    // Nothing is written, so that nothing can fail but reading.
+    counted.complaints = complaints.unwrap_or_default();
+    counted
+}
+
+/// Line feeds, and whether a line has begun behind the last one.
+#[derive(Debug, Default)]
+struct LineCount {
+    line_feeds: u64,
+    /// Something other than NULs stands behind the last line feed.
+    has_begun: bool,
+}
+
+impl LineCount {
+    fn read(&mut self, mut stream: impl Read) -> io::Result<()> {
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            match stream.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(length) => self.add(&buffer[..length]),
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.line_feeds += memchr_iter(b'\n', bytes).count() as u64;
+        // From the end, which is near: a run of NULs alone is looked through.
+        let last = bytes.iter().rev().find(|byte| **byte != 0);
+        self.has_begun = match last {
+            Some(b'\n') => false,
+            Some(_) => true,
+            None => self.has_begun,
+        };
+    }
+
+    fn finish(&self) -> u64 {
+        self.line_feeds + u64::from(self.has_begun)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use weir_core::Lines;
+
+    use super::LineCount;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn counts_what_the_core_gives(
+            log in prop::collection::vec(prop::sample::select(&b"a\n\n\0\r"[..]), 0..60),
+            piece in 1usize..9,
+        ) {
+            let mut count = LineCount::default();
+            log.chunks(piece).for_each(|piece| count.add(piece));
+            prop_assert_eq!(count.finish(), Lines::new(&log).count() as u64);
+        }
+    }
+}

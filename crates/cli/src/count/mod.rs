@@ -1,0 +1,94 @@
+//! `weir count`: how many lines there are, or how many requests by the values of one field or
+//! of two.
+
+mod arguments;
+mod lines;
+mod output;
+mod tally;
+mod values;
+
+use std::io;
+
+use weir_ingest::Input;
+
+pub(crate) use arguments::CountArguments;
+
+use crate::lines::in_order;
+use crate::options::{cores, format_choice};
+use crate::outcome::{Exit, Failure, print, say};
+use crate::records::Conditions;
+use crate::sources::{self, Complaint};
+use crate::terminal::{safe, separated};
+use tally::Tally;
+use values::Asked;
+
+/// The most fields of a table.
+const FIELDS_MAX: usize = 2;
+
+/// What came of one input.
+#[derive(Default)]
+struct Counted<T> {
+    count: T,
+    /// Lines that did not fit the format, of texts where records were asked about.
+    unmatched: Vec<(String, u64)>,
+    complaints: Vec<Complaint>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
+    let mut inputs = sources::inputs(&arguments.files)?;
+    if inputs.is_empty() {
+        inputs.push(Input::Stdin(Vec::new()));
+    }
+    if arguments.by.len() > FIELDS_MAX {
+        return Err(Failure::new("--by: a table has two fields at the most, rows and columns"));
+    }
+    let conditions = Conditions::parse(&arguments.conditions)?;
+    let format = format_choice(arguments.format.as_deref())?;
+    let (inputs, complaints) = sources::found(&inputs, &format);
+    complaints.iter().for_each(say);
+    let failed = !complaints.is_empty();
+    let jobs = arguments.jobs.map_or_else(cores, usize::from);
+    if arguments.by.is_empty() && conditions.is_empty() {
+        let counted = each(jobs, &inputs, lines::count);
+        print(&output::lines(arguments.output, &inputs, &counted)?)?;
+        let any = counted.iter().any(|counted| counted.count > 0);
+        return Ok(finish(&counted, failed, any));
+    }
+    let asked = Asked { by: &arguments.by, conditions: &conditions, format: &format };
+    let mut counted = each(jobs, &inputs, |input| asked.count(input));
+    let mut tally = Tally::default();
+    for counted in &mut counted {
+        tally.merge(std::mem::take(&mut counted.count));
+    }
+    print(&output::tally(arguments, &tally)?)?;
+    Ok(finish(&counted, failed, tally.records > 0))
+}
+
+/// Counts every input, several at once.
+fn each<T: Send>(
+    jobs: usize,
+    inputs: &[Input],
+    count: impl Fn(&Input) -> Counted<T> + Sync,
+) -> Vec<Counted<T>> {
+    // Nothing is written while it is counted, so that nothing can fail.
+    in_order(jobs, inputs.len(), &mut io::sink(), |index, _| Ok(count(&inputs[index])))
+        .unwrap_or_default()
+}
+
+/// Says what a person should know beside the counts.
+fn finish<T>(counted: &[Counted<T>], mut failed: bool, any: bool) -> Exit {
+    for (name, lines) in counted.iter().flat_map(|counted| &counted.unmatched) {
+        let lines = separated(*lines);
+        say(format_args!("{}: {lines} lines do not fit the format", safe(name)));
+    }
+    for complaint in counted.iter().flat_map(|counted| &counted.complaints) {
+        failed = true;
+        say(complaint);
+    }
+    match (failed, any) {
+        (true, _) => Exit::Failed,
+        (false, true) => Exit::Done,
+        (false, false) => Exit::NothingFitted,
+    }
+}

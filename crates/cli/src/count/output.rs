@@ -1,0 +1,174 @@
+//! Prints counts.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+use weir_ingest::Input;
+
+use super::Counted;
+use super::arguments::{CountArguments, Output};
+use super::tally::{Share, Tally};
+use crate::csv::row;
+use crate::outcome::Failure;
+use crate::terminal::{safe, safe_bytes, width};
+
+/// The counts of lines: of one input the number alone, of several a row each and the total.
+pub(super) fn lines(
+    output: Output,
+    inputs: &[Input],
+    counted: &[Counted<u64>],
+) -> Result<String, Failure> {
+    let total: u64 = counted.iter().map(|counted| counted.count).sum();
+    let names = inputs.iter().map(Input::name);
+    let rows: Vec<(String, u64)> = names.zip(counted.iter().map(|counted| counted.count)).collect();
+    Ok(match output {
+        Output::Json => {
+            let files: Vec<Value> =
+                rows.iter().map(|(name, lines)| json!({"file": name, "lines": lines})).collect();
+            json_line(&json!({"lines": total, "files": files}))?
+        }
+        Output::Csv => {
+            let mut text = row([&b"file"[..], b"lines"]);
+            for (name, lines) in &rows {
+                text += &row([name.as_bytes(), lines.to_string().as_bytes()]);
+            }
+            text
+        }
+        Output::Text if rows.len() == 1 => format!("{total}\n"),
+        Output::Text => {
+            let rows = rows.into_iter().chain([("total".to_owned(), total)]);
+            columns(rows.map(|(name, lines)| (lines, safe(&name))).collect())
+        }
+    })
+}
+
+/// The counts of requests.
+pub(super) fn tally(arguments: &CountArguments, tally: &Tally) -> Result<String, Failure> {
+    let top = arguments.top.unwrap_or(usize::MAX);
+    match &arguments.by[..] {
+        [] => requests(arguments.output, tally.records),
+        [field] => values(arguments.output, field, tally, top),
+        [first, second, ..] => table(arguments.output, [first, second], tally, top),
+    }
+}
+
+fn requests(output: Output, count: u64) -> Result<String, Failure> {
+    Ok(match output {
+        Output::Text => format!("{count}\n"),
+        Output::Csv => row([&b"requests"[..]]) + &row([count.to_string().as_bytes()]),
+        Output::Json => json_line(&json!({"requests": count}))?,
+    })
+}
+
+fn values(output: Output, field: &str, tally: &Tally, top: usize) -> Result<String, Failure> {
+    let rows = first(tally.rows(), top);
+    Ok(match output {
+        Output::Text => columns(rows.iter().map(|(value, count)| (*count, shown(value))).collect()),
+        Output::Csv => {
+            let mut text = row([field.as_bytes(), b"requests"]);
+            for (value, count) in &rows {
+                text += &row([value, count.to_string().as_bytes()]);
+            }
+            text
+        }
+        Output::Json => {
+            let rows: Vec<Value> = rows
+                .iter()
+                .map(|(value, count)| json!({"value": text_of(value), "requests": count}))
+                .collect();
+            json_line(&json!({"field": field, "requests": tally.records, "values": rows}))?
+        }
+    })
+}
+
+/// A row for each value of the first field, a column for each of the second; the totals are of
+/// all values, also of those that `--top` leaves out.
+fn table(
+    output: Output,
+    fields: [&String; 2],
+    tally: &Tally,
+    top: usize,
+) -> Result<String, Failure> {
+    let (rows, heads) = (first(tally.rows(), top), first(tally.columns(), top));
+    if output == Output::Json {
+        let counts = |row: &[u8]| -> Vec<u64> {
+            heads.iter().map(|(column, _)| tally.count(row, column)).collect()
+        };
+        let rows: Vec<Value> = rows
+            .iter()
+            .map(|(value, total)| {
+                json!({"value": text_of(value), "counts": counts(value), "total": total})
+            })
+            .collect();
+        let heads: Vec<Value> = heads
+            .iter()
+            .map(|(value, total)| json!({"value": text_of(value), "total": total}))
+            .collect();
+        return json_line(&json!({
+            "rows_field": fields[0], "columns_field": fields[1], "requests": tally.records,
+            "columns": heads, "rows": rows,
+        }));
+    }
+    let name = format!("{} by {}", fields[0], fields[1]);
+    let head = [name.into_bytes()].into_iter().chain(heads.iter().map(|(head, _)| head.clone()));
+    let mut cells: Vec<Vec<Vec<u8>>> = vec![head.chain([b"total".to_vec()]).collect()];
+    let number = |count: u64| count.to_string().into_bytes();
+    for (value, total) in &rows {
+        let counts = heads.iter().map(|(head, _)| number(tally.count(value, head)));
+        cells.push([value.clone()].into_iter().chain(counts).chain([number(*total)]).collect());
+    }
+    let totals = heads.iter().map(|(_, total)| number(*total));
+    let last = [b"total".to_vec()].into_iter().chain(totals);
+    cells.push(last.chain([number(tally.records)]).collect());
+    Ok(match output {
+        Output::Csv => cells.iter().map(|cells| row(cells.iter().map(|cell| &cell[..]))).collect(),
+        _ => aligned(&cells),
+    })
+}
+
+/// The first column on the left, numbers on the right.
+fn aligned(cells: &[Vec<Vec<u8>>]) -> String {
+    let cells: Vec<Vec<String>> =
+        cells.iter().map(|row| row.iter().map(|cell| shown(cell)).collect()).collect();
+    let columns = cells.first().map_or(0, Vec::len);
+    let widest = |column: usize| cells.iter().map(|row| width(&row[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(widest).collect();
+    let mut text = String::new();
+    for row in &cells {
+        for (column, cell) in row.iter().enumerate() {
+            let idle = " ".repeat(widths[column] - width(cell));
+            let _ = match column {
+                0 => write!(text, "{cell}{idle}"),
+                _ => write!(text, "  {idle}{cell}"),
+            };
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Numbers on the right, what they count behind them.
+fn columns(rows: Vec<(u64, String)>) -> String {
+    let digits = rows.iter().map(|(count, _)| count.to_string().len()).max().unwrap_or(0);
+    let lines = rows.iter().map(|(count, name)| format!("{count:>digits$}  {name}\n"));
+    lines.collect()
+}
+
+fn first(mut shares: Vec<Share>, top: usize) -> Vec<Share> {
+    shares.truncate(top);
+    shares
+}
+
+/// A value for a person; one that is empty or not there is said.
+fn shown(value: &[u8]) -> String {
+    if value.is_empty() { "(none)".to_owned() } else { safe_bytes(value) }
+}
+
+fn text_of(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).into_owned()
+}
+
+fn json_line(value: &Value) -> Result<String, Failure> {
+    let text = serde_json::to_string(value).map_err(Failure::new)?;
+    Ok(text + "\n")
+}

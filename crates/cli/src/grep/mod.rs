@@ -1,0 +1,163 @@
+//! `weir grep`: the lines that match a regular expression, of whole lines or of one field, in
+//! any source.
+
+mod arguments;
+mod csv;
+mod json;
+mod lines;
+mod pattern;
+mod printer;
+mod records;
+
+use std::io::{self, IsTerminal, Write};
+
+use weir_ingest::{FormatChoice, Input, Text};
+
+pub(crate) use arguments::GrepArguments;
+use arguments::Output;
+use pattern::Pattern;
+use printer::{Layout, Printer};
+
+use crate::lines::{Failed, LineBlocks, Ordered, each_text, in_order};
+use crate::options::{cores, format_choice};
+use crate::outcome::{Exit, Failure, say};
+use crate::records::Conditions;
+use crate::sources::{self, Complaint};
+use crate::terminal::{Screen, safe, separated};
+
+/// Output that is gathered before it is written.
+const OUTPUT_BYTES: usize = 64 << 10;
+
+/// Everything that is known before the first file is opened.
+struct Search {
+    pattern: Pattern,
+    layout: Layout,
+    field: Option<String>,
+    conditions: Conditions,
+    format: FormatChoice,
+}
+
+/// What came of one input.
+#[derive(Default)]
+struct Found {
+    /// Lines that were chosen.
+    lines: u64,
+    /// Lines that did not fit the format, of texts where records were asked about.
+    unmatched: Vec<(String, u64)>,
+    complaints: Vec<Complaint>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
+    let mut inputs = sources::inputs(&arguments.files)?;
+    if inputs.is_empty() {
+        inputs.push(Input::Stdin(Vec::new()));
+    }
+    let format = format_choice(arguments.format.as_deref())?;
+    let (inputs, complaints) = sources::found(&inputs, &format);
+    let search = Search::new(arguments, format, arguments.files.len().max(inputs.len()) > 1)?;
+    let jobs = arguments.jobs.map_or_else(cores, usize::from);
+    let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
+    let found = search
+        .write_header(&mut output)
+        .and_then(|()| {
+            in_order(jobs, inputs.len(), &mut output, |index, output| {
+                search.one(&inputs[index], output)
+            })
+        })
+        .map_err(|error| Failure::output("standard output", &error))?;
+    complaints.iter().for_each(say);
+    Ok(search.say(&found, !complaints.is_empty()))
+}
+
+impl Search {
+    fn new(
+        arguments: &GrepArguments,
+        format: FormatChoice,
+        several: bool,
+    ) -> Result<Self, Failure> {
+        let screen = Screen::of_stdout();
+        let layout = Layout {
+            names: several && !arguments.no_filename,
+            member_names: !arguments.no_filename,
+            numbers: arguments.line_number,
+            only_matching: arguments.only_matching,
+            count: arguments.count,
+            list: arguments.files_with_matches,
+            inverted: arguments.invert_match,
+            output: arguments.output,
+            terminal: io::stdout().is_terminal(),
+            colour: screen.colour,
+        };
+        Ok(Self {
+            pattern: Pattern::new(arguments)?,
+            layout,
+            field: arguments.field.clone(),
+            conditions: Conditions::parse(&arguments.conditions)?,
+            format,
+        })
+    }
+
+    fn write_header(&self, output: &mut impl Write) -> io::Result<()> {
+        if self.layout.output == Output::Csv { csv::write_header(output) } else { Ok(()) }
+    }
+
+    /// Searches one input. An error is one of the output; those of the input are in what was
+    /// found.
+    fn one(&self, input: &Input, output: &mut Ordered<'_>) -> io::Result<Found> {
+        let mut found = Found::default();
+        let complaints = each_text(input, |text| self.text(text, output, &mut found))?;
+        found.complaints.extend(complaints);
+        Ok(found)
+    }
+
+    /// Searches one text of an input. What was found before an error stands.
+    fn text(
+        &self,
+        text: &mut Text<'_>,
+        output: &mut Ordered<'_>,
+        found: &mut Found,
+    ) -> Result<(), Failed> {
+        let (name, is_member) = (text.name().to_owned(), text.is_member());
+        let mut blocks = LineBlocks::new(text);
+        let mut printer =
+            Printer::new(&self.layout, &self.pattern, name.clone(), is_member, output);
+        let needs_records = self.field.is_some()
+            || !self.conditions.is_empty()
+            || self.layout.output != Output::Raw;
+        let (unmatched, result) = match needs_records {
+            true => self.in_records(&mut blocks, &mut printer),
+            false => (0, self.in_lines(&mut blocks, &mut printer)),
+        };
+        if unmatched > 0 {
+            found.unmatched.push((name.clone(), unmatched));
+        }
+        if blocks.too_long() > 0 {
+            let lines = separated(blocks.too_long());
+            let sentence = format!("{lines} lines are longer than 256 MiB and were not searched");
+            found.complaints.push(Complaint { name, sentence });
+        }
+        if let Err(Failed::Sentence(_) | Failed::Output(_)) = result {
+            return result;
+        }
+        found.lines += printer.finish().map_err(Failed::Output)?;
+        result
+    }
+
+    /// Says what a person should know beside the lines.
+    fn say(&self, found: &[Found], mut failed: bool) -> Exit {
+        for (name, lines) in found.iter().flat_map(|found| &found.unmatched) {
+            let lines = separated(*lines);
+            say(format_args!("{}: {lines} lines do not fit the format", safe(name)));
+        }
+        for complaint in found.iter().flat_map(|found| &found.complaints) {
+            failed = true;
+            say(complaint);
+        }
+        match (failed, found.iter().any(|found| found.lines > 0)) {
+            (true, _) => Exit::Failed,
+            (false, true) => Exit::Done,
+            (false, false) => Exit::NothingFitted,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Reads the lines of one text with the format that they are in.
+
+use std::sync::Arc;
+
+use weir_core::{FollowedFormat, Format, LineParser, Record, detect};
+use weir_ingest::FormatChoice;
+
+/// Reads lines with a format, which is looked for in the first of them.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    known: Option<Known>,
+    /// How often the format became another.
+    version: u64,
+    /// Lines that did not fit, or came before any format was found.
+    unmatched: u64,
+}
+
+#[derive(Debug)]
+struct Known {
+    parser: LineParser,
+    /// What directives in the log make of the format.
+    followed: FollowedFormat,
+}
+
+impl Known {
+    fn new(format: &Arc<Format>) -> Self {
+        let parser = LineParser::new(format.clone());
+        Self { parser, followed: FollowedFormat::new(format.clone()) }
+    }
+}
+
+impl Reader {
+    /// A reader at the start of a text.
+    pub(crate) fn new(choice: &FormatChoice) -> Self {
+        let known = match choice {
+            FormatChoice::Forced(format) => Some(Known::new(format)),
+            FormatChoice::Detect => None,
+        };
+        Self { version: u64::from(known.is_some()), known, unmatched: 0 }
+    }
+
+    /// Looks for the format in a block of lines, where it is not known yet.
+    pub(crate) fn learn(&mut self, block: &[u8]) {
+        if self.known.is_none()
+            && let Some(best) = detect(block).best()
+        {
+            self.known = Some(Known::new(&best.format));
+            self.version += 1;
+        }
+    }
+
+    /// The format of the lines that come next, once it is known.
+    pub(crate) fn format(&self) -> Option<&Arc<Format>> {
+        self.known.as_ref().map(|known| known.parser.format())
+    }
+
+    /// Changes whenever the format does.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Reads a line, without its line feed; false where it does not fit, which is counted for
+    /// lines that are neither empty nor directives. `text` is room for a line that has to be
+    /// written anew.
+    pub(crate) fn read<'a>(
+        &mut self,
+        line: &'a [u8],
+        text: &'a mut Vec<u8>,
+        record: &mut Record<'a>,
+    ) -> bool {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if let Some(known) = &mut self.known {
+            if known.followed.may_change() && known.parser.passes_over(line) {
+                if known.followed.pass(line) {
+                    known.parser = LineParser::new(known.followed.format().clone());
+                    self.version += 1;
+                }
+                return false;
+            }
+            let Known { parser, .. } = known;
+            let fits = match parser.is_escaped() {
+                false => parser.parse(line, record).is_ok(),
+                true => match parser.unwrap(line, text) {
+                    Ok(line) => parser.parse(line, record).is_ok(),
+                    Err(_) => false,
+                },
+            };
+            if fits {
+                return true;
+            }
+        }
+        self.unmatched += u64::from(!line.is_empty());
+        false
+    }
+
+    /// Lines that did not fit; empty ones and directives are not counted.
+    pub(crate) fn unmatched(&self) -> u64 {
+        self.unmatched
+    }
+}

@@ -1,0 +1,105 @@
+//! `weir count` against naive counts.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use support::{Folder, generated, run, run_with_stdin, text};
+use weir_testkit::fixtures;
+
+fn hackers() -> String {
+    text(&fixtures::root().join("attacks/hackers-first-1000.log")).to_owned()
+}
+
+#[test]
+fn lines_are_counted_in_any_source() {
+    let folder = Folder::new();
+    let log = generated(1 << 20);
+    let lines = log.iter().filter(|byte| **byte == b'\n').count();
+    let plain = folder.file("a.log", &log);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(&log).expect("memory");
+    let packed = folder.file("b.log", &encoder.finish().expect("memory"));
+    assert_eq!(run(["count", text(&plain)]).stdout, format!("{lines}\n"));
+    assert_eq!(run(["count", text(&packed)]).stdout, format!("{lines}\n"));
+    let both = run(["count", text(&plain), text(&packed)]);
+    assert!(both.stdout.ends_with(&format!("{}  total\n", 2 * lines)), "{}", both.stdout);
+    assert_eq!(both.stdout.lines().count(), 3);
+    let json = run(["count", "--output", "json", text(&plain), text(&packed)]).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["lines"], 2 * lines);
+    assert_eq!(json["files"][1]["lines"], lines);
+}
+
+#[test]
+fn the_last_line_counts_and_nuls_do_not() {
+    assert_eq!(run_with_stdin(["count"], b"a\nb").stdout, "2\n");
+    assert_eq!(run_with_stdin(["count"], b"a\n\0\0\0").stdout, "1\n");
+    let nothing = run_with_stdin(["count"], b"");
+    assert_eq!((nothing.stdout.as_str(), nothing.code), ("0\n", 1));
+    let gone = run(["count", "/no/such/file"]);
+    assert_eq!((gone.stdout.as_str(), gone.code), ("0\n", 2));
+}
+
+#[test]
+fn values_are_those_of_the_report() {
+    let log = hackers();
+    for (field, extra) in [("path", None), ("client", Some("status=200")), ("status", None)] {
+        let mut arguments = vec!["--top", "1000"];
+        arguments.extend(extra.iter().flat_map(|condition| ["--where", condition]));
+        arguments.push(&log);
+        let report = run([&["report", "--json"], &arguments[..]].concat()).stdout;
+        let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+        let counted = run([&["count", "--output", "json", "--by", field], &arguments[..]].concat());
+        let counted: serde_json::Value = serde_json::from_str(&counted.stdout).expect("JSON");
+        assert_eq!(counted["requests"], report["matched"]);
+        let rows = |value: &serde_json::Value, count: &str| -> Vec<(String, u64)> {
+            let rows = value.as_array().expect("rows").iter();
+            let row = |row: &serde_json::Value| {
+                let value = row["value"].as_str().expect("a value").to_owned();
+                (value, row[count].as_u64().expect("a count"))
+            };
+            rows.map(row).collect()
+        };
+        assert_eq!(rows(&counted["values"], "requests"), rows(&report["top"][field], "count"));
+    }
+}
+
+#[test]
+fn a_table_adds_up() {
+    let log = hackers();
+    let csv = run(["count", "--by", "status,method", "--output", "csv", &log]).stdout;
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0][0], "status by method");
+    let mut naive: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for line in std::fs::read_to_string(&log).expect("a fixture").lines() {
+        let parts: Vec<&str> = line.split('"').collect();
+        let method = parts[1].split(' ').next().expect("a method").to_owned();
+        let status = parts[2].split(' ').nth(1).expect("a status").to_owned();
+        *naive.entry((status, method)).or_default() += 1;
+    }
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    for row in &rows[1..rows.len() - 1] {
+        for (column, cell) in row.iter().enumerate().take(row.len() - 1).skip(1) {
+            let key = (row[0].to_owned(), rows[0][column].to_owned());
+            assert_eq!(number(cell), naive.get(&key).copied().unwrap_or(0), "{key:?}");
+        }
+        let sum: u64 = row[1..row.len() - 1].iter().map(|cell| number(cell)).sum();
+        assert_eq!(number(row[row.len() - 1]), sum);
+    }
+    let last = rows.last().expect("totals");
+    assert_eq!((last[0], number(last[last.len() - 1])), ("total", 1_000));
+    let text = run(["count", "--by", "status,method", &log]).stdout;
+    assert_eq!(text.lines().count(), rows.len());
+}
+
+#[test]
+fn wrong_fields_are_said() {
+    let log = hackers();
+    let wrong = run(["count", "--by", "nothing", &log]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("--by: the log has no field `nothing`"), "{}", wrong.stderr);
+    assert_eq!(run(["count", "--by", "status,method,path", &log]).code, 2);
+    assert_eq!(run(["count", "--where", "status=999", &log]).code, 1);
+}
