@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::count::CountArguments;
 use crate::grep::GrepArguments;
+use crate::manual::CompletionsArguments;
 
 /// Shows what happens to a web server's traffic: in the browser and in the terminal.
 ///
@@ -29,6 +30,8 @@ Examples:
   weir access.log access.log.1.gz    the page with these logs
   weir --follow access.log           the same, and what is written from now on
   weir report access.log             the same in the terminal
+  weir grep -c 404 access.log        the lines that match
+  weir count --by status access.log  how many requests have each value
   weir demo                          the page with made-up traffic
 
 A log that has the name of a command is given as ./report.
@@ -43,6 +46,9 @@ pub(crate) enum Command {
     Formats(FormatsArguments),
     Demo(DemoArguments),
     Bench(BenchArguments),
+    Completions(CompletionsArguments),
+    /// Print the manual page, for man
+    Man,
 }
 
 /// What the page shows.

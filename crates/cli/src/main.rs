@@ -13,6 +13,7 @@ mod formats;
 mod grep;
 mod head;
 mod lines;
+mod manual;
 mod options;
 mod outcome;
 mod records;
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
         Some(Command::Count(arguments)) => count::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
+        Some(Command::Completions(arguments)) => manual::completions(&arguments),
+        Some(Command::Man) => manual::page(),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
     };
     outcome::exit_code(result)
