@@ -4,14 +4,32 @@
 mod format_support;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use format_support::fields;
+use format_support::{catalog, fields};
 use proptest::prelude::*;
-use weir_core::{Format, LineParser, Record, detect, known_formats};
+use weir_core::{Format, LineParser, Record, Wrapper, detect, known_formats};
 
 /// Lines near to those of real logs, to break in places.
-const SAMPLES: [&str; 4] = [
+static SAMPLES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut samples: Vec<String> = LINES.map(str::to_owned).into();
+    for path in catalog() {
+        let text = std::fs::read_to_string(path).expect("a format's file");
+        let lines = text.lines().filter_map(|line| line.strip_prefix("line: "));
+        for (line, number) in lines.zip(0..) {
+            samples.push(match number {
+                1 => format!("<190>1 - web nginx 12 - [a b=\"c\"] {line}"),
+                2 => format!("Dec 17 09:03:01 web nginx[12]: {line}"),
+                3 => format!("{{\"log\":{},\"stream\":\"stdout\"}}", serde_json::Value::from(line)),
+                4 => format!("2025-12-17T09:03:01.25Z stdout F {line}"),
+                _ => line.to_owned(),
+            });
+        }
+    }
+    samples
+});
+
+const LINES: [&str; 4] = [
     r#"example.com:443 192.0.2.1 - jo [17/Dec/2025:09:03:01 +0000] "GET /a?b HTTP/1.1" 200 512 "-" "a\"b""#,
     r#"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.0" "-""#,
     r#"{"ts":1716723772.6,"request":{"client_ip":"::1","method":"GET","uri":"/a?b","headers":{"User-Agent":["x\u00e9"]}},"duration":"1.5ms","size":3768,"status":200}"#,
@@ -20,9 +38,13 @@ const SAMPLES: [&str; 4] = [
 
 fn parse_and_explain(format: &Format, line: &[u8]) {
     let mut parser = LineParser::new(Arc::new(format.clone()));
-    let mut record = Record::new();
-    if let Err(mismatch) = parser.parse(line, &mut record) {
-        assert!(mismatch.at <= line.len());
+    let mut text = Vec::new();
+    let (inside, mismatch) = match parser.unwrap(line, &mut text) {
+        Ok(inside) => (inside.len(), parser.parse(inside, &mut Record::new()).err()),
+        Err(mismatch) => (line.len(), Some(mismatch)),
+    };
+    if let Some(mismatch) = mismatch {
+        assert!(mismatch.at <= inside);
         assert!(!parser.explain(mismatch).is_empty());
     }
 }
@@ -30,7 +52,7 @@ fn parse_and_explain(format: &Format, line: &[u8]) {
 /// A sample with some bytes changed, and cut.
 fn broken_sample() -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
-    (prop::sample::select(&SAMPLES[..]), changes, any::<prop::sample::Index>(), any::<bool>())
+    (prop::sample::select(SAMPLES.as_slice()), changes, any::<prop::sample::Index>(), any::<bool>())
         .prop_map(|(sample, changes, end, cut)| {
             let mut line = sample.as_bytes().to_vec();
             for (index, byte) in changes {
@@ -88,6 +110,23 @@ fn definition() -> impl Strategy<Value = String> {
             ";",
             "\n",
             "\\n",
+            "spaces:",
+            "tabs:",
+            "csv:",
+            "client(port)",
+            "path(url)",
+            "request_time(sum)",
+            "time(%d %b)",
+            "a/b?",
+            "_",
+            "#Fields: ",
+            "#Date: 2025-12-17",
+            "date time c-ip ",
+            "cs(User-Agent) time-taken\t",
+            "${x=y(",
+            " in SYSLOG",
+            " in DOCKER",
+            " in cri",
         ][..],
     );
     prop::collection::vec(words, 0..12).prop_map(|words| words.concat())
@@ -104,6 +143,9 @@ proptest! {
     ]) {
         for format in known_formats() {
             parse_and_explain(format, &line);
+            for wrapped in Wrapper::ALL.into_iter().filter_map(|wrapper| format.wrapped_in(wrapper)) {
+                parse_and_explain(&wrapped, &line);
+            }
         }
         detect(&line);
     }
