@@ -214,3 +214,18 @@ fn names_of_files_alone() {
     let expected: Vec<&str> = paths.iter().filter(has).map(|path| text(path)).collect();
     assert_eq!(found.stdout.lines().collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn a_large_file_is_searched_in_pieces_and_its_lines_stay_in_order() {
+    let folder = Folder::new();
+    // Large enough to be divided, with a line that is longer than a piece.
+    let log = [generated(15 << 20), vec![b'x'; 9 << 20], generated(4 << 20)].concat();
+    let path = folder.file("a.log", &log);
+    let expected = naive(&log, "\" 404 |x$|x1", "");
+    for jobs in ["1", "2", "5"] {
+        let output = raw(&mut weir(["grep", "-j", jobs, "\" 404 |x$|x1", text(&path)]));
+        assert!(output.stdout == expected, "{jobs} jobs: {} bytes", output.stdout.len());
+        let count = raw(&mut weir(["grep", "-c", "-v", "-j", jobs, "Firefox", text(&path)]));
+        assert_eq!(count.stdout, naive(&log, "Firefox", "-vc"));
+    }
+}

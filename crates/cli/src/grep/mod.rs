@@ -6,6 +6,7 @@ mod csv;
 mod json;
 mod lines;
 mod pattern;
+mod pieces;
 mod printer;
 mod records;
 
@@ -35,6 +36,8 @@ struct Search {
     field: Option<String>,
     conditions: Conditions,
     format: FormatChoice,
+    /// Threads that one file may have.
+    spare_jobs: usize,
 }
 
 /// What came of one input.
@@ -55,8 +58,9 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
     }
     let format = format_choice(arguments.format.as_deref())?;
     let (inputs, complaints) = sources::found(&inputs, &format);
-    let search = Search::new(arguments, format, arguments.files.len().max(inputs.len()) > 1)?;
     let jobs = arguments.jobs.map_or_else(cores, usize::from);
+    let mut search = Search::new(arguments, format, arguments.files.len().max(inputs.len()) > 1)?;
+    search.spare_jobs = if inputs.len() == 1 { jobs } else { 1 };
     let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
     let found = search
         .write_header(&mut output)
@@ -95,6 +99,7 @@ impl Search {
             field: arguments.field.clone(),
             conditions: Conditions::parse(&arguments.conditions)?,
             format,
+            spare_jobs: 1,
         })
     }
 
@@ -106,7 +111,7 @@ impl Search {
     /// found.
     fn one(&self, input: &Input, output: &mut Ordered<'_>) -> io::Result<Found> {
         let mut found = Found::default();
-        let complaints = each_text(input, |text| self.text(text, output, &mut found))?;
+        let complaints = each_text(input, |text| self.text(input, text, output, &mut found))?;
         found.complaints.extend(complaints);
         Ok(found)
     }
@@ -114,26 +119,40 @@ impl Search {
     /// Searches one text of an input. What was found before an error stands.
     fn text(
         &self,
+        input: &Input,
         text: &mut Text<'_>,
         output: &mut Ordered<'_>,
         found: &mut Found,
     ) -> Result<(), Failed> {
         let (name, is_member) = (text.name().to_owned(), text.is_member());
-        let mut blocks = LineBlocks::new(text);
-        let mut printer =
-            Printer::new(&self.layout, &self.pattern, name.clone(), is_member, output);
         let needs_records = self.field.is_some()
             || !self.conditions.is_empty()
             || self.layout.output != Output::Raw;
-        let (unmatched, result) = match needs_records {
-            true => self.in_records(&mut blocks, &mut printer),
-            false => (0, self.in_lines(&mut blocks, &mut printer)),
+        let divisible = self.divisible(input, text).filter(|_| !needs_records);
+        let in_pieces = divisible.map(|file| self.in_pieces(file, &name, output));
+        let mut blocks = LineBlocks::new(text);
+        let mut printer =
+            Printer::new(&self.layout, &self.pattern, name.clone(), is_member, output);
+        let (mut unmatched, mut too_long) = (0, 0);
+        let result = match in_pieces {
+            Some((lines, skipped, result)) => {
+                printer.add_lines(lines);
+                too_long = skipped;
+                result
+            }
+            None if needs_records => {
+                let (unfit, result) = self.in_records(&mut blocks, &mut printer);
+                unmatched = unfit;
+                result
+            }
+            None => self.in_lines(&mut blocks, &mut printer),
         };
+        too_long += blocks.too_long();
         if unmatched > 0 {
             found.unmatched.push((name.clone(), unmatched));
         }
-        if blocks.too_long() > 0 {
-            let lines = separated(blocks.too_long());
+        if too_long > 0 {
+            let lines = separated(too_long);
             let sentence = format!("{lines} lines are longer than 256 MiB and were not searched");
             found.complaints.push(Complaint { name, sentence });
         }

@@ -69,6 +69,16 @@ impl<'a, 'b> Printer<'a, 'b> {
         Self { layout, pattern, name, names, output, lines: 0 }
     }
 
+    /// Lines that were taken.
+    pub(super) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Counts lines that another printer of the same text has printed.
+    pub(super) fn add_lines(&mut self, lines: u64) {
+        self.lines += lines;
+    }
+
     /// True where nothing more is to be found out.
     pub(super) fn is_done(&self) -> bool {
         self.layout.list && self.lines > 0

@@ -4,8 +4,10 @@
 
 mod blocks;
 mod order;
+mod pieces;
 mod texts;
 
 pub(crate) use blocks::{LineBlocks, is_passing};
 pub(crate) use order::{Ordered, in_order};
+pub(crate) use pieces::Piece;
 pub(crate) use texts::{Failed, each_text};
