@@ -156,6 +156,47 @@ impl Read for Slow<'_> {
     }
 }
 
+/// Makes the first header of a tar archive one of another kind.
+fn retype(archive: &mut [u8], kind: u8) {
+    archive[156] = kind;
+    archive[148..156].fill(b' ');
+    let sum: u32 = archive[..512].iter().map(|byte| u32::from(*byte)).sum();
+    archive[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+}
+
+#[test]
+fn headers_that_claim_too_much_are_survived() {
+    let log = log(10);
+    // A record that claims a byte more than there is, one that claims none, one of no end.
+    for record in ["9 path=a", "0 path=a\n", "99999999999999999999 path=a\n", "7 path=a\n"] {
+        let mut stream = tar(&[("header", record.as_bytes()), ("a.log", &log)]);
+        retype(&mut stream, b'x');
+        let (result, sources) = read(&stream[..]);
+        assert_eq!((result, sources.len()), (Ok(()), 1), "{record}");
+    }
+    // The size in binary, the largest there is, of a header that is passed over.
+    let mut stream = tar(&[("header", b"x"), ("a.log", &log)]);
+    stream[124..136].copy_from_slice(&[0x80, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
+    retype(&mut stream, b'V');
+    let _ended = read(&stream[..]);
+}
+
+#[test]
+fn refused_members_have_an_end_too() {
+    let files = vec![("a.log", &b"x"[..]); 20_000];
+    let mut stream = zip(&files, false);
+    let starts: Vec<usize> = memchr::memmem::find_iter(&stream, b"PK\x03\x04").collect();
+    for start in starts {
+        // Encrypted.
+        stream[start + 6] |= 1;
+    }
+    let path = std::env::temp_dir().join(format!("weir-refused-{}.zip", std::process::id()));
+    std::fs::write(&path, stream).expect("a temporary file");
+    let faults = weir_ingest::Input::File(path.clone()).read(&mut |_| ControlFlow::Continue(()));
+    std::fs::remove_file(path).expect("a temporary file");
+    assert_eq!(faults.len(), 10_001, "as many as there may be members, and that there are more");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 

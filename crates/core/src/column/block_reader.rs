@@ -253,7 +253,11 @@ impl BlockReader {
             if text.len() <= index {
                 text.resize(index + 1, None);
             }
-            text[index] = codes;
+            // Several fields share one column only where there are too many, see
+            // `Values::add_column`; it has the first of them.
+            if text[index].is_none() {
+                text[index] = codes;
+            }
         };
         for (column, ids) in self.columns.iter().zip(&mut read.columns.text) {
             put(column.column, column.seal(ids));

@@ -114,6 +114,7 @@ impl Segment {
         let numbers =
             [&self.bytes, &self.request_time_ns, &self.upstream_time_ns, &self.time, &self.offset];
         let numbers: usize = numbers.into_iter().flatten().map(Numbers::memory_bytes).sum();
-        size_of::<Self>() + text + numbers + self.line_start.memory_bytes()
+        let table = self.text.capacity() * size_of::<Option<Codes>>();
+        size_of::<Self>() + table + text + numbers + self.line_start.memory_bytes()
     }
 }

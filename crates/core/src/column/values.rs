@@ -27,6 +27,10 @@ struct Column {
 }
 
 impl Values {
+    /// The most columns: far more than servers log, few enough that hostile files of ever
+    /// other field names cost little.
+    pub const COLUMNS_MAX: usize = 1_024;
+
     /// The known columns, with so much memory for their distinct values.
     pub fn new(memory_bytes_max: usize) -> Self {
         let columns = Field::TEXT.iter().map(|field| Column::new(field.name())).collect();
@@ -46,16 +50,20 @@ impl Values {
         self.position(name)
     }
 
-    /// The column of an extra field, made if there is none of that name.
+    /// The column of an extra field, made if there is none of that name. Behind
+    /// [`Self::COLUMNS_MAX`] columns all further names have the last one together.
     pub fn add_column(&mut self, name: &str) -> ColumnId {
-        self.position(name).unwrap_or_else(|| {
+        let is_room = self.columns.len() + 1 < Self::COLUMNS_MAX;
+        let known = self.position(name);
+        let name = if is_room { name } else { "further_fields" };
+        known.or_else(|| self.position(name)).unwrap_or_else(|| {
             self.columns.push(Column::new(name));
             ColumnId(self.columns.len() as u16 - 1)
         })
     }
 
     /// The columns' names, in order.
-    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+    pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator {
         self.columns.iter().map(|column| column.name.as_str())
     }
 
@@ -132,6 +140,17 @@ mod tests {
         assert!(values.is_estimated(column) && !values.is_estimated(ColumnId(0)));
         assert!(values.memory_bytes() <= 10_000);
         assert_eq!(values.intern(column, b"/0"), 2, "what is known stays exact");
+    }
+
+    #[test]
+    fn there_is_an_end_to_columns() {
+        let mut values = Values::new(1 << 20);
+        let ids: Vec<ColumnId> =
+            (0..3_000).map(|n| values.add_column(&format!("field_{n}"))).collect();
+        assert_eq!(values.names().len(), Values::COLUMNS_MAX);
+        assert_eq!(values.add_column("field_5"), ids[5], "what is known stays known");
+        assert_eq!(usize::from(ids[2_999].0), Values::COLUMNS_MAX - 1);
+        assert_eq!(values.names().next_back(), Some("further_fields"));
     }
 
     #[test]

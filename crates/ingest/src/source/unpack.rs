@@ -175,6 +175,9 @@ impl Unpacking<'_> {
                 Err(error) => return self.failed(place, "zip", &error),
             };
             let result = if let Some(refusal) = &member.refusal {
+                if self.is_too_many(place) {
+                    return ControlFlow::Break(());
+                }
                 let _ = self.refuse(&format!("{}/{}", place.name, member.name), refusal);
                 zip.pass(&member).map(ControlFlow::Continue)
             } else {
@@ -197,9 +200,7 @@ impl Unpacking<'_> {
         member: &str,
         place: Place<'_>,
     ) -> ControlFlow<()> {
-        self.members += 1;
-        if self.members > MEMBERS_MAX {
-            let _ = self.refuse(place.name, "holds more than 10,000 files; unpack it first");
+        if self.is_too_many(place) {
             return ControlFlow::Break(());
         }
         let base = member.rsplit('/').next().unwrap_or(member);
@@ -210,6 +211,17 @@ impl Unpacking<'_> {
         let name = format!("{}/{member}", place.name);
         let place = Place { name: &name, is_member: true, ..place };
         self.run(&mut BufReader::with_capacity(LAYER_BYTES, content), place)
+    }
+
+    /// Counts a member, whether it is read or refused, and refuses the archive that has too
+    /// many of them.
+    fn is_too_many(&mut self, place: Place<'_>) -> bool {
+        self.members += 1;
+        let is_too_many = self.members > MEMBERS_MAX;
+        if is_too_many {
+            let _ = self.refuse(place.name, "holds more than 10,000 files; unpack it first");
+        }
+        is_too_many
     }
 
     /// Says what of an archive was no text.

@@ -43,13 +43,18 @@ impl Connection<'_> {
             };
             let next = match event {
                 Ok(Some(Event::Text(text))) => follow(text, file, &mut offset),
+                // An empty message brings nothing.
+                Ok(Some(Event::Binary { bytes: [], .. })) => Next::Read,
                 Ok(Some(Event::Binary { bytes, .. })) => match &mut offset {
-                    Some(offset) => {
-                        // Where nobody takes them any more, the next turn finds that out.
-                        feeder.feed(*offset, bytes).await;
-                        *offset += bytes.len() as u64;
-                        Next::Read
-                    }
+                    Some(offset) => match offset.checked_add(bytes.len() as u64) {
+                        Some(next) => {
+                            // Where nobody takes them any more, the next turn finds that out.
+                            feeder.feed(*offset, bytes).await;
+                            *offset = next;
+                            Next::Read
+                        }
+                        None => Next::Breach("no file has such an offset".to_owned()),
+                    },
                     None => Next::Breach("a `block` has to say where bytes belong".to_owned()),
                 },
                 Ok(Some(Event::Pong(_))) => Next::Read,

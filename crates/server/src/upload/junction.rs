@@ -123,11 +123,18 @@ pub(crate) struct Feeder {
     end: Arrival,
 }
 
+/// The memory that a piece is counted with: its own, and of what holds it, which for pieces of
+/// a few bytes is more.
+pub(super) fn room_bytes(bytes: &[u8]) -> usize {
+    const HELD_BYTES: usize = 256;
+    (bytes.len() + HELD_BYTES).min(AHEAD_BYTES_MAX)
+}
+
 impl Feeder {
     /// Brings a piece; waits for room. False where nobody takes it any more.
     pub(crate) async fn feed(&self, offset: u64, bytes: &[u8]) -> bool {
-        let length = u32::try_from(bytes.len().min(AHEAD_BYTES_MAX)).unwrap_or(u32::MAX);
-        let Ok(permit) = Arc::clone(&self.room).acquire_many_owned(length).await else {
+        let room = u32::try_from(room_bytes(bytes)).unwrap_or(u32::MAX);
+        let Ok(permit) = Arc::clone(&self.room).acquire_many_owned(room).await else {
             return false;
         };
         let piece = Piece { offset, bytes: bytes.to_vec(), _permit: permit };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::junction::{AHEAD_BYTES_MAX, Piece};
+use super::junction::{AHEAD_BYTES_MAX, Piece, room_bytes};
 
 /// Keeps what cannot be taken yet, as bytes before it are still to come on another connection.
 /// Of each connection this is at most [`AHEAD_BYTES_MAX`], and one read.
@@ -44,7 +44,7 @@ impl Order {
 
     /// Keeps bytes of the connection that holds the file.
     pub(crate) fn keep_own(&mut self, offset: u64, bytes: Vec<u8>) -> Result<(), Overlap> {
-        self.own_bytes += bytes.len();
+        self.own_bytes += room_bytes(&bytes);
         self.keep(offset, Waiting::Own(bytes))
     }
 
@@ -64,7 +64,7 @@ impl Order {
         }
         let waiting = first.remove();
         if let Waiting::Own(bytes) = &waiting {
-            self.own_bytes -= bytes.len();
+            self.own_bytes -= room_bytes(bytes);
         }
         Ok(Some(Part(waiting)))
     }

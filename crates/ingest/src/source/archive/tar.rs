@@ -36,7 +36,8 @@ impl<'a> Tar<'a> {
     pub(in crate::source) fn next_file(&mut self) -> io::Result<Option<String>> {
         let mut extended = Extended::default();
         loop {
-            skip(self.stream, self.left + self.padding)?;
+            skip(self.stream, self.left)?;
+            skip(self.stream, self.padding)?;
             (self.left, self.padding) = (0, 0);
             let Some(header) = self.header()? else { return Ok(None) };
             let size = number(&header[124..136])?;
@@ -124,13 +125,14 @@ impl Extended {
     fn read(&mut self, mut records: &[u8]) {
         while let Some(space) = records.iter().position(|byte| *byte == b' ') {
             let length = decimal(&records[..space]).unwrap_or(0) as usize;
+            let Some(rest) = records.get(length..) else { return };
             let Some(record) = records.get(space + 1..length.saturating_sub(1)) else { return };
             if let Some(name) = record.strip_prefix(b"path=") {
                 self.name = Some(name.to_vec());
             } else if let Some(size) = record.strip_prefix(b"size=") {
                 self.size = decimal(size);
             }
-            records = &records[length..];
+            records = rest;
         }
     }
 }

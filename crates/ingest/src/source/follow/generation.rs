@@ -105,8 +105,9 @@ impl Generation {
         let read = self
             .file
             .seek(SeekFrom::Start(start))
-            .and_then(|_| self.file.read(&mut self.buffer[..known + READ_BYTES]))
-            .unwrap_or(known);
+            .and_then(|_| self.file.read(&mut self.buffer[..known + READ_BYTES]));
+        // What cannot be read now is looked at again soon; it is no sign of truncation.
+        let Ok(read) = read else { return Some(0) };
         if read < known || self.buffer[..known] != self.known {
             return None;
         }
@@ -174,9 +175,13 @@ fn identity(metadata: &Metadata) -> Identity {
 
 pub(super) fn can_follow(path: &Path) -> bool {
     let Ok(metadata) = fs::metadata(path) else { return true };
+    // A pipe would lose what is read here, and may not even open.
+    if !metadata.is_file() {
+        return false;
+    }
     let mut head = Vec::new();
     let file = File::open(path);
     let read = file.and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
     let is_packed = compression_of(&head).is_some() || is_zip(&head) || is_tar(&head);
-    metadata.is_file() && read.is_ok() && !is_packed
+    read.is_ok() && !is_packed
 }
