@@ -1,12 +1,16 @@
 //! The route against the naive oracle: every number of a report, at every chunking and
 //! number of threads.
 
+use std::collections::VecDeque;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use serde_json::Value;
 use weir_core::{BlockLimits, Evaluation, Format};
 use weir_demo::{Options, Shape, Traffic};
-use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+use weir_ingest::{
+    DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd, SourceWriter,
+};
 use weir_testkit::chunking;
 use weir_testkit::oracle::{Layout, Oracle, Record};
 use weir_view::{Clause, Query, ReadCounts, Report};
@@ -66,16 +70,55 @@ fn generated(bytes: u64) -> Vec<u8> {
 }
 
 fn report(pieces: &[&[u8]], jobs: usize, limits: BlockLimits, query: &Query) -> Report {
+    report_of(jobs, limits, query, |mut writer| {
+        for piece in pieces {
+            writer.write_all(piece).expect("the pipeline takes it");
+        }
+        writer
+    })
+}
+
+/// The same where the parsers read the pieces themselves.
+fn report_fetched(pieces: &[&[u8]], jobs: usize, limits: BlockLimits, query: &Query) -> Report {
+    let pieces = pieces.iter().map(|piece| piece.to_vec()).collect();
+    report_of(jobs, limits, query, |writer| {
+        let (writer, result) = writer.fetch(Box::new(Pieces(pieces))).expect("it goes on");
+        result.expect("nothing fails");
+        writer
+    })
+}
+
+/// Gives a piece a read, and is interrupted before each.
+struct Pieces(VecDeque<Vec<u8>>);
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(piece) = self.0.front_mut() else { return Ok(0) };
+        let length = piece.len().min(buffer.len());
+        if length == 0 {
+            self.0.pop_front();
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        buffer[..length].copy_from_slice(&piece[..length]);
+        piece.drain(..length);
+        Ok(length)
+    }
+}
+
+fn report_of(
+    jobs: usize,
+    limits: BlockLimits,
+    query: &Query,
+    feed: impl FnOnce(SourceWriter) -> SourceWriter,
+) -> Report {
     let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
     let question = query.question(&data.values()).expect("the query is a good one");
     let options = PipelineOptions { limits, ..PipelineOptions::new(jobs, Keep::ValuesOnly) };
     let pipeline = Pipeline::start(&options, data.clone(), Some(&question));
     let combined = Arc::new(Format::parse("COMBINED").expect("a known format"));
-    let mut writer = pipeline.source("test", None, FormatChoice::Forced(combined));
+    let writer = pipeline.source("test", None, FormatChoice::Forced(combined));
     let progress = writer.progress().clone();
-    for piece in pieces {
-        writer.write_all(piece).expect("the pipeline takes it");
-    }
+    let writer = feed(writer);
     writer.finish(SourceEnd::Done).expect("the pipeline takes it");
     let evaluation = pipeline.finish().expect("a question was asked");
     let source = progress.snapshot();
@@ -138,11 +181,14 @@ fn any_chunking_and_any_number_of_threads_gives_the_same_report() {
         for size in [1, 7, 100, 4_095, 4_096, 4_097, 50_000] {
             let pieces = chunking::of_size(&log, size);
             assert_eq!(report(&pieces, jobs, small, &query), expected, "{jobs} jobs, {size} bytes");
+            let fetched = report_fetched(&pieces, jobs, small, &query);
+            assert_eq!(fetched, expected, "fetched by {jobs} jobs, {size} bytes");
         }
     }
     for seed in 0..20 {
         let pieces = chunking::of_random_sizes(&log, seed, 9_000);
         assert_eq!(report(&pieces, 3, small, &query), expected, "seed {seed}");
+        assert_eq!(report_fetched(&pieces, 3, small, &query), expected, "fetched, seed {seed}");
     }
 }
 

@@ -103,6 +103,71 @@ fn a_read_error_names_the_place() {
     assert_eq!(source.lines, lines(&log));
 }
 
+/// A medium that fails after its bytes.
+fn failing(bytes: Vec<u8>) -> impl Read + Send {
+    struct Fails;
+    impl Read for Fails {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("the disk is gone"))
+        }
+    }
+    io::Cursor::new(bytes).chain(Fails)
+}
+
+#[test]
+fn of_a_stream_that_fails_under_the_parsers_what_was_read_stands() {
+    let log = generated(3 << 20);
+    let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(2, Keep::ValuesOnly), data.clone(), None);
+    let writer = pipeline.source("test", None, FormatChoice::Detect);
+    let torn = log[..log.len() - 10].to_vec();
+    let (writer, result) = writer.fetch(Box::new(failing(torn))).expect("the pipeline goes on");
+    let error = result.expect_err("it fails").to_string();
+    assert_eq!(error, format!("reading failed at byte {}: the disk is gone", log.len() - 10));
+    writer.finish(SourceEnd::Failed(error)).expect("the pipeline goes on");
+    pipeline.finish();
+    assert_eq!(data.sources()[0].snapshot().lines, lines(&log), "the torn line included");
+}
+
+#[test]
+fn who_waits_for_the_parsers_to_read_hears_of_every_end() {
+    let log = generated(8 << 20);
+    // Cancelled from inside its own reading, alone or with all else.
+    for all in [false, true] {
+        let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+        let options = PipelineOptions::new(2, Keep::Segments);
+        let pipeline = Arc::new(Pipeline::start(&options, data.clone(), None));
+        let writer = pipeline.source("test", None, FormatChoice::Detect);
+        let (progress, cancelled) = (writer.progress().clone(), Arc::downgrade(&pipeline));
+        let cancel = Cancel(move || match cancelled.upgrade().filter(|_| all) {
+            Some(pipeline) => pipeline.cancel(),
+            None => progress.cancel(),
+        });
+        let stream = io::Cursor::new(log.clone()).chain(cancel).chain(io::repeat(b'\n'));
+        match writer.fetch(Box::new(stream)) {
+            Ok((_, Err(ReadError::Stopped(Stopped::Cancelled)))) => {}
+            // A pipeline that ends drops what it was to read.
+            Err(Stopped::Cancelled) if all => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    let data = DataSet::new(Keep::Segments, 64 << 10, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(2, Keep::Segments), data, None);
+    let writer = pipeline.source("test", None, FormatChoice::Detect);
+    let (_, result) = writer.fetch(Box::new(io::Cursor::new(log))).expect("it is not cancelled");
+    assert!(matches!(result, Err(ReadError::Stopped(Stopped::MemoryFull))), "{result:?}");
+}
+
+/// Does something when it is reached, and is empty.
+struct Cancel<F>(F);
+
+impl<F: Fn()> Read for Cancel<F> {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        (self.0)();
+        Ok(0)
+    }
+}
+
 #[test]
 fn odd_sources_have_an_end() {
     let (result, source) = read(io::empty());

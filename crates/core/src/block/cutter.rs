@@ -156,6 +156,16 @@ impl BlockCutter {
         }
     }
 
+    /// Goes on in another buffer, where it is one that [`Self::recycle`] would take: the
+    /// caller's, which is still in its core's cache. Costs a copy of the pending bytes.
+    pub fn move_to(&mut self, mut buffer: Vec<u8>) {
+        if buffer.len() == self.capacity() {
+            buffer[..self.filled].copy_from_slice(&self.buffer[..self.filled]);
+            let before = std::mem::replace(&mut self.buffer, buffer);
+            self.recycle(before);
+        }
+    }
+
     /// Gives out the first `length` bytes and keeps the rest.
     fn take_block(&mut self, length: usize) -> Block {
         let mut next = Vec::new();

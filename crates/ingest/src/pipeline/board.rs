@@ -1,6 +1,7 @@
 //! Who parses which block, and whose turn it is to append.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -20,6 +21,14 @@ pub(crate) struct Job {
     pub(crate) block: Block,
 }
 
+/// A source whose blocks the parsers fetch themselves, one parser at a time: what a core has
+/// just read it parses while it is in its cache.
+pub(crate) trait Fetch: Send {
+    /// The next blocks, in their order; none where there are no more. By then whoever waits
+    /// for the source's end has heard of it. `buffer` is one of the parser's to read into.
+    fn fetch(&mut self, buffer: Option<Vec<u8>>) -> Vec<Job>;
+}
+
 /// A job with its place in the order of all blocks.
 #[derive(Debug)]
 pub(super) struct Ticket {
@@ -28,10 +37,11 @@ pub(super) struct Ticket {
 }
 
 /// What a worker is to do next.
-#[derive(Debug)]
 pub(super) enum Task {
     /// Parse this block.
     Parse(Ticket),
+    /// Fetch the next block of this source, and [give it back](Board::fetched).
+    Fetch(Box<dyn Fetch>),
     /// It is the turn of the oldest block that this worker has parsed.
     TakeTurn,
     /// Nothing more will come.
@@ -40,7 +50,6 @@ pub(super) enum Task {
 
 /// The queue of blocks, bounded in bytes, and the turns in which parsed blocks are
 /// appended. One lock, taken a few times a block.
-#[derive(Debug)]
 pub(crate) struct Board {
     state: Mutex<State>,
     /// Something to do for a worker.
@@ -51,9 +60,11 @@ pub(crate) struct Board {
     queue_bytes_max: usize,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     jobs: VecDeque<Ticket>,
+    /// Sources to fetch blocks from, which are in no parser's hands.
+    fetches: VecDeque<Box<dyn Fetch>>,
     /// Memory of the blocks that wait or are being parsed.
     queue_bytes: usize,
     /// Number of the next ticket.
@@ -115,6 +126,39 @@ impl Board {
         }
     }
 
+    /// Takes a source to fetch blocks from.
+    ///
+    /// # Errors
+    /// Where the pipeline is gone.
+    pub(crate) fn offer(&self, source: Box<dyn Fetch>) -> Result<(), Stopped> {
+        let mut state = self.lock();
+        if state.aborted {
+            return Err(Stopped::Cancelled);
+        }
+        state.fetches.push_back(source);
+        drop(state);
+        self.work.notify_one();
+        Ok(())
+    }
+
+    /// Takes back a source and the blocks that were fetched from it, and gives the first of
+    /// them to be parsed by whoever has fetched it. They are within the bound all the same: a
+    /// parser fetches when nothing waits, and holds what it fetches alone.
+    pub(super) fn fetched(&self, source: Box<dyn Fetch>, jobs: Vec<Job>) -> Option<Ticket> {
+        let mut state = self.lock();
+        if state.aborted || jobs.is_empty() {
+            return None;
+        }
+        for job in jobs {
+            state.enqueue(job);
+        }
+        state.fetches.push_back(source);
+        let first = state.jobs.pop_front();
+        drop(state);
+        self.work.notify_all();
+        first
+    }
+
     /// True where the parsers have nothing to do but what they are at.
     pub(crate) fn is_idle(&self) -> bool {
         self.lock().jobs.is_empty()
@@ -140,6 +184,9 @@ impl Board {
             if !must_append && let Some(ticket) = state.jobs.pop_front() {
                 return Task::Parse(ticket);
             }
+            if !must_append && let Some(source) = state.fetches.pop_front() {
+                return Task::Fetch(source);
+            }
             if state.closing && oldest.is_none() {
                 return Task::End;
             }
@@ -147,12 +194,12 @@ impl Board {
         }
     }
 
-    /// A block is parsed: its bytes are needed no more.
-    pub(super) fn parsed(&self, block: Block) {
+    /// A block of so much memory is parsed; its buffer, if the parser does not keep it.
+    pub(super) fn parsed(&self, memory_bytes: usize, buffer: Option<Vec<u8>>) {
         let mut state = self.lock();
-        state.queue_bytes -= block.memory_bytes();
+        state.queue_bytes -= memory_bytes;
         if state.spare.len() < SPARE_BUFFERS_MAX {
-            state.spare.push(block.into_buffer());
+            state.spare.extend(buffer);
         }
         drop(state);
         self.room.notify_all();
@@ -176,6 +223,7 @@ impl Board {
         let mut state = self.lock();
         state.aborted = true;
         state.jobs.clear();
+        state.fetches.clear();
         state.spare.clear();
         drop(state);
         self.work.notify_all();
@@ -191,15 +239,27 @@ impl Board {
         if state.queue_bytes > 0 && state.queue_bytes + bytes > self.queue_bytes_max {
             return Ok(Some(job));
         }
-        state.queue_bytes += bytes;
-        let number = state.tickets;
-        state.tickets += 1;
-        state.jobs.push_back(Ticket { number, job });
+        state.enqueue(job);
         self.work.notify_one();
         Ok(None)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn enqueue(&mut self, job: Job) {
+        self.queue_bytes += job.block.memory_bytes();
+        self.jobs.push_back(Ticket { number: self.tickets, job });
+        self.tickets += 1;
+    }
+}
+
+impl fmt::Debug for Board {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes_max = self.queue_bytes_max;
+        formatter.debug_struct("Board").field("queue_bytes_max", &bytes_max).finish_non_exhaustive()
     }
 }

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use weir_core::{BlockLimits, Evaluation, Question};
 
 use crate::source::{FormatChoice, SourceProgress, SourceWriter};
-pub(crate) use board::{Board, Job};
+pub(crate) use board::{Board, Fetch, Job};
 use worker::Worker;
 
 /// How a pipeline works and what it may take.

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weir_core::{BlockLimits, BlockReader, Evaluation, ReadBlock};
+use weir_core::{Block, BlockLimits, BlockReader, Evaluation, ReadBlock};
 
-use super::board::{Board, Job, Task, Ticket};
+use super::board::{Board, Fetch, Job, Task, Ticket};
 use super::data_set::{DataSet, Sealed};
 use crate::source::{BlockCounts, SourceEnd, SourceProgress};
 
@@ -21,6 +21,8 @@ pub(super) struct Worker {
     /// Parsed blocks that wait for their turn, oldest first.
     parsed: VecDeque<Parsed>,
     evaluation: Option<Evaluation>,
+    /// What it fetches into.
+    buffer: Option<Vec<u8>>,
 }
 
 /// Blocks that a worker parses ahead of its turn. Parsed blocks are outside the queue's
@@ -51,6 +53,7 @@ impl Worker {
             readers: Vec::new(),
             parsed: VecDeque::new(),
             evaluation,
+            buffer: None,
         }
     }
 
@@ -59,7 +62,11 @@ impl Worker {
         loop {
             let oldest = self.parsed.front().map(|parsed| parsed.ticket);
             match self.board.next_task(oldest, self.must_append()) {
-                Task::Parse(ticket) => self.parse(ticket),
+                Task::Parse(ticket) => {
+                    let block = self.parse(ticket);
+                    self.board.parsed(block.memory_bytes(), Some(block.into_buffer()));
+                }
+                Task::Fetch(source) => self.fetch(source),
                 Task::TakeTurn => self.take_turn(),
                 Task::End => return self.evaluation.take(),
             }
@@ -73,7 +80,17 @@ impl Worker {
         self.parsed.len() >= PARSED_MAX || (!self.parsed.is_empty() && is_large())
     }
 
-    fn parse(&mut self, Ticket { number, job }: Ticket) {
+    /// Fetches a block and parses it, in the buffer in which it has done so before.
+    fn fetch(&mut self, mut source: Box<dyn Fetch>) {
+        let jobs = source.fetch(self.buffer.take());
+        if let Some(ticket) = self.board.fetched(source, jobs) {
+            let block = self.parse(ticket);
+            self.board.parsed(block.memory_bytes(), None);
+            self.buffer = Some(block.into_buffer());
+        }
+    }
+
+    fn parse(&mut self, Ticket { number, job }: Ticket) -> Block {
         let read = (!job.source.is_cancelled()).then(|| {
             let source_index = job.source_index;
             let data = Arc::clone(&self.data);
@@ -90,7 +107,7 @@ impl Worker {
             offset_end: job.block.offset_end,
             read,
         });
-        self.board.parsed(job.block);
+        job.block
     }
 
     fn reader(&mut self, job: &Job) -> &mut BlockReader {

@@ -42,6 +42,11 @@ impl Broken {
         io::Error::new(io::ErrorKind::InvalidData, self)
     }
 
+    /// What an error of the medium itself is, `at` so many bytes of it.
+    pub(super) fn of_medium(error: &io::Error, at: u64) -> Self {
+        Self { packing: None, at, is_cut: false, why: error.to_string() }
+    }
+
     /// What an error is that came through `packing`: what a layer below has said, or this
     /// layer's own.
     pub(super) fn of(error: &io::Error, packing: Option<&'static str>, medium: &Medium) -> Self {

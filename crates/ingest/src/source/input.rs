@@ -1,14 +1,14 @@
 //! What a person names: a file, or standard input.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use super::broken::Medium;
 use super::error::{Fault, ReadError};
 use super::timed::Timed;
-use super::unpack::{Text, unpack};
+use super::unpack::{HEAD_BYTES, Text, is_packed, unpack};
 
 /// Something to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +63,29 @@ impl Input {
             Ok(stream) => unpack(&name, stream, &medium, visit),
             Err(error) => vec![Fault::new(&name, ReadError::Open(error))],
         }
+    }
+
+    /// The bytes of a file that is no more than that: not packed, and no pipe.
+    ///
+    /// # Errors
+    /// Where it cannot be opened or read.
+    pub(super) fn plain(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
+        let mut file = match self {
+            Self::File(path) if self.is_file() => File::open(path)?,
+            Self::Stdin(start) if start.is_empty() => match stdin_file() {
+                Some(file) => file,
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        let mut head = Vec::with_capacity(HEAD_BYTES);
+        let length = (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+        if is_packed(&head) {
+            // Of standard input nobody else can read this part again.
+            file.seek_relative(-(length as i64))?;
+            return Ok(None);
+        }
+        Ok(Some(Box::new(Cursor::new(head).chain(file))))
     }
 
     fn open(&self, medium: &Medium) -> io::Result<Box<dyn Read>> {

@@ -4,6 +4,7 @@ mod archive;
 mod broken;
 mod compression;
 mod error;
+mod fetched;
 mod find;
 mod follow;
 mod head;

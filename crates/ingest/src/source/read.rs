@@ -103,7 +103,14 @@ impl Order {
         }
         let turn = Turn { order: self, index, is_live };
         let mut reader = Reader::new(pipeline, format, input.bytes_total(), Some(turn));
-        let faults = input.read(&mut |text| reader.read(text));
+        let faults = match input.plain() {
+            Ok(Some(stream)) => {
+                reader.fetch(&input.name(), stream);
+                Vec::new()
+            }
+            Ok(None) => input.read(&mut |text| reader.read(text)),
+            Err(error) => vec![Fault::new(&input.name(), ReadError::Open(error))],
+        };
         reader.end(&input.name(), faults)
     }
 
@@ -160,6 +167,28 @@ impl<'a> Reader<'a> {
         let lane = order.map(|turn| turn.order.plain.lock());
         let result = self.copy(&mut writer, text);
         drop(lane);
+        self.finish(text.name(), writer, result)
+    }
+
+    /// Has the parsers read a plain file.
+    fn fetch(&mut self, name: &str, stream: Box<dyn Read + Send>) {
+        let writer = self.source(name, self.bytes_total);
+        let lane = self.turn.as_ref().map(|turn| turn.order.plain.lock());
+        let fetched = writer.fetch(stream);
+        drop(lane);
+        match fetched {
+            Ok((writer, result)) => drop(self.finish(name, writer, result)),
+            Err(stopped) => self.faults.push(Fault::new(name, ReadError::Stopped(stopped))),
+        }
+    }
+
+    /// Ends a source as its reading ended, and says whether others can be read.
+    fn finish(
+        &mut self,
+        name: &str,
+        writer: SourceWriter,
+        result: Result<(), ReadError>,
+    ) -> ControlFlow<()> {
         let end = match &result {
             Ok(()) => SourceEnd::Done,
             Err(ReadError::Stopped(Stopped::Cancelled)) => SourceEnd::Cancelled,
@@ -171,7 +200,7 @@ impl<'a> Reader<'a> {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 let goes_on = !matches!(error, ReadError::Stopped(_));
-                self.faults.push(Fault::new(text.name(), error));
+                self.faults.push(Fault::new(name, error));
                 if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             }
         }

@@ -15,7 +15,7 @@ const DEPTH_MAX: usize = 8;
 const MEMBERS_MAX: usize = 10_000;
 
 /// Bytes that tell what a source is: a header of tar.
-const HEAD_BYTES: usize = 512;
+pub(super) const HEAD_BYTES: usize = 512;
 
 /// Bytes that are unpacked at once, between layers.
 const LAYER_BYTES: usize = 64 << 10;
@@ -254,6 +254,11 @@ impl Unpacking<'_> {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// True where a file's first bytes say that it is a compressed one or an archive.
+pub(super) fn is_packed(head: &[u8]) -> bool {
+    compression_of(head).is_some() || is_tar(head) || is_zip(head)
 }
 
 /// The first bytes of a stream: so many that they tell what it is. A pipe that has brought a

@@ -254,7 +254,17 @@ impl SourceWriter {
         Ok(self.cutter.offset())
     }
 
-    fn cut(&mut self) -> Result<Vec<Job>, Stopped> {
+    pub(super) fn board(&self) -> &Arc<Board> {
+        &self.board
+    }
+
+    /// Goes on in another buffer; see [`BlockCutter::move_to`].
+    pub(super) fn move_to(&mut self, buffer: Vec<u8>) {
+        self.cutter.move_to(buffer);
+    }
+
+    /// The jobs that the bytes so far make, to be handed on in their order.
+    pub(super) fn cut(&mut self) -> Result<Vec<Job>, Stopped> {
         self.check()?;
         if let Some(buffer) = self.board.take_spare() {
             self.cutter.recycle(buffer);
