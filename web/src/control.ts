@@ -6,7 +6,7 @@
 import type { Clause } from "./generated/Clause";
 import type { View } from "./generated/View";
 import { browserHost } from "./socket/host";
-import type { Job } from "./socket/job";
+import type { Sending } from "./socket/job";
 import { LiveSocket } from "./socket/live";
 import { RateMeter } from "./socket/rate";
 import { createSession, sessionExists } from "./socket/session";
@@ -63,7 +63,7 @@ export async function addFiles(files: readonly NamedFile[]): Promise<void> {
   dispatch({ type: "notice", message: null });
   try {
     const session = state.value.session ?? (await startSession());
-    uploadsOf(session).add(files);
+    uploadsOf(session).add(files, state.value.follow);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     notify(`No data set could be started. ${why}`);
@@ -73,6 +73,22 @@ export async function addFiles(files: readonly NamedFile[]): Promise<void> {
 export function cancelUpload(file: string): void {
   const session = state.value.session;
   if (session !== null) uploads.get(session)?.cancel(file);
+}
+
+/** Reads on a file that was read to its end, as it grows. */
+export function followUpload(file: string): void {
+  const session = state.value.session;
+  if (session !== null) void uploads.get(session)?.follow(file);
+}
+
+export function stopFollowing(file: string): void {
+  const session = state.value.session;
+  if (session !== null) uploads.get(session)?.stop(file);
+}
+
+/** Whether files that come are followed. */
+export function chooseFollow(follow: boolean): void {
+  dispatch({ type: "follow", follow });
 }
 
 /** Shows a sentence until the person dismisses it. */
@@ -160,9 +176,13 @@ function openSession(session: string | null): void {
   ask();
 }
 
-/** What is no mere growth of the picture on the screen: the first, an answer, and the last. */
+/**
+ * What is no mere growth of the picture on the screen: the first, an answer, and the last; and
+ * what was appended to a file, which nobody is still busy reading.
+ */
 function isUrgent(view: View): boolean {
   const shown = state.value.view;
+  if (!view.sources.some((source) => source.state === "reading" && source.bytes_total !== null)) return true;
   return view.complete || view.query !== shown?.query || shown.report.records === 0;
 }
 
@@ -215,35 +235,36 @@ function show(session: string, view: View): void {
 function uploadsOf(session: string): Uploads {
   const known = uploads.get(session);
   if (known) return known;
-  const created: Uploads = new Uploads(browserHost, session, (jobs) => showUploads(created, jobs));
+  const created: Uploads = new Uploads(browserHost, session, (all) => showUploads(created, all));
   uploads.set(session, created);
   return created;
 }
 
-function showUploads(from: Uploads, jobs: readonly Job[]): void {
+function showUploads(from: Uploads, all: readonly Sending[]): void {
   inNextFrame(`uploads ${from.session}`, () => {
-    dispatch({ type: "uploads", uploads: jobs.map((job) => uploadOf(from, job)) });
-    if (from.isBusy) tickLater(from, jobs);
+    dispatch({ type: "uploads", uploads: all.map((one) => uploadOf(from, one)) });
+    if (from.isBusy) tickLater(from, all);
   }, !from.isBusy);
 }
 
 let tick: ReturnType<typeof setTimeout> | undefined;
 
 /** Lets a speed fall while no ack arrives to say so. */
-function tickLater(from: Uploads, jobs: readonly Job[]): void {
+function tickLater(from: Uploads, all: readonly Sending[]): void {
   clearTimeout(tick);
-  tick = setTimeout(() => showUploads(from, jobs), RATE_TICK_MS);
+  tick = setTimeout(() => showUploads(from, all), RATE_TICK_MS);
 }
 
-function uploadOf(from: Uploads, job: Job): Upload {
+function uploadOf(from: Uploads, one: Sending): Upload {
   return {
-    file: job.file,
+    file: one.file,
     session: from.session,
-    name: job.name,
-    phase: job.phase,
-    bytes_total: job.blob.size,
-    bytes_done: job.acked,
-    bytes_per_second: from.rateOf(job),
-    message: job.message,
+    name: one.name,
+    phase: one.phase,
+    bytes_total: one.bytes_total,
+    bytes_done: one.acked,
+    bytes_per_second: from.rateOf(one),
+    message: one.message,
+    isFollowable: one.isFollowable,
   };
 }

@@ -9,13 +9,19 @@ export class FakeSocket implements SocketLike {
   onclose: ((event: CloseEvent) => void) | null = null;
   readonly texts: Record<string, unknown>[] = [];
   readonly blobs: Blob[] = [];
+  /** What was sent as bytes, as text. */
+  sent = "";
   /** Both, in order. */
   readonly log: (Record<string, unknown> | Blob)[] = [];
   isClosed = false;
 
   constructor(readonly path: string) {}
 
-  send(data: string | Blob): void {
+  send(data: string | Blob | ArrayBuffer): void {
+    if (data instanceof ArrayBuffer) {
+      this.sent += new TextDecoder().decode(data);
+      return;
+    }
     if (typeof data !== "string") {
       this.blobs.push(data);
       this.log.push(data);
@@ -52,6 +58,7 @@ export class FakeHost implements Host {
   readonly sockets: FakeSocket[] = [];
   readonly delays: number[] = [];
   readable = true;
+  hidden = false;
   time = 0;
   private due: (() => void) | null = null;
 
@@ -71,6 +78,10 @@ export class FakeHost implements Host {
     return () => {
       if (this.due === task) this.due = null;
     };
+  }
+
+  isHidden(): boolean {
+    return this.hidden;
   }
 
   isReadable(): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Chooser } from "../src/socket/chooser";
-import type { Job } from "../src/socket/job";
+import type { Sending } from "../src/socket/job";
 import { MIB, type Plan } from "../src/socket/policy";
 import { Uploads } from "../src/socket/uploads";
 import { FakeHost, settle, type FakeSocket } from "./fakes";
@@ -10,7 +10,7 @@ const SIZE = 400 * MIB;
 const WINDOW = 64 * MIB;
 
 let host: FakeHost;
-let job: Job;
+let job: Sending;
 let first: FakeSocket;
 
 /** A file of which nothing is kept in memory. */
@@ -26,7 +26,7 @@ const fail = (name: string) => first.says({ type: "error", error: { name, messag
 
 beforeEach(() => {
   host = new FakeHost();
-  let jobs: readonly Job[] = [];
+  let jobs: readonly Sending[] = [];
   const uploads = new Uploads(host, "ab", (changed) => (jobs = changed), new Chooser([PAIRED]), 1);
   uploads.add([{ name: "large.log", blob: large }]);
   job = jobs[0]!;

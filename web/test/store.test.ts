@@ -15,7 +15,7 @@ const view = (query: number, sources: Source[] = []): View =>
 
 const upload = (over: Partial<Upload>): Upload => ({
   file: "f1", session: "s", name: "a.log", phase: "reading", bytes_total: 100, bytes_done: 40,
-  bytes_per_second: 7, message: null, ...over,
+  bytes_per_second: 7, message: null, isFollowable: false, ...over,
 });
 
 const filtered: State = {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Chooser } from "../src/socket/chooser";
-import type { Job } from "../src/socket/job";
+import type { Sending } from "../src/socket/job";
 import { UNREADABLE } from "../src/socket/lane";
 import { MIB, nextMessage, type Plan } from "../src/socket/policy";
 import { RateMeter } from "../src/socket/rate";
@@ -10,7 +10,7 @@ import { FakeHost, settle } from "./fakes";
 const PLAN: Plan = { message_bytes: 10, in_flight: 4, sockets: 1 };
 
 let host: FakeHost;
-let jobs: readonly Job[];
+let jobs: readonly Sending[];
 let uploads: Uploads;
 
 const file = (name: string, size: number): NamedFile => ({ name, blob: new Blob([new Uint8Array(size)]) });

@@ -31,6 +31,10 @@ const GROWTH_SHARE: u32 = 3;
 /// Data that did not change for so long begins to grow anew.
 const QUIET: Duration = Duration::from_secs(1);
 
+/// Data to which no more comes than this from one view to the next is no file being read but one
+/// that is followed, or a feed: whoever watches it wants to see each line at once.
+const TRICKLE_BYTES: u64 = 256 << 10;
+
 /// Parsers wait while an answer looks at the values, so answers take at most one part in
 /// this many of the time, however large the data is.
 const WORK_SHARE: u32 = 4;
@@ -119,8 +123,14 @@ async fn publish(
     let mut version = data.version();
     let mut evaluator = None;
     let mut growing_since = Instant::now();
+    let mut bytes_before = 0;
     loop {
         let started = Instant::now();
+        let bytes = bytes_parsed(data);
+        if bytes.saturating_sub(bytes_before) <= TRICKLE_BYTES {
+            growing_since = started;
+        }
+        bytes_before = bytes;
         version.mark_unchanged();
         let goes_on = goes_on(data);
         let (query, flag) = {
@@ -158,6 +168,11 @@ async fn publish(
             growing_since = Instant::now();
         }
     }
+}
+
+/// Bytes of all sources that are parsed.
+fn bytes_parsed(data: &DataSet) -> u64 {
+    data.sources().iter().map(|source| *source.parsed().borrow()).sum()
 }
 
 /// From the start of one view to that of the next, of data that has been growing for so long.

@@ -141,7 +141,7 @@ impl Session {
     pub(crate) fn open_file(
         &self,
         file: &str,
-        bytes_total: u64,
+        bytes_total: Option<u64>,
         purpose: Purpose,
         open: impl FnOnce(&Pipeline) -> weir_ingest::SourceWriter,
     ) -> Result<Arc<Slot>, Refusal> {

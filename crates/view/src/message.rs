@@ -53,8 +53,13 @@ pub enum UploadRequest {
         file: String,
         /// The file's name, to show.
         name: String,
-        /// Its size in bytes.
-        bytes_total: u64,
+        /// Its size in bytes; null where it goes on growing, until `end` says where it ends.
+        bytes_total: Option<u64>,
+        /// The file that this one goes on from: its lines have the same format, though they do
+        /// not begin with those that tell it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        continues: Option<String>,
     },
     /// Blocks of the file come on this connection, too.
     Join {

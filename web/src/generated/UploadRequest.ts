@@ -13,9 +13,14 @@ file: string,
  */
 name: string, 
 /**
- * Its size in bytes.
+ * Its size in bytes; null where it goes on growing, until `end` says where it ends.
  */
-bytes_total: number, } | { "type": "join", 
+bytes_total: number | null, 
+/**
+ * The file that this one goes on from: its lines have the same format, though they do
+ * not begin with those that tell it.
+ */
+continues?: string, } | { "type": "join", 
 /**
  * Which file; another connection has begun it.
  */

@@ -4,7 +4,7 @@
 
 /** The part of a WebSocket that is used. */
 export interface SocketLike {
-  send(data: string | Blob): void;
+  send(data: string | Blob | ArrayBuffer): void;
   close(): void;
   onopen: ((event: Event) => void) | null;
   onmessage: ((event: MessageEvent) => void) | null;
@@ -17,6 +17,8 @@ export interface Host {
   now(): number;
   /** Runs `task` after a while; the result calls it off. */
   later(delay_ms: number, task: () => void): () => void;
+  /** True while nobody sees the page. */
+  isHidden(): boolean;
   /** True where the bytes of a file can still be read. */
   isReadable(file: Blob): Promise<boolean>;
 }
@@ -31,6 +33,7 @@ export const browserHost: Host = {
     const timer = setTimeout(task, delay_ms);
     return () => clearTimeout(timer);
   },
+  isHidden: () => document.hidden,
   async isReadable(file) {
     try {
       await file.slice(0, 1).arrayBuffer();

@@ -1,10 +1,29 @@
+import { canGrow, type Handle } from "./growing";
 import type { Plan } from "./policy";
 import { RateMeter } from "./rate";
 
-export type JobPhase = "waiting" | "reading" | "interrupted" | "done" | "failed" | "cancelled";
+export type JobPhase = "waiting" | "reading" | "following" | "interrupted" | "done" | "failed" | "cancelled";
+
+/** Something on its way to the server, as it is shown. */
+export interface Sending {
+  readonly file: string;
+  readonly name: string;
+  /** `null` where it goes on growing. */
+  readonly bytes_total: number | null;
+  readonly phase: JobPhase;
+  readonly message: string | null;
+  readonly sent: number;
+  readonly acked: number;
+  readonly isOver: boolean;
+  /** True where it can be followed from its end on. */
+  readonly isFollowable: boolean;
+  /** How the last message was sent. */
+  readonly plan: Plan | null;
+  rate(now_ms: number): number;
+}
 
 /** One file on its way to the server. */
-export class Job {
+export class Job implements Sending {
   phase: JobPhase = "waiting";
   message: string | null = null;
   /** Bytes handed to the socket; `acked <= sent <= blob.size`. */
@@ -18,13 +37,25 @@ export class Job {
   plan: Plan | null = null;
   /** True once `end` was sent on the present connection. */
   ended = false;
+  /** It is followed from its end on. */
+  isFollowed = false;
   private readonly meter = new RateMeter();
 
   constructor(
     readonly file: string,
     readonly name: string,
     readonly blob: Blob,
+    /** What shows the file as it is now, where the browser gives that. */
+    readonly handle: Handle | null = null,
   ) {}
+
+  get bytes_total(): number {
+    return this.blob.size;
+  }
+
+  get isFollowable(): boolean {
+    return this.handle !== null && this.phase === "done" && !this.isFollowed && canGrow(this.name);
+  }
 
   get isOver(): boolean {
     return this.phase === "done" || this.phase === "failed" || this.phase === "cancelled";

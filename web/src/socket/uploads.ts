@@ -1,6 +1,8 @@
 import { Chooser } from "./chooser";
+import { Follower, type Start } from "./follower";
+import { Mark, canGrow, type Handle } from "./growing";
 import type { Host } from "./host";
-import { Job } from "./job";
+import { Job, type Sending } from "./job";
 import { Lane } from "./lane";
 import { LANES } from "./policy";
 
@@ -8,35 +10,60 @@ import { LANES } from "./policy";
 export interface NamedFile {
   name: string;
   blob: Blob;
+  /** What shows the file as it is later on, where the browser gives that. */
+  handle?: Handle | null;
 }
 
 /** The files that one session is sent, some at a time and the rest in a queue. */
 export class Uploads {
   private readonly jobs: Job[] = [];
+  private readonly followers: Follower[] = [];
+  private readonly path: string;
   private readonly lanes: Lane[];
 
   constructor(
     private readonly host: Host,
     readonly session: string,
-    private readonly changed: (jobs: readonly Job[]) => void,
+    private readonly changed: (all: readonly Sending[]) => void,
     readonly chooser = new Chooser(),
     lanes = LANES,
     to: "upload" | "discard" = "upload",
   ) {
     const path = `/api/sessions/${session}/${to}`;
+    this.path = path;
     const owner = { take: () => this.take(), isAlone: () => this.isAlone(), changed: () => this.tell() };
     this.lanes = Array.from({ length: lanes }, () => new Lane(host, path, chooser, owner));
   }
 
-  /** True while a file is on its way or waits. */
+  /** True while a file is on its way or waits. What is read of a file that grows is not lost. */
   get isBusy(): boolean {
-    return this.jobs.some((job) => !job.isOver);
+    return this.jobs.some((job) => !job.isOver) || this.followers.some((one) => one.isBusy);
   }
 
-  add(files: readonly NamedFile[]): void {
-    for (const { name, blob } of files) this.jobs.push(new Job(randomId(), name, blob));
+  /** Reads files; with `follow`, those that can grow are read on as they do. */
+  add(files: readonly NamedFile[], follow = false): void {
+    for (const { name, blob, handle = null } of files) {
+      if (follow && handle && canGrow(name)) this.start(handle, name, { offset: 0, mark: null, continues: null });
+      else this.jobs.push(new Job(randomId(), name, blob, handle));
+    }
     this.tell();
     for (const lane of this.lanes) lane.wake();
+  }
+
+  /** Reads on a file that was read to its end. */
+  async follow(file: string): Promise<void> {
+    const job = this.jobs.find((one) => one.file === file);
+    if (!job?.handle || !job.isFollowable) return;
+    job.isFollowed = true;
+    this.tell();
+    // The file as it was may be read as long as it has not changed.
+    const mark = await Mark.at(job.blob, job.blob.size).catch(() => null);
+    this.start(job.handle, job.name, { offset: job.blob.size, mark, continues: job.file });
+  }
+
+  /** Ends the following of a file; what it has by now is read. */
+  stop(file: string): void {
+    this.followers.find((one) => one.has(file))?.stop();
   }
 
   /** Gives a file up; what was read of it stands. */
@@ -54,12 +81,13 @@ export class Uploads {
       if (!job.isOver && !this.taken.has(job)) job.finish("failed", message);
     }
     for (const lane of this.lanes) lane.abort(message);
+    for (const follower of this.followers) follower.abort(message);
     this.tell();
   }
 
   /** The speed of a job at this moment. */
-  rateOf(job: Job): number {
-    return job.rate(this.host.now());
+  rateOf(one: Sending): number {
+    return one.rate(this.host.now());
   }
 
   private readonly taken = new Set<Job>();
@@ -74,8 +102,14 @@ export class Uploads {
     return this.jobs.reduce((on, job) => on + Number(this.taken.has(job) && !job.isOver), 0) < 2;
   }
 
+  private start(handle: Handle, name: string, start: Start): void {
+    const tell = () => this.tell();
+    this.followers.push(new Follower(this.host, this.path, handle, name, start, randomId, tell));
+    this.tell();
+  }
+
   private tell(): void {
-    this.changed(this.jobs);
+    this.changed([...this.jobs, ...this.followers.flatMap((one) => one.pieces)]);
   }
 }
 

@@ -8,6 +8,10 @@ export interface Row {
   key: string;
   /** Set where this page sends the file and can still cancel it. */
   cancellable: string | null;
+  /** Set where this page read the file and can follow it from its end on. */
+  followable: string | null;
+  /** Set where this page follows the file and can stop that. */
+  stoppable: string | null;
   name: string;
   phase: UploadPhase;
   bytes_done: number;
@@ -52,7 +56,9 @@ export function isOver(phase: UploadPhase): boolean {
 function uploadRow(upload: Upload, source: Source | null): Row {
   return {
     key: upload.file,
-    cancellable: isOver(upload.phase) ? null : upload.file,
+    cancellable: isOver(upload.phase) || upload.bytes_total === null ? null : upload.file,
+    followable: upload.isFollowable && !isToldByHead(source) ? upload.file : null,
+    stoppable: isOver(upload.phase) || upload.bytes_total !== null ? null : upload.file,
     name: upload.name,
     // The page knows first what it sends; the server knows first why it stopped.
     phase: source?.state === "failed" ? "failed" : upload.phase,
@@ -64,10 +70,17 @@ function uploadRow(upload: Upload, source: Source | null): Row {
   };
 }
 
+/** True where lines can be read only by what stands above them: W3C's `#Fields:`. */
+function isToldByHead(source: Source | null): boolean {
+  return source?.format?.name === "W3C";
+}
+
 function sourceRow(source: Source, at: number, bytes_per_second: number): Row {
   return {
     key: `source-${at}`,
     cancellable: null,
+    followable: null,
+    stoppable: null,
     name: source.name,
     phase: source.state,
     bytes_done: source.bytes_done,

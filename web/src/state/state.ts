@@ -32,6 +32,8 @@ export type Connection =
 export type UploadPhase =
   | "waiting"
   | "reading"
+  /** All is read, and what is appended will be. */
+  | "following"
   | "interrupted"
   | "done"
   | "failed"
@@ -44,11 +46,14 @@ export interface Upload {
   session: string;
   name: string;
   phase: UploadPhase;
-  bytes_total: number;
+  /** `null` where it goes on growing. */
+  bytes_total: number | null;
   /** Acknowledged, and so parsed. */
   bytes_done: number;
   bytes_per_second: number;
   message: string | null;
+  /** True where it can be followed from its end on. */
+  isFollowable: boolean;
 }
 
 /** Everything that decides what is on the screen. */
@@ -65,6 +70,8 @@ export interface State {
   /** A sentence to the person that they can dismiss. */
   notice: string | null;
   uploads: Upload[];
+  /** Files that come are followed, where the browser can. */
+  follow: boolean;
   /** Reading speed of the sources that this page does not send, by their place. */
   source_rates: number[];
 }
@@ -78,5 +85,6 @@ export const INITIAL: State = {
   refusal: null,
   notice: null,
   uploads: [],
+  follow: false,
   source_rates: [],
 };

@@ -13,6 +13,7 @@ export type Action =
   | { type: "connection"; connection: Connection }
   | { type: "refused"; message: string }
   | { type: "notice"; message: string | null }
+  | { type: "follow"; follow: boolean }
   | { type: "uploads"; uploads: Upload[] };
 
 const current = signal<State>(INITIAL);
@@ -39,7 +40,7 @@ export function reduce(before: State, action: Action): State {
     case "session":
       return action.session === before.session
         ? before
-        : { ...INITIAL, session: action.session, question: before.question, uploads: before.uploads };
+        : { ...INITIAL, session: action.session, question: before.question, uploads: before.uploads, follow: before.follow };
     case "question":
       return { ...before, question: action.question, refusal: null };
     case "asked":
@@ -54,6 +55,8 @@ export function reduce(before: State, action: Action): State {
       return { ...before, refusal: action.message };
     case "notice":
       return { ...before, notice: action.message };
+    case "follow":
+      return { ...before, follow: action.follow };
     case "uploads":
       return { ...before, uploads: merged(before.uploads, action.uploads) };
   }

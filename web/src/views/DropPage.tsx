@@ -1,4 +1,7 @@
+import { chooseFollow } from "../control";
+import { state } from "../state/store";
 import { FilePicker } from "./FilePicker";
+import { canFollow } from "./handles";
 
 const FORMATS = [
   ["COMBINED", "nginx and Apache as installed"],
@@ -18,6 +21,7 @@ export function DropPage() {
         <h1>Drop access logs here</h1>
         <p class="lead">One file or many, of any size, plain or as .gz or .zst. The picture grows while they are read.</p>
         <FilePicker primary>Choose files…</FilePicker>
+        <FollowChoice />
         <p class="promise">
           Nothing is written to disk and everything stays on this machine: the lines go straight
           to the Weir that serves this page, and are gone when it ends.
@@ -38,6 +42,28 @@ export function DropPage() {
         </p>
       </div>
     </section>
+  );
+}
+
+/** Whether files are followed, or why they cannot be. */
+function FollowChoice() {
+  if (!canFollow) {
+    return (
+      <p class="follow-choice muted">
+        This browser cannot follow a log that is still being written; <code>weir --follow FILE</code> can.
+      </p>
+    );
+  }
+  return (
+    <label class="follow-choice">
+      <input
+        type="checkbox"
+        checked={state.value.follow}
+        data-testid="follow"
+        onChange={(event) => chooseFollow(event.currentTarget.checked)}
+      />{" "}
+      Follow: go on reading what is appended
+    </label>
   );
 }
 

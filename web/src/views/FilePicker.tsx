@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { addFiles } from "../control";
+import { addFiles, notify } from "../control";
+import { pickFiles } from "./handles";
 
 /** A button that opens the browser's file dialogue. */
 export function FilePicker({ children, primary }: { children: ComponentChildren; primary?: boolean }) {
@@ -11,9 +12,18 @@ export function FilePicker({ children, primary }: { children: ComponentChildren;
     if (input.current) input.current.value = "";
     void addFiles(files);
   };
+  const pick = async () => {
+    try {
+      const files = await pickFiles();
+      if (files === null) input.current?.click();
+      else await addFiles(files);
+    } catch (error) {
+      notify(`The files could not be opened. ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
   return (
     <>
-      <button class={primary ? "button primary" : "button"} onClick={() => input.current?.click()}>
+      <button class={primary ? "button primary" : "button"} onClick={() => void pick()}>
         {children}
       </button>
       <input

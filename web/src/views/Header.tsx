@@ -32,7 +32,10 @@ function Reading() {
   const { view } = state.value;
   if (!view || view.sources.length === 0) return null;
   const title = `${bytes(view.memory_bytes)} of memory in use, at most ${bytes(view.memory_bytes_max)}`;
-  if (!isComplete.value) return <span class="header-state" title={title}>Reading…</span>;
+  if (!isComplete.value) {
+    const rests = rowsOf(state.value).every((row) => isOver(row.phase) || row.phase === "following");
+    return <span class="header-state" title={title}>{rests ? "Following" : "Reading…"}</span>;
+  }
   const whole = rowsOf(state.value).every((row) => row.phase === "done");
   return (
     <span class={whole ? "header-state complete" : "header-state partial"} title={title} data-testid="session-complete">

@@ -1,4 +1,4 @@
-import { cancelUpload } from "../control";
+import { cancelUpload, followUpload, stopFollowing } from "../control";
 import { bytes, rate } from "../format/bytes";
 import { count, plural, share } from "../format/number";
 import { isOver, rowsOf, type Row } from "../state/rows";
@@ -8,6 +8,7 @@ import { LogText } from "./LogText";
 const PHASES: Record<Row["phase"], string> = {
   waiting: "waiting",
   reading: "reading",
+  following: "following",
   interrupted: "interrupted, reconnecting…",
   done: "done",
   failed: "failed",
@@ -42,7 +43,7 @@ function ProgressRow({ row }: { row: Row }) {
       <span class="progress-rate">{row.phase === "reading" && row.bytes_per_second > 0 ? rate(row.bytes_per_second) : ""}</span>
       <Lines row={row} />
       <span class="progress-phase">{PHASES[row.phase]}</span>
-      <CancelButton row={row} />
+      <RowButton row={row} />
       {row.message !== null && (
         <span class="progress-message">
           <LogText value={row.message} title={false} />
@@ -87,14 +88,31 @@ function Lines({ row }: { row: Row }) {
   );
 }
 
-function CancelButton({ row }: { row: Row }) {
-  const file = row.cancellable;
-  if (file === null) return <span class="progress-cancel" />;
+/** What can be done about a source. */
+function RowButton({ row }: { row: Row }) {
+  const { cancellable, followable, stoppable } = row;
   return (
     <span class="progress-cancel">
-      <button class="button small" onClick={() => cancelUpload(file)} aria-label={`Cancel ${row.name}`}>
-        Cancel
-      </button>
+      {cancellable !== null && (
+        <button class="button small" onClick={() => cancelUpload(cancellable)} aria-label={`Cancel ${row.name}`}>
+          Cancel
+        </button>
+      )}
+      {stoppable !== null && (
+        <button class="button small" onClick={() => stopFollowing(stoppable)} aria-label={`Stop following ${row.name}`}>
+          Stop following
+        </button>
+      )}
+      {followable !== null && (
+        <button
+          class="button small"
+          title="Read on what is appended to the file"
+          onClick={() => followUpload(followable)}
+          aria-label={`Follow ${row.name}`}
+        >
+          Follow
+        </button>
+      )}
     </span>
   );
 }

@@ -1,6 +1,8 @@
 /** Files out of what was dropped. */
 
+import type { Handle } from "../socket/growing";
 import type { NamedFile } from "../socket/uploads";
+import { handleIn, handleOf } from "./handles";
 
 /** More files of dropped folders than this are hardly meant: a session takes as many. */
 export const FILES_MAX = 1_000;
@@ -15,6 +17,7 @@ export interface Dropped {
 interface Item {
   entry: FileSystemEntry | null;
   file: File | null;
+  handle: ReturnType<typeof handleOf>;
 }
 
 /**
@@ -25,11 +28,16 @@ interface Item {
 export async function filesOf(transfer: DataTransfer): Promise<Dropped> {
   const items: Item[] = [...transfer.items]
     .filter((item) => item.kind === "file")
-    .map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
+    .map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile(), handle: handleOf(item) }));
   const walk = new Walk();
   for (const item of inOrder(items, ({ entry, file }) => entry?.name ?? file?.name ?? "")) {
-    if (item.entry?.isDirectory) await walk.folder(item.entry as FileSystemDirectoryEntry);
-    else if (item.file) walk.take(item.file.name, item.file);
+    const handle = await item.handle;
+    if (item.entry?.isDirectory) {
+      walk.handleAt = (path) => handleIn(handle, path);
+      await walk.folder(item.entry as FileSystemDirectoryEntry);
+    } else if (item.file) {
+      walk.take(item.file.name, item.file, handle?.kind === "file" ? handle : null);
+    }
   }
   return { files: walk.files, notice: walk.notice() };
 }
@@ -41,12 +49,14 @@ export function carriesFiles(event: DragEvent): boolean {
 
 class Walk {
   readonly files: NamedFile[] = [];
+  /** Finds the handle of a file in the folder that is walked. */
+  handleAt: (path: readonly string[]) => Promise<Handle | null> = () => Promise.resolve(null);
   private folders = 0;
   private leftOut = false;
   private readonly unreadable: string[] = [];
 
-  take(name: string, blob: Blob): void {
-    if (this.files.length < FILES_MAX) this.files.push({ name, blob });
+  take(name: string, blob: Blob, handle: Handle | null): void {
+    if (this.files.length < FILES_MAX) this.files.push({ name, blob, handle });
     else this.leftOut = true;
   }
 
@@ -72,7 +82,9 @@ class Walk {
     if (this.leftOut || entry.name.startsWith(".")) return;
     if (entry.isDirectory) return this.folder(entry as FileSystemDirectoryEntry);
     try {
-      this.take(entry.fullPath.replace(/^\//, ""), await fileOf(entry as FileSystemFileEntry));
+      const path = entry.fullPath.replace(/^\//, "");
+      const handle = await this.handleAt(path.split("/").slice(1));
+      this.take(path, await fileOf(entry as FileSystemFileEntry), handle);
     } catch {
       this.unreadable.push(entry.name);
     }

@@ -6,7 +6,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { byId, choose, drop, settled, shows } from "../support/page.mjs";
+import { byId, choose, drop, dropFromDesktop, settled, shows } from "../support/page.mjs";
 import { fixture, report } from "../support/weir.mjs";
 
 const ELASTIC = fixture("apache-combined/elastic-first-2000.log");
@@ -127,13 +127,4 @@ export function reading(define, { browserName }) {
       assert.deepEqual(names, ["logs/access.log.10", "logs/access.log.2", "logs/old/a.log"]);
     });
   }
-}
-
-async function dropFromDesktop(page, path) {
-  const session = await page.createCDPSession();
-  const data = { items: [], files: [path], dragOperationsMask: 1 };
-  for (const type of ["dragEnter", "dragOver", "drop"]) {
-    await session.send("Input.dispatchDragEvent", { type, x: 400, y: 300, data });
-  }
-  await session.detach();
 }

@@ -38,6 +38,16 @@ export async function drop(page, ...files) {
   }, carried);
 }
 
+/** Drops files or folders as a person does. Only Chromium lets a test do that. */
+export async function dropFromDesktop(page, ...paths) {
+  const session = await page.createCDPSession();
+  const data = { items: [], files: paths, dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"]) {
+    await session.send("Input.dispatchDragEvent", { type, x: 400, y: 300, data });
+  }
+  await session.detach();
+}
+
 /** Waits until all is read and the answer to the last question is on the screen. */
 export function settled(page) {
   return until(page, () => {

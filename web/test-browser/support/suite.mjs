@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { filtering } from "../cases/filtering.mjs";
+import { following } from "../cases/following.mjs";
 import { growing } from "../cases/growing.mjs";
 import { hostile } from "../cases/hostile.mjs";
 import { looking } from "../cases/looking.mjs";
@@ -37,7 +38,7 @@ export function suite(browserName) {
     const define = (title, body, options) => {
       test(title, { timeout: CASE_MS }, () => inWorld(driven, title, body, options));
     };
-    for (const cases of [reading, growing, filtering, hostile, looking, measuring]) cases(define, shared);
+    for (const cases of [reading, following, growing, filtering, hostile, looking, measuring]) cases(define, shared);
   });
 }
 

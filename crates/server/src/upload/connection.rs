@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_ingest::{SourceEnd, Stopped};
+use weir_ingest::{FormatChoice, SourceEnd, Stopped};
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
 use weir_view::{UploadReply, UploadRequest};
 
@@ -79,7 +79,8 @@ pub(super) enum Asked {
     Begin {
         file: String,
         name: String,
-        bytes_total: u64,
+        bytes_total: Option<u64>,
+        continues: Option<String>,
     },
     Join {
         file: String,
@@ -93,8 +94,8 @@ impl Connection<'_> {
     async fn serve(&mut self) -> Option<Goodbye> {
         loop {
             let goodbye = match self.next_file().await {
-                Ok(Asked::Begin { file, name, bytes_total }) => {
-                    self.begin(&file, &name, bytes_total).await
+                Ok(Asked::Begin { file, name, bytes_total, continues }) => {
+                    self.begin(&file, &name, bytes_total, continues.as_deref()).await
                 }
                 Ok(Asked::Join { file }) => self.join(&file).await,
                 Ok(Asked::Nothing) => return None,
@@ -118,8 +119,8 @@ impl Connection<'_> {
             };
             match event {
                 Ok(Some(Event::Text(text))) => match serde_json::from_str(text) {
-                    Ok(UploadRequest::Begin { file, name, bytes_total }) => {
-                        return Ok(Asked::Begin { file, name, bytes_total });
+                    Ok(UploadRequest::Begin { file, name, bytes_total, continues }) => {
+                        return Ok(Asked::Begin { file, name, bytes_total, continues });
                     }
                     Ok(UploadRequest::Join { file }) => return Ok(Asked::Join { file }),
                     // The file has ended already, and the page has heard of it or will.
@@ -139,15 +140,22 @@ impl Connection<'_> {
     }
 
     /// Receives one file, from `begin` to its end.
-    async fn begin(&mut self, file: &str, name: &str, bytes_total: u64) -> Option<Goodbye> {
+    async fn begin(
+        &mut self,
+        file: &str,
+        name: &str,
+        bytes_total: Option<u64>,
+        continues: Option<&str>,
+    ) -> Option<Goodbye> {
         if file.is_empty() || file.len() > FILE_ID_BYTES_MAX {
             let why = format!("the id of a file has 1 to {FILE_ID_BYTES_MAX} bytes");
             return Some((CloseCode::POLICY, Refusal::BadRequest(why)));
         }
         let name = kept(name);
-        let format = self.options.format.clone();
+        let format = continues.and_then(|before| self.format_of(before));
+        let format = format.unwrap_or_else(|| self.options.format.clone());
         let opened = self.session.open_file(file, bytes_total, self.purpose, |pipeline| {
-            pipeline.source(name, Some(bytes_total), format)
+            pipeline.source(name, bytes_total, format)
         });
         let slot = match opened {
             Ok(slot) => slot,
@@ -158,6 +166,13 @@ impl Connection<'_> {
             Some(held) if held.is_none() => self.tell_end(&slot).await,
             Some(held) => self.receive(&slot, held).await,
         }
+    }
+
+    /// The format of a file of the session, where that is known.
+    fn format_of(&self, file: &str) -> Option<FormatChoice> {
+        let slots = self.session.slots();
+        let slot = slots.iter().find(|slot| slot.file() == file)?;
+        slot.progress().snapshot().format.map(FormatChoice::Forced)
     }
 
     /// The file has ended on a connection before: the page may not have heard of it.
@@ -208,7 +223,8 @@ impl Connection<'_> {
             }
             Outcome::BegunAgain(name, bytes_total) => {
                 let file = slot.file().to_owned();
-                self.asked = Some(Asked::Begin { file, name, bytes_total });
+                // Its format is known already.
+                self.asked = Some(Asked::Begin { file, name, bytes_total, continues: None });
                 self.interrupt(slot, held).await
             }
             Outcome::AllReceived => self.finish(slot, held).await,
@@ -247,8 +263,9 @@ impl Connection<'_> {
     /// The page has sent all it has.
     async fn finish(&mut self, slot: &Arc<Slot>, mut held: Held) -> Option<Goodbye> {
         let intake = held.as_mut()?;
-        let (received, expected) = (intake.received(), slot.bytes_total());
-        if received != expected {
+        let received = intake.received();
+        slot.set_length(received);
+        if let Some(expected) = slot.bytes_total().filter(|expected| *expected != received) {
             let refusal = Refusal::WrongLength { received, expected };
             let end = SourceEnd::Failed(refusal.to_string());
             // Where the pipeline takes no more, the end is set all the same.
@@ -310,7 +327,7 @@ impl Connection<'_> {
 
     async fn done(&mut self, slot: &Slot) -> Option<Goodbye> {
         let file = slot.file().to_owned();
-        self.say(&UploadReply::Done { file, offset: slot.bytes_total() }).await;
+        self.say(&UploadReply::Done { file, offset: slot.length() }).await;
         None
     }
 

@@ -90,8 +90,8 @@ fn follow(text: &str, this: &str, offset: &mut Option<u64>) -> Next {
             *offset = Some(next);
             Next::Read
         }
-        Ok(UploadRequest::Begin { file, name, bytes_total }) => {
-            Next::Leave(Some(Asked::Begin { file, name, bytes_total }))
+        Ok(UploadRequest::Begin { file, name, bytes_total, continues }) => {
+            Next::Leave(Some(Asked::Begin { file, name, bytes_total, continues }))
         }
         Ok(UploadRequest::Join { file }) => Next::Leave(Some(Asked::Join { file })),
         Ok(UploadRequest::Cancel { file }) if file == this => Next::Leave(None),

@@ -18,7 +18,9 @@ const TAKE_OVER_WAIT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Slot {
     file: String,
-    bytes_total: u64,
+    bytes_total: Option<u64>,
+    /// Its bytes, once all have come.
+    length: AtomicU64,
     progress: Arc<SourceProgress>,
     is_interrupted: AtomicBool,
     /// How often its connection was lost.
@@ -34,7 +36,7 @@ pub(crate) type Held = OwnedMutexGuard<Option<Intake>>;
 impl Slot {
     pub(crate) fn new(
         file: &str,
-        bytes_total: u64,
+        bytes_total: Option<u64>,
         writer: SourceWriter,
         purpose: Purpose,
     ) -> Self {
@@ -47,6 +49,7 @@ impl Slot {
         Self {
             file: file.to_owned(),
             bytes_total,
+            length: AtomicU64::new(0),
             progress,
             is_interrupted: AtomicBool::new(false),
             interruptions: AtomicU64::new(0),
@@ -60,9 +63,18 @@ impl Slot {
         &self.file
     }
 
-    /// Its size in bytes, as the page said.
-    pub(crate) fn bytes_total(&self) -> u64 {
+    /// Its size in bytes, as the page said; `None` where it goes on growing.
+    pub(crate) fn bytes_total(&self) -> Option<u64> {
         self.bytes_total
+    }
+
+    /// Its size in bytes, once all have come.
+    pub(crate) fn length(&self) -> u64 {
+        self.length.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_length(&self, bytes: u64) {
+        self.length.store(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn progress(&self) -> &Arc<SourceProgress> {

@@ -34,7 +34,7 @@ pub(crate) enum Outcome {
     /// A connection that had joined is lost; the file can be begun again on this one.
     PartLost,
     /// `begin` came for the same file, with this name and size: the page starts over.
-    BegunAgain(String, u64),
+    BegunAgain(String, Option<u64>),
     /// The file cannot go on, but the connection can.
     Failed(Refusal),
     /// The page breaks the protocol: neither can go on.
@@ -59,7 +59,7 @@ impl From<Overlap> for Outcome {
 #[derive(Debug)]
 pub(crate) struct Transfer<'a> {
     pub(crate) file: &'a str,
-    pub(crate) bytes_total: u64,
+    pub(crate) bytes_total: Option<u64>,
     pub(crate) stall: Duration,
     pub(crate) intake: &'a mut Intake,
     pub(crate) reader: &'a mut Reader<Stream>,
@@ -80,6 +80,7 @@ impl Transfer<'_> {
             limits,
             intake,
             reader,
+            writer,
             arrivals,
             flow,
             order,
@@ -96,7 +97,7 @@ impl Transfer<'_> {
 #[derive(Debug, Clone, Copy)]
 struct Limits<'a> {
     file: &'a str,
-    bytes_total: u64,
+    bytes_total: Option<u64>,
     stall: Duration,
 }
 
@@ -105,6 +106,7 @@ struct Receiving<'a> {
     limits: Limits<'a>,
     intake: &'a mut Intake,
     reader: &'a mut Reader<Stream>,
+    writer: &'a Writer<Stream>,
     arrivals: Arrivals<'a>,
     flow: Arc<Flow>,
     /// What came before its turn.
@@ -145,6 +147,8 @@ impl Receiving<'_> {
     /// Takes what comes, until all has.
     async fn receive(&mut self) -> Result<(), Outcome> {
         let mut waiting_since = Instant::now();
+        // Whether the page, which has been silent, was asked if it is still there.
+        let mut is_asked = false;
         while !self.is_complete() {
             let may_pause = self.pauses();
             let deadline = match may_pause {
@@ -155,11 +159,23 @@ impl Receiving<'_> {
             if brings_bytes(&came) {
                 waiting_since = Instant::now();
             }
+            if !matches!(came, Came::Late) {
+                is_asked = false;
+            }
             match came {
                 Came::Late if may_pause => self.intake.hand_on().await?,
                 Came::Late if self.is_owed() => waiting_since = Instant::now(),
                 // What was acknowledged meanwhile gave the page more time.
                 Came::Late if self.flow.acked_at() + self.limits.stall > Instant::now() => {}
+                // A file that grows may rest for as long as somebody is there to say so.
+                Came::Late if self.limits.bytes_total.is_none() && !is_asked => {
+                    let asked = tokio::time::timeout(self.limits.stall, self.writer.send_ping(b""));
+                    if !matches!(asked.await, Ok(Ok(()))) {
+                        return Err(Outcome::Lost);
+                    }
+                    (is_asked, waiting_since) = (true, Instant::now());
+                }
+                Came::Late if is_asked => return Err(Outcome::Lost),
                 Came::Late => {
                     return Err(Outcome::Failed(Refusal::Stalled(self.limits.stall.as_secs())));
                 }
@@ -236,8 +252,7 @@ impl Receiving<'_> {
 
     fn check(&self, offset: u64, length: usize) -> Result<(), Outcome> {
         let end = offset.saturating_add(length as u64);
-        if end > self.limits.bytes_total {
-            let expected = self.limits.bytes_total;
+        if let Some(expected) = self.limits.bytes_total.filter(|expected| end > *expected) {
             return Err(Outcome::Failed(Refusal::WrongLength { received: end, expected }));
         }
         if end.saturating_sub(self.flow.acked()) > WINDOW_BYTES {
@@ -254,7 +269,7 @@ impl Receiving<'_> {
         match asked {
             UploadRequest::End { file } if file == this => self.is_ended = true,
             UploadRequest::Cancel { file } if file == this => return Err(Outcome::Cancelled),
-            UploadRequest::Begin { file, name, bytes_total } if file == this => {
+            UploadRequest::Begin { file, name, bytes_total, .. } if file == this => {
                 return Err(Outcome::BegunAgain(name, bytes_total));
             }
             UploadRequest::Block { file, offset } if file == this => {
@@ -274,7 +289,7 @@ impl Receiving<'_> {
     /// True where `end` came and nothing else will: all bytes are here, or no other connection
     /// is left to bring those that are missing.
     fn is_complete(&self) -> bool {
-        let is_all = || self.intake.received() == self.limits.bytes_total;
+        let is_all = || Some(self.intake.received()) == self.limits.bytes_total;
         self.is_ended && (is_all() || (self.arrivals.is_alone() && self.order.is_empty()))
     }
 

@@ -182,13 +182,29 @@ impl Uploader {
     }
 
     pub(crate) async fn ask_to_begin(&mut self, file: &str, bytes_total: usize) {
+        self.ask_to_follow(file, Some(bytes_total as u64), None).await;
+    }
+
+    /// As [`Self::ask_to_begin`], of a file whose end may not be known.
+    pub(crate) async fn ask_to_follow(
+        &mut self,
+        file: &str,
+        bytes_total: Option<u64>,
+        continues: Option<&str>,
+    ) {
         let (file, name) = (file.to_owned(), format!("{file}.log"));
-        self.say(&UploadRequest::Begin { file, name, bytes_total: bytes_total as u64 }).await;
+        let continues = continues.map(str::to_owned);
+        self.say(&UploadRequest::Begin { file, name, bytes_total, continues }).await;
     }
 
     /// Begins a file, or takes it up; gives the offset to send from.
     pub(crate) async fn begin(&mut self, file: &str, bytes_total: usize) -> usize {
         self.ask_to_begin(file, bytes_total).await;
+        self.ready().await
+    }
+
+    /// Waits for `ready`; gives the offset to send from.
+    pub(crate) async fn ready(&mut self) -> usize {
         loop {
             match self.reply().await {
                 UploadReply::Ready { offset, window_bytes, .. } => {

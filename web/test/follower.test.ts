@@ -1,0 +1,224 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { LOOK_MS, LOOK_MS_HIDDEN } from "../src/socket/follower";
+import type { Handle } from "../src/socket/growing";
+import type { Sending } from "../src/socket/job";
+import { Uploads } from "../src/socket/uploads";
+import { FakeHost, settle } from "./fakes";
+
+/** A file that the test writes to. */
+class Disk implements Handle {
+  content = "";
+  time = 1;
+  isThere = true;
+
+  getFile(): Promise<File> {
+    if (!this.isThere) return Promise.reject(new DOMException("gone", "NotFoundError"));
+    return Promise.resolve(new File([this.content], "a.log", { lastModified: this.time }));
+  }
+
+  append(text: string): void {
+    this.write(this.content + text);
+  }
+
+  write(text: string): void {
+    this.content = text;
+    this.time += 1;
+  }
+}
+
+let host: FakeHost;
+let disk: Disk;
+let all: readonly Sending[];
+let uploads: Uploads;
+
+beforeEach(() => {
+  host = new FakeHost();
+  disk = new Disk();
+  uploads = new Uploads(host, "ab", (changed) => (all = changed));
+});
+
+const last = () => all.at(-1)!;
+const says = (message: object) => host.last.says({ file: last().file, ...message });
+const ready = (offset = 0, window_bytes = 1000) => says({ type: "ready", offset, window_bytes });
+const wait = async () => {
+  for (let turn = 0; turn < 4; turn += 1) await settle();
+};
+const look = async () => {
+  host.elapse();
+  await wait();
+};
+
+async function follow(content: string): Promise<void> {
+  disk.write(content);
+  uploads.add([{ name: "a.log", blob: await disk.getFile(), handle: disk }], true);
+  host.last.opens();
+  ready();
+  await wait();
+}
+
+describe("a followed file", () => {
+  it("is begun without a length, and sent as it grows", async () => {
+    await follow("one\n");
+    expect(host.last.texts).toEqual([{ type: "begin", file: last().file, name: "a.log", bytes_total: null }]);
+    expect(host.last.sent).toBe("one\n");
+    expect(last()).toMatchObject({ phase: "following", bytes_total: null });
+    expect(uploads.isBusy).toBe(false);
+    disk.append("two\nthr");
+    await look();
+    disk.append("ee\n");
+    await look();
+    await look();
+    expect(host.last.sent).toBe("one\ntwo\nthree\n");
+    expect(host.delays.at(-1)).toBe(LOOK_MS);
+    host.hidden = true;
+    await look();
+    expect(host.delays.at(-1)).toBe(LOOK_MS_HIDDEN);
+  });
+
+  it("waits where the window is full, and goes on with the ack", async () => {
+    disk.write("0123456789");
+    uploads.add([{ name: "a.log", blob: await disk.getFile(), handle: disk }], true);
+    host.last.opens();
+    ready(0, 4);
+    await wait();
+    expect(host.last.sent).toBe("0123");
+    expect(last().phase).toBe("reading");
+    says({ type: "ack", offset: 4 });
+    await wait();
+    says({ type: "ack", offset: 8 });
+    await wait();
+    expect(host.last.sent).toBe("0123456789");
+    expect(last().phase).toBe("following");
+  });
+
+  it("is read to where it is, and ended, when a person stops it", async () => {
+    await follow("one\n");
+    disk.append("tw");
+    uploads.stop(last().file);
+    await wait();
+    expect(host.last.sent).toBe("one\ntw");
+    expect(host.last.texts.at(-1)).toEqual({ type: "end", file: last().file });
+    says({ type: "done", offset: 6 });
+    expect(last()).toMatchObject({ phase: "done", acked: 6 });
+    expect(host.last.isClosed).toBe(true);
+    expect(host.isWaiting).toBe(false);
+  });
+
+  it("may be gone for a while", async () => {
+    await follow("one\n");
+    disk.isThere = false;
+    await look();
+    disk.isThere = true;
+    disk.append("two\n");
+    await look();
+    expect(host.last.sent).toBe("one\ntwo\n");
+  });
+
+  for (const [how, content] of [["truncated", "new\n"], ["replaced by a longer one", "a new line of another file\n"]]) {
+    it(`that is ${how} is begun anew`, async () => {
+      await follow("one\ntwo\nthree\n");
+      const first = last().file;
+      disk.write(content!);
+      await look();
+      expect(host.last.texts.at(-1)).toEqual({ type: "end", file: first });
+      says({ type: "done", offset: 14 });
+      expect(all).toHaveLength(2);
+      expect(all[0]!.message).toMatch(/truncated or replaced/);
+      expect(host.last.texts.at(-1)).toMatchObject({ type: "begin", file: last().file, continues: first });
+      ready();
+      await wait();
+      expect(host.last.sent).toBe("one\ntwo\nthree\n" + content);
+      expect(last()).toMatchObject({ phase: "following", acked: 0 });
+    });
+  }
+
+  it("that was only touched is the same", async () => {
+    await follow("one\n");
+    disk.time += 1;
+    await look();
+    expect(all).toHaveLength(1);
+    expect(host.last.sent).toBe("one\n");
+  });
+});
+
+describe("a lost connection", () => {
+  it("is taken up where the server says", async () => {
+    await follow("one\ntwo\nthr");
+    host.last.breaks();
+    expect(last().phase).toBe("interrupted");
+    disk.append("ee\n");
+    host.elapse();
+    host.last.opens();
+    ready(8);
+    await wait();
+    expect(host.last.sent).toBe("three\n");
+    disk.append("four\n");
+    await look();
+    expect(host.last.sent).toBe("three\nfour\n");
+  });
+
+  it("says what cannot be sent again", async () => {
+    await follow("one\ntwo\nthr");
+    host.last.breaks();
+    disk.write("other lines than there were\n");
+    host.elapse();
+    host.last.opens();
+    ready(8);
+    await wait();
+    expect(host.last.sent).toBe("");
+    expect(host.last.texts.at(-1)).toMatchObject({ type: "end" });
+    expect(last().message).toMatch(/missing/);
+    // It breaks once more: the end is said again, and nothing of the other file.
+    host.last.breaks();
+    host.elapse();
+    host.last.opens();
+    ready(8);
+    await wait();
+    expect(host.last.sent).toBe("");
+    expect(host.last.texts.at(-1)).toMatchObject({ type: "end" });
+  });
+});
+
+describe("a file that was read", () => {
+  async function read(content: string): Promise<string> {
+    disk.write(content);
+    uploads.add([{ name: "a.log", blob: await disk.getFile(), handle: disk }]);
+    host.last.opens();
+    ready();
+    says({ type: "done", offset: content.length });
+    expect(last()).toMatchObject({ phase: "done", isFollowable: true });
+    return last().file;
+  }
+
+  it("can be followed from its end on", async () => {
+    const first = await read("one\n");
+    disk.append("two\n");
+    await uploads.follow(first);
+    expect(all[0]!.isFollowable).toBe(false);
+    host.last.opens();
+    expect(host.last.texts).toMatchObject([{ type: "begin", continues: first }]);
+    ready();
+    await wait();
+    expect(host.last.sent).toBe("two\n");
+    expect(last().message).toBeNull();
+  });
+
+  it("says where its last line was not finished", async () => {
+    await uploads.follow(await read("one\ntw"));
+    host.last.opens();
+    ready();
+    disk.append("o\n");
+    await wait();
+    await look();
+    expect(host.last.sent).toBe("o\n");
+    expect(last().message).toMatch(/last line was not finished/);
+  });
+
+  it("cannot be where it is packed, or where the browser has no handle", async () => {
+    const blob = new Blob(["x"]);
+    uploads.add([{ name: "a.log.gz", blob, handle: disk }], true);
+    expect(last().bytes_total).toBe(1);
+    uploads.add([{ name: "b.log", blob, handle: null }], true);
+    expect(last().bytes_total).toBe(1);
+  });
+});
