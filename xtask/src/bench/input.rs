@@ -85,41 +85,23 @@ pub(crate) fn as_text(log: &Log) -> Outcome<Log> {
             if std::str::from_utf8(line).is_ok() {
                 output.write_all(line)?;
             }
-            Ok(true)
+            Ok(())
         })?;
         output.flush()?;
     }
     Log::of(&path)
 }
 
-/// The first lines of a log, of about so many bytes, for contenders that take long.
-pub(crate) fn beginning(log: &Log, mebibytes: u64) -> Outcome<Log> {
-    if log.bytes <= mebibytes << 20 {
-        return Ok(log.clone());
-    }
-    let path = PathBuf::from(log.path.replace(".log", &format!("-first-{mebibytes}.log")));
-    if !is_newer(&path, Path::new(&log.path))? {
-        let mut output = BufWriter::new(File::create(&path)?);
-        let mut bytes_left = mebibytes << 20;
-        for_each_line(Path::new(&log.path), |line| {
-            output.write_all(line)?;
-            bytes_left = bytes_left.saturating_sub(line.len() as u64);
-            Ok(bytes_left > 0)
-        })?;
-        output.flush()?;
-    }
-    Log::of(&path)
-}
-
-/// Visits lines, line feeds included, until `visit` says no.
-fn for_each_line(path: &Path, mut visit: impl FnMut(&[u8]) -> Outcome<bool>) -> Outcome {
+/// Visits lines, line feeds included.
+fn for_each_line(path: &Path, mut visit: impl FnMut(&[u8]) -> Outcome) -> Outcome {
     let mut reader = BufReader::with_capacity(1 << 20, File::open(path)?);
     let mut line = Vec::new();
     loop {
         line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 || !visit(&line)? {
+        if reader.read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
+        visit(&line)?;
     }
 }
 

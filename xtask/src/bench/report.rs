@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::answer::{check_against_oracle, report_command, timed};
 use super::input::{self, Log};
-use super::measure::{Contender, Measured, Unit, take_turns};
+use super::measure::{Contender, Unit, take_turns};
 use super::settings::{Settings, cores};
 use super::table::{Table, Wanted};
 use super::{build, duckdb, goaccess};
@@ -14,11 +14,8 @@ const WEIR: &str = "weir report";
 const GOACCESS: &str = "GoAccess";
 const DUCKDB: &str = "DuckDB";
 
-/// GoAccess takes long enough for this.
-const GOACCESS_MEBIBYTES: u64 = 96;
-
-/// DuckDB is given the whole, which takes it most of a minute.
-const DUCKDB_RUNS: usize = 2;
+/// The others are given the whole as well, which takes each of them most of a minute.
+const SLOW_RUNS: usize = 2;
 
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     build::weir(settings)?;
@@ -43,12 +40,14 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
         }
         Err(missing) => notes.push(missing),
     }
-    let unit = Unit::Seconds { bytes: log.bytes };
-    let mut rows = take_turns(contenders, unit)?;
     match goaccess::find(settings) {
-        Ok(()) => rows.extend(goaccess_rows(settings, &log, &mut notes)?),
+        Ok(()) => {
+            notes.push(GOACCESS_NOTE.to_owned());
+            contenders.push(goaccess_contender(settings, &log, &ours));
+        }
         Err(missing) => notes.push(missing),
     }
+    let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
     let title = format!("combined log of {}, {cores} cores, whole process", log.size_text());
     let mut table = Table::new("report", title, rows);
     table.add_goal("rate by GoAccess", table.rate_ratio(WEIR, GOACCESS), Wanted::AtLeast(100.0));
@@ -70,7 +69,7 @@ fn duckdb_contender<'a>(
     ours: &'a Value,
 ) -> Contender<'a> {
     let step = ours["histogram"]["step_s"].as_u64().unwrap_or(1).to_string();
-    Contender::new(DUCKDB, settings.runs.min(DUCKDB_RUNS), move || {
+    Contender::new(DUCKDB, settings.runs.min(SLOW_RUNS), move || {
         let threads = cores()?.to_string();
         let arguments = ["-B", "bench/duckdb/report.py", &log.path, &threads, &step];
         let (printed, seconds) = timed(&mut command(&python, &arguments))?;
@@ -79,24 +78,14 @@ fn duckdb_contender<'a>(
     })
 }
 
-/// GoAccess on the log's beginning.
-fn goaccess_rows(
-    settings: &Settings,
-    log: &Log,
-    notes: &mut Vec<String>,
-) -> Outcome<Vec<Measured>> {
-    let part = input::beginning(log, GOACCESS_MEBIBYTES)?;
-    let ours = report_of(settings, &part)?;
-    let contender = Contender::new(GOACCESS, settings.runs_if_slow(), || {
-        let (_, seconds) = timed(&mut goaccess::report_command(&part.path)?)?;
-        goaccess::check(&ours)?;
+const GOACCESS_NOTE: &str = "of GoAccess the requests, status codes and top clients are checked. It \
+    counts paths with their queries and methods, and some torn lines, so its other lists and its \
+    sum of bytes are not compared";
+
+fn goaccess_contender<'a>(settings: &Settings, log: &'a Log, ours: &'a Value) -> Contender<'a> {
+    Contender::new(GOACCESS, settings.runs.min(SLOW_RUNS), move || {
+        let (_, seconds) = timed(&mut goaccess::report_command(&log.path)?)?;
+        goaccess::check(ours)?;
         Ok(seconds)
-    });
-    notes.push(format!(
-        "GoAccess reads the first {} alone, and is compared by bytes a second; its requests, \
-         status codes and top clients are checked. It counts paths with their queries and \
-         methods, and some torn lines, so its other lists and its sum of bytes are not compared",
-        part.size_text()
-    ));
-    take_turns(vec![contender], Unit::Seconds { bytes: part.bytes })
+    })
 }
