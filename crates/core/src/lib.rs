@@ -47,7 +47,8 @@ pub use column::{
 };
 pub use field::Field;
 pub use filter::{
-    Clause, ClauseError, CompiledFilter, Filter, RowBits, Selection, TextTest, Undecided,
+    Clause, ClauseError, CompiledFilter, Filter, RowBits, Selection, TextTest, TimeBounds,
+    Undecided,
 };
 pub use format::{
     Candidate, Detection, FollowedFormat, Format, FormatError, FormatNotes, LineMismatch,

@@ -8,7 +8,7 @@
 mod pipeline;
 mod source;
 
-pub use pipeline::{DataSet, Keep, Pipeline, PipelineOptions, Stopped};
+pub use pipeline::{DataSet, Keep, Moment, Pipeline, PipelineOptions, Slot, Stopped};
 pub use source::{
     Broken, Compression, Fault, FaultKind, Follower, FormatChoice, Head, Input, PushDecoder,
     ReadError, SourceEnd, SourceProgress, SourceSample, SourceSnapshot, SourceWriter, Text,

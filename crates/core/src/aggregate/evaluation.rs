@@ -8,7 +8,7 @@ use super::top_list::TopList;
 use super::totals::Totals;
 use super::visit::{Visit, gather};
 use crate::column::{ColumnId, Segment, Values};
-use crate::filter::{CompiledFilter, RowBits, Selection};
+use crate::filter::{CompiledFilter, RowBits, Selection, TimeBounds};
 use crate::value::Zone;
 
 /// The answer to a question over the segments seen so far.
@@ -130,6 +130,11 @@ impl Evaluation {
     /// The rows of a segment that pass the filter.
     pub fn pass(&self, segment: &Segment) -> RowBits {
         self.filter.pass(segment)
+    }
+
+    /// The same, of the rows within the bounds.
+    pub fn pass_within(&self, segment: &Segment, bounds: &TimeBounds) -> RowBits {
+        self.filter.pass_within(segment, bounds)
     }
 
     /// Sums over the records.

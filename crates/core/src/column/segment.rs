@@ -4,6 +4,7 @@ use super::codes::Codes;
 use super::numbers::Numbers;
 use super::values::ColumnId;
 use crate::field::Field;
+use crate::filter::Selection;
 use crate::value::Timestamp;
 
 /// The records of one block: a column for each field that the block's format fills.
@@ -87,6 +88,22 @@ impl Segment {
         let unix_ns = decode_time(self.time.as_ref()?.get(row)?);
         let offset_s = self.offset.as_ref().and_then(|offset| offset.get(row));
         Some(Timestamp { unix_ns, offset_s: offset_s.map_or(0, decode_offset) })
+    }
+
+    /// Calls `visit` with every record's time in nanoseconds since 1970, in order; `None` where
+    /// it has none.
+    pub fn for_each_time_ns(&self, mut visit: impl FnMut(Option<i64>)) {
+        match &self.time {
+            Some(times) => {
+                times.for_each(&Selection::All(self.rows), |code| visit(code.map(decode_time)));
+            }
+            None => (0..self.rows).for_each(|_| visit(None)),
+        }
+    }
+
+    /// True where a record has no time.
+    pub fn has_untimed(&self) -> bool {
+        self.rows > 0 && self.time.as_ref().is_none_or(Numbers::has_absent)
     }
 
     /// A number field of a record; `None` where it has none, and for other fields.

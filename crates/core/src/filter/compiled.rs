@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::bounds::TimeBounds;
 use super::clause::{Clause, Filter, TextTest};
 use super::row_bits::RowBits;
 use super::selection::Selection;
@@ -116,7 +117,12 @@ impl CompiledFilter {
 
     /// The same as bits.
     pub fn pass(&self, segment: &Segment) -> RowBits {
-        let mut bits = RowBits::all(segment.rows());
+        self.pass_within(segment, &TimeBounds::ALL)
+    }
+
+    /// The same, of the rows within the bounds.
+    pub fn pass_within(&self, segment: &Segment, bounds: &TimeBounds) -> RowBits {
+        let mut bits = bounds.rows(segment);
         for clause in &self.clauses {
             clause.narrow(segment, &mut bits);
             if bits.is_empty() {

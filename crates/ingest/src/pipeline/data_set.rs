@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use std::time::Duration;
+
 use tokio::sync::watch;
 use weir_core::{Format, Segment, Values};
 
+use super::window::{Slot, Window};
 use crate::source::{BlockCounts, SourceProgress, SourceSnapshot};
 
 /// What becomes of the segments of a data set.
@@ -14,6 +17,12 @@ use crate::source::{BlockCounts, SourceProgress, SourceSnapshot};
 pub enum Keep {
     /// They are kept in memory, for questions to come.
     Segments,
+    /// They are kept until they are too old; see [`DataSet::moment`].
+    Window {
+        /// How far back from the newest time, by the log's own; `None` where only memory
+        /// bounds the window.
+        width: Option<Duration>,
+    },
     /// They are dropped when the question of the pipeline has been asked of them, so that
     /// memory holds the distinct values alone.
     ValuesOnly,
@@ -26,12 +35,25 @@ pub struct DataSet {
     memory_bytes_max: usize,
     values: RwLock<Values>,
     segments: RwLock<Vec<Arc<Segment>>>,
+    /// What has segments in their stead where the oldest leave.
+    window: Option<Mutex<Window>>,
     segment_bytes: AtomicUsize,
     formats: RwLock<Vec<Arc<Format>>>,
     sources: RwLock<Vec<Arc<SourceProgress>>>,
     /// Segments that are sealed before their turn, by ticket.
     early: Mutex<Early>,
     version: watch::Sender<u64>,
+}
+
+/// A window at one moment.
+#[derive(Debug)]
+pub struct Moment {
+    /// What is kept, in the order of the blocks.
+    pub slots: Vec<Slot>,
+    /// What has left not long ago, by number.
+    pub departed: BTreeMap<u64, Arc<Segment>>,
+    /// The sources in the order of [`DataSet::sources`], with all that they brought.
+    pub sources: Vec<SourceSnapshot>,
 }
 
 #[derive(Debug, Default)]
@@ -56,7 +78,7 @@ impl DataSet {
     /// before any format has brought them.
     pub fn new(keep: Keep, memory_bytes_max: usize, columns: &[String]) -> Arc<Self> {
         let for_values = match keep {
-            Keep::Segments => memory_bytes_max / 2,
+            Keep::Segments | Keep::Window { .. } => memory_bytes_max / 2,
             Keep::ValuesOnly => memory_bytes_max,
         };
         let mut values = Values::new(for_values);
@@ -70,6 +92,10 @@ impl DataSet {
             memory_bytes_max,
             values: RwLock::new(values),
             segments: RwLock::default(),
+            window: match keep {
+                Keep::Window { width } => Some(Mutex::new(Window::new(width))),
+                Keep::Segments | Keep::ValuesOnly => None,
+            },
             segment_bytes: AtomicUsize::new(0),
             formats: RwLock::default(),
             sources: RwLock::default(),
@@ -83,7 +109,13 @@ impl DataSet {
         self.values.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The segments from number `from` on, in the order of their blocks.
+    /// What becomes of the segments.
+    pub fn keep(&self) -> Keep {
+        self.keep
+    }
+
+    /// The segments from number `from` on, in the order of their blocks. None where they are
+    /// kept until they are too old, see [`Self::moment`].
     pub fn segments_from(&self, from: usize) -> Vec<Arc<Segment>> {
         let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
         segments.get(from..).unwrap_or_default().to_vec()
@@ -97,6 +129,16 @@ impl DataSet {
         let _early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         let sources = self.sources().iter().map(|source| source.snapshot()).collect();
         (self.segments_from(from), sources)
+    }
+
+    /// What is kept at this moment, where the oldest leaves.
+    pub fn moment(&self) -> Option<Moment> {
+        let window = self.window.as_ref()?;
+        // Blocks are taken in under this lock.
+        let _early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = window.lock().unwrap_or_else(PoisonError::into_inner);
+        let sources = self.sources().iter().map(|source| source.snapshot()).collect();
+        Some(Moment { slots: window.slots(), departed: window.departed(), sources })
     }
 
     /// The sources in the order they were opened.
@@ -129,8 +171,8 @@ impl DataSet {
 
     /// True where no more can be kept.
     pub fn is_full(&self) -> bool {
-        // The values bound themselves; see `Values::new`.
-        if self.keep == Keep::ValuesOnly {
+        // The values bound themselves, see `Values::new`, and a window makes room.
+        if self.keep != Keep::Segments {
             return false;
         }
         let segments_max = self.memory_bytes_max - self.memory_bytes_max / 2;
@@ -189,7 +231,7 @@ impl DataSet {
             // A source that has been given up does not go on to grow.
             match segment.filter(|_| !source.has_gap() && !source.is_cancelled()) {
                 Some(segment) => {
-                    self.keep(segment);
+                    self.take(segment);
                     source.count(&counts, offset_end);
                 }
                 None => source.drop_rest(),
@@ -200,8 +242,13 @@ impl DataSet {
         self.touch();
     }
 
-    fn keep(&self, segment: Segment) {
-        if self.keep == Keep::Segments {
+    fn take(&self, segment: Segment) {
+        if let Some(window) = &self.window {
+            let mut window = window.lock().unwrap_or_else(PoisonError::into_inner);
+            window.push(segment);
+            window.shrink_to(self.memory_bytes_max - self.memory_bytes_max / 2);
+            self.segment_bytes.store(window.memory_bytes(), Ordering::Relaxed);
+        } else if self.keep == Keep::Segments {
             self.segment_bytes.fetch_add(segment.memory_bytes(), Ordering::Relaxed);
             let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
             segments.push(Arc::new(segment));

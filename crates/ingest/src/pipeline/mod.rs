@@ -2,9 +2,11 @@
 
 mod board;
 mod data_set;
+mod window;
 mod worker;
 
-pub use data_set::{DataSet, Keep};
+pub use data_set::{DataSet, Keep, Moment};
+pub use window::Slot;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

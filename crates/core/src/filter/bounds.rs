@@ -1,0 +1,120 @@
+//! Rows by their time, whatever is asked about them.
+
+use super::row_bits::RowBits;
+use crate::column::{Codes, Segment, decode_time, encode_time};
+
+/// Which rows of a segment are there at all, where those before a time have left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeBounds {
+    /// The first time that is kept, in nanoseconds since 1970.
+    pub first_ns: i64,
+    /// The last one.
+    pub last_ns: i64,
+    /// Whether rows without a time are kept.
+    pub untimed: bool,
+}
+
+impl TimeBounds {
+    /// Every row.
+    pub const ALL: Self = Self { first_ns: i64::MIN, last_ns: i64::MAX, untimed: true };
+
+    /// The rows of a segment within these bounds.
+    pub fn rows(&self, segment: &Segment) -> RowBits {
+        let mut bits = RowBits::all(segment.rows());
+        if *self != Self::ALL {
+            self.narrow(segment, &mut bits);
+        }
+        bits
+    }
+
+    /// The first and the last time of the rows within these bounds.
+    pub fn time_range_ns(&self, segment: &Segment) -> Option<(i64, i64)> {
+        let selection = self.rows(segment).selection();
+        let (first, last) = segment.time.as_ref()?.range(&selection)?;
+        Some((decode_time(first), decode_time(last)))
+    }
+
+    fn narrow(&self, segment: &Segment, bits: &mut RowBits) {
+        let Some(times) = &segment.time else {
+            if !self.untimed {
+                *bits = RowBits::none(segment.rows());
+            }
+            return;
+        };
+        let range = (encode_time(self.first_ns), encode_time(self.last_ns));
+        // Code 0 is the absent time's, and no range of codes begins before 1.
+        let (min, max) = times.code_range(range.0, range.1).unwrap_or((1, 0));
+        let passes = |code: u64| (min..=max).contains(&code) || code == 0 && self.untimed;
+        match times.codes() {
+            Codes::Constant { code, .. } if passes(*code) => {}
+            Codes::Constant { .. } => *bits = RowBits::none(segment.rows()),
+            Codes::U8(codes) => bits.narrow(codes, |code| passes(u64::from(code))),
+            Codes::U16(codes) => bits.narrow(codes, |code| passes(u64::from(code))),
+            Codes::U32(codes) => bits.narrow(codes, |code| passes(u64::from(code))),
+            Codes::U64(codes) => bits.narrow(codes, passes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::TimeBounds;
+    use crate::block::{Block, BlockLimits};
+    use crate::column::{BlockReader, Segment, Values};
+    use crate::format::Format;
+
+    const SECOND_NS: i64 = 1_000_000_000;
+    /// Times are counted from here.
+    const START_S: i64 = 1_700_000_000;
+
+    fn in_ns(time: i64) -> i64 {
+        (START_S + time) * SECOND_NS
+    }
+
+    /// A row for each of these times; without any where the first has none.
+    fn segment(times: &[Option<i64>]) -> Segment {
+        let mut values = Values::new(1 << 20);
+        let definition = if times[0].is_some() { "json:client=c,time=t" } else { "json:client=c" };
+        let format = Format::parse(definition).expect("a format");
+        let mut reader = BlockReader::new(Arc::new(format), BlockLimits::default(), &mut values);
+        let line = |time: &Option<i64>| match time {
+            Some(time) => format!("{{\"c\":\"192.0.2.1\",\"t\":{}}}\n", START_S + time),
+            None => "{\"c\":\"192.0.2.1\"}\n".to_owned(),
+        };
+        let log: String = times.iter().map(line).collect();
+        let read = reader.read(&Block::new(log.into_bytes()), 0);
+        reader.resolve(&read, &mut values);
+        reader.seal(read)
+    }
+
+    #[test]
+    fn bounds_are_the_same_as_a_look_at_each_row() {
+        let mixed: Vec<_> = (0..300i64).map(|n| Some(n * n % 401)).collect();
+        for times in [mixed, vec![None, None], vec![Some(5), Some(5)], vec![Some(0), Some(70_000)]]
+        {
+            let segment = segment(&times);
+            assert_eq!(segment.rows(), times.len());
+            for (first, last) in [(0, 400), (5, 5), (6, 4), (100, 69_999), (-9, 1_000_000)] {
+                for untimed in [false, true] {
+                    let [first_ns, last_ns] = [first, last].map(in_ns);
+                    let bounds = TimeBounds { first_ns, last_ns, untimed };
+                    let is_in = |time: &Option<i64>| {
+                        time.map_or(untimed, |time| (first..=last).contains(&time))
+                    };
+                    let mut rows = Vec::new();
+                    bounds.rows(&segment).selection().for_each(|row| rows.push(row));
+                    let expected: Vec<_> =
+                        (0..times.len()).filter(|row| is_in(&times[*row])).collect();
+                    assert_eq!(rows, expected, "{bounds:?}");
+                    let inside = || expected.iter().filter_map(|row| times[*row]);
+                    let range = inside().min().zip(inside().max());
+                    let range = range.map(|(min, max)| (in_ns(min), in_ns(max)));
+                    assert_eq!(bounds.time_range_ns(&segment), range);
+                }
+            }
+            assert!(TimeBounds::ALL.rows(&segment).is_all());
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The segments of a data set whose oldest leave.
+
+mod clock;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_core::{Segment, TimeBounds};
+
+use clock::{AGREEING, Clock};
+
+/// A segment in a window.
+#[derive(Debug, Clone)]
+pub struct Slot {
+    /// Its number: segments are numbered in the order of their blocks.
+    pub number: u64,
+    /// The segment.
+    pub segment: Arc<Segment>,
+    /// The rows of it that have not left.
+    pub bounds: TimeBounds,
+}
+
+/// The segments of a data set whose oldest leave: by time, by memory, or both.
+///
+/// By time single rows leave: of a segment that is partly too old [`Slot::bounds`] says which
+/// are left. By memory whole segments leave, those first that were read first. What has left
+/// stays at hand for a while in [`Self::departed`], for those who have counted it and are to
+/// take it away from their sums.
+#[derive(Debug)]
+pub(super) struct Window {
+    clock: Option<Clock>,
+    kept: BTreeMap<u64, Kept>,
+    /// The newest time of each segment, with its number: the order in which they leave.
+    by_time: BTreeSet<(i64, u64)>,
+    /// Segments with rows that are ahead of the clock, with what [`Clock::agreed`] was.
+    ahead: Vec<(u64, u64)>,
+    departed: BTreeMap<u64, Arc<Segment>>,
+    /// In the order in which they left.
+    departures: std::collections::VecDeque<u64>,
+    departed_bytes: usize,
+    kept_bytes: usize,
+    floor_ns: i64,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    segment: Arc<Segment>,
+    bytes: usize,
+    /// Bounds that stay whatever the clock does: nothing that has left comes back.
+    first_ns: i64,
+    last_ns: i64,
+    /// The newest time when it was read, which counts for its rows without one.
+    read_ns: i64,
+    has_untimed: bool,
+    /// Its place in `by_time`.
+    leaves_ns: i64,
+}
+
+impl Window {
+    /// A window of this width in time; `None` where only memory bounds it.
+    pub(super) fn new(width: Option<Duration>) -> Self {
+        let width_ns =
+            width.map(|width| i64::try_from(width.as_nanos()).unwrap_or(i64::MAX).max(1));
+        Self {
+            clock: width_ns.map(Clock::new),
+            kept: BTreeMap::new(),
+            by_time: BTreeSet::new(),
+            ahead: Vec::new(),
+            departed: BTreeMap::new(),
+            departures: Default::default(),
+            departed_bytes: 0,
+            kept_bytes: 0,
+            floor_ns: i64::MIN,
+            next: 0,
+        }
+    }
+
+    /// Memory of the segments, those included that have left and are at hand, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.kept_bytes + self.departed_bytes
+    }
+
+    /// What is kept, in order.
+    pub(super) fn slots(&self) -> Vec<Slot> {
+        let slot = |(number, kept): (&u64, &Kept)| Slot {
+            number: *number,
+            segment: kept.segment.clone(),
+            bounds: kept.bounds(self.floor_ns),
+        };
+        self.kept.iter().map(slot).collect()
+    }
+
+    /// What has left not long ago, by number.
+    pub(super) fn departed(&self) -> BTreeMap<u64, Arc<Segment>> {
+        self.departed.clone()
+    }
+
+    /// Takes a segment in, and lets leave what is too old after it.
+    pub(super) fn push(&mut self, segment: Segment) {
+        let number = self.next;
+        self.next += 1;
+        if let Some(clock) = &mut self.clock {
+            clock.pass(&segment);
+        }
+        if segment.rows() == 0 {
+            return;
+        }
+        let newest_ns = self.clock.as_ref().and_then(Clock::newest_ns).unwrap_or(i64::MAX);
+        let time_range = segment.time_range_ns();
+        let has_untimed = segment.has_untimed();
+        let mut leaves_ns = time_range.map_or(newest_ns, |(_, last_ns)| last_ns);
+        if has_untimed {
+            leaves_ns = leaves_ns.max(newest_ns);
+        }
+        let kept = Kept {
+            bytes: segment.memory_bytes(),
+            segment: Arc::new(segment),
+            first_ns: i64::MIN,
+            last_ns: i64::MAX,
+            read_ns: newest_ns,
+            has_untimed,
+            leaves_ns,
+        };
+        self.kept_bytes += kept.bytes;
+        if let Some(clock) = &self.clock {
+            self.by_time.insert((leaves_ns, number));
+            if time_range.is_some_and(|(_, last_ns)| last_ns > clock.ceiling_ns()) {
+                self.ahead.push((number, clock.agreed()));
+            }
+        }
+        self.kept.insert(number, kept);
+        self.move_on();
+    }
+
+    /// Lets the segments that were read first leave until the memory is no more than this.
+    /// Gives the rows that left.
+    pub(super) fn shrink_to(&mut self, bytes_max: usize) -> usize {
+        let mut rows = 0;
+        while self.memory_bytes() > bytes_max {
+            // What has left before goes first.
+            if self.forget_departed() {
+                continue;
+            }
+            let Some(number) = self.kept.keys().next().copied() else { break };
+            rows += self.leave(number);
+        }
+        rows
+    }
+
+    /// Lets rows leave by time.
+    fn move_on(&mut self) {
+        self.check_ahead();
+        let Some(floor_ns) = self.clock.as_ref().and_then(Clock::floor_ns) else { return };
+        if floor_ns < self.floor_ns {
+            // The clock was wrong. What has left because of it stays away.
+            let before_ns = self.floor_ns;
+            self.kept.values_mut().for_each(|kept| kept.first_ns = kept.first_ns.max(before_ns));
+        }
+        self.floor_ns = floor_ns;
+        while let Some((leaves_ns, number)) = self.by_time.first().copied() {
+            if leaves_ns >= floor_ns {
+                break;
+            }
+            self.leave(number);
+        }
+    }
+
+    /// Lets rows leave whose time is far ahead of what many records after them say.
+    fn check_ahead(&mut self) {
+        let Some(clock) = &self.clock else { return };
+        let ceiling_ns = clock.ceiling_ns();
+        let is_refuted = |agreed: u64| clock.agreed() - agreed >= AGREEING;
+        let mut refuted = Vec::new();
+        self.ahead.retain(|(number, agreed)| {
+            if is_refuted(*agreed) {
+                refuted.push(*number);
+            }
+            !is_refuted(*agreed)
+        });
+        for number in refuted {
+            let Some(kept) = self.kept.get_mut(&number) else { continue };
+            kept.last_ns = kept.last_ns.min(ceiling_ns);
+            let range = kept.bounds(self.floor_ns).time_range_ns(&kept.segment);
+            let untimed_ns = kept.has_untimed.then_some(kept.read_ns);
+            let last_ns = range.map(|(_, last_ns)| last_ns).max(untimed_ns);
+            self.by_time.remove(&(kept.leaves_ns, number));
+            kept.leaves_ns = last_ns.unwrap_or(i64::MIN);
+            self.by_time.insert((kept.leaves_ns, number));
+            if last_ns.is_none() {
+                self.leave(number);
+            }
+        }
+    }
+
+    fn leave(&mut self, number: u64) -> usize {
+        let Some(kept) = self.kept.remove(&number) else { return 0 };
+        self.by_time.remove(&(kept.leaves_ns, number));
+        self.kept_bytes -= kept.bytes;
+        self.departed_bytes += kept.bytes;
+        self.departures.push_back(number);
+        let rows = kept.segment.rows();
+        self.departed.insert(number, kept.segment);
+        // Enough for whoever asks a few times a second; who comes too late counts anew.
+        while self.departed_bytes > self.kept_bytes / 8 + Self::DEPARTED_BYTES_MIN {
+            self.forget_departed();
+        }
+        rows
+    }
+
+    /// Beside this there may be one part in eight of what is kept.
+    const DEPARTED_BYTES_MIN: usize = 1 << 16;
+
+    fn forget_departed(&mut self) -> bool {
+        let Some(segment) =
+            self.departures.pop_front().and_then(|number| self.departed.remove(&number))
+        else {
+            return false;
+        };
+        self.departed_bytes -= segment.memory_bytes();
+        true
+    }
+}
+
+impl Kept {
+    /// As they are where the clock lets all before `floor_ns` leave. Bounds that take nothing
+    /// away are given as none, so that they are equal as long as the rows are.
+    fn bounds(&self, floor_ns: i64) -> TimeBounds {
+        let floor_ns = self.first_ns.max(floor_ns);
+        let range = self.segment.time_range_ns();
+        let cuts_first = range.is_some_and(|(first_ns, _)| first_ns < floor_ns);
+        let cuts_last = range.is_some_and(|(_, last_ns)| last_ns > self.last_ns);
+        TimeBounds {
+            first_ns: if cuts_first { floor_ns } else { i64::MIN },
+            last_ns: if cuts_last { self.last_ns } else { i64::MAX },
+            untimed: !self.has_untimed || self.read_ns >= floor_ns,
+        }
+    }
+}
