@@ -7,5 +7,5 @@ mod place;
 mod reader;
 
 pub(crate) use conditions::{Conditions, Placed, parse_clauses};
-pub(crate) use place::{Place, columns, find};
+pub(crate) use place::{Place, STATUS_CLASS, columns, find, status_class};
 pub(crate) use reader::Reader;

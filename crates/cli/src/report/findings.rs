@@ -4,8 +4,9 @@ use weir_core::{Field, Zone};
 use weir_ingest::{SourceEnd, SourceSnapshot};
 use weir_view::{Clause, Report};
 
-use crate::arguments::ReportArguments;
+use super::ReportArguments;
 use crate::outcome::Failure;
+use crate::records::STATUS_CLASS;
 use crate::sources::Complaint;
 use crate::terminal::{safe, separated};
 
@@ -23,6 +24,8 @@ pub(crate) fn check_fields(
     let mut asked: Vec<(&str, String)> =
         conditions.map(|clause| ("--where", clause.field)).collect();
     asked.push(("--stack", arguments.stack.clone()));
+    asked.extend(arguments.group.iter().map(|field| ("--group", field.clone())));
+    asked.extend(arguments.compare.then(|| ("--compare", "time".to_owned())));
     asked.extend(arguments.since.is_some().then(|| ("--since", "time".to_owned())));
     asked.extend(arguments.until.is_some().then(|| ("--until", "time".to_owned())));
     for (option, name) in asked {
@@ -30,7 +33,7 @@ pub(crate) fn check_fields(
             Some(field) => field.name(),
             None => &name,
         };
-        let is_class = option == "--stack" && name == "status_class";
+        let is_class = matches!(option, "--stack" | "--group") && name == STATUS_CLASS;
         if !is_class && !names.iter().any(|other| other == known) {
             let names = names.join(", ");
             return Err(Failure::new(format_args!(

@@ -1,12 +1,13 @@
 //! What is asked, made of the arguments.
 
 use jiff::Zoned;
-use weir_core::{Timestamp, Zone, format_rfc3339};
+use weir_core::{Field, Timestamp, Zone, format_rfc3339};
 use weir_ingest::{FormatChoice, Input};
 use weir_view::{Clause, Operator, Query};
 
+use super::ReportArguments;
+use super::compare::Range;
 use super::zone;
-use crate::arguments::ReportArguments;
 use crate::options::{Bound, Moment};
 use crate::outcome::Failure;
 use crate::records::parse_clauses;
@@ -16,6 +17,8 @@ use crate::terminal::Screen;
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) query: Query,
+    /// The range of `--since` and `--until`; the query has it only where nothing is compared.
+    pub(crate) range_ns: (Option<i64>, Option<i64>),
     pub(crate) format: FormatChoice,
 }
 
@@ -32,12 +35,19 @@ impl Request {
         let format = arguments.read.format_choice()?;
         let zone = arguments.read.zone()?;
         let mut clauses = parse_clauses(&arguments.conditions)?;
-        clauses.extend(time_range(arguments, || match zone {
+        let range_ns = time_range(arguments, || match zone {
             Some(zone) => zone,
             None => zone::of_log(inputs, &format),
-        })?);
+        })?;
+        if !arguments.compare {
+            clauses.extend(range_clauses(range_ns.0, range_ns.1));
+        }
+        if let Some(field) = &arguments.group {
+            check_group(field)?;
+        }
+        let is_for_screen = !arguments.json && !arguments.csv && arguments.html.is_none();
         let buckets = arguments.buckets.unwrap_or_else(|| {
-            if arguments.json { Query::default().buckets } else { screen.buckets_max() }
+            if is_for_screen { screen.buckets_max() } else { Query::default().buckets }
         });
         let query = Query {
             id: 0,
@@ -47,15 +57,47 @@ impl Request {
             stack: arguments.stack.clone(),
             buckets,
         };
-        Ok(Self { query, format })
+        Ok(Self { query, range_ns, format })
+    }
+
+    /// The query about a range of time.
+    pub(crate) fn within(&self, range: Range) -> Query {
+        let mut query = self.query.clone();
+        query.clauses.extend(range_clauses(Some(range.since_ns), Some(range.until_ns)));
+        query
     }
 }
 
-/// The conditions that `--since` and `--until` are.
+/// Refuses to group by what has no values to name.
+fn check_group(field: &str) -> Result<(), Failure> {
+    match Field::by_name(field) {
+        Some(Field::Time) => Err(Failure::new(
+            "--group: the histogram divides by time; group by a field such as status or host",
+        )),
+        Some(known) if Field::NUMBERS.contains(&known) => Err(Failure::new(format_args!(
+            "--group: `{field}` is a number; group by a field such as status or host"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The conditions that a range of time is.
+fn range_clauses(since_ns: Option<i64>, until_ns: Option<i64>) -> impl Iterator<Item = Clause> {
+    let clause = |op, unix_ns| Clause {
+        field: "time".to_owned(),
+        op,
+        values: vec![format_rfc3339(Timestamp { unix_ns, offset_s: 0 })],
+    };
+    let since = since_ns.map(|unix_ns| clause(Operator::GreaterOrEqual, unix_ns));
+    let until = until_ns.map(|unix_ns| clause(Operator::Less, unix_ns));
+    since.into_iter().chain(until)
+}
+
+/// The instants of `--since` and `--until`.
 fn time_range(
     arguments: &ReportArguments,
     zone: impl FnOnce() -> Zone,
-) -> Result<Vec<Clause>, Failure> {
+) -> Result<(Option<i64>, Option<i64>), Failure> {
     let now = Zoned::now();
     let read = |option: &str, text: &Option<String>, bound| {
         let Some(text) = text else { return Ok(None) };
@@ -80,12 +122,5 @@ fn time_range(
             "--since {since} is not before --until {until}; nothing lies between them"
         )));
     }
-    let clause = |op, unix_ns| Clause {
-        field: "time".to_owned(),
-        op,
-        values: vec![format_rfc3339(Timestamp { unix_ns, offset_s: 0 })],
-    };
-    let since = since_ns.map(|unix_ns| clause(Operator::GreaterOrEqual, unix_ns));
-    let until = until_ns.map(|unix_ns| clause(Operator::Less, unix_ns));
-    Ok(since.into_iter().chain(until).collect())
+    Ok((since_ns, until_ns))
 }

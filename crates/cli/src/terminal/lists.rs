@@ -42,8 +42,10 @@ pub(crate) fn draw(report: &Report, screen: &Screen) -> Vec<String> {
     let side_by_side = (screen.columns + GAP) / (LIST_COLUMNS_MIN + GAP);
     let stacks = side_by_side.clamp(1, 2);
     let columns = (screen.columns + GAP) / stacks - GAP;
-    let lists: Vec<Vec<String>> =
-        fields(report).into_iter().map(|field| list(report, field, columns, screen)).collect();
+    let lists: Vec<Vec<String>> = fields_with_values(report)
+        .into_iter()
+        .map(|field| list(report, field, columns, screen))
+        .collect();
     let mut placed: Vec<Vec<String>> = vec![Vec::new(); stacks];
     for list in lists {
         // The list goes where it ends highest.
@@ -55,8 +57,8 @@ pub(crate) fn draw(report: &Report, screen: &Screen) -> Vec<String> {
     beside(&placed, columns)
 }
 
-/// The fields that have something to show.
-fn fields(report: &Report) -> Vec<&str> {
+/// The fields that have something to show, in the order of their lists.
+pub(crate) fn fields_with_values(report: &Report) -> Vec<&str> {
     let shows = |field: &str| {
         let rows = report.top.get(field).map_or(&[][..], Vec::as_slice);
         // A list of nothing but `-` says that the log does not know.
@@ -91,8 +93,18 @@ fn list(report: &Report, field: &str, columns: usize, screen: &Screen) -> Vec<St
     lines
 }
 
+/// The title of a field's list; its name, where it is the log's own.
+pub(crate) fn title_of(field: &str) -> &str {
+    TITLES.iter().find(|(name, _)| *name == field).map_or(field, |(_, title)| title)
+}
+
+/// The place of a field's list among all; the log's own fields come last.
+pub(crate) fn titled_order(field: &str) -> usize {
+    TITLES.iter().position(|(name, _)| *name == field).unwrap_or(TITLES.len())
+}
+
 fn title(report: &Report, field: &str, shown: usize, painter: Painter) -> String {
-    let title = TITLES.iter().find(|(name, _)| *name == field).map_or(field, |(_, title)| title);
+    let title = title_of(field);
     let distinct = report.distinct.get(field).copied().unwrap_or(0);
     let estimated = report.estimated.iter().any(|name| name == field);
     let number = match (estimated, distinct > shown as u64) {

@@ -1,6 +1,8 @@
 //! What the terminal shows.
 
 mod chart;
+mod comparison;
+mod group;
 mod lists;
 mod moment;
 mod number;
@@ -12,10 +14,12 @@ mod totals;
 
 use std::io::IsTerminal;
 
+use crate::report::Contents;
 use weir_ingest::SourceSnapshot;
-use weir_view::Report;
 
-pub(crate) use number::{separated, share};
+pub(crate) use lists::{fields_with_values, title_of, titled_order};
+pub(crate) use moment::step;
+pub(crate) use number::{bytes, change, duration, separated, share, signed};
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
 pub(crate) use text::{fit, safe, safe_bytes, width};
@@ -59,14 +63,25 @@ impl Screen {
 }
 
 /// The report as text.
-pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen) -> String {
-    let mut lines = totals::draw(report, sources, screen);
-    if let Some(histogram) = &report.histogram {
+pub(crate) fn draw(contents: &Contents, sources: &[SourceSnapshot], screen: &Screen) -> String {
+    let Contents { report, group, comparison } = contents;
+    let mut lines = match comparison {
+        Some(comparison) => comparison::totals(report, comparison, sources, screen),
+        None => totals::draw(report, sources, screen),
+    };
+    if let Some(histogram) = report.histogram.as_ref().filter(|_| comparison.is_none()) {
         lines.push(String::new());
         lines.extend(chart::draw(histogram, &report.time, screen));
     }
     lines.push(String::new());
-    lines.extend(lists::draw(report, screen));
+    if let Some(group) = group {
+        lines.extend(group::draw(group, comparison.is_some(), screen));
+        lines.push(String::new());
+    }
+    lines.extend(match comparison {
+        Some(comparison) => comparison::lists(comparison, screen),
+        None => lists::draw(report, screen),
+    });
     lines.extend(samples::draw(sources, screen));
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();

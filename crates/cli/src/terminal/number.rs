@@ -1,5 +1,7 @@
 //! Numbers for people.
 
+use crate::report::percent;
+
 /// A whole number with its thousands apart: `1,234,567`.
 pub(crate) fn separated(number: u64) -> String {
     let digits = number.to_string();
@@ -53,6 +55,24 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
     }
 }
 
+/// A difference with its sign and its thousands apart: `+1,234`, `-5`.
+pub(crate) fn signed(difference: i128) -> String {
+    let sign = if difference < 0 { '-' } else { '+' };
+    let number = u64::try_from(difference.unsigned_abs()).unwrap_or(u64::MAX);
+    format!("{sign}{}", separated(number))
+}
+
+/// A change in percent of what was before: `+4.9%`, `-100.0%`; `new` where nothing was.
+pub(crate) fn change(now: u64, before: u64) -> String {
+    match percent(now, before) {
+        Some(percent) if percent.abs() < 999.95 => format!("{percent:+.1}%"),
+        // Beyond that the times say more.
+        Some(_) => format!("×{}", three_digits(now as f64 / before as f64)),
+        None if now == 0 => String::new(),
+        None => "new".to_owned(),
+    }
+}
+
 fn three_digits(number: f64) -> String {
     match number {
         n if n < 9.995 => format!("{n:.2}"),
@@ -63,7 +83,19 @@ fn three_digits(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, duration, separated, share};
+    use super::{bytes, change, duration, separated, share, signed};
+
+    #[test]
+    fn changes_for_people() {
+        assert_eq!(signed(1_234), "+1,234");
+        assert_eq!(signed(-5), "-5");
+        assert_eq!(signed(0), "+0");
+        assert_eq!(change(3, 2), "+50.0%");
+        assert_eq!(change(0, 2), "-100.0%");
+        assert_eq!(change(2_000, 2), "×1000");
+        assert_eq!(change(7, 0), "new");
+        assert_eq!(change(0, 0), "");
+    }
 
     #[test]
     fn numbers_for_people() {

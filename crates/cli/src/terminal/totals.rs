@@ -51,7 +51,7 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
 }
 
 /// The sources' names, the format and the size.
-fn heading(
+pub(super) fn heading(
     report: &Report,
     sources: &[SourceSnapshot],
     screen: &Screen,

@@ -1,0 +1,199 @@
+//! The report as CSV: one table, whose columns docs/report.md describes.
+
+use weir_core::{Tally, Zone};
+use weir_ingest::SourceSnapshot;
+use weir_view::{Quantiles, Report, TopRow, find_zone};
+
+use super::Contents;
+use super::compare::Comparison;
+use super::group::{Group, GroupRow};
+use super::json::totals;
+use crate::csv::row;
+
+/// The columns; those from `before_requests` on are there with `--compare` only.
+const COLUMNS: [&str; 10] = [
+    "section",
+    "field",
+    "value",
+    "requests",
+    "share",
+    "bytes",
+    "errors",
+    "before_requests",
+    "before_bytes",
+    "before_errors",
+];
+const COLUMNS_ALONE: usize = 7;
+
+/// Rows that are gathered.
+struct Rows {
+    text: String,
+    is_compared: bool,
+    /// All requests, of which shares are.
+    matched: u64,
+}
+
+/// All sections of the report.
+pub(super) fn write(contents: &Contents, sources: &[SourceSnapshot]) -> String {
+    let Contents { report, group, comparison } = contents;
+    let is_compared = comparison.is_some();
+    let mut rows = Rows { text: String::new(), is_compared, matched: report.matched };
+    rows.push(COLUMNS.map(str::to_owned));
+    rows.totals(report, sources);
+    if let Some(comparison) = comparison {
+        rows.compared(report, comparison);
+    }
+    for (name, quantiles) in
+        [("request_time", &report.request_time), ("upstream_time", &report.upstream_time)]
+    {
+        if let Some(quantiles) = quantiles {
+            rows.quantiles(name, quantiles);
+        }
+    }
+    rows.histogram(report);
+    if let Some(group) = group {
+        rows.group(group);
+    }
+    for (field, top) in &report.top {
+        top.iter().for_each(|top| rows.top(field, top));
+    }
+    for list in comparison.iter().flat_map(|comparison| &comparison.lists) {
+        let kinds = [("changed", &list.both), ("new", &list.new), ("vanished", &list.vanished)];
+        for (section, changes) in kinds {
+            changes.iter().for_each(|change| rows.group_row(section, &list.field, change));
+        }
+    }
+    rows.unmatched(sources);
+    rows.text
+}
+
+impl Rows {
+    fn push(&mut self, cells: [String; 10]) {
+        let columns = if self.is_compared { COLUMNS.len() } else { COLUMNS_ALONE };
+        self.text += &row(cells[..columns].iter().map(String::as_bytes));
+    }
+
+    /// A row whose value is a number or a text alone.
+    fn single(&mut self, section: &str, field: &str, value: impl ToString) {
+        let mut cells: [String; 10] = Default::default();
+        (cells[0], cells[1]) = (section.to_owned(), field.to_owned());
+        cells[2] = value.to_string();
+        self.push(cells);
+    }
+
+    /// A row of counts.
+    fn counted(&mut self, section: &str, field: &str, value: &str, tallies: (Tally, Tally)) {
+        let (now, before) = tallies;
+        let share = now.count as f64 / self.matched.max(1) as f64;
+        self.push([
+            section.to_owned(),
+            field.to_owned(),
+            value.to_owned(),
+            now.count.to_string(),
+            format!("{share:.6}"),
+            now.bytes_sent.to_string(),
+            now.errors.to_string(),
+            before.count.to_string(),
+            before.bytes_sent.to_string(),
+            before.errors.to_string(),
+        ]);
+    }
+
+    fn totals(&mut self, report: &Report, sources: &[SourceSnapshot]) {
+        for source in sources {
+            self.single("source", "name", &source.name);
+        }
+        self.single("total", "format", &report.format.name);
+        let (first, last) = (&report.time.first, &report.time.last);
+        self.single("total", "first", first.as_deref().unwrap_or_default());
+        self.single("total", "last", last.as_deref().unwrap_or_default());
+        self.single("total", "zone", &report.time.zone);
+        for (name, number) in [
+            ("lines", report.lines),
+            ("records", report.records),
+            ("matched", report.matched),
+            ("unmatched", report.unmatched),
+            ("too_long", report.too_long),
+            ("bytes_read", report.bytes_read),
+            ("bytes_sent", report.bytes_sent),
+            ("errors", report.errors),
+        ] {
+            self.single("total", name, number);
+        }
+        for (field, count) in &report.distinct {
+            self.single("distinct", field, count);
+        }
+        for field in &report.estimated {
+            self.single("estimated", field, "");
+        }
+    }
+
+    fn compared(&mut self, report: &Report, comparison: &Comparison) {
+        let zone = find_zone(&report.time.zone).unwrap_or_else(|_| Zone::utc());
+        let ranges = [("range", comparison.now_range), ("before_range", comparison.before_range)];
+        for (section, range) in ranges {
+            let [since, until] = range.stamps(&zone);
+            self.single(section, "since", since);
+            self.single(section, "until", until);
+        }
+        for (name, _, before) in totals(report, &comparison.before) {
+            self.single("before_total", name, before);
+        }
+    }
+
+    fn quantiles(&mut self, name: &str, quantiles: &Quantiles) {
+        let Quantiles { p50, p90, p95, p99, max } = quantiles;
+        for (quantile, seconds) in
+            [("p50", p50), ("p90", p90), ("p95", p95), ("p99", p99), ("max", max)]
+        {
+            self.single(name, quantile, seconds);
+        }
+    }
+
+    /// A row for each group of each bucket: its start is the value, its group the field.
+    fn histogram(&mut self, report: &Report) {
+        let Some(histogram) = &report.histogram else { return };
+        self.single("histogram_step", "seconds", histogram.step_s);
+        for bucket in &histogram.buckets {
+            for (group, count) in &bucket.by {
+                let mut cells: [String; 10] = Default::default();
+                (cells[0], cells[1]) = ("histogram".to_owned(), group.clone());
+                (cells[2], cells[3]) = (bucket.start.clone(), count.to_string());
+                self.push(cells);
+            }
+        }
+    }
+
+    fn group(&mut self, group: &Group) {
+        group.rows.iter().for_each(|row| self.group_row("group", &group.field, row));
+        if group.rest_values > 0 {
+            let values = format!("({} other values)", group.rest_values);
+            self.counted("group_rest", &group.field, &values, group.rest);
+        }
+    }
+
+    fn group_row(&mut self, section: &str, field: &str, row: &GroupRow) {
+        let value = String::from_utf8_lossy(&row.value);
+        self.counted(section, field, &value, (row.now, row.before));
+    }
+
+    /// What was before is among the changes.
+    fn top(&mut self, field: &str, top: &TopRow) {
+        let share = top.count as f64 / self.matched.max(1) as f64;
+        let mut cells: [String; 10] = Default::default();
+        (cells[0], cells[1], cells[2]) = ("top".to_owned(), field.to_owned(), top.value.clone());
+        (cells[3], cells[4]) = (top.count.to_string(), format!("{share:.6}"));
+        (cells[5], cells[6]) = (top.bytes_sent.to_string(), top.errors.to_string());
+        self.push(cells);
+    }
+
+    fn unmatched(&mut self, sources: &[SourceSnapshot]) {
+        for source in sources {
+            for sample in &source.samples {
+                let place = format!("{}:{}", source.name, sample.line);
+                let text = String::from_utf8_lossy(&sample.text).into_owned();
+                self.single("unmatched", &place, text);
+            }
+        }
+    }
+}

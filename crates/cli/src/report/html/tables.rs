@@ -1,0 +1,136 @@
+//! The lists, as tables.
+
+use weir_core::Tally;
+use weir_view::{Report, TopRow};
+
+use super::super::compare::{Changes, Comparison, difference};
+use super::super::group::{Group, GroupRow};
+use super::text::{safe, value};
+use crate::terminal::{
+    bytes, change, fields_with_values, separated, share, signed, title_of, titled_order,
+};
+
+/// The groups, with a last row for the values that have none.
+pub(super) fn group(group: &Group, is_compared: bool) -> String {
+    let head: &[&str] = match is_compared {
+        true => &["requests", "before", "change", "sent", "before", "errors", "before"],
+        false => &["requests", "share", "sent", "errors", "of them"],
+    };
+    let cells = |now: Tally, before: Tally| -> Vec<String> {
+        if is_compared {
+            return vec![
+                separated(now.count),
+                separated(before.count),
+                coloured(difference(now.count, before.count)),
+                bytes(now.bytes_sent),
+                bytes(before.bytes_sent),
+                separated(now.errors),
+                separated(before.errors),
+            ];
+        }
+        vec![
+            separated(now.count),
+            share(now.count, group.all.0.count),
+            bytes(now.bytes_sent),
+            separated(now.errors),
+            share(now.errors, now.count),
+        ]
+    };
+    let row = |group: &GroupRow| named_row(&value(&group.value), &cells(group.now, group.before));
+    let mut rows: String = group.rows.iter().map(row).collect();
+    if group.rest_values > 0 {
+        let name =
+            format!("<span class=\"dim\">{} other values</span>", separated(group.rest_values));
+        rows += &named_row(&name, &cells(group.rest.0, group.rest.1));
+    }
+    let names: String = head.iter().map(|name| column(name)).collect();
+    let head = format!("<tr><th class=\"value\" scope=\"col\"></th>{names}</tr>\n");
+    section(&format!("By {}", safe(&group.field)), "", &(head + &rows))
+}
+
+/// The most frequent values of each field.
+pub(super) fn lists(report: &Report) -> String {
+    let list = |field: &str| {
+        let rows = &report.top[field];
+        let distinct = report.distinct.get(field).copied().unwrap_or(0);
+        let is_estimated = report.estimated.iter().any(|name| name == field);
+        let numbers = match (is_estimated, distinct > rows.len() as u64) {
+            (true, _) => format!("{} of more than {}, incomplete", rows.len(), separated(distinct)),
+            (false, true) => format!("{} of {}", rows.len(), separated(distinct)),
+            (false, false) => String::new(),
+        };
+        let count_max = rows.iter().map(|row| row.count).max().unwrap_or(1);
+        let rows: String = rows.iter().map(|row| top_row(row, report.matched, count_max)).collect();
+        let head = head(&["requests", "share", ""]);
+        section(&safe(title_of(field)), &numbers, &(head + &rows))
+    };
+    let lists: String = fields_with_values(report).into_iter().map(list).collect();
+    format!("<div class=\"lists\">\n{lists}</div>\n")
+}
+
+fn top_row(top: &TopRow, matched: u64, count_max: u64) -> String {
+    let width = (top.count as f64 / count_max.max(1) as f64 * 100.0).max(1.0);
+    let bar = format!(
+        "<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect width=\"{width:.1}\" height=\"10\"/></svg>"
+    );
+    row(&[separated(top.count), share(top.count, matched), bar], &value(top.value.as_bytes()))
+}
+
+/// How the values of each field have changed.
+pub(super) fn changes(comparison: &Comparison) -> String {
+    let mut lists: Vec<&Changes> = comparison.lists.iter().collect();
+    lists.sort_by_key(|list| titled_order(&list.field));
+    let lists: String = lists.into_iter().map(list_of_changes).collect();
+    format!("<div class=\"lists\">\n{lists}</div>\n")
+}
+
+fn list_of_changes(list: &Changes) -> String {
+    let counts = [(list.new_values, "new"), (list.vanished_values, "vanished")];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> =
+        counts.map(|(count, what)| format!("{} {what}", separated(count))).collect();
+    let rows = list.both.iter().chain(&list.new).chain(&list.vanished).map(|change_row| {
+        let (now, before) = (change_row.now.count, change_row.before.count);
+        let what = match (now, before) {
+            (_, 0) => "new".to_owned(),
+            (0, _) => "gone".to_owned(),
+            _ => change(now, before),
+        };
+        let difference = coloured(difference(now, before));
+        row(&[separated(now), separated(before), difference, what], &value(&change_row.value))
+    });
+    let head = head(&["now", "before", "change", ""]);
+    section(&safe(title_of(&list.field)), &counts.join(", "), &(head + &rows.collect::<String>()))
+}
+
+/// More is not good and less not bad; the two are only told apart.
+fn coloured(difference: i128) -> String {
+    let class = if difference < 0 { "down" } else { "up" };
+    format!("<span class=\"{class}\">{}</span>", signed(difference))
+}
+
+fn section(title: &str, small: &str, rows: &str) -> String {
+    format!(
+        "<section>\n<h2>{title} <small>{small}</small></h2>\n<div class=\"wide\"><table>\n{rows}</table></div>\n</section>\n"
+    )
+}
+
+fn head(names: &[&str]) -> String {
+    let cells: String = names.iter().map(|name| column(name)).collect();
+    format!("<tr>{cells}<th class=\"value\" scope=\"col\"></th></tr>\n")
+}
+
+fn column(name: &str) -> String {
+    format!("<th scope=\"col\">{name}</th>")
+}
+
+/// A row that begins with its value, which stays where it is when the numbers are moved.
+fn named_row(value: &str, cells: &[String]) -> String {
+    let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
+    format!("<tr><td class=\"value name\">{value}</td>{cells}</tr>\n")
+}
+
+fn row(cells: &[String], value: &str) -> String {
+    let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
+    format!("<tr>{cells}<td class=\"value\">{value}</td></tr>\n")
+}

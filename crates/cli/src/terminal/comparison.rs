@@ -1,0 +1,155 @@
+//! A range of time beside the one before it.
+
+use weir_ingest::SourceSnapshot;
+use weir_view::Report;
+
+use super::Screen;
+use super::lists::{title_of, titled_order};
+use super::moment::{Local, span};
+use super::number::{bytes, change, duration, separated, signed};
+use super::style::{Painter, Style};
+use super::text::{fit, fit_middle, left, right, safe, safe_bytes, width};
+use super::totals::heading;
+use crate::report::{Changes, Comparison, GroupRow, Range, difference};
+
+/// Columns of the names in front.
+const NAME_COLUMNS: usize = 16;
+
+/// The two ranges and their sums, line by line.
+pub(super) fn totals(
+    report: &Report,
+    comparison: &Comparison,
+    sources: &[SourceSnapshot],
+    screen: &Screen,
+) -> Vec<String> {
+    let painter = Painter { colour: screen.colour };
+    let mut lines = vec![heading(report, sources, screen, painter), String::new()];
+    let mut add = |name: &str, text: &str| {
+        let text = fit(text, screen.columns.saturating_sub(NAME_COLUMNS));
+        lines.push(painter.paint(Style::DIM, &left(name, NAME_COLUMNS)) + &text);
+    };
+    add("Now", &range(comparison.now_range, &report.time.zone));
+    add("Before", &range(comparison.before_range, &report.time.zone));
+    lines.push(String::new());
+    let rows = sums(report, &comparison.before);
+    let columns = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
+    let widths = [1, 2, 3, 4].map(columns);
+    for (index, row) in rows.iter().enumerate() {
+        let cells = row[1..].iter().zip(widths).map(|(cell, width)| right(cell, width));
+        let cells = cells.collect::<Vec<_>>().join("  ");
+        let name = painter.paint(Style::DIM, &left(&row[0], NAME_COLUMNS));
+        lines.push(match index {
+            0 => painter.paint(Style::DIM, (left("", NAME_COLUMNS) + &cells).trim_end()),
+            _ => (name + &cells).trim_end().to_owned(),
+        });
+    }
+    lines
+}
+
+/// A head and the sums: name, now, before, difference, percent.
+fn sums(now: &Report, before: &Report) -> Vec<[String; 5]> {
+    let head = ["", "now", "before", "change", ""].map(str::to_owned);
+    let number = |name: &str, now: u64, before: u64| {
+        let difference = signed(difference(now, before));
+        [name.to_owned(), separated(now), separated(before), difference, change(now, before)]
+    };
+    let mut rows = vec![head, number("Requests", now.matched, before.matched)];
+    rows.push(number("Errors", now.errors, before.errors));
+    let (sent, sent_before) = (now.bytes_sent, before.bytes_sent);
+    let sign = if sent < sent_before { "-" } else { "+" };
+    rows.push([
+        "Sent".to_owned(),
+        bytes(sent),
+        bytes(sent_before),
+        format!("{sign}{}", bytes(sent.abs_diff(sent_before))),
+        change(sent, sent_before),
+    ]);
+    let clients = |report: &Report| report.distinct.get("client").copied();
+    if let (Some(now), Some(before)) = (clients(now), clients(before)) {
+        rows.push(number("Clients", now, before));
+    }
+    for (name, now, before) in [
+        ("Median time", &now.request_time, &before.request_time),
+        ("Median upstream", &now.upstream_time, &before.upstream_time),
+    ] {
+        if let (Some(now), Some(before)) = (now, before) {
+            let (now, before) = (now.p50, before.p50);
+            let sign = if now < before { "-" } else { "+" };
+            let change = format!("{sign}{}", duration((now - before).abs()));
+            let name = name.to_owned();
+            rows.push([name, duration(now), duration(before), change, String::new()]);
+        }
+    }
+    rows
+}
+
+fn range(range: Range, zone: &str) -> String {
+    let zone = weir_view::find_zone(zone).unwrap_or_else(|_| weir_core::Zone::utc());
+    let [since, until] = range.stamps(&zone).map(|stamp| Local::parse(&stamp));
+    let (Some(since), Some(until)) = (since, until) else { return String::new() };
+    let length_s = range.until_ns.saturating_sub(range.since_ns) / 1_000_000_000;
+    let length = span(length_s.unsigned_abs());
+    format!("{} to before {} ({length})", since.full(), until.full())
+}
+
+/// How the values of the fields have changed, list by list.
+pub(super) fn lists(comparison: &Comparison, screen: &Screen) -> Vec<String> {
+    let mut lists: Vec<&Changes> = comparison.lists.iter().filter(|list| shows(list)).collect();
+    lists.sort_by_key(|list| titled_order(&list.field));
+    let mut lines = Vec::new();
+    for list in lists {
+        lines.extend(changes(list, screen));
+        lines.push(String::new());
+    }
+    lines
+}
+
+/// A list of nothing but `-` says that the log does not know.
+fn shows(list: &Changes) -> bool {
+    match (&list.both[..], &list.new[..], &list.vanished[..]) {
+        ([row], [], []) => !matches!(&row.value[..], b"-" | b""),
+        _ => true,
+    }
+}
+
+fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
+    let painter = Painter { colour: screen.colour };
+    let all = list.both_values + list.new_values + list.vanished_values;
+    let shown = list.both.len() + list.new.len() + list.vanished.len();
+    let mut numbers = String::new();
+    if (shown as u64) < all {
+        numbers = format!("  {shown} of {}", separated(all));
+    }
+    for (count, what) in [(list.new_values, "new"), (list.vanished_values, "vanished")] {
+        if count > 0 {
+            let between = if numbers.is_empty() { "  " } else { ", " };
+            numbers = format!("{numbers}{between}{} {what}", separated(count));
+        }
+    }
+    let title = painter.paint(Style::TITLE, &safe(title_of(&list.field)));
+    let mut lines = vec![title + &painter.paint(Style::DIM, &numbers)];
+    let rows: Vec<&GroupRow> = list.both.iter().chain(&list.new).chain(&list.vanished).collect();
+    let cells: Vec<[String; 4]> = rows.iter().map(|row| cells(row)).collect();
+    let columns = |column: usize| cells.iter().map(|row| width(&row[column])).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3].map(columns);
+    let used: usize = widths.iter().map(|width| width + 2).sum();
+    for (row, cells) in rows.iter().zip(&cells) {
+        let numbers = cells.iter().zip(widths).map(|(cell, width)| right(cell, width));
+        let numbers = numbers.collect::<Vec<_>>().join("  ");
+        let value = safe_bytes(&row.value);
+        let value = if value.is_empty() { "(empty)" } else { &value };
+        let value = fit_middle(value, screen.columns.saturating_sub(used + 2));
+        lines.push(format!("  {numbers}  {value}"));
+    }
+    lines
+}
+
+fn cells(row: &GroupRow) -> [String; 4] {
+    let (now, before) = (row.now.count, row.before.count);
+    let what = match (now, before) {
+        (_, 0) => "new".to_owned(),
+        (0, _) => "gone".to_owned(),
+        _ => change(now, before),
+    };
+    [separated(now), separated(before), signed(difference(now, before)), what]
+}
