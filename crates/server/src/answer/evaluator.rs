@@ -9,6 +9,7 @@ use weir_ingest::{DataSet, SourceSnapshot};
 use weir_view::{Query, QueryError, Report};
 
 use super::known::{Bases, Known};
+use super::sliding::SlidBases;
 use super::spread::{spread, spread_with};
 use super::{format_of, read_counts};
 
@@ -20,15 +21,17 @@ const SEGMENTS_PER_JOB_MIN: usize = 8;
 /// it knows.
 #[derive(Debug)]
 pub struct Evaluator {
-    data: Arc<DataSet>,
+    pub(super) data: Arc<DataSet>,
     query: Query,
     jobs: usize,
     /// Has counted nothing.
-    blank: Evaluation,
+    pub(super) blank: Evaluation,
     /// `None` before the first answer.
     current: Option<Arc<Known>>,
     bases: Bases,
     offsets: Offsets,
+    /// What has the place of the three before where the oldest rows leave.
+    pub(super) slid: SlidBases,
 }
 
 /// What an [`Evaluator`] answers.
@@ -41,6 +44,9 @@ pub struct Answer {
     /// Offsets from UTC in seconds that time stamps were seen to have: those of the first and
     /// the last record of each segment.
     pub offsets_s: Vec<i32>,
+    /// Records that have not left, whether or not they pass the filter; `None` where none ever
+    /// leaves.
+    pub rows_kept: Option<u64>,
 }
 
 impl Evaluator {
@@ -53,7 +59,8 @@ impl Evaluator {
         let question = query.question(&data.values())?;
         let (blank, jobs) = (Evaluation::new(&question), jobs.max(1));
         let (bases, offsets) = (Bases::default(), Offsets::default());
-        Ok(Self { data, query, jobs, blank, current: None, bases, offsets })
+        let slid = SlidBases::default();
+        Ok(Self { data, query, jobs, blank, current: None, bases, offsets, slid })
     }
 
     /// Another question to the same data set, which is answered from the answers so far where
@@ -65,6 +72,11 @@ impl Evaluator {
         let mut next = Self::new(self.data.clone(), query, self.jobs)?;
         next.offsets = self.offsets.clone();
         next.bases = self.bases.clone();
+        next.slid = self.slid.clone();
+        if let Some(known) = self.slid.evaluation() {
+            next.blank.filter_mut().adopt(known.filter());
+        }
+        next.slid.keep_current(self.data.memory_bytes_max());
         if let Some(current) = &self.current {
             next.bases.keep(current, self.data.memory_bytes_max());
             next.blank.filter_mut().adopt(current.evaluation.filter());
@@ -81,12 +93,15 @@ impl Evaluator {
 
     /// Memory for answers that are kept to answer other questions from, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.bases.memory_bytes()
+        self.bases.memory_bytes() + self.slid.memory_bytes()
     }
 
     /// Counts what came since the last call, and answers. `None` where `abandoned` became
     /// true meanwhile: what was counted for this question is lost then.
     pub fn answer(&mut self, abandoned: &AtomicBool) -> Option<Answer> {
+        if let Some(moment) = self.data.moment() {
+            return self.answer_window(moment, abandoned);
+        }
         let counted = self.current.as_ref().map_or(0, |known| known.segments);
         let (segments, sources) = self.data.snapshot(counted);
         let known = match self.current.take() {
@@ -99,7 +114,7 @@ impl Evaluator {
         let report = Report::new(&known.evaluation, &self.data.values(), &read, format, top);
         self.current = Some(Arc::new(known));
         let offsets_s = self.offsets.seen_s.iter().copied().collect();
-        Some(Answer { report, sources, offsets_s })
+        Some(Answer { report, sources, offsets_s, rows_kept: None })
     }
 
     /// Adds more segments to what is known.
@@ -143,7 +158,7 @@ impl Evaluator {
 
     /// Teaches an evaluation all values of the segments that were taken before: values come
     /// before segments.
-    fn learn(&self, evaluation: &mut Evaluation, abandoned: &AtomicBool) -> Option<()> {
+    pub(super) fn learn(&self, evaluation: &mut Evaluation, abandoned: &AtomicBool) -> Option<()> {
         let values = self.data.values();
         let undecided = evaluation.filter().undecided(&values);
         let filter = evaluation.filter();
@@ -167,7 +182,7 @@ impl Evaluator {
         spread(jobs, segments.iter(), abandoned, |segment| evaluation.pass(segment))
     }
 
-    fn recount(
+    pub(super) fn recount(
         &self,
         mut recount: Recount<'_>,
         segments: usize,
@@ -185,7 +200,7 @@ impl Evaluator {
         Some(recount.finish(lists, &parts))
     }
 
-    fn jobs_for(&self, segments: usize) -> usize {
+    pub(super) fn jobs_for(&self, segments: usize) -> usize {
         self.jobs.min(segments / SEGMENTS_PER_JOB_MIN).max(1)
     }
 }
@@ -207,7 +222,7 @@ impl Offsets {
     }
 }
 
-fn offsets_s(segment: &Segment) -> impl Iterator<Item = i32> {
+pub(super) fn offsets_s(segment: &Segment) -> impl Iterator<Item = i32> {
     let last = segment.rows().checked_sub(1);
     let rows = last.map(|last| [0, last]).into_iter().flatten();
     rows.filter_map(|row| segment.time(row)).map(|time| time.offset_s)

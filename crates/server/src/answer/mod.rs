@@ -2,6 +2,7 @@
 
 mod evaluator;
 mod known;
+mod sliding;
 mod spread;
 
 use std::sync::Arc;

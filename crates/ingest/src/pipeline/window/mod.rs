@@ -154,9 +154,11 @@ impl Window {
         self.check_ahead();
         let Some(floor_ns) = self.clock.as_ref().and_then(Clock::floor_ns) else { return };
         if floor_ns < self.floor_ns {
-            // The clock was wrong. What has left because of it stays away.
+            // The clock was wrong. What has left because of it stays away; the newest segment
+            // has not been held against it.
             let before_ns = self.floor_ns;
-            self.kept.values_mut().for_each(|kept| kept.first_ns = kept.first_ns.max(before_ns));
+            let earlier = self.kept.range_mut(..self.next - 1);
+            earlier.for_each(|(_, kept)| kept.first_ns = kept.first_ns.max(before_ns));
         }
         self.floor_ns = floor_ns;
         while let Some((leaves_ns, number)) = self.by_time.first().copied() {

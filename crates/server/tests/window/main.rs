@@ -1,0 +1,153 @@
+//! Windows whose oldest rows leave: whatever the times, the pieces and the moments of asking,
+//! an answer is that of the rows that are left, counted anew.
+
+mod naive;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use naive::{Line, NaiveWindow};
+use proptest::prelude::*;
+use weir_core::Format;
+use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceWriter};
+use weir_server::{Evaluator, report};
+use weir_view::{Clause, Query, Report};
+
+const WIDTH_S: i64 = 100;
+
+const QUERIES: [(&[&str], &str); 6] = [
+    (&[], "status_class"),
+    (&["status=404"], "status_class"),
+    (&["status!=404"], "method"),
+    (&["status!=404", "bytes>500"], "status_class"),
+    (&["path~[02468]$"], "path"),
+    (&[], "client"),
+];
+
+fn query(number: usize) -> Query {
+    let (clauses, stack) = QUERIES[number % QUERIES.len()];
+    let clauses = clauses.iter().map(|text| Clause::parse(text).expect("a clause")).collect();
+    Query { clauses, stack: stack.to_owned(), top: 50, ..Query::default() }
+}
+
+fn format() -> FormatChoice {
+    let definition = r#"$remote_addr $msec "$request" $status $bytes_sent $request_time"#;
+    FormatChoice::Forced(Arc::new(Format::parse(definition).expect("a format")))
+}
+
+/// A pipeline with one source.
+fn pipeline(keep: Keep, memory_bytes_max: usize, jobs: usize) -> (Pipeline, SourceWriter) {
+    let options = PipelineOptions { memory_bytes_max, ..PipelineOptions::new(jobs, keep) };
+    let data = DataSet::new(keep, memory_bytes_max, &[]);
+    let pipeline = Pipeline::start(&options, data, None);
+    let writer = pipeline.source("feed", None, format());
+    (pipeline, writer)
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+async fn write(writer: &mut SourceWriter, text: &str) {
+    writer.write_all_async(text.as_bytes()).await.expect("there is room");
+    writer.hand_on_async().await.expect("there is room");
+    writer.parsed_all().await;
+}
+
+/// The report on these lines alone, counted anew, with the counts of all that was read.
+async fn expected(lines: &str, query: &Query, read: &Report) -> Report {
+    let (pipeline, mut writer) = pipeline(Keep::Segments, 1 << 30, 1);
+    write(&mut writer, lines).await;
+    let anew = report(pipeline.data(), query, 1).expect("a good query");
+    assert_eq!(anew.unmatched, 0);
+    let Report { lines, records, bytes_read, .. } = *read;
+    let mut expected = Report { lines, records, bytes_read, ..anew };
+    expected.time.zone.clone_from(&read.time.zone);
+    expected
+}
+
+/// A stack's groups stand in the order in which their values were first read, which stays when
+/// the first rows leave.
+fn sorted(mut report: Report) -> Report {
+    if let Some(histogram) = &mut report.histogram {
+        histogram.groups.sort();
+    }
+    report
+}
+
+/// A step in the life of a feed: lines come together, then somebody may ask.
+#[derive(Debug, Clone)]
+struct Step {
+    lines: Vec<Line>,
+    /// The number of a new question.
+    change: Option<usize>,
+    asks: bool,
+}
+
+fn lines() -> impl Strategy<Value = Vec<Line>> {
+    let late = prop_oneof![6 => 0i64..5, 2 => 0i64..150, 1 => 90i64..110];
+    let wrong = prop_oneof![
+        30 => Just(0i64),
+        1 => Just(1_000_000i64),
+        1 => Just(-1_000_000i64),
+        1 => 95i64..300,
+    ];
+    let line = (late, wrong, 0u8..40, 0u16..1_200).prop_map(|(late, wrong, value, bytes)| Line {
+        time_s: wrong - late,
+        value,
+        bytes,
+    });
+    prop::collection::vec(line, 0..30)
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let silence = prop_oneof![10 => 0i64..20, 1 => 100i64..500, 1 => -200i64..0];
+    let step = (lines(), silence, prop::option::weighted(0.3, 0usize..6), any::<bool>());
+    prop::collection::vec(step, 1..40).prop_map(|steps| {
+        let mut now_s = 1_760_000_000;
+        let step = |(mut lines, silence, change, asks): (Vec<Line>, i64, _, _)| {
+            now_s += silence;
+            lines.iter_mut().for_each(|line| line.time_s += now_s);
+            Step { lines, change, asks }
+        };
+        steps.into_iter().map(step).collect()
+    })
+}
+
+async fn check(steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let keep = Keep::Window { width: Some(Duration::from_secs(WIDTH_S as u64)) };
+    let (pipeline, mut writer) = pipeline(keep, 1 << 30, 2);
+    let mut naive = NaiveWindow::new(WIDTH_S);
+    let go_on = AtomicBool::new(false);
+    let mut asked = query(0);
+    let mut evaluator =
+        Evaluator::new(pipeline.data().clone(), asked.clone(), 2).expect("a good query");
+    for step in steps {
+        let text: String = step.lines.iter().map(Line::text).collect();
+        write(&mut writer, &text).await;
+        if !step.lines.is_empty() {
+            naive.pass(&step.lines);
+        }
+        if let Some(number) = step.change {
+            asked = query(number);
+            evaluator = evaluator.change(asked.clone()).expect("a good query");
+        }
+        if step.asks {
+            let got = evaluator.answer(&go_on).expect("nobody abandons it").report;
+            let kept: String = naive.kept().map(Line::text).collect();
+            let expected = expected(&kept, &asked, &got).await;
+            prop_assert_eq!(sorted(got), sorted(expected));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn answers_are_those_of_the_rows_that_are_left(steps in steps()) {
+        runtime().block_on(check(steps))?;
+    }
+}
