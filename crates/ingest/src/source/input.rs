@@ -50,7 +50,7 @@ impl Input {
     pub(super) fn is_live(&self) -> bool {
         match self {
             Self::File(path) => std::fs::metadata(path).is_ok_and(|metadata| is_live(&metadata)),
-            Self::Stdin(_) => stdin_file().is_none(),
+            Self::Stdin(_) => is_stdin_live(),
         }
     }
 
@@ -72,10 +72,7 @@ impl Input {
     pub(super) fn plain(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
         let mut file = match self {
             Self::File(path) if self.is_file() => File::open(path)?,
-            Self::Stdin(start) if start.is_empty() => match stdin_file() {
-                Some(file) => file,
-                None => return Ok(None),
-            },
+            Self::Stdin(start) if start.is_empty() && !is_stdin_live() => stdin()?,
             _ => return Ok(None),
         };
         let mut head = Vec::with_capacity(HEAD_BYTES);
@@ -95,20 +92,18 @@ impl Input {
                 if metadata.is_dir() {
                     return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
                 }
-                if is_live(&metadata) {
-                    let path = path.clone();
-                    return Ok(Box::new(Timed::new(move || File::open(path), medium)?));
+                let file = File::open(path)?;
+                match is_live(&metadata) {
+                    true => Ok(Box::new(Timed::new(file, medium))),
+                    false => Ok(Box::new(file)),
                 }
-                Ok(Box::new(File::open(path)?))
             }
             Self::Stdin(start) => {
                 let start = Cursor::new(start.clone());
-                match stdin_file() {
-                    Some(file) => Ok(Box::new(start.chain(file))),
-                    None => {
-                        let open = || Ok(start.chain(io::stdin()));
-                        Ok(Box::new(Timed::new(open, medium)?))
-                    }
+                let file = stdin()?;
+                match is_live(&file.metadata()?) {
+                    true => Ok(Box::new(start.chain(Timed::new(file, medium)))),
+                    false => Ok(Box::new(start.chain(file))),
                 }
             }
         }
@@ -119,15 +114,20 @@ fn is_live(metadata: &Metadata) -> bool {
     !metadata.is_file() && !metadata.is_dir()
 }
 
-/// Standard input, where it is a file: it is read as such.
-#[cfg(unix)]
-fn stdin_file() -> Option<File> {
-    use std::os::fd::AsFd;
-    let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
-    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
+/// Standard input that is closed brings nothing, and that at once.
+fn is_stdin_live() -> bool {
+    stdin().and_then(|file| file.metadata()).is_ok_and(|metadata| is_live(&metadata))
 }
 
-#[cfg(not(unix))]
-fn stdin_file() -> Option<File> {
-    None
+/// Standard input without the buffer that the standard library puts before it.
+#[cfg(unix)]
+fn stdin() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(windows)]
+fn stdin() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
 }
