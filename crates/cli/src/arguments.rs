@@ -7,7 +7,9 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::count::CountArguments;
 use crate::grep::GrepArguments;
+use crate::listen::ListenArguments;
 use crate::manual::CompletionsArguments;
+use crate::options::KeepArguments;
 use crate::report::ReportArguments;
 
 /// Shows what happens to a web server's traffic: in the browser and in the terminal.
@@ -30,6 +32,8 @@ Examples:
   weir                               a page to drop logs on
   weir access.log access.log.1.gz    the page with these logs
   weir --follow access.log           the same, and what is written from now on
+  weir --follow --keep 1h access.log of that, the last hour
+  weir listen udp://127.0.0.1:5140   the page of what servers send
   weir report access.log             the same in the terminal
   weir grep -c 404 access.log        the lines that match
   weir count --by status access.log  how many requests have each value
@@ -44,6 +48,7 @@ pub(crate) enum Command {
     Report(ReportArguments),
     Grep(GrepArguments),
     Count(CountArguments),
+    Listen(ListenArguments),
     Formats(FormatsArguments),
     Demo(DemoArguments),
     Bench(BenchArguments),
@@ -65,6 +70,9 @@ pub(crate) struct ServeArguments {
     /// once
     #[arg(long, requires = "files")]
     pub(crate) follow: bool,
+
+    #[command(flatten)]
+    pub(crate) keep: KeepArguments,
 
     #[command(flatten)]
     pub(crate) page: PageArguments,

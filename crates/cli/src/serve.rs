@@ -10,11 +10,12 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use weir_ingest::{Input, Keep, Pipeline};
-use weir_server::{BindError, Options, Server, SessionHandle};
+use weir_server::{BindError, Options, Refusal, Server, SessionHandle};
 
 use crate::arguments::{PageArguments, ServeArguments};
+use crate::options::Feed;
 use crate::outcome::{Exit, Failure, print, say};
 use crate::sources::{self, Complaint};
 use crate::terminal::{Progress, safe};
@@ -38,18 +39,23 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Failed);
     }
     let threads = arguments.page.read.threads();
+    let feed = arguments.keep.feed(&arguments.page.read)?;
+    if arguments.keep.keep.is_some() && !arguments.follow {
+        return Err(Failure::new("--keep: is for what goes on being written; give --follow, too"));
+    }
     let page = Page::open(&arguments.page)?;
     if inputs.is_empty() {
         return page.serve_at("/");
     }
-    let follow = arguments.follow;
-    page.serve(move |pipeline| {
-        if follow {
+    if arguments.follow {
+        return page.serve_feed(feed, move |pipeline| {
             let mut complaints = unfound;
             complaints.extend(sources::follow_all(pipeline, &inputs, &format, threads));
             complaints.iter().for_each(say);
-            return if complaints.is_empty() { Exit::Done } else { Exit::Failed };
-        }
+            if complaints.is_empty() { Exit::Done } else { Exit::Failed }
+        });
+    }
+    page.serve(move |pipeline| {
         let bytes_total = sources::bytes_total(&inputs);
         let progress = Progress::of_reading(pipeline.data().clone(), bytes_total);
         let mut complaints = unfound;
@@ -114,6 +120,11 @@ impl Page {
         Ok(Self { runtime, server, opens_browser: !arguments.no_open })
     }
 
+    /// The threads that serve, for what else is to run on them.
+    pub(crate) fn runtime(&self) -> Handle {
+        self.runtime.handle().clone()
+    }
+
     /// Serves a page with nothing in it, at that path, until it is told to end.
     pub(crate) fn serve_at(self, path: &str) -> Result<Exit, Failure> {
         let told_to_end = self.told_to_end();
@@ -128,9 +139,26 @@ impl Page {
         self,
         fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
     ) -> Result<Exit, Failure> {
-        let session = self
-            .server
-            .new_session(true)
+        let session = self.server.new_session(true);
+        self.serve_session(session, fill)
+    }
+
+    /// The same for what goes on being written: its oldest leaves the page.
+    pub(crate) fn serve_feed(
+        self,
+        feed: Feed,
+        fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
+    ) -> Result<Exit, Failure> {
+        let session = self.server.new_feed(feed.keep, feed.memory_bytes_max);
+        self.serve_session(session, fill)
+    }
+
+    fn serve_session(
+        self,
+        session: Result<SessionHandle, Refusal>,
+        fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
+    ) -> Result<Exit, Failure> {
+        let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
         let told_to_end = self.told_to_end();
         self.announce(&session.path())?;

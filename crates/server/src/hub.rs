@@ -26,11 +26,20 @@ impl Hub {
     /// Makes a session. Unless it is pinned, this starts the task that ends it when nobody
     /// uses it, and so needs a runtime.
     pub(crate) fn create(self: &Arc<Self>, hold: Hold) -> Result<Arc<Session>, Refusal> {
+        self.create_with(&self.options, hold)
+    }
+
+    /// As [`Self::create`], with options of its own.
+    pub(crate) fn create_with(
+        self: &Arc<Self>,
+        options: &Options,
+        hold: Hold,
+    ) -> Result<Arc<Session>, Refusal> {
         let mut sessions = self.lock();
         if sessions.len() >= self.options.sessions_max {
             return Err(Refusal::TooManySessions(self.options.sessions_max));
         }
-        let session = Arc::new(Session::new(random_id()?, &self.options, hold));
+        let session = Arc::new(Session::new(random_id()?, options, hold));
         sessions.insert(session.id().to_owned(), session.clone());
         drop(sessions);
         if hold != Hold::Pinned {

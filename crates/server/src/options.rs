@@ -15,6 +15,8 @@ pub struct Options {
     pub address: SocketAddr,
     /// Memory for the data set of each session, in bytes. Default 4 GiB.
     pub memory_bytes_max: usize,
+    /// What becomes of the records of each session. Default: they are kept.
+    pub keep: Keep,
     /// Sessions at a time, those of [`Server::new_session`](crate::Server::new_session)
     /// included. Each has its parser threads and up to
     /// [`memory_bytes_max`](Self::memory_bytes_max). Default 16.
@@ -40,6 +42,7 @@ impl Default for Options {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             memory_bytes_max: 4 << 30,
+            keep: Keep::Segments,
             sessions_max: 16,
             jobs,
             format: FormatChoice::Detect,
@@ -54,7 +57,7 @@ impl Default for Options {
 impl Options {
     /// How the pipeline of each session works.
     pub(crate) fn pipeline(&self) -> PipelineOptions {
-        let options = PipelineOptions::new(self.jobs, Keep::Segments);
+        let options = PipelineOptions::new(self.jobs, self.keep);
         PipelineOptions { memory_bytes_max: self.memory_bytes_max, ..options }
     }
 }

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use weir_ingest::Keep;
 use weir_net::HostGuard;
 use weir_view::find_zone;
 
@@ -52,6 +53,17 @@ impl Server {
     pub fn new_session(&self, pinned: bool) -> Result<SessionHandle, Refusal> {
         let hold = if pinned { Hold::Pinned } else { Hold::Grace };
         let session = self.hub.create(hold)?;
+        Ok(SessionHandle { session })
+    }
+
+    /// Makes a session for what goes on being written, with so much memory: `keep` says how its
+    /// oldest records leave. It is kept until the server ends or a `DELETE` asks for its end.
+    ///
+    /// # Errors
+    /// As for [`Self::new_session`].
+    pub fn new_feed(&self, keep: Keep, memory_bytes_max: usize) -> Result<SessionHandle, Refusal> {
+        let options = Options { keep, memory_bytes_max, ..self.hub.options.clone() };
+        let session = self.hub.create_with(&options, Hold::Pinned)?;
         Ok(SessionHandle { session })
     }
 

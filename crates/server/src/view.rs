@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use weir_ingest::{DataSet, SourceEnd, SourceSnapshot};
-use weir_view::{Format, Sample, Source, SourceState, View};
+use weir_ingest::{DataSet, Keep, SourceEnd, SourceSnapshot};
+use weir_view::{Format, Sample, Source, SourceState, View, Window};
 
 use crate::answer::Answer;
 use crate::upload::Slot;
@@ -29,11 +29,18 @@ pub(crate) fn view(query: u64, answer: Answer, data: &DataSet, slots: &[Arc<Slot
         complete: !sources.is_empty() && answer.sources.iter().all(|source| source.end.is_some()),
         sources,
         samples: answer.sources.iter().flat_map(samples).take(SAMPLES_MAX).collect(),
+        window: window(&answer, data),
         memory_bytes: data.memory_bytes() as u64,
         memory_bytes_max: data.memory_bytes_max() as u64,
         notes: notes(&answer, data),
         report: answer.report,
     }
+}
+
+fn window(answer: &Answer, data: &DataSet) -> Option<Window> {
+    let Keep::Window { width } = data.keep() else { return None };
+    let width_s = width.map(|width| width.as_secs_f64());
+    Some(Window { width_s, records: answer.rows_kept? })
 }
 
 fn source(snapshot: &SourceSnapshot, slot: Option<&&Arc<Slot>>) -> Source {

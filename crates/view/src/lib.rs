@@ -18,5 +18,5 @@ pub use message::{Failure, LiveReply, LiveRequest, SessionCreated, UploadReply, 
 pub use query::{Clause, Operator, Query};
 pub use question::QueryError;
 pub use report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
-pub use view::{Sample, Source, SourceState, View};
+pub use view::{Sample, Source, SourceState, View, Window};
 pub use zone::{UnknownZone, find_zone};

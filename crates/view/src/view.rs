@@ -22,8 +22,21 @@ pub struct View {
     pub memory_bytes: u64,
     /// The ceiling the user set for them.
     pub memory_bytes_max: u64,
+    /// What is kept of a feed whose oldest records leave; `null` where all are kept.
+    pub window: Option<Window>,
     /// Sentences the reader of the numbers should know, such as mixed time offsets.
     pub notes: Vec<String>,
+}
+
+/// What is kept of a feed that goes on. The report is about these records alone; its
+/// `records`, as what the sources count, are all that were ever read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Window {
+    /// How far back from the newest record, in seconds; `null` where only the memory bounds it.
+    pub width_s: Option<f64>,
+    /// Records that are kept, whether or not they pass the filter.
+    pub records: u64,
 }
 
 /// One source of lines and how far it has been read.

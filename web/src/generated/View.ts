@@ -2,6 +2,7 @@
 import type { Report } from "./Report";
 import type { Sample } from "./Sample";
 import type { Source } from "./Source";
+import type { Window } from "./Window";
 
 /**
  * One snapshot of a session.
@@ -35,6 +36,10 @@ memory_bytes: number,
  * The ceiling the user set for them.
  */
 memory_bytes_max: number, 
+/**
+ * What is kept of a feed whose oldest records leave; `null` where all are kept.
+ */
+window: Window | null, 
 /**
  * Sentences the reader of the numbers should know, such as mixed time offsets.
  */

@@ -1,8 +1,10 @@
 //! The options' values, read from their text.
 
+mod keep;
 mod moment;
 mod size;
 
+pub(crate) use keep::{Feed, KeepArguments};
 pub(crate) use moment::{Bound, Moment};
 pub(crate) use size::parse_size;
 
