@@ -1,6 +1,8 @@
 import { useLayoutEffect, useState } from "preact/hooks";
+import { keptText } from "../format/kept";
 import { visible } from "../format/text";
 import type { View } from "../generated/View";
+import type { Window } from "../generated/Window";
 import { awaiting, question } from "../state/store";
 import { ChartPanel } from "./ChartPanel";
 import { FilterBar } from "./FilterBar";
@@ -22,8 +24,9 @@ export function Dashboard({ view }: { view: View }) {
     <div class={awaiting.value ? "dashboard awaiting" : "dashboard"} aria-busy={awaiting.value}>
       {isFilterable && <FilterBar report={report} />}
       <Notes notes={view.notes} />
+      {view.window && <Kept window={view.window} read={report.records} />}
       <section class="panel hero" aria-label="Traffic">
-        <Totals report={report} samplesShown={samplesShown} onSamples={() => setAsked(!asked)} />
+        <Totals report={report} records={view.window?.records ?? report.records} samplesShown={samplesShown} onSamples={() => setAsked(!asked)} />
         {nothingFits ? <NothingFits complete={view.complete} /> : <ChartPanel report={report} complete={view.complete} />}
       </section>
       {samplesShown && <Samples view={view} />}
@@ -38,6 +41,15 @@ function announce(view: View): void {
   dataset["query"] = String(view.query);
   dataset["complete"] = String(view.complete);
   dataset["sources"] = String(view.sources.length);
+}
+
+/** What the window holds of a feed that goes on. */
+function Kept({ window, read }: { window: Window; read: number }) {
+  return (
+    <p class="kept" data-testid="kept" data-records={window.records}>
+      {keptText(window, read)}
+    </p>
+  );
 }
 
 function Notes({ notes }: { notes: string[] }) {

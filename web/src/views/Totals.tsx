@@ -11,17 +11,19 @@ const SECONDS_MATTER = 3600;
 
 interface Props {
   report: Report;
+  /** The records that the filter chose from. */
+  records: number;
   samplesShown: boolean;
   onSamples: () => void;
 }
 
 /** The figures above the chart. */
-export function Totals({ report, samplesShown, onSamples }: Props) {
+export function Totals({ report, records, samplesShown, onSamples }: Props) {
   const bad = report.unmatched + report.too_long;
   return (
     <dl class="totals">
       <Figure name="Requests" id="total-requests" value={report.matched} text={count(report.matched)}>
-        {requestsNote(report)}
+        {requestsNote(report, records)}
       </Figure>
       <Figure name="Errors, 4xx and 5xx" id="total-errors" value={report.errors} text={count(report.errors)} tone={report.errors > 0 ? "bad" : ""}>
         {report.matched > 0 && `${share(report.errors, report.matched)} of requests`}
@@ -77,9 +79,9 @@ function Clients({ report, clients }: { report: Report; clients: number }) {
   );
 }
 
-function requestsNote(report: Report): string {
-  if (report.matched !== report.records) {
-    return `${share(report.matched, report.records)} of ${count(report.records)}`;
+function requestsNote(report: Report, records: number): string {
+  if (report.matched !== records) {
+    return `${share(report.matched, records)} of ${count(records)}`;
   }
   const seconds = secondsOf(report);
   return seconds > 0 && report.matched > 0 ? frequency(report.matched / seconds) : "";
