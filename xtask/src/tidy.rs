@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use crate::shell::{Outcome, command, output_of, root};
 
 /// What each crate may know of the others, outside its tests.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("core", &[]),
     ("demo", &[]),
     ("net", &[]),
     ("ingest", &["weir-core"]),
+    ("feed", &["weir-ingest"]),
     ("view", &["weir-core"]),
     ("server", &["weir-core", "weir-ingest", "weir-net", "weir-view"]),
-    ("cli", &["weir-core", "weir-demo", "weir-ingest", "weir-server", "weir-view"]),
+    ("cli", &["weir-core", "weir-demo", "weir-feed", "weir-ingest", "weir-server", "weir-view"]),
     ("testkit", &[]),
 ];
 

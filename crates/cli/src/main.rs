@@ -13,6 +13,7 @@ mod formats;
 mod grep;
 mod head;
 mod lines;
+mod listen;
 mod manual;
 mod options;
 mod outcome;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Grep(arguments)) => grep::run(&arguments),
         Some(Command::Count(arguments)) => count::run(&arguments),
+        Some(Command::Listen(arguments)) => listen::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Completions(arguments)) => manual::completions(&arguments),

@@ -60,7 +60,7 @@ impl KeepArguments {
 }
 
 /// Reads `90s`, `15m`, `1.5h`, `7d`, `2w`.
-fn parse_duration(text: &str) -> Option<Duration> {
+pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let unit_s = match text.chars().next_back()? {
         's' => 1.0,

@@ -4,7 +4,7 @@ mod keep;
 mod moment;
 mod size;
 
-pub(crate) use keep::{Feed, KeepArguments};
+pub(crate) use keep::{Feed, KeepArguments, parse_duration};
 pub(crate) use moment::{Bound, Moment};
 pub(crate) use size::parse_size;
 

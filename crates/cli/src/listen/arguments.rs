@@ -1,0 +1,101 @@
+//! The arguments of `weir listen`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use weir_feed::{Active, Address, FeedOptions, Framing};
+
+use crate::arguments::PageArguments;
+use crate::options::{KeepArguments, parse_duration, parse_size};
+use crate::outcome::Failure;
+
+/// Show on the page what servers send: over TCP, TLS, UDP and Unix sockets
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ListenArguments {
+    /// Where to listen for lines: tcp://HOST:PORT or plain HOST:PORT, tls://HOST:PORT,
+    /// udp://HOST:PORT, unix:PATH, unixgram:PATH. Behind `?` may stand active=MODE and
+    /// framing=MODE, for this listener alone
+    #[arg(value_name = "ADDRESS", required = true)]
+    pub(crate) addresses: Vec<Address>,
+
+    /// How far reading may be ahead of parsing: passive (read when there is room), once (one read
+    /// ahead), a number of reads ahead, or unlimited, up to --cap
+    #[arg(long, value_name = "MODE", default_value = "passive")]
+    active: Active,
+
+    /// How lines are told: newline, octets (counted, RFC 6587), or auto, by a connection's first
+    /// bytes
+    #[arg(long, value_name = "MODE", default_value = "auto")]
+    framing: Framing,
+
+    /// With --active unlimited: what may wait to be parsed; a connection that brings more is
+    /// dropped
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    cap: String,
+
+    /// Connections at a time, of all listeners together
+    #[arg(long, value_name = "N", default_value_t = FeedOptions::default().connections_max)]
+    connections: usize,
+
+    /// Close a connection that completes no line for so long: 90s, 10m, 1h, 1d
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    idle: String,
+
+    /// The certificate chain for tls://, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// Its private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) keep: KeepArguments,
+
+    #[command(flatten)]
+    pub(crate) page: PageArguments,
+}
+
+/// A hundred years.
+const IDLE_MAX: Duration = Duration::from_secs(100 * 366 * 86_400);
+
+const EXAMPLES: &str = "\
+Examples:
+  weir listen udp://127.0.0.1:5140           for nginx: access_log syslog:server=127.0.0.1:5140
+  weir listen --keep 1h 127.0.0.1:5140 unix:/run/weir.sock
+  weir listen 'tcp://0.0.0.0:5140?active=64' --framing octets
+  weir listen tls://0.0.0.0:6514 --tls-cert cert.pem --tls-key key.pem
+  tail -F access.log | socat - TCP:127.0.0.1:5140
+
+The page is at --listen, which is for the browser alone. Everybody who can reach an address can
+send lines to it; only tls:// hides them from others.";
+
+impl ListenArguments {
+    /// How the feed works.
+    pub(crate) fn feed_options(&self) -> Result<FeedOptions, Failure> {
+        let cap = parse_size(&self.cap).filter(|bytes| *bytes > 0).ok_or_else(|| {
+            Failure::new(format_args!("--cap: `{}` is not a size; write it as 64MiB", self.cap))
+        })?;
+        let idle = parse_duration(&self.idle).filter(|idle| *idle > Duration::ZERO);
+        let idle = idle.ok_or_else(|| {
+            Failure::new(format_args!("--idle: `{}` is no time; write it as 90s or 1h", self.idle))
+        })?;
+        // More is as good as for ever, and can be added to any time.
+        let idle = idle.min(IDLE_MAX);
+        if self.connections == 0 {
+            return Err(Failure::new("--connections: give 1 or more"));
+        }
+        Ok(FeedOptions {
+            active: self.active,
+            framing: self.framing,
+            connections_max: self.connections,
+            idle,
+            cap_bytes: usize::try_from(cap).unwrap_or(usize::MAX),
+            tls_certificate: self.tls_cert.clone(),
+            tls_key: self.tls_key.clone(),
+            ..FeedOptions::default()
+        })
+    }
+}

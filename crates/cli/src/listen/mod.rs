@@ -1,0 +1,45 @@
+//! `weir listen ADDRESS...`: the page of what servers send.
+
+mod arguments;
+
+use std::sync::Arc;
+
+use weir_feed::{Feed, PipelineSink};
+use weir_ingest::{Pipeline, Stopped};
+
+pub(crate) use arguments::ListenArguments;
+
+use crate::outcome::{Exit, Failure, say};
+use crate::serve::Page;
+use crate::terminal::safe;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
+    let options = arguments.feed_options()?;
+    let format = arguments.page.read.format_choice()?;
+    let window = arguments.keep.feed(&arguments.page.read)?;
+    let page = Page::open(&arguments.page)?;
+    let runtime = page.runtime();
+    let feed = runtime.block_on(Feed::bind(options, &arguments.addresses));
+    let feed = feed.map_err(Failure::new)?;
+    for name in feed.names() {
+        say(format_args!("listening at {}", safe(&name)));
+    }
+    page.serve_feed(window, move |pipeline: &Pipeline| {
+        let _inside = runtime.enter();
+        let sink = |name: &str| PipelineSink::new(pipeline, name, format.clone());
+        let running = feed.start(sink, Arc::new(say));
+        let mut exit = Exit::Done;
+        for (name, stopped) in runtime.block_on(running.ended()) {
+            if stopped == Stopped::MemoryFull {
+                say(format_args!(
+                    "{}: the memory limit is reached; what was read stands, give more with \
+                     --memory",
+                    safe(&name)
+                ));
+                exit = Exit::Failed;
+            }
+        }
+        exit
+    })
+}
