@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use weir_ingest::{DataSet, Pipeline};
+use weir_ingest::{DataSet, FormatChoice, Pipeline};
 
 use crate::options::Options;
 use crate::refusal::Refusal;
-use crate::upload::{Purpose, Slot};
+use crate::upload::{Place, Purpose, Slot};
 
 /// Files of one session: each is a line on the page and in every view.
 const FILES_MAX: usize = 1_000;
@@ -143,7 +143,8 @@ impl Session {
         file: &str,
         bytes_total: Option<u64>,
         purpose: Purpose,
-        open: impl FnOnce(&Pipeline) -> weir_ingest::SourceWriter,
+        format: &FormatChoice,
+        name: &str,
     ) -> Result<Arc<Slot>, Refusal> {
         let mut slots = self.lock_slots();
         if let Some(slot) = slots.iter().find(|slot| slot.file() == file) {
@@ -154,7 +155,9 @@ impl Session {
             return Err(Refusal::TooManyFiles(FILES_MAX));
         }
         let pipeline = self.pipeline().ok_or(Refusal::SessionEnded)?;
-        let slot = Arc::new(Slot::new(file, bytes_total, open(&pipeline), purpose));
+        let source = pipeline.source(name, bytes_total, format.clone());
+        let place = Place { pipeline, format: format.clone() };
+        let slot = Arc::new(Slot::new(file, bytes_total, source, place, purpose));
         slots.push(slot.clone());
         Ok(slot)
     }

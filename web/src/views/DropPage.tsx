@@ -19,7 +19,7 @@ export function DropPage() {
       <div class="drop-zone" data-testid="drop-zone">
         <Picture />
         <h1>Drop access logs here</h1>
-        <p class="lead">One file or many, of any size, plain or as .gz or .zst. The picture grows while they are read.</p>
+        <p class="lead">One file or many, of any size, plain, compressed, or in a .tar or .zip. The picture grows while they are read.</p>
         <FilePicker primary>Choose files…</FilePicker>
         <FollowChoice />
         <p class="promise">

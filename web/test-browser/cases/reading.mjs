@@ -67,6 +67,22 @@ export function reading(define, { browserName }) {
     assert.ok(requests > 100 && requests < 2000, `${requests} requests`);
   });
 
+  define("an archive is taken apart, each file in it by itself", async (world) => {
+    const { page, server } = world;
+    await mkdir(world.path("logs"));
+    await writeFile(world.path("logs/a.log"), await readFile(NGINX));
+    await writeFile(world.path("logs/b.log.gz"), gzipSync(await readFile(ELASTIC)));
+    await promisify(execFile)("tar", ["-czf", world.path("logs.tar.gz"), "-C", world.path("."), "logs"]);
+    await page.goto(server.url);
+    await choose(page, world.path("logs.tar.gz"));
+    await page.waitForFunction(() => document.querySelectorAll('[data-testid="progress-row"]').length === 3);
+    await settled(page);
+    await shows(page, await report(NGINX, ELASTIC));
+    const text = await page.$eval("main", (main) => main.textContent);
+    assert.match(text, /logs\.tar\.gz\/logs\/b\.log\.gz/);
+    assert.match(text, /an archive: its files are listed/);
+  });
+
   define("a file in which no line fits says so, and why", async (world) => {
     const { page, server } = world;
     const file = world.path("poem.txt");

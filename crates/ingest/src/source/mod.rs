@@ -17,6 +17,7 @@ mod timed;
 mod unpack;
 mod writer;
 
+pub use archive::{ARCHIVE_HEAD_BYTES, is_archive};
 pub use broken::Broken;
 pub use compression::{Compression, compression_of};
 pub use error::{Fault, FaultKind, ReadError};
@@ -27,6 +28,6 @@ pub use input::Input;
 pub(crate) use progress::BlockCounts;
 pub use progress::{SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
 pub use push::PushDecoder;
-pub use read::{read_inputs, read_stream};
+pub use read::{ReadArchive, read_archive, read_inputs, read_stream};
 pub use unpack::Text;
 pub use writer::{FormatChoice, SourceWriter};

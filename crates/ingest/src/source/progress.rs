@@ -125,6 +125,11 @@ impl SourceProgress {
         }
     }
 
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The source at this moment.
     pub fn snapshot(&self) -> SourceSnapshot {
         let state = self.lock();

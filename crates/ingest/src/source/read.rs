@@ -3,14 +3,14 @@
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::broken::Medium;
 use super::error::{Fault, FaultKind, ReadError};
 use super::input::Input;
-use super::progress::SourceEnd;
+use super::progress::{SourceEnd, SourceProgress};
 use super::unpack::{Text, unpack};
 use super::writer::{FormatChoice, SourceWriter};
 use crate::pipeline::{Pipeline, Stopped};
@@ -39,6 +39,32 @@ pub fn read_stream(
         FaultKind::Note(_) => None,
     });
     errors.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// What an archive held.
+#[derive(Debug)]
+pub struct ReadArchive {
+    /// What there is to say of it and of the files in it.
+    pub faults: Vec<Fault>,
+    /// The files, which are handed on but perhaps not parsed yet.
+    pub sources: Vec<Arc<SourceProgress>>,
+}
+
+/// Reads an archive to its end: each file in it is a source of its own. The archive itself is
+/// none: whoever opened it shows what there is to say of it.
+pub fn read_archive(
+    pipeline: &Pipeline,
+    name: &str,
+    stream: impl Read,
+    format: &FormatChoice,
+) -> ReadArchive {
+    let medium = Medium::default();
+    let mut reader = Reader::new(pipeline, format, None, None);
+    let faults = unpack(name, stream, &medium, &mut |text| reader.read(text));
+    let (own, members) = faults.into_iter().partition::<Vec<_>, _>(|fault| fault.name == name);
+    reader.note(members);
+    reader.faults.extend(own);
+    ReadArchive { faults: reader.faults, sources: reader.sources }
 }
 
 /// Reads inputs to their ends and gives what there is to say of them, in their order.
@@ -144,7 +170,8 @@ struct Reader<'a> {
     turn: Option<Turn<'a>>,
     /// Bytes of the medium that are counted with some source.
     counted: u64,
-    has_source: bool,
+    /// All that were opened.
+    sources: Vec<Arc<SourceProgress>>,
     faults: Vec<Fault>,
 }
 
@@ -155,8 +182,8 @@ impl<'a> Reader<'a> {
         bytes_total: Option<u64>,
         turn: Option<Turn<'a>>,
     ) -> Self {
-        let faults = Vec::new();
-        Self { pipeline, format, bytes_total, turn, counted: 0, has_source: false, faults }
+        let (sources, faults) = (Vec::new(), Vec::new());
+        Self { pipeline, format, bytes_total, turn, counted: 0, sources, faults }
     }
 
     fn read(&mut self, text: &mut Text<'_>) -> ControlFlow<()> {
@@ -208,8 +235,7 @@ impl<'a> Reader<'a> {
 
     /// Opens a source; the first one in its turn.
     fn source(&mut self, name: &str, bytes_total: Option<u64>) -> SourceWriter {
-        let turn = self.turn.as_ref().filter(|turn| !self.has_source && !turn.is_live);
-        self.has_source = true;
+        let turn = self.turn.as_ref().filter(|turn| self.sources.is_empty() && !turn.is_live);
         if let Some(turn) = turn {
             turn.order.wait(turn.index);
         }
@@ -217,6 +243,7 @@ impl<'a> Reader<'a> {
         if let Some(turn) = turn {
             turn.order.begin(turn.index);
         }
+        self.sources.push(writer.progress().clone());
         writer
     }
 
@@ -262,6 +289,19 @@ impl<'a> Reader<'a> {
 
     /// What there is to say. Where no source was opened that could say it, one is.
     fn end(mut self, name: &str, faults: Vec<Fault>) -> Vec<Fault> {
+        self.note(faults);
+        if self.faults.is_empty() && self.sources.is_empty() {
+            let writer = self.source(name, None);
+            let _ = writer.finish(SourceEnd::Done);
+        }
+        if let Some(turn) = &self.turn {
+            turn.order.begin(turn.index);
+        }
+        self.faults
+    }
+
+    /// Opens a source for each fault that none says yet.
+    fn note(&mut self, faults: Vec<Fault>) {
         let is_open = |fault: &Fault| matches!(fault.error(), Some(ReadError::Open(_)));
         for fault in &faults {
             if let Some(error) = fault.error().filter(|_| !is_open(fault)) {
@@ -270,14 +310,6 @@ impl<'a> Reader<'a> {
                 let _ = writer.finish(SourceEnd::Failed(error.to_string()));
             }
         }
-        if faults.is_empty() && self.faults.is_empty() && !self.has_source {
-            let writer = self.source(name, None);
-            let _ = writer.finish(SourceEnd::Done);
-        }
-        if let Some(turn) = &self.turn {
-            turn.order.begin(turn.index);
-        }
         self.faults.extend(faults);
-        self.faults
     }
 }

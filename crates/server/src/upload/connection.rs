@@ -154,9 +154,7 @@ impl Connection<'_> {
         let name = kept(name);
         let format = continues.and_then(|before| self.format_of(before));
         let format = format.unwrap_or_else(|| self.options.format.clone());
-        let opened = self.session.open_file(file, bytes_total, self.purpose, |pipeline| {
-            pipeline.source(name, bytes_total, format)
-        });
+        let opened = self.session.open_file(file, bytes_total, self.purpose, &format, name);
         let slot = match opened {
             Ok(slot) => slot,
             Err(refusal) => return self.refuse(file, &refusal).await,

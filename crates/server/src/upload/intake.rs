@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use weir_ingest::{
-    Compression, PushDecoder, SourceEnd, SourceProgress, SourceWriter, Stopped, compression_of,
+    ARCHIVE_HEAD_BYTES, Compression, FaultKind, PushDecoder, ReadError, SourceEnd, SourceProgress,
+    SourceWriter, Stopped, compression_of, is_archive,
 };
 
 use super::marks::Marks;
+use super::unpacker::{Place, Unpacker};
 
-/// Bytes that tell whether a file is compressed.
-const MAGIC_BYTES: usize = 4;
+/// Said of an archive while it is read, and after.
+const ARCHIVE_NOTE: &str = "an archive: its files are listed each by itself";
 
 /// Takes a file's bytes in order, in pieces of any size.
 ///
@@ -21,6 +23,7 @@ const MAGIC_BYTES: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Intake {
     writer: SourceWriter,
+    place: Place,
     stage: Stage,
     marks: Arc<Marks>,
     received: u64,
@@ -41,15 +44,24 @@ const DISCARDED_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 enum Stage {
-    /// Too few bytes came to tell whether it is compressed: these.
+    /// Too few bytes came to tell what it is: these.
     Start(Vec<u8>),
-    Plain,
-    Compressed(Compression, PushDecoder),
+    Plain(Content),
+    Compressed(Compression, PushDecoder, Content),
     /// Nothing is kept: the bytes that came count as parsed.
     Discarded {
         space: Vec<u8>,
         done: watch::Sender<u64>,
     },
+}
+
+/// What a file is when it is decompressed.
+#[derive(Debug)]
+enum Content {
+    /// Too few bytes came to tell: these.
+    Start(Vec<u8>),
+    Lines,
+    Archive(Unpacker),
 }
 
 /// Why a file cannot be taken on. What was handed on before stands.
@@ -72,17 +84,19 @@ impl From<Stopped> for IntakeError {
 }
 
 impl Intake {
-    pub(crate) fn new(writer: SourceWriter) -> Self {
+    /// An intake for a source; what an archive holds becomes sources at `place`.
+    pub(crate) fn new(writer: SourceWriter, place: Place) -> Self {
         let marks = Arc::new(Marks::new(writer.progress().parsed()));
-        Self { writer, stage: Stage::Start(Vec::new()), marks, received: 0, is_dirty: false }
+        let stage = Stage::Start(Vec::new());
+        Self { writer, place, stage, marks, received: 0, is_dirty: false }
     }
 
     /// An intake that drops what it takes. Its source stays empty.
-    pub(crate) fn discarding(writer: SourceWriter) -> Self {
+    pub(crate) fn discarding(writer: SourceWriter, place: Place) -> Self {
         let (done, parsed) = watch::channel(0);
         let marks = Arc::new(Marks::new(parsed));
         let stage = Stage::Discarded { space: vec![0; DISCARDED_BYTES], done };
-        Self { writer, stage, marks, received: 0, is_dirty: false }
+        Self { writer, place, stage, marks, received: 0, is_dirty: false }
     }
 
     /// Bytes taken so far.
@@ -124,19 +138,19 @@ impl Intake {
         }
         let Stage::Start(first) = &mut self.stage else { return self.pass(bytes).await };
         first.extend_from_slice(bytes);
-        if first.len() < MAGIC_BYTES {
-            return Ok(());
+        match is_told(first) {
+            true => self.begin().await,
+            false => Ok(()),
         }
-        self.begin().await
     }
 
     /// Room to which the next bytes may be written straight, never empty; `None` where they
     /// have to be looked at first, at the start and of a compressed file.
     pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         match &mut self.stage {
-            Stage::Plain => Some(self.writer.space()),
+            Stage::Plain(Content::Lines) => Some(self.writer.space()),
             Stage::Discarded { space, .. } => Some(space),
-            Stage::Start(_) | Stage::Compressed(..) => None,
+            Stage::Start(_) | Stage::Plain(_) | Stage::Compressed(..) => None,
         }
     }
 
@@ -165,16 +179,16 @@ impl Intake {
 
     /// The connection is lost: waits until all whole lines are parsed, and gives the offset
     /// from which the file can be taken up again. The torn line at the end of a plain file is
-    /// forgotten; of a compressed one it is kept, for its bytes lie anywhere.
+    /// forgotten; of a packed one it is kept, for its bytes lie anywhere.
     pub(crate) async fn rewind(&mut self) -> Result<u64, IntakeError> {
         match &mut self.stage {
             Stage::Start(first) => {
                 first.clear();
                 self.received = 0;
             }
-            Stage::Plain => self.received = self.writer.rewind().await?,
+            Stage::Plain(Content::Lines) => self.received = self.writer.rewind().await?,
             Stage::Discarded { .. } => {}
-            Stage::Compressed(..) => {
+            Stage::Plain(_) | Stage::Compressed(..) => {
                 self.hand_on().await?;
                 self.writer.parsed_all().await;
             }
@@ -186,13 +200,10 @@ impl Intake {
     /// Every byte has come: hands on the rest, waits until it is parsed, and ends the source.
     pub(crate) async fn finish(&mut self, end: SourceEnd) -> Result<(), IntakeError> {
         self.begin_short().await?;
-        let cut_short = match &mut self.stage {
-            Stage::Compressed(compression, decoder) => {
-                let finished = decoder.finish();
-                self.writer.write_all_async(decoder.output()).await?;
-                finished.map_err(|error| damaged(*compression, self.received, &error)).err()
-            }
-            _ => None,
+        let cut_short = self.finish_decoder().await?;
+        let end = match self.finish_content().await? {
+            Some(why) if end == SourceEnd::Done => SourceEnd::Failed(why),
+            _ => end,
         };
         let end = match &cut_short {
             Some(IntakeError::Damaged { at, what }) => SourceEnd::Failed(format!(
@@ -204,17 +215,59 @@ impl Intake {
         cut_short.map_or(Ok(()), Err)
     }
 
+    /// Ends the decompression; gives why it is cut short.
+    async fn finish_decoder(&mut self) -> Result<Option<IntakeError>, IntakeError> {
+        let Stage::Compressed(compression, decoder, content) = &mut self.stage else {
+            return Ok(None);
+        };
+        let finished = decoder.finish();
+        content.take(decoder.output(), &mut self.writer, &self.place).await?;
+        Ok(finished.map_err(|error| damaged(*compression, self.received, &error)).err())
+    }
+
+    /// Ends what the file holds; gives the sentence on what is wrong with an archive.
+    async fn finish_content(&mut self) -> Result<Option<String>, IntakeError> {
+        let (Stage::Plain(content) | Stage::Compressed(_, _, content)) = &mut self.stage else {
+            return Ok(None);
+        };
+        content.begin(&mut self.writer, &self.place).await?;
+        let Content::Archive(unpacker) = content else { return Ok(None) };
+        let Some(faults) = unpacker.finish().await else {
+            return Ok(Some("the archive could not be unpacked".to_owned()));
+        };
+        let name = self.writer.progress().name().to_owned();
+        let mut why = None;
+        for fault in faults {
+            match fault.kind {
+                FaultKind::Error(ReadError::Stopped(stopped)) => return Err(stopped.into()),
+                FaultKind::Error(error) if fault.name == name => why = Some(error.to_string()),
+                // A source of its own says so.
+                FaultKind::Error(_) => {}
+                FaultKind::Note(note) => {
+                    let note = format!("{ARCHIVE_NOTE}; {note}");
+                    self.writer.progress().set_note(Some(note));
+                }
+            }
+        }
+        Ok(why)
+    }
+
     /// Tells what the file is by its first bytes, and passes them on.
     async fn begin(&mut self) -> Result<(), IntakeError> {
         let Stage::Start(first) = &mut self.stage else { return Ok(()) };
         let first = std::mem::take(first);
+        let content = Content::Start(Vec::new());
         self.stage = match compression_of(&first) {
-            None => Stage::Plain,
+            None if is_archive(&first) => {
+                self.marks.set_compressed();
+                Stage::Plain(content)
+            }
+            None => Stage::Plain(Content::Lines),
             Some(compression) => {
                 let decoder = PushDecoder::new(compression);
                 let decoder = decoder.map_err(|error| damaged(compression, 0, &error))?;
                 self.marks.set_compressed();
-                Stage::Compressed(compression, decoder)
+                Stage::Compressed(compression, decoder, content)
             }
         };
         self.pass(&first).await
@@ -230,14 +283,23 @@ impl Intake {
 
     async fn pass(&mut self, bytes: &[u8]) -> Result<(), IntakeError> {
         let before = self.received - bytes.len() as u64;
-        let Stage::Compressed(compression, decoder) = &mut self.stage else {
-            return Ok(self.writer.write_all_async(bytes).await?);
+        if let Stage::Plain(content) = &mut self.stage {
+            content.take(bytes, &mut self.writer, &self.place).await?;
+            if !matches!(content, Content::Lines) {
+                self.writer.progress().take_compressed(bytes.len() as u64);
+                self.marks.mark(0, self.received);
+                self.marks.tell();
+            }
+            return Ok(());
+        }
+        let Stage::Compressed(compression, decoder, content) = &mut self.stage else {
+            return Ok(());
         };
         let (mut rest, mut taken) = (bytes, before);
         while !rest.is_empty() || decoder.has_more() {
             let pushed = decoder.push_some(rest);
             let output = decoder.output();
-            self.writer.write_all_async(output).await?;
+            content.take(output, &mut self.writer, &self.place).await?;
             output.clear();
             let length = pushed.map_err(|error| damaged(*compression, taken, &error))?;
             rest = &rest[length..];
@@ -245,8 +307,62 @@ impl Intake {
             self.writer.progress().take_compressed(length as u64);
             self.marks.mark(self.writer.offset(), taken);
         }
+        if matches!(content, Content::Archive(_)) {
+            self.marks.tell();
+        }
         Ok(())
     }
+}
+
+impl Content {
+    /// Takes the next bytes; waits while as many wait as may.
+    async fn take(
+        &mut self,
+        bytes: &[u8],
+        writer: &mut SourceWriter,
+        place: &Place,
+    ) -> Result<(), IntakeError> {
+        match self {
+            Self::Start(first) => {
+                first.extend_from_slice(bytes);
+                if is_told(first) {
+                    self.begin(writer, place).await?;
+                }
+            }
+            Self::Lines => writer.write_all_async(bytes).await?,
+            Self::Archive(unpacker) => {
+                unpacker.push(bytes).await;
+                if writer.progress().is_cancelled() {
+                    return Err(Stopped::Cancelled.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what it is by the first bytes, and passes them on; nothing where that is known.
+    async fn begin(&mut self, writer: &mut SourceWriter, place: &Place) -> Result<(), IntakeError> {
+        let Self::Start(first) = self else { return Ok(()) };
+        let first = std::mem::take(first);
+        if !is_archive(&first) {
+            *self = Self::Lines;
+            return Ok(writer.write_all_async(&first).await?);
+        }
+        writer.progress().set_note(Some(ARCHIVE_NOTE.to_owned()));
+        let mut unpacker = Unpacker::start(place.clone(), writer.progress().name().to_owned());
+        unpacker.push(&first).await;
+        *self = Self::Archive(unpacker);
+        Ok(())
+    }
+}
+
+/// True where the first bytes of a file tell what it is: a line that has ended is no header of
+/// an archive.
+fn is_told(first: &[u8]) -> bool {
+    first.len() >= ARCHIVE_HEAD_BYTES
+        || first.contains(&b'\n')
+        || compression_of(first).is_some()
+        || is_archive(first)
 }
 
 fn damaged(compression: Compression, at: u64, error: &io::Error) -> IntakeError {
@@ -264,7 +380,7 @@ mod tests {
 
     use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions};
 
-    use super::Intake;
+    use super::{Intake, Place};
 
     #[tokio::test]
     async fn what_waits_for_a_stalled_parser_is_bounded() {
@@ -273,7 +389,9 @@ mod tests {
         let pipeline = Pipeline::start(&options, data.clone(), None);
         let format = weir_core::format_by_name("COMMON").expect("a known format");
         let format = FormatChoice::Forced(std::sync::Arc::new(format));
-        let mut intake = Intake::new(pipeline.source("a", None, format));
+        let pipeline = std::sync::Arc::new(pipeline);
+        let place = Place { pipeline: pipeline.clone(), format: format.clone() };
+        let mut intake = Intake::new(pipeline.source("a", None, format), place);
         let line = b"1.2.3.4 - - [02/Nov/2026:00:00:00 +0000] \"-\" 200 7\n";
         intake.write(line).await.expect("there is room");
         intake.rewind().await.expect("the parsers run");

@@ -67,6 +67,11 @@ impl Marks {
         self.news.notify_waiters();
     }
 
+    /// What was marked may be told: of an archive nothing is parsed that would say so.
+    pub(crate) fn tell(&self) {
+        self.news.notify_waiters();
+    }
+
     /// The offset before which everything is parsed, in the sender's bytes.
     pub(crate) fn offset(&self) -> u64 {
         let parsed = *self.parsed.borrow();

@@ -16,9 +16,11 @@ mod order;
 mod put;
 mod slot;
 mod transfer;
+mod unpacker;
 
 pub(crate) use bench::count;
 pub(crate) use connection::run;
 pub(crate) use intake::Purpose;
 pub(crate) use put::receive;
 pub(crate) use slot::Slot;
+pub(crate) use unpacker::Place;

@@ -12,6 +12,7 @@ use weir_net::Body;
 use super::connection::{kept, refusal_of};
 use super::intake::{Intake, IntakeError};
 use super::transfer::PAUSE;
+use super::unpacker::Place;
 use crate::hub::Hub;
 use crate::query_string::decode;
 use crate::refusal::Refusal;
@@ -90,8 +91,8 @@ async fn read(
     let bytes_total = body.size_hint().exact();
     let pipeline = session.pipeline().ok_or(Refusal::SessionEnded)?;
     let source = pipeline.source(name, bytes_total, hub.options.format.clone());
-    drop(pipeline);
-    let mut intake = Intake::new(source);
+    let place = Place { pipeline, format: hub.options.format.clone() };
+    let mut intake = Intake::new(source, place);
     let progress = intake.progress().clone();
     let result = tokio::select! {
         result = read_body(&hub, &mut intake, body) => result,

@@ -9,6 +9,7 @@ use weir_ingest::{SourceEnd, SourceProgress, SourceWriter};
 
 use super::intake::{Intake, Purpose};
 use super::junction::{Feeder, JoinError, Junction};
+use super::unpacker::Place;
 
 /// How long a connection that takes up a file waits for the one before it to notice that it
 /// is gone.
@@ -38,12 +39,13 @@ impl Slot {
         file: &str,
         bytes_total: Option<u64>,
         writer: SourceWriter,
+        place: Place,
         purpose: Purpose,
     ) -> Self {
         let progress = writer.progress().clone();
         let intake = match purpose {
-            Purpose::Parse => Intake::new(writer),
-            Purpose::Discard => Intake::discarding(writer),
+            Purpose::Parse => Intake::new(writer, place),
+            Purpose::Discard => Intake::discarding(writer, place),
         };
         let intake = Arc::new(Mutex::new(Some(intake)));
         Self {

@@ -8,6 +8,15 @@ pub(super) use zip::{Zip, is_zip};
 
 use std::io::{self, BufRead, Read};
 
+/// Bytes from which an archive is told: a header of tar.
+pub const ARCHIVE_HEAD_BYTES: usize = 512;
+
+/// True where a stream that begins so, with [`ARCHIVE_HEAD_BYTES`] where it has as many, is an
+/// archive of files.
+pub fn is_archive(first_bytes: &[u8]) -> bool {
+    is_zip(first_bytes) || is_tar(first_bytes)
+}
+
 /// Bytes of a member's name that are kept; file systems allow 4,096.
 const NAME_BYTES_MAX: usize = 4096;
 

@@ -1,0 +1,161 @@
+//! Archives that are dropped on the page: each file in them is a source, and no byte is kept.
+
+mod common;
+
+use std::io::Write;
+
+use common::{Running, compare, log};
+use serde_json::Value;
+use weir_server::Options;
+use weir_view::{SourceState, UploadReply, View};
+
+const MIB: usize = 1 << 20;
+
+/// A tar archive of these files.
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, content) in files {
+        let mut header = [0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+        header[156] = b'0';
+        header[257..263].copy_from_slice(b"ustar\0");
+        header[148..156].fill(b' ');
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        archive.extend_from_slice(&header);
+        archive.extend_from_slice(content);
+        archive.resize(archive.len().next_multiple_of(512), 0);
+    }
+    archive.resize(archive.len() + 10_240, 0);
+    archive
+}
+
+/// A zip archive of these files, stored as they are, and half a directory behind them.
+fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, content) in files {
+        let mut crc = flate2::Crc::new();
+        crc.update(content);
+        archive.extend_from_slice(b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0");
+        for number in [crc.sum(), content.len() as u32, content.len() as u32] {
+            archive.extend_from_slice(&number.to_le_bytes());
+        }
+        archive.extend_from_slice(&(name.len() as u32).to_le_bytes());
+        archive.extend_from_slice(name.as_bytes());
+        archive.extend_from_slice(content);
+    }
+    archive.extend_from_slice(b"PK\x01\x02");
+    archive.resize(archive.len() + 1_000, 0);
+    archive
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+/// Uploads an archive in pieces of that size; gives the last reply, the last view and the report.
+async fn upload(archive: &[u8], message_bytes: usize) -> (UploadReply, View, Value) {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let mut upload = server.upload(&id).await;
+    assert_eq!(upload.begin("a", archive.len()).await, 0);
+    upload.send(archive, message_bytes).await;
+    upload.end("a").await;
+    let reply = upload.last_reply().await;
+    let view = server.live(&id).await.view_where(|view| view.complete).await;
+    let report = server.report(&id).await;
+    server.stop().await;
+    (reply, view, report)
+}
+
+fn done(archive: &[u8]) -> UploadReply {
+    UploadReply::Done { file: "a".to_owned(), offset: archive.len() as u64 }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_file_in_an_archive_is_a_source_in_whatever_pieces_it_comes() {
+    let log = log(MIB as u64);
+    let middle =
+        log.len() / 2 + log[log.len() / 2..].iter().position(|b| *b == b'\n').expect("a line") + 1;
+    let (first, second) = log.split_at(middle);
+    let packed = gzip(second);
+    let files = [
+        ("a.log", first),
+        ("old/b.log.gz", &packed[..]),
+        ("picture.png", b"\x89PNG\0\x01\x02\0\x03"),
+    ];
+    for archive in [tar(&files), zip(&files), gzip(&tar(&files))] {
+        for message_bytes in [10_000, MIB] {
+            let (reply, view, report) = upload(&archive, message_bytes).await;
+            assert_eq!(reply, done(&archive));
+            compare(&log, &report);
+            let names: Vec<&str> = view.sources.iter().map(|source| source.name.as_str()).collect();
+            assert_eq!(names, ["a.log", "a.log/a.log", "a.log/old/b.log.gz"]);
+            assert!(view.sources.iter().all(|source| source.state == SourceState::Done));
+            let row = &view.sources[0];
+            assert_eq!((row.lines, row.bytes_done), (0, archive.len() as u64));
+            let note = row.message.as_deref().unwrap_or_default();
+            assert!(note.contains("a file that is no text left out"), "{note}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_that_is_cut_keeps_what_came_and_says_so() {
+    let log = log(200_000);
+    let archive = tar(&[("a.log", &log), ("b.log", &log)]);
+    let cut = &archive[..log.len() + 512 + 100_000];
+    let (reply, view, report) = upload(cut, MIB).await;
+    // The archive itself came whole, as far as it goes; what broke off is the file in it.
+    assert_eq!(reply, done(cut));
+    assert!(report["records"].as_u64() > Some(1_000));
+    let states: Vec<SourceState> = view.sources.iter().map(|source| source.state).collect();
+    assert_eq!(states[1..], [SourceState::Done, SourceState::Failed], "{:?}", view.sources);
+    let why = view.sources[2].message.as_deref().unwrap_or_default();
+    assert!(why.contains("cut short"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_is_taken_up_again_where_its_connection_was_lost() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let log = log(2 * MIB as u64);
+    let archive = tar(&[("a.log", &log)]);
+    let mut first = server.upload(&id).await;
+    assert_eq!(first.begin("a", archive.len()).await, 0);
+    first.send(&archive[..MIB], 10_000).await;
+    while first.acked < MIB as u64 {
+        match first.reply().await {
+            UploadReply::Ack { offset, .. } => first.acked = offset,
+            other => panic!("an ack was expected, not {other:?}"),
+        }
+    }
+    drop(first);
+    let mut second = server.upload(&id).await;
+    assert_eq!(second.begin("a", archive.len()).await, MIB);
+    second.send(&archive[MIB..], 10_000).await;
+    second.finish("a").await;
+    compare(&log, &server.report(&id).await);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_that_is_given_up_ends_the_file_it_was_at() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let log = log(2 * MIB as u64);
+    let archive = tar(&[("a.log", &log)]);
+    let mut upload = server.upload(&id).await;
+    assert_eq!(upload.begin("a", archive.len()).await, 0);
+    upload.send(&archive[..MIB], 100_000).await;
+    upload.say(&weir_view::UploadRequest::Cancel { file: "a".to_owned() }).await;
+    let view = server.live(&id).await.view_where(|view| view.complete).await;
+    assert_eq!(view.sources[0].state, SourceState::Cancelled);
+    if let Some(member) = view.sources.get(1) {
+        assert_eq!(member.state, SourceState::Failed, "{member:?}");
+    }
+    server.stop().await;
+}
