@@ -132,7 +132,7 @@ without a time takes that of syslog and of Kubernetes.
 
 const OTHERS: &str = "
 RFC 3164 has no year: such a time is of the last year in which it is at most a day later than the
-moment the log was opened. Times without a zone are taken as UTC.
+file was last written to; what comes from elsewhere than a file is of today. Times without a zone are taken as UTC.
 
 ## Others
 

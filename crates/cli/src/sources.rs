@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -91,7 +92,8 @@ pub(crate) fn follow_all(
         let reading = scope.spawn(|| read_all(pipeline, &others, format, threads));
         let follower = Follower::new(pipeline, &paths, format);
         let mut complaints = complaints(follower.run(&AtomicBool::new(false)));
-        complaints.extend(reading.join().unwrap_or_default());
+        // A thread that panicked has left out nobody knows what.
+        complaints.extend(reading.join().unwrap_or_else(|panic| resume_unwind(panic)));
         complaints
     })
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
@@ -199,6 +199,41 @@ fn files_that_are_none() {
     assert!(matches!(faults_of(missing)[0].error(), Some(ReadError::Open(_))));
     let message = faults_of(std::env::temp_dir())[0].to_string();
     assert!(message.contains("directory"), "{message}");
+}
+
+#[test]
+fn the_year_of_times_that_have_none_is_that_of_their_file() {
+    let line = |day: &str| {
+        format!("{day} 10:00:00 host kernel: IN=eth0 OUT= SRC=192.0.2.1 DST=192.0.2.2 PROTO=TCP\n")
+    };
+    let folder = std::env::temp_dir().join(format!("weir-test-years-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let written = |year_s: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(year_s);
+    // Written to in June 2019 and in June 2022.
+    let files = [("old", 1_559_390_400), ("new.gz", 1_654_084_800)].map(|(name, unix_s)| {
+        let path = folder.join(name);
+        let text = [line("Dec 31"), line("Jan  2")].concat().into_bytes();
+        let text = if name.ends_with(".gz") { gzip(&text) } else { text };
+        std::fs::write(&path, text).expect("a file");
+        let file = std::fs::File::options().write(true).open(&path).expect("a file");
+        file.set_modified(written(unix_s)).expect("a time");
+        Input::File(path)
+    });
+    let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone(), None);
+    let faults = read_inputs(&pipeline, &files, &FormatChoice::Detect, 1);
+    assert!(faults.is_empty(), "{faults:?}");
+    pipeline.finish();
+    let mut ranges: Vec<_> =
+        data.segments_from(0).iter().filter_map(|segment| segment.time_range_ns()).collect();
+    ranges.sort_unstable();
+    let day = |text: &str| weir_core::parse_rfc3339(text.as_bytes()).expect("a time").unix_ns;
+    let expected = [
+        (day("2018-12-31T10:00:00Z"), day("2019-01-02T10:00:00Z")),
+        (day("2021-12-31T10:00:00Z"), day("2022-01-02T10:00:00Z")),
+    ];
+    assert_eq!(ranges, expected);
+    std::fs::remove_dir_all(folder).expect("it is ours");
 }
 
 /// Never ends.

@@ -90,6 +90,11 @@ impl BlockReader {
         }
     }
 
+    /// Goes on with a block of a log of another time; see [`Format::with_year_reference`].
+    pub fn set_year_reference(&mut self, unix_s: Option<i64>) {
+        self.parser.set_year_reference(unix_s);
+    }
+
     /// Parses a block of source number `source`.
     pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
         self.unsealed += 1;

@@ -117,14 +117,16 @@ impl ReadBlock {
         self.push_times(records);
     }
 
+    /// A row without a time keeps its place among the offsets.
     fn push_times(&mut self, records: &[Record<'_>]) {
         let times = || records.iter().filter_map(|record| record.time);
+        let offset = |record: &Record<'_>| Some(encode_offset(record.time?.offset_s));
+        extend(&mut self.columns.offsets, records, offset);
         let Some(first) = times().next() else { return };
         self.first_offset_s.get_or_insert(first.offset_s);
         let range = self.time_range_ns.unwrap_or((first.unix_ns, first.unix_ns));
         let wider = |(first, last): (i64, i64), time: i64| (first.min(time), last.max(time));
         self.time_range_ns = Some(times().map(|time| time.unix_ns).fold(range, wider));
-        self.columns.offsets.extend(times().map(|time| encode_offset(time.offset_s)));
     }
 
     /// True where no more lines that did not fit are shown, only counted.

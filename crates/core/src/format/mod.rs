@@ -205,6 +205,11 @@ impl Format {
         self
     }
 
+    /// See [`Self::with_year_reference`].
+    pub fn year_reference(&self) -> Option<i64> {
+        self.year_reference_s
+    }
+
     /// True where times lack their year; see [`Self::with_year_reference`].
     pub fn lacks_year(&self) -> bool {
         self.takes_wrapper_time

@@ -64,6 +64,11 @@ impl LineParser {
         parser
     }
 
+    /// Goes on with the lines of a log of another time; see [`Format::with_year_reference`].
+    pub(crate) fn set_year_reference(&mut self, unix_s: Option<i64>) {
+        self.state.year_reference_s = unix_s;
+    }
+
     /// The format.
     pub fn format(&self) -> &Arc<Format> {
         &self.format

@@ -114,9 +114,12 @@ impl Worker {
         if self.readers.len() <= job.format_index {
             self.readers.resize_with(job.format_index + 1, || None);
         }
-        self.readers[job.format_index].get_or_insert_with(|| {
+        let reader = self.readers[job.format_index].get_or_insert_with(|| {
             BlockReader::new(job.format.clone(), self.limits, &mut self.data.values_mut())
-        })
+        });
+        // Logs of one format may be years apart.
+        reader.set_year_reference(job.format.year_reference());
+        reader
     }
 
     /// Resolves the oldest parsed block while it is its turn; packs and appends it after.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::SystemTime;
 
 /// Why the data of a source cannot be read on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,9 +71,21 @@ pub(super) struct Medium(Arc<MediumState>);
 struct MediumState {
     taken: AtomicU64,
     ticks: AtomicBool,
+    /// When it was last written to, where that is known.
+    written: Option<SystemTime>,
 }
 
 impl Medium {
+    /// A medium that was last written to then.
+    pub(super) fn written(written: Option<SystemTime>) -> Self {
+        Self(Arc::new(MediumState { written, ..MediumState::default() }))
+    }
+
+    /// When it was last written to.
+    pub(super) fn written_at(&self) -> Option<SystemTime> {
+        self.0.written
+    }
+
     /// Bytes that were used.
     pub(super) fn taken(&self) -> u64 {
         self.0.taken.load(Ordering::Relaxed)

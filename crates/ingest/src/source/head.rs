@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::time::SystemTime;
 
 use weir_core::{LineOutcome, Lines, LogReader, Timestamp, detect};
 
@@ -9,7 +10,8 @@ use super::broken::Medium;
 use super::error::{Fault, ReadError};
 use super::input::Input;
 use super::unpack::{Text, unpack};
-use super::writer::{FormatChoice, with_year};
+use super::writer::FormatChoice;
+use super::year::with_year;
 
 /// A head is no longer than this.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -24,6 +26,8 @@ pub struct Head {
     pub text: Vec<u8>,
     /// Whether this is all of it.
     pub is_whole: bool,
+    /// When the source was last written to, where that is known.
+    written: Option<SystemTime>,
 }
 
 impl Head {
@@ -62,10 +66,11 @@ impl Head {
 
     /// The time of the first record that has one.
     pub fn first_time(&self, format: &FormatChoice) -> Option<Timestamp> {
-        first_time(self.lines(), format)
+        first_time_in(self.lines(), format, self.written)
     }
 
     fn read(&mut self, text: &mut Text<'_>, is_enough: impl Fn(&[u8]) -> bool) -> ControlFlow<()> {
+        self.written = text.written();
         while self.text.len() < TEXT_BYTES_MAX && !is_enough(&self.text) {
             let start = self.text.len();
             self.text.resize(start + READ_BYTES, 0);
@@ -97,13 +102,22 @@ fn is_momentary(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
 
-/// The time of the first record that has one, among these lines.
+/// The time of the first record that has one, among these lines, which are of today where
+/// that makes a difference.
 pub fn first_time(lines: &[u8], format: &FormatChoice) -> Option<Timestamp> {
+    first_time_in(lines, format, None)
+}
+
+fn first_time_in(
+    lines: &[u8],
+    format: &FormatChoice,
+    written: Option<SystemTime>,
+) -> Option<Timestamp> {
     let format = match format {
         FormatChoice::Forced(format) => format.clone(),
         FormatChoice::Detect => detect(lines).best()?.format.clone(),
     };
-    let mut reader = LogReader::new(with_year(format));
+    let mut reader = LogReader::new(with_year(format, written));
     Lines::new(lines).find_map(|line| {
         reader.read(line.bytes, |_, outcome| match outcome {
             LineOutcome::Record(record) => record.time,

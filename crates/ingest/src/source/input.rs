@@ -4,6 +4,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Cursor, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use super::broken::Medium;
 use super::error::{Fault, ReadError};
@@ -38,6 +39,15 @@ impl Input {
         (metadata.is_file() && metadata.len() > 0).then_some(metadata.len())
     }
 
+    /// When it was last written to, of a file.
+    pub(super) fn written(&self) -> Option<SystemTime> {
+        let metadata = match self {
+            Self::File(path) => std::fs::metadata(path).ok()?,
+            Self::Stdin(_) => stdin().and_then(|file| file.metadata()).ok()?,
+        };
+        metadata.is_file().then(|| metadata.modified().ok()).flatten()
+    }
+
     /// True for a file that can be read twice: no FIFO, no device.
     pub fn is_file(&self) -> bool {
         match self {
@@ -57,7 +67,7 @@ impl Input {
     /// Gives all texts in it to `visit`, in their order, until it breaks; see
     /// [`Text`]. Where it can be opened, what cannot be read of it is in the list.
     pub fn read(&self, visit: &mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>) -> Vec<Fault> {
-        let medium = Medium::default();
+        let medium = Medium::written(self.written());
         let name = self.name();
         match self.open(&medium) {
             Ok(stream) => unpack(&name, stream, &medium, visit),

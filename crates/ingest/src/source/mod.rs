@@ -16,6 +16,7 @@ mod read;
 mod timed;
 mod unpack;
 mod writer;
+mod year;
 
 pub use archive::{ARCHIVE_HEAD_BYTES, is_archive};
 pub use broken::Broken;
@@ -31,3 +32,4 @@ pub use push::PushDecoder;
 pub use read::{ReadArchive, read_archive, read_inputs, read_stream};
 pub use unpack::Text;
 pub use writer::{FormatChoice, SourceWriter};
+pub use year::with_year;

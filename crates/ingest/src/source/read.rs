@@ -131,7 +131,7 @@ impl Order {
         let mut reader = Reader::new(pipeline, format, input.bytes_total(), Some(turn));
         let faults = match input.plain() {
             Ok(Some(stream)) => {
-                reader.fetch(&input.name(), stream);
+                reader.fetch(input, stream);
                 Vec::new()
             }
             Ok(None) => input.read(&mut |text| reader.read(text)),
@@ -190,6 +190,7 @@ impl<'a> Reader<'a> {
         // Of a file in an archive the length on the medium is not known.
         let bytes_total = self.bytes_total.filter(|_| !text.is_member());
         let mut writer = self.source(text.name(), bytes_total);
+        writer.set_written(text.written());
         let order = self.turn.as_ref().filter(|turn| !turn.is_live && !text.is_packed());
         let lane = order.map(|turn| turn.order.plain.lock());
         let result = self.copy(&mut writer, text);
@@ -198,14 +199,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Has the parsers read a plain file.
-    fn fetch(&mut self, name: &str, stream: Box<dyn Read + Send>) {
-        let writer = self.source(name, self.bytes_total);
+    fn fetch(&mut self, input: &Input, stream: Box<dyn Read + Send>) {
+        let name = input.name();
+        let mut writer = self.source(&name, self.bytes_total);
+        writer.set_written(input.written());
         let lane = self.turn.as_ref().map(|turn| turn.order.plain.lock());
         let fetched = writer.fetch(stream);
         drop(lane);
         match fetched {
-            Ok((writer, result)) => drop(self.finish(name, writer, result)),
-            Err(stopped) => self.faults.push(Fault::new(name, ReadError::Stopped(stopped))),
+            Ok((writer, result)) => drop(self.finish(&name, writer, result)),
+            Err(stopped) => self.faults.push(Fault::new(&name, ReadError::Stopped(stopped))),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
+use std::time::SystemTime;
 
 use super::archive::{Tar, Zip, is_tar, is_zip};
 use super::broken::{Broken, Counted, Layer, Medium};
@@ -44,6 +45,11 @@ impl Text<'_> {
     /// True where it is a file in an archive.
     pub fn is_member(&self) -> bool {
         self.is_member
+    }
+
+    /// When the file that it is in was last written to, where that is known.
+    pub fn written(&self) -> Option<SystemTime> {
+        self.medium.written_at()
     }
 
     /// Bytes of the medium that were used so far, those of texts before this one included.

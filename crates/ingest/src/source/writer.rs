@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use weir_core::{Block, BlockCutter, BlockLimits, FollowedFormat, Format, detect, format_by_name};
 
 use super::error::ReadError;
 use super::progress::{SourceEnd, SourceProgress};
+use super::year::with_year;
 use crate::pipeline::{Board, DataSet, Job, Stopped};
 
 /// Which format a source's lines have.
@@ -35,6 +36,8 @@ pub struct SourceWriter {
     /// Where the last block that was handed on ends.
     handed_on: u64,
     format: FormatState,
+    /// When it was last written to, where that is known.
+    written: Option<SystemTime>,
 }
 
 /// Bytes in which the format is looked for: as many as detection looks at.
@@ -64,13 +67,22 @@ impl SourceWriter {
         let format = match format {
             FormatChoice::Detect => FormatState::Unknown(fallback(), 0),
             FormatChoice::Forced(format) => {
-                let format = with_year(format);
+                let format = with_year(format, None);
                 progress.set_format(format.clone(), None);
                 FormatState::Known(FollowedFormat::new(format))
             }
         };
         let cutter = BlockCutter::new(limits);
-        Self { board, data, progress, index, cutter, handed_on: 0, format }
+        Self { board, data, progress, index, cutter, handed_on: 0, format, written: None }
+    }
+
+    /// Says, before anything is written, that nothing in it is later than that: it gives the
+    /// times their year in logs that have none. Without this it is the present.
+    pub fn set_written(&mut self, written: Option<SystemTime>) {
+        self.written = written;
+        if let FormatState::Known(followed) = &mut self.format {
+            *followed = FollowedFormat::new(with_year(followed.format().clone(), written));
+        }
     }
 
     /// How far the source is.
@@ -344,22 +356,13 @@ impl SourceWriter {
         let detection = detect(bytes);
         if let Some(best) = detection.best() {
             let share = best.fitting as f64 / best.lines.max(1) as f64;
-            let format = with_year(best.format.clone());
+            let format = with_year(best.format.clone(), self.written);
             self.progress.set_format(format.clone(), Some(share));
             self.format = FormatState::Known(FollowedFormat::new(format));
         } else if let FormatState::Unknown(_, blocks) = &mut self.format {
             *blocks += 1;
         }
     }
-}
-
-/// The same format, with the time at hand for those whose lines have no year.
-pub(super) fn with_year(format: Arc<Format>) -> Arc<Format> {
-    if !format.lacks_year() {
-        return format;
-    }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Arc::new(Format::clone(&format).with_year_reference(now.as_secs() as i64))
 }
 
 /// What lines of no known format are held against, so that there is a reason to show.
