@@ -103,3 +103,35 @@ fn wrong_fields_are_said() {
     assert_eq!(run(["count", "--by", "status,method,path", &log]).code, 2);
     assert_eq!(run(["count", "--where", "status=999", &log]).code, 1);
 }
+
+#[test]
+fn memory_is_bounded_and_what_is_over_is_named() {
+    let folder = Folder::new();
+    let lines = (0..40_000).map(|number| {
+        let request = format!("GET /{number} HTTP/1.1");
+        support::line("192.0.2.1", "17/Dec/2025:09:00:00 +0000", &request, 200, "-")
+    });
+    let path = folder.file("a.log", lines.collect::<String>().as_bytes());
+    let all = run(["count", "--by", "path", "--output", "json", text(&path)]);
+    let all: serde_json::Value = serde_json::from_str(&all.stdout).expect("JSON");
+    assert_eq!((&all["requests"], &all["remainder"]), (&40_000.into(), &0.into()));
+    let few = run(["count", "--by", "path", "--memory", "1MiB", "--output", "json", text(&path)]);
+    assert!(few.stderr.contains("the memory is spent"), "{}", few.stderr);
+    let few: serde_json::Value = serde_json::from_str(&few.stdout).expect("JSON");
+    let named = few["values"].as_array().map_or(0, Vec::len) as u64;
+    assert!((1_000..10_000).contains(&named), "{named}");
+    assert_eq!(few["remainder"].as_u64(), Some(40_000 - named));
+    let shown = run(["count", "--by", "path", "--memory", "1MiB", "--top", "1", text(&path)]);
+    assert!(shown.stdout.ends_with("(all other values)\n"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_large_file_is_counted_in_pieces() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", &generated(20 << 20));
+    for by in ["status", "path,method"] {
+        let count = |jobs| run(["count", "--by", by, "--output", "csv", "-j", jobs, text(&path)]);
+        let (one, four) = (count("1"), count("4"));
+        assert_eq!((one.stdout, one.stderr), (four.stdout, four.stderr), "{by}");
+    }
+}

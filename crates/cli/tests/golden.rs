@@ -47,6 +47,87 @@ fn a_site() {
     golden("day-80.txt", &report(&folder, 80, &[one, &["--top", "3"]].concat()));
 }
 
+/// What commands print in a folder, one after the other, with their exit codes.
+fn session(folder: &Path, commands: &[&[&str]]) -> String {
+    let mut shown = String::new();
+    for arguments in commands {
+        let run = finish(weir(*arguments).current_dir(folder));
+        let arguments: Vec<String> = arguments.iter().map(|text| quoted(text)).collect();
+        shown += &format!("$ weir {}\n{}{}", arguments.join(" "), run.stdout, run.stderr);
+        shown += &format!("[{}]\n\n", run.code);
+    }
+    shown
+}
+
+/// As a shell wants it.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{text}'")
+    }
+}
+
+/// A short log with a line that does not fit and one that is hostile.
+fn short_log() -> String {
+    let time = |minute: u32| format!("17/Dec/2025:09:{minute:02}:00 +0000");
+    line("192.0.2.1", &time(0), "GET /a?x=1 HTTP/1.1", 200, "Mozilla/5.0")
+        + &line("192.0.2.2", &time(1), "POST /login HTTP/1.1", 403, "curl/8.0")
+        + "no line of this format\n"
+        + &line("192.0.2.1", &time(2), "GET /b HTTP/1.1", 404, "=cmd|' /C calc'!A0")
+        + &line("2001:db8::1", &time(3), "GET /a HTTP/1.1", 200, "Mozilla/5.0 \u{1b}[31mred")
+}
+
+#[test]
+fn searches() {
+    let folder = Folder::new();
+    folder.file("a.log", short_log().as_bytes());
+    folder.file("b.log", short_log().replace("192.0.2.", "198.51.100.").as_bytes());
+    let commands: [&[&str]; 11] = [
+        &["grep", "404", "a.log"],
+        &["grep", "-n", "-i", "MOZILLA", "a.log"],
+        &["grep", "-v", "-n", "HTTP/1.1\"", "a.log"],
+        &["grep", "-c", "GET", "a.log", "b.log"],
+        &["grep", "-l", "198.51.100.2", "a.log", "b.log"],
+        &["grep", "-o", "--no-filename", "/[a-z]+", "a.log", "b.log"],
+        &["grep", "--field", "path", "^/a$", "a.log"],
+        &["grep", "--where", "status>=400", "--output", "jsonl", "", "a.log"],
+        &["grep", "--output", "csv", "calc", "a.log"],
+        &["grep", "nowhere", "a.log"],
+        &["grep", "(", "a.log"],
+    ];
+    golden("grep.txt", &session(&folder.path(""), &commands));
+}
+
+#[test]
+fn counts() {
+    let folder = Folder::new();
+    folder.file("a.log", short_log().as_bytes());
+    folder.file("b.log", short_log().replace("192.0.2.", "198.51.100.").as_bytes());
+    let commands: [&[&str]; 9] = [
+        &["count", "a.log"],
+        &["count", "a.log", "b.log", "none.log"],
+        &["count", "--where", "status>=400", "a.log"],
+        &["count", "--by", "client", "a.log", "b.log"],
+        &["count", "--by", "status_class,method", "a.log"],
+        &["count", "--by", "user_agent", "--top", "2", "--output", "csv", "a.log"],
+        &["count", "--by", "path,status", "--output", "json", "a.log"],
+        &["count", "--by", "colour", "a.log"],
+        &["count", "--by", "path", "--memory", "1k", "a.log"],
+    ];
+    golden("count.txt", &session(&folder.path(""), &commands));
+}
+
+#[test]
+fn a_report_of_groups_and_of_changes() {
+    let folder = fixtures::root().join("attacks");
+    let log = "hackers-first-1000.log";
+    golden("group-80.txt", &report(&folder, 80, &["--group", "user_agent", "--top", "3", log]));
+    let compared = ["--compare", "--group", "status_class", "--top", "2", log];
+    golden("compare-80.txt", &report(&folder, 80, &compared));
+}
+
 #[test]
 fn broken_lines() {
     let folder = fixtures::root().join("apache-combined");

@@ -164,7 +164,7 @@ fn records_are_asked_about_their_fields() {
     assert_eq!(grep(&["-c", "/a"]).stdout, "4\n");
     let paths = grep(&["-n", "-o", "--field", "path", "^/a.*"]);
     assert_eq!(paths.stdout, "1:/a\n4:/ab\n");
-    assert!(paths.stderr.contains("1 lines do not fit"), "{}", paths.stderr);
+    assert!(paths.stderr.contains("1 line does not fit"), "{}", paths.stderr);
     assert_eq!(grep(&["-c", "-v", "--field", "path", "a"]).stdout, "1\n");
     assert_eq!(grep(&["-c", "--where", "status=404", "/a"]).stdout, "2\n");
     assert_eq!(grep(&["-c", "--where", "client=10.0.0.0/8", ""]).stdout, "1\n");
@@ -227,5 +227,9 @@ fn a_large_file_is_searched_in_pieces_and_its_lines_stay_in_order() {
         assert!(output.stdout == expected, "{jobs} jobs: {} bytes", output.stdout.len());
         let count = raw(&mut weir(["grep", "-c", "-v", "-j", jobs, "Firefox", text(&path)]));
         assert_eq!(count.stdout, naive(&log, "Firefox", "-vc"));
+        let asked = ["--field", "path", "--where", "status=404", "^/[a-f]", text(&path)];
+        let one = raw(&mut weir([&["grep", "-j", "1"], &asked[..]].concat()));
+        let many = raw(&mut weir([&["grep", "-j", jobs], &asked[..]].concat()));
+        assert!(!one.stdout.is_empty() && one == many, "{jobs} jobs");
     }
 }

@@ -1,26 +1,17 @@
 //! The arguments of `weir count`.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
+
+use crate::lines::LogArguments;
 
 /// Count lines, or requests by the values of one field or two
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CountArguments {
-    /// The logs, plain or compressed; `-` is standard input, which is also read where no file
-    /// is named
-    #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-
     /// Count requests by the values of this field; of two, `status,method`, in a table with a
     /// row for each value of the first
     #[arg(long, value_name = "FIELD[,FIELD]", value_delimiter = ',')]
     pub(crate) by: Vec<String>,
-
-    /// Count only requests whose field compares so, as in `weir report`
-    #[arg(long = "where", value_name = "CONDITION")]
-    pub(crate) conditions: Vec<String>,
 
     /// Print the most frequent values only, of each field
     #[arg(long, value_name = "N", requires = "by")]
@@ -30,13 +21,13 @@ pub(crate) struct CountArguments {
     #[arg(long, value_enum, default_value_t = Output::Text, value_name = "KIND")]
     pub(crate) output: Output,
 
-    /// The log's format, where it should not be found out; see `weir report --help`
-    #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION")]
-    pub(crate) format: Option<String>,
+    /// The most memory that values may take, such as 512MiB or 2G; those that are new when it
+    /// is spent are counted together, which is said
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", requires = "by")]
+    pub(crate) memory: String,
 
-    /// Files that are read at once [default: one for each core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) jobs: Option<u16>,
+    #[command(flatten)]
+    pub(crate) logs: LogArguments,
 }
 
 /// How counts are printed.

@@ -13,12 +13,12 @@ use weir_ingest::Input;
 
 pub(crate) use arguments::CountArguments;
 
-use crate::lines::in_order;
-use crate::options::{cores, format_choice};
+use crate::lines::{Budget, in_order, say_unmatched};
+use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, say};
 use crate::records::Conditions;
 use crate::sources::{self, Complaint};
-use crate::terminal::{safe, separated};
+use crate::terminal::separated;
 use tally::Tally;
 use values::Asked;
 
@@ -36,30 +36,41 @@ struct Counted<T> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
-    let mut inputs = sources::inputs(&arguments.files)?;
-    if inputs.is_empty() {
-        inputs.push(Input::Stdin(Vec::new()));
-    }
+    let inputs = arguments.logs.inputs()?;
     if arguments.by.len() > FIELDS_MAX {
         return Err(Failure::new("--by: a table has two fields at the most, rows and columns"));
     }
-    let conditions = Conditions::parse(&arguments.conditions)?;
-    let format = format_choice(arguments.format.as_deref())?;
+    let conditions = Conditions::parse(&arguments.logs.conditions)?;
+    let format = arguments.logs.format_choice()?;
     let (inputs, complaints) = sources::found(&inputs, &format);
     complaints.iter().for_each(say);
     let failed = !complaints.is_empty();
-    let jobs = arguments.jobs.map_or_else(cores, usize::from);
+    let jobs = arguments.logs.threads();
     if arguments.by.is_empty() && conditions.is_empty() {
         let counted = each(jobs, &inputs, lines::count);
         print(&output::lines(arguments.output, &inputs, &counted)?)?;
         let any = counted.iter().any(|counted| counted.count > 0);
         return Ok(finish(&counted, failed, any));
     }
-    let asked = Asked { by: &arguments.by, conditions: &conditions, format: &format };
+    let memory = Budget::new(memory_bytes_max(&arguments.memory)?);
+    let asked = Asked {
+        by: &arguments.by,
+        conditions: &conditions,
+        format: &format,
+        memory: &memory,
+        spare_jobs: if inputs.len() == 1 { jobs } else { 1 },
+    };
     let mut counted = each(jobs, &inputs, |input| asked.count(input));
     let mut tally = Tally::default();
     for counted in &mut counted {
-        tally.merge(std::mem::take(&mut counted.count));
+        tally.merge(std::mem::take(&mut counted.count), &memory);
+    }
+    if tally.remainder > 0 {
+        say(format_args!(
+            "the memory is spent: {} requests with rare values are counted together, so that a \
+             value may have more than is shown; give more with --memory",
+            separated(tally.remainder)
+        ));
     }
     print(&output::tally(arguments, &tally)?)?;
     Ok(finish(&counted, failed, tally.records > 0))
@@ -78,10 +89,7 @@ fn each<T: Send>(
 
 /// Says what a person should know beside the counts.
 fn finish<T>(counted: &[Counted<T>], mut failed: bool, any: bool) -> Exit {
-    for (name, lines) in counted.iter().flat_map(|counted| &counted.unmatched) {
-        let lines = separated(*lines);
-        say(format_args!("{}: {lines} lines do not fit the format", safe(name)));
-    }
+    say_unmatched(counted.iter().flat_map(|counted| &counted.unmatched));
     for complaint in counted.iter().flat_map(|counted| &counted.complaints) {
         failed = true;
         say(complaint);

@@ -12,6 +12,9 @@ use crate::csv::row;
 use crate::outcome::Failure;
 use crate::terminal::{safe, safe_bytes, width};
 
+/// The values that came when the memory was spent.
+const REMAINDER: &str = "(all other values)";
+
 /// The counts of lines: of one input the number alone, of several a row each and the total.
 pub(super) fn lines(
     output: Output,
@@ -62,11 +65,15 @@ fn requests(output: Output, count: u64) -> Result<String, Failure> {
 
 fn values(output: Output, field: &str, tally: &Tally, top: usize) -> Result<String, Failure> {
     let rows = first(tally.rows(), top);
+    let rest = (tally.remainder > 0).then(|| (REMAINDER.as_bytes().to_vec(), tally.remainder));
     Ok(match output {
-        Output::Text => columns(rows.iter().map(|(value, count)| (*count, shown(value))).collect()),
+        Output::Text => {
+            let rows = rows.iter().chain(&rest);
+            columns(rows.map(|(value, count)| (*count, shown(value))).collect())
+        }
         Output::Csv => {
             let mut text = row([field.as_bytes(), b"requests"]);
-            for (value, count) in &rows {
+            for (value, count) in rows.iter().chain(&rest) {
                 text += &row([value, count.to_string().as_bytes()]);
             }
             text
@@ -76,7 +83,10 @@ fn values(output: Output, field: &str, tally: &Tally, top: usize) -> Result<Stri
                 .iter()
                 .map(|(value, count)| json!({"value": text_of(value), "requests": count}))
                 .collect();
-            json_line(&json!({"field": field, "requests": tally.records, "values": rows}))?
+            json_line(&json!({
+                "field": field, "requests": tally.records, "values": rows,
+                "remainder": tally.remainder,
+            }))?
         }
     })
 }
@@ -106,7 +116,7 @@ fn table(
             .collect();
         return json_line(&json!({
             "rows_field": fields[0], "columns_field": fields[1], "requests": tally.records,
-            "columns": heads, "rows": rows,
+            "columns": heads, "rows": rows, "remainder": tally.remainder,
         }));
     }
     let name = format!("{} by {}", fields[0], fields[1]);
@@ -116,6 +126,12 @@ fn table(
     for (value, total) in &rows {
         let counts = heads.iter().map(|(head, _)| number(tally.count(value, head)));
         cells.push([value.clone()].into_iter().chain(counts).chain([number(*total)]).collect());
+    }
+    if tally.remainder > 0 {
+        // Which values they have is not known.
+        let unknown = heads.iter().map(|_| b"?".to_vec());
+        let first = [REMAINDER.as_bytes().to_vec()].into_iter();
+        cells.push(first.chain(unknown).chain([number(tally.remainder)]).collect());
     }
     let totals = heads.iter().map(|(_, total)| number(*total));
     let last = [b"total".to_vec()].into_iter().chain(totals);

@@ -1,12 +1,22 @@
 //! Counts by value.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use crate::lines::Budget;
+
+/// What a value costs beside its bytes: its place in a table that has room to spare, and the
+/// table of the second field's values.
+const ROW_BYTES: usize = 224;
+const CELL_BYTES: usize = 80;
 
 /// How many requests have each value, or each pair of values.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// Requests that were counted.
     pub(super) records: u64,
+    /// Those of them whose values came when the memory was spent.
+    pub(super) remainder: u64,
     rows: HashMap<Vec<u8>, HashMap<Vec<u8>, u64>>,
 }
 
@@ -14,30 +24,54 @@ pub(super) struct Tally {
 pub(super) type Share = (Vec<u8>, u64);
 
 impl Tally {
-    /// Counts a request; where there is one field only, `column` is empty.
-    pub(super) fn add(&mut self, row: &[u8], column: &[u8]) {
+    /// Counts a request; where there is one field only, `column` is empty. What is new takes
+    /// memory.
+    pub(super) fn add(&mut self, row: &[u8], column: &[u8], memory: &Budget) {
         self.records += 1;
         // A value is copied only when it is new.
         let Some(columns) = self.rows.get_mut(row) else {
-            let columns = HashMap::from([(column.to_vec(), 1)]);
-            self.rows.insert(row.to_vec(), columns);
+            if memory.take(row_bytes(row) + cell_bytes(column)) {
+                let columns = HashMap::from([(column.to_vec(), 1)]);
+                self.rows.insert(row.to_vec(), columns);
+            } else {
+                self.remainder += 1;
+            }
             return;
         };
         match columns.get_mut(column) {
             Some(count) => *count += 1,
-            None => {
+            None if memory.take(cell_bytes(column)) => {
                 columns.insert(column.to_vec(), 1);
             }
+            None => self.remainder += 1,
         }
     }
 
-    /// Takes in another's counts.
-    pub(super) fn merge(&mut self, other: Self) {
+    /// Takes in another's counts, and gives back the memory of values that both have.
+    pub(super) fn merge(&mut self, other: Self, memory: &Budget) {
         self.records += other.records;
+        self.remainder += other.remainder;
         for (row, columns) in other.rows {
-            let own = self.rows.entry(row).or_default();
+            let own = match self.rows.entry(row) {
+                Entry::Vacant(entry) => {
+                    entry.insert(columns);
+                    continue;
+                }
+                Entry::Occupied(entry) => {
+                    memory.give_back(row_bytes(entry.key()));
+                    entry.into_mut()
+                }
+            };
             for (column, count) in columns {
-                *own.entry(column).or_default() += count;
+                match own.entry(column) {
+                    Entry::Vacant(entry) => {
+                        entry.insert(count);
+                    }
+                    Entry::Occupied(mut entry) => {
+                        memory.give_back(cell_bytes(entry.key()));
+                        *entry.get_mut() += count;
+                    }
+                }
             }
         }
     }
@@ -63,7 +97,39 @@ impl Tally {
     }
 }
 
+fn row_bytes(row: &[u8]) -> usize {
+    row.len() + ROW_BYTES
+}
+
+fn cell_bytes(column: &[u8]) -> usize {
+    column.len() + CELL_BYTES
+}
+
 fn sorted(mut shares: Vec<Share>) -> Vec<Share> {
     shares.sort_by(|(one, count), (other, others)| others.cmp(count).then_with(|| one.cmp(other)));
     shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tally;
+    use crate::lines::Budget;
+
+    #[test]
+    fn what_is_new_when_the_memory_is_spent_is_counted_together() {
+        let memory = Budget::new(700);
+        let mut tally = Tally::default();
+        for row in [b"a", b"b", b"c", b"a"] {
+            tally.add(row, b"", &memory);
+        }
+        assert_eq!((tally.records, tally.remainder), (4, 1));
+        assert_eq!(tally.rows(), [(b"a".to_vec(), 2), (b"b".to_vec(), 1)]);
+        // The memory of a value that both have is there again.
+        let mut other = Tally::default();
+        let more = Budget::new(1_000);
+        other.add(b"a", b"", &more);
+        tally.merge(other, &memory);
+        tally.add(b"c", b"", &memory);
+        assert_eq!((tally.records, tally.remainder), (6, 1));
+    }
 }

@@ -1,19 +1,25 @@
 //! Counts the records of an input by the values of their fields.
 
 use std::borrow::Cow;
+use std::io::{self, Read};
+use std::sync::{Mutex, PoisonError};
 
 use weir_core::{Format, Record};
-use weir_ingest::{FormatChoice, Input, Text};
+use weir_ingest::{FormatChoice, Input};
 
 use super::{Counted, Tally};
-use crate::lines::{Failed, LineBlocks, each_text};
-use crate::records::{Conditions, Place, Placed, Reader, find};
+use crate::lines::{Budget, Failed, LineBlocks, Pieces, each_text, in_order};
+use crate::records::{Conditions, Place, Placed, Reader, find, steady_format};
 
 /// What is asked of every record.
 pub(super) struct Asked<'a> {
     pub(super) by: &'a [String],
     pub(super) conditions: &'a Conditions,
     pub(super) format: &'a FormatChoice,
+    /// For the values.
+    pub(super) memory: &'a Budget,
+    /// Threads that one file may have.
+    pub(super) spare_jobs: usize,
 }
 
 /// The same, of the records of one format.
@@ -28,10 +34,15 @@ impl Asked<'_> {
         let mut counted = Counted::<Tally>::default();
         let complaints = each_text(input, |text| {
             let name = text.name().to_owned();
-            let mut reader = Reader::new(self.format);
-            let result = self.read(text, &mut reader, &mut counted.count);
-            if reader.unmatched() > 0 {
-                counted.unmatched.push((name, reader.unmatched()));
+            let pieces = Pieces::of(input, text, self.spare_jobs);
+            let steady =
+                pieces.and_then(|pieces| Some((pieces, steady_format(&pieces, self.format)?)));
+            let (unmatched, result) = match steady {
+                Some((pieces, format)) => self.in_pieces(&pieces, &format, &mut counted.count),
+                None => self.read(text, self.format, &mut counted.count),
+            };
+            if unmatched > 0 {
+                counted.unmatched.push((name, unmatched));
             }
             result
         });
@@ -40,13 +51,48 @@ impl Asked<'_> {
         counted
     }
 
+    /// Counts the records of a file's pieces on several threads; gives the number of lines that
+    /// did not fit as well.
+    fn in_pieces(
+        &self,
+        pieces: &Pieces<'_>,
+        format: &FormatChoice,
+        tally: &mut Tally,
+    ) -> (u64, Result<(), Failed>) {
+        let all = Mutex::new(std::mem::take(tally));
+        let counted = in_order(self.spare_jobs, pieces.count(), &mut io::sink(), |index, _| {
+            let mut part = Tally::default();
+            let (unmatched, result) = match pieces.open(index) {
+                Ok(piece) => self.read(piece, format, &mut part),
+                Err(error) => (0, Err(Failed::Input(error))),
+            };
+            all.lock().unwrap_or_else(PoisonError::into_inner).merge(part, self.memory);
+            Ok((unmatched, result))
+        });
+        *tally = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let counted = counted.unwrap_or_default();
+        let unmatched = counted.iter().map(|(unmatched, _)| unmatched).sum();
+        (unmatched, counted.into_iter().try_for_each(|(_, result)| result))
+    }
+
     fn read(
         &self,
-        text: &mut Text<'_>,
+        stream: impl Read,
+        format: &FormatChoice,
+        tally: &mut Tally,
+    ) -> (u64, Result<(), Failed>) {
+        let mut reader = Reader::new(format);
+        let result = self.read_with(stream, &mut reader, tally);
+        (reader.unmatched(), result)
+    }
+
+    fn read_with(
+        &self,
+        stream: impl Read,
         reader: &mut Reader,
         tally: &mut Tally,
     ) -> Result<(), Failed> {
-        let mut blocks = LineBlocks::new(text);
+        let mut blocks = LineBlocks::new(stream);
         let (mut known, mut version) = (None, 0);
         let mut room = Vec::new();
         while let Some(block) = blocks.next_block().map_err(Failed::Input)? {
@@ -64,7 +110,7 @@ impl Asked<'_> {
                 if reader.read(line, &mut room, &mut record)
                     && let Some(known) = &known
                 {
-                    known.count(&record, tally);
+                    known.count(&record, tally, self.memory);
                 }
             }
         }
@@ -80,14 +126,14 @@ impl Asked<'_> {
 }
 
 impl Known<'_> {
-    fn count(&self, record: &Record<'_>, tally: &mut Tally) {
+    fn count(&self, record: &Record<'_>, tally: &mut Tally, memory: &Budget) {
         if self.conditions.pass(record) {
             let value = |index| {
                 let place: Option<&Place> = self.places.get(index);
                 let value = place.and_then(|place| place.value(record));
                 value.unwrap_or(Cow::Borrowed(b""))
             };
-            tally.add(&value(0), &value(1));
+            tally.add(&value(0), &value(1), memory);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The arguments of `weir grep`.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
+
+use crate::lines::LogArguments;
 
 /// Print the lines that match a regular expression, of any logs
 #[derive(Debug, Args)]
@@ -11,11 +11,6 @@ pub(crate) struct GrepArguments {
     /// What to look for: a regular expression in the syntax of ripgrep
     #[arg(value_name = "PATTERN", allow_hyphen_values = true)]
     pub(crate) pattern: String,
-
-    /// The logs, plain or compressed; `-` is standard input, which is also read where no file
-    /// is named
-    #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
 
     /// Print the lines that do not match
     #[arg(short = 'v', long)]
@@ -53,22 +48,13 @@ pub(crate) struct GrepArguments {
     #[arg(long, value_name = "FIELD")]
     pub(crate) field: Option<String>,
 
-    /// Look only at records whose field compares so, as in `weir report`
-    #[arg(long = "where", value_name = "CONDITION")]
-    pub(crate) conditions: Vec<String>,
-
     /// What to print: lines as they are, or each line's fields
     #[arg(long, value_enum, default_value_t = Output::Raw, value_name = "KIND",
         conflicts_with_all = ["count", "files_with_matches", "only_matching"])]
     pub(crate) output: Output,
 
-    /// The log's format, where it should not be found out; see `weir report --help`
-    #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION")]
-    pub(crate) format: Option<String>,
-
-    /// Files that are searched at once [default: one for each core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) jobs: Option<u16>,
+    #[command(flatten)]
+    pub(crate) logs: LogArguments,
 }
 
 /// How lines are printed.

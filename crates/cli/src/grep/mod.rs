@@ -19,12 +19,11 @@ use arguments::Output;
 use pattern::Pattern;
 use printer::{Layout, Printer};
 
-use crate::lines::{Failed, LineBlocks, Ordered, each_text, in_order};
-use crate::options::{cores, format_choice};
+use crate::lines::{Failed, LineBlocks, Ordered, each_text, in_order, say_unmatched};
 use crate::outcome::{Exit, Failure, say};
 use crate::records::Conditions;
 use crate::sources::{self, Complaint};
-use crate::terminal::{Screen, safe, separated};
+use crate::terminal::{Screen, separated};
 
 /// Output that is gathered before it is written.
 const OUTPUT_BYTES: usize = 64 << 10;
@@ -52,14 +51,12 @@ struct Found {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
-    let mut inputs = sources::inputs(&arguments.files)?;
-    if inputs.is_empty() {
-        inputs.push(Input::Stdin(Vec::new()));
-    }
-    let format = format_choice(arguments.format.as_deref())?;
+    let inputs = arguments.logs.inputs()?;
+    let format = arguments.logs.format_choice()?;
     let (inputs, complaints) = sources::found(&inputs, &format);
-    let jobs = arguments.jobs.map_or_else(cores, usize::from);
-    let mut search = Search::new(arguments, format, arguments.files.len().max(inputs.len()) > 1)?;
+    let jobs = arguments.logs.threads();
+    let several = arguments.logs.files.len().max(inputs.len()) > 1;
+    let mut search = Search::new(arguments, format, several)?;
     search.spare_jobs = if inputs.len() == 1 { jobs } else { 1 };
     let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
     let found = search
@@ -97,7 +94,7 @@ impl Search {
             pattern: Pattern::new(arguments)?,
             layout,
             field: arguments.field.clone(),
-            conditions: Conditions::parse(&arguments.conditions)?,
+            conditions: Conditions::parse(&arguments.logs.conditions)?,
             format,
             spare_jobs: 1,
         })
@@ -105,6 +102,11 @@ impl Search {
 
     fn write_header(&self, output: &mut impl Write) -> io::Result<()> {
         if self.layout.output == Output::Csv { csv::write_header(output) } else { Ok(()) }
+    }
+
+    /// True where lines have to be read, not only searched.
+    fn needs_records(&self) -> bool {
+        self.field.is_some() || !self.conditions.is_empty() || self.layout.output != Output::Raw
     }
 
     /// Searches one input. An error is one of the output; those of the input are in what was
@@ -125,23 +127,20 @@ impl Search {
         found: &mut Found,
     ) -> Result<(), Failed> {
         let (name, is_member) = (text.name().to_owned(), text.is_member());
-        let needs_records = self.field.is_some()
-            || !self.conditions.is_empty()
-            || self.layout.output != Output::Raw;
-        let divisible = self.divisible(input, text).filter(|_| !needs_records);
-        let in_pieces = divisible.map(|file| self.in_pieces(file, &name, output));
+        let in_pieces = self.divisible(input, text);
+        let in_pieces = in_pieces.map(|divided| self.in_pieces(divided, &name, output));
         let mut blocks = LineBlocks::new(text);
         let mut printer =
             Printer::new(&self.layout, &self.pattern, name.clone(), is_member, output);
         let (mut unmatched, mut too_long) = (0, 0);
         let result = match in_pieces {
-            Some((lines, skipped, result)) => {
-                printer.add_lines(lines);
-                too_long = skipped;
-                result
+            Some(found) => {
+                printer.add_lines(found.lines);
+                (unmatched, too_long) = (found.unmatched, found.too_long);
+                found.result
             }
-            None if needs_records => {
-                let (unfit, result) = self.in_records(&mut blocks, &mut printer);
+            None if self.needs_records() => {
+                let (unfit, result) = self.in_records(&self.format, &mut blocks, &mut printer);
                 unmatched = unfit;
                 result
             }
@@ -165,10 +164,7 @@ impl Search {
 
     /// Says what a person should know beside the lines.
     fn say(&self, found: &[Found], mut failed: bool) -> Exit {
-        for (name, lines) in found.iter().flat_map(|found| &found.unmatched) {
-            let lines = separated(*lines);
-            say(format_args!("{}: {lines} lines do not fit the format", safe(name)));
-        }
+        say_unmatched(found.iter().flat_map(|found| &found.unmatched));
         for complaint in found.iter().flat_map(|found| &found.complaints) {
             failed = true;
             say(complaint);

@@ -1,69 +1,76 @@
 //! The search in one large plain file on all cores.
 
-use std::path::Path;
-
-use weir_ingest::{Input, Text};
+use weir_ingest::{FormatChoice, Input, Text};
 
 use super::Search;
+use super::arguments::Output;
 use super::printer::Printer;
-use crate::lines::{Failed, LineBlocks, Ordered, Piece, in_order};
+use crate::lines::{Failed, LineBlocks, Ordered, Pieces, in_order};
+use crate::records::steady_format;
 
-/// A piece of a file that is searched at once: large enough that to begin costs nothing,
-/// small enough that all cores have something to do to the end.
-const PIECE_BYTES: u64 = 4 << 20;
-
-/// A smaller file is searched as it is.
-const FILE_BYTES_MIN: u64 = 16 << 20;
+/// What came of several pieces.
+pub(super) struct Found {
+    /// Lines that were chosen.
+    pub(super) lines: u64,
+    /// Lines that did not fit the format.
+    pub(super) unmatched: u64,
+    /// Lines that were longer than the limit.
+    pub(super) too_long: u64,
+    pub(super) result: Result<(), Failed>,
+}
 
 impl Search {
-    /// The file and its size, where it can be searched in pieces: nothing depends on what came
-    /// before in it, and nobody else wants the cores.
+    /// The pieces of a file, and the format where records are asked about: where nothing depends
+    /// on what came before in it, and nobody else wants the cores.
     pub(super) fn divisible<'a>(
         &self,
         input: &'a Input,
         text: &Text<'_>,
-    ) -> Option<(&'a Path, u64)> {
-        let Input::File(path) = input else { return None };
-        let is_plain = !text.is_packed() && !text.is_member() && input.is_file();
-        let depends = self.layout.numbers || self.layout.list;
-        let bytes = input.bytes_total().filter(|bytes| *bytes >= FILE_BYTES_MIN)?;
-        (is_plain && !depends && self.spare_jobs > 1).then_some((path.as_path(), bytes))
+    ) -> Option<(Pieces<'a>, Option<FormatChoice>)> {
+        let depends = self.layout.numbers || self.layout.list || self.layout.output != Output::Raw;
+        let pieces = Pieces::of(input, text, self.spare_jobs).filter(|_| !depends)?;
+        match self.needs_records() {
+            true => Some((pieces, Some(steady_format(&pieces, &self.format)?))),
+            false => Some((pieces, None)),
+        }
     }
 
-    /// As [`Self::in_lines`], in pieces; gives how many lines were longer than the limit as
-    /// well.
+    /// As [`Self::in_lines`] or [`Self::in_records`], in pieces.
     pub(super) fn in_pieces(
         &self,
-        (path, bytes): (&Path, u64),
+        (pieces, format): (Pieces<'_>, Option<FormatChoice>),
         name: &str,
         output: &mut Ordered<'_>,
-    ) -> (u64, u64, Result<(), Failed>) {
-        let count = bytes.div_ceil(PIECE_BYTES);
-        let searched = in_order(self.spare_jobs, count as usize, output, |index, output| {
-            let start = index as u64 * PIECE_BYTES;
-            // What is written meanwhile belongs to the last.
-            let end = if index as u64 + 1 == count { u64::MAX } else { start + PIECE_BYTES };
-            let piece = match Piece::open(path, start, end) {
+    ) -> Found {
+        let searched = in_order(self.spare_jobs, pieces.count(), output, |index, output| {
+            let piece = match pieces.open(index) {
                 Ok(piece) => piece,
-                Err(error) => return Ok((0, 0, Some(error))),
+                Err(error) => return Ok((0, 0, 0, Err(Failed::Input(error)))),
             };
             let mut blocks = LineBlocks::new(piece);
             let mut printer =
                 Printer::new(&self.layout, &self.pattern, name.to_owned(), false, output);
-            let failed = match self.in_lines(&mut blocks, &mut printer) {
-                Err(Failed::Output(error)) => return Err(error),
-                Err(Failed::Input(error)) => Some(error),
-                Err(Failed::Sentence(_)) | Ok(()) => None,
+            let (unmatched, result) = match &format {
+                Some(format) => self.in_records(format, &mut blocks, &mut printer),
+                None => (0, self.in_lines(&mut blocks, &mut printer)),
             };
-            Ok((printer.lines(), blocks.too_long(), failed))
+            match result {
+                Err(Failed::Output(error)) => Err(error),
+                result => Ok((printer.lines(), unmatched, blocks.too_long(), result)),
+            }
         });
-        let pieces = match searched {
-            Ok(pieces) => pieces,
-            Err(error) => return (0, 0, Err(Failed::Output(error))),
-        };
-        let lines = pieces.iter().map(|(lines, ..)| lines).sum();
-        let too_long = pieces.iter().map(|(_, too_long, _)| too_long).sum();
-        let failed = pieces.into_iter().find_map(|(.., failed)| failed);
-        (lines, too_long, failed.map_or(Ok(()), |error| Err(Failed::Input(error))))
+        let mut found = Found { lines: 0, unmatched: 0, too_long: 0, result: Ok(()) };
+        match searched {
+            Err(error) => found.result = Err(Failed::Output(error)),
+            Ok(searched) => {
+                for (lines, unmatched, too_long, result) in searched {
+                    found.lines += lines;
+                    found.unmatched += unmatched;
+                    found.too_long += too_long;
+                    found.result = found.result.and(result);
+                }
+            }
+        }
+        found
     }
 }

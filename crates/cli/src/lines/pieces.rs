@@ -5,6 +5,46 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use memchr::memchr;
+use weir_ingest::{Input, Text};
+
+/// A piece of a file that is read at once: large enough that to begin costs nothing, small
+/// enough that all cores have something to do to the end.
+const PIECE_BYTES: u64 = 4 << 20;
+
+/// A smaller file is read as it is.
+const FILE_BYTES_MIN: u64 = 16 << 20;
+
+/// The pieces of a plain file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pieces<'a> {
+    path: &'a Path,
+    bytes: u64,
+}
+
+impl<'a> Pieces<'a> {
+    /// The pieces of a text that is a large plain file, where there are several threads for it.
+    pub(crate) fn of(input: &'a Input, text: &Text<'_>, jobs: usize) -> Option<Self> {
+        let Input::File(path) = input else { return None };
+        let is_plain = !text.is_packed() && !text.is_member() && input.is_file();
+        let bytes = input.bytes_total().filter(|bytes| *bytes >= FILE_BYTES_MIN)?;
+        (is_plain && jobs > 1).then_some(Self { path, bytes })
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.bytes.div_ceil(PIECE_BYTES) as usize
+    }
+
+    /// One of them; what is written to the file meanwhile belongs to the last.
+    ///
+    /// # Errors
+    /// Where the file cannot be opened.
+    pub(crate) fn open(&self, index: usize) -> io::Result<Piece> {
+        let start = index as u64 * PIECE_BYTES;
+        let end = if index + 1 == self.count() { u64::MAX } else { start + PIECE_BYTES };
+        Piece::open(self.path, start, end)
+    }
+}
 
 /// The lines of a file that start in one range of it, as a stream.
 #[derive(Debug)]

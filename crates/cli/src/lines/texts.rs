@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 
 use weir_ingest::{Input, Text};
 
+use crate::outcome::say;
 use crate::sources::{Complaint, complaints};
+use crate::terminal::{safe, separated};
 
 /// Why a text was not read to its end.
 pub(crate) enum Failed {
@@ -43,4 +45,15 @@ pub(crate) fn each_text(
     output?;
     own.extend(complaints(faults));
     Ok(own)
+}
+
+/// Says how many lines of texts did not fit the format.
+pub(crate) fn say_unmatched<'a>(texts: impl IntoIterator<Item = &'a (String, u64)>) {
+    for (name, lines) in texts {
+        let lines = match lines {
+            1 => "1 line does".to_owned(),
+            lines => format!("{} lines do", separated(*lines)),
+        };
+        say(format_args!("{}: {lines} not fit the format", safe(name)));
+    }
 }

@@ -46,16 +46,20 @@ impl ReadArguments {
     }
 
     fn memory_bytes_max(&self) -> Result<usize, Failure> {
-        let text = &self.memory;
-        let bytes = parse_size(text).ok_or_else(|| {
-            Failure::new(format_args!("--memory: `{text}` is not a size; write it as 512MiB or 2G"))
-        })?;
-        if bytes < MEMORY_BYTES_MIN {
-            let message = format_args!("--memory: {text} is too small; give 1MiB or more");
-            return Err(Failure::new(message));
-        }
-        Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
+        memory_bytes_max(&self.memory)
     }
+}
+
+/// The bytes that the text of `--memory` allows.
+pub(crate) fn memory_bytes_max(text: &str) -> Result<usize, Failure> {
+    let bytes = parse_size(text).ok_or_else(|| {
+        Failure::new(format_args!("--memory: `{text}` is not a size; write it as 512MiB or 2G"))
+    })?;
+    if bytes < MEMORY_BYTES_MIN {
+        let message = format_args!("--memory: {text} is too small; give 1MiB or more");
+        return Err(Failure::new(message));
+    }
+    Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
 /// The format that the text of `--format` asks for.

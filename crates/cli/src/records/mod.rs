@@ -8,4 +8,4 @@ mod reader;
 
 pub(crate) use conditions::{Conditions, Placed, parse_clauses};
 pub(crate) use place::{Place, STATUS_CLASS, columns, find, status_class};
-pub(crate) use reader::Reader;
+pub(crate) use reader::{Reader, steady_format};

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use weir_core::{FollowedFormat, Format, LineParser, Record, detect};
 use weir_ingest::FormatChoice;
 
+use crate::lines::{LineBlocks, Pieces};
+
 /// Reads lines with a format, which is looked for in the first of them.
 #[derive(Debug)]
 pub(crate) struct Reader {
@@ -27,6 +29,20 @@ impl Known {
         let parser = LineParser::new(format.clone());
         Self { parser, followed: FollowedFormat::new(format.clone()) }
     }
+}
+
+/// The format of a file's lines where each piece of it can be read by itself: it is known from
+/// the first lines, and nothing in the log changes it.
+pub(crate) fn steady_format(pieces: &Pieces<'_>, choice: &FormatChoice) -> Option<FormatChoice> {
+    let mut reader = Reader::new(choice);
+    if reader.known.is_none() {
+        // What cannot be read is said when it is read for good.
+        let mut blocks = LineBlocks::new(pieces.open(0).ok()?);
+        reader.learn(blocks.next_block().ok()??);
+    }
+    let known = reader.known?;
+    let is_steady = !known.followed.may_change();
+    is_steady.then(|| FormatChoice::Forced(known.parser.format().clone()))
 }
 
 impl Reader {

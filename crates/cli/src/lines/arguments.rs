@@ -1,0 +1,58 @@
+//! The arguments that the commands about lines share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use weir_ingest::{FormatChoice, Input};
+
+use crate::options::{cores, format_choice};
+use crate::outcome::Failure;
+use crate::sources;
+
+/// Which logs are read, and what of them.
+#[derive(Debug, Args)]
+pub(crate) struct LogArguments {
+    /// The logs, plain or compressed; `-` is standard input, which is also read where no file
+    /// is named
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Only requests whose field compares so, as in `weir report`
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub(crate) conditions: Vec<String>,
+
+    /// The log's format, where it should not be found out; see `weir report --help`
+    #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION")]
+    format: Option<String>,
+
+    /// Threads, for files and for the parts of large ones [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+}
+
+impl LogArguments {
+    /// What is to be read: standard input, where nothing is named.
+    ///
+    /// # Errors
+    /// Where it makes no sense.
+    pub(crate) fn inputs(&self) -> Result<Vec<Input>, Failure> {
+        let mut inputs = sources::inputs(&self.files)?;
+        if inputs.is_empty() {
+            inputs.push(Input::Stdin(Vec::new()));
+        }
+        Ok(inputs)
+    }
+
+    /// The format that was asked for.
+    ///
+    /// # Errors
+    /// Where there is none like it.
+    pub(crate) fn format_choice(&self) -> Result<FormatChoice, Failure> {
+        format_choice(self.format.as_deref())
+    }
+
+    /// Threads that may run.
+    pub(crate) fn threads(&self) -> usize {
+        self.jobs.map_or_else(cores, usize::from)
+    }
+}
