@@ -6,15 +6,18 @@ use memchr::memchr_iter;
 use weir_ingest::Input;
 
 use super::Counted;
-use crate::lines::{Failed, each_text, is_passing};
+use crate::lines::{Failed, Pieces, each_text, in_order, is_passing};
 
 /// What is read at once: it is still in the cache when its line feeds are counted.
-const READ_BYTES: usize = 256 << 10;
+const READ_BYTES: usize = 128 << 10;
 
-/// Counts the lines of an input.
-pub(super) fn count(input: &Input) -> Counted<u64> {
+/// Counts the lines of an input, on so many threads where it is large.
+pub(super) fn count(input: &Input, jobs: usize) -> Counted<u64> {
     let mut counted = Counted::default();
     let complaints = each_text(input, |text| {
+        if let Some(pieces) = Pieces::of(input, text) {
+            return in_pieces(&pieces, jobs, &mut counted.count);
+        }
         // What was counted before an error stands.
         let mut lines = LineCount::default();
         let result = lines.read(text).map_err(Failed::Input);
@@ -24,6 +27,19 @@ pub(super) fn count(input: &Input) -> Counted<u64> {
     // Nothing is written, so that nothing can fail but reading.
     counted.complaints = complaints.unwrap_or_default();
     counted
+}
+
+/// Adds the lines of a file's pieces, each of which is whole lines.
+fn in_pieces(pieces: &Pieces<'_>, jobs: usize, count: &mut u64) -> Result<(), Failed> {
+    let counted = in_order(jobs, pieces.count(), &mut io::sink(), |index, _| {
+        let mut lines = LineCount::default();
+        let result = pieces.open(index).and_then(|piece| lines.read(piece));
+        Ok((lines.finish(), result))
+    });
+    counted.unwrap_or_default().into_iter().try_for_each(|(lines, result)| {
+        *count += lines;
+        result.map_err(Failed::Input)
+    })
 }
 
 /// Line feeds, and whether a line has begun behind the last one.

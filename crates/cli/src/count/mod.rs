@@ -46,8 +46,10 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     complaints.iter().for_each(say);
     let failed = !complaints.is_empty();
     let jobs = arguments.logs.threads();
+    // Threads that one file may have.
+    let spare_jobs = if inputs.len() == 1 { jobs } else { 1 };
     if arguments.by.is_empty() && conditions.is_empty() {
-        let counted = each(jobs, &inputs, lines::count);
+        let counted = each(jobs, &inputs, |input| lines::count(input, spare_jobs));
         print(&output::lines(arguments.output, &inputs, &counted)?)?;
         let any = counted.iter().any(|counted| counted.count > 0);
         return Ok(finish(&counted, failed, any));
@@ -58,7 +60,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         conditions: &conditions,
         format: &format,
         memory: &memory,
-        spare_jobs: if inputs.len() == 1 { jobs } else { 1 },
+        spare_jobs,
     };
     let mut counted = each(jobs, &inputs, |input| asked.count(input));
     let mut tally = Tally::default();

@@ -34,7 +34,7 @@ impl Asked<'_> {
         let mut counted = Counted::<Tally>::default();
         let complaints = each_text(input, |text| {
             let name = text.name().to_owned();
-            let pieces = Pieces::of(input, text, self.spare_jobs);
+            let pieces = Pieces::of(input, text);
             let steady =
                 pieces.and_then(|pieces| Some((pieces, steady_format(&pieces, self.format)?)));
             let (unmatched, result) = match steady {

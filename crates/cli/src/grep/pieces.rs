@@ -21,14 +21,14 @@ pub(super) struct Found {
 
 impl Search {
     /// The pieces of a file, and the format where records are asked about: where nothing depends
-    /// on what came before in it, and nobody else wants the cores.
+    /// on what came before in it.
     pub(super) fn divisible<'a>(
         &self,
         input: &'a Input,
         text: &Text<'_>,
     ) -> Option<(Pieces<'a>, Option<FormatChoice>)> {
         let depends = self.layout.numbers || self.layout.list || self.layout.output != Output::Raw;
-        let pieces = Pieces::of(input, text, self.spare_jobs).filter(|_| !depends)?;
+        let pieces = Pieces::of(input, text).filter(|_| !depends)?;
         match self.needs_records() {
             true => Some((pieces, Some(steady_format(&pieces, &self.format)?))),
             false => Some((pieces, None)),

@@ -22,12 +22,13 @@ pub(crate) struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// The pieces of a text that is a large plain file, where there are several threads for it.
-    pub(crate) fn of(input: &'a Input, text: &Text<'_>, jobs: usize) -> Option<Self> {
+    /// The pieces of a text that is a large plain file. One thread gains by them as well: they
+    /// are read straight into the buffer that is searched.
+    pub(crate) fn of(input: &'a Input, text: &Text<'_>) -> Option<Self> {
         let Input::File(path) = input else { return None };
         let is_plain = !text.is_packed() && !text.is_member() && input.is_file();
         let bytes = input.bytes_total().filter(|bytes| *bytes >= FILE_BYTES_MIN)?;
-        (is_plain && jobs > 1).then_some(Self { path, bytes })
+        is_plain.then_some(Self { path, bytes })
     }
 
     /// How many there are.
