@@ -69,6 +69,6 @@ export function report(records, query, bad) {
     time: { first: matched.length ? stamp(matched[0].time) : null, last: matched.length ? stamp(matched.at(-1).time) : null, zone: OFFSET },
     histogram: histogram(matched, query), distinct, top,
     request_time: matched.length ? { p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max: at(1) } : null,
-    upstream_time: null, estimated: [],
+    upstream_time: null, estimated: [], absent: [], directives: 0,
   };
 }

@@ -148,6 +148,14 @@ describe("cursor", () => {
 });
 
 describe("series", () => {
+  it("lay what a firewall blocked over the requests", () => {
+    const buckets = [{ start: "2026-11-02T00:00:00Z", count: 7, by: { "(none)": 5, BLOCK: 2 } }];
+    const histogram = { step_s: 60, field: "action", groups: ["(none)", "BLOCK"], until: "2026-11-02T00:01:00Z", buckets };
+    const series = seriesOf(histogram, "light");
+    expect(series.map(({ label, total }) => [label, total])).toEqual([["requests", 5], ["BLOCK", 2]]);
+    expect(new Set(series.map(({ color }) => color)).size).toBe(2);
+  });
+
   it("adds the records that lack the field", () => {
     const histogram = histogramOf([5, 6]);
     histogram.buckets[1]!.by = { "5xx": 2 };

@@ -10,6 +10,10 @@ pub struct ServeOptions {
     /// So it closes silent connections, heads that dribble in, and idle kept-alive
     /// connections alike. Default 10 s.
     pub header_timeout: Duration,
+    /// How long a client may take none of what it is sent, before its connection is closed:
+    /// whoever does not read must not hold a connection for ever. Connections that were
+    /// upgraded are bound by it too. Default 60 s.
+    pub write_timeout: Duration,
     /// The size of a request's head, start line included, in bytes; beyond it the answer is
     /// `431`. Default 32 KiB, four times what browsers send with a jar full of cookies.
     pub header_bytes_max: usize,
@@ -28,6 +32,7 @@ impl Default for ServeOptions {
     fn default() -> Self {
         Self {
             header_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(60),
             header_bytes_max: 32 * 1024,
             headers_max: HEADERS_MAX_ON_STACK,
             connections_max: 1024,

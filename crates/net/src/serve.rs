@@ -80,7 +80,7 @@ async fn serve_on<L, H, F>(
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     let mut shutdown = pin!(shutdown);
-    let mut gate = Gate::new(listener, slots_total(&options));
+    let mut gate = Gate::new(listener, slots_total(&options), options.write_timeout);
     let mut connections = Connections::new(&options, handler);
     loop {
         tokio::select! {
@@ -104,12 +104,13 @@ struct Gate<L> {
     listener: L,
     slots: Arc<Semaphore>,
     pause: Duration,
+    write_timeout: Duration,
 }
 
 impl<L: Listener> Gate<L> {
-    fn new(listener: L, slots_total: u32) -> Self {
+    fn new(listener: L, slots_total: u32, write_timeout: Duration) -> Self {
         let slots = Arc::new(Semaphore::new(slots_total as usize));
-        Self { listener, slots, pause: Duration::ZERO }
+        Self { listener, slots, pause: Duration::ZERO, write_timeout }
     }
 
     /// The next connection. Dropping the future loses none.
@@ -127,7 +128,8 @@ impl<L: Listener> Gate<L> {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
                     self.pause = Duration::ZERO;
-                    return (Transport::new(stream, permit), Peer::new(address));
+                    let transport = Transport::new(stream, permit, self.write_timeout);
+                    return (transport, Peer::new(address));
                 }
                 Err(error) => self.pause = pause_after(&error, self.pause),
             }

@@ -62,6 +62,30 @@ async fn an_idle_kept_alive_connection_is_closed() {
 }
 
 #[tokio::test]
+async fn a_client_that_does_not_read_is_cut_off() {
+    let options = ServeOptions {
+        write_timeout: Duration::from_secs(2),
+        connections_max: 1,
+        ..ServeOptions::default()
+    };
+    // More than all buffers on the way hold.
+    let handler = |_, _| async { Response::new(Body::from(vec![b'x'; 64 << 20])) };
+    let server = Running::start(options, handler).await;
+    let mut first = server.connect().await;
+    first.write_all(GET.as_bytes()).await.unwrap();
+    // It takes its answer for a while, however slowly, which is no reason to cut it off.
+    let mut some = vec![0; 1 << 20];
+    for _ in 0..4 {
+        first.read_exact(&mut some).await.unwrap();
+        sleep(Duration::from_millis(100)).await;
+    }
+    // Then it does not, and makes room for the next one.
+    let mut second = server.connect().await;
+    second.write_all(GET.as_bytes()).await.unwrap();
+    read_until(&mut second, "200 OK").await;
+}
+
+#[tokio::test]
 async fn a_slow_handler_is_not_the_clients_fault() {
     let handler = |_, _| async {
         sleep(2 * HEADER_TIMEOUT).await;

@@ -1,10 +1,11 @@
 //! From an answer of the core to a report.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weir_core::{
-    ColumnId, Evaluation, REMAINDER, STATUS_CLASSES, Stack, Timestamp, TopList, Values, Zone,
-    format_rfc3339,
+    ColumnId, Evaluation, Field, REMAINDER, STATUS_CLASSES, Stack, Timestamp, TopList, Values,
+    Zone, format_rfc3339,
 };
 
 use crate::question::STATUS_CLASS;
@@ -47,6 +48,7 @@ impl Report {
             matched: totals.records,
             unmatched: read.unmatched,
             too_long: read.too_long,
+            directives: (read.lines).saturating_sub(read.records + read.unmatched + read.too_long),
             bytes_read: read.bytes_read,
             bytes_sent: totals.bytes_sent,
             errors: totals.errors,
@@ -78,6 +80,18 @@ impl Report {
             }
         }
         report
+    }
+
+    /// Says which sums say nothing: those of a field that none of the log's formats has.
+    #[must_use]
+    pub fn of_formats(mut self, formats: &[Arc<weir_core::Format>]) -> Self {
+        let sums = [("bytes_sent", Field::Bytes), ("errors", Field::Status)];
+        for (sum, field) in sums {
+            if !formats.is_empty() && !formats.iter().any(|format| format.fills(field)) {
+                self.absent.push(sum.to_owned());
+            }
+        }
+        self
     }
 }
 
@@ -214,6 +228,19 @@ mod tests {
         evaluation.update(&segment);
         let read = ReadCounts::default();
         Report::new(&evaluation, &values, &read, crate::Format::default(), 10).estimated
+    }
+
+    #[test]
+    fn sums_of_nothing_are_named() {
+        let absent = |definitions: &[&str]| {
+            let format = |text: &&str| Arc::new(Format::parse(text).expect("a format"));
+            let formats: Vec<_> = definitions.iter().map(format).collect();
+            Report::default().of_formats(&formats).absent
+        };
+        assert_eq!(absent(&[]), [""; 0], "nothing is known of it yet");
+        assert_eq!(absent(&["$remote_addr $request_uri"]), ["bytes_sent", "errors"]);
+        assert_eq!(absent(&["$remote_addr $status"]), ["bytes_sent"]);
+        assert_eq!(absent(&["$remote_addr $status", "$body_bytes_sent $request"]), [""; 0]);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Everything that is known about the records that pass a filter.
 ///
-/// `lines = records + unmatched + too_long` always holds; `records` counts the lines that
-/// fit the format, `matched` those of them that pass the filter. All that follows
+/// `lines = records + unmatched + too_long + directives` always holds; `records` counts the lines
+/// that fit the format, `matched` those of them that pass the filter. All that follows
 /// `bytes_read` speaks of the matched records only.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
@@ -22,6 +22,9 @@ pub struct Report {
     pub unmatched: u64,
     /// Lines over the length limit, skipped.
     pub too_long: u64,
+    /// Lines that are no records and no mistakes, such as `#Fields:` of the W3C's.
+    #[serde(default)]
+    pub directives: u64,
     /// Bytes read from the sources, after decompression.
     pub bytes_read: u64,
     /// Sum of the response sizes of the matched records, in bytes.
@@ -44,6 +47,10 @@ pub struct Report {
     pub upstream_time: Option<Quantiles>,
     /// Fields whose lists or quantiles are estimates, because memory ran out for them.
     pub estimated: Vec<String>,
+    /// Sums that say nothing, as no format of the log has their field: `bytes_sent`, `errors`.
+    /// They are 0 here and in every list, and are left out where people read them.
+    #[serde(default)]
+    pub absent: Vec<String>,
 }
 
 /// A log format: its name and what it was compiled from.

@@ -36,7 +36,17 @@ export function statusColor(status: string, theme: Theme): string {
 export function groupColors(field: string, groups: string[], theme: Theme): string[] {
   if (STATUS_FIELDS.has(field)) return statusColors(groups, theme);
   const series = SERIES[theme];
+  if (field === "action") return actionColors(groups, theme);
   return groups.map((group, at) => (group === "other" ? STATUS[theme]["other"]! : series[at % series.length]!));
+}
+
+/** What was let through looks like what went well, and what was not like what went wrong. */
+function actionColors(groups: string[], theme: Theme): string[] {
+  const [through, , allowed, blocked] = SERIES[theme] as [string, string, string, string];
+  return groups.map((group) => {
+    if (group === "(none)") return through;
+    return /^(allow|accept|pass|permit)/i.test(group) ? allowed : blocked;
+  });
 }
 
 /** Codes of one class share its hue; each further one is a shade fainter. */

@@ -7,6 +7,8 @@ import { groupColors, statusColor, type Theme } from "./palette";
 export interface Series {
   /** A value of the histogram's field; `null` for the records without the field. */
   name: string | null;
+  /** What it is called on the page. */
+  label: string;
   color: string;
   /** Over all buckets. */
   total: number;
@@ -19,10 +21,20 @@ export function seriesOf(histogram: Histogram, theme: Theme): Series[] {
   return names
     .map((name, at) => ({
       name,
+      label: labelOf(histogram.field, name),
       color: colors[at] ?? statusColor("", theme),
       total: histogram.buckets.reduce((sum, bucket) => sum + valueOf(bucket, name), 0),
     }))
     .filter((series) => series.name !== null || series.total > 0);
+}
+
+/** How the server names the records without the field. */
+const NO_VALUE = "(none)";
+
+/** What no firewall wrote are the requests. */
+function labelOf(field: string, name: string | null): string {
+  if (field === "action" && name === NO_VALUE) return "requests";
+  return name ?? "none";
 }
 
 /** How many of a bucket's records belong to a series. */

@@ -1,5 +1,7 @@
 /** What fields are called on the page. */
 
+import type { Report } from "../generated/Report";
+
 const TITLES: Record<string, string> = {
   client: "Clients",
   path: "Paths",
@@ -23,7 +25,7 @@ const LABELS: Record<string, string> = {
 /**
  * Which lists stand in which column, by the number of columns there is room for: who, what,
  * how it went. The columns are fixed, so that no list jumps to another one when a filter
- * makes some shorter. Fields that are not named here stand last.
+ * makes some shorter. Fields that are not named here stand below, where there are fewest.
  */
 const COLUMNS = [
   [["client", "path", "status", "method", "host", "user_agent", "referer", "query", "protocol", "user", "request"]],
@@ -48,13 +50,20 @@ export function fieldLabel(field: string): string {
   return LABELS[field] ?? field.replaceAll("_", " ");
 }
 
+/** What the records are called: an error log's and a firewall's are no requests. */
+export function recordsNoun({ absent, top }: Report): "request" | "record" {
+  return absent.includes("errors") && (top["path"] ?? []).length === 0 ? "record" : "request";
+}
+
 /** The given fields in `count` columns, each from top to bottom. */
 export function fieldColumns(fields: string[], count: number): string[][] {
   const columns = COLUMNS[count - 1] ?? COLUMNS[0]!;
   const placed = new Set(columns.flat());
   const others = fields.filter((field) => !placed.has(field)).sort();
-  return columns.map((column, at) => {
-    const own = column.filter((field) => fields.includes(field));
-    return at === columns.length - 1 ? [...own, ...others] : own;
-  });
+  const placedFields = columns.map((column) => column.filter((field) => fields.includes(field)));
+  for (const field of others) {
+    const shortest = placedFields.reduce((least, column) => (column.length < least.length ? column : least));
+    shortest.push(field);
+  }
+  return placedFields;
 }

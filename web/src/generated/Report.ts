@@ -8,8 +8,8 @@ import type { TopRow } from "./TopRow";
 /**
  * Everything that is known about the records that pass a filter.
  *
- * `lines = records + unmatched + too_long` always holds; `records` counts the lines that
- * fit the format, `matched` those of them that pass the filter. All that follows
+ * `lines = records + unmatched + too_long + directives` always holds; `records` counts the lines
+ * that fit the format, `matched` those of them that pass the filter. All that follows
  * `bytes_read` speaks of the matched records only.
  */
 export type Report = { 
@@ -33,6 +33,10 @@ unmatched: number,
  * Lines over the length limit, skipped.
  */
 too_long: number, 
+/**
+ * Lines that are no records and no mistakes, such as `#Fields:` of the W3C's.
+ */
+directives: number, 
 /**
  * Bytes read from the sources, after decompression.
  */
@@ -76,4 +80,9 @@ upstream_time: Quantiles | null,
 /**
  * Fields whose lists or quantiles are estimates, because memory ran out for them.
  */
-estimated: Array<string>, };
+estimated: Array<string>, 
+/**
+ * Sums that say nothing, as no format of the log has their field: `bytes_sent`, `errors`.
+ * They are 0 here and in every list, and are left out where people read them.
+ */
+absent: Array<string>, };

@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import { seriesOf, type Series } from "../chart/series";
 import { change, filterBy } from "../control";
-import { fieldLabel } from "../format/field";
+import { fieldLabel, recordsNoun } from "../format/field";
 import { step } from "../format/duration";
 import { count, share } from "../format/number";
 import { rangeText } from "../format/time";
@@ -15,7 +15,7 @@ import { theme } from "./theme";
 import { ZonePicker } from "./ZonePicker";
 
 /** Fields with few enough values to be told apart by colour. */
-const STACKABLE = ["status_class", "status", "method", "protocol", "host"];
+const STACKABLE = ["status_class", "status", "method", "protocol", "host", "action", "level"];
 /** Legend entries that are named; a field with more values is hard to read anyway. */
 const LEGEND_SHOWN = 10;
 
@@ -29,10 +29,11 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
     <div class="chart-panel">
       <div class="chart-head">
         <h2>
-          Requests per {step(histogram.step_s)}
+          {recordsNoun(report) === "request" ? "Requests" : "Records"} per {step(histogram.step_s)}
           {!complete && <SoFar />}
         </h2>
         <Legend series={series} />
+        <Overlay report={report} />
         <ZonePicker shown={report.time.zone} />
         <StackSelect report={report} />
       </div>
@@ -54,6 +55,18 @@ function SoFar() {
   return <span class="tag live">{part === null ? "so far" : `so far, ${share(part, 1)} read`}</span>;
 }
 
+/** Offers to lay what a firewall did over the requests, where both are here. */
+function Overlay({ report }: { report: Report }) {
+  const { stack } = question.value;
+  const lines = (report.top["action"] ?? []).reduce((sum, row) => sum + row.count, 0);
+  if (stack !== "status_class" || lines === 0 || lines === report.matched) return null;
+  return (
+    <button class="link" data-testid="overlay" onClick={() => change({ stack: "action" })}>
+      Lay {count(lines)} firewall lines over the requests
+    </button>
+  );
+}
+
 function Legend({ series }: { series: Series[] }) {
   const rest = series.length - LEGEND_SHOWN;
   return (
@@ -61,7 +74,7 @@ function Legend({ series }: { series: Series[] }) {
       {series.slice(0, LEGEND_SHOWN).map((one) => (
         <li key={one.name}>
           <span class="swatch" style={{ background: one.color }} />
-          {one.name === null ? "none" : <LogText value={one.name} />}
+          <LogText value={one.label} />
           <span class="muted">{count(one.total)}</span>
         </li>
       ))}

@@ -10,6 +10,11 @@ const FORMATS = [
   ["MAIN", "nginx.org packages"],
   ["CADDY, TRAEFIK", "their JSON logs"],
   ["JSON", "one object a line, the usual names"],
+  ["W3C", "IIS and others with #Fields"],
+  ["HAPROXY, ENVOY, SQUID", "proxies"],
+  ["AWS, CLOUDFRONT, CLOUDFLARE", "clouds"],
+  ["NGINXERROR, APACHEERROR", "error logs"],
+  ["FIREWALL", "UFW, iptables, nftables"],
 ];
 
 /** The page with nothing loaded. */
@@ -18,7 +23,7 @@ export function DropPage() {
     <section class="drop-page">
       <div class="drop-zone" data-testid="drop-zone">
         <Picture />
-        <h1>Drop access logs here</h1>
+        <h1>Drop logs here</h1>
         <p class="lead">One file or many, of any size, plain, compressed, or in a .tar or .zip. The picture grows while they are read.</p>
         <FilePicker primary>Choose files…</FilePicker>
         <FollowChoice />

@@ -79,10 +79,12 @@ function Lines({ row }: { row: Row }) {
   const { source } = row;
   if (!source) return <span class="progress-lines" data-testid="progress-lines" data-lines={0} />;
   const bad = source.unmatched + source.too_long;
+  const directives = source.lines - source.records - bad;
   return (
     <span class="progress-lines" data-testid="progress-lines" data-lines={source.lines} data-unmatched={bad}>
       {plural(source.lines, "line")}
       {source.format && <span class="tag" title={source.format.definition}>{source.format.name}</span>}
+      {directives > 0 && <span class="muted"> {plural(directives, "directive")}</span>}
       {bad > 0 && <span class="did-not-fit">{count(bad)} did not fit</span>}
     </span>
   );

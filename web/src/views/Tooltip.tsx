@@ -41,7 +41,7 @@ export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard }
               <td>
                 <span class="swatch" style={{ background: one.color }} />
               </td>
-              <td class="tooltip-name">{one.name === null ? "none" : <LogText value={one.name} title={false} />}</td>
+              <td class="tooltip-name"><LogText value={one.label} title={false} /></td>
               <td>{count(value)}</td>
               <td>{share(value, sums.total)}</td>
             </tr>
@@ -66,7 +66,7 @@ export function bucketText(histogram: Histogram, series: Series[], cursor: Curso
   const sums = sumsOf(histogram, series, cursor);
   const parts = sums.parts
     .filter((part) => part.value > 0)
-    .map((part) => `${visible(part.series.name ?? "none")} ${count(part.value)}`);
+    .map((part) => `${visible(part.series.label)} ${count(part.value)}`);
   return `${sums.time}: ${plural(sums.total, "request")}. ${parts.join(", ")}`;
 }
 

@@ -37,7 +37,7 @@ export function TopList({ field, report }: ListProps) {
       </h2>
       <ul>
         {rows.map((row) => (
-          <Row key={keyOf(row)} field={field} row={row} most={most} matched={report.matched} />
+          <Row key={keyOf(row)} field={field} row={row} most={most} report={report} />
         ))}
       </ul>
       <More shown={rows.length} distinct={distinct ?? rows.length} />
@@ -53,10 +53,11 @@ interface RowProps {
   field: string;
   row: TopRow;
   most: number;
-  matched: number;
+  report: Report;
 }
 
-function Row({ field, row, most, matched }: RowProps) {
+function Row({ field, row, most, report }: RowProps) {
+  const { matched } = report;
   if (row.remainder) return <Remainder row={row} matched={matched} />;
   const { clauses } = question.value;
   const included = isIncluded(clauses, field, row);
@@ -73,7 +74,7 @@ function Row({ field, row, most, matched }: RowProps) {
         data-value={row.value}
         data-count={row.count}
         aria-pressed={included}
-        title={titleOf(row, matched)}
+        title={titleOf(row, report)}
         onClick={onClick}
       >
         <Bar row={row} most={most} errors={field === "status" ? 0 : row.errors} />
@@ -125,12 +126,10 @@ function Dot({ status, theme: shown }: { status: string; theme: Theme }) {
   return <span class="swatch" style={{ background: statusColor(status, shown) }} />;
 }
 
-function titleOf(row: TopRow, matched: number): string {
-  const facts = [
-    `${plural(row.count, "request")}, ${share(row.count, matched)}`,
-    `${share(row.errors, row.count)} errors`,
-    `${bytes(row.bytes_sent)} sent`,
-  ];
+function titleOf(row: TopRow, { matched, absent }: Report): string {
+  const facts = [`${plural(row.count, "request")}, ${share(row.count, matched)}`];
+  if (!absent.includes("errors")) facts.push(`${share(row.errors, row.count)} errors`);
+  if (!absent.includes("bytes_sent")) facts.push(`${bytes(row.bytes_sent)} sent`);
   return `${visible(row.value)}\n\n${facts.join(" · ")}\nClick to include, Alt-click to exclude`;
 }
 

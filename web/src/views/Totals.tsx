@@ -3,6 +3,7 @@ import type { Quantiles } from "../generated/Quantiles";
 import type { Report } from "../generated/Report";
 import { bytes } from "../format/bytes";
 import { latency, span } from "../format/duration";
+import { recordsNoun } from "../format/field";
 import { count, frequency, plural, share } from "../format/number";
 import { clockText, dateText, dayText, instantSeconds, parseStamp } from "../format/time";
 
@@ -22,15 +23,19 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
   const bad = report.unmatched + report.too_long;
   return (
     <dl class="totals">
-      <Figure name="Requests" id="total-requests" value={report.matched} text={count(report.matched)}>
+      <Figure name={recordsNoun(report) === "request" ? "Requests" : "Records"} id="total-requests" value={report.matched} text={count(report.matched)}>
         {requestsNote(report, records)}
       </Figure>
-      <Figure name="Errors, 4xx and 5xx" id="total-errors" value={report.errors} text={count(report.errors)} tone={report.errors > 0 ? "bad" : ""}>
-        {report.matched > 0 && `${share(report.errors, report.matched)} of requests`}
-      </Figure>
-      <Figure name="Sent" id="total-bytes" value={report.bytes_sent} text={bytes(report.bytes_sent)}>
-        {report.matched > 0 && `${bytes(report.bytes_sent / report.matched)} a response`}
-      </Figure>
+      {!report.absent.includes("errors") && (
+        <Figure name="Errors, 4xx and 5xx" id="total-errors" value={report.errors} text={count(report.errors)} tone={report.errors > 0 ? "bad" : ""}>
+          {report.matched > 0 && `${share(report.errors, report.matched)} of requests`}
+        </Figure>
+      )}
+      {!report.absent.includes("bytes_sent") && (
+        <Figure name="Sent" id="total-bytes" value={report.bytes_sent} text={bytes(report.bytes_sent)}>
+          {report.matched > 0 && `${bytes(report.bytes_sent / report.matched)} a response`}
+        </Figure>
+      )}
       {report.distinct["client"] !== undefined && <Clients report={report} clients={report.distinct["client"]} />}
       <TimeSpan report={report} />
       {report.request_time && <Latency name="Request time" field="request_time" times={report.request_time} report={report} />}

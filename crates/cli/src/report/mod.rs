@@ -174,7 +174,9 @@ fn contents(
     let (counts, format) = (weir_server::read_counts(sources), format_of(sources));
     let top = arguments.top as usize;
     let now = compared.map_or(answer, |compared| &compared.now);
-    let report = |answer| Report::new(answer, values, &counts, format.clone(), top);
+    let formats = data.formats();
+    let report =
+        |answer| Report::new(answer, values, &counts, format.clone(), top).of_formats(&formats);
     let group = arguments.group.as_ref().and_then(|field| {
         Group::new(field, values, now, compared.map(|compared| &compared.before), top)
     });

@@ -25,17 +25,23 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
     if let Some(unfit) = unfit(report) {
         add("Left out", unfit);
     }
+    if report.directives > 0 {
+        add("Directives", format!("{} lines", separated(report.directives)));
+    }
     if let Some(period) = period(report) {
         add("Period", period);
     }
     if report.matched > 0 {
-        let errors = separated(report.errors);
-        let share = share(report.errors, report.matched);
-        add("Errors", format!("{errors} ({share}) with a status of 400 to 599"));
-        add(
-            "Sent",
-            format!("{} ({} bytes)", bytes(report.bytes_sent), separated(report.bytes_sent)),
-        );
+        let has = |sum: &str| !report.absent.iter().any(|absent| absent == sum);
+        if has("errors") {
+            let errors = separated(report.errors);
+            let share = share(report.errors, report.matched);
+            add("Errors", format!("{errors} ({share}) with a status of 400 to 599"));
+        }
+        if has("bytes_sent") {
+            let (short, all) = (bytes(report.bytes_sent), separated(report.bytes_sent));
+            add("Sent", format!("{short} ({all} bytes)"));
+        }
     }
     if let Some(clients) = report.distinct.get("client") {
         add("Clients", separated(*clients));

@@ -112,6 +112,7 @@ impl Evaluator {
         let (read, format) = (read_counts(&sources), format_of(&sources));
         let top = self.query.top as usize;
         let report = Report::new(&known.evaluation, &self.data.values(), &read, format, top);
+        let report = report.of_formats(&self.data.formats());
         self.current = Some(Arc::new(known));
         let offsets_s = self.offsets.seen_s.iter().copied().collect();
         Some(Answer { report, sources, offsets_s, rows_kept: None })

@@ -164,6 +164,7 @@ impl Evaluator {
         let (read, format) = (read_counts(&moment.sources), format_of(&moment.sources));
         let top = self.query().top as usize;
         let report = Report::new(&evaluation, &self.data.values(), &read, format, top);
+        let report = report.of_formats(&self.data.formats());
         let offsets: BTreeSet<i32> =
             moment.slots.iter().flat_map(|slot| offsets_s(&slot.segment)).collect();
         let counted = |(slot, rows): (&Slot, RowBits)| CountedSlot {
