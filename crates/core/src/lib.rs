@@ -42,8 +42,8 @@ pub use aggregate::{
 };
 pub use block::{Block, BlockCutter, BlockLimits};
 pub use column::{
-    ABSENT, BlockReader, Codes, ColumnId, Dictionary, Numbers, REMAINDER, ReadBlock, Segment,
-    UnmatchedLine, Values,
+    ABSENT, BlockReader, Codes, ColumnId, Dictionary, LiveIds, Numbers, REMAINDER, ReadBefore,
+    ReadBlock, Segment, UnmatchedLine, Values,
 };
 pub use field::Field;
 pub use filter::{

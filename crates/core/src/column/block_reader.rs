@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::codes::Codes;
+use super::generation::{Generation, Generations, InFlight};
 use super::numbers::Numbers;
 use super::read_block::{Columns, OwnIds, ReadBlock};
 use super::seen::BATCH;
@@ -45,6 +46,12 @@ pub struct BlockReader {
     marks: Marks,
     /// True once it has told the shared values of a time's offset.
     has_noted_offset: bool,
+    /// Where the ids that it remembers come from.
+    generations: Generations,
+    /// The generation of the ids that it remembers.
+    generation: Arc<Generation>,
+    /// A new generation has begun: it is to forget.
+    is_outdated: bool,
     /// Read and not sealed.
     unsealed: usize,
     /// [`SEEN_BYTES_MAX`], but in tests.
@@ -84,6 +91,9 @@ impl BlockReader {
             record_indices,
             marks: Marks::default(),
             has_noted_offset: false,
+            generation: values.generations.present(),
+            generations: values.generations.clone(),
+            is_outdated: false,
             unsealed: 0,
             seen_bytes_max: SEEN_BYTES_MAX,
             spare: None,
@@ -97,6 +107,7 @@ impl BlockReader {
 
     /// Parses a block of source number `source`.
     pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
+        let in_flight = self.enter();
         self.unsealed += 1;
         self.parser.begin_block();
         let columns = self.spare.take().unwrap_or_default();
@@ -115,6 +126,7 @@ impl BlockReader {
                 self.read_lines(lines, &mut read, |_| None);
             }
         }
+        read.in_flight = Some(in_flight);
         read.ids = self.own_ids();
         read.records = read.columns.line_starts.len() as u64;
         read
@@ -241,11 +253,14 @@ impl BlockReader {
             offset: Numbers::pack(&read.columns.offsets),
             time_range_ns: read.time_range_ns,
             line_start: Codes::pack_ids(line_starts),
+            in_flight: read.in_flight.take(),
             text: self.seal_text(&mut read),
         };
         self.spare = Some(read.columns);
-        if self.unsealed == 0 && self.is_large() {
-            self.forget();
+        match self.unsealed {
+            0 if self.is_outdated => self.forget_all(),
+            0 if self.is_large() => self.forget(),
+            _ => {}
         }
         segment
     }
@@ -289,7 +304,29 @@ impl BlockReader {
 
     /// True where it remembers so many values that it should forget some.
     pub fn is_large(&self) -> bool {
-        self.memory_bytes() > self.seen_bytes_max
+        self.is_outdated || self.memory_bytes() > self.seen_bytes_max
+    }
+
+    /// Begins a block. Where ids are about to be given up it forgets those it knows, or, while
+    /// other blocks of it wait, goes on with them: as long as these wait, no id is given up.
+    fn enter(&mut self) -> InFlight {
+        let in_flight = self.generations.enter();
+        if in_flight.is_of(&self.generation) {
+            return in_flight;
+        }
+        if self.unsealed > 0 {
+            self.is_outdated = true;
+            return InFlight::new(&self.generation);
+        }
+        self.forget_all();
+        self.generation = in_flight.generation();
+        in_flight
+    }
+
+    fn forget_all(&mut self) {
+        self.is_outdated = false;
+        self.columns.iter_mut().for_each(TextColumn::forget);
+        self.target.iter_mut().for_each(TargetColumns::forget);
     }
 
     /// Forgets the columns with more than their share of values.

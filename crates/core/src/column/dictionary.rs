@@ -1,9 +1,13 @@
 //! The distinct values of one text field.
 
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+
+use super::codes::Codes;
+use super::live_ids::IdBits;
 
 /// The id of a row without the field.
 pub const ABSENT: u32 = 0;
@@ -23,8 +27,25 @@ pub struct Dictionary {
     /// Where each value lies, from id 2 on.
     spans: Vec<Span>,
     /// The values' bytes. A chunk never grows beyond its capacity, so nothing is copied.
-    chunks: Vec<Vec<u8>>,
+    chunks: Vec<Chunk>,
     chunk_bytes: usize,
+    /// Chunks before this one take no more values.
+    first_open: usize,
+    /// Ids whose values were given up, for values to come; the lowest is the last.
+    free: Vec<u32>,
+    /// While values are given up: those that are not. See [`super::sweep`].
+    live: Option<IdBits>,
+    /// Ids given up so far.
+    freed: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    /// Bytes of values that were not given up.
+    live_bytes: usize,
+    /// Its values move to others.
+    is_sparse: bool,
 }
 
 /// A slot of the hash table. The hash is compared before the bytes are fetched.
@@ -39,6 +60,15 @@ struct Span {
     chunk: u32,
     start: u32,
     length: u32,
+}
+
+impl Span {
+    /// Of an id whose value was given up.
+    const FREE: Self = Self { chunk: u32::MAX, start: 0, length: 0 };
+
+    fn is_free(self) -> bool {
+        self.chunk == u32::MAX
+    }
 }
 
 /// What an entry costs beside its bytes: table slot, its control byte, their spare room,
@@ -64,7 +94,11 @@ impl Dictionary {
     /// The bytes of a value; `None` for the two ids that stand for none.
     pub fn value(&self, id: u32) -> Option<&[u8]> {
         let span = self.spans.get((id as usize).checked_sub(2)?)?;
-        Some(self.bytes(*span))
+        if span.length == 0 && !span.is_free() {
+            return Some(&[]);
+        }
+        let bytes = &self.chunks.get(span.chunk as usize)?.bytes;
+        bytes.get(span.start as usize..)?.get(..span.length as usize)
     }
 
     /// The id of a value that was seen.
@@ -73,19 +107,41 @@ impl Dictionary {
         self.find_hashed(value, self.hash(value))
     }
 
+    /// The same, but for values that are about to be given up.
+    pub(super) fn find_live(&self, value: &[u8]) -> Option<u32> {
+        self.find(value).filter(|id| self.is_live(*id))
+    }
+
+    /// The id of a value that was seen; it is not given up then.
+    pub(super) fn revive(&mut self, value: &[u8]) -> Option<u32> {
+        let id = self.find(value)?;
+        self.keep_id(id);
+        Some(id)
+    }
+
     /// The id of a value, a new one if it was not seen before.
     #[inline]
     pub fn intern(&mut self, value: &[u8]) -> u32 {
-        let hash = self.hash(value);
-        match self.find_hashed(value, hash) {
+        match self.revive(value) {
             Some(id) => id,
-            None => self.insert(value, hash),
+            None => self.insert(value, self.hash(value)),
         }
     }
 
     /// Memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.chunk_bytes + self.spans.len() * ENTRY_BYTES
+    }
+
+    /// The sum of what its values have added to the memory, less what was freed.
+    pub(super) fn charge_bytes(&self) -> usize {
+        let bytes: usize = self.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+        bytes + self.spans.len() * ENTRY_BYTES
+    }
+
+    /// What ids take that wait for values.
+    pub(super) fn free_bytes(&self) -> usize {
+        self.free.len() * ENTRY_BYTES
     }
 
     /// What a new value of `length` bytes adds to the memory.
@@ -107,33 +163,141 @@ impl Dictionary {
 
     #[cold]
     fn insert(&mut self, value: &[u8], hash: u32) -> u32 {
-        let id = self.ids() as u32;
         let span = self.store(value);
-        self.spans.push(span);
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.spans[id as usize - 2] = span;
+                self.keep_id(id);
+                id
+            }
+            None => {
+                self.spans.push(span);
+                self.ids() as u32 - 1
+            }
+        };
         self.table.insert_unique(spread(hash), Entry { hash, id }, |entry| spread(entry.hash));
         id
     }
 
     fn store(&mut self, value: &[u8]) -> Span {
+        let last = self.chunks.get(self.first_open..).and_then(<[_]>::last);
         let fits =
-            self.chunks.last().is_some_and(|chunk| chunk.capacity() - chunk.len() >= value.len());
+            last.is_some_and(|chunk| chunk.bytes.capacity() - chunk.bytes.len() >= value.len());
         if !fits {
             let size = self.chunk_bytes.clamp(Self::CHUNK_BYTES_MIN, Self::CHUNK_BYTES_MAX);
             let size = size.max(value.len());
-            self.chunks.push(Vec::with_capacity(size));
+            self.chunks.push(Chunk { bytes: Vec::with_capacity(size), ..Chunk::default() });
             self.chunk_bytes += size;
         }
         let index = self.chunks.len() - 1;
         let chunk = &mut self.chunks[index];
-        let start = chunk.len();
-        chunk.extend_from_slice(value);
+        let start = chunk.bytes.len();
+        chunk.bytes.extend_from_slice(value);
+        chunk.live_bytes += value.len();
         Span { chunk: index as u32, start: start as u32, length: value.len() as u32 }
     }
 
-    #[inline]
-    fn bytes(&self, span: Span) -> &[u8] {
-        let start = span.start as usize;
-        &self.chunks[span.chunk as usize][start..start + span.length as usize]
+    fn is_live(&self, id: u32) -> bool {
+        self.live.as_ref().is_none_or(|live| live.contains(id as usize))
+    }
+
+    /// Has an id not given up.
+    pub(super) fn keep_id(&mut self, id: u32) {
+        if let Some(live) = &mut self.live {
+            live.insert(id as usize);
+        }
+    }
+
+    /// As [`Self::keep_id`], for all of a column.
+    pub(super) fn keep_codes(&mut self, codes: &Codes) {
+        if let Some(live) = &mut self.live {
+            live.mark(codes);
+        }
+    }
+
+    /// True where some rows have the remainder, as far as it is known.
+    pub(super) fn has_remainder(&self) -> bool {
+        self.is_live(REMAINDER)
+    }
+
+    /// Begins to give up all values but these.
+    pub(super) fn begin_sweep(&mut self, live: IdBits) {
+        self.live = Some(live);
+    }
+
+    /// Gives up the values of these ids that are not live.
+    pub(super) fn sweep(&mut self, ids: Range<usize>) {
+        for id in ids.start.max(2)..ids.end.min(self.ids()) {
+            let span = self.spans[id - 2];
+            if span.is_free() || self.is_live(id as u32) {
+                continue;
+            }
+            let hash = self.hash(self.value(id as u32).unwrap_or_default());
+            let is_it = |entry: &Entry| entry.id == id as u32;
+            if let Ok(entry) = self.table.find_entry(spread(hash), is_it) {
+                entry.remove();
+            }
+            self.spans[id - 2] = Span::FREE;
+            self.freed.push(id as u32);
+            self.release(span);
+        }
+    }
+
+    /// Closes the chunks a quarter of whose values or more were given up.
+    pub(super) fn close_sparse(&mut self) {
+        let is_sparse = |chunk: &Chunk| chunk.live_bytes < chunk.bytes.len() / 4 * 3;
+        if self.chunks.last().is_some_and(is_sparse) {
+            self.first_open = self.chunks.len();
+        }
+        for chunk in &mut self.chunks {
+            chunk.is_sparse = is_sparse(chunk);
+            if chunk.is_sparse && chunk.live_bytes == 0 {
+                self.chunk_bytes -= chunk.bytes.capacity();
+                *chunk = Chunk::default();
+            }
+        }
+    }
+
+    /// Moves the values of these ids out of chunks that are closed, which are freed as they
+    /// become empty.
+    pub(super) fn evacuate(&mut self, ids: Range<usize>) {
+        for id in ids.start.max(2)..ids.end.min(self.ids()) {
+            let span = self.spans[id - 2];
+            if self.chunks.get(span.chunk as usize).is_none_or(|chunk| !chunk.is_sparse) {
+                continue;
+            }
+            let value = self.value(id as u32).unwrap_or_default().to_vec();
+            self.spans[id - 2] = self.store(&value);
+            self.release(span);
+        }
+    }
+
+    /// Ends it: from now on the ids that were given up stand for other values.
+    pub(super) fn end_sweep(&mut self) {
+        self.live = None;
+        self.free.append(&mut self.freed);
+        self.free.sort_unstable_by(|a, b| b.cmp(a));
+        // Nothing has the last ids: the lowest that are free are given out first.
+        let last = self.spans.iter().rposition(|span| !span.is_free()).map_or(0, |last| last + 1);
+        self.spans.truncate(last);
+        let unneeded = self.free.partition_point(|id| *id as usize >= last + 2);
+        self.free.drain(..unneeded);
+        // Chunks that became empty at the end need no place.
+        while self.chunks.last().is_some_and(|chunk| chunk.bytes.capacity() == 0) {
+            self.chunks.pop();
+        }
+        self.first_open = self.first_open.min(self.chunks.len());
+    }
+
+    /// A value is no longer there.
+    fn release(&mut self, span: Span) {
+        let Some(chunk) = self.chunks.get_mut(span.chunk as usize) else { return };
+        chunk.live_bytes -= span.length as usize;
+        // One that has no values, and takes no more.
+        if chunk.live_bytes == 0 && chunk.is_sparse {
+            self.chunk_bytes -= chunk.bytes.capacity();
+            *chunk = Chunk::default();
+        }
     }
 }
 

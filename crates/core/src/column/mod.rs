@@ -3,10 +3,13 @@
 mod block_reader;
 mod codes;
 mod dictionary;
+mod generation;
+mod live_ids;
 mod numbers;
 mod read_block;
 mod seen;
 mod segment;
+mod sweep;
 mod target_columns;
 mod text_column;
 mod unwrapped;
@@ -15,9 +18,11 @@ mod values;
 pub use block_reader::BlockReader;
 pub use codes::Codes;
 pub use dictionary::{ABSENT, Dictionary, REMAINDER};
+pub use live_ids::LiveIds;
 pub use numbers::Numbers;
 pub use read_block::{ReadBlock, UnmatchedLine};
 pub use segment::Segment;
 
 pub(crate) use segment::{decode_offset, decode_time, encode_time};
+pub use sweep::ReadBefore;
 pub use values::{ColumnId, Values};

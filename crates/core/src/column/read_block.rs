@@ -1,5 +1,6 @@
 //! A block that was read and is not sealed yet.
 
+use super::generation::InFlight;
 use super::numbers::Numbers;
 use super::segment::{encode_offset, encode_time};
 use super::target_columns::TargetIds;
@@ -25,6 +26,7 @@ pub struct ReadBlock {
     pub(super) block_offset: u64,
     pub(super) ids: OwnIds,
     pub(super) columns: Columns,
+    pub(super) in_flight: Option<InFlight>,
     pub(super) first_offset_s: Option<i32>,
     pub(super) time_range_ns: Option<(i64, i64)>,
 }
@@ -96,6 +98,7 @@ impl ReadBlock {
             block_offset: block.offset,
             ids: OwnIds::default(),
             columns,
+            in_flight: None,
             first_offset_s: None,
             time_range_ns: None,
         }

@@ -1,6 +1,7 @@
 //! One block's records as columns.
 
 use super::codes::Codes;
+use super::generation::InFlight;
 use super::numbers::Numbers;
 use super::values::ColumnId;
 use crate::field::Field;
@@ -28,6 +29,8 @@ pub struct Segment {
     pub(crate) time_range_ns: Option<(i64, i64)>,
     /// Where each record's line starts in the block.
     pub(crate) line_start: Codes,
+    /// Until it has arrived in the data set.
+    pub(super) in_flight: Option<InFlight>,
 }
 
 /// Times before 1970 are negative; with the sign bit turned they are ordered as unsigned.
@@ -57,6 +60,16 @@ pub(crate) fn decode_offset(code: u64) -> i32 {
 }
 
 impl Segment {
+    /// The generation of ids that it was read with, until it has arrived.
+    pub(super) fn generation(&self) -> Option<u64> {
+        self.in_flight.as_ref().map(InFlight::number)
+    }
+
+    /// Says that it is where all segments are that are looked at before values are given up.
+    pub fn arrive(&mut self) {
+        self.in_flight = None;
+    }
+
     /// Number of records.
     pub fn rows(&self) -> usize {
         self.rows

@@ -56,7 +56,7 @@ impl TextColumn {
     pub(super) fn look_up(&mut self, ids: usize, values: &Values) {
         let dictionary = values.dictionary(self.column);
         for id in self.shared.len()..ids {
-            let shared = dictionary.find(self.seen.value(id));
+            let shared = dictionary.find_live(self.seen.value(id));
             if shared.is_none() {
                 self.unknown.push_back(id as u32);
             }

@@ -1,6 +1,8 @@
 //! The dictionaries of a data set, with the memory they may take.
 
 use super::dictionary::{Dictionary, REMAINDER};
+use super::generation::Generations;
+use super::sweep::Sweep;
 use crate::field::Field;
 
 /// The index of a text column: the known text fields first, then the extra ones in the
@@ -11,19 +13,24 @@ pub struct ColumnId(pub u16);
 /// The text columns of a data set: their names and their dictionaries.
 #[derive(Debug, Clone)]
 pub struct Values {
-    columns: Vec<Column>,
-    memory_bytes: usize,
+    pub(super) columns: Vec<Column>,
+    pub(super) memory_bytes: usize,
+    /// Of these, what ids take that were given up and wait for values.
+    pub(super) free_bytes: usize,
     memory_bytes_max: usize,
     /// The offset of the first record that had a time, in seconds east of UTC.
     first_offset_s: Option<i32>,
+    pub(super) generations: Generations,
+    pub(super) sweep: Option<Sweep>,
+    pub(super) reuses: u64,
 }
 
 #[derive(Debug, Clone)]
-struct Column {
+pub(super) struct Column {
     name: String,
-    dictionary: Dictionary,
+    pub(super) dictionary: Dictionary,
     /// True once a value was folded into the remainder.
-    folded: bool,
+    pub(super) folded: bool,
 }
 
 impl Values {
@@ -34,7 +41,16 @@ impl Values {
     /// The known columns, with so much memory for their distinct values.
     pub fn new(memory_bytes_max: usize) -> Self {
         let columns = Field::TEXT.iter().map(|field| Column::new(field.name())).collect();
-        Self { columns, memory_bytes: 0, memory_bytes_max, first_offset_s: None }
+        Self {
+            columns,
+            memory_bytes: 0,
+            free_bytes: 0,
+            memory_bytes_max,
+            first_offset_s: None,
+            generations: Generations::default(),
+            sweep: None,
+            reuses: 0,
+        }
     }
 
     /// The column of a known text field.
@@ -86,21 +102,30 @@ impl Values {
     /// Where this data set has no such column.
     pub fn intern(&mut self, column: ColumnId, value: &[u8]) -> u32 {
         let column = &mut self.columns[usize::from(column.0)];
-        if let Some(id) = column.dictionary.find(value) {
+        if let Some(id) = column.dictionary.revive(value) {
             return id;
         }
         let cost = Dictionary::cost_bytes(value.len());
-        if self.memory_bytes + cost > self.memory_bytes_max {
+        if self.memory_bytes - self.free_bytes + cost > self.memory_bytes_max {
             column.folded = true;
+            column.dictionary.keep_id(REMAINDER);
             return REMAINDER;
         }
-        self.memory_bytes += cost;
+        let free = column.dictionary.free_bytes();
+        self.memory_bytes += cost - free.min(cost - value.len());
+        self.free_bytes -= free.min(cost - value.len());
         column.dictionary.intern(value)
     }
 
     /// Memory that the distinct values take, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.memory_bytes
+    }
+
+    /// The part of [`Self::memory_bytes`] that holds values, in bytes: the rest is for values to
+    /// come.
+    pub fn used_bytes(&self) -> usize {
+        self.memory_bytes - self.free_bytes
     }
 
     /// The zone offset of the first record, in seconds east of UTC.

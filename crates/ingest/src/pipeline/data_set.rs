@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use std::time::Duration;
 
 use tokio::sync::watch;
-use weir_core::{Format, Segment, Values};
+use weir_core::{Format, LiveIds, ReadBefore, Segment, Values};
 
-use super::window::{Slot, Window};
+use super::window::{Cleaning, Slot, Window, WindowLimits};
 use crate::source::{BlockCounts, SourceProgress, SourceSnapshot};
 
 /// What becomes of the segments of a data set.
@@ -37,6 +37,7 @@ pub struct DataSet {
     segments: RwLock<Vec<Arc<Segment>>>,
     /// What has segments in their stead where the oldest leave.
     window: Option<Mutex<Window>>,
+    cleaning: Arc<Cleaning>,
     segment_bytes: AtomicUsize,
     formats: RwLock<Vec<Arc<Format>>>,
     sources: RwLock<Vec<Arc<SourceProgress>>>,
@@ -54,6 +55,8 @@ pub struct Moment {
     pub departed: BTreeMap<u64, Arc<Segment>>,
     /// The sources in the order of [`DataSet::sources`], with all that they brought.
     pub sources: Vec<SourceSnapshot>,
+    /// What [`Values::reuses`] was. Where it has grown since, ids may mean something else.
+    pub reuses: u64,
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +81,8 @@ impl DataSet {
     /// before any format has brought them.
     pub fn new(keep: Keep, memory_bytes_max: usize, columns: &[String]) -> Arc<Self> {
         let for_values = match keep {
-            Keep::Segments | Keep::Window { .. } => memory_bytes_max / 2,
+            Keep::Segments => memory_bytes_max / 2,
+            Keep::Window { .. } => WindowLimits::new(memory_bytes_max).values_bytes_max,
             Keep::ValuesOnly => memory_bytes_max,
         };
         let mut values = Values::new(for_values);
@@ -87,7 +91,7 @@ impl DataSet {
                 values.add_column(name);
             }
         }
-        Arc::new(Self {
+        let data = Arc::new(Self {
             keep,
             memory_bytes_max,
             values: RwLock::new(values),
@@ -101,7 +105,12 @@ impl DataSet {
             sources: RwLock::default(),
             early: Mutex::default(),
             version: watch::Sender::new(0),
-        })
+            cleaning: Arc::default(),
+        });
+        if data.window.is_some() {
+            data.cleaning.start(&data);
+        }
+        data
     }
 
     /// The distinct values. Parsers wait while this is held.
@@ -136,9 +145,11 @@ impl DataSet {
         let window = self.window.as_ref()?;
         // Blocks are taken in under this lock.
         let _early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        // First: what is seen after it was there before ids are used again.
+        let reuses = self.values().reuses();
         let window = window.lock().unwrap_or_else(PoisonError::into_inner);
         let sources = self.sources().iter().map(|source| source.snapshot()).collect();
-        Some(Moment { slots: window.slots(), departed: window.departed(), sources })
+        Some(Moment { slots: window.slots(), departed: window.departed(), sources, reuses })
     }
 
     /// The sources in the order they were opened.
@@ -244,14 +255,88 @@ impl DataSet {
 
     fn take(&self, segment: Segment) {
         if let Some(window) = &self.window {
-            let mut window = window.lock().unwrap_or_else(PoisonError::into_inner);
-            window.push(segment);
-            window.shrink_to(self.memory_bytes_max - self.memory_bytes_max / 2);
-            self.segment_bytes.store(window.memory_bytes(), Ordering::Relaxed);
+            self.take_into(window, segment);
         } else if self.keep == Keep::Segments {
             self.segment_bytes.fetch_add(segment.memory_bytes(), Ordering::Relaxed);
             let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
             segments.push(Arc::new(segment));
         }
+    }
+
+    /// Takes a segment into the window. Only one at a time does so.
+    fn take_into(&self, window: &Mutex<Window>, mut segment: Segment) {
+        if self.values().was_read_before(&segment) {
+            self.values_mut().keep_all_of(&segment);
+        }
+        segment.arrive();
+        let limits = self.limits();
+        let (values_bytes, used_bytes) = {
+            let values = self.values();
+            (values.memory_bytes(), values.used_bytes())
+        };
+        let mut window = window.lock().unwrap_or_else(PoisonError::into_inner);
+        window.push(segment);
+        window.shrink_to(limits.segment_bytes_max(values_bytes));
+        self.segment_bytes.store(window.memory_bytes(), Ordering::Relaxed);
+        let is_worth = used_bytes >= limits.values_bytes_light && window.has_moved_on();
+        if is_worth || used_bytes >= limits.values_bytes_heavy {
+            self.cleaning.want(used_bytes >= limits.values_bytes_pressed);
+        }
+    }
+
+    pub(super) fn limits(&self) -> WindowLimits {
+        WindowLimits::new(self.memory_bytes_max)
+    }
+
+    /// True where no more should be parsed for the moment.
+    pub(super) fn is_pressed(&self) -> bool {
+        self.cleaning.is_pressed()
+    }
+
+    /// Waits while no more should be parsed. Nobody may wait who has parsed a block that has
+    /// not been appended.
+    pub(super) fn wait_for_room(&self) {
+        self.cleaning.wait_for_room();
+    }
+
+    /// The segments of the window, and the number of the next. Where values are heavy, a part
+    /// of them leaves before.
+    pub(super) fn segments_for_cleaning(&self, is_heavy: bool) -> Option<(Vec<Arc<Segment>>, u64)> {
+        let mut window = self.window.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_heavy {
+            window.shrink_by_a_quarter();
+            self.segment_bytes.store(window.memory_bytes(), Ordering::Relaxed);
+        }
+        Some(window.segments_for_cleaning())
+    }
+
+    /// Begins to give up all values but those that are live and those of the segments from
+    /// number `next` on.
+    pub(super) fn begin_sweep(&self, mut live: LiveIds, next: u64) -> ReadBefore {
+        // Blocks are taken in under this lock.
+        let _early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.values_mut();
+        if let Some(window) = &self.window {
+            let window = window.lock().unwrap_or_else(PoisonError::into_inner);
+            window.segments_since(next).for_each(|segment| live.mark(segment));
+        }
+        values.begin_sweep(live)
+    }
+
+    /// Goes on with it; true where there is more to do.
+    pub(super) fn sweep(&self, ids_max: usize) -> bool {
+        self.values_mut().sweep(ids_max)
+    }
+
+    pub(super) fn window_is_empty(&self) -> bool {
+        self.window
+            .as_ref()
+            .is_none_or(|window| window.lock().unwrap_or_else(PoisonError::into_inner).is_empty())
+    }
+}
+
+impl Drop for DataSet {
+    fn drop(&mut self) {
+        self.cleaning.end();
     }
 }

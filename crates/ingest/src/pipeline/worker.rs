@@ -60,6 +60,9 @@ impl Worker {
     /// Works until the board ends; gives its part of the answer.
     pub(super) fn run(mut self) -> Option<Evaluation> {
         loop {
+            if self.parsed.is_empty() {
+                self.data.wait_for_room();
+            }
             let oldest = self.parsed.front().map(|parsed| parsed.ticket);
             match self.board.next_task(oldest, self.must_append()) {
                 Task::Parse(ticket) => {
@@ -77,7 +80,8 @@ impl Worker {
     /// forgets only when nothing it has read waits, which may otherwise never happen.
     fn must_append(&self) -> bool {
         let is_large = || self.readers.iter().flatten().any(BlockReader::is_large);
-        self.parsed.len() >= PARSED_MAX || (!self.parsed.is_empty() && is_large())
+        self.parsed.len() >= PARSED_MAX
+            || (!self.parsed.is_empty() && (is_large() || self.data.is_pressed()))
     }
 
     /// Fetches a block and parses it, in the buffer in which it has done so before.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{Evaluation, Part, Recount, RowBits, Segment, TopList};
-use weir_ingest::{DataSet, SourceSnapshot};
+use weir_ingest::{DataSet, Keep, SourceSnapshot};
 use weir_view::{Query, QueryError, Report};
 
 use super::known::{Bases, Known};
@@ -73,9 +73,8 @@ impl Evaluator {
         next.offsets = self.offsets.clone();
         next.bases = self.bases.clone();
         next.slid = self.slid.clone();
-        if let Some(known) = self.slid.evaluation() {
-            next.blank.filter_mut().adopt(known.filter());
-        }
+        // Of the same reuse of ids as what is taken over with it.
+        next.blank.filter_mut().adopt(self.blank.filter());
         next.slid.keep_current(self.data.memory_bytes_max());
         if let Some(current) = &self.current {
             next.bases.keep(current, self.data.memory_bytes_max());
@@ -99,8 +98,8 @@ impl Evaluator {
     /// Counts what came since the last call, and answers. `None` where `abandoned` became
     /// true meanwhile: what was counted for this question is lost then.
     pub fn answer(&mut self, abandoned: &AtomicBool) -> Option<Answer> {
-        if let Some(moment) = self.data.moment() {
-            return self.answer_window(moment, abandoned);
+        if matches!(self.data.keep(), Keep::Window { .. }) {
+            return self.answer_window(abandoned);
         }
         let counted = self.current.as_ref().map_or(0, |known| known.segments);
         let (segments, sources) = self.data.snapshot(counted);

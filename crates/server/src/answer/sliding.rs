@@ -35,6 +35,8 @@ pub(super) struct SlidBases {
     pub(super) current: Option<Arc<Slid>>,
     all: Option<Arc<Slid>>,
     last: Option<Arc<Slid>>,
+    /// What [`Values::reuses`](weir_core::Values::reuses) was when the question learnt values.
+    reuses: u64,
 }
 
 /// A base beside a moment of the window: the segments of both, and which rows the base counts
@@ -61,12 +63,6 @@ impl SlidBases {
 
     pub(super) fn memory_bytes(&self) -> usize {
         [&self.all, &self.last].into_iter().flatten().map(|known| known.memory_bytes()).sum()
-    }
-
-    /// What is known about conditions that another question may have, too.
-    pub(super) fn evaluation(&self) -> Option<&Evaluation> {
-        let known = self.current.as_ref().or(self.last.as_ref());
-        known.map(|known| &known.evaluation)
     }
 
     /// Of the answers that the moment still has all rows of, the one that differs least from
@@ -133,13 +129,28 @@ impl Slid {
 
 impl Evaluator {
     /// As [`Self::answer`], over what a window holds.
-    pub(super) fn answer_window(
-        &mut self,
-        moment: Moment,
-        abandoned: &AtomicBool,
-    ) -> Option<Answer> {
+    pub(super) fn answer_window(&mut self, abandoned: &AtomicBool) -> Option<Answer> {
+        while let Some(moment) = self.data.moment() {
+            let answer = self.answer_moment(moment, abandoned)?;
+            if answer.is_some() {
+                return answer;
+            }
+        }
+        None
+    }
+
+    /// `None` inside where ids were used again meanwhile, so that all has to be asked anew.
+    fn answer_moment(&mut self, moment: Moment, abandoned: &AtomicBool) -> Option<Option<Answer>> {
+        if self.slid.reuses != moment.reuses {
+            self.slid.reuses = moment.reuses;
+            let question = self.query().question(&self.data.values()).ok()?;
+            self.blank = Evaluation::new(&question);
+        }
         let mut evaluation = self.blank.clone();
         self.learn(&mut evaluation, abandoned)?;
+        if self.data.values().reuses() != moment.reuses {
+            return Some(None);
+        }
         self.blank = evaluation.clone();
         let passes = self.pass_slots(&moment.slots, abandoned)?;
         let rows_kept = rows_kept(&moment.slots);
@@ -163,7 +174,13 @@ impl Evaluator {
         drop(beside);
         let (read, format) = (read_counts(&moment.sources), format_of(&moment.sources));
         let top = self.query().top as usize;
-        let report = Report::new(&evaluation, &self.data.values(), &read, format, top);
+        let report = {
+            let values = self.data.values();
+            if values.reuses() != moment.reuses {
+                return Some(None);
+            }
+            Report::new(&evaluation, &values, &read, format, top)
+        };
         let report = report.of_formats(&self.data.formats());
         let offsets: BTreeSet<i32> =
             moment.slots.iter().flat_map(|slot| offsets_s(&slot.segment)).collect();
@@ -174,12 +191,12 @@ impl Evaluator {
         };
         let counted = moment.slots.iter().zip(passes).map(counted).collect();
         self.slid.current = Some(Arc::new(Slid { evaluation, counted }));
-        Some(Answer {
+        Some(Some(Answer {
             report,
             sources: moment.sources,
             offsets_s: offsets.into_iter().collect(),
             rows_kept: Some(rows_kept),
-        })
+        }))
     }
 
     /// Which rows of each slot are there and pass the filter.

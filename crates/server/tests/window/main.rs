@@ -1,6 +1,7 @@
 //! Windows whose oldest rows leave: whatever the times, the pieces and the moments of asking,
 //! an answer is that of the rows that are left, counted anew.
 
+mod memory;
 mod naive;
 
 use std::sync::Arc;
@@ -68,10 +69,14 @@ async fn expected(lines: &str, query: &Query, read: &Report) -> Report {
 }
 
 /// A stack's groups stand in the order in which their values were first read, which stays when
-/// the first rows leave.
+/// the first rows leave; and where they are too many to be named, the first are.
 fn sorted(mut report: Report) -> Report {
     if let Some(histogram) = &mut report.histogram {
         histogram.groups.sort();
+        if histogram.groups.iter().any(|group| group == "(all other values)") {
+            histogram.groups.clear();
+            histogram.buckets.iter_mut().for_each(|bucket| bucket.by.clear());
+        }
     }
     report
 }

@@ -2,14 +2,14 @@
 
 /// A request.
 #[derive(Debug, Clone, Copy)]
-pub struct Line {
-    pub time_s: i64,
-    pub value: u8,
-    pub bytes: u16,
+pub(crate) struct Line {
+    pub(crate) time_s: i64,
+    pub(crate) value: u8,
+    pub(crate) bytes: u16,
 }
 
 impl Line {
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let Self { time_s, value, bytes } = self;
         let status = [200, 200, 404, 301, 500][usize::from(value % 5)];
         let method = if value % 7 == 0 { "POST" } else { "GET" };
@@ -22,7 +22,7 @@ impl Line {
 
 /// The lines of a feed, and which of them are left.
 #[derive(Debug)]
-pub struct NaiveWindow {
+pub(crate) struct NaiveWindow {
     width_s: i64,
     lines: Vec<(Line, bool)>,
     newest_s: Option<i64>,
@@ -35,19 +35,19 @@ pub struct NaiveWindow {
 }
 
 impl NaiveWindow {
-    pub fn new(width_s: i64) -> Self {
+    pub(crate) fn new(width_s: i64) -> Self {
         let (lines, newest_s) = (Vec::new(), None);
         let (ahead, behind, doubted) = (Vec::new(), Vec::new(), Vec::new());
         Self { width_s, lines, newest_s, agreeing: 0, agreed: 0, ahead, behind, doubted }
     }
 
     /// The lines that are left.
-    pub fn kept(&self) -> impl Iterator<Item = &Line> {
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|(_, is_kept)| *is_kept).map(|(line, _)| line)
     }
 
     /// Takes in lines that came together.
-    pub fn pass(&mut self, lines: &[Line]) {
+    pub(crate) fn pass(&mut self, lines: &[Line]) {
         let place = self.lines.len()..self.lines.len() + lines.len();
         for line in lines {
             self.see(line.time_s);

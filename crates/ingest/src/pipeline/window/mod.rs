@@ -1,6 +1,8 @@
 //! The segments of a data set whose oldest leave.
 
+mod cleaning;
 mod clock;
+mod limits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,7 +10,9 @@ use std::time::Duration;
 
 use weir_core::{Segment, TimeBounds};
 
+pub(super) use cleaning::Cleaning;
 use clock::{AGREEING, Clock};
+pub(super) use limits::WindowLimits;
 
 /// A segment in a window.
 #[derive(Debug, Clone)]
@@ -40,6 +44,9 @@ pub(super) struct Window {
     departures: std::collections::VecDeque<u64>,
     departed_bytes: usize,
     kept_bytes: usize,
+    rows_kept: usize,
+    /// Rows that have left since values were given up.
+    rows_left: usize,
     floor_ns: i64,
     next: u64,
 }
@@ -72,6 +79,8 @@ impl Window {
             departures: Default::default(),
             departed_bytes: 0,
             kept_bytes: 0,
+            rows_kept: 0,
+            rows_left: 0,
             floor_ns: i64::MIN,
             next: 0,
         }
@@ -124,6 +133,7 @@ impl Window {
             leaves_ns,
         };
         self.kept_bytes += kept.bytes;
+        self.rows_kept += kept.segment.rows();
         if let Some(clock) = &self.clock {
             self.by_time.insert((leaves_ns, number));
             if time_range.is_some_and(|(_, last_ns)| last_ns > clock.ceiling_ns()) {
@@ -134,19 +144,46 @@ impl Window {
         self.move_on();
     }
 
+    /// True where so much has left since values were given up that it is worth to do so again:
+    /// half of what is kept. So at most a third of the values have left, where all are new.
+    pub(super) fn has_moved_on(&self) -> bool {
+        self.rows_left > 0 && self.rows_left >= self.rows_kept / 2
+    }
+
+    /// True where nothing is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// All segments that are at hand, before values are given up, and the number of the next.
+    pub(super) fn segments_for_cleaning(&mut self) -> (Vec<Arc<Segment>>, u64) {
+        self.rows_left = 0;
+        let kept = self.kept.values().map(|kept| kept.segment.clone());
+        (kept.chain(self.departed.values().cloned()).collect(), self.next)
+    }
+
+    /// The segments at hand from this number on.
+    pub(super) fn segments_since(&self, number: u64) -> impl Iterator<Item = &Arc<Segment>> {
+        let kept = self.kept.range(number..).map(|(_, kept)| &kept.segment);
+        kept.chain(self.departed.range(number..).map(|(_, segment)| segment))
+    }
+
+    /// Lets a quarter of the segments leave, and what has left before.
+    pub(super) fn shrink_by_a_quarter(&mut self) {
+        self.shrink_to(self.kept_bytes - self.kept_bytes.div_ceil(4));
+        while self.forget_departed() {}
+    }
+
     /// Lets the segments that were read first leave until the memory is no more than this.
-    /// Gives the rows that left.
-    pub(super) fn shrink_to(&mut self, bytes_max: usize) -> usize {
-        let mut rows = 0;
+    pub(super) fn shrink_to(&mut self, bytes_max: usize) {
         while self.memory_bytes() > bytes_max {
             // What has left before goes first.
             if self.forget_departed() {
                 continue;
             }
             let Some(number) = self.kept.keys().next().copied() else { break };
-            rows += self.leave(number);
+            self.leave(number);
         }
-        rows
     }
 
     /// Lets rows leave by time.
@@ -196,19 +233,19 @@ impl Window {
         }
     }
 
-    fn leave(&mut self, number: u64) -> usize {
-        let Some(kept) = self.kept.remove(&number) else { return 0 };
+    fn leave(&mut self, number: u64) {
+        let Some(kept) = self.kept.remove(&number) else { return };
         self.by_time.remove(&(kept.leaves_ns, number));
         self.kept_bytes -= kept.bytes;
         self.departed_bytes += kept.bytes;
         self.departures.push_back(number);
-        let rows = kept.segment.rows();
+        self.rows_kept -= kept.segment.rows();
+        self.rows_left += kept.segment.rows();
         self.departed.insert(number, kept.segment);
         // Enough for whoever asks a few times a second; who comes too late counts anew.
         while self.departed_bytes > self.kept_bytes / 8 + Self::DEPARTED_BYTES_MIN {
             self.forget_departed();
         }
-        rows
     }
 
     /// Beside this there may be one part in eight of what is kept.

@@ -1,0 +1,71 @@
+//! Which values occur in the segments that are left.
+
+use super::codes::Codes;
+use super::segment::Segment;
+use super::values::{ColumnId, Values};
+
+/// A bit for each id of a column.
+#[derive(Debug, Clone, Default)]
+pub(super) struct IdBits {
+    words: Vec<u64>,
+    ids: usize,
+}
+
+/// The ids of all columns that occur in some segments. Ids that are given out after it was
+/// made count as such that do.
+#[derive(Debug, Clone)]
+pub struct LiveIds {
+    columns: Vec<IdBits>,
+}
+
+impl IdBits {
+    fn new(ids: usize) -> Self {
+        Self { words: vec![0; ids.div_ceil(64)], ids }
+    }
+
+    /// True for those that are set and those beyond the last.
+    #[inline]
+    pub(super) fn contains(&self, id: usize) -> bool {
+        id >= self.ids || self.words[id / 64] >> (id % 64) & 1 == 1
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, id: usize) {
+        if id < self.ids {
+            self.words[id / 64] |= 1 << (id % 64);
+        }
+    }
+
+    pub(super) fn mark(&mut self, codes: &Codes) {
+        match codes {
+            Codes::Constant { code, .. } => self.insert(*code as usize),
+            Codes::U8(codes) => codes.iter().for_each(|id| self.insert(usize::from(*id))),
+            Codes::U16(codes) => codes.iter().for_each(|id| self.insert(usize::from(*id))),
+            Codes::U32(codes) => codes.iter().for_each(|id| self.insert(*id as usize)),
+            // Ids have 32 bits.
+            Codes::U64(_) => {}
+        }
+    }
+}
+
+impl LiveIds {
+    /// None of the ids that there are.
+    pub fn new(values: &Values) -> Self {
+        let columns = (0..values.names().len()).map(|index| ColumnId(index as u16));
+        let columns = columns.map(|column| IdBits::new(values.dictionary(column).ids()));
+        Self { columns: columns.collect() }
+    }
+
+    /// Adds the ids that occur in a segment.
+    pub fn mark(&mut self, segment: &Segment) {
+        for (bits, codes) in self.columns.iter_mut().zip(&segment.text) {
+            if let Some(codes) = codes {
+                bits.mark(codes);
+            }
+        }
+    }
+
+    pub(super) fn into_columns(self) -> Vec<IdBits> {
+        self.columns
+    }
+}
