@@ -175,8 +175,18 @@ mod tests {
     #[test]
     fn what_is_no_address_is_said() {
         for text in [
-            "", "5140", "127.0.0.1", ":5140", "tcp:127.0.0.1:1", "tcp://h:99999", "unix:",
-            "http://h:80/", "h:1?active=0", "h:1?active=many", "h:1?framing=x", "h:1?what",
+            "",
+            "5140",
+            "127.0.0.1",
+            ":5140",
+            "tcp:127.0.0.1:1",
+            "tcp://h:99999",
+            "unix:",
+            "http://h:80/",
+            "h:1?active=0",
+            "h:1?active=many",
+            "h:1?framing=x",
+            "h:1?what",
         ] {
             let error = text.parse::<Address>().expect_err(text).to_string();
             assert!(error.contains('`'), "{error}");

@@ -3,7 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -118,7 +118,6 @@ async fn unlimited<S: Sink>(reader: &mut Reader<S>, worker: Worker<S>) -> End {
                     return End::Cap;
                 }
                 listener.counters.datagrams_dropped.add(chunk.datagrams);
-                reader.progress.done();
                 // What works may be on this very thread.
                 tokio::task::yield_now().await;
                 continue;
@@ -157,27 +156,30 @@ struct Progress {
     start: Instant,
     /// When a line was completed last, or the work was done, in milliseconds from the start.
     last_line_ms: AtomicU64,
-    /// Chunks that are read and not worked off.
-    in_flight: AtomicUsize,
+    /// Lines wait for room: it is not the sender that is slow.
+    is_held_back: AtomicBool,
 }
 
 impl Progress {
     fn new() -> Self {
-        let (last_line_ms, in_flight) = (AtomicU64::new(0), AtomicUsize::new(0));
-        Self { start: Instant::now(), last_line_ms, in_flight }
+        let (last_line_ms, is_held_back) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self { start: Instant::now(), last_line_ms, is_held_back }
     }
 
+    /// Lines are being handed on.
+    fn hold_back(&self) {
+        self.is_held_back.store(true, Ordering::Relaxed);
+    }
+
+    /// They are.
     fn line_completed(&self) {
         self.last_line_ms.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
-    }
-
-    fn done(&self) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.is_held_back.store(false, Ordering::Release);
     }
 
     /// How much longer it may go without a line; zero where it has been too long.
     fn patience(&self, idle: Duration) -> Duration {
-        if self.in_flight.load(Ordering::Relaxed) > 0 {
+        if self.is_held_back.load(Ordering::Acquire) {
             return idle;
         }
         let last_line = Duration::from_millis(self.last_line_ms.load(Ordering::Relaxed));
@@ -240,7 +242,7 @@ impl<S: Sink> Reader<S> {
     /// Waits to be woken by the socket that was just read in vain.
     async fn wait(&mut self) -> Result<(), End> {
         let mut was_polled = false;
-        let mut woken = poll_fn(|_| match std::mem::replace(&mut was_polled, true) {
+        let woken = poll_fn(|_| match std::mem::replace(&mut was_polled, true) {
             true => Poll::Ready(()),
             false => Poll::Pending,
         });
@@ -248,14 +250,14 @@ impl<S: Sink> Reader<S> {
             woken.await;
             return Ok(());
         }
-        let idle = self.listener.idle;
-        // The first poll is without a timer: a look at the clock for each read would be one too
-        // many.
-        match tokio::time::timeout(self.progress.patience(idle), &mut woken).await {
-            Ok(()) => Ok(()),
-            Err(_) if self.progress.patience(idle) > Duration::ZERO => Ok(()),
-            Err(_) => Err(End::TimedOut),
+        let patience = self.progress.patience(self.listener.idle);
+        if patience.is_zero() {
+            return Err(End::TimedOut);
         }
+        // The timer wakes the task as the socket does. It is read once more, and then it is here
+        // again.
+        let _ = tokio::time::timeout(patience, woken).await;
+        Ok(())
     }
 
     fn count(&self, chunk: &Chunk) {
@@ -263,7 +265,6 @@ impl<S: Sink> Reader<S> {
         counters.reads.add(1);
         counters.bytes.add(chunk.filled as u64);
         counters.datagrams.add(chunk.datagrams);
-        self.progress.in_flight.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -288,12 +289,12 @@ impl<S: Sink> Worker<S> {
         let start = Instant::now();
         let (lines, error) = self.framer.take(chunk.bytes());
         if !lines.is_empty() {
+            self.progress.hold_back();
             let written = self.listener.sink.write([lines.first, lines.rest]).await;
             self.progress.line_completed();
             written.map_err(End::Stopped)?;
         }
         self.framer.release();
-        self.progress.done();
         self.listener.counters.working_ns.add_time(start.elapsed());
         if let Some(error) = error {
             return Err(End::Frame(error));

@@ -17,7 +17,7 @@ pub struct FeedCounts {
     pub connections_timed_out: u64,
     /// Connections that were dropped for what they sent: lying counts, no TLS, too much.
     pub connections_dropped: u64,
-    /// Datagrams that were taken.
+    /// Datagrams that were received, those that we dropped among them.
     pub datagrams: u64,
     /// Datagrams that we dropped, where reading was unlimited and the cap was reached.
     pub datagrams_dropped: u64,

@@ -264,7 +264,8 @@ async fn accept_all<S: Sink>(
         #[cfg(unix)]
         Socket::Unix(socket, _file) => loop {
             let accepted = socket.accept().await;
-            let accepted = accepted.map(|(stream, _)| (Medium::Unix(stream), "a sender".to_owned()));
+            let accepted =
+                accepted.map(|(stream, _)| (Medium::Unix(stream), "a sender".to_owned()));
             take(listener, connections, accepted, None).await;
         },
         Socket::Datagrams(medium, _, _file) => {

@@ -32,9 +32,14 @@ enum State {
     /// Inside a line over the limit, up to its line feed.
     Skipping,
     /// Inside a frame's count.
-    Count { octets: usize, digits: usize },
+    Count {
+        octets: usize,
+        digits: usize,
+    },
     /// Inside a frame; so many octets are to come.
-    Frame { octets_left: usize },
+    Frame {
+        octets_left: usize,
+    },
 }
 
 const COUNT: State = State::Count { octets: 0, digits: 0 };

@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::{TcpStream, UdpSocket};
 #[cfg(unix)]
 use tokio::net::{UnixDatagram, UnixStream};
-use tokio::net::{TcpStream, UdpSocket};
 use tokio_rustls::server::TlsStream;
 
 use crate::datagram::normalise;

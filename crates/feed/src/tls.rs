@@ -26,6 +26,9 @@ pub(crate) fn acceptor(options: &FeedOptions) -> Result<TlsAcceptor, BindError> 
     let private = PrivateKeyDer::from_pem_file(key);
     let private = private.map_err(|error| unreadable(key, error.to_string()))?;
     let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private);
-    let config = config.map_err(|error| unreadable(key, error.to_string()))?;
+    let mut config = config.map_err(|error| unreadable(key, error.to_string()))?;
+    // A sender that never reads and closes with a ticket unread resets the connection, and what
+    // it sent last is lost with it.
+    config.send_tls13_tickets = 0;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
