@@ -65,10 +65,11 @@ fn slug(text: &str) -> String {
 
 /// The versions of what was measured and of what measured it; what cannot be asked is left out.
 pub(crate) fn versions() -> BTreeMap<String, String> {
-    let questions: [(&str, &str, &[&str]); 6] = [
+    let questions: [(&str, &str, &[&str]); 7] = [
         ("commit", "git", &["rev-parse", "--short", "HEAD"]),
         ("rustc", "rustc", &["--version"]),
         ("wc", "wc", &["--version"]),
+        ("rg", "rg", &["--version"]),
         ("goaccess", "goaccess", &["--version"]),
         ("chromium", "/usr/bin/chromium", &["--version"]),
         ("firefox", "/usr/bin/firefox-esr", &["--version"]),

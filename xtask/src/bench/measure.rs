@@ -33,6 +33,8 @@ pub(crate) enum Unit {
     GigabytesPerSecond,
     /// Of the bytes of the log.
     OfTheLog,
+    /// Of memory.
+    Mebibytes,
 }
 
 impl Unit {
@@ -43,6 +45,7 @@ impl Unit {
             Self::Milliseconds => "ms",
             Self::GigabytesPerSecond => "GB/s",
             Self::OfTheLog => "of the log",
+            Self::Mebibytes => "MiB",
         }
     }
 }
@@ -67,7 +70,7 @@ impl Measured {
         match self.unit {
             Unit::Seconds { bytes } => Some(bytes as f64 / self.median() / 1e9),
             Unit::GigabytesPerSecond => Some(self.median()),
-            Unit::Milliseconds | Unit::OfTheLog => None,
+            Unit::Milliseconds | Unit::OfTheLog | Unit::Mebibytes => None,
         }
     }
 }

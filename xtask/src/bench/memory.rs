@@ -79,7 +79,7 @@ fn serve(settings: &Settings) -> Outcome<(Child, String)> {
 }
 
 /// The most memory a process has had, as Linux counts it (proc(5), VmHWM).
-fn peak_bytes(process: u32) -> Outcome<u64> {
+pub(super) fn peak_bytes(process: u32) -> Outcome<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

@@ -6,6 +6,7 @@ mod build;
 mod duckdb;
 mod filter;
 mod goaccess;
+mod grep;
 mod input;
 mod machine;
 mod measure;
@@ -37,10 +38,11 @@ struct Benchmark {
 }
 
 /// All of them, in the order in which they run.
-const BENCHMARKS: [Benchmark; 8] = [
+const BENCHMARKS: [Benchmark; 9] = [
     Benchmark { names: &["parse"], run: parse::run },
     Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
+    Benchmark { names: &["grep"], run: grep::run },
     Benchmark { names: &["upload", "picture"], run: upload::run },
     Benchmark { names: &["receive"], run: receive::run },
     Benchmark { names: &["filter"], run: filter::run },
