@@ -29,25 +29,29 @@ pub(super) fn count(input: &Input, jobs: usize) -> Counted<u64> {
     counted
 }
 
-/// Adds the lines of a file's pieces, each of which is whole lines.
+/// Adds the lines of a file, of which several threads read pieces.
 fn in_pieces(pieces: &Pieces<'_>, jobs: usize, count: &mut u64) -> Result<(), Failed> {
     let counted = in_order(jobs, pieces.count(), &mut io::sink(), |index, _| {
         let mut lines = LineCount::default();
-        let result = pieces.open(index).and_then(|piece| lines.read(piece));
-        Ok((lines.finish(), result))
+        let result = pieces.bytes(index).and_then(|piece| lines.read(piece));
+        Ok((lines, result))
     });
-    counted.unwrap_or_default().into_iter().try_for_each(|(lines, result)| {
-        *count += lines;
+    let mut all = LineCount::default();
+    let result = counted.unwrap_or_default().into_iter().try_for_each(|(lines, result)| {
+        all.append(&lines);
         result.map_err(Failed::Input)
-    })
+    });
+    *count += all.finish();
+    result
 }
 
 /// Line feeds, and whether a line has begun behind the last one.
 #[derive(Debug, Default)]
 struct LineCount {
     line_feeds: u64,
-    /// Something other than NULs stands behind the last line feed.
-    has_begun: bool,
+    /// Whether something other than NULs stands behind the last line feed; `None` where there
+    /// were NULs alone.
+    has_begun: Option<bool>,
 }
 
 impl LineCount {
@@ -70,14 +74,19 @@ impl LineCount {
         let chunk = bytes.rchunks(64).find(is_some).unwrap_or_default();
         let last = chunk.iter().rev().find(|byte| **byte != 0);
         self.has_begun = match last {
-            Some(b'\n') => false,
-            Some(_) => true,
+            Some(byte) => Some(*byte != b'\n'),
             None => self.has_begun,
         };
     }
 
+    /// Adds what comes behind.
+    fn append(&mut self, other: &Self) {
+        self.line_feeds += other.line_feeds;
+        self.has_begun = other.has_begun.or(self.has_begun);
+    }
+
     fn finish(&self) -> u64 {
-        self.line_feeds + u64::from(self.has_begun)
+        self.line_feeds + u64::from(self.has_begun == Some(true))
     }
 }
 
@@ -99,6 +108,13 @@ mod tests {
             let mut count = LineCount::default();
             log.chunks(piece).for_each(|piece| count.add(piece));
             prop_assert_eq!(count.finish(), Lines::new(&log).count() as u64);
+            let mut all = LineCount::default();
+            for piece in log.chunks(piece) {
+                let mut count = LineCount::default();
+                count.add(piece);
+                all.append(&count);
+            }
+            prop_assert_eq!(all.finish(), count.finish());
         }
     }
 }

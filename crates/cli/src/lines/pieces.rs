@@ -45,6 +45,16 @@ impl<'a> Pieces<'a> {
         let end = if index + 1 == self.count() { u64::MAX } else { start + PIECE_BYTES };
         Piece::open(self.path, start, end)
     }
+
+    /// The bytes of one of them, wherever its lines begin and end.
+    ///
+    /// # Errors
+    /// Where the file cannot be opened.
+    pub(crate) fn bytes(&self, index: usize) -> io::Result<impl Read> {
+        let mut file = File::open(self.path)?;
+        file.seek(SeekFrom::Start(index as u64 * PIECE_BYTES))?;
+        Ok(file.take(if index + 1 == self.count() { u64::MAX } else { PIECE_BYTES }))
+    }
 }
 
 /// The lines of a file that start in one range of it, as a stream.
