@@ -233,3 +233,23 @@ fn a_large_file_is_searched_in_pieces_and_its_lines_stay_in_order() {
         assert!(!one.stdout.is_empty() && one == many, "{jobs} jobs");
     }
 }
+
+#[test]
+fn lines_without_a_year_have_that_of_their_file() {
+    let folder = Folder::new();
+    let line = "Dec 31 10:00:00 host kernel: IN=eth0 OUT= SRC=192.0.2.1 DST=192.0.2.2 PROTO=TCP\n";
+    let small = folder.file("small.log", line.as_bytes());
+    // Large enough to be searched in pieces.
+    let large = folder.file("large.log", line.repeat((20 << 20) / line.len()).as_bytes());
+    for log in [&small, &large] {
+        // In June 2019.
+        let written = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_559_390_400);
+        let file = std::fs::File::options().write(true).open(log).expect("a file");
+        file.set_modified(written).expect("a time");
+        let json = run(["grep", "--output", "jsonl", "IN=", text(log)]).stdout;
+        assert!(json.lines().next().is_some_and(|line| line.contains("\"2018-12-31T10:00:00Z\"")));
+        let one = ["count", "--by", "client", "--where", "time>=2018-12-31T00:00:00Z", "--where"];
+        let counted = run([&one[..], &["time<2019-01-01T00:00:00Z", text(log)]].concat()).stdout;
+        assert!(counted.contains("192.0.2.1"), "{counted}");
+    }
+}

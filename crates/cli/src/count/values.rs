@@ -35,11 +35,15 @@ impl Asked<'_> {
         let complaints = each_text(input, |text| {
             let name = text.name().to_owned();
             let pieces = Pieces::of(input, text);
-            let steady =
-                pieces.and_then(|pieces| Some((pieces, steady_format(&pieces, self.format)?)));
+            let steady = pieces.and_then(|pieces| {
+                Some((pieces, steady_format(&pieces, self.format, text.written())?))
+            });
             let (unmatched, result) = match steady {
                 Some((pieces, format)) => self.in_pieces(&pieces, &format, &mut counted.count),
-                None => self.read(text, self.format, &mut counted.count),
+                None => {
+                    let reader = Reader::new(self.format, text.written());
+                    self.read(text, reader, &mut counted.count)
+                }
             };
             if unmatched > 0 {
                 counted.unmatched.push((name, unmatched));
@@ -63,7 +67,7 @@ impl Asked<'_> {
         let counted = in_order(self.spare_jobs, pieces.count(), &mut io::sink(), |index, _| {
             let mut part = Tally::default();
             let (unmatched, result) = match pieces.open(index) {
-                Ok(piece) => self.read(piece, format, &mut part),
+                Ok(piece) => self.read(piece, Reader::new(format, None), &mut part),
                 Err(error) => (0, Err(Failed::Input(error))),
             };
             all.lock().unwrap_or_else(PoisonError::into_inner).merge(part, self.memory);
@@ -78,10 +82,9 @@ impl Asked<'_> {
     fn read(
         &self,
         stream: impl Read,
-        format: &FormatChoice,
+        mut reader: Reader,
         tally: &mut Tally,
     ) -> (u64, Result<(), Failed>) {
-        let mut reader = Reader::new(format);
         let result = self.read_with(stream, &mut reader, tally);
         (reader.unmatched(), result)
     }

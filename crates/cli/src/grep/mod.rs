@@ -21,7 +21,7 @@ use printer::{Layout, Printer};
 
 use crate::lines::{Failed, LineBlocks, Ordered, each_text, in_order, say_unmatched};
 use crate::outcome::{Exit, Failure, say};
-use crate::records::Conditions;
+use crate::records::{Conditions, Reader};
 use crate::sources::{self, Complaint};
 use crate::terminal::{Screen, separated};
 
@@ -127,6 +127,7 @@ impl Search {
         found: &mut Found,
     ) -> Result<(), Failed> {
         let (name, is_member) = (text.name().to_owned(), text.is_member());
+        let reader = Reader::new(&self.format, text.written());
         let in_pieces = self.divisible(input, text);
         let in_pieces = in_pieces.map(|divided| self.in_pieces(divided, &name, output));
         let mut blocks = LineBlocks::new(text);
@@ -140,7 +141,7 @@ impl Search {
                 found.result
             }
             None if self.needs_records() => {
-                let (unfit, result) = self.in_records(&self.format, &mut blocks, &mut printer);
+                let (unfit, result) = self.in_records(reader, &mut blocks, &mut printer);
                 unmatched = unfit;
                 result
             }

@@ -6,7 +6,7 @@ use super::Search;
 use super::arguments::Output;
 use super::printer::Printer;
 use crate::lines::{Failed, LineBlocks, Ordered, Pieces, in_order};
-use crate::records::steady_format;
+use crate::records::{Reader, steady_format};
 
 /// What came of several pieces.
 pub(super) struct Found {
@@ -30,7 +30,7 @@ impl Search {
         let depends = self.layout.numbers || self.layout.list || self.layout.output != Output::Raw;
         let pieces = Pieces::of(input, text).filter(|_| !depends)?;
         match self.needs_records() {
-            true => Some((pieces, Some(steady_format(&pieces, &self.format)?))),
+            true => Some((pieces, Some(steady_format(&pieces, &self.format, text.written())?))),
             false => Some((pieces, None)),
         }
     }
@@ -51,7 +51,9 @@ impl Search {
             let mut printer =
                 Printer::new(&self.layout, &self.pattern, name.to_owned(), false, output);
             let (unmatched, result) = match &format {
-                Some(format) => self.in_records(format, &mut blocks, &mut printer),
+                Some(format) => {
+                    self.in_records(Reader::new(format, None), &mut blocks, &mut printer)
+                }
                 None => (0, self.in_lines(&mut blocks, &mut printer)),
             };
             match result {

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 
 use weir_core::{Format, Record};
-use weir_ingest::FormatChoice;
 
 use super::Search;
 use super::arguments::Output;
@@ -36,11 +35,10 @@ impl Search {
     /// As [`Self::in_lines`], of records; gives the number of lines that did not fit as well.
     pub(super) fn in_records(
         &self,
-        format: &FormatChoice,
+        reader: Reader,
         blocks: &mut LineBlocks<impl Read>,
         printer: &mut Printer<'_, '_>,
     ) -> (u64, Result<(), Failed>) {
-        let reader = Reader::new(format);
         let mut progress = Progress { reader, asked: None, version: 0, lines: 0, text: Vec::new() };
         let result = self.each_block(blocks, printer, &mut progress);
         (progress.reader.unmatched(), result)

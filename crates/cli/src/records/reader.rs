@@ -1,9 +1,10 @@
 //! Reads the lines of one text with the format that they are in.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use weir_core::{FollowedFormat, Format, LineParser, Record, detect};
-use weir_ingest::FormatChoice;
+use weir_ingest::{FormatChoice, with_year};
 
 use crate::lines::{LineBlocks, Pieces};
 
@@ -11,6 +12,7 @@ use crate::lines::{LineBlocks, Pieces};
 #[derive(Debug)]
 pub(crate) struct Reader {
     known: Option<Known>,
+    written: Option<SystemTime>,
     /// How often the format became another.
     version: u64,
     /// Lines that did not fit, or came before any format was found.
@@ -25,16 +27,20 @@ struct Known {
 }
 
 impl Known {
-    fn new(format: &Arc<Format>) -> Self {
+    fn new(format: Arc<Format>) -> Self {
         let parser = LineParser::new(format.clone());
-        Self { parser, followed: FollowedFormat::new(format.clone()) }
+        Self { parser, followed: FollowedFormat::new(format) }
     }
 }
 
 /// The format of a file's lines where each piece of it can be read by itself: it is known from
 /// the first lines, and nothing in the log changes it.
-pub(crate) fn steady_format(pieces: &Pieces<'_>, choice: &FormatChoice) -> Option<FormatChoice> {
-    let mut reader = Reader::new(choice);
+pub(crate) fn steady_format(
+    pieces: &Pieces<'_>,
+    choice: &FormatChoice,
+    written: Option<SystemTime>,
+) -> Option<FormatChoice> {
+    let mut reader = Reader::new(choice, written);
     if reader.known.is_none() {
         // What cannot be read is said when it is read for good.
         let mut blocks = LineBlocks::new(pieces.open(0).ok()?);
@@ -46,13 +52,13 @@ pub(crate) fn steady_format(pieces: &Pieces<'_>, choice: &FormatChoice) -> Optio
 }
 
 impl Reader {
-    /// A reader at the start of a text.
-    pub(crate) fn new(choice: &FormatChoice) -> Self {
+    /// A reader at the start of a text that was last written to then.
+    pub(crate) fn new(choice: &FormatChoice, written: Option<SystemTime>) -> Self {
         let known = match choice {
-            FormatChoice::Forced(format) => Some(Known::new(format)),
+            FormatChoice::Forced(format) => Some(Known::new(with_year(format.clone(), written))),
             FormatChoice::Detect => None,
         };
-        Self { version: u64::from(known.is_some()), known, unmatched: 0 }
+        Self { version: u64::from(known.is_some()), known, written, unmatched: 0 }
     }
 
     /// Looks for the format in a block of lines, where it is not known yet.
@@ -60,7 +66,7 @@ impl Reader {
         if self.known.is_none()
             && let Some(best) = detect(block).best()
         {
-            self.known = Some(Known::new(&best.format));
+            self.known = Some(Known::new(with_year(best.format.clone(), self.written)));
             self.version += 1;
         }
     }
