@@ -83,7 +83,9 @@ impl Cleaning {
         while self.next() {
             let Some(data) = data.upgrade() else { return };
             clean(&data);
-            let _state = self.lock();
+            let mut state = self.lock();
+            // What came meanwhile is looked at with the next block.
+            state.is_wanted = false;
             self.is_pressed.store(false, Ordering::Relaxed);
             self.room.notify_all();
         }

@@ -177,12 +177,14 @@ impl Window {
     /// Lets the segments that were read first leave until the memory is no more than this.
     pub(super) fn shrink_to(&mut self, bytes_max: usize) {
         while self.memory_bytes() > bytes_max {
-            // What has left before goes first.
-            if self.forget_departed() {
-                continue;
+            // What has left before stays at hand as long as it is little, also where the
+            // memory is always spent.
+            let first = self.kept.keys().next().copied();
+            match first.filter(|_| self.departed_bytes <= bytes_max / 16) {
+                Some(number) => self.leave(number),
+                None if self.forget_departed() => {}
+                None => break,
             }
-            let Some(number) = self.kept.keys().next().copied() else { break };
-            self.leave(number);
         }
     }
 
@@ -275,5 +277,49 @@ impl Kept {
             last_ns: if cuts_last { self.last_ns } else { i64::MAX },
             untimed: !self.has_untimed || self.read_ns >= floor_ns,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use weir_core::{Block, BlockLimits, BlockReader, Format, Segment, Values};
+
+    use super::Window;
+
+    /// Segments with so many rows each.
+    fn segments(count: usize, rows: usize) -> Vec<Segment> {
+        let mut values = Values::new(1 << 20);
+        let format = Arc::new(Format::parse("$remote_addr $msec").expect("a format"));
+        let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+        let segment = |number: usize| {
+            let line = |row: usize| format!("192.0.2.{row} {}.000\n", 1_760_000_000 + number);
+            let read = reader.read(&Block::new((0..rows).map(line).collect::<String>().into()), 0);
+            reader.resolve(&read, &mut values);
+            reader.seal(read)
+        };
+        (0..count).map(segment).collect()
+    }
+
+    #[test]
+    fn what_has_left_is_at_hand_for_a_while_within_the_memory() {
+        let segments = segments(400, 100);
+        let bytes_max = segments[0].memory_bytes() * 64;
+        let mut window = Window::new(None);
+        for (number, segment) in (0u64..).zip(segments) {
+            window.push(segment);
+            window.shrink_to(bytes_max);
+            assert!(window.memory_bytes() <= bytes_max);
+            let kept = window.kept.keys().copied().collect::<Vec<_>>();
+            let first = kept[0];
+            assert_eq!(kept, (first..=number).collect::<Vec<_>>(), "what was read last");
+            if first > 0 {
+                assert!(window.departed.contains_key(&(first - 1)), "{number}");
+                assert!(kept.len() >= 56, "{}", kept.len());
+            }
+        }
+        window.shrink_to(0);
+        assert!(window.is_empty() && window.memory_bytes() == 0);
     }
 }
