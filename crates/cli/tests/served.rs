@@ -116,6 +116,55 @@ fn a_file_that_is_followed_grows_on_the_page() {
     report(&address, 2 * lines);
 }
 
+/// Requests a second apart, from second `from` on.
+fn seconds(from: u64, until: u64) -> String {
+    let line = |second: u64| {
+        let (hour, minute) = (second / 3_600, second / 60 % 60);
+        format!(
+            "192.0.2.1 - - [09/Oct/2025:{hour:02}:{minute:02}:{:02} +0000] \"GET /{second} HTTP/1.1\" \
+             200 1 \"-\" \"-\"\n",
+            second % 60
+        )
+    };
+    (from..until).map(line).collect()
+}
+
+#[test]
+fn what_is_too_old_leaves_the_page() {
+    let folder = Folder::new();
+    let path = folder.file("access.log", seconds(0, 20_000).as_bytes());
+    let (_served, address) = serve(&["--follow", "--keep", "1h", text(&path)]);
+    let first = report(&address, 20_000);
+    assert_eq!((&first["matched"], &first["records"]), (&3_601.into(), &20_000.into()));
+    assert_eq!(first["time"]["first"], "2025-10-09T04:33:19Z");
+    // One with a time that is far in the future takes nothing away.
+    let future = seconds(0, 1).replace("2025", "2099");
+    let mut log = std::fs::OpenOptions::new().append(true).open(&path).expect("it is there");
+    log.write_all(format!("{future}{}", seconds(20_000, 21_000)).as_bytes())
+        .expect("it is written");
+    report(&address, 21_001);
+    log.write_all(seconds(21_000, 22_000).as_bytes()).expect("it is written");
+    let last = report(&address, 22_001);
+    assert_eq!((&last["matched"], &last["distinct"]["path"]), (&3_601.into(), &3_601.into()));
+    assert_eq!(last["time"]["last"], "2025-10-09T06:06:39Z");
+}
+
+#[test]
+fn windows_that_make_no_sense_are_refused() {
+    let path = fixtures::elastic_near_8899();
+    for (arguments, sentence) in [
+        (&["--keep", "1h"][..], "give --follow, too"),
+        (&["--follow", "--keep", "1 fortnight"], "neither a time"),
+        (&["--follow", "--keep", "90"], "neither a time"),
+        (&["--follow", "--keep", "0s"], "nothing would be kept"),
+        (&["--follow", "--keep", "1KiB"], "give 16MiB or more"),
+    ] {
+        let run = run([arguments, &["--no-open", text(&path)]].concat());
+        assert!(run.stderr.contains(sentence), "{}", run.stderr);
+        assert_eq!(run.code, 2, "{arguments:?}");
+    }
+}
+
 #[test]
 fn nothing_serves_the_page_to_drop_on() {
     let (_served, address) = serve(&[]);
