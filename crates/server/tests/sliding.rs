@@ -12,7 +12,7 @@ use weir_server::Options;
 /// A line for each second, every fourth not found, in COMBINED.
 fn lines(seconds: std::ops::Range<u64>) -> String {
     let line = |second: u64| {
-        let (minute, status) = (second / 60, if second % 4 == 0 { 404 } else { 200 });
+        let (minute, status) = (second / 60, if second.is_multiple_of(4) { 404 } else { 200 });
         let time = format!(
             "09/Oct/2025:{:02}:{:02}:{:02} +0000",
             9 + minute / 60,
@@ -50,11 +50,12 @@ async fn a_filter_changes_while_the_window_moves() {
         let view = live.view_where(|view| view.query == id && view.report.records == read).await;
         let kept = read.min(100);
         assert_eq!(view.window.map(|window| window.records), Some(kept), "step {step}");
-        let not_found = (read - kept..read).filter(|second| second % 4 == 0).count() as u64;
+        let not_found =
+            (read - kept..read).filter(|second| second.is_multiple_of(4)).count() as u64;
         let matched = if share == 1 { kept } else { not_found };
         assert_eq!((view.report.matched, view.report.errors), (matched, not_found));
         assert_eq!(view.report.distinct["path"], matched);
-        let first = (read - kept..read).find(|second| share == 1 || second % 4 == 0);
+        let first = (read - kept..read).find(|second| share == 1 || second.is_multiple_of(4));
         let first = first.expect("a row");
         let (minute, second) = (first / 60, first % 60);
         let expected = format!("2025-10-09T{:02}:{:02}:{second:02}Z", 9 + minute / 60, minute % 60);
