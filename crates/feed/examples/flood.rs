@@ -1,10 +1,12 @@
 //! Takes what one or many senders flood it with, in one of the ways of reading, and says what it
 //! took: the program that `cargo xtask bench feed` measures.
 //!
-//!     flood FLOW CONNECTIONS BYTES SINK
+//!     flood FLOW CONNECTIONS BYTES SINK [wait]
+//!     flood send HOST CONNECTIONS BYTES_EACH
 //!
-//! The senders are threads of another process, this one started again as `flood send`; the sink
-//! is `pipeline`, or `nothing`, which counts line ends alone and drops the lines.
+//! The senders are threads of another process, this one started again as `flood send`, or with
+//! `wait` whatever sends to the host that is printed. The sink is `pipeline`, or `nothing`, which
+//! counts the bytes of lines and drops them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -23,10 +25,11 @@ fn main() -> Outcome {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["send", host, connections, bytes] => send(host, connections.parse()?, bytes.parse()?),
-        [flow, connections, bytes, sink] => {
-            take(flow, connections.parse()?, bytes.parse()?, sink == "pipeline")
+        [flow, connections, bytes, sink, ref rest @ ..] => {
+            let is_alone = rest.is_empty();
+            take(flow, connections.parse()?, bytes.parse()?, sink == "pipeline", is_alone)
         }
-        _ => Err("flood FLOW CONNECTIONS BYTES pipeline|nothing".into()),
+        _ => Err("flood FLOW CONNECTIONS BYTES pipeline|nothing [wait]".into()),
     }
 }
 
@@ -74,7 +77,7 @@ fn send_round(streams: &mut [TcpStream], lines: &[u8], bytes: usize) {
     }
 }
 
-/// Counts line ends.
+/// Counts the bytes of lines.
 #[derive(Debug, Default)]
 struct Nothing(AtomicU64);
 
@@ -86,7 +89,13 @@ impl Sink for Nothing {
     }
 }
 
-fn take(flow: &str, connections: usize, bytes: usize, to_pipeline: bool) -> Outcome {
+fn take(
+    flow: &str,
+    connections: usize,
+    bytes: usize,
+    to_pipeline: bool,
+    is_alone: bool,
+) -> Outcome {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let _inside = runtime.enter();
     let address: Address = format!("tcp://127.0.0.1:0?active={flow}").parse()?;
@@ -97,13 +106,20 @@ fn take(flow: &str, connections: usize, bytes: usize, to_pipeline: bool) -> Outc
     let say = Arc::new(|sentence| eprintln!("{sentence}"));
     let per_connection = bytes / connections;
     let total = (per_connection * connections) as u64;
+    let senders = || match is_alone {
+        true => Senders::start(&host, connections, per_connection).map(Some),
+        false => {
+            println!("{host}");
+            Ok(None)
+        }
+    };
     if !to_pipeline {
         let running = feed.start(|_| Nothing::default(), say);
         // A last line that is cut gets its line end.
         let had = |running: &Running<Nothing>| {
             running.sinks().next().is_some_and(|sink| sink.0.load(Ordering::Relaxed) >= total)
         };
-        return measure(&running, &host, connections, per_connection, had);
+        return measure(&running, senders()?, had);
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = PipelineOptions::new(cores, Keep::ValuesOnly);
@@ -113,24 +129,37 @@ fn take(flow: &str, connections: usize, bytes: usize, to_pipeline: bool) -> Outc
     let running = feed.start(sink, say);
     let had =
         |_: &Running<PipelineSink>| pipeline.data().sources()[0].snapshot().bytes_parsed >= total;
-    measure(&running, &host, connections, per_connection, had)
+    measure(&running, senders()?, had)
 }
 
-/// Starts the senders, waits until all is had, and prints what it took as one JSON object.
+/// A process that sends.
+struct Senders(std::process::Child);
+
+impl Senders {
+    /// Starts it, and waits until its connections are open.
+    fn start(host: &str, connections: usize, bytes: usize) -> Outcome<Self> {
+        let (connections, bytes) = (connections.to_string(), bytes.to_string());
+        let mut sender = Command::new(std::env::current_exe()?)
+            .args(["send", host, &connections, &bytes])
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut connected = String::new();
+        let stdout = sender.stdout.take().ok_or("it has no output")?;
+        BufReader::new(stdout).read_line(&mut connected)?;
+        Ok(Self(sender))
+    }
+}
+
+/// Waits until all is had, and prints what it took as one JSON object. The clock runs from the
+/// first bytes on.
 fn measure<S: Sink>(
     running: &Running<S>,
-    host: &str,
-    connections: usize,
-    bytes: usize,
+    senders: Option<Senders>,
     had: impl Fn(&Running<S>) -> bool,
 ) -> Outcome {
-    let (connections_text, bytes_text) = (connections.to_string(), bytes.to_string());
-    let mut sender = Command::new(std::env::current_exe()?)
-        .args(["send", host, &connections_text, &bytes_text])
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut connected = String::new();
-    BufReader::new(sender.stdout.take().ok_or("a pipe")?).read_line(&mut connected)?;
+    while running.counts()[0].bytes == 0 {
+        std::thread::sleep(Duration::from_micros(200));
+    }
     let start = Instant::now();
     while !had(running) {
         if start.elapsed() > Duration::from_secs(300) {
@@ -139,7 +168,9 @@ fn measure<S: Sink>(
         std::thread::sleep(Duration::from_millis(2));
     }
     let seconds = start.elapsed().as_secs_f64();
-    sender.wait()?;
+    if let Some(mut senders) = senders {
+        senders.0.wait()?;
+    }
     let counts = running.counts()[0];
     let (receive_s, work_s) = cpu_seconds()?;
     let mut stdout = std::io::stdout();

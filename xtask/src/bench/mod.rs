@@ -4,6 +4,7 @@
 mod answer;
 mod build;
 mod duckdb;
+mod feed;
 mod filter;
 mod goaccess;
 mod grep;
@@ -38,13 +39,14 @@ struct Benchmark {
 }
 
 /// All of them, in the order in which they run.
-const BENCHMARKS: [Benchmark; 9] = [
+const BENCHMARKS: [Benchmark; 10] = [
     Benchmark { names: &["parse"], run: parse::run },
     Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
     Benchmark { names: &["grep"], run: grep::run },
     Benchmark { names: &["upload", "picture"], run: upload::run },
     Benchmark { names: &["receive"], run: receive::run },
+    Benchmark { names: &["feed"], run: feed::run },
     Benchmark { names: &["filter"], run: filter::run },
     Benchmark { names: &["memory"], run: memory::run },
     Benchmark { names: &["stages"], run: stages::run },
