@@ -12,8 +12,8 @@ import { RateMeter } from "./socket/rate";
 import { createSession, sessionExists } from "./socket/session";
 import { Uploads, type NamedFile } from "./socket/uploads";
 import { sameClauses } from "./state/filter";
-import { inNextFrame } from "./state/frame";
-import { DEFAULT_QUESTION, type Question, type Upload } from "./state/state";
+import { afterFrame, inNextFrame } from "./state/frame";
+import { DEFAULT_QUESTION, hasLines, type Question, type Upload } from "./state/state";
 import { dispatch, state } from "./state/store";
 import { addressOf, questionOf, searchOf, sessionOf } from "./state/url";
 
@@ -230,12 +230,15 @@ function show(session: string, view: View): void {
     return meter.rate(now);
   });
   dispatch({ type: "view", view, source_rates });
+  if (hasLines(view)) afterFrame(() => uploads.get(session)?.goOn());
 }
 
 function uploadsOf(session: string): Uploads {
   const known = uploads.get(session);
   if (known) return known;
   const created: Uploads = new Uploads(browserHost, session, (all) => showUploads(created, all));
+  // A hidden page draws nothing.
+  if (!document.hidden && !hasLines(state.value.view)) created.beginOnly();
   uploads.set(session, created);
   return created;
 }

@@ -50,7 +50,8 @@ const look = async () => {
 
 async function follow(content: string): Promise<void> {
   disk.write(content);
-  uploads.add([{ name: "a.log", blob: await disk.getFile(), handle: disk }], true);
+  uploads.add([{ name: "a.log", blob: await disk.getFile(), handle: Promise.resolve(disk) }], true);
+  await settle();
   host.last.opens();
   ready();
   await wait();
@@ -77,7 +78,8 @@ describe("a followed file", () => {
 
   it("waits where the window is full, and goes on with the ack", async () => {
     disk.write("0123456789");
-    uploads.add([{ name: "a.log", blob: await disk.getFile(), handle: disk }], true);
+    uploads.add([{ name: "a.log", blob: await disk.getFile(), handle: Promise.resolve(disk) }], true);
+    await settle();
     host.last.opens();
     ready(0, 4);
     await wait();
@@ -182,7 +184,8 @@ describe("a lost connection", () => {
 describe("a file that was read", () => {
   async function read(content: string): Promise<string> {
     disk.write(content);
-    uploads.add([{ name: "a.log", blob: await disk.getFile(), handle: disk }]);
+    uploads.add([{ name: "a.log", blob: await disk.getFile(), handle: Promise.resolve(disk) }]);
+    await settle();
     host.last.opens();
     ready();
     says({ type: "done", offset: content.length });
@@ -216,9 +219,10 @@ describe("a file that was read", () => {
 
   it("cannot be where it is packed, or where the browser has no handle", async () => {
     const blob = new Blob(["x"]);
-    uploads.add([{ name: "a.log.gz", blob, handle: disk }], true);
+    uploads.add([{ name: "a.log.gz", blob, handle: Promise.resolve(disk) }], true);
     expect(last().bytes_total).toBe(1);
-    uploads.add([{ name: "b.log", blob, handle: null }], true);
+    uploads.add([{ name: "b.log", blob, handle: Promise.resolve(null) }], true);
+    await settle();
     expect(last().bytes_total).toBe(1);
   });
 });

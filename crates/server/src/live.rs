@@ -152,7 +152,11 @@ async fn publish(
             if !matches!(sent, Ok(Ok(()))) {
                 return;
             }
-            let interval = interval(started - growing_since).max(worked * WORK_SHARE);
+            // Views of nothing cost nothing, and what comes first is waited for.
+            let interval = match bytes {
+                0 => Duration::ZERO,
+                _ => interval(started - growing_since).max(worked * WORK_SHARE),
+            };
             tokio::select! {
                 () = tokio::time::sleep_until(started + interval) => {}
                 rested = cut_rest(started, data, goes_on, &mut asked) => if rested.is_err() { return },

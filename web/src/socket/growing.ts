@@ -5,6 +5,9 @@ export interface Handle {
   getFile(): Promise<File>;
 }
 
+/** A handle, which the browser may take its time to give; nobody waits for it to read. */
+export type HandleToCome = Promise<Handle | null>;
+
 /** Bytes by which a file is known again: a line of a log, with its time. */
 const MARK_BYTES = 256;
 

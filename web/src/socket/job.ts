@@ -37,16 +37,16 @@ export class Job implements Sending {
   plan: Plan | null = null;
   /** True once `end` was sent on the present connection. */
   ended = false;
+  /** What shows the file as it is later on, where and when the browser gives that. */
+  handle: Handle | null = null;
   /** It is followed from its end on. */
   isFollowed = false;
-  private readonly meter = new RateMeter();
+  private meter = new RateMeter();
 
   constructor(
     readonly file: string,
     readonly name: string,
     readonly blob: Blob,
-    /** What shows the file as it is now, where the browser gives that. */
-    readonly handle: Handle | null = null,
   ) {}
 
   get bytes_total(): number {
@@ -75,6 +75,12 @@ export class Job implements Sending {
   /** The server has parsed everything before `offset`. */
   acknowledge(now_ms: number, offset: number): void {
     this.acked = Math.max(this.acked, offset);
+    this.meter.add(now_ms, this.acked);
+  }
+
+  /** The speed is that from here on. */
+  restartRate(now_ms: number): void {
+    this.meter = new RateMeter();
     this.meter.add(now_ms, this.acked);
   }
 

@@ -5,6 +5,7 @@ import { retryDelay } from "./backoff";
 import type { Chooser } from "./chooser";
 import type { Host, SocketLike } from "./host";
 import type { Job } from "./job";
+import type { Opening } from "./opening";
 import { Partner } from "./partner";
 import { MIB, nextMessage } from "./policy";
 
@@ -14,6 +15,8 @@ export interface LaneOwner {
   take(): Job | null;
   /** True while no other lane sends: only then do speeds tell of the plan. */
   isAlone(): boolean;
+  /** Up to where a file may be sent by now. */
+  readonly opening: Opening;
   changed(job: Job): void;
 }
 
@@ -59,6 +62,13 @@ export class Lane {
     if (!this.job && this.untold.length === 0) this.close();
     else if (this.open) this.greet();
     else if (!this.socket) this.connect();
+  }
+
+  /** Goes on with what was held back; the time that it was does not count as time of sending. */
+  goOn(): void {
+    if (this.job?.phase !== "reading" || this.isBeginning || !this.open) return;
+    this.job.restartRate(this.host.now());
+    this.pump(this.job);
   }
 
   /** Gives up the file if this lane sends it. */
@@ -132,6 +142,7 @@ export class Lane {
         this.isBeginning = false;
         this.sentTo = reply.offset;
         this.chooser.restart();
+        this.owner.opening.note();
         job.begin(now_ms, reply.offset, reply.window_bytes);
         return this.pump(job);
       case "ack":
@@ -182,14 +193,16 @@ export class Lane {
 
   private sendOne(job: Job): number {
     const partner = this.partner?.isJoined ? this.partner : null;
-    const { plan, until } = this.owner.isAlone()
+    const { opening } = this.owner;
+    // The stretches that the chooser times begin behind what is sent ahead.
+    const { plan, until } = this.owner.isAlone() && opening.isOver
       ? this.chooser.planAt(job.sent, partner !== null)
-      : { plan: this.chooser.best, until: Infinity };
+      : { plan: this.chooser.best, until: opening.bytes_max };
     job.plan = plan;
     const bytes_per_second = job.rate(this.host.now());
     const at = { ...job, bytes_total: job.blob.size, bytes_per_second };
     const size = Math.min(nextMessage(plan, at), until - job.sent);
-    if (size === 0) return 0;
+    if (size <= 0) return 0;
     const bytes = job.blob.slice(job.sent, job.sent + size);
     // The two take turns.
     if (partner && plan.sockets > 1 && partner.sentTo <= this.sentTo) partner.send(job.sent, bytes);
@@ -207,7 +220,7 @@ export class Lane {
   /** Opens a second connection for a large file. */
   private pair(job: Job): void {
     const isLarge = job.blob.size - job.sent >= PAIR_BYTES_MIN;
-    if (this.partner || this.isSingle || !isLarge || !this.owner.isAlone()) return;
+    if (this.partner || this.isSingle || !isLarge || !this.owner.isAlone() || !this.owner.opening.isOver) return;
     const partner: Partner = new Partner(
       this.host,
       this.path,

@@ -1,9 +1,10 @@
 import { Chooser } from "./chooser";
 import { Follower, type Start } from "./follower";
-import { Mark, canGrow, type Handle } from "./growing";
+import { Mark, canGrow, type Handle, type HandleToCome } from "./growing";
 import type { Host } from "./host";
 import { Job, type Sending } from "./job";
 import { Lane } from "./lane";
+import { Opening } from "./opening";
 import { LANES } from "./policy";
 
 /** A file under the name it is shown by: its own, or its path in a dropped folder. */
@@ -11,7 +12,7 @@ export interface NamedFile {
   name: string;
   blob: Blob;
   /** What shows the file as it is later on, where the browser gives that. */
-  handle?: Handle | null;
+  handle?: HandleToCome;
 }
 
 /** The files that one session is sent, some at a time and the rest in a queue. */
@@ -20,6 +21,7 @@ export class Uploads {
   private readonly followers: Follower[] = [];
   private readonly path: string;
   private readonly lanes: Lane[];
+  private readonly opening: Opening;
 
   constructor(
     private readonly host: Host,
@@ -31,8 +33,20 @@ export class Uploads {
   ) {
     const path = `/api/sessions/${session}/${to}`;
     this.path = path;
-    const owner = { take: () => this.take(), isAlone: () => this.isAlone(), changed: () => this.tell() };
+    const opening = new Opening(host, () => this.lanes.forEach((lane) => lane.goOn()));
+    this.opening = opening;
+    const owner = { opening, take: () => this.take(), isAlone: () => this.isAlone(), changed: () => this.tell() };
     this.lanes = Array.from({ length: lanes }, () => new Lane(host, path, chooser, owner));
+  }
+
+  /** Sends only the beginnings of files, until `goOn`, or for a while: nothing is on the screen yet. */
+  beginOnly(): void {
+    this.opening.begin();
+  }
+
+  /** Sends what was held back: the first lines are on the screen. */
+  goOn(): void {
+    this.opening.end();
   }
 
   /** True while a file is on its way or waits. What is read of a file that grows is not lost. */
@@ -42,9 +56,9 @@ export class Uploads {
 
   /** Reads files; with `follow`, those that can grow are read on as they do. */
   add(files: readonly NamedFile[], follow = false): void {
-    for (const { name, blob, handle = null } of files) {
-      if (follow && handle && canGrow(name)) this.start(handle, name, { offset: 0, mark: null, continues: null });
-      else this.jobs.push(new Job(randomId(), name, blob, handle));
+    for (const file of files) {
+      if (follow && file.handle && canGrow(file.name)) void this.followOrRead(file, file.handle);
+      else this.queue(file);
     }
     this.tell();
     for (const lane of this.lanes) lane.wake();
@@ -100,6 +114,23 @@ export class Uploads {
 
   private isAlone(): boolean {
     return this.jobs.reduce((on, job) => on + Number(this.taken.has(job) && !job.isOver), 0) < 2;
+  }
+
+  private async followOrRead(file: NamedFile, handle: HandleToCome): Promise<void> {
+    const known = await handle;
+    if (known) return this.start(known, file.name, { offset: 0, mark: null, continues: null });
+    this.queue(file);
+    this.tell();
+    for (const lane of this.lanes) lane.wake();
+  }
+
+  private queue({ name, blob, handle }: NamedFile): void {
+    const job = new Job(randomId(), name, blob);
+    this.jobs.push(job);
+    void handle?.then((known) => {
+      job.handle = known;
+      if (job.isOver) this.tell();
+    });
   }
 
   private start(handle: Handle, name: string, start: Start): void {

@@ -37,6 +37,11 @@ export function inNextFrame(name: string, task: () => void, isUrgent = false): v
   else callOff = afterTimer(nextAt_ms - performance.now(), () => (callOff = inFrame()));
 }
 
+/** Runs `task` after the frame in which this is called: what was changed is laid out and painted then. */
+export function afterFrame(task: () => void): void {
+  setTimeout(task);
+}
+
 function noteChange(): void {
   const now_ms = performance.now();
   if (now_ms - changedAt_ms > QUIET_MS) changingSince_ms = now_ms;
@@ -59,8 +64,7 @@ function run(): void {
   const growth_ms = (start_ms - changingSince_ms) / GROWTH_SHARE;
   const period_ms = Math.min(PERIOD_MS_MAX, Math.max(PERIOD_MS, growth_ms));
   nextAt_ms = start_ms + period_ms;
-  // The first task after the frame: what was changed is laid out and painted by then.
-  setTimeout(() => {
+  afterFrame(() => {
     const cost_ms = performance.now() - start_ms;
     nextAt_ms = start_ms + Math.max(period_ms, cost_ms * WORK_SHARE);
   });

@@ -88,3 +88,8 @@ export const INITIAL: State = {
   follow: false,
   source_rates: [],
 };
+
+/** True where something was read that can be shown. */
+export function hasLines(view: View | null): boolean {
+  return view !== null && view.sources.some((source) => source.lines > 0);
+}

@@ -2,6 +2,7 @@ import { computed } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { isUploading, undo } from "../control";
 import { rowsOf } from "../state/rows";
+import { hasLines } from "../state/state";
 import { state, view } from "../state/store";
 import { Banner } from "./Banner";
 import { Dashboard } from "./Dashboard";
@@ -32,7 +33,8 @@ type Screen = "drop page" | "dashboard" | "waiting" | "nothing";
 const screen = computed<Screen>(() => {
   const now = state.value;
   if (now.session === null) return "drop page";
-  if (now.view && now.view.sources.length > 0) return "dashboard";
+  // A picture of nothing would only be in the way of that of the first lines.
+  if (now.view && (hasLines(now.view) || (now.view.complete && now.view.sources.length > 0))) return "dashboard";
   if (now.view && rowsOf(now).length === 0) return "drop page";
   return now.connection === "gone" ? "nothing" : "waiting";
 });

@@ -1,6 +1,6 @@
 /** Files out of what was dropped. */
 
-import type { Handle } from "../socket/growing";
+import type { HandleToCome } from "../socket/growing";
 import type { NamedFile } from "../socket/uploads";
 import { handleIn, handleOf } from "./handles";
 
@@ -31,12 +31,12 @@ export async function filesOf(transfer: DataTransfer): Promise<Dropped> {
     .map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile(), handle: handleOf(item) }));
   const walk = new Walk();
   for (const item of inOrder(items, ({ entry, file }) => entry?.name ?? file?.name ?? "")) {
-    const handle = await item.handle;
     if (item.entry?.isDirectory) {
-      walk.handleAt = (path) => handleIn(handle, path);
+      walk.handleAt = (path) => item.handle.then((folder) => handleIn(folder, path));
       await walk.folder(item.entry as FileSystemDirectoryEntry);
     } else if (item.file) {
-      walk.take(item.file.name, item.file, handle?.kind === "file" ? handle : null);
+      const handle = item.handle.then((one) => (one?.kind === "file" ? one : null));
+      walk.take(item.file.name, item.file, handle);
     }
   }
   return { files: walk.files, notice: walk.notice() };
@@ -50,12 +50,12 @@ export function carriesFiles(event: DragEvent): boolean {
 class Walk {
   readonly files: NamedFile[] = [];
   /** Finds the handle of a file in the folder that is walked. */
-  handleAt: (path: readonly string[]) => Promise<Handle | null> = () => Promise.resolve(null);
+  handleAt: (path: readonly string[]) => HandleToCome = () => Promise.resolve(null);
   private folders = 0;
   private leftOut = false;
   private readonly unreadable: string[] = [];
 
-  take(name: string, blob: Blob, handle: Handle | null): void {
+  take(name: string, blob: Blob, handle: HandleToCome): void {
     if (this.files.length < FILES_MAX) this.files.push({ name, blob, handle });
     else this.leftOut = true;
   }
@@ -83,7 +83,7 @@ class Walk {
     if (entry.isDirectory) return this.folder(entry as FileSystemDirectoryEntry);
     try {
       const path = entry.fullPath.replace(/^\//, "");
-      const handle = await this.handleAt(path.split("/").slice(1));
+      const handle = this.handleAt(path.split("/").slice(1));
       this.take(path, await fileOf(entry as FileSystemFileEntry), handle);
     } catch {
       this.unreadable.push(entry.name);

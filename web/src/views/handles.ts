@@ -57,7 +57,7 @@ export async function pickFiles(): Promise<NamedFile[] | null> {
   try {
     const handles = await picker({ multiple: true });
     return await Promise.all(
-      handles.map(async (handle) => ({ name: handle.name, blob: await handle.getFile(), handle })),
+      handles.map(async (handle) => ({ name: handle.name, blob: await handle.getFile(), handle: Promise.resolve(handle) })),
     );
   } catch (error) {
     const name = error instanceof DOMException ? error.name : "";
