@@ -1,0 +1,107 @@
+//! `weir listen`: what is sent is on the page.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use support::{Served, generated, run, weir};
+use weir_testkit::oracle::{Layout, Oracle};
+
+/// How long anything may take, on the slowest machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Starts it; gives the address of the page and of the listeners.
+fn listen(addresses: &[&str]) -> (Served, String, Vec<String>) {
+    let arguments = [&["listen"], addresses, &["--no-open", "--listen", "127.0.0.1:0"]].concat();
+    let mut command = weir(arguments);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    let mut stderr = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let name = |_: &&str| {
+        let line = stderr.next().expect("a line").expect("UTF-8");
+        line.trim_start_matches("weir: listening at ").to_owned()
+    };
+    let names = addresses.iter().map(name).collect();
+    let mut page = String::new();
+    let stdout = child.stdout.take().expect("a pipe");
+    BufReader::new(stdout).read_line(&mut page).expect("an address");
+    (Served(child), page.trim().to_owned(), names)
+}
+
+/// The session's report.
+fn report(page: &str) -> serde_json::Value {
+    let rest = page.strip_prefix("http://").expect("an address");
+    let (host, path) = rest.split_once("/s/").expect("a session");
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    let request = format!(
+        "GET /api/sessions/{path}/report HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("UTF-8");
+    let json = &answer[answer.find('{').expect("an object")..=answer.rfind('}').expect("an end")];
+    serde_json::from_str(json).expect("JSON")
+}
+
+/// Waits until the page has so many lines, of which so many fit.
+fn wait(page: &str, lines: u64, records: u64) {
+    let start = Instant::now();
+    loop {
+        let report = report(page);
+        if report["lines"] == lines {
+            assert_eq!(report["records"], records);
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "{} of {lines} lines", report["lines"]);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn what_is_sent_over_tcp_is_on_the_page() {
+    let log = generated(300_000);
+    let oracle = Oracle::read(Layout::Combined, &log);
+    let (_served, page, names) = listen(&["127.0.0.1:0"]);
+    let host = names[0].strip_prefix("tcp://").expect("TCP").to_owned();
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    stream.write_all(&log).expect("it reads");
+    // While the connection stays open.
+    wait(&page, oracle.lines, oracle.records_read);
+}
+
+#[test]
+fn messages_of_nginx_are_on_the_page() {
+    let (_served, page, names) = listen(&["udp://127.0.0.1:0"]);
+    let host = names[0].strip_prefix("udp://").expect("UDP").to_owned();
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    for number in 0..50 {
+        let message = format!(
+            "<190>Dec 17 09:03:01 web nginx: 192.0.2.{number} - - [17/Dec/2025:09:03:01 +0000] \
+             \"GET /{number} HTTP/1.1\" 200 10 \"-\" \"curl/8.0\""
+        );
+        socket.send_to(message.as_bytes(), &host).expect("it is sent");
+    }
+    wait(&page, 50, 50);
+    assert_eq!(report(&page)["distinct"]["client"], 50);
+}
+
+#[test]
+fn what_cannot_be_listened_at_is_said() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    for (arguments, sentence) in [
+        (vec![address.as_str()], "the address is in use by another program"),
+        (vec!["tls://127.0.0.1:0"], "needs a certificate and its key"),
+        (vec!["127.0.0.1:0", "--idle", "soon"], "--idle: `soon` is no time"),
+        (vec!["127.0.0.1:0", "--cap", "much"], "--cap: `much` is not a size"),
+        (vec!["5140"], "is no address to listen at"),
+    ] {
+        let page = ["--no-open", "--listen", "127.0.0.1:0"];
+        let run = run([&["listen"][..], &arguments, &page].concat());
+        assert_eq!(run.code, 2, "{arguments:?}");
+        assert!(run.stderr.contains(sentence), "{arguments:?}: {}", run.stderr);
+    }
+}
