@@ -5,6 +5,7 @@ mod codes;
 mod dictionary;
 mod generation;
 mod live_ids;
+mod merge;
 mod numbers;
 mod read_block;
 mod seen;

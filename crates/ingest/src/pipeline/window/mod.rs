@@ -3,6 +3,7 @@
 mod cleaning;
 mod clock;
 mod limits;
+mod merging;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use weir_core::{Segment, TimeBounds};
 pub(super) use cleaning::Cleaning;
 use clock::{AGREEING, Clock};
 pub(super) use limits::WindowLimits;
+use merging::{Level, Runs};
 
 /// A segment in a window.
 #[derive(Debug, Clone)]
@@ -49,6 +51,7 @@ pub(super) struct Window {
     rows_left: usize,
     floor_ns: i64,
     next: u64,
+    runs: Runs,
 }
 
 #[derive(Debug)]
@@ -63,6 +66,7 @@ struct Kept {
     has_untimed: bool,
     /// Its place in `by_time`.
     leaves_ns: i64,
+    level: Level,
 }
 
 impl Window {
@@ -83,6 +87,7 @@ impl Window {
             rows_left: 0,
             floor_ns: i64::MIN,
             next: 0,
+            runs: Runs::new(),
         }
     }
 
@@ -108,8 +113,6 @@ impl Window {
 
     /// Takes a segment in, and lets leave what is too old after it.
     pub(super) fn push(&mut self, segment: Segment) {
-        let number = self.next;
-        self.next += 1;
         if let Some(clock) = &mut self.clock {
             clock.pass(&segment);
         }
@@ -123,7 +126,9 @@ impl Window {
         if has_untimed {
             leaves_ns = leaves_ns.max(newest_ns);
         }
+        let level = Level::of_new(&segment);
         let kept = Kept {
+            level,
             bytes: segment.memory_bytes(),
             segment: Arc::new(segment),
             first_ns: i64::MIN,
@@ -132,16 +137,36 @@ impl Window {
             has_untimed,
             leaves_ns,
         };
+        let number = self.insert(kept);
+        if let Some(clock) = &self.clock
+            && time_range.is_some_and(|(_, last_ns)| last_ns > clock.ceiling_ns())
+        {
+            self.ahead.push((number, clock.agreed()));
+        }
+        self.move_on();
+        self.merge_small(level);
+    }
+
+    /// Puts a segment behind all others; gives its number.
+    fn insert(&mut self, kept: Kept) -> u64 {
+        let number = self.next;
+        self.next += 1;
         self.kept_bytes += kept.bytes;
         self.rows_kept += kept.segment.rows();
-        if let Some(clock) = &self.clock {
-            self.by_time.insert((leaves_ns, number));
-            if time_range.is_some_and(|(_, last_ns)| last_ns > clock.ceiling_ns()) {
-                self.ahead.push((number, clock.agreed()));
-            }
+        if self.clock.is_some() {
+            self.by_time.insert((kept.leaves_ns, number));
         }
         self.kept.insert(number, kept);
-        self.move_on();
+        number
+    }
+
+    /// Takes a segment out.
+    fn take(&mut self, number: u64) -> Option<Kept> {
+        let kept = self.kept.remove(&number)?;
+        self.by_time.remove(&(kept.leaves_ns, number));
+        self.kept_bytes -= kept.bytes;
+        self.rows_kept -= kept.segment.rows();
+        Some(kept)
     }
 
     /// True where so much has left since values were given up that it is worth to do so again:
@@ -236,14 +261,16 @@ impl Window {
     }
 
     fn leave(&mut self, number: u64) {
-        let Some(kept) = self.kept.remove(&number) else { return };
-        self.by_time.remove(&(kept.leaves_ns, number));
-        self.kept_bytes -= kept.bytes;
-        self.departed_bytes += kept.bytes;
-        self.departures.push_back(number);
-        self.rows_kept -= kept.segment.rows();
+        let Some(kept) = self.take(number) else { return };
         self.rows_left += kept.segment.rows();
-        self.departed.insert(number, kept.segment);
+        self.depart(number, kept.segment);
+    }
+
+    /// Keeps a segment at hand that was taken out.
+    fn depart(&mut self, number: u64, segment: Arc<Segment>) {
+        self.departed_bytes += segment.memory_bytes();
+        self.departures.push_back(number);
+        self.departed.insert(number, segment);
         // Enough for whoever asks a few times a second; who comes too late counts anew.
         while self.departed_bytes > self.kept_bytes / 8 + Self::DEPARTED_BYTES_MIN {
             self.forget_departed();
@@ -265,6 +292,11 @@ impl Window {
 }
 
 impl Kept {
+    /// True where no bounds of its own are set for good.
+    fn is_unbounded(&self) -> bool {
+        (self.first_ns, self.last_ns) == (i64::MIN, i64::MAX)
+    }
+
     /// As they are where the clock lets all before `floor_ns` leave. Bounds that take nothing
     /// away are given as none, so that they are equal as long as the rows are.
     fn bounds(&self, floor_ns: i64) -> TimeBounds {
@@ -288,14 +320,15 @@ mod tests {
 
     use super::Window;
 
-    /// Segments with so many rows each.
-    fn segments(count: usize, rows: usize) -> Vec<Segment> {
+    /// Segments with so many rows each, of these sources in turn.
+    fn segments(count: usize, rows: usize, sources: u32) -> Vec<Segment> {
         let mut values = Values::new(1 << 20);
         let format = Arc::new(Format::parse("$remote_addr $msec").expect("a format"));
         let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
         let segment = |number: usize| {
             let line = |row: usize| format!("192.0.2.{row} {}.000\n", 1_760_000_000 + number);
-            let read = reader.read(&Block::new((0..rows).map(line).collect::<String>().into()), 0);
+            let block = Block::new((0..rows).map(line).collect::<String>().into());
+            let read = reader.read(&block, number as u32 % sources);
             reader.resolve(&read, &mut values);
             reader.seal(read)
         };
@@ -304,7 +337,8 @@ mod tests {
 
     #[test]
     fn what_has_left_is_at_hand_for_a_while_within_the_memory() {
-        let segments = segments(400, 100);
+        // Too large to be merged.
+        let segments = segments(200, 2_048, 1);
         let bytes_max = segments[0].memory_bytes() * 64;
         let mut window = Window::new(None);
         for (number, segment) in (0u64..).zip(segments) {
@@ -321,5 +355,39 @@ mod tests {
         }
         window.shrink_to(0);
         assert!(window.is_empty() && window.memory_bytes() == 0);
+    }
+
+    #[test]
+    fn a_quiet_feed_makes_few_segments() {
+        for width in [None, Some(std::time::Duration::from_secs(100_000))] {
+            let mut window = Window::new(width);
+            let (mut most, mut read) = (0, Vec::new());
+            for (number, segment) in segments(5_000, 3, 1).into_iter().enumerate() {
+                segment.for_each_time_ns(|time_ns| read.push(time_ns));
+                window.push(segment);
+                most = most.max(window.kept.len());
+                if number % 97 == 0 || number == 4_999 {
+                    let mut kept = Vec::new();
+                    for slot in window.slots() {
+                        slot.segment.for_each_time_ns(|time_ns| kept.push(time_ns));
+                    }
+                    assert_eq!(kept, read, "in the order in which they were read");
+                    assert_eq!(window.rows_kept, read.len());
+                    let bytes = window.kept.values().map(|kept| kept.bytes).sum::<usize>();
+                    assert_eq!(window.kept_bytes, bytes);
+                }
+            }
+            // Fifteen of each level: 5,000 is less than 16 to the power of four.
+            assert!(most <= 4 * 15, "{most}");
+            assert_eq!(window.rows_left, 0);
+        }
+    }
+
+    #[test]
+    fn segments_of_many_sources_are_merged_when_there_are_more_of_each() {
+        let mut window = Window::new(None);
+        segments(5_000, 3, 50).into_iter().for_each(|segment| window.push(segment));
+        assert!(window.kept.len() < 1_000, "{}", window.kept.len());
+        assert_eq!(window.rows_kept, 15_000);
     }
 }

@@ -1,0 +1,140 @@
+//! Several small segments as one.
+
+use std::sync::Arc;
+
+use super::codes::Codes;
+use super::dictionary::ABSENT;
+use super::numbers::Numbers;
+use super::segment::Segment;
+use super::text_column;
+
+impl Segment {
+    /// The records of several segments of one source, one segment behind the other; `None` where
+    /// there are none. A segment costs more than a record: those of a feed that brings a few
+    /// lines at a time had better be few.
+    ///
+    /// All of them have to have arrived, see [`Self::arrive`].
+    pub fn merged(parts: &[Arc<Self>]) -> Option<Self> {
+        let first = parts.first()?;
+        let columns = parts.iter().map(|part| part.text.len()).max().unwrap_or_default();
+        let block_offset = parts.iter().map(|part| part.block_offset).min().unwrap_or_default();
+        let line_starts = parts
+            .iter()
+            .flat_map(|part| (0..part.rows).map(move |row| part.line_offset(row) - block_offset));
+        let line_starts: Vec<u64> = line_starts.collect();
+        let ranges = parts.iter().filter_map(|part| part.time_range_ns);
+        Some(Self {
+            rows: parts.iter().map(|part| part.rows).sum(),
+            source: first.source,
+            block_offset,
+            text: (0..columns).map(|column| texts(parts, column)).collect(),
+            bytes: numbers(parts, |part| part.bytes.as_ref()),
+            request_time_ns: numbers(parts, |part| part.request_time_ns.as_ref()),
+            upstream_time_ns: numbers(parts, |part| part.upstream_time_ns.as_ref()),
+            time: numbers(parts, |part| part.time.as_ref()),
+            offset: numbers(parts, |part| part.offset.as_ref()),
+            time_range_ns: ranges
+                .reduce(|(first, last), (from, to)| (first.min(from), last.max(to))),
+            line_start: Codes::pack(line_starts.iter().copied()),
+            in_flight: None,
+        })
+    }
+}
+
+/// A text column of all parts; `None` where no record has the field.
+fn texts(parts: &[Arc<Segment>], column: usize) -> Option<Codes> {
+    let mut ids = Vec::new();
+    for part in parts {
+        match part.text.get(column).and_then(Option::as_ref) {
+            Some(codes) => ids.extend((0..part.rows).map(|row| codes.get(row) as u32)),
+            None => ids.resize(ids.len() + part.rows, ABSENT),
+        }
+    }
+    text_column::pack(&ids)
+}
+
+/// A number column of all parts; `None` where no record has the field.
+fn numbers(
+    parts: &[Arc<Segment>],
+    column: impl Fn(&Segment) -> Option<&Numbers>,
+) -> Option<Numbers> {
+    let mut all = Vec::new();
+    for part in parts {
+        let numbers = column(part);
+        let number = |row| numbers.and_then(|numbers| numbers.get(row));
+        all.extend((0..part.rows).map(|row| number(row).unwrap_or(Numbers::ABSENT)));
+    }
+    Numbers::pack(&all)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use crate::block::{Block, BlockLimits};
+    use crate::column::{BlockReader, ColumnId, Segment, Values};
+    use crate::field::Field;
+    use crate::format::Format;
+
+    /// All that is known of the records.
+    fn rows(segments: &[&Segment]) -> Vec<String> {
+        let row = |segment: &Segment, row: usize| {
+            let texts: Vec<u64> = (0..16)
+                .map(|column| segment.text(ColumnId(column)).map_or(0, |codes| codes.get(row)))
+                .collect();
+            let numbers = [Field::Bytes, Field::RequestTime, Field::UpstreamTime]
+                .map(|field| segment.number(field, row));
+            format!("{} {texts:?} {numbers:?} {:?}", segment.line_offset(row), segment.time(row))
+        };
+        let all = segments.iter();
+        all.flat_map(|segment| (0..segment.rows()).map(|at| row(segment, at))).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn merged_segments_have_the_same_records(
+            parts in prop::collection::vec((any::<u32>(), prop::collection::vec(any::<(u8, bool, u8)>(), 0..20)), 1..20),
+        ) {
+            let mut values = Values::new(1 << 20);
+            let formats = ["$remote_addr [$time_iso8601] $status $body_bytes_sent $request_time", "$remote_addr $status $body_bytes_sent $request_time"];
+            let mut readers = formats.map(|text| {
+                let format = Arc::new(Format::parse(text).expect("a format"));
+                BlockReader::new(format, BlockLimits::default(), &mut values)
+            });
+            let mut segments = Vec::new();
+            for (offset, lines) in parts {
+                // One part in eight of another format, which has no time.
+                let has_time = offset % 8 != 0;
+                let line = |(number, is_set, second): (u8, bool, u8)| {
+                    let time = format!("[2026-11-21T0{}:00:{:02}+0{}:00] ", number % 10, second % 60, second % 3);
+                    let bytes = if is_set { number.to_string() } else { "-".to_owned() };
+                    format!("192.0.2.{number} {}{} {bytes} 0.{second:03}\n", if has_time { &time } else { "" }, 200 + u32::from(second % 3))
+                };
+                let mut block = Block::new(lines.into_iter().map(line).collect::<String>().into());
+                block.offset = u64::from(offset) << 12;
+                let reader = &mut readers[usize::from(!has_time)];
+                let read = reader.read(&block, 3);
+                prop_assert_eq!(read.unmatched, 0);
+                reader.resolve(&read, &mut values);
+                let mut segment = reader.seal(read);
+                segment.arrive();
+                segments.push(Arc::new(segment));
+            }
+            let merged = Segment::merged(&segments).expect("there are some");
+            let parts: Vec<&Segment> = segments.iter().map(|segment| &**segment).collect();
+            prop_assert_eq!(rows(&[&merged]), rows(&parts));
+            let ranges = parts.iter().filter_map(|part| part.time_range_ns());
+            let range = ranges.reduce(|(first, last), (from, to)| (first.min(from), last.max(to)));
+            prop_assert_eq!(merged.time_range_ns(), range);
+            prop_assert_eq!(merged.has_untimed(), parts.iter().any(|part| part.has_untimed()));
+            prop_assert_eq!(merged.source(), 3);
+        }
+    }
+
+    #[test]
+    fn none_make_none() {
+        assert!(Segment::merged(&[]).is_none());
+    }
+}
