@@ -3,7 +3,7 @@ import { timeTicks } from "../src/chart/calendar";
 import { clamped, keyMeaning, moved, spanOf } from "../src/chart/cursor";
 import { bucketAt, extent, layoutOf, MARGIN } from "../src/chart/layout";
 import { groupColors } from "../src/chart/palette";
-import { seriesOf } from "../src/chart/series";
+import { isDivided, seriesOf } from "../src/chart/series";
 import { countScale } from "../src/chart/ticks";
 import type { Histogram } from "../src/generated/Histogram";
 
@@ -161,6 +161,17 @@ describe("series", () => {
     histogram.buckets[1]!.by = { "5xx": 2 };
     const series = seriesOf(histogram, "light");
     expect(series.map(({ name, total }) => [name, total])).toEqual([["2xx", 5], ["5xx", 2], [null, 4]]);
+  });
+
+  it("does not divide what has no status", () => {
+    const histogram = { ...histogramOf([5, 6]), groups: ["(none)"] };
+    for (const bucket of histogram.buckets) bucket.by = { "(none)": bucket.count };
+    const series = seriesOf(histogram, "light");
+    expect(isDivided(series)).toBe(false);
+    expect(series.map(({ total, color }) => [total, color])).toEqual([[11, groupColors("status", ["200"], "light")[0]]]);
+    const fraction = seriesOf({ ...histogramOf([5, 6]), groups: ["(none)", "2xx"] }, "light");
+    expect(isDivided(fraction)).toBe(true);
+    expect(fraction[0]!.color).not.toBe(fraction[1]!.color);
   });
 
   it("gives each status code a colour of its own", () => {

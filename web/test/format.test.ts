@@ -10,9 +10,9 @@ import { instantSeconds, parseStamp, rangeText, stampText, wallSeconds } from ".
 
 describe("what a window keeps", () => {
   it("is said with the width that was asked for", () => {
-    expect(keptText({ width_s: 3600, records: 3_000 }, 40_000)).toBe("Kept: the last 1\u00a0h, 3,000 of 40,000 requests");
-    expect(keptText({ width_s: 5400, records: 7 }, 7)).toBe("Kept: the last 90\u00a0min, all 7 requests");
-    expect(keptText({ width_s: null, records: 1 }, 2)).toBe("Kept: 1 of 2 requests");
+    expect(keptText({ width_s: 3600, records: 3_000 }, 40_000, "request")).toBe("Kept: the last 1\u00a0h, 3,000 of 40,000 requests");
+    expect(keptText({ width_s: 5400, records: 7 }, 7, "record")).toBe("Kept: the last 90\u00a0min, all 7 records");
+    expect(keptText({ width_s: null, records: 1 }, 2, "request")).toBe("Kept: 1 of 2 requests");
   });
 });
 

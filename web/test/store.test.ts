@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Source } from "../src/generated/Source";
 import type { View } from "../src/generated/View";
-import { rowsOf, shareRead } from "../src/state/rows";
+import { courseOf, rowsOf, shareRead } from "../src/state/rows";
 import { INITIAL, type State, type Upload } from "../src/state/state";
 import { isAwaiting, reduce } from "../src/state/store";
 
@@ -82,5 +82,16 @@ describe("rows", () => {
     const rows = rowsOf({ ...filtered, uploads: [upload({})], view: view(1, [failed]) });
     expect(rows[0]).toMatchObject({ phase: "failed", message: "stalled" });
     expect(shareRead(rows)).toBe(1);
+  });
+
+  it("say that all is read as long as what comes is read at once", () => {
+    const states = (...all: Source["state"][]) =>
+      courseOf(rowsOf({ ...filtered, view: view(1, all.map((state) => source({ state, bytes_total: null }))) }));
+    expect(states("listening", "done")).toBe("listening");
+    expect(states("following", "listening")).toBe("listening");
+    expect(states("following", "failed")).toBe("following");
+    expect(states("following", "reading")).toBe("reading");
+    // A file that was added is in no view yet.
+    expect(states("done")).toBe("reading");
   });
 });

@@ -4,7 +4,9 @@ use std::future::Future;
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use weir_ingest::{FormatChoice, Pipeline, SourceEnd, SourceProgress, SourceWriter, Stopped};
+use weir_ingest::{
+    Course, FormatChoice, Pipeline, SourceEnd, SourceProgress, SourceWriter, Stopped,
+};
 
 /// Takes the lines of one listener.
 pub trait Sink: Send + Sync + 'static {
@@ -53,6 +55,7 @@ impl PipelineSink {
     pub fn new(pipeline: &Pipeline, name: &str, format: FormatChoice) -> Self {
         let writer = pipeline.source(name, None, format);
         let progress = writer.progress().clone();
+        progress.set_course(Course::Listening);
         Self { writer: Mutex::new(writer), progress, touch: Touch(pipeline.data().clone()) }
     }
 }

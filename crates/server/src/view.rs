@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use weir_ingest::{DataSet, Keep, SourceEnd, SourceSnapshot};
+use weir_ingest::{Course, DataSet, Keep, SourceEnd, SourceSnapshot};
 use weir_view::{Format, Sample, Source, SourceState, View, Window};
 
 use crate::answer::Answer;
@@ -49,7 +49,7 @@ fn source(snapshot: &SourceSnapshot, slot: Option<&&Arc<Slot>>) -> Source {
         Some(SourceEnd::Failed(why)) => (SourceState::Failed, Some(why.clone())),
         Some(SourceEnd::Cancelled) => (SourceState::Cancelled, None),
         None if slot.is_some_and(|slot| slot.is_interrupted()) => (SourceState::Interrupted, None),
-        None => (SourceState::Reading, None),
+        None => (going_on(snapshot.course), None),
     };
     let format = snapshot.format.as_ref().map(|format| Format {
         name: format.name().to_owned(),
@@ -68,6 +68,14 @@ fn source(snapshot: &SourceSnapshot, slot: Option<&&Arc<Slot>>) -> Source {
         format,
         fits: snapshot.fits,
         message: why.or_else(|| snapshot.note.clone()),
+    }
+}
+
+fn going_on(course: Course) -> SourceState {
+    match course {
+        Course::Reading => SourceState::Reading,
+        Course::Following => SourceState::Following,
+        Course::Listening => SourceState::Listening,
     }
 }
 

@@ -77,6 +77,10 @@ pub enum SourceState {
     /// Begun, and not at its end.
     #[default]
     Reading,
+    /// Read to its end for now, and on as it grows.
+    Following,
+    /// Waits for what others send; it has no end.
+    Listening,
     /// Its connection broke; it can still be taken up again.
     Interrupted,
     /// Read to its end.

@@ -17,7 +17,9 @@ export interface Series {
 /** The series in stacking order, lowest first; those without the field come last. */
 export function seriesOf(histogram: Histogram, theme: Theme): Series[] {
   const names: (string | null)[] = [...histogram.groups, null];
-  const colors = groupColors(histogram.field, histogram.groups, theme);
+  // Bars that are not divided have the colour of what nothing is wrong with.
+  const isWhole = histogram.groups.every((group) => group === NO_VALUE);
+  const colors = isWhole ? names.map(() => statusColor("200", theme)) : groupColors(histogram.field, histogram.groups, theme);
   return names
     .map((name, at) => ({
       name,
@@ -35,6 +37,11 @@ const NO_VALUE = "(none)";
 function labelOf(field: string, name: string | null): string {
   if (field === "action" && name === NO_VALUE) return "requests";
   return name ?? "none";
+}
+
+/** False where no record has the field, so that there is nothing to tell apart. */
+export function isDivided(series: Series[]): boolean {
+  return series.some(({ name }) => name !== null && name !== NO_VALUE);
 }
 
 /** How many of a bucket's records belong to a series. */

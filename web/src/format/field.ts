@@ -50,8 +50,11 @@ export function fieldLabel(field: string): string {
   return LABELS[field] ?? field.replaceAll("_", " ");
 }
 
+/** What one record is called. */
+export type Noun = "request" | "record";
+
 /** What the records are called: an error log's and a firewall's are no requests. */
-export function recordsNoun({ absent, top }: Report): "request" | "record" {
+export function recordsNoun({ absent, top }: Report): Noun {
   return absent.includes("errors") && (top["path"] ?? []).length === 0 ? "record" : "request";
 }
 

@@ -1,4 +1,5 @@
 import type { Window } from "../generated/Window";
+import type { Noun } from "./field";
 import { count } from "./number";
 
 const UNITS: [string, number][] = [
@@ -9,9 +10,9 @@ const UNITS: [string, number][] = [
 ];
 
 /** What a window keeps of a feed: `Kept: the last 1 h, 3,000 of 40,000 requests`. */
-export function keptText({ width_s, records }: Window, read: number): string {
-  const requests = records === read ? `all ${count(read)} requests` : `${count(records)} of ${count(read)} requests`;
-  return width_s === null ? `Kept: ${requests}` : `Kept: the last ${width(width_s)}, ${requests}`;
+export function keptText({ width_s, records }: Window, read: number, noun: Noun): string {
+  const kept = records === read ? `all ${count(read)} ${noun}s` : `${count(records)} of ${count(read)} ${noun}s`;
+  return width_s === null ? `Kept: ${kept}` : `Kept: the last ${width(width_s)}, ${kept}`;
 }
 
 /** A width as it was asked for: in the largest unit that leaves no fraction. */

@@ -3,4 +3,4 @@
 /**
  * How far a source is.
  */
-export type SourceState = "reading" | "interrupted" | "done" | "failed" | "cancelled";
+export type SourceState = "reading" | "following" | "listening" | "interrupted" | "done" | "failed" | "cancelled";

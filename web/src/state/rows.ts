@@ -48,6 +48,18 @@ export function shareRead(rows: Row[]): number | null {
   return total === 0 ? null : done / total;
 }
 
+/** What the page says of all rows together, before all are over. */
+export function courseOf(rows: Row[]): "reading" | "following" | "listening" {
+  const going = rows.filter((row) => !isOver(row.phase));
+  if (going.length === 0 || !going.every(isWaiting)) return "reading";
+  return going.some((row) => row.phase === "listening") ? "listening" : "following";
+}
+
+/** True where all that is there is read, and what comes will be. */
+export function isWaiting({ phase }: Row): boolean {
+  return phase === "following" || phase === "listening";
+}
+
 /** True where no byte will follow. */
 export function isOver(phase: UploadPhase): boolean {
   return phase === "done" || phase === "failed" || phase === "cancelled";
@@ -85,7 +97,7 @@ function sourceRow(source: Source, at: number, bytes_per_second: number): Row {
     phase: source.state,
     bytes_done: source.bytes_done,
     bytes_total: source.bytes_total,
-    bytes_per_second: source.state === "reading" ? bytes_per_second : 0,
+    bytes_per_second: isOver(source.state) ? 0 : bytes_per_second,
     source,
     message: source.message,
   };

@@ -34,6 +34,8 @@ export type UploadPhase =
   | "reading"
   /** All is read, and what is appended will be. */
   | "following"
+  /** Waits for what others send. */
+  | "listening"
   | "interrupted"
   | "done"
   | "failed"

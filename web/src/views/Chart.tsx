@@ -3,6 +3,7 @@ import { spanOf, type Cursor } from "../chart/cursor";
 import { draw } from "../chart/draw";
 import { extent, type Layout } from "../chart/layout";
 import type { Series } from "../chart/series";
+import type { Noun } from "../format/field";
 import { step } from "../format/duration";
 import type { Histogram } from "../generated/Histogram";
 import { bucketText, Tooltip } from "./Tooltip";
@@ -13,10 +14,11 @@ interface Props {
   histogram: Histogram;
   series: Series[];
   label: string;
+  noun: Noun;
 }
 
 /** The stacked histogram with its cursor, its selection and its tooltip. */
-export function Chart({ histogram: newest, series, label }: Props) {
+export function Chart({ histogram: newest, series, label, noun }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(frame);
@@ -53,10 +55,11 @@ export function Chart({ histogram: newest, series, label }: Props) {
           layout={layout}
           width={size.width}
           byKeyboard={byKeyboard}
+          noun={noun}
         />
       )}
       <p class="visually-hidden" aria-live="polite">
-        {byKeyboard && cursor ? bucketText(histogram, series, cursor) : ""}
+        {byKeyboard && cursor ? bucketText(histogram, series, cursor, noun) : ""}
       </p>
       {layout?.merged && (
         <p class="chart-merged">Each column of pixels shows its fullest {step(histogram.step_s)}.</p>

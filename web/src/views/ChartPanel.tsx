@@ -1,9 +1,9 @@
 import { useMemo } from "preact/hooks";
-import { seriesOf, type Series } from "../chart/series";
+import { isDivided, seriesOf, type Series } from "../chart/series";
 import { change, filterBy } from "../control";
 import { fieldLabel, recordsNoun } from "../format/field";
 import { step } from "../format/duration";
-import { count, share } from "../format/number";
+import { count, plural, share } from "../format/number";
 import { rangeText } from "../format/time";
 import type { Histogram } from "../generated/Histogram";
 import type { Report } from "../generated/Report";
@@ -23,21 +23,22 @@ const LEGEND_SHOWN = 10;
 export function ChartPanel({ report, complete }: { report: Report; complete: boolean }) {
   const { histogram } = report;
   const shown = theme.value;
+  const noun = recordsNoun(report);
   const series = useMemo(() => (histogram ? seriesOf(histogram, shown) : []), [histogram, shown]);
   if (!histogram || histogram.buckets.length === 0) return <NoChart report={report} complete={complete} />;
   return (
     <div class="chart-panel">
       <div class="chart-head">
         <h2>
-          {recordsNoun(report) === "request" ? "Requests" : "Records"} per {step(histogram.step_s)}
+          {noun === "request" ? "Requests" : "Records"} per {step(histogram.step_s)}
           {!complete && <SoFar />}
         </h2>
-        <Legend series={series} />
+        {isDivided(series) && <Legend series={series} />}
         <Overlay report={report} />
         <ZonePicker shown={report.time.zone} />
         <StackSelect report={report} />
       </div>
-      <Chart histogram={histogram} series={series} label={labelOf(histogram, report)} />
+      <Chart histogram={histogram} series={series} label={labelOf(histogram, report)} noun={noun} />
     </div>
   );
 }
@@ -45,7 +46,7 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
 function labelOf(histogram: Histogram, report: Report): string {
   const range = rangeText(histogram.buckets[0]!.start, histogram.until);
   return (
-    `${count(report.matched)} requests, ${range}, in ${histogram.buckets.length} bars of ${step(histogram.step_s)}. ` +
+    `${plural(report.matched, recordsNoun(report))}, ${range}, in ${histogram.buckets.length} bars of ${step(histogram.step_s)}. ` +
     "Arrow keys move, Shift with arrow keys selects, Enter zooms, Escape goes back."
   );
 }
@@ -85,7 +86,8 @@ function Legend({ series }: { series: Series[] }) {
 
 function StackSelect({ report }: { report: Report }) {
   const { stack } = question.value;
-  const fields = STACKABLE.filter((field) => field === "status_class" || report.top[field] !== undefined);
+  const has = (field: string) => report.top[field] !== undefined;
+  const fields = STACKABLE.filter((field) => field === "status_class" || has(field));
   const shown = fields.includes(stack) ? fields : [...fields, stack];
   return (
     <label class="stack-select">
@@ -93,7 +95,7 @@ function StackSelect({ report }: { report: Report }) {
       <select value={stack} data-testid="stack" onChange={(event) => change({ stack: event.currentTarget.value })}>
         {shown.map((field) => (
           <option key={field} value={field}>
-            {fieldLabel(field)}
+            {field === "status_class" && !has("status") ? "nothing" : fieldLabel(field)}
           </option>
         ))}
       </select>
@@ -108,7 +110,7 @@ function NoChart({ report, complete }: { report: Report; complete: boolean }) {
   if (report.records > 0 && filtered) {
     return (
       <p class="no-chart">
-        None of the {count(report.records)} requests passes the filter.{" "}
+        None of the {plural(report.records, recordsNoun(report))} passes the filter.{" "}
         <button class="button small" onClick={() => filterBy([])}>
           Clear the filter
         </button>

@@ -1,6 +1,8 @@
 import { useLayoutEffect, useState } from "preact/hooks";
+import { recordsNoun } from "../format/field";
 import { keptText } from "../format/kept";
 import { visible } from "../format/text";
+import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import type { Window } from "../generated/Window";
 import { awaiting, question } from "../state/store";
@@ -24,7 +26,7 @@ export function Dashboard({ view }: { view: View }) {
     <div class={awaiting.value ? "dashboard awaiting" : "dashboard"} aria-busy={awaiting.value}>
       {isFilterable && <FilterBar report={report} />}
       <Notes notes={view.notes} />
-      {view.window && <Kept window={view.window} read={report.records} />}
+      {view.window && <Kept window={view.window} report={report} />}
       <section class="panel hero" aria-label="Traffic">
         <Totals report={report} records={view.window?.records ?? report.records} samplesShown={samplesShown} onSamples={() => setAsked(!asked)} />
         {nothingFits ? <NothingFits complete={view.complete} /> : <ChartPanel report={report} complete={view.complete} />}
@@ -44,10 +46,10 @@ function announce(view: View): void {
 }
 
 /** What the window holds of a feed that goes on. */
-function Kept({ window, read }: { window: Window; read: number }) {
+function Kept({ window, report }: { window: Window; report: Report }) {
   return (
     <p class="kept" data-testid="kept" data-records={window.records}>
-      {keptText(window, read)}
+      {keptText(window, report.records, recordsNoun(report))}
     </p>
   );
 }

@@ -1,6 +1,6 @@
 import { computed } from "@preact/signals";
 import { bytes } from "../format/bytes";
-import { isOver, rowsOf } from "../state/rows";
+import { courseOf, isOver, rowsOf } from "../state/rows";
 import { state } from "../state/store";
 import { FilePicker } from "./FilePicker";
 import { theme, toggleTheme } from "./theme";
@@ -11,6 +11,8 @@ const isComplete = computed(() => {
   // A file that has only just been added is in no view yet.
   return view !== null && view.complete && view.sources.length > 0 && rowsOf(state.value).every((row) => isOver(row.phase));
 });
+
+const COURSES = { reading: "Reading…", following: "Following", listening: "Listening" };
 
 /** The bar at the top of the page. */
 export function Header() {
@@ -33,8 +35,7 @@ function Reading() {
   if (!view || view.sources.length === 0) return null;
   const title = `${bytes(view.memory_bytes)} of memory in use, at most ${bytes(view.memory_bytes_max)}`;
   if (!isComplete.value) {
-    const rests = rowsOf(state.value).every((row) => isOver(row.phase) || row.phase === "following");
-    return <span class="header-state" title={title}>{rests ? "Following" : "Reading…"}</span>;
+    return <span class="header-state" title={title}>{COURSES[courseOf(rowsOf(state.value))]}</span>;
   }
   const whole = rowsOf(state.value).every((row) => row.phase === "done");
   return (

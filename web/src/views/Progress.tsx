@@ -1,7 +1,7 @@
 import { cancelUpload, followUpload, stopFollowing } from "../control";
 import { bytes, rate } from "../format/bytes";
 import { count, plural, share } from "../format/number";
-import { isOver, rowsOf, type Row } from "../state/rows";
+import { isOver, isWaiting, rowsOf, type Row } from "../state/rows";
 import { state } from "../state/store";
 import { LogText } from "./LogText";
 
@@ -9,6 +9,7 @@ const PHASES: Record<Row["phase"], string> = {
   waiting: "waiting",
   reading: "reading",
   following: "following",
+  listening: "listening",
   interrupted: "interrupted, reconnecting…",
   done: "done",
   failed: "failed",
@@ -36,11 +37,11 @@ function ProgressRow({ row }: { row: Row }) {
       <span class="progress-name">
         <LogText value={row.name || "standard input"} />
       </span>
-      <Meter row={row} />
+      {isOpenEnded(row) ? <span /> : <Meter row={row} />}
       <span class="progress-bytes" data-testid="progress-bytes" data-bytes={row.bytes_done}>
         {bytesText(row)}
       </span>
-      <span class="progress-rate">{row.phase === "reading" && row.bytes_per_second > 0 ? rate(row.bytes_per_second) : ""}</span>
+      <span class="progress-rate">{row.bytes_per_second > 0 ? rate(row.bytes_per_second) : ""}</span>
       <Lines row={row} />
       <span class="progress-phase">{PHASES[row.phase]}</span>
       <RowButton row={row} />
@@ -51,6 +52,11 @@ function ProgressRow({ row }: { row: Row }) {
       )}
     </li>
   );
+}
+
+/** True where there is no length that a part could have been read of. */
+function isOpenEnded(row: Row): boolean {
+  return row.bytes_total === null && isWaiting(row);
 }
 
 function Meter({ row }: { row: Row }) {

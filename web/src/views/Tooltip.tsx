@@ -1,7 +1,8 @@
 import type { Cursor } from "../chart/cursor";
 import { spanOf } from "../chart/cursor";
 import { extent, type Layout } from "../chart/layout";
-import { valueOf, type Series } from "../chart/series";
+import { isDivided, valueOf, type Series } from "../chart/series";
+import type { Noun } from "../format/field";
 import { visible } from "../format/text";
 import { count, plural, share } from "../format/number";
 import { rangeText } from "../format/time";
@@ -18,22 +19,23 @@ interface Props {
   layout: Layout;
   width: number;
   byKeyboard: boolean;
+  noun: Noun;
 }
 
 /** What lies under the cursor or within the selection. */
-export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard }: Props) {
+export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard, noun }: Props) {
   const sums = sumsOf(histogram, series, cursor);
   const { from, to } = spanOf(cursor);
   const place = extent(layout, from, to);
   const middle = place.left + place.width / 2;
   const onLeft = middle > width / 2;
   const style = onLeft ? { right: `${width - place.left + 10}px` } : { left: `${place.left + place.width + 10}px` };
-  const parts = sums.parts.filter((part) => part.value > 0);
+  const parts = isDivided(series) ? sums.parts.filter((part) => part.value > 0) : [];
   const rest = parts.slice(GROUPS_SHOWN).reduce((sum, part) => sum + part.value, 0);
   return (
     <div class="tooltip" style={style} aria-hidden="true">
       <p class="tooltip-time">{sums.time}</p>
-      <p class="tooltip-count">{plural(sums.total, "request")}</p>
+      <p class="tooltip-count">{plural(sums.total, noun)}</p>
       <table>
         <tbody>
           {parts.slice(0, GROUPS_SHOWN).map(({ series: one, value }) => (
@@ -62,12 +64,13 @@ export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard }
 }
 
 /** The same in one sentence, for a screen reader. */
-export function bucketText(histogram: Histogram, series: Series[], cursor: Cursor): string {
+export function bucketText(histogram: Histogram, series: Series[], cursor: Cursor, noun: Noun): string {
   const sums = sumsOf(histogram, series, cursor);
   const parts = sums.parts
     .filter((part) => part.value > 0)
     .map((part) => `${visible(part.series.label)} ${count(part.value)}`);
-  return `${sums.time}: ${plural(sums.total, "request")}. ${parts.join(", ")}`;
+  const whole = `${sums.time}: ${plural(sums.total, noun)}`;
+  return isDivided(series) ? `${whole}. ${parts.join(", ")}` : whole;
 }
 
 function sumsOf(histogram: Histogram, series: Series[], cursor: Cursor) {

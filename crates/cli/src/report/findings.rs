@@ -142,7 +142,7 @@ fn looks_binary(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use weir_ingest::{SourceEnd, SourceSnapshot};
+    use weir_ingest::{Course, SourceEnd, SourceSnapshot};
 
     use super::{looks_binary, truncated};
 
@@ -161,6 +161,7 @@ mod tests {
             samples: Vec::new(),
             end: Some(end),
             note: None,
+            course: Course::Reading,
         }
     }
 

@@ -27,7 +27,7 @@ pub use follow::{Follower, can_follow};
 pub use head::{Head, first_time};
 pub use input::Input;
 pub(crate) use progress::BlockCounts;
-pub use progress::{SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
+pub use progress::{Course, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
 pub use push::PushDecoder;
 pub use read::{ReadArchive, read_archive, read_inputs, read_stream};
 pub use unpack::Text;

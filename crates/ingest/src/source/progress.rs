@@ -33,6 +33,19 @@ struct State {
     /// How the source will have ended when it is parsed up to this offset.
     ending: Option<(u64, SourceEnd)>,
     note: Option<String>,
+    course: Course,
+}
+
+/// What a source does that has not ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Course {
+    /// Brings what is there.
+    #[default]
+    Reading,
+    /// Has brought all that is there, and brings what is appended.
+    Following,
+    /// Waits for what others send.
+    Listening,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -108,6 +121,8 @@ pub struct SourceSnapshot {
     pub end: Option<SourceEnd>,
     /// What is odd about it.
     pub note: Option<String>,
+    /// What it does while it goes on.
+    pub course: Course,
 }
 
 /// Samples kept of a source: as many as a person reads.
@@ -152,6 +167,7 @@ impl SourceProgress {
             samples: state.samples.clone(),
             end: state.end.clone(),
             note: state.note.clone(),
+            course: state.course,
         }
     }
 
@@ -198,6 +214,11 @@ impl SourceProgress {
     /// Says what is odd about it.
     pub fn set_note(&self, note: Option<String>) {
         self.lock().note = note;
+    }
+
+    /// Says what it does now.
+    pub fn set_course(&self, course: Course) {
+        self.lock().course = course;
     }
 
     /// Counts bytes taken from a compressed medium: what is done of the source is told in

@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::error::{Fault, ReadError};
-use super::progress::SourceEnd;
+use super::progress::{Course, SourceEnd};
 use super::writer::{FormatChoice, SourceWriter};
 use crate::pipeline::{Pipeline, Stopped};
 use generation::Generation;
@@ -216,6 +216,10 @@ impl Followed {
 
     /// Lets what came be seen, at once when nothing more comes.
     fn hand_on(&mut self, has_more: bool) -> Result<(), Stopped> {
+        self.writer.progress().set_course(match has_more {
+            true => Course::Reading,
+            false => Course::Following,
+        });
         if self.writer.offset() == self.writer.handed_on() || has_more {
             return Ok(());
         }
