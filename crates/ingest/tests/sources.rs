@@ -509,3 +509,21 @@ fn looking_for_a_format_that_is_none_has_an_end() {
     assert!(source.format.is_none());
     assert!(start.elapsed() < Duration::from_secs(30));
 }
+
+#[tokio::test]
+async fn noise_in_small_pieces_does_not_end_the_search_for_a_format() {
+    let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::ValuesOnly), data.clone(), None);
+    let mut writer = pipeline.source("feed", None, FormatChoice::Detect);
+    // A scanner that knocks at a port again and again.
+    for _ in 0..500 {
+        writer.write_all_async(b"HELP\r\n").await.expect("there is room");
+        writer.hand_on_async().await.expect("there is room");
+    }
+    let line = b"a.test:80 192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"-\"\n";
+    writer.write_all_async(line).await.expect("there is room");
+    writer.finish_async(SourceEnd::Done).await.expect("there is room");
+    let source = data.sources()[0].snapshot();
+    assert!(source.format.is_some());
+    assert_eq!((source.records, source.unmatched), (1, 500));
+}

@@ -43,13 +43,13 @@ pub struct SourceWriter {
 /// Bytes in which the format is looked for: as many as detection looks at.
 const DETECTION_BYTES: usize = 256 << 10;
 
-/// Blocks in which a format is looked for: 16 MiB. What has not begun by then is no log, and
-/// looking on would make reading it slow.
-const DETECTION_BLOCKS_MAX: usize = 64;
+/// Where no format was found in so many bytes, however small the blocks that they came in, this is
+/// no log, and looking on would make reading it slow.
+const DETECTION_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Debug)]
 enum FormatState {
-    /// Not known yet, after so many blocks; lines are read with this meanwhile.
+    /// Not known yet, after so many bytes; lines are read with this meanwhile.
     Unknown(Arc<Format>, usize),
     /// Known, and followed where lines of the log may change it.
     Known(FollowedFormat),
@@ -126,11 +126,11 @@ impl SourceWriter {
     }
 
     /// True where the format is decided: it was forced or found, or looked for in vain in
-    /// as many blocks as may hold something else in front of a log.
+    /// as many bytes as may hold something else in front of a log.
     pub(crate) fn is_known(&self) -> bool {
         match self.format {
             FormatState::Known(_) => true,
-            FormatState::Unknown(_, blocks) => blocks >= DETECTION_BLOCKS_MAX,
+            FormatState::Unknown(_, bytes) => bytes >= DETECTION_BYTES_MAX,
         }
     }
 
@@ -359,8 +359,8 @@ impl SourceWriter {
             let format = with_year(best.format.clone(), self.written);
             self.progress.set_format(format.clone(), Some(share));
             self.format = FormatState::Known(FollowedFormat::new(format));
-        } else if let FormatState::Unknown(_, blocks) = &mut self.format {
-            *blocks += 1;
+        } else if let FormatState::Unknown(_, looked_at) = &mut self.format {
+            *looked_at += bytes.len();
         }
     }
 }
