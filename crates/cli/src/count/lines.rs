@@ -30,10 +30,10 @@ pub(super) fn count(input: &Input, jobs: usize) -> Counted<u64> {
 }
 
 /// Adds the lines of a file, of which several threads read pieces.
-fn in_pieces(pieces: &Pieces<'_>, jobs: usize, count: &mut u64) -> Result<(), Failed> {
+fn in_pieces(pieces: &Pieces, jobs: usize, count: &mut u64) -> Result<(), Failed> {
     let counted = in_order(jobs, pieces.count(), &mut io::sink(), |index, _| {
         let mut lines = LineCount::default();
-        let result = pieces.bytes(index).and_then(|piece| lines.read(piece));
+        let result = lines.read(pieces.bytes(index));
         Ok((lines, result))
     });
     let mut all = LineCount::default();

@@ -34,9 +34,9 @@ impl Asked<'_> {
         let mut counted = Counted::<Tally>::default();
         let complaints = each_text(input, |text| {
             let name = text.name().to_owned();
-            let pieces = Pieces::of(input, text);
-            let steady = pieces.and_then(|pieces| {
-                Some((pieces, steady_format(&pieces, self.format, text.written())?))
+            let steady = Pieces::of(input, text).and_then(|pieces| {
+                let format = steady_format(&pieces, self.format, text.written())?;
+                Some((pieces, format))
             });
             let (unmatched, result) = match steady {
                 Some((pieces, format)) => self.in_pieces(&pieces, &format, &mut counted.count),
@@ -59,17 +59,15 @@ impl Asked<'_> {
     /// did not fit as well.
     fn in_pieces(
         &self,
-        pieces: &Pieces<'_>,
+        pieces: &Pieces,
         format: &FormatChoice,
         tally: &mut Tally,
     ) -> (u64, Result<(), Failed>) {
         let all = Mutex::new(std::mem::take(tally));
         let counted = in_order(self.spare_jobs, pieces.count(), &mut io::sink(), |index, _| {
             let mut part = Tally::default();
-            let (unmatched, result) = match pieces.open(index) {
-                Ok(piece) => self.read(piece, Reader::new(format, None), &mut part),
-                Err(error) => (0, Err(Failed::Input(error))),
-            };
+            let reader = Reader::new(format, None);
+            let (unmatched, result) = self.read(pieces.piece(index), reader, &mut part);
             all.lock().unwrap_or_else(PoisonError::into_inner).merge(part, self.memory);
             Ok((unmatched, result))
         });

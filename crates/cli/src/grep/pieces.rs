@@ -22,32 +22,29 @@ pub(super) struct Found {
 impl Search {
     /// The pieces of a file, and the format where records are asked about: where nothing depends
     /// on what came before in it.
-    pub(super) fn divisible<'a>(
+    pub(super) fn divisible(
         &self,
-        input: &'a Input,
+        input: &Input,
         text: &Text<'_>,
-    ) -> Option<(Pieces<'a>, Option<FormatChoice>)> {
+    ) -> Option<(Pieces, Option<FormatChoice>)> {
         let depends = self.layout.numbers || self.layout.list || self.layout.output != Output::Raw;
         let pieces = Pieces::of(input, text).filter(|_| !depends)?;
-        match self.needs_records() {
-            true => Some((pieces, Some(steady_format(&pieces, &self.format, text.written())?))),
-            false => Some((pieces, None)),
-        }
+        let format = match self.needs_records() {
+            true => Some(steady_format(&pieces, &self.format, text.written())?),
+            false => None,
+        };
+        Some((pieces, format))
     }
 
     /// As [`Self::in_lines`] or [`Self::in_records`], in pieces.
     pub(super) fn in_pieces(
         &self,
-        (pieces, format): (Pieces<'_>, Option<FormatChoice>),
+        (pieces, format): (Pieces, Option<FormatChoice>),
         name: &str,
         output: &mut Ordered<'_>,
     ) -> Found {
         let searched = in_order(self.spare_jobs, pieces.count(), output, |index, output| {
-            let piece = match pieces.open(index) {
-                Ok(piece) => piece,
-                Err(error) => return Ok((0, 0, 0, Err(Failed::Input(error)))),
-            };
-            let mut blocks = LineBlocks::new(piece);
+            let mut blocks = LineBlocks::new(pieces.piece(index));
             let mut printer =
                 Printer::new(&self.layout, &self.pattern, name.to_owned(), false, output);
             let (unmatched, result) = match &format {

@@ -36,14 +36,14 @@ impl Known {
 /// The format of a file's lines where each piece of it can be read by itself: it is known from
 /// the first lines, and nothing in the log changes it.
 pub(crate) fn steady_format(
-    pieces: &Pieces<'_>,
+    pieces: &Pieces,
     choice: &FormatChoice,
     written: Option<SystemTime>,
 ) -> Option<FormatChoice> {
     let mut reader = Reader::new(choice, written);
     if reader.known.is_none() {
         // What cannot be read is said when it is read for good.
-        let mut blocks = LineBlocks::new(pieces.open(0).ok()?);
+        let mut blocks = LineBlocks::new(pieces.piece(0));
         reader.learn(blocks.next_block().ok()??);
     }
     let known = reader.known?;
