@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs::{File, Metadata};
 use std::io;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,28 @@ pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
 pub(crate) fn found(inputs: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<Complaint>) {
     let (inputs, faults) = find_inputs(inputs, format);
     (inputs, complaints(faults))
+}
+
+/// Inputs that standard output is not written to. A file to which is written what is found in it
+/// has no end.
+pub(crate) fn without_output(inputs: Vec<Input>) -> (Vec<Input>, Vec<Complaint>) {
+    let Some(output) = output() else { return (inputs, Vec::new()) };
+    let (same, others): (Vec<_>, Vec<_>) =
+        inputs.into_iter().partition(|input| input.is_same(&output));
+    let sentence = "is written to by this command and was not read; write to another file";
+    let complaint = |input: &Input| Complaint { name: input.name(), sentence: sentence.to_owned() };
+    (others, same.iter().map(complaint).collect())
+}
+
+#[cfg(unix)]
+fn output() -> Option<Metadata> {
+    use std::os::fd::AsFd;
+    File::from(io::stdout().as_fd().try_clone_to_owned().ok()?).metadata().ok()
+}
+
+#[cfg(not(unix))]
+fn output() -> Option<Metadata> {
+    None
 }
 
 pub(crate) fn is_stdin(input: &Input) -> bool {

@@ -8,8 +8,9 @@ use crate::lines::LogArguments;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GrepArguments {
-    /// What to look for: a regular expression in the syntax of ripgrep
-    #[arg(value_name = "PATTERN", allow_hyphen_values = true)]
+    /// What to look for: a regular expression in the syntax of ripgrep; `--` stands in front of
+    /// one that begins with a hyphen
+    #[arg(value_name = "PATTERN")]
     pub(crate) pattern: String,
 
     /// Print the lines that do not match

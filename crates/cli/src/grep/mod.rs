@@ -53,9 +53,14 @@ struct Found {
 pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
     let inputs = arguments.logs.inputs()?;
     let format = arguments.logs.format_choice()?;
-    let (inputs, complaints) = sources::found(&inputs, &format);
-    let jobs = arguments.logs.threads();
+    let (mut inputs, mut complaints) = sources::found(&inputs, &format);
     let several = arguments.logs.files.len().max(inputs.len()) > 1;
+    if !arguments.count && !arguments.files_with_matches {
+        let (others, same) = sources::without_output(inputs);
+        inputs = others;
+        complaints.extend(same);
+    }
+    let jobs = arguments.logs.threads();
     let mut search = Search::new(arguments, format, several)?;
     search.spare_jobs = if inputs.len() == 1 { jobs } else { 1 };
     let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());

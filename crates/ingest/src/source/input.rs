@@ -41,11 +41,21 @@ impl Input {
 
     /// When it was last written to, of a file.
     pub(super) fn written(&self) -> Option<SystemTime> {
-        let metadata = match self {
-            Self::File(path) => std::fs::metadata(path).ok()?,
-            Self::Stdin(_) => stdin().and_then(|file| file.metadata()).ok()?,
-        };
+        let metadata = self.metadata().ok()?;
         metadata.is_file().then(|| metadata.modified().ok()).flatten()
+    }
+
+    /// True where it is the file that has this metadata, by whatever name it came. Pipes and
+    /// devices are none; where files have no numbers, nobody knows.
+    pub fn is_same(&self, other: &Metadata) -> bool {
+        self.metadata().is_ok_and(|own| own.is_file() && is_same_file(&own, other))
+    }
+
+    fn metadata(&self) -> io::Result<Metadata> {
+        match self {
+            Self::File(path) => std::fs::metadata(path),
+            Self::Stdin(_) => stdin()?.metadata(),
+        }
     }
 
     /// True for a file that can be read twice: no FIFO, no device.
@@ -118,6 +128,17 @@ impl Input {
             }
         }
     }
+}
+
+#[cfg(unix)]
+fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same_file(_: &Metadata, _: &Metadata) -> bool {
+    false
 }
 
 fn is_live(metadata: &Metadata) -> bool {

@@ -30,26 +30,37 @@ impl Timed {
 
 impl Read for Timed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.medium.may_tick() && !brings_something(&self.stream, TICK)? {
+        let may_tick = self.medium.may_tick();
+        if may_tick && !brings_something(&self.stream, Some(TICK))? {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        self.stream.read(buffer)
+        loop {
+            match self.stream.read(buffer) {
+                // Whoever has the other end of a terminal or a socket may have made it one that
+                // never waits.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !may_tick => {
+                    brings_something(&self.stream, None)?;
+                }
+                result => return result,
+            }
+        }
     }
 }
 
 /// Waits until there is something to read, or the end, but no longer than that.
 #[cfg(unix)]
-fn brings_something(stream: &File, longest: Duration) -> io::Result<bool> {
+fn brings_something(stream: &File, longest: Option<Duration>) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    let longest = Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
+    let longest =
+        longest.map(|longest| Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() });
     let mut streams = [PollFd::new(stream, PollFlags::IN)];
-    Ok(poll(&mut streams, Some(&longest))? > 0)
+    Ok(poll(&mut streams, longest.as_ref())? > 0)
 }
 
 /// Elsewhere nobody is told that nothing comes: what came is shown with what comes next.
 #[cfg(not(unix))]
-fn brings_something(_: &File, _: Duration) -> io::Result<bool> {
+fn brings_something(_: &File, _: Option<Duration>) -> io::Result<bool> {
     Ok(true)
 }
 

@@ -50,11 +50,14 @@ pub(super) fn refuse_input(file: &Path, inputs: &[Input]) -> Result<(), Failure>
     let is_same = |path: &Path| -> io::Result<bool> {
         Ok(std::fs::canonicalize(path)? == std::fs::canonicalize(file)?)
     };
-    let is_input = |input: &Input| match input {
+    let is_named = |input: &Input| match input {
         Input::File(path) => is_same(path).unwrap_or(false),
         _ => false,
     };
-    if inputs.iter().any(is_input) {
+    // It may have another name, or come as standard input.
+    let there = std::fs::metadata(file).ok();
+    let is_input = |input: &Input| there.as_ref().is_some_and(|there| input.is_same(there));
+    if inputs.iter().any(|input| is_named(input) || is_input(input)) {
         let name = file.to_string_lossy();
         return Err(Failure::new(format_args!(
             "--html: {name} is one of the logs and would be overwritten; name another file"
