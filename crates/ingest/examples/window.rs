@@ -97,5 +97,5 @@ fn longest_wait(data: &Arc<DataSet>, is_over: &AtomicBool) -> (Duration, usize, 
         bytes = bytes.max(data.memory_bytes());
         thread::sleep(Duration::from_micros(200));
     }
-    (longest, bytes, data.values().reuses())
+    (longest, bytes, data.values().reuses() / 2)
 }

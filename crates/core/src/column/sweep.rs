@@ -15,8 +15,10 @@ use super::values::Values;
 ///    what they meant: blocks that were read before are on their way with them.
 /// 2. When the last of these has arrived, [`Values::sweep`] takes the others out of the
 ///    dictionaries, and then moves what is left in parts of the memory that are nearly empty.
-/// 3. At its end the ids are free, and [`Values::reuses`] grows: what is known of values by id
-///    is known no more.
+///    Whoever still has a segment that left before may find its values gone, so
+///    [`Values::reuses`] grows.
+/// 3. At its end the ids are free, and [`Values::reuses`] grows again: what is known of values by
+///    id is known no more.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sweep {
     step: Step,
@@ -42,8 +44,9 @@ impl ReadBefore {
 }
 
 impl Values {
-    /// How often ids were given to other values. What is known by id about values is to be
-    /// learnt anew whenever this has grown.
+    /// Grows when values begin to be given up, and when their ids are free for others. What is
+    /// known by id about values is to be learnt anew whenever this has grown, and of segments
+    /// that were at hand before.
     pub fn reuses(&self) -> u64 {
         self.reuses
     }
@@ -75,6 +78,9 @@ impl Values {
     /// blocks that were [read before](ReadBefore) have to have arrived.
     pub fn sweep(&mut self, ids_max: usize) -> bool {
         let Some(Sweep { step, column, next }) = self.sweep else { return false };
+        if (step, column, next) == (Step::GiveUp, 0, 0) {
+            self.reuses += 1;
+        }
         let Some(dictionary) = self.columns.get_mut(column).map(|column| &mut column.dictionary)
         else {
             return self.end_step(step);
@@ -205,6 +211,29 @@ mod tests {
     }
 
     #[test]
+    fn who_looks_while_values_are_given_up_hears_of_it() {
+        let mut values = Values::new(1 << 24);
+        let mut reader = reader(&mut values);
+        let read = reader.read(&block(&[7]), 0);
+        reader.resolve(&read, &mut values);
+        let mut segment = reader.seal(read);
+        segment.arrive();
+        // Somebody has the segment still when it leaves.
+        let before = values.reuses();
+        let read_before = values.begin_sweep(LiveIds::new(&values));
+        assert!(read_before.have_arrived());
+        let column = Values::column(Field::Path).expect("a text field");
+        let id = segment.text(column).expect("the format has it").get(0) as u32;
+        let mut goes_on = true;
+        while goes_on {
+            let is_there = values.dictionary(column).value(id).is_some();
+            assert!(is_there || values.reuses() != before);
+            goes_on = values.sweep(1);
+        }
+        assert!(values.dictionary(column).value(id).is_none());
+    }
+
+    #[test]
     fn memory_does_not_grow_with_values_that_have_left() {
         let mut values = Values::new(1 << 30);
         let mut reader = reader(&mut values);
@@ -229,6 +258,6 @@ mod tests {
         let path = Values::column(Field::Path).expect("a text field");
         assert!(values.dictionary(path).ids() < 4_000, "ids are used again");
         assert!(highest < 600_000, "{highest} bytes");
-        assert_eq!(values.reuses(), 200);
+        assert_eq!(values.reuses(), 2 * 200);
     }
 }
