@@ -64,9 +64,11 @@ impl Chunk {
         &self.buffer[..self.filled]
     }
 
-    /// Memory that it takes.
+    /// Memory that it takes, in bytes. Beside what was read that is the chunk itself, its place in
+    /// a queue and the allocator's share: a sender may send nothing but empty datagrams.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.buffer.len()
+        const ITSELF_BYTES: usize = 256;
+        self.buffer.len() + ITSELF_BYTES
     }
 
     /// Gives up the room that was not filled, where that is most of it.

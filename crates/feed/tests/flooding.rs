@@ -113,3 +113,25 @@ fn datagrams_are_dropped_and_counted_never_kept() {
         assert_eq!(counts.datagrams_dropped > 0, by_us, "{flow}: {counts:?}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn datagrams_of_a_byte_or_none_count_for_what_they_take() {
+    const DATAGRAMS: u64 = 5_000;
+    // Much more than the text of all of them, and less than what keeps it.
+    let options = FeedOptions { cap_bytes: 16 << 10, ..FeedOptions::default() };
+    let path = socket_path();
+    let address = format!("unixgram:{}?active=unlimited", path.display());
+    let feed = TestFeed::new(&address, options);
+    feed.pause(true);
+    let socket = std::os::unix::net::UnixDatagram::unbound().expect("a socket");
+    for _ in 0..DATAGRAMS {
+        socket.send_to(b"x", &path).expect("it is sent");
+    }
+    feed.wait("all are read", |feed| feed.counts().datagrams == DATAGRAMS);
+    assert!(feed.counts().datagrams_dropped > 0, "{:?}", feed.counts());
+    feed.pause(false);
+    feed.wait("the others are lines", |feed| {
+        feed.line_count() as u64 + feed.counts().datagrams_dropped == DATAGRAMS
+    });
+}
