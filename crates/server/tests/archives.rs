@@ -65,6 +65,8 @@ async fn upload(archive: &[u8], message_bytes: usize) -> (UploadReply, View, Val
     upload.send(archive, message_bytes).await;
     upload.end("a").await;
     let reply = upload.last_reply().await;
+    // The server waits for pages that are still there when it ends.
+    drop(upload);
     let view = server.live(&id).await.view_where(|view| view.complete).await;
     let report = server.report(&id).await;
     server.stop().await;
@@ -138,6 +140,7 @@ async fn an_archive_is_taken_up_again_where_its_connection_was_lost() {
     assert_eq!(second.begin("a", archive.len()).await, MIB);
     second.send(&archive[MIB..], 10_000).await;
     second.finish("a").await;
+    drop(second);
     compare(&log, &server.report(&id).await);
     server.stop().await;
 }
@@ -157,5 +160,6 @@ async fn an_archive_that_is_given_up_ends_the_file_it_was_at() {
     if let Some(member) = view.sources.get(1) {
         assert_eq!(member.state, SourceState::Failed, "{member:?}");
     }
+    drop(upload);
     server.stop().await;
 }

@@ -36,6 +36,8 @@ async fn lines_are_seen_as_they_come_and_the_last_one_counts_at_the_end() {
     let view = live.view_where(|view| view.complete).await;
     assert_eq!((view.report.lines, view.sources[0].state), (41, SourceState::Done));
     compare(&log[..from], &server.report(&id).await);
+    // The server waits for pages that are still there when it ends.
+    drop((upload, live));
     server.stop().await;
 }
 
@@ -72,6 +74,7 @@ async fn it_may_rest_longer_than_others_and_is_taken_up_without_doubling() {
     upload.send(&log[half..], 1 << 16).await;
     upload.finish("a").await;
     compare(&log, &server.report(&id).await);
+    drop(upload);
     server.stop().await;
 }
 
@@ -94,6 +97,7 @@ async fn what_goes_on_from_a_file_has_its_format() {
     let source = &view.sources[1];
     assert_eq!(source.format.as_ref().map(|format| format.name.as_str()), Some("COMBINED"));
     assert_eq!((source.lines, source.records, source.fits), (2, 0, None));
+    drop(upload);
     server.stop().await;
 }
 
