@@ -87,13 +87,35 @@ pub(crate) enum Socket {
 
 /// A socket's place among the files; removed with the socket.
 #[derive(Debug)]
-pub(crate) struct SocketFile(PathBuf);
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    /// What it is known by, whoever puts another file in its place.
+    number: Option<(u64, u64)>,
+}
+
+impl SocketFile {
+    #[cfg(unix)]
+    fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), number: file_number(path) }
+    }
+}
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Whoever has removed it before has done no harm.
-        let _ = std::fs::remove_file(&self.0);
+        #[cfg(unix)]
+        if self.number.is_some() && self.number == file_number(&self.path) {
+            // Whoever has removed it before has done no harm.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
+}
+
+/// The device and the inode of a file.
+#[cfg(unix)]
+fn file_number(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
 /// What a kernel is asked to keep of datagrams; it gives less where it is not allowed.
@@ -132,13 +154,13 @@ pub(crate) async fn bind(
         Transport::Unix(path) => {
             free_path(transport, path)?;
             let listener = UnixListener::bind(path).map_err(failed)?;
-            Ok((Socket::Unix(listener, SocketFile(path.clone())), transport.clone()))
+            Ok((Socket::Unix(listener, SocketFile::new(path)), transport.clone()))
         }
         #[cfg(unix)]
         Transport::UnixDatagram(path) => {
             free_path(transport, path)?;
             let socket = UnixDatagram::bind(path).map_err(failed)?;
-            let file = SocketFile(path.clone());
+            let file = SocketFile::new(path);
             let medium = Medium::UnixDatagram(socket);
             Ok((Socket::Datagrams(medium, None, Some(file)), transport.clone()))
         }

@@ -121,6 +121,20 @@ fn unix_datagrams_are_lines() {
 
 #[cfg(unix)]
 #[test]
+fn the_socket_of_who_came_after_stays() {
+    use std::os::unix::net::UnixListener;
+    let path = socket_path();
+    let feed = TestFeed::new(&format!("unix:{}", path.display()), FeedOptions::default());
+    std::fs::remove_file(&path).expect("it is there");
+    let after = UnixListener::bind(&path).expect("a path");
+    drop(feed);
+    assert!(path.exists(), "it is not the feed's");
+    drop(after);
+    std::fs::remove_file(&path).expect("it is still there");
+}
+
+#[cfg(unix)]
+#[test]
 fn sockets_of_programs_that_ended_are_replaced_and_others_are_not() {
     use weir_feed::{BindError, Feed};
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
