@@ -126,7 +126,7 @@ fn system_calls(
     let table = folder()?.join("feed-strace.txt");
     let table = text(&table);
     // A part of the bytes is enough to count.
-    let each = (bytes / connections as u64).min((64 << 20) / connections as u64);
+    let each = (bytes / connections as u64).min((16 << 20) / connections as u64);
     let total = each * connections as u64;
     let (connections, total_text) = (connections.to_string(), total.to_string());
     let words = ["-f", "-c", "-o", &table, program, flow, &connections, &total_text, sink, "wait"];
