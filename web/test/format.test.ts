@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../src/format/bytes";
 import { latency, span, step } from "../src/format/duration";
-import { COLUMNS_MAX, fieldColumns, fieldTitle } from "../src/format/field";
+import { COLUMNS_MAX, columnCount, fieldColumns, fieldTitle } from "../src/format/field";
 import { hexOf, textOfHex } from "../src/format/hex";
 import { keptText } from "../src/format/kept";
 import { compact, count, frequency, plural, share } from "../src/format/number";
@@ -129,6 +129,14 @@ describe("fields", () => {
       expect(columns).toHaveLength(count);
       expect(columns.flat().sort()).toEqual([...all].sort());
     }
+  });
+
+  it("leave no column empty, and fill those there is room for", () => {
+    expect(columnCount(["client", "path", "status", "user_agent"], 4)).toBe(4);
+    expect(columnCount(["client", "path", "status", "method"], 4)).toBe(3);
+    expect(columnCount(["client", "path", "status", "method"], 9)).toBe(3);
+    expect(columnCount(["client"], 3)).toBe(1);
+    expect(columnCount(["client", "path"], 0)).toBe(1);
   });
 
   it("makes a title of any name", () => {

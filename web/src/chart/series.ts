@@ -12,13 +12,15 @@ export interface Series {
   color: string;
   /** Over all buckets. */
   total: number;
+  /** False for what is only the rest, without a value of the field. */
+  tellsApart: boolean;
 }
 
 /** The series in stacking order, lowest first; those without the field come last. */
 export function seriesOf(histogram: Histogram, theme: Theme): Series[] {
   const names: (string | null)[] = [...histogram.groups, null];
   // Bars that are not divided have the colour of what nothing is wrong with.
-  const isWhole = histogram.groups.every((group) => group === NO_VALUE);
+  const isWhole = !histogram.groups.some((group) => tellsApart(histogram.field, group));
   const colors = isWhole ? names.map(() => statusColor("200", theme)) : groupColors(histogram.field, histogram.groups, theme);
   return names
     .map((name, at) => ({
@@ -26,6 +28,7 @@ export function seriesOf(histogram: Histogram, theme: Theme): Series[] {
       label: labelOf(histogram.field, name),
       color: colors[at] ?? statusColor("", theme),
       total: histogram.buckets.reduce((sum, bucket) => sum + valueOf(bucket, name), 0),
+      tellsApart: name !== null && tellsApart(histogram.field, name),
     }))
     .filter((series) => series.name !== null || series.total > 0);
 }
@@ -41,7 +44,14 @@ function labelOf(field: string, name: string | null): string {
 
 /** False where no record has the field, so that there is nothing to tell apart. */
 export function isDivided(series: Series[]): boolean {
-  return series.some(({ name }) => name !== null && name !== NO_VALUE);
+  return series.some((one) => one.tellsApart);
+}
+
+/** How the server names the class of records that have no status. */
+const NO_CLASS = "other";
+
+function tellsApart(field: string, group: string): boolean {
+  return group !== NO_VALUE && !(field === "status_class" && group === NO_CLASS);
 }
 
 /** How many of a bucket's records belong to a series. */

@@ -58,6 +58,14 @@ export function recordsNoun({ absent, top }: Report): Noun {
   return absent.includes("errors") && (top["path"] ?? []).length === 0 ? "record" : "request";
 }
 
+/** How many columns there are for these fields, so that none is empty between others. */
+export function columnCount(fields: string[], room: number): number {
+  for (let count = Math.min(room, COLUMNS_MAX); count > 1; count -= 1) {
+    if (fieldColumns(fields, count).every((column) => column.length > 0)) return count;
+  }
+  return 1;
+}
+
 /** The given fields in `count` columns, each from top to bottom. */
 export function fieldColumns(fields: string[], count: number): string[][] {
   const columns = COLUMNS[count - 1] ?? COLUMNS[0]!;

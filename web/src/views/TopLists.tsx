@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import { COLUMNS_MAX, fieldColumns } from "../format/field";
+import { columnCount, fieldColumns } from "../format/field";
 import type { Report } from "../generated/Report";
 import type { TopRow } from "../generated/TopRow";
 import { TopList } from "./TopList";
@@ -14,7 +14,8 @@ export function TopLists({ report }: { report: Report }) {
   const size = useSize(frame);
   const fields = Object.keys(report.top).filter((field) => !saysNothing(report.top[field]!));
   const room = Math.floor((size?.width ?? 0) / COLUMN_WIDTH);
-  const count = Math.min(Math.max(room, 1), COLUMNS_MAX);
+  // By all fields of the log, also those that the filter leaves nothing of: no list is to jump.
+  const count = columnCount(Object.keys(report.top), room);
   return (
     <div ref={frame} class={`lists columns-${count}`}>
       {size &&
