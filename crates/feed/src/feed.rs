@@ -15,6 +15,7 @@ use crate::address::Address;
 use crate::bind::{BindError, Socket, bind};
 use crate::connection::{self, End};
 use crate::counts::{Counters, FeedCounts};
+use crate::files;
 use crate::herald::{Herald, Say};
 use crate::kernel;
 use crate::medium::Medium;
@@ -60,6 +61,8 @@ pub(crate) struct Listener<S> {
     pub(crate) waiting_bytes: AtomicUsize,
     handshake: Duration,
     connections_max: usize,
+    /// What allows no more.
+    connections_bound: &'static str,
     slots: Arc<Semaphore>,
     is_datagram: bool,
     /// Where the kernel counts what it drops.
@@ -97,11 +100,8 @@ impl Feed {
     /// Begins to accept and to read, on the runtime that this is called on. `sink` makes the
     /// sink of the listener of that name; `say` is told what a person should know.
     pub fn start<S: Sink>(self, sink: impl Fn(&str) -> S, say: Say) -> Running<S> {
-        let shared = Shared {
-            slots: Arc::new(Semaphore::new(self.options.connections_max)),
-            partials: Partials::new(self.options.lines_begun_bytes_max),
-            herald: Arc::new(Herald::new(say)),
-        };
+        let has_streams = self.bound.iter().any(|(address, _)| !address.transport.is_datagram());
+        let shared = Shared::new(&self.options, has_streams, say);
         let (mut listeners, mut tasks) = (Vec::new(), JoinSet::new());
         for (address, socket) in self.bound {
             let sink = sink(&address.transport.to_string());
@@ -150,9 +150,32 @@ impl<S> fmt::Debug for Running<S> {
 
 /// What all listeners share.
 struct Shared {
+    connections_max: usize,
+    connections_bound: &'static str,
     slots: Arc<Semaphore>,
     partials: Arc<Partials>,
     herald: Arc<Herald>,
+}
+
+impl Shared {
+    fn new(options: &FeedOptions, has_streams: bool, say: Say) -> Self {
+        let herald = Arc::new(Herald::new(say));
+        let asked = options.connections_max.min(Semaphore::MAX_PERMITS);
+        let (connections_max, files_max) = files::room_for(asked);
+        if let Some(files_max) = files_max.filter(|_| has_streams) {
+            herald.say(format_args!(
+                "there may be {connections_max} connections, not {asked}: the system lets this \
+                 program have {files_max} files open; `ulimit -n` raises that"
+            ));
+        }
+        Self {
+            connections_max,
+            connections_bound: files_max.map_or("--connections", |_| "the limit of open files"),
+            slots: Arc::new(Semaphore::new(connections_max)),
+            partials: Partials::new(options.lines_begun_bytes_max),
+            herald,
+        }
+    }
 }
 
 impl<S: Sink> Listener<S> {
@@ -183,7 +206,8 @@ impl<S: Sink> Listener<S> {
             counters: Counters::default(),
             waiting_bytes: AtomicUsize::new(0),
             handshake: options.handshake,
-            connections_max: options.connections_max,
+            connections_max: shared.connections_max,
+            connections_bound: shared.connections_bound,
             slots: shared.slots.clone(),
             is_datagram: address.transport.is_datagram(),
             inode,
@@ -305,11 +329,11 @@ async fn take<S: Sink>(
         }
     };
     let Ok(slot) = listener.slots.clone().try_acquire_owned() else {
-        let connections_max = listener.connections_max;
+        let (connections_max, bound) = (listener.connections_max, listener.connections_bound);
         listener.counters.connections_refused.add(1);
         listener.say(format_args!(
-            "{peer} is refused: there are {connections_max} connections, and --connections \
-             allows no more"
+            "{peer} is refused: there are {connections_max} connections, and {bound} allows no \
+             more"
         ));
         if tls.is_none() {
             medium.refuse("weir: too many connections; try again later\n");

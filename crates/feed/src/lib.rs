@@ -34,6 +34,7 @@ mod connection;
 mod counts;
 mod datagram;
 mod feed;
+mod files;
 mod framing;
 mod herald;
 mod kernel;
