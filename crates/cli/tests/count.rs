@@ -135,3 +135,24 @@ fn a_large_file_is_counted_in_pieces() {
         assert_eq!((one.stdout, one.stderr), (four.stdout, four.stderr), "{by}");
     }
 }
+
+#[test]
+fn fields_that_a_log_lists_itself_are_known_when_it_has_listed_them() {
+    let folder = Folder::new();
+    let log = "#Software: Microsoft Internet Information Services 8.5\n#Version: 1.0\n\n\
+               #Fields: date time cs-method cs-uri-stem sc-status\n\
+               2016-01-10 00:07:26 GET /a 404\n2016-01-10 00:07:27 POST /b 200\n\
+               #Fields: date time cs-uri-stem cs-method\n2016-01-10 00:07:28 /c GET\n";
+    let path = folder.file("iis.log", log.as_bytes());
+    let counted = run(["count", "--by", "method", text(&path)]);
+    assert_eq!((counted.code, counted.stdout.as_str()), (0, "2  GET\n1  POST\n"));
+    let counted = run(["count", "--where", "status=404", text(&path)]);
+    assert_eq!((counted.code, counted.stdout.as_str()), (0, "1\n"));
+    let found = run(["grep", "--field", "path", "--where", "method=GET", "-o", ".+", text(&path)]);
+    assert_eq!((found.code, found.stdout.as_str()), (0, "/a\n/c\n"));
+    for arguments in [["count", "--by", "host"], ["grep", "--field=host", "."]] {
+        let run = run([&arguments[..], &[text(&path)]].concat());
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains("has no field `host`; it has time, method"), "{}", run.stderr);
+    }
+}

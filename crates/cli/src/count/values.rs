@@ -94,7 +94,7 @@ impl Asked<'_> {
         tally: &mut Tally,
     ) -> Result<(), Failed> {
         let mut blocks = LineBlocks::new(stream);
-        let (mut known, mut version) = (None, 0);
+        let (mut known, mut version, mut has_asked) = (None, 0, false);
         let mut room = Vec::new();
         while let Some(block) = blocks.next_block().map_err(Failed::Input)? {
             reader.learn(block);
@@ -102,9 +102,10 @@ impl Asked<'_> {
                 if version != reader.version() {
                     // Lists of fields that come later may lack some.
                     known = match reader.format().map(|format| self.known(format)).transpose() {
-                        Err(sentence) if version == 0 => return Err(Failed::Sentence(sentence)),
+                        Err(sentence) if !has_asked => return Err(Failed::Sentence(sentence)),
                         known => known.ok().flatten(),
                     };
+                    has_asked |= reader.format().is_some();
                     version = reader.version();
                 }
                 let mut record = Record::new();

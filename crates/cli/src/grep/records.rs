@@ -25,6 +25,8 @@ struct Progress<'a> {
     asked: Option<Asked<'a>>,
     /// The version of the format that is asked about.
     version: u64,
+    /// Some format was asked about.
+    has_asked: bool,
     /// Lines so far.
     lines: u64,
     /// Room for a line that has to be written anew.
@@ -39,7 +41,14 @@ impl Search {
         blocks: &mut LineBlocks<impl Read>,
         printer: &mut Printer<'_, '_>,
     ) -> (u64, Result<(), Failed>) {
-        let mut progress = Progress { reader, asked: None, version: 0, lines: 0, text: Vec::new() };
+        let mut progress = Progress {
+            reader,
+            asked: None,
+            version: 0,
+            has_asked: false,
+            lines: 0,
+            text: Vec::new(),
+        };
         let result = self.each_block(blocks, printer, &mut progress);
         (progress.reader.unmatched(), result)
     }
@@ -71,13 +80,15 @@ impl Search {
         if progress.version == progress.reader.version() {
             return Ok(());
         }
-        let is_first = progress.version == 0;
         progress.version = progress.reader.version();
-        let asked = progress.reader.format().map(|format| self.ask(format)).transpose();
-        progress.asked = match asked {
-            Err(sentence) if is_first => return Err(Failed::Sentence(sentence)),
-            asked => asked.ok().flatten(),
-        };
+        progress.asked = None;
+        if let Some(format) = progress.reader.format() {
+            progress.asked = match self.ask(format) {
+                Err(sentence) if !progress.has_asked => return Err(Failed::Sentence(sentence)),
+                asked => asked.ok(),
+            };
+            progress.has_asked = true;
+        }
         Ok(())
     }
 

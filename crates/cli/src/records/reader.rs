@@ -71,9 +71,11 @@ impl Reader {
         }
     }
 
-    /// The format of the lines that come next, once it is known.
+    /// The format of the lines that come next, once it is known. That of a log with lists of
+    /// fields is not before the first of them.
     pub(crate) fn format(&self) -> Option<&Arc<Format>> {
-        self.known.as_ref().map(|known| known.parser.format())
+        let format = self.known.as_ref().map(|known| known.parser.format());
+        format.filter(|format| !format.fields().is_empty() || !format.extra_fields().is_empty())
     }
 
     /// Changes whenever the format does.
