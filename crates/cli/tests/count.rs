@@ -150,7 +150,12 @@ fn fields_that_a_log_lists_itself_are_known_when_it_has_listed_them() {
     assert_eq!((counted.code, counted.stdout.as_str()), (0, "1\n"));
     let found = run(["grep", "--field", "path", "--where", "method=GET", "-o", ".+", text(&path)]);
     assert_eq!((found.code, found.stdout.as_str()), (0, "/a\n/c\n"));
-    for arguments in [["count", "--by", "host"], ["grep", "--field=host", "."]] {
+    for arguments in [
+        ["count", "--by", "host"],
+        ["grep", "--field=host", "."],
+        ["report", "--group", "host"],
+        ["report", "--where", "host=a"],
+    ] {
         let run = run([&arguments[..], &[text(&path)]].concat());
         assert_eq!(run.code, 2);
         assert!(run.stderr.contains("has no field `host`; it has time, method"), "{}", run.stderr);

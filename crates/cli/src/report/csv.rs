@@ -114,6 +114,7 @@ impl Rows {
             ("matched", report.matched),
             ("unmatched", report.unmatched),
             ("too_long", report.too_long),
+            ("directives", report.directives),
             ("bytes_read", report.bytes_read),
             ("bytes_sent", report.bytes_sent),
             ("errors", report.errors),

@@ -1,6 +1,8 @@
 //! What a person should know beside the numbers.
 
-use weir_core::{Field, Zone};
+use std::sync::Arc;
+
+use weir_core::{Field, Format, Zone};
 use weir_ingest::{SourceEnd, SourceSnapshot};
 use weir_view::{Clause, Report};
 
@@ -14,9 +16,10 @@ use crate::terminal::{safe, separated};
 pub(crate) fn check_fields(
     arguments: &ReportArguments,
     sources: &[SourceSnapshot],
+    formats: &[Arc<Format>],
 ) -> Result<(), Failure> {
-    let names = field_names(sources);
-    if names.is_empty() {
+    let names = field_names(formats);
+    if names.is_empty() || sources.iter().all(|source| source.format.is_none()) {
         // No format was found, so nothing fitted, which is said in its own way.
         return Ok(());
     }
@@ -44,10 +47,10 @@ pub(crate) fn check_fields(
     Ok(())
 }
 
-/// The fields that the formats of the sources have between them.
-fn field_names(sources: &[SourceSnapshot]) -> Vec<String> {
+/// The fields that formats have between them.
+fn field_names(formats: &[Arc<Format>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for format in sources.iter().filter_map(|source| source.format.as_ref()) {
+    for format in formats {
         let known = format.fields().iter().map(|field| field.name().to_owned());
         for name in known.chain(format.extra_fields().iter().cloned()) {
             if !names.contains(&name) {

@@ -121,7 +121,7 @@ fn read(
         Failure::new("the parser threads could not be started; try fewer with -j 1")
     })?;
     let sources = snapshots(&data);
-    findings::check_fields(arguments, &sources)?;
+    findings::check_fields(arguments, &sources, &data.formats())?;
     complaints.extend(findings::truncated(&sources));
     let answers = if arguments.compare { compared(&data, request)? } else { None };
     let contents = contents(arguments, &data, &sources, (&answer, answers.as_ref()));
