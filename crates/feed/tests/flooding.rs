@@ -63,23 +63,28 @@ fn a_connection_over_the_cap_is_dropped_and_what_was_read_stands() {
     let options = FeedOptions { cap_bytes: 1 << 20, ..FeedOptions::default() };
     let feed = TestFeed::new("tcp://127.0.0.1:0?active=unlimited", options);
     feed.pause(true);
-    let stream = feed.connect();
-    let sender = std::thread::spawn(move || flood(stream, &AtomicU64::new(0)));
-    // Other connections are not dropped for it.
+    let sent = Arc::new(AtomicU64::new(0));
+    let (stream, counted) = (feed.connect(), sent.clone());
+    let sender = std::thread::spawn(move || flood(stream, &counted));
     let mut other = feed.connect();
+    // Reading is unlimited, so it can be nothing but the cap.
+    where_it_blocks(&sent);
+    let read = feed.counts().bytes as usize;
     feed.pause(false);
-    feed.pause(true);
-    feed.wait("read up to the cap", |feed| feed.counts().bytes > 800_000);
-    feed.pause(false);
-    let result = sender.join().expect("it ends");
-    if result.is_ok() {
-        // The work was done before the cap was reached, which a quick machine may do.
-        return;
-    }
+    sender.join().expect("it ends").expect_err("it is dropped");
     feed.wait_said("1 MiB wait to be worked off, which is the cap");
     feed.wait("only it was dropped", |feed| feed.counts().connections_open == 1);
     other.write_all(b"still here\n").expect("it is read");
     feed.wait("the other", |feed| feed.lines().ends_with(b"still here\n"));
+    // The chunk that was too much is dropped with the connection; of the last line that was read
+    // what came stands.
+    let lines = feed.lines();
+    let stands = lines.strip_suffix(b"still here\n").expect("it was waited for");
+    let sent = LINE.repeat(read / LINE.len() + 1);
+    let torn = stands.strip_suffix(b"\n").expect("whole lines");
+    assert!(sent.starts_with(torn), "not what was sent");
+    let least = read - FeedOptions::CHUNK_BYTES;
+    assert!((least..=read + 1).contains(&stands.len()), "{} of {read} bytes", stands.len());
 }
 
 #[test]
