@@ -1,10 +1,10 @@
 //! How a run ends: the exit code, and the sentence for a person.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use crate::terminal::safe;
+use crate::terminal::{safe, safe_rows};
 
 /// How a run ended that was not stopped by a [`Failure`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     written.map_err(|error| Failure::output("standard output", &error))
+}
+
+/// Writes CSV to standard output: as it is, but for a terminal, which may obey none of it.
+pub(crate) fn print_csv(rows: &str) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { print(&safe_rows(rows)) } else { print(rows) }
 }
 
 /// The exit code of a run, after its sentence was said.

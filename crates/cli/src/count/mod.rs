@@ -12,10 +12,11 @@ use std::io;
 use weir_ingest::Input;
 
 pub(crate) use arguments::CountArguments;
+use arguments::Output;
 
 use crate::lines::{Budget, in_order, say_unmatched};
 use crate::options::memory_bytes_max;
-use crate::outcome::{Exit, Failure, print, say};
+use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::records::Conditions;
 use crate::sources::{self, Complaint};
 use crate::terminal::separated;
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let spare_jobs = if inputs.len() == 1 { jobs } else { 1 };
     if arguments.by.is_empty() && conditions.is_empty() {
         let counted = each(jobs, &inputs, |input| lines::count(input, spare_jobs));
-        print(&output::lines(arguments.output, &inputs, &counted)?)?;
+        print_as(arguments.output, &output::lines(arguments.output, &inputs, &counted)?)?;
         let any = counted.iter().any(|counted| counted.count > 0);
         return Ok(finish(&counted, failed, any));
     }
@@ -74,8 +75,12 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
             separated(tally.remainder)
         ));
     }
-    print(&output::tally(arguments, &tally)?)?;
+    print_as(arguments.output, &output::tally(arguments, &tally)?)?;
     Ok(finish(&counted, failed, tally.records > 0))
+}
+
+fn print_as(output: Output, text: &str) -> Result<(), Failure> {
+    if output == Output::Csv { print_csv(text) } else { print(text) }
 }
 
 /// Counts every input, several at once.

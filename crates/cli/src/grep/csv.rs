@@ -20,18 +20,12 @@ pub(super) fn write_header(output: &mut impl Write) -> io::Result<()> {
     output.write_all(row(names.map(str::as_bytes)).as_bytes())
 }
 
-/// Writes a line as a row; what the record lacks is empty.
-pub(super) fn write(
-    output: &mut impl Write,
-    name: &str,
-    number: u64,
-    line: &[u8],
-    record: Fields<'_>,
-) -> io::Result<()> {
+/// Makes a row of a line; what the record lacks is empty.
+pub(super) fn row_of(name: &str, number: u64, line: &[u8], record: Fields<'_>) -> String {
     let number = number.to_string();
     let value = |field| record.and_then(|(_, record)| Place::Known(field).value(record));
     let values: Vec<_> = fields().map(|field| value(field).unwrap_or_default()).collect();
     let first = [name.as_bytes(), number.as_bytes()].into_iter();
     let values = first.chain(values.iter().map(|value| &value[..])).chain([line]);
-    output.write_all(row(values).as_bytes())
+    row(values)
 }

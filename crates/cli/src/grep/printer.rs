@@ -9,7 +9,7 @@ use super::pattern::Pattern;
 use super::{csv, json};
 use crate::lines::Ordered;
 use crate::records::Place;
-use crate::terminal::{safe, safe_bytes};
+use crate::terminal::{safe, safe_bytes, safe_rows};
 
 /// How lines are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +113,9 @@ impl<'a, 'b> Printer<'a, 'b> {
     /// Takes a line as a row of CSV.
     pub(super) fn csv(&mut self, number: u64, line: &[u8], fields: Fields<'_>) -> io::Result<()> {
         self.lines += 1;
-        csv::write(self.output, &self.name, number, line, fields)
+        let row = csv::row_of(&self.name, number, line, fields);
+        let row = if self.layout.terminal { safe_rows(&row) } else { row };
+        self.output.write_all(row.as_bytes())
     }
 
     /// A block is done: where it came from something that is still written to, a person waits

@@ -22,7 +22,7 @@ pub(crate) use arguments::ReportArguments;
 pub(crate) use compare::{Changes, Comparison, Range, difference, percent};
 pub(crate) use group::{Group, GroupRow};
 
-use crate::outcome::{Exit, Failure, print, say};
+use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::sources::{self, Complaint};
 use crate::terminal::{self, Progress, Screen};
 use request::Request;
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     if arguments.json {
         print(&json::write(contents)?)?;
     } else if arguments.csv {
-        print(&csv::write(contents, sources))?;
+        print_csv(&csv::write(contents, sources))?;
     } else if arguments.html.is_none() && contents.report.lines > 0 {
         print(&terminal::draw(contents, sources, &screen))?;
     }

@@ -22,7 +22,7 @@ pub(crate) use moment::step;
 pub(crate) use number::{bytes, change, duration, separated, share, signed};
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
-pub(crate) use text::{fit, safe, safe_bytes, width};
+pub(crate) use text::{fit, safe, safe_bytes, safe_rows, width};
 
 /// Where a report is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

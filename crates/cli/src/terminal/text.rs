@@ -14,6 +14,11 @@ pub(crate) fn safe(text: &str) -> String {
     safe
 }
 
+/// As [`safe`], of rows of CSV, which stay rows.
+pub(crate) fn safe_rows(rows: &str) -> String {
+    rows.split("\r\n").map(safe).collect::<Vec<_>>().join("\r\n")
+}
+
 /// As [`safe`], of bytes: those that are no UTF-8 are shown as escapes too.
 pub(crate) fn safe_bytes(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
@@ -109,7 +114,7 @@ pub(crate) fn right(text: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{fit, fit_middle, left, right, safe, safe_bytes, width};
+    use super::{fit, fit_middle, left, right, safe, safe_bytes, safe_rows, width};
 
     #[test]
     fn nothing_is_obeyed() {
@@ -120,6 +125,7 @@ mod tests {
         assert_eq!(safe("\u{200b}\u{feff}\u{2066}"), "\\u{200b}\\u{feff}\\u{2066}");
         assert_eq!(safe("\u{2028}\u{e0041}"), "\\u{2028}\\u{e0041}");
         assert_eq!(safe("/größe/日本?x=\\x22"), "/größe/日本?x=\\x22");
+        assert_eq!(safe_rows("a,\x1b[2J\rb\r\nc\r\n"), "a,\\x1b[2J\\rb\r\nc\r\n");
         assert_eq!(safe_bytes(b"\x1b[m\xff\xc3\xa4\xc3"), "\\x1b[m\\xffä\\xc3");
     }
 
