@@ -76,7 +76,7 @@ Examples:
   weir grep --where 'bytes>10000000' --output jsonl '' access.log | jq .path
 
 NUL bytes in front of a line are no part of it, and hide nothing. With --field, --where or
---output, lines that do not fit the format are counted and said. --output prints them too,
-unless there is --field or --where.
+--output, lines that do not fit the format are counted and said; without --field those alone
+that the pattern chooses. --output prints them too, unless there is --field or --where.
 Exit codes: 0 something was found; 1 nothing was; 2 wrong usage, or a file could not be read
 to its end.";
