@@ -118,6 +118,10 @@ fn file_number(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
+/// Connections that wait to be accepted, at the most; the kernel may allow fewer. Senders that come
+/// back all at once, as after a restart, would otherwise be kept waiting for a second and more.
+const BACKLOG: i32 = 4_096;
+
 /// What a kernel is asked to keep of datagrams; it gives less where it is not allowed.
 const DATAGRAM_BUFFER_BYTES: usize = 8 << 20;
 
@@ -132,13 +136,13 @@ pub(crate) async fn bind(
     };
     match transport {
         Transport::Tcp(host) => {
-            let listener = TcpListener::bind(host).await.map_err(failed)?;
+            let listener = listen(host).await.map_err(failed)?;
             let bound = Transport::Tcp(listener.local_addr().map_err(failed)?.to_string());
             Ok((Socket::Tcp(listener, None), bound))
         }
         Transport::Tls(host) => {
             let acceptor = tls::acceptor(options)?;
-            let listener = TcpListener::bind(host).await.map_err(failed)?;
+            let listener = listen(host).await.map_err(failed)?;
             let bound = Transport::Tls(listener.local_addr().map_err(failed)?.to_string());
             Ok((Socket::Tcp(listener, Some(acceptor)), bound))
         }
@@ -169,6 +173,14 @@ pub(crate) async fn bind(
             Err(BindError::Unsupported(transport.clone()))
         }
     }
+}
+
+/// Listens at a host and a port.
+async fn listen(host: &str) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(host).await?;
+    // It listens already, with a shorter queue.
+    let _ = socket2::SockRef::from(&listener).listen(BACKLOG);
+    Ok(listener)
 }
 
 /// Removes the file that a program has left behind which ended without doing so. A socket that

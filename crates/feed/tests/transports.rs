@@ -119,6 +119,26 @@ fn unix_datagrams_are_lines() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn senders_that_come_all_at_once_need_not_come_again() {
+    use weir_feed::Feed;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let addresses = ["tcp://127.0.0.1:0".parse().expect("an address")];
+    // Nobody accepts yet.
+    let feed = runtime.block_on(Feed::bind(FeedOptions::default(), &addresses)).expect("a port");
+    let address = feed.names()[0].trim_start_matches("tcp://").parse().expect("an address");
+    let connect = |_| {
+        let patience = std::time::Duration::from_secs(20);
+        std::net::TcpStream::connect_timeout(&address, patience).expect("there is room")
+    };
+    let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("Linux has it");
+    let room: usize = allowed.trim().parse().expect("a number");
+    let senders: Vec<_> = (0..room.min(250)).map(connect).collect();
+    assert!(!senders.is_empty());
+}
+
 #[cfg(unix)]
 #[test]
 fn the_socket_of_who_came_after_stays() {
