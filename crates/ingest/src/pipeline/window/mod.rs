@@ -243,7 +243,8 @@ impl Window {
             if is_refuted(*agreed) {
                 refuted.push(*number);
             }
-            !is_refuted(*agreed)
+            // By memory they may leave before anything says that their times are wrong.
+            !is_refuted(*agreed) && self.kept.contains_key(number)
         });
         for number in refuted {
             let Some(kept) = self.kept.get_mut(&number) else { continue };
@@ -320,8 +321,13 @@ mod tests {
 
     use super::Window;
 
-    /// Segments with so many rows each, of these sources in turn.
+    /// Segments with so many rows each, of these sources in turn, one second after the other.
     fn segments(count: usize, rows: usize, sources: u32) -> Vec<Segment> {
+        segments_at((0..count).collect(), rows, sources)
+    }
+
+    /// Segments of these seconds.
+    fn segments_at(seconds: Vec<usize>, rows: usize, sources: u32) -> Vec<Segment> {
         let mut values = Values::new(1 << 20);
         let format = Arc::new(Format::parse("$remote_addr $msec").expect("a format"));
         let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
@@ -332,7 +338,23 @@ mod tests {
             reader.resolve(&read, &mut values);
             reader.seal(read)
         };
-        (0..count).map(segment).collect()
+        seconds.into_iter().map(segment).collect()
+    }
+
+    #[test]
+    fn of_segments_that_have_left_nothing_is_remembered() {
+        // Times that are by turns far ahead and far behind agree with nothing.
+        let odd = (0..2_000).map(|number| if number % 2 == 0 { 2_000_000 } else { 0 });
+        let seconds = std::iter::repeat_n(1_000_000, 20).chain(odd).collect();
+        let segments = segments_at(seconds, 1, 1);
+        let bytes_max = segments[0].memory_bytes() * 64;
+        let mut window = Window::new(Some(std::time::Duration::from_secs(60)));
+        for segment in segments {
+            window.push(segment);
+            window.shrink_to(bytes_max);
+        }
+        assert!(window.kept.len() <= 100, "{}", window.kept.len());
+        assert!(window.ahead.len() <= 100, "{}", window.ahead.len());
     }
 
     #[test]
