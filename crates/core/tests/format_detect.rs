@@ -248,3 +248,15 @@ fn fields_of_clouds_are_those_expected() {
         }
     }
 }
+
+#[test]
+fn empty_lines_in_front_count_as_lines_and_cost_little() {
+    let empty = vec![b'\n'; 1 << 20];
+    assert!(detect(&empty).best().is_none());
+    let log = [&empty[..3], b"nothing that fits\n\n192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 10\n"];
+    let detection = detect(&log.concat());
+    let best = detection.best().expect("a line fits");
+    assert_eq!((best.format.name(), best.lines, best.fitting), ("COMMON", 2, 1));
+    assert_eq!(best.mismatches[0].line, 4);
+    assert_eq!(best.mismatches, weir_core::fit(&best.format, &log.concat()).mismatches);
+}

@@ -70,13 +70,16 @@ impl Detection {
 /// and the best of those goes before the others if it fits more than half as many lines: behind
 /// a prefix of syslog, what COMBINED takes for a user may be anything.
 pub fn detect(bytes: &[u8]) -> Detection {
-    let mut candidates: Vec<Candidate> =
-        known_formats().iter().map(|format| fit(format, bytes)).collect();
+    // Once and not for every format: a file may begin with millions of empty lines.
+    let empty_lines = bytes.iter().take_while(|byte| **byte == b'\n').count();
+    let bytes = &bytes[empty_lines..];
+    let fit = |format: &Format| fit_from(format, bytes, empty_lines as u64);
+    let mut candidates: Vec<Candidate> = known_formats().iter().map(|format| fit(format)).collect();
     // The sort is stable.
     candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
     if let Some(wrapper) = wrapper_of(bytes) {
         let inside = known_formats().iter().filter_map(|format| format.wrapped_in(wrapper));
-        let mut inside: Vec<Candidate> = inside.map(|format| fit(&format, bytes)).collect();
+        let mut inside: Vec<Candidate> = inside.map(|format| fit(&format)).collect();
         inside.retain(|candidate| candidate.fitting > 0);
         inside.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
         let most = candidates.iter().map(|candidate| candidate.fitting).max().unwrap_or(0);
@@ -107,12 +110,17 @@ fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
 
 /// Reads the first lines of a log as [`detect`] does, with this format.
 pub fn fit(format: &Format, bytes: &[u8]) -> Candidate {
+    fit_from(format, bytes, 0)
+}
+
+/// As [`fit`], behind so many lines.
+fn fit_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidate {
     let format = Arc::new(format.clone());
     let mut candidate =
         Candidate { format, lines: 0, fitting: 0, fields: 0, mismatches: Vec::new() };
     let mut reader = LogReader::new(Arc::clone(&candidate.format));
     let mut bytes_read = 0;
-    for (line, number) in Lines::new(bytes).zip(1..) {
+    for (line, number) in Lines::new(bytes).zip(lines_before + 1..) {
         if line.bytes.is_empty() || line.bytes.len() > LINE_BYTES_MAX {
             continue;
         }
