@@ -74,7 +74,7 @@ pub fn detect(bytes: &[u8]) -> Detection {
     let empty_lines = bytes.iter().take_while(|byte| **byte == b'\n').count();
     let bytes = &bytes[empty_lines..];
     let fit = |format: &Format| fit_from(format, bytes, empty_lines as u64);
-    let mut candidates: Vec<Candidate> = known_formats().iter().map(|format| fit(format)).collect();
+    let mut candidates: Vec<Candidate> = known_formats().iter().map(&fit).collect();
     // The sort is stable.
     candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
     if let Some(wrapper) = wrapper_of(bytes) {
