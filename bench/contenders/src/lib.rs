@@ -4,6 +4,7 @@
 //! until the client closes it, and returns what it [`Received`].
 
 mod client;
+mod distance;
 mod fast;
 mod payload;
 mod plain;
@@ -15,9 +16,10 @@ use std::net::SocketAddr;
 use std::sync::mpsc::Sender;
 
 pub use client::{Handshake, send};
+pub use distance::distance_of_cores;
 pub use fast::fastwebsockets;
 pub use payload::{Checksum, FRAME_BYTES, Received};
-pub use plain::read;
+pub use plain::{discard, read};
 pub use tungstenite_blocking::tungstenite;
 pub use weir::{weir, weir_into};
 
@@ -33,12 +35,13 @@ pub struct Contender {
 }
 
 /// All servers.
-pub const CONTENDERS: [Contender; 5] = [
+pub const CONTENDERS: [Contender; 6] = [
     Contender { name: "weir", handshake: Handshake::Http, receive: weir },
     Contender { name: "weir-into", handshake: Handshake::Http, receive: weir_into },
     Contender { name: "tungstenite", handshake: Handshake::None, receive: tungstenite },
     Contender { name: "fastwebsockets", handshake: Handshake::None, receive: fastwebsockets },
     Contender { name: "read", handshake: Handshake::None, receive: read },
+    Contender { name: "discard", handshake: Handshake::None, receive: discard },
 ];
 
 /// A free port on loopback, on which somebody was told to connect.

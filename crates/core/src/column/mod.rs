@@ -7,6 +7,7 @@ mod generation;
 mod live_ids;
 mod merge;
 mod numbers;
+mod prefetch;
 mod read_block;
 mod seen;
 mod segment;

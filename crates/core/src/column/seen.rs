@@ -5,15 +5,16 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::RandomState;
 
 use super::dictionary::ABSENT;
+use super::prefetch::{CACHE_LINE_BYTES, prefetch};
 
 /// The values of one field that a reader has met, each with the reader's own dense id, from
 /// 1 on.
 ///
 /// The table and the values are larger than the near caches, and each look-up lands
 /// somewhere else. So look-ups come in batches ([`Self::intern_batch`]) and are done in
-/// passes over the batch, each a short loop of loads that do not depend on one another and
-/// which the processor therefore has under way all at once: the hashes, the table, the values
-/// that it points to, then the comparisons, which find everything near.
+/// passes over the batch, each of which asks for the memory that the next one needs: the
+/// hashes ask for buckets of the table, the buckets for values, and the comparisons find
+/// everything near.
 ///
 /// The hash is seeded at random, so that nobody can make a log that is slow to read.
 ///
@@ -130,6 +131,7 @@ impl SeenValues {
         for (value, key) in values.clone().zip(&mut keys) {
             if let Some(value) = value {
                 *key = Key { hash: self.hash(value), length: value.len() as u32 };
+                prefetch(&self.buckets, self.home(key.hash));
             }
             count += 1;
         }
@@ -137,8 +139,8 @@ impl SeenValues {
             // Where no slot has the hash this is another value's, or none's.
             let bucket = &self.buckets[self.home(key.hash)];
             *start = bucket.starts[bucket.matches(key.hash).trailing_zeros() as usize % SLOTS];
+            self.fetch(*start, key.length);
         }
-        self.fetch(&keys, &starts[..count]);
         for ((value, key), start) in values.zip(keys).zip(starts) {
             let id = match value {
                 None => ABSENT,
@@ -190,17 +192,14 @@ impl SeenValues {
         self.intern(value, self.hash(value))
     }
 
-    /// Brings the values whose entries start there into the near cache: the first byte of
-    /// each and, as it is most likely the one that is looked for, its last.
-    fn fetch(&self, keys: &[Key], starts: &[u32]) {
-        let mut any = 0;
-        for (key, start) in keys.iter().zip(starts) {
-            let start = *start as usize;
-            let last = start + HEAD + key.length as usize;
-            any |= self.entries[start] | self.entries.get(last - 1).copied().unwrap_or(0);
+    /// Asks for the entry that starts there, as far as a value of that length goes: all of it
+    /// where it is no longer than most user agents, without a branch on how long it is.
+    #[inline]
+    fn fetch(&self, start: u32, length: u32) {
+        let last = HEAD + length as usize - 1;
+        for distance in [0, CACHE_LINE_BYTES, 2 * CACHE_LINE_BYTES, last] {
+            prefetch(&self.entries, start as usize + distance.min(last));
         }
-        // Keeps the loads from being left out.
-        std::hint::black_box(any);
     }
 
     /// The id of a value, a new one if it was not seen before.
@@ -315,31 +314,42 @@ fn word(value: &[u8]) -> Option<u64> {
     }
 }
 
-/// As `==`, without the call of a function for values of up to sixteen bytes, which most are:
-/// they are compared as two words that overlap.
+/// As `==`, without the call of a function and its branches on the length for values of up to
+/// 256 bytes, which nearly all are: the first and the last so many bytes are compared, which
+/// overlap.
 #[inline]
 fn is_equal(a: &[u8], b: &[u8]) -> bool {
-    let length = a.len();
-    if length != b.len() {
+    if a.len() != b.len() {
         return false;
     }
-    if let (Some(first), Some(last)) = (a.first_chunk::<8>(), a.last_chunk::<8>())
-        && length <= 16
-    {
-        return b.first_chunk() == Some(first) && b.last_chunk() == Some(last);
-    }
-    if let (Some(first), Some(last)) = (a.first_chunk::<4>(), a.last_chunk::<4>())
-        && length <= 8
-    {
-        return b.first_chunk() == Some(first) && b.last_chunk() == Some(last);
-    }
-    match (a, b) {
-        ([], []) => true,
-        ([a], [b]) => a == b,
-        ([a, c], [b, d]) => a == b && c == d,
-        ([a, c, e], [b, d, f]) => a == b && c == d && e == f,
+    match a.len() {
+        8..=16 => a.first_chunk::<8>() == b.first_chunk() && a.last_chunk::<8>() == b.last_chunk(),
+        17..=32 => is_equal_at_ends::<1>(a, b),
+        33..=64 => is_equal_at_ends::<2>(a, b),
+        65..=128 => is_equal_at_ends::<4>(a, b),
+        129..=256 => is_equal_at_ends::<8>(a, b),
+        4..8 => a.first_chunk::<4>() == b.first_chunk() && a.last_chunk::<4>() == b.last_chunk(),
+        0..4 => a.iter().zip(b).all(|(a, b)| a == b),
         _ => a == b,
     }
+}
+
+/// True where the first `16 * N` bytes are equal, and the last; false where there are not so
+/// many. All of them are compared before the only branch.
+#[inline]
+fn is_equal_at_ends<const N: usize>(a: &[u8], b: &[u8]) -> bool {
+    let ends = |value: &[u8]| {
+        let (first, last) = (value.as_chunks::<16>().0, value.as_rchunks::<16>().1);
+        Some((*first.first_chunk::<N>()?, *last.last_chunk::<N>()?))
+    };
+    let (Some((a_first, a_last)), Some((b_first, b_last))) = (ends(a), ends(b)) else {
+        return false;
+    };
+    let differing = |a: [[u8; 16]; N], b: [[u8; 16]; N]| {
+        let pairs = a.into_iter().zip(b);
+        pairs.fold(0, |bits, (a, b)| bits | (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)))
+    };
+    differing(a_first, b_first) | differing(a_last, b_last) == 0
 }
 
 #[cfg(test)]
@@ -350,8 +360,8 @@ mod tests {
 
     #[test]
     fn equal_is_equal() {
-        for length in 0..40 {
-            let a: Vec<u8> = (0..length).collect();
+        for length in 0..300 {
+            let a: Vec<u8> = (0..length).map(|byte| byte as u8).collect();
             assert!(is_equal(&a, &a.clone()));
             for at in 0..a.len() {
                 let mut b = a.clone();

@@ -176,6 +176,11 @@ fn size(line: &[u8], start: usize) -> Option<(Option<u64>, usize)> {
     // So many digits fit 64 bits whatever they are.
     const DIGITS_MAX: usize = 19;
     let text = line.get(start..)?;
+    if let Some(eight) = text.first_chunk()
+        && let Some((number, digits)) = digits_of_eight(*eight)
+    {
+        return Some((Some(number), start + digits));
+    }
     let mut number = 0;
     let mut digits = 0;
     for byte in text.iter().take(DIGITS_MAX + 1) {
@@ -193,8 +198,72 @@ fn size(line: &[u8], start: usize) -> Option<(Option<u64>, usize)> {
     }
 }
 
+/// The number of one to seven digits that eight bytes begin with, and how many digits it has;
+/// `None` where there are none, or eight. There is no loop, whose end could not be foreseen:
+/// sizes have ever different lengths.
+#[inline]
+fn digits_of_eight(bytes: [u8; 8]) -> Option<(u64, usize)> {
+    const fn each(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
+    }
+    let values = u64::from_le_bytes(bytes) ^ each(b'0');
+    // The high bit of each byte that is more than nine (Warren, Hacker's Delight, 2-18).
+    let others = (((values & each(0x7F)) + each(0x7F - 9)) | values) & each(0x80);
+    let digits = others.trailing_zeros() as usize / 8;
+    if digits == 0 || digits == 8 {
+        return None;
+    }
+    // The last digit moves to the highest byte, zeros in front. Then neighbours are put
+    // together: two digits, four, eight.
+    let ones = values << (64 - 8 * digits);
+    let twos = ones.wrapping_mul(10 << 8 | 1) >> 8 & 0x00FF_00FF_00FF_00FF;
+    let fours = twos.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_FFFF_0000_FFFF;
+    let eights = fours.wrapping_mul(10_000 << 32 | 1) >> 32;
+    Some((eights, digits))
+}
+
 /// True where `text` stands at `at`, and no backslash before it, which may escape its quote.
 #[inline]
 fn ends_text(line: &[u8], at: usize, text: &[u8]) -> bool {
     starts_with(line, at, text) && at > 0 && line[at - 1] != b'\\'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{digits_of_eight, size};
+
+    #[test]
+    fn digits_are_those_in_front() {
+        let bytes = [b'/', b'0', b'1', b'9', b':', b' ', b'"', 0, 0x80, 0xB0, 0xFF];
+        let texts = (0..200_000u32).map(|n| {
+            let mut state = n.wrapping_mul(0x9E37_79B9);
+            std::array::from_fn::<u8, 8, _>(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                match state >> 24 {
+                    digit @ 0..200 => b'0' + (digit % 10) as u8,
+                    other => bytes[other as usize % bytes.len()],
+                }
+            })
+        });
+        for text in texts {
+            let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let number = std::str::from_utf8(&text[..digits]).unwrap().parse().ok();
+            let expected = number.filter(|_| digits < 8).map(|number| (number, digits));
+            assert_eq!(digits_of_eight(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_all_lengths() {
+        for digits in 1..=20 {
+            let text = "12345678909876543210"[..digits].to_owned();
+            let expected = (digits < 20).then(|| (text.parse().ok(), 2 + digits));
+            for rest in ["", " ", " \"-\" \"-\""] {
+                assert_eq!(size(format!("4 {text}{rest}").as_bytes(), 2), expected);
+            }
+        }
+        assert_eq!(size(b"- \"a\" \"b\"", 0), Some((None, 1)));
+        assert_eq!(size(b"x", 0), None);
+        assert_eq!(size(b"", 0), None);
+    }
 }

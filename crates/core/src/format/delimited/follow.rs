@@ -39,6 +39,11 @@ impl FollowedFormat {
         Self { base: format.clone(), format, known: Vec::new(), list, date: None, changes: 0 }
     }
 
+    /// The format that it was started with.
+    pub fn base(&self) -> &Arc<Format> {
+        &self.base
+    }
+
     /// The format of the lines that come next.
     pub fn format(&self) -> &Arc<Format> {
         &self.format
