@@ -3,6 +3,7 @@
 mod bench;
 mod browsers;
 mod formats;
+mod nginx;
 mod packages;
 mod page;
 mod readme;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
-use crate::{bench, browsers, formats, page, readme, tidy, types};
+use crate::{bench, browsers, formats, nginx, page, readme, tidy, types};
 
 /// How much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,10 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         step("types of the page", types::check)?;
         step("page", || {
             summary.add(page::test()?);
+            Ok(())
+        })?;
+        step("nginx", || {
+            summary.add(nginx::test()?);
             Ok(())
         })?;
         step("browsers", || {

@@ -22,6 +22,7 @@ mod report;
 mod serve;
 mod sources;
 mod terminal;
+mod zone;
 
 use std::process::ExitCode;
 

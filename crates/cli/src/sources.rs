@@ -114,7 +114,8 @@ pub(crate) fn follow_all(
     thread::scope(|scope| {
         let reading = scope.spawn(|| read_all(pipeline, &others, format, threads));
         let follower = Follower::new(pipeline, &paths, format);
-        let mut complaints = complaints(follower.run(&AtomicBool::new(false)));
+        let tell = |fault| drop(complaints(vec![fault]));
+        let mut complaints = complaints(follower.run(&AtomicBool::new(false), tell));
         // A thread that panicked has left out nobody knows what.
         complaints.extend(reading.join().unwrap_or_else(|panic| resume_unwind(panic)));
         complaints

@@ -230,6 +230,11 @@ fn wrong_usage() {
         "--since: `tomorrowish` is not a time; write it as 2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago",
     );
     says(
+        &report(&["--where", "time>tomorrowish"]),
+        2,
+        "--where: `time>tomorrowish`: `tomorrowish` is not a time; write it as 2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago",
+    );
+    says(
         &report(&["--where", "status"]),
         2,
         "--where: `status` is no condition; write it as status=404 or path^=/api",

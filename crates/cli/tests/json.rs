@@ -208,6 +208,25 @@ fn dates_are_those_of_the_log() {
     assert_eq!(matched(&["--since", "50 years ago"]), 4);
     assert_eq!(matched(&["--since", "0001-01-01", "--until", "9998-12-31"]), 4);
     assert_eq!(matched(&["--until", "-1d", "--tz", "+09:00"]), 4);
+    for (condition, lines) in [
+        ("time>=2025-12-17", 3),
+        ("time>2025-12-17", 1),
+        ("time<2025-12-17", 1),
+        ("time<=2025-12-17", 3),
+        ("time=2025-12-17", 2),
+        ("time>=2025-12-17 23:59:59", 2),
+        ("time>=2025-12-17T20:59:59Z", 2),
+        ("time<2h", 4),
+    ] {
+        assert_eq!(matched(&["--where", condition]), lines, "{condition}");
+        let asked = ["--where", condition];
+        let grep = run([&["grep", "-c"], &asked[..], &["", text(&path)]].concat());
+        assert_eq!(grep.stdout, format!("{lines}\n"), "{condition}");
+        let count = ["count", "--by", "path", "--output", "csv", "--where", condition];
+        let count = run_with_stdin(count, log.as_bytes()).stdout;
+        assert!(count.contains(&format!("/,{lines}")), "{condition}: {count}");
+    }
+    assert_eq!(matched(&["--where", "time>=2025-12-17", "--tz", "UTC"]), 2);
     let arguments = ["report", "--json", "--since", "2025-12-17", "-"];
     let piped = run_with_stdin(arguments, log.as_bytes());
     let report: Value = serde_json::from_str(&piped.stdout).expect("JSON");

@@ -2,19 +2,30 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use support::{Served, generated, run, weir};
+use support::{Served, generated, page, report, run, weir};
 use weir_testkit::oracle::{Layout, Oracle};
 
 /// How long anything may take, on the slowest machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What it says on standard error after its first words.
+type Said = std::io::Lines<BufReader<std::process::ChildStderr>>;
+
 /// Starts it; gives the address of the page and of the listeners.
 fn listen(addresses: &[&str]) -> (Served, String, Vec<String>) {
+    let (served, page, names, said) = listen_and_hear(addresses);
+    // Whoever hears it would end it by not hearing it.
+    std::thread::spawn(move || said.for_each(drop));
+    (served, page, names)
+}
+
+/// As [`listen`], with what it says.
+fn listen_and_hear(addresses: &[&str]) -> (Served, String, Vec<String>, Said) {
     let arguments = [&["listen"], addresses, &["--no-open", "--listen", "127.0.0.1:0"]].concat();
     let mut command = weir(arguments);
     let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -25,25 +36,8 @@ fn listen(addresses: &[&str]) -> (Served, String, Vec<String>) {
         line.trim_start_matches("weir: listening at ").to_owned()
     };
     let names = addresses.iter().map(name).collect();
-    let mut page = String::new();
-    let stdout = child.stdout.take().expect("a pipe");
-    BufReader::new(stdout).read_line(&mut page).expect("an address");
-    (Served(child), page.trim().to_owned(), names)
-}
-
-/// The session's report.
-fn report(page: &str) -> serde_json::Value {
-    let rest = page.strip_prefix("http://").expect("an address");
-    let (host, path) = rest.split_once("/s/").expect("a session");
-    let mut stream = TcpStream::connect(host).expect("it listens");
-    let request = format!(
-        "GET /api/sessions/{path}/report HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-    );
-    stream.write_all(request.as_bytes()).expect("it reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("UTF-8");
-    let json = &answer[answer.find('{').expect("an object")..=answer.rfind('}').expect("an end")];
-    serde_json::from_str(json).expect("JSON")
+    let page = page(&mut child);
+    (Served(child), page, names, stderr)
 }
 
 /// Waits until the page has so many lines, of which so many fit.
@@ -89,6 +83,24 @@ fn messages_of_nginx_are_on_the_page() {
 }
 
 #[test]
+fn the_first_line_does_not_decide_for_ever() {
+    let log = generated(300_000);
+    let oracle = Oracle::read(Layout::Combined, &log);
+    let (_served, page, names, mut said) = listen_and_hear(&["127.0.0.1:0"]);
+    let host = names[0].strip_prefix("tcp://").expect("TCP").to_owned();
+    let stray = "2025/12/17 09:03:01 [error] 7#7: *1 open() \"/x\" failed, client: 192.0.2.1\n";
+    let mut sender = TcpStream::connect(&host).expect("it listens");
+    sender.write_all(stray.as_bytes()).expect("it reads");
+    wait(&page, 1, 1);
+    let mut sender = TcpStream::connect(&host).expect("it listens");
+    sender.write_all(&log).expect("it reads");
+    wait(&page, oracle.lines + 1, oracle.records_read + 1);
+    let sentence = said.next().expect("a line").expect("UTF-8");
+    assert!(sentence.contains("its lines no longer fit NGINXERROR"), "{sentence}");
+    assert!(sentence.ends_with("it is read as COMBINED"), "{sentence}");
+}
+
+#[test]
 fn what_cannot_be_listened_at_is_said() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
@@ -97,6 +109,7 @@ fn what_cannot_be_listened_at_is_said() {
         (vec!["tls://127.0.0.1:0"], "needs a certificate and its key"),
         (vec!["127.0.0.1:0", "--idle", "soon"], "--idle: `soon` is no time"),
         (vec!["127.0.0.1:0", "--cap", "much"], "--cap: `much` is not a size"),
+        (vec!["unix:x", "--socket-mode", "rw"], "`rw` is no mode of a socket"),
         (vec!["5140"], "is no address to listen at"),
     ] {
         let page = ["--no-open", "--listen", "127.0.0.1:0"];

@@ -5,8 +5,12 @@ use std::io;
 use std::path::PathBuf;
 
 #[cfg(unix)]
+use std::os::fd::OwnedFd;
+#[cfg(unix)]
 use std::path::Path;
 
+#[cfg(unix)]
+use socket2::Type;
 use tokio::net::{TcpListener, UdpSocket};
 #[cfg(unix)]
 use tokio::net::{UnixDatagram, UnixListener};
@@ -17,6 +21,8 @@ use crate::kernel;
 use crate::medium::Medium;
 use crate::options::FeedOptions;
 use crate::tls;
+#[cfg(unix)]
+use crate::unix;
 
 /// Why a feed cannot listen.
 #[derive(Debug)]
@@ -157,13 +163,17 @@ pub(crate) async fn bind(
         #[cfg(unix)]
         Transport::Unix(path) => {
             free_path(transport, path)?;
-            let listener = UnixListener::bind(path).map_err(failed)?;
+            let socket = unix::bind(path, Type::STREAM, options.socket_mode).map_err(failed)?;
+            // Only now can anybody connect.
+            socket.listen(BACKLOG).map_err(failed)?;
+            let listener = UnixListener::from_std(OwnedFd::from(socket).into()).map_err(failed)?;
             Ok((Socket::Unix(listener, SocketFile::new(path)), transport.clone()))
         }
         #[cfg(unix)]
         Transport::UnixDatagram(path) => {
             free_path(transport, path)?;
-            let socket = UnixDatagram::bind(path).map_err(failed)?;
+            let socket = unix::bind(path, Type::DGRAM, options.socket_mode).map_err(failed)?;
+            let socket = UnixDatagram::from_std(OwnedFd::from(socket).into()).map_err(failed)?;
             let file = SocketFile::new(path);
             let medium = Medium::UnixDatagram(socket);
             Ok((Socket::Datagrams(medium, None, Some(file)), transport.clone()))

@@ -265,6 +265,7 @@ impl<S: Sink> Reader<S> {
         counters.reads.add(1);
         counters.bytes.add(chunk.filled as u64);
         counters.datagrams.add(chunk.datagrams);
+        counters.datagrams_cut.add(chunk.datagrams_cut);
     }
 }
 

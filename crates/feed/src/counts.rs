@@ -19,6 +19,8 @@ pub struct FeedCounts {
     pub connections_dropped: u64,
     /// Datagrams that were received, those that we dropped among them.
     pub datagrams: u64,
+    /// Datagrams that were longer than 64 KiB, of which the line was dropped that did not fit.
+    pub datagrams_cut: u64,
     /// Datagrams that we dropped, where reading was unlimited and the cap was reached.
     pub datagrams_dropped: u64,
     /// Datagrams that the kernel dropped, as its buffer was full.
@@ -56,6 +58,7 @@ counters!(
     connections_timed_out,
     connections_dropped,
     datagrams,
+    datagrams_cut,
     datagrams_dropped,
     datagrams_dropped_by_kernel,
     bytes,
@@ -105,6 +108,7 @@ impl FeedCounts {
             (self.connections_refused, "connection", " refused, as there were too many"),
             (self.connections_timed_out, "connection", " timed out"),
             (self.connections_dropped, "connection", " dropped for what they sent"),
+            (self.datagrams_cut, "datagram", " cut at 64 KiB"),
             (self.datagrams_dropped, "datagram", " dropped at the cap"),
             (self.datagrams_dropped_by_kernel, "datagram", " dropped by the kernel"),
         ] {
@@ -131,5 +135,8 @@ mod tests {
         assert_eq!(counts.sentence(false), "1 connection open, 3 so far");
         counts.datagrams_dropped_by_kernel = 7;
         assert_eq!(counts.sentence(true), "0 datagrams, 7 datagrams dropped by the kernel");
+        (counts.datagrams, counts.datagrams_cut) = (9, 1);
+        let sentence = "9 datagrams, 1 datagram cut at 64 KiB, 7 datagrams dropped by the kernel";
+        assert_eq!(counts.sentence(true), sentence);
     }
 }

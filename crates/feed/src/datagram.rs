@@ -17,9 +17,18 @@ pub(crate) fn normalise(buffer: &mut [u8], start: usize, end: usize) -> usize {
     start + last + 2
 }
 
+/// Where the last whole line ends of a datagram that was cut: half a line may read as a record that
+/// nobody has written. None is whole of one that begins as a syslog message does.
+pub(crate) fn whole_lines(datagram: &[u8]) -> usize {
+    if datagram.first() == Some(&b'<') {
+        return 0;
+    }
+    datagram.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::normalise;
+    use super::{normalise, whole_lines};
 
     #[test]
     fn datagrams_become_lines() {
@@ -35,6 +44,15 @@ mod tests {
             let mut buffer = [b"x", datagram, b"?"].concat();
             let end = normalise(&mut buffer, 1, 1 + datagram.len());
             assert_eq!(&buffer[1..end], lines, "{datagram:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_cut_datagram_whole_lines_are_left() {
+        for (datagram, lines) in
+            [(&b""[..], 0), (b"a", 0), (b"a\nb", 2), (b"a\nb\n", 4), (b"<34>a\nb", 0)]
+        {
+            assert_eq!(whole_lines(datagram), lines, "{datagram:?}");
         }
     }
 }

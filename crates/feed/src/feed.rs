@@ -258,6 +258,9 @@ async fn flush_all<S: Sink>(listener: &Listener<S>) {
             listener.stop(stopped);
             return;
         }
+        if let Some(news) = listener.sink.news() {
+            listener.say(news);
+        }
         if !flush.is_multiple_of(FLUSHES_PER_NOTE) {
             continue;
         }

@@ -44,6 +44,8 @@ mod partials;
 mod pool;
 mod sink;
 mod tls;
+#[cfg(unix)]
+mod unix;
 
 pub use address::{Address, AddressError, Transport};
 pub use bind::BindError;
@@ -51,5 +53,5 @@ pub use counts::FeedCounts;
 pub use feed::{Feed, Running};
 pub use framing::{FrameError, Framer};
 pub use herald::Say;
-pub use options::{Active, FeedOptions, Framing};
+pub use options::{Active, FeedOptions, Framing, SocketMode};
 pub use sink::{PipelineSink, Sink};

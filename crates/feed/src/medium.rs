@@ -10,7 +10,7 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::net::{UnixDatagram, UnixStream};
 use tokio_rustls::server::TlsStream;
 
-use crate::datagram::normalise;
+use crate::datagram::{normalise, whole_lines};
 use crate::pool::Chunk;
 
 /// Something to read from.
@@ -25,7 +25,7 @@ pub(crate) enum Medium {
     UnixDatagram(UnixDatagram),
 }
 
-/// The longest datagram that is taken whole. UDP has no longer ones.
+/// The longest datagram that is taken whole. UDP has no longer ones; Unix sockets may.
 const DATAGRAM_BYTES_MAX: usize = 64 << 10;
 
 impl Medium {
@@ -112,17 +112,22 @@ fn fill_datagrams(
     chunk: &mut Chunk,
     mut receive: impl FnMut(&mut ReadBuf<'_>) -> Poll<io::Result<()>>,
 ) -> Poll<io::Result<()>> {
-    // A byte is left for a line feed.
-    while chunk.buffer.len() - chunk.filled > DATAGRAM_BYTES_MAX {
+    // A byte tells that a datagram is longer, or is left for a line feed.
+    const ROOM_BYTES: usize = DATAGRAM_BYTES_MAX + 1;
+    while chunk.buffer.len() - chunk.filled >= ROOM_BYTES {
         let start = chunk.filled;
-        let mut read = ReadBuf::new(&mut chunk.buffer[start..start + DATAGRAM_BYTES_MAX]);
+        let mut read = ReadBuf::new(&mut chunk.buffer[start..start + ROOM_BYTES]);
         match receive(&mut read) {
             Poll::Ready(Ok(())) => {}
             Poll::Ready(Err(_)) | Poll::Pending if chunk.datagrams > 0 => break,
             other => return other,
         }
-        let end = start + read.filled().len();
-        chunk.filled = normalise(&mut chunk.buffer, start, end);
+        let mut length = read.filled().len();
+        if length > DATAGRAM_BYTES_MAX {
+            length = whole_lines(&chunk.buffer[start..start + DATAGRAM_BYTES_MAX]);
+            chunk.datagrams_cut += 1;
+        }
+        chunk.filled = normalise(&mut chunk.buffer, start, start + length);
         chunk.datagrams += 1;
     }
     Poll::Ready(Ok(()))

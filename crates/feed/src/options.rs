@@ -68,6 +68,30 @@ impl FromStr for Framing {
     }
 }
 
+/// The permissions of a Unix socket. Who may write to it may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SocketMode(u32);
+
+impl SocketMode {
+    /// The bits as chmod(2) has them.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+}
+
+impl FromStr for SocketMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_octal =
+            (3..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        let bits = u32::from_str_radix(text, 8).ok().filter(|bits| is_octal && *bits <= 0o777);
+        bits.map(Self).ok_or_else(|| {
+            format!("`{text}` is no mode of a socket; write it in octal, as 0660 or 0666")
+        })
+    }
+}
+
 /// How a feed works. Options of an [`Address`](crate::Address) go before these.
 #[derive(Debug, Clone)]
 pub struct FeedOptions {
@@ -93,6 +117,9 @@ pub struct FeedOptions {
     /// What all lines that have begun may take together, beyond
     /// [`Self::LINE_FREE_BYTES`] each. Default 64 MiB.
     pub lines_begun_bytes_max: usize,
+    /// The permissions of Unix sockets, as chmod(1) has them in octal; where there are none, those
+    /// that the process's umask leaves.
+    pub socket_mode: Option<SocketMode>,
     /// The certificate chain of TLS, in PEM.
     pub tls_certificate: Option<PathBuf>,
     /// The private key of TLS, in PEM.
@@ -123,6 +150,7 @@ impl Default for FeedOptions {
             cap_bytes: 64 << 20,
             line_bytes_max: 1 << 20,
             lines_begun_bytes_max: 64 << 20,
+            socket_mode: None,
             tls_certificate: None,
             tls_key: None,
         }

@@ -22,6 +22,8 @@ pub(crate) struct Chunk {
     pub(crate) filled: usize,
     /// Datagrams in it.
     pub(crate) datagrams: u64,
+    /// Those among them that were too long to be taken whole.
+    pub(crate) datagrams_cut: u64,
     pool: Arc<Pool>,
     _permit: Option<OwnedSemaphorePermit>,
 }
@@ -51,7 +53,8 @@ impl Pool {
     fn chunk(self: &Arc<Self>, permit: Option<OwnedSemaphorePermit>) -> Chunk {
         let spare = self.lock().pop();
         let buffer = spare.unwrap_or_else(|| vec![0; self.chunk_bytes]);
-        Chunk { buffer, filled: 0, datagrams: 0, pool: self.clone(), _permit: permit }
+        let pool = self.clone();
+        Chunk { buffer, filled: 0, datagrams: 0, datagrams_cut: 0, pool, _permit: permit }
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {

@@ -28,6 +28,12 @@ pub trait Sink: Send + Sync + 'static {
     /// What is odd about the listener, each time that changes.
     fn note(&self, _note: Option<String>) {}
 
+    /// What a person should hear at once: a sentence, once. Asked for after each
+    /// [`Self::flush`].
+    fn news(&self) -> Option<String> {
+        None
+    }
+
     /// No more comes, for this reason.
     fn end(&self, _why: Stopped) {}
 
@@ -53,7 +59,9 @@ struct Touch(Arc<weir_ingest::DataSet>);
 impl PipelineSink {
     /// Opens a source of this name.
     pub fn new(pipeline: &Pipeline, name: &str, format: FormatChoice) -> Self {
-        let writer = pipeline.source(name, None, format);
+        let mut writer = pipeline.source(name, None, format);
+        // Whoever reaches the listener may have sent the first line.
+        writer.watch_format();
         let progress = writer.progress().clone();
         progress.set_course(Course::Listening);
         Self { writer: Mutex::new(writer), progress, touch: Touch(pipeline.data().clone()) }
@@ -80,6 +88,10 @@ impl Sink for PipelineSink {
     fn note(&self, note: Option<String>) {
         self.progress.set_note(note);
         self.touch.0.touch();
+    }
+
+    fn news(&self) -> Option<String> {
+        self.progress.take_news()
     }
 
     fn end(&self, why: Stopped) {

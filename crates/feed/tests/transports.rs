@@ -119,6 +119,41 @@ fn unix_datagrams_are_lines() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn datagrams_that_are_too_long_are_cut_at_a_line_and_counted() {
+    let path = socket_path();
+    for flow in FLOWS {
+        let address = format!("unixgram:{}?active={flow}", path.display());
+        let feed = TestFeed::new(&address, FeedOptions::default());
+        let socket = std::os::unix::net::UnixDatagram::unbound().expect("a socket");
+        let line = format!("{}\n", "x".repeat(999));
+        for (datagram, lines, cut) in [
+            (line.repeat(65), 65, 0),
+            (line.repeat(66), 65, 1),
+            ("y".repeat(64 << 10), 1, 0),
+            ("y".repeat((64 << 10) + 1), 0, 1),
+            ("y".repeat(100_000), 0, 1),
+            (format!("<13>{}", line.repeat(66)), 0, 1),
+            ("z".to_owned(), 1, 0),
+        ] {
+            let (before, counts) = (feed.line_count(), feed.counts());
+            socket.send_to(datagram.as_bytes(), &path).expect("it is sent");
+            feed.wait("it is counted", |feed| {
+                feed.counts().datagrams_cut == counts.datagrams_cut + cut
+                    && feed.counts().datagrams > counts.datagrams
+                    && feed.line_count() >= before + lines
+            });
+            assert_eq!(feed.line_count(), before + lines, "{flow}: {}", datagram.len());
+        }
+        drop(feed);
+        let start = std::time::Instant::now();
+        while path.exists() {
+            assert!(start.elapsed() < common::PATIENCE, "the socket's file stays");
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn senders_that_come_all_at_once_need_not_come_again() {
@@ -137,6 +172,37 @@ fn senders_that_come_all_at_once_need_not_come_again() {
     let room: usize = allowed.trim().parse().expect("a number");
     let senders: Vec<_> = (0..room.min(250)).map(connect).collect();
     assert!(!senders.is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn sockets_have_the_permissions_that_were_asked_for() {
+    use std::os::unix::fs::PermissionsExt;
+    for scheme in ["unix", "unixgram"] {
+        for mode in ["0600", "0660", "666", "0777"] {
+            let path = socket_path();
+            let options = FeedOptions {
+                socket_mode: Some(mode.parse().expect("a mode")),
+                ..FeedOptions::default()
+            };
+            let feed = TestFeed::new(&format!("{scheme}:{}", path.display()), options);
+            let metadata = std::fs::symlink_metadata(&path).expect("it is there");
+            let had = metadata.permissions().mode() & 0o7777;
+            assert_eq!(had, u32::from_str_radix(mode, 8).expect("octal"), "{scheme} {mode}");
+            let sent = b"192.0.2.1\n";
+            if scheme == "unix" {
+                feed.connect().write_all(sent).expect("it is read");
+            } else {
+                let socket = std::os::unix::net::UnixDatagram::unbound().expect("a socket");
+                socket.send_to(sent, &path).expect("it is sent");
+            }
+            feed.wait("the line", |feed| feed.lines() == sent);
+        }
+    }
+    for mode in ["", "66", "0888", "07777", "1777", "+666", "rw", "0o66", "-066"] {
+        let error = mode.parse::<weir_feed::SocketMode>().expect_err(mode);
+        assert!(error.contains("in octal"), "{error}");
+    }
 }
 
 #[cfg(unix)]

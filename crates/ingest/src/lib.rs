@@ -8,10 +8,10 @@
 mod pipeline;
 mod source;
 
-pub use pipeline::{DataSet, Keep, Moment, Pipeline, PipelineOptions, Slot, Stopped};
+pub use pipeline::{DataSet, Keep, MachineClock, Moment, Pipeline, PipelineOptions, Slot, Stopped};
 pub use source::{
     ARCHIVE_HEAD_BYTES, Broken, Compression, Course, Fault, FaultKind, Follower, FormatChoice,
-    Head, Input, PushDecoder, ReadArchive, ReadError, SourceEnd, SourceProgress, SourceSample,
-    SourceSnapshot, SourceWriter, Text, can_follow, compression_of, find_inputs, first_time,
-    is_archive, read_archive, read_inputs, read_stream, with_year,
+    Head, Input, MemberLimit, PushDecoder, ReadArchive, ReadError, SourceEnd, SourceProgress,
+    SourceSample, SourceSnapshot, SourceWriter, Text, can_follow, compression_of, find_inputs,
+    first_time, is_archive, read_archive, read_inputs, read_stream, with_year,
 };

@@ -3,13 +3,13 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use weir_core::{Field, Values};
-use weir_ingest::{DataSet, Follower, FormatChoice, Keep, Pipeline, PipelineOptions};
+use weir_ingest::{DataSet, Fault, Follower, FormatChoice, Keep, Pipeline, PipelineOptions};
 
 /// How long anything may take, on the slowest machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ fn follow(paths: &[PathBuf], write: impl FnOnce(&DataSet) -> u64 + Send) {
     let ends = AtomicBool::new(false);
     let follower = Follower::new(&pipeline, paths, &FormatChoice::Detect);
     thread::scope(|scope| {
-        let following = scope.spawn(|| follower.run(&ends));
+        let following = scope.spawn(|| follower.run(&ends, |_| ()));
         let expected = write(&data);
         let start = Instant::now();
         while lines(&data) < expected && start.elapsed() < PATIENCE {
@@ -170,4 +170,45 @@ fn new_lines_are_seen_within_200_ms() {
         assert!(times[10] < Duration::from_millis(200), "{times:?}");
         load.written
     });
+}
+
+#[test]
+fn a_format_that_is_changed_is_followed() {
+    let folder = Folder::new("changed");
+    let path = folder.0.join("access.log");
+    let options = PipelineOptions::new(1, Keep::Segments);
+    let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let (ends, told) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    let follower = Follower::new(&pipeline, std::slice::from_ref(&path), &FormatChoice::Detect);
+    thread::scope(|scope| {
+        let told = &told;
+        let tell = |fault: Fault| told.lock().expect("nobody panicked").push(fault.to_string());
+        let following = scope.spawn({
+            let ends = &ends;
+            move || follower.run(ends, tell)
+        });
+        let mut file = appending(&path);
+        // With the referer and the user agent, after the server was told so.
+        let longer = |number| line(number).replace(" 200 1\n", " 200 1 \"-\" \"curl/8.0\"\n");
+        for (written, line) in [(500, &line as &dyn Fn(u64) -> String), (1_000, &longer)] {
+            let lines: String = (written - 500..written).map(line).collect();
+            file.write_all(lines.as_bytes()).expect("room");
+            let start = Instant::now();
+            while self::lines(&data) < written && start.elapsed() < PATIENCE {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        ends.store(true, Ordering::Relaxed);
+        assert!(following.join().expect("it does not panic").is_empty());
+    });
+    pipeline.finish();
+    let seen = data.sources()[0].snapshot();
+    assert_eq!((seen.lines, seen.lines - seen.records), (1_000, seen.unmatched));
+    // A look may have come between two lines of those that were written together.
+    assert!(seen.unmatched <= 16, "{}", seen.unmatched);
+    let told = told.into_inner().expect("nobody panicked");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("its lines no longer fit COMMON"), "{told:?}");
+    assert!(told[0].ends_with("it is read as COMBINED"), "{told:?}");
 }

@@ -8,9 +8,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
-use weir_view::{LiveReply, LiveRequest, Query};
+use weir_view::{LiveReply, LiveRequest, Now, Query};
 
-use crate::answer::{Abandon, Evaluator};
+use crate::answer::{Abandon, Evaluator, settled};
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -46,8 +46,16 @@ const SEND_PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 struct Asked {
     query: Query,
+    /// When: `2h ago` stays what it was then.
+    now: Now,
     /// Gives up the work on the answer when a newer question takes this one's place.
     abandon: Abandon,
+}
+
+impl Asked {
+    fn new(query: Query, now: Now) -> Self {
+        Self { query, now, abandon: Abandon::default() }
+    }
 }
 
 /// Serves one connection until it or the session ends.
@@ -55,7 +63,7 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     let (mut reader, writer) = socket.split();
     let Ok(data) = session.data() else { return };
     let query = Query { zone: session.zone().cloned(), ..Query::default() };
-    let asked = watch::Sender::new(Arc::new(Asked { query, abandon: Abandon::default() }));
+    let asked = watch::Sender::new(Arc::new(Asked::new(query, Now::read())));
     let is_alive = tokio::select! {
         () = listen(&session, &data, &mut reader, &writer, &asked) => false,
         () = publish(&session, &data, &writer, asked.subscribe()) => false,
@@ -85,8 +93,8 @@ async fn listen(
     while let Ok(Some(event)) = reader.next().await {
         let Event::Text(text) = event else { continue };
         match question(session, data, text) {
-            Ok(query) => {
-                asked.send_replace(Arc::new(Asked { query, abandon: Abandon::default() }));
+            Ok(question) => {
+                asked.send_replace(Arc::new(question));
             }
             Err(refusal) => send_failure(writer, &refusal).await,
         }
@@ -94,14 +102,15 @@ async fn listen(
 }
 
 /// Reads a question and sees whether it makes sense.
-fn question(session: &Session, data: &DataSet, text: &str) -> Result<Query, Refusal> {
+fn question(session: &Session, data: &DataSet, text: &str) -> Result<Asked, Refusal> {
     let request = serde_json::from_str::<LiveRequest>(text);
     let unreadable = |error| Refusal::BadQuery(format!("the message cannot be read: {error}"));
     let LiveRequest::Query { mut query } = request.map_err(unreadable)?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
     query.top = query.top.min(TOP_MAX);
-    query.question(&data.values())?;
-    Ok(query)
+    let now = Now::read();
+    settled(&query, data, &now)?.question(&data.values())?;
+    Ok(Asked::new(query, now))
 }
 
 async fn send_failure(writer: &Writer<Stream>, refusal: &Refusal) {
@@ -136,7 +145,11 @@ async fn publish(
         let (query, flag) = {
             // Only what `asked` holds keeps the work going.
             let question = asked.borrow_and_update();
-            (question.query.clone(), question.abandon.flag())
+            // It made sense when it was asked. Its dates are other instants as soon as the log's
+            // zone is known, which makes it another question.
+            let settled = settled(&question.query, data, &question.now);
+            let query = settled.unwrap_or_else(|_| question.query.clone());
+            (query, question.abandon.flag())
         };
         let previous = evaluator.take();
         let work = {

@@ -6,7 +6,7 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
 use weir_net::Body;
 use weir_net::websocket::{self, SocketOptions, Upgrade};
-use weir_view::SessionCreated;
+use weir_view::{Now, SessionCreated};
 
 use crate::hub::Hub;
 use crate::refusal::Refusal;
@@ -106,7 +106,9 @@ async fn report(
     let _user = session.enter(Use::Look);
     let mut query = query_string::query(request.uri().query())?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
-    let report = answer::report_async(session.data()?, query, session.jobs()).await?;
+    let data = session.data()?;
+    let query = answer::settled(&query, &data, &Now::read())?;
+    let report = answer::report_async(data, query, session.jobs()).await?;
     let text = serde_json::to_string(&report).unwrap_or_default();
     Ok(response::json(StatusCode::OK, text + "\n"))
 }

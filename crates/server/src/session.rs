@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use weir_ingest::{DataSet, FormatChoice, Pipeline};
+use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline};
 
 use crate::options::Options;
 use crate::refusal::Refusal;
@@ -12,6 +12,10 @@ use crate::upload::{Place, Purpose, Slot};
 
 /// Files of one session: each is a line on the page and in every view.
 const FILES_MAX: usize = 1_000;
+
+/// Files in the archives of one session, all archives together: each is such a line too. One
+/// archive may have as many.
+const MEMBERS_MAX: usize = 10_000;
 
 /// How long a session without users is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,7 @@ pub(crate) struct Session {
     /// `None` once the session is ended.
     pipeline: Mutex<Option<Arc<Pipeline>>>,
     slots: Mutex<Vec<Arc<Slot>>>,
+    member_limit: Arc<MemberLimit>,
     presence: watch::Sender<Presence>,
     is_ended: watch::Sender<bool>,
 }
@@ -60,6 +65,7 @@ impl Session {
             jobs: options.jobs,
             pipeline: Mutex::new(Some(pipeline)),
             slots: Mutex::default(),
+            member_limit: Arc::new(MemberLimit::new(MEMBERS_MAX)),
             presence: watch::Sender::new(Presence { users: 0, hold }),
             is_ended: watch::Sender::new(false),
         }
@@ -156,7 +162,8 @@ impl Session {
         }
         let pipeline = self.pipeline().ok_or(Refusal::SessionEnded)?;
         let source = pipeline.source(name, bytes_total, format.clone());
-        let place = Place { pipeline, format: format.clone() };
+        let limit = self.member_limit.clone();
+        let place = Place { pipeline, format: format.clone(), limit };
         let slot = Arc::new(Slot::new(file, bytes_total, source, place, purpose));
         slots.push(slot.clone());
         Ok(slot)
@@ -165,6 +172,11 @@ impl Session {
     /// The files that were uploaded.
     pub(crate) fn slots(&self) -> Vec<Arc<Slot>> {
         self.lock_slots().clone()
+    }
+
+    /// How many files of archives may become sources.
+    pub(crate) fn member_limit(&self) -> &Arc<MemberLimit> {
+        &self.member_limit
     }
 
     /// Ends the session: its sources, its threads, its connections. Its memory is free as

@@ -51,7 +51,7 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(bytes).expect("memory");
     encoder.finish().expect("memory")
 }
@@ -162,4 +162,117 @@ async fn an_archive_that_is_given_up_ends_the_file_it_was_at() {
     }
     drop(upload);
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn archives_of_a_session_have_so_many_files_together() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let line = b"::1 - - [17/Dec/2025:09:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n";
+    let one = tar(&[("a.log", line)]);
+    let archive = [&one[..1024].repeat(6_000), &one[1024..]].concat();
+    let mut upload = server.upload(&id).await;
+    for file in ["a", "b"] {
+        assert_eq!(upload.begin(file, archive.len()).await, 0);
+        upload.send(&archive, MIB).await;
+        upload.end(file).await;
+        upload.last_reply().await;
+    }
+    drop(upload);
+    let view = server.live(&id).await.view_where(|view| view.complete).await;
+    assert_eq!((view.sources.len(), view.report.records), (10_002, 10_000));
+    let archives: Vec<_> = view.sources.iter().filter(|source| !source.file.is_empty()).collect();
+    assert_eq!(archives[0].state, SourceState::Done);
+    assert_eq!(archives[1].state, SourceState::Failed);
+    let why = archives[1].message.as_deref().unwrap_or_default();
+    let expected = "2000 files of it were left out: a session has up to 10000 files of archives; \
+                    open it in another session";
+    assert_eq!(why, expected);
+    server.stop().await;
+}
+
+/// A tar archive with a file of 128 GiB that is no log, packed twice: some hundred kilobytes that
+/// take minutes to be unpacked.
+#[cfg(target_os = "linux")]
+fn bomb() -> Vec<u8> {
+    const PIECE_BYTES: usize = MIB;
+    const TURNS: usize = 128;
+    const TURN_PIECES: usize = 1024;
+    let mut start = tar(&[("disk.img", &[1; 512])])[..1024].to_vec();
+    // A length that octal digits do not hold: GNU's binary form.
+    start[124..136].fill(0);
+    start[124] = 0x80;
+    start[128..136].copy_from_slice(&((PIECE_BYTES * TURNS * TURN_PIECES) as u64).to_be_bytes());
+    start[148..156].fill(b' ');
+    let sum: u32 = start[..512].iter().map(|byte| u32::from(*byte)).sum();
+    start[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    let turn = gzip(&gzip(&vec![1; PIECE_BYTES]).repeat(TURN_PIECES));
+    // Gzip streams one behind the other are one.
+    [gzip(&gzip(&start)), turn.repeat(TURNS)].concat()
+}
+
+/// A zip archive with as much, of a length that it does not say.
+#[cfg(target_os = "linux")]
+fn zip_bomb() -> Vec<u8> {
+    let mut start = b"PK\x03\x04\x14\0\x08\0\x08\0".to_vec();
+    start.resize(26, 0);
+    start.extend_from_slice(b"\x08\0\0\0disk.img");
+    let mut block = Vec::with_capacity(MIB);
+    let mut deflate = flate2::Compress::new(flate2::Compression::best(), false);
+    // Flushed, blocks can follow one another in any number.
+    let flush = flate2::FlushCompress::Full;
+    deflate.compress_vec(&vec![1; MIB], &mut block, flush).expect("memory");
+    [gzip(&start), gzip(&block.repeat(1024)).repeat(128)].concat()
+}
+
+/// Threads of this process that unpack archives.
+#[cfg(target_os = "linux")]
+fn unpacking() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("there is one");
+    let names = tasks.flatten().filter_map(|task| std::fs::read(task.path().join("comm")).ok());
+    names.filter(|name| name.starts_with(b"weir-unpack")).count()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_unpacked_for_a_session_that_is_over() {
+    let bomb = tar(&[("disk.tar.gz.gz", &bomb())]);
+    let zip_bomb = tar(&[("disk.zip.gz", &zip_bomb())]);
+    let ways = [
+        ("the file is cancelled", &bomb),
+        ("the session is ended", &bomb),
+        ("nobody comes back", &bomb),
+        ("the file is cancelled", &zip_bomb),
+    ];
+    for (way, bomb) in ways {
+        assert!(bomb.len() < MIB, "it waits whole, and nobody has to wait to send it");
+        let grace = std::time::Duration::from_millis(300);
+        let server = Running::start(Options { grace, ..Options::default() }).await;
+        let id = server.create_session().await;
+        let mut upload = server.upload(&id).await;
+        assert_eq!(upload.begin("a", bomb.len()).await, 0);
+        upload.send(bomb, MIB).await;
+        common::within(async {
+            while unpacking() == 0 {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        match way {
+            "the file is cancelled" => {
+                upload.say(&weir_view::UploadRequest::Cancel { file: "a".to_owned() }).await;
+            }
+            "the session is ended" => {
+                server.request("DELETE", &format!("/api/sessions/{id}"), &[]).await;
+            }
+            _ => drop(upload),
+        }
+        common::within(async {
+            while unpacking() > 0 {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        server.stop().await;
+    }
 }

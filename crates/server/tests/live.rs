@@ -35,6 +35,35 @@ async fn the_first_view_comes_at_once_and_the_last_is_right() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn dates_are_those_of_the_log_when_it_is_known() {
+    let (server, session) = Running::start_pinned(Options::default()).await;
+    let clauses = json!([{ "field": "time", "op": ">=", "values": ["2025-12-17"] }]);
+    let mut live = server.live(session.id()).await;
+    // Nothing is read yet, so nobody knows the zone.
+    live.ask(json!({ "id": 1, "clauses": clauses })).await;
+    live.view_where(|view| view.query == 1).await;
+    let line = |time: &str| format!("::1 - - [{time} +0300] \"GET / HTTP/1.1\" 200 5\n");
+    let times = ["16/Dec/2025:23:59:59", "17/Dec/2025:00:00:00", "17/Dec/2025:02:59:59"];
+    let log: String = times.into_iter().map(line).collect();
+    let mut upload = server.upload(session.id()).await;
+    upload.send_file("f", log.as_bytes(), 1_000).await;
+    let view = live.view_where(|view| view.complete).await;
+    assert_eq!((view.report.records, view.report.matched), (3, 2));
+    let path = format!("/api/sessions/{}/report?where=time%3C2025-12-17", session.id());
+    let report = server.request("GET", &path, &[]).await.json();
+    assert_eq!(report["matched"], 1);
+    live.ask(json!({ "id": 2, "clauses": clauses, "zone": "UTC" })).await;
+    let view = live.view_where(|view| view.query == 2).await;
+    assert_eq!(view.report.matched, 0);
+    let wrong = json!([{ "field": "time", "op": ">=", "values": ["soon"] }]);
+    live.ask(json!({ "id": 3, "clauses": wrong })).await;
+    let error = live.message().await;
+    assert_eq!(error["error"]["name"], "bad_query", "{error}");
+    drop((live, upload));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn views_come_at_most_20_times_a_second_and_agree_in_themselves() {
     let (server, session) = Running::start_pinned(Options::default()).await;
     let mut live = server.live(session.id()).await;

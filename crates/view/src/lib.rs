@@ -7,6 +7,7 @@
 
 mod build;
 mod message;
+mod moment;
 mod query;
 mod question;
 mod report;
@@ -15,6 +16,7 @@ mod zone;
 
 pub use build::ReadCounts;
 pub use message::{Failure, LiveReply, LiveRequest, SessionCreated, UploadReply, UploadRequest};
+pub use moment::{Moment, Now};
 pub use query::{Clause, Operator, Query};
 pub use question::QueryError;
 pub use report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};

@@ -43,7 +43,7 @@ pub struct Clause {
     /// How to compare.
     pub op: Operator,
     /// What to compare with: one of these has to hold (of a negative operator: none). For
-    /// `time` all of them.
+    /// `time` all of them: a date, a time, or how long ago.
     pub values: Vec<String>,
 }
 

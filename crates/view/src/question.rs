@@ -4,9 +4,10 @@ use std::fmt;
 
 use weir_core::{
     AddressBlock, Clause as CoreClause, ClauseError, ColumnId, Field, Filter, Question, Stack,
-    TextTest, Values, parse_rfc3339,
+    TextTest, Timestamp, Values, Zone, format_rfc3339, parse_rfc3339,
 };
 
+use crate::moment::{Moment, Now};
 use crate::query::{Clause, Operator, Query};
 use crate::zone::{UnknownZone, find_zone};
 
@@ -42,7 +43,7 @@ impl fmt::Display for QueryError {
             Self::Clause(error) => write!(formatter, "{error}"),
             Self::NotANumber(value) => write!(formatter, "`{value}` is not a number"),
             Self::NotATime(value) => {
-                write!(formatter, "`{value}` is not a time; write it as 2025-12-17T09:03:01+01:00")
+                write!(formatter, "`{value}` is not a time; write it as {}", Moment::EXAMPLES)
             }
             Self::NotHexadecimal(value) => {
                 write!(formatter, "`{value}` is not bytes in hexadecimal")
@@ -78,7 +79,38 @@ const BUCKETS_MAX: usize = 10_000;
 const EXPRESSIONS_MAX: usize = 64;
 
 impl Query {
-    /// The question that this asks of a data set with these columns.
+    /// The same query with each [`Moment`] on which it has a condition written as an instant,
+    /// RFC 3339: dates and local times are those of the query's zone, or where it names none of
+    /// the log's.
+    ///
+    /// # Errors
+    /// Where it speaks of a time that is none, or of a zone.
+    pub fn settled(&self, now: &Now, log_zone: &dyn Fn() -> Zone) -> Result<Self, QueryError> {
+        let is_time = |clause: &Clause| Field::by_name(&clause.field) == Some(Field::Time);
+        let mut settled = self.clone();
+        if !self.clauses.iter().any(is_time) {
+            return Ok(settled);
+        }
+        let zone = self.zone.as_deref().map(find_zone).transpose().map_err(QueryError::Zone)?;
+        let zone = || zone.clone().unwrap_or_else(log_zone);
+        settled.clauses.clear();
+        for clause in &self.clauses {
+            if !is_time(clause) {
+                settled.clauses.push(clause.clone());
+                continue;
+            }
+            for value in &clause.values {
+                let moment = Moment::parse(value, now);
+                let moment = moment.ok_or_else(|| QueryError::NotATime(value.clone()))?;
+                let range = (moment.first_ns(zone), moment.last_ns(zone));
+                settled.clauses.extend(instant_clauses(&clause.field, clause.op, range));
+            }
+        }
+        Ok(settled)
+    }
+
+    /// The question that this asks of a data set with these columns. Times are to be RFC 3339,
+    /// see [`Self::settled`].
     ///
     /// # Errors
     /// Where it makes no sense for them.
@@ -156,6 +188,28 @@ fn core_clauses(clause: &Clause, values: &Values) -> Result<Vec<CoreClause>, Que
         }
         _ => Ok(vec![text_clause(clause, values)?]),
     }
+}
+
+/// A comparison with all of a range of time, by its two ends.
+fn instant_clauses(
+    field: &str,
+    op: Operator,
+    (first_ns, last_ns): (i64, i64),
+) -> impl Iterator<Item = Clause> {
+    let clause = |op, unix_ns| Clause {
+        field: field.to_owned(),
+        op,
+        values: vec![format_rfc3339(Timestamp { unix_ns, offset_s: 0 })],
+    };
+    let (one, other) = match op {
+        Operator::Equal if first_ns != last_ns => (
+            clause(Operator::GreaterOrEqual, first_ns),
+            Some(clause(Operator::LessOrEqual, last_ns)),
+        ),
+        Operator::Greater | Operator::LessOrEqual => (clause(op, last_ns), None),
+        _ => (clause(op, first_ns), None),
+    };
+    std::iter::once(one).chain(other)
 }
 
 fn time_clause(op: Operator, value: &str) -> Result<CoreClause, QueryError> {
@@ -290,9 +344,10 @@ impl Clause {
 
 #[cfg(test)]
 mod tests {
-    use weir_core::{Clause as CoreClause, TextTest, Values};
+    use weir_core::{Clause as CoreClause, TextTest, Values, Zone};
 
     use super::QueryError;
+    use crate::moment::Now;
     use crate::query::{Clause, Operator, Query};
 
     fn question(clauses: &[&str]) -> Result<weir_core::Question, QueryError> {
@@ -347,6 +402,65 @@ mod tests {
         let query = Query { clauses: vec![clause], ..Query::default() };
         assert_eq!(query.question(&Values::new(0)).map(|_| ()), refused);
         assert!(question(&["path=x"; 1_000]).is_ok(), "only expressions");
+    }
+
+    /// What is left of the time, in seconds from the start of 2025-12-17 at +01:00.
+    fn range_s(clauses: &[&str]) -> (Option<i64>, Option<i64>) {
+        let clauses = clauses.iter().map(|text| Clause::parse(text).unwrap()).collect();
+        let query = Query { clauses, ..Query::default() };
+        let settled = query.settled(&Now::read(), &|| Zone::fixed(3600)).unwrap();
+        let question = settled.question(&Values::new(0)).unwrap();
+        let (mut first, mut last) = (i64::MIN, i64::MAX);
+        for clause in &question.filter.clauses {
+            let CoreClause::Time { first_ns, last_ns } = clause else { panic!("{clause:?}") };
+            (first, last) = (first.max(*first_ns), last.min(*last_ns));
+        }
+        let start_ns = 1_765_926_000_000_000_000;
+        let seconds = |at: i64| (at - start_ns).div_euclid(1_000_000_000);
+        let from = (first != i64::MIN).then(|| seconds(first));
+        (from, (last != i64::MAX).then(|| seconds(last)))
+    }
+
+    #[test]
+    fn a_date_is_a_whole_day() {
+        const DAY_S: i64 = 86_400;
+        assert_eq!(range_s(&["time>=2025-12-17"]), (Some(0), None));
+        assert_eq!(range_s(&["time>2025-12-17"]), (Some(DAY_S), None));
+        assert_eq!(range_s(&["time<2025-12-17"]), (None, Some(-1)));
+        assert_eq!(range_s(&["time<=2025-12-17"]), (None, Some(DAY_S - 1)));
+        assert_eq!(range_s(&["time=2025-12-17"]), (Some(0), Some(DAY_S - 1)));
+        assert_eq!(range_s(&["time=2025-12-17 01:00"]), (Some(3600), Some(3600)));
+        assert_eq!(range_s(&["time<=2025-12-17T01:00"]), (None, Some(3600)));
+        assert_eq!(range_s(&["time>2025-12-17T00:00:00Z"]), (Some(3600), None));
+        let both = ["time>=2025-12-17", "time<2025-12-17T03:00:00+01:00"];
+        assert_eq!(range_s(&both), (Some(0), Some(3 * 3600 - 1)));
+    }
+
+    #[test]
+    fn the_zone_of_the_query_comes_first() {
+        let settled = |zone: Option<&str>| {
+            let clauses = vec![Clause::parse("time>=2025-12-17").unwrap()];
+            let zone = zone.map(str::to_owned);
+            let query = Query { clauses, zone, ..Query::default() };
+            let settled = query.settled(&Now::read(), &|| Zone::fixed(3600)).unwrap();
+            settled.clauses[0].values[0].clone()
+        };
+        assert_eq!(settled(None), "2025-12-16T23:00:00Z");
+        assert_eq!(settled(Some("UTC")), "2025-12-17T00:00:00Z");
+    }
+
+    #[test]
+    fn what_is_ago_is_settled_once() {
+        let query =
+            |text: &str| Query { clauses: vec![Clause::parse(text).unwrap()], ..Query::default() };
+        let now = Now::read();
+        let utc: &dyn Fn() -> Zone = &Zone::utc;
+        let settled = query("time>=30min").settled(&now, utc).unwrap();
+        assert!(settled.question(&Values::new(0)).is_ok());
+        assert_eq!(settled.settled(&Now::read(), utc), Ok(settled.clone()));
+        assert!(matches!(query("time>soon").settled(&now, utc), Err(QueryError::NotATime(_))));
+        let untimed = query("path=now");
+        assert_eq!(untimed.settled(&now, utc), Ok(untimed.clone()));
     }
 
     #[test]

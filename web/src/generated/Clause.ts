@@ -15,6 +15,6 @@ field: string,
 op: Operator, 
 /**
  * What to compare with: one of these has to hold (of a negative operator: none). For
- * `time` all of them.
+ * `time` all of them: a date, a time, or how long ago.
  */
 values: Array<string>, };

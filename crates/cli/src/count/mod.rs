@@ -41,9 +41,9 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     if arguments.by.len() > FIELDS_MAX {
         return Err(Failure::new("--by: a table has two fields at the most, rows and columns"));
     }
-    let conditions = Conditions::parse(&arguments.logs.conditions)?;
     let format = arguments.logs.format_choice()?;
-    let (inputs, complaints) = sources::found(&inputs, &format);
+    let (mut inputs, complaints) = sources::found(&inputs, &format);
+    let conditions = Conditions::parse(&arguments.logs.conditions, &mut inputs, &format)?;
     complaints.iter().for_each(say);
     let failed = !complaints.is_empty();
     let jobs = arguments.logs.threads();

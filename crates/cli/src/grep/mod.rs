@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
         complaints.extend(same);
     }
     let jobs = arguments.logs.threads();
-    let mut search = Search::new(arguments, format, several)?;
+    let mut search = Search::new(arguments, &mut inputs, format, several)?;
     search.spare_jobs = if inputs.len() == 1 { jobs } else { 1 };
     let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
     let found = search
@@ -79,6 +79,7 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
 impl Search {
     fn new(
         arguments: &GrepArguments,
+        inputs: &mut [Input],
         format: FormatChoice,
         several: bool,
     ) -> Result<Self, Failure> {
@@ -99,7 +100,7 @@ impl Search {
             pattern: Pattern::new(arguments)?,
             layout,
             field: arguments.field.clone(),
-            conditions: Conditions::parse(&arguments.logs.conditions)?,
+            conditions: Conditions::parse(&arguments.logs.conditions, inputs, &format)?,
             format,
             spare_jobs: 1,
         })

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use weir_feed::{Active, Address, FeedOptions, Framing};
+use weir_feed::{Active, Address, FeedOptions, Framing, SocketMode};
 
 use crate::arguments::PageArguments;
 use crate::options::{KeepArguments, parse_duration, parse_size};
@@ -43,6 +43,11 @@ pub(crate) struct ListenArguments {
     #[arg(long, value_name = "TIME", default_value = "1h")]
     idle: String,
 
+    /// The permissions of unix: and unixgram: sockets, in octal: 0660 lets the owner and the group
+    /// send, 0666 everybody [default: as the umask has it, mostly 0755: the owner alone]
+    #[arg(long, value_name = "MODE")]
+    socket_mode: Option<SocketMode>,
+
     /// The certificate chain for tls://, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -65,6 +70,8 @@ const EXAMPLES: &str = "\
 Examples:
   weir listen udp://127.0.0.1:5140           for nginx: access_log syslog:server=127.0.0.1:5140
   weir listen --keep 1h 127.0.0.1:5140 unix:/run/weir.sock
+  weir listen --socket-mode 0666 unixgram:/run/weir.sock
+                                             for nginx: access_log syslog:server=unix:/run/weir.sock
   weir listen 'tcp://0.0.0.0:5140?active=64' --framing octets
   weir listen tls://0.0.0.0:6514 --tls-cert cert.pem --tls-key key.pem
   tail -F access.log | socat - TCP:127.0.0.1:5140
@@ -93,6 +100,7 @@ impl ListenArguments {
             connections_max: self.connections,
             idle,
             cap_bytes: usize::try_from(cap).unwrap_or(usize::MAX),
+            socket_mode: self.socket_mode,
             tls_certificate: self.tls_cert.clone(),
             tls_key: self.tls_key.clone(),
             ..FeedOptions::default()

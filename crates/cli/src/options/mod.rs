@@ -1,11 +1,9 @@
 //! The options' values, read from their text.
 
 mod keep;
-mod moment;
 mod size;
 
 pub(crate) use keep::{Feed, KeepArguments, parse_duration};
-pub(crate) use moment::{Bound, Moment};
 pub(crate) use size::parse_size;
 
 use std::sync::Arc;

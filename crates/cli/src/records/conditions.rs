@@ -1,10 +1,14 @@
 //! Conditions on one record after the other.
 
-use weir_core::{Clause as CoreClause, ColumnId, Field, Filter, Format, Record, Values};
-use weir_view::{Clause, Query};
+use std::cell::LazyCell;
+
+use weir_core::{Clause as CoreClause, ColumnId, Field, Filter, Format, Record, Values, Zone};
+use weir_ingest::{FormatChoice, Input};
+use weir_view::{Clause, Now, Query};
 
 use super::place::{Place, find};
 use crate::outcome::Failure;
+use crate::zone;
 
 /// What `--where` asks, of records instead of columns: see [`weir_core::Clause`].
 #[derive(Debug, Clone, Default)]
@@ -17,12 +21,17 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// The conditions as they are written on the command line.
+    /// The conditions on records of these inputs, as they are written on the command line.
     ///
     /// # Errors
     /// With a sentence for the first that makes no sense.
-    pub(crate) fn parse(texts: &[String]) -> Result<Self, Failure> {
-        let clauses = parse_clauses(texts)?;
+    pub(crate) fn parse(
+        texts: &[String],
+        inputs: &mut [Input],
+        format: &FormatChoice,
+    ) -> Result<Self, Failure> {
+        let log_zone = LazyCell::new(|| zone::of_log(inputs, format));
+        let clauses = parse_clauses(texts, &Now::read(), &|| log_zone.clone())?;
         let fields = clauses.iter().map(|clause| clause.field.clone()).collect();
         let query = Query { clauses, ..Query::default() };
         let values = values_of(&query);
@@ -88,23 +97,31 @@ impl Placed<'_> {
     }
 }
 
-/// The conditions, each checked by itself so that the sentence can name it.
+/// The conditions, each checked by itself so that the sentence can name it. Dates and local times
+/// in them are those of the zone.
 ///
 /// # Errors
 /// With a sentence for the first that makes no sense.
-pub(crate) fn parse_clauses(texts: &[String]) -> Result<Vec<Clause>, Failure> {
+pub(crate) fn parse_clauses(
+    texts: &[String],
+    now: &Now,
+    zone: &dyn Fn() -> Zone,
+) -> Result<Vec<Clause>, Failure> {
     let read = |text: &String| {
         let clause = Clause::parse(text).ok_or_else(|| {
             Failure::new(format_args!(
                 "--where: `{text}` is no condition; write it as status=404 or path^=/api"
             ))
         })?;
-        let query = Query { clauses: vec![clause.clone()], ..Query::default() };
-        let checked = query.question(&values_of(&query));
-        checked.map_err(|error| Failure::new(format_args!("--where: `{text}`: {error}")))?;
-        Ok(clause)
+        let query = Query { clauses: vec![clause], ..Query::default() };
+        let checked = query.settled(now, zone).and_then(|settled| {
+            settled.question(&values_of(&settled))?;
+            Ok(settled.clauses)
+        });
+        checked.map_err(|error| Failure::new(format_args!("--where: `{text}`: {error}")))
     };
-    texts.iter().map(read).collect()
+    let clauses: Result<Vec<_>, Failure> = texts.iter().map(read).collect();
+    Ok(clauses?.into_iter().flatten().collect())
 }
 
 /// No values yet, in the columns that a query speaks of.

@@ -49,7 +49,7 @@ pub(crate) struct ReportArguments {
 
     /// Count only requests whose field compares so: field=value, or one of != ^= (begins with)
     /// ~ (matches the regular expression) !~ < <= > >=; several are joined by and, several
-    /// with = on one field by or
+    /// with = on one field by or. `time` takes what --since takes; a date is its whole day
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
 

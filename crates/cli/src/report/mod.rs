@@ -9,7 +9,6 @@ mod html;
 mod json;
 mod request;
 mod tallies;
-mod zone;
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;

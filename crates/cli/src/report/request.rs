@@ -1,17 +1,17 @@
 //! What is asked, made of the arguments.
 
-use jiff::Zoned;
+use std::cell::LazyCell;
+
 use weir_core::{Field, Timestamp, Zone, format_rfc3339};
 use weir_ingest::{FormatChoice, Input};
-use weir_view::{Clause, Operator, Query};
+use weir_view::{Clause, Moment, Now, Operator, Query};
 
 use super::ReportArguments;
 use super::compare::Range;
-use super::zone;
-use crate::options::{Bound, Moment};
 use crate::outcome::Failure;
 use crate::records::parse_clauses;
 use crate::terminal::Screen;
+use crate::zone;
 
 /// Everything that is known before the first line is read for good.
 #[derive(Debug)]
@@ -34,11 +34,11 @@ impl Request {
     ) -> Result<Self, Failure> {
         let format = arguments.read.format_choice()?;
         let zone = arguments.read.zone()?;
-        let mut clauses = parse_clauses(&arguments.conditions)?;
-        let range_ns = time_range(arguments, || match zone {
-            Some(zone) => zone,
-            None => zone::of_log(inputs, &format),
-        })?;
+        // A log is looked at once, and only where a time has no offset.
+        let zone = LazyCell::new(|| zone.unwrap_or_else(|| zone::of_log(inputs, &format)));
+        let (now, zone) = (Now::read(), || zone.clone());
+        let mut clauses = parse_clauses(&arguments.conditions, &now, &zone)?;
+        let range_ns = time_range(arguments, &now, &zone)?;
         if !arguments.compare {
             clauses.extend(range_clauses(range_ns.0, range_ns.1));
         }
@@ -96,23 +96,20 @@ fn range_clauses(since_ns: Option<i64>, until_ns: Option<i64>) -> impl Iterator<
 /// The instants of `--since` and `--until`.
 fn time_range(
     arguments: &ReportArguments,
-    zone: impl FnOnce() -> Zone,
+    now: &Now,
+    zone: &dyn Fn() -> Zone,
 ) -> Result<(Option<i64>, Option<i64>), Failure> {
-    let now = Zoned::now();
-    let read = |option: &str, text: &Option<String>, bound| {
+    let read = |option: &str, text: &Option<String>| {
         let Some(text) = text else { return Ok(None) };
-        Moment::parse(text, bound, &now).map(Some).ok_or_else(|| {
-            Failure::new(format_args!(
-                "{option}: `{text}` is not a time; write it as 2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago"
-            ))
+        Moment::parse(text, now).map(Some).ok_or_else(|| {
+            let examples = Moment::EXAMPLES;
+            Failure::new(format_args!("{option}: `{text}` is not a time; write it as {examples}"))
         })
     };
-    let since = read("--since", &arguments.since, Bound::Since)?;
-    let until = read("--until", &arguments.until, Bound::Until)?;
-    let moments = [&since, &until].map(|moment| moment.as_ref().is_some_and(Moment::needs_zone));
-    let zone = moments.contains(&true).then(zone);
-    let instant = |moment: &Moment| moment.unix_ns(|| zone.clone().unwrap_or_else(Zone::utc));
-    let (since_ns, until_ns) = (since.as_ref().map(instant), until.as_ref().map(instant));
+    let since = read("--since", &arguments.since)?;
+    let until = read("--until", &arguments.until)?;
+    let since_ns = since.map(|moment| moment.first_ns(zone));
+    let until_ns = until.map(|moment| moment.until_ns(zone));
     if let (Some(since_ns), Some(until_ns)) = (since_ns, until_ns)
         && since_ns >= until_ns
     {

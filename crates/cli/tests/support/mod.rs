@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
 use std::ffi::OsStr;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -108,6 +109,29 @@ impl Drop for Served {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// The page's address, which a server says first; its standard output is a pipe.
+pub(crate) fn page(child: &mut Child) -> String {
+    let stdout = child.stdout.take().expect("a pipe");
+    let mut page = String::new();
+    BufReader::new(stdout).read_line(&mut page).expect("an address");
+    page.trim().to_owned()
+}
+
+/// The report of the session at that address.
+pub(crate) fn report(page: &str) -> serde_json::Value {
+    let rest = page.strip_prefix("http://").expect("an address");
+    let (host, path) = rest.split_once("/s/").expect("a session");
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    let request = format!(
+        "GET /api/sessions/{path}/report HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("UTF-8");
+    let json = &answer[answer.find('{').expect("an object")..=answer.rfind('}').expect("an end")];
+    serde_json::from_str(json).expect("JSON")
 }
 
 /// A line in combined format.

@@ -19,6 +19,8 @@ pub(crate) struct Job {
     /// Index of the format among those of the data set.
     pub(crate) format_index: usize,
     pub(crate) block: Block,
+    /// True where its lines had just been written when they were read.
+    pub(crate) is_live: bool,
 }
 
 /// A source whose blocks the parsers fetch themselves, one parser at a time: what a core has

@@ -1,15 +1,16 @@
 //! The data set: distinct values, segments, and the sources they came from.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 use weir_core::{Format, LiveIds, ReadBefore, Segment, Values};
 
-use super::window::{Cleaning, Slot, Window, WindowLimits};
+use super::window::{Cleaning, ReadAt, Slot, Window, WindowLimits};
 use crate::source::{BlockCounts, SourceProgress, SourceSnapshot};
 
 /// What becomes of the segments of a data set.
@@ -28,10 +29,13 @@ pub enum Keep {
     ValuesOnly,
 }
 
+/// This machine's time, in nanoseconds since 1970.
+pub type MachineClock = Box<dyn Fn() -> i64 + Send + Sync>;
+
 /// What was parsed so far. Shared by the parsers that add to it and by everyone who asks.
-#[derive(Debug)]
 pub struct DataSet {
     keep: Keep,
+    machine_clock: MachineClock,
     memory_bytes_max: usize,
     values: RwLock<Values>,
     segments: RwLock<Vec<Arc<Segment>>>,
@@ -71,6 +75,8 @@ pub(super) struct Sealed {
     pub(super) source: Arc<SourceProgress>,
     pub(super) offset_end: u64,
     pub(super) counts: BlockCounts,
+    /// True where its lines had just been written.
+    pub(super) is_live: bool,
     /// `None` where the block was dropped, as its source was cancelled.
     pub(super) segment: Option<Segment>,
 }
@@ -80,6 +86,20 @@ impl DataSet {
     /// for the distinct values. `columns` names extra fields that a question speaks of,
     /// before any format has brought them.
     pub fn new(keep: Keep, memory_bytes_max: usize, columns: &[String]) -> Arc<Self> {
+        let now = || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
+        };
+        Self::with_clock(keep, memory_bytes_max, columns, Box::new(now))
+    }
+
+    /// As [`Self::new`], on a machine with this clock.
+    pub fn with_clock(
+        keep: Keep,
+        memory_bytes_max: usize,
+        columns: &[String],
+        machine_clock: MachineClock,
+    ) -> Arc<Self> {
         let for_values = match keep {
             Keep::Segments => memory_bytes_max / 2,
             Keep::Window { .. } => WindowLimits::new(memory_bytes_max).values_bytes_max,
@@ -93,6 +113,7 @@ impl DataSet {
         }
         let data = Arc::new(Self {
             keep,
+            machine_clock,
             memory_bytes_max,
             values: RwLock::new(values),
             segments: RwLock::default(),
@@ -238,11 +259,11 @@ impl DataSet {
             let next = early.next;
             let Some(sealed) = early.sealed.remove(&next) else { break };
             early.next += 1;
-            let Sealed { source, offset_end, counts, segment } = sealed;
+            let Sealed { source, offset_end, counts, is_live, segment } = sealed;
             // A source that has been given up does not go on to grow.
             match segment.filter(|_| !source.has_gap() && !source.is_cancelled()) {
                 Some(segment) => {
-                    self.take(segment);
+                    self.take(segment, is_live);
                     source.count(&counts, offset_end);
                 }
                 None => source.drop_rest(),
@@ -253,9 +274,9 @@ impl DataSet {
         self.touch();
     }
 
-    fn take(&self, segment: Segment) {
+    fn take(&self, segment: Segment, is_live: bool) {
         if let Some(window) = &self.window {
-            self.take_into(window, segment);
+            self.take_into(window, segment, is_live);
         } else if self.keep == Keep::Segments {
             self.segment_bytes.fetch_add(segment.memory_bytes(), Ordering::Relaxed);
             let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
@@ -264,7 +285,7 @@ impl DataSet {
     }
 
     /// Takes a segment into the window. Only one at a time does so.
-    fn take_into(&self, window: &Mutex<Window>, mut segment: Segment) {
+    fn take_into(&self, window: &Mutex<Window>, mut segment: Segment, is_live: bool) {
         if self.values().was_read_before(&segment) {
             self.values_mut().keep_all_of(&segment);
         }
@@ -275,7 +296,7 @@ impl DataSet {
             (values.memory_bytes(), values.used_bytes())
         };
         let mut window = window.lock().unwrap_or_else(PoisonError::into_inner);
-        window.push(segment);
+        window.push(segment, ReadAt { machine_ns: (self.machine_clock)(), is_live });
         window.shrink_to(limits.segment_bytes_max(values_bytes));
         self.segment_bytes.store(window.memory_bytes(), Ordering::Relaxed);
         let is_worth = used_bytes >= limits.values_bytes_light && window.has_moved_on();
@@ -332,6 +353,12 @@ impl DataSet {
         self.window
             .as_ref()
             .is_none_or(|window| window.lock().unwrap_or_else(PoisonError::into_inner).is_empty())
+    }
+}
+
+impl fmt::Debug for DataSet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("DataSet").field("keep", &self.keep).finish_non_exhaustive()
     }
 }
 

@@ -5,7 +5,7 @@ mod data_set;
 mod window;
 mod worker;
 
-pub use data_set::{DataSet, Keep, Moment};
+pub use data_set::{DataSet, Keep, MachineClock, Moment};
 pub use window::Slot;
 
 use std::sync::Arc;

@@ -35,6 +35,7 @@ struct Parsed {
     source: Arc<SourceProgress>,
     format_index: usize,
     offset_end: u64,
+    is_live: bool,
     /// `None` where the source was cancelled before.
     read: Option<ReadBlock>,
 }
@@ -109,6 +110,7 @@ impl Worker {
             source: job.source,
             format_index: job.format_index,
             offset_end: job.block.offset_end,
+            is_live: job.is_live,
             read,
         });
         job.block
@@ -132,9 +134,9 @@ impl Worker {
         let reader = self.readers.get_mut(parsed.format_index).and_then(Option::as_mut);
         let (Some(mut read), Some(reader)) = (parsed.read, reader) else {
             self.board.end_turn();
-            let Parsed { ticket, source, offset_end, .. } = parsed;
+            let Parsed { ticket, source, offset_end, is_live, .. } = parsed;
             let counts = BlockCounts::default();
-            self.data.append(ticket, Sealed { source, offset_end, counts, segment: None });
+            self.data.append(ticket, Sealed { source, offset_end, counts, is_live, segment: None });
             return;
         };
         let counts = BlockCounts {
@@ -154,8 +156,9 @@ impl Worker {
             evaluation.learn(&self.data.values());
             evaluation.update(&segment);
         }
-        let Parsed { ticket, source, offset_end, .. } = parsed;
-        self.data.append(ticket, Sealed { source, offset_end, counts, segment: Some(segment) });
+        let Parsed { ticket, source, offset_end, is_live, .. } = parsed;
+        self.data
+            .append(ticket, Sealed { source, offset_end, counts, is_live, segment: Some(segment) });
     }
 }
 

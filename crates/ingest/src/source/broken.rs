@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use super::progress::SourceProgress;
+
 /// Why the data of a source cannot be read on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
@@ -73,12 +75,32 @@ struct MediumState {
     ticks: AtomicBool,
     /// When it was last written to, where that is known.
     written: Option<SystemTime>,
+    /// What it is read for.
+    source: Option<Arc<SourceProgress>>,
 }
 
 impl Medium {
     /// A medium that was last written to then.
     pub(super) fn written(written: Option<SystemTime>) -> Self {
         Self(Arc::new(MediumState { written, ..MediumState::default() }))
+    }
+
+    /// A medium that is read for a source: it breaks when that has ended.
+    pub(super) fn of_source(source: &Arc<SourceProgress>) -> Self {
+        let source = Some(source.clone());
+        Self(Arc::new(MediumState { source, ..MediumState::default() }))
+    }
+
+    /// Fails once nobody wants any more what comes of it. Each layer asks this with each read, for
+    /// a few bytes of the medium can be unpacked for hours.
+    pub(super) fn check(&self) -> io::Result<()> {
+        match &self.0.source {
+            Some(source) if source.end().is_some() => {
+                let given_up = io::Error::other("it was given up");
+                Err(Broken::of_medium(&given_up, self.taken()).into_error())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// When it was last written to.
@@ -173,6 +195,7 @@ impl<R: Read> Read for Layer<R> {
         if let Some(broken) = &self.broken {
             return Err(broken.clone().into_error());
         }
+        self.medium.check()?;
         self.stream.read(buffer).map_err(|error| match error.kind() {
             io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock => error,
             _ => {

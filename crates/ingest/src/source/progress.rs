@@ -33,6 +33,9 @@ struct State {
     /// How the source will have ended when it is parsed up to this offset.
     ending: Option<(u64, SourceEnd)>,
     note: Option<String>,
+    /// How its format has changed.
+    format_note: Option<String>,
+    news: Option<String>,
     course: Course,
 }
 
@@ -166,7 +169,7 @@ impl SourceProgress {
             fits: state.format.as_ref().and_then(|(_, fits)| *fits),
             samples: state.samples.clone(),
             end: state.end.clone(),
-            note: state.note.clone(),
+            note: joined(&state.note, &state.format_note),
             course: state.course,
         }
     }
@@ -216,9 +219,19 @@ impl SourceProgress {
         self.lock().note = note;
     }
 
+    /// What a person should hear at once and has not heard yet: a sentence.
+    pub fn take_news(&self) -> Option<String> {
+        self.lock().news.take()
+    }
+
     /// Says what it does now.
     pub fn set_course(&self, course: Course) {
         self.lock().course = course;
+    }
+
+    /// What it does now.
+    pub(crate) fn course(&self) -> Course {
+        self.lock().course
     }
 
     /// Counts bytes taken from a compressed medium: what is done of the source is told in
@@ -230,6 +243,19 @@ impl SourceProgress {
 
     pub(crate) fn set_format(&self, format: Arc<Format>, fits: Option<f64>) {
         self.lock().format = Some((format, fits));
+    }
+
+    /// Changes the format of what comes from that offset on.
+    pub(crate) fn change_format(&self, format: Arc<Format>, fits: f64, offset: u64) {
+        let mut state = self.lock();
+        let name = format.name();
+        let mut note = format!("from byte {offset} on it is read as {name}");
+        if let Some((before, _)) = &state.format {
+            note = format!("its lines no longer fit {}; {note}", before.name());
+        }
+        state.format_note = Some(note.clone());
+        state.news = Some(note);
+        state.format = Some((format, Some(fits)));
     }
 
     /// Notes that a block was dropped.
@@ -276,5 +302,13 @@ impl SourceProgress {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Both of two notes.
+fn joined(one: &Option<String>, other: &Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+        (one, other) => one.clone().or_else(|| other.clone()),
     }
 }

@@ -41,6 +41,31 @@ pub fn read_stream(
     errors.into_iter().next().map_or(Ok(()), Err)
 }
 
+/// How many files in archives may become sources, of several archives together.
+#[derive(Debug)]
+pub struct MemberLimit {
+    members_max: usize,
+    left: AtomicUsize,
+}
+
+impl MemberLimit {
+    /// A limit of so many.
+    pub fn new(members_max: usize) -> Self {
+        Self { members_max, left: AtomicUsize::new(members_max) }
+    }
+
+    /// How many there may be.
+    pub fn members_max(&self) -> usize {
+        self.members_max
+    }
+
+    /// Counts one more; false where there are as many as may be.
+    fn take(&self) -> bool {
+        let less = |left: usize| left.checked_sub(1);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+}
+
 /// What an archive held.
 #[derive(Debug)]
 pub struct ReadArchive {
@@ -48,23 +73,29 @@ pub struct ReadArchive {
     pub faults: Vec<Fault>,
     /// The files, which are handed on but perhaps not parsed yet.
     pub sources: Vec<Arc<SourceProgress>>,
+    /// Files that are no sources, whether they could be read or not: the limit was reached.
+    pub left_out: u64,
 }
 
-/// Reads an archive to its end: each file in it is a source of its own. The archive itself is
-/// none: whoever opened it shows what there is to say of it.
+/// Reads an archive to its end, or until its own source has ended: each file in it is a source
+/// of its own, as far as the limit goes. What there is to say of the archive itself, whoever
+/// opened it shows.
 pub fn read_archive(
     pipeline: &Pipeline,
-    name: &str,
+    archive: &Arc<SourceProgress>,
     stream: impl Read,
     format: &FormatChoice,
+    limit: &MemberLimit,
 ) -> ReadArchive {
-    let medium = Medium::default();
+    let (name, medium) = (archive.name(), Medium::of_source(archive));
     let mut reader = Reader::new(pipeline, format, None, None);
+    reader.limit = Some(limit);
     let faults = unpack(name, stream, &medium, &mut |text| reader.read(text));
     let (own, members) = faults.into_iter().partition::<Vec<_>, _>(|fault| fault.name == name);
     reader.note(members);
     reader.faults.extend(own);
-    ReadArchive { faults: reader.faults, sources: reader.sources }
+    let Reader { faults, sources, left_out, .. } = reader;
+    ReadArchive { faults, sources, left_out }
 }
 
 /// Reads inputs to their ends and gives what there is to say of them, in their order.
@@ -172,6 +203,10 @@ struct Reader<'a> {
     counted: u64,
     /// All that were opened.
     sources: Vec<Arc<SourceProgress>>,
+    /// How many more may be opened; `None` where there is no limit.
+    limit: Option<&'a MemberLimit>,
+    /// Texts and faults for which no source could be opened.
+    left_out: u64,
     faults: Vec<Fault>,
 }
 
@@ -182,15 +217,30 @@ impl<'a> Reader<'a> {
         bytes_total: Option<u64>,
         turn: Option<Turn<'a>>,
     ) -> Self {
-        let (sources, faults) = (Vec::new(), Vec::new());
-        Self { pipeline, format, bytes_total, turn, counted: 0, sources, faults }
+        Self {
+            pipeline,
+            format,
+            bytes_total,
+            turn,
+            counted: 0,
+            sources: Vec::new(),
+            limit: None,
+            left_out: 0,
+            faults: Vec::new(),
+        }
     }
 
     fn read(&mut self, text: &mut Text<'_>) -> ControlFlow<()> {
+        if self.is_full() {
+            return ControlFlow::Continue(());
+        }
         // Of a file in an archive the length on the medium is not known.
         let bytes_total = self.bytes_total.filter(|_| !text.is_member());
         let mut writer = self.source(text.name(), bytes_total);
         writer.set_written(text.written());
+        if self.turn.as_ref().is_some_and(|turn| turn.is_live) {
+            writer.watch_format();
+        }
         let order = self.turn.as_ref().filter(|turn| !turn.is_live && !text.is_packed());
         let lane = order.map(|turn| turn.order.plain.lock());
         let result = self.copy(&mut writer, text);
@@ -224,8 +274,10 @@ impl<'a> Reader<'a> {
             Err(ReadError::Stopped(Stopped::Cancelled)) => SourceEnd::Cancelled,
             Err(error) => SourceEnd::Failed(error.to_string()),
         };
+        let progress = writer.progress().clone();
         // What was read before an error stands, its last line included.
         let finished = writer.finish(end);
+        self.faults.extend(progress.take_news().map(|news| Fault::note(name, news)));
         match result.and(finished.map_err(ReadError::Stopped)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
@@ -234,6 +286,13 @@ impl<'a> Reader<'a> {
                 if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             }
         }
+    }
+
+    /// True where no source may be opened any more: what should have been one is counted.
+    fn is_full(&mut self) -> bool {
+        let is_full = self.limit.is_some_and(|limit| !limit.take());
+        self.left_out += u64::from(is_full);
+        is_full
     }
 
     /// Opens a source; the first one in its turn.
@@ -272,7 +331,7 @@ impl<'a> Reader<'a> {
             // Let what there is be seen at once, if nobody is busy; if somebody is, when
             // nothing more has come for a while.
             let may_show = match writer.is_known() {
-                true => is_waiting || writer.parsers_are_idle(),
+                true => is_waiting || writer.may_hand_on_early(),
                 false => is_slow,
             };
             if writer.is_full() || (length < room && may_show) {
@@ -307,7 +366,7 @@ impl<'a> Reader<'a> {
     fn note(&mut self, faults: Vec<Fault>) {
         let is_open = |fault: &Fault| matches!(fault.error(), Some(ReadError::Open(_)));
         for fault in &faults {
-            if let Some(error) = fault.error().filter(|_| !is_open(fault)) {
+            if let Some(error) = fault.error().filter(|_| !is_open(fault) && !self.is_full()) {
                 let writer = self.source(&fault.name, None);
                 // The reason is in the list, whether the source could be ended or not.
                 let _ = writer.finish(SourceEnd::Failed(error.to_string()));

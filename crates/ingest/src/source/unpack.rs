@@ -173,7 +173,7 @@ impl Unpacking<'_> {
     }
 
     fn zip(&mut self, stream: &mut dyn BufRead, place: Place<'_>) -> ControlFlow<()> {
-        let mut zip = Zip::new(stream);
+        let mut zip = Zip::new(stream, self.medium);
         loop {
             let member = match zip.next_member() {
                 Ok(Some(member)) => member,

@@ -7,7 +7,8 @@ use std::time::SystemTime;
 use weir_core::{Block, BlockCutter, BlockLimits, FollowedFormat, Format, detect, format_by_name};
 
 use super::error::ReadError;
-use super::progress::{SourceEnd, SourceProgress};
+use super::progress::{Course, SourceEnd, SourceProgress};
+use super::strangers::{Change, Strangers};
 use super::year::with_year;
 use crate::pipeline::{Board, DataSet, Job, Stopped};
 
@@ -36,6 +37,12 @@ pub struct SourceWriter {
     /// Where the last block that was handed on ends.
     handed_on: u64,
     format: FormatState,
+    /// True where the format is looked for again when lines no longer fit.
+    is_watched: bool,
+    strangers: Option<Strangers>,
+    /// What was followed before the format changed, to be gone on with where it comes back, so
+    /// that what one feed can make of formats stays bounded.
+    followed_before: Vec<FollowedFormat>,
     /// When it was last written to, where that is known.
     written: Option<SystemTime>,
 }
@@ -46,6 +53,12 @@ const DETECTION_BYTES: usize = 256 << 10;
 /// Where no format was found in so many bytes, however small the blocks that they came in, this is
 /// no log, and looking on would make reading it slow.
 const DETECTION_BYTES_MAX: usize = 16 << 20;
+
+/// Behind so many bytes of a source there are whole blocks only, or what came before a pause.
+/// Parsers that are faster than the source are idle whenever something comes; if they got it at
+/// once, a fast source would come in blocks of a few reads, each of which wakes a parser and
+/// becomes a segment that every view has to go through.
+const EARLY_BYTES_MAX: u64 = BlockLimits::BLOCK_BYTES as u64;
 
 #[derive(Debug)]
 enum FormatState {
@@ -72,8 +85,26 @@ impl SourceWriter {
                 FormatState::Known(FollowedFormat::new(format))
             }
         };
-        let cutter = BlockCutter::new(limits);
-        Self { board, data, progress, index, cutter, handed_on: 0, format, written: None }
+        Self {
+            board,
+            data,
+            progress,
+            index,
+            cutter: BlockCutter::new(limits),
+            handed_on: 0,
+            format,
+            is_watched: false,
+            strangers: None,
+            followed_before: Vec::new(),
+            written: None,
+        }
+    }
+
+    /// Says, before anything is written, that this is a feed whose lines may come to have another
+    /// format: where so many in a row no longer fit the one that was found that it is no mistake,
+    /// another is looked for, and those that follow are read with it. One that was given stays.
+    pub fn watch_format(&mut self) {
+        self.is_watched = matches!(self.format, FormatState::Unknown(..));
     }
 
     /// Says, before anything is written, that nothing in it is later than that: it gives the
@@ -143,10 +174,11 @@ impl SourceWriter {
         }
     }
 
-    /// True where a small block costs nobody anything: the parsers have nothing waiting, and
-    /// there is no format to be told yet, which must not depend on the pieces a log comes in.
-    pub fn parsers_are_idle(&self) -> bool {
-        self.is_known() && self.board.is_idle()
+    /// True where what there is should be handed on at once, without waiting for more: it is the
+    /// beginning, which somebody waits to see, the parsers have nothing else to do, and there is
+    /// no format to be told yet, which must not depend on the pieces a log comes in.
+    pub fn may_hand_on_early(&self) -> bool {
+        self.is_known() && self.handed_on < EARLY_BYTES_MAX && self.board.is_idle()
     }
 
     /// Hands on all whole lines; waits for room in the queue.
@@ -318,6 +350,18 @@ impl SourceWriter {
         if !self.is_known() && !block.bytes().is_empty() {
             self.detect(block.bytes());
         }
+        let mut pieces = self.by_directives(block);
+        if self.is_watched
+            && self.is_known()
+            && let Some((last, format)) = pieces.pop()
+        {
+            pieces.extend(self.by_fit(last, format));
+        }
+        pieces.into_iter().map(|(block, format)| self.job(block, format)).collect()
+    }
+
+    /// The block in pieces of one format each, as the log itself says.
+    fn by_directives(&mut self, block: Block) -> Vec<(Block, Arc<Format>)> {
         let (first, changes) = match &mut self.format {
             FormatState::Unknown(format, _) => (format.clone(), Vec::new()),
             FormatState::Known(followed) => {
@@ -325,19 +369,48 @@ impl SourceWriter {
             }
         };
         if changes.is_empty() {
-            return vec![self.job(block, first)];
+            return vec![(block, first)];
         }
         // In front of the first line there is nothing to be read in the format before.
         let first = if changes[0].0 == 0 { changes[0].1.clone() } else { first };
         let places: Vec<usize> = changes.iter().map(|(place, _)| *place).collect();
         let later = changes.into_iter().filter(|(place, _)| *place > 0).map(|(_, format)| format);
         let formats = std::iter::once(first).chain(later);
-        block
-            .split(places)
-            .into_iter()
-            .zip(formats)
-            .map(|(block, format)| self.job(block, format))
-            .collect()
+        block.split(places).into_iter().zip(formats).collect()
+    }
+
+    /// The piece in two where its lines come to have another format.
+    fn by_fit(&mut self, block: Block, format: Arc<Format>) -> Vec<(Block, Arc<Format>)> {
+        let known = matches!(self.format, FormatState::Known(_)).then_some(&format);
+        let strangers = self.strangers.get_or_insert_with(|| Strangers::new(known, 0));
+        let Some(change) = strangers.pass(known, block.bytes()) else {
+            return vec![(block, format)];
+        };
+        let place = change.place;
+        self.change_format(change, block.offset + place as u64);
+        let mut pieces = block.split([place]);
+        let rest = pieces.pop().map(|rest| self.by_directives(rest));
+        let before = pieces.into_iter().map(|piece| (piece, format.clone()));
+        before.chain(rest.into_iter().flatten()).collect()
+    }
+
+    /// Goes on in another format from that offset on.
+    fn change_format(&mut self, change: Change, offset: u64) {
+        let format = with_year(change.format, self.written);
+        self.progress.change_format(format.clone(), change.share, offset);
+        let is_it = |followed: &FollowedFormat| {
+            let base = followed.base();
+            base.name() == format.name() && base.definition() == format.definition()
+        };
+        let known = self.followed_before.iter().position(is_it);
+        let next = match known {
+            Some(at) => self.followed_before.swap_remove(at),
+            None => FollowedFormat::new(format),
+        };
+        let before = std::mem::replace(&mut self.format, FormatState::Known(next));
+        if let FormatState::Known(before) = before {
+            self.followed_before.push(before);
+        }
     }
 
     fn job(&self, block: Block, format: Arc<Format>) -> Job {
@@ -347,6 +420,7 @@ impl SourceWriter {
             format_index: self.data.add_format(&format),
             format,
             block,
+            is_live: self.progress.course() != Course::Reading,
         }
     }
 
@@ -358,6 +432,8 @@ impl SourceWriter {
             let share = best.fitting as f64 / best.lines.max(1) as f64;
             let format = with_year(best.format.clone(), self.written);
             self.progress.set_format(format.clone(), Some(share));
+            self.strangers =
+                self.is_watched.then(|| Strangers::new(Some(&format), best.fitting as usize));
             self.format = FormatState::Known(FollowedFormat::new(format));
         } else if let FormatState::Unknown(_, looked_at) = &mut self.format {
             *looked_at += bytes.len();

@@ -8,8 +8,9 @@ mod spread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use weir_core::Zone;
 use weir_ingest::{DataSet, SourceSnapshot};
-use weir_view::{Format, Query, QueryError, ReadCounts, Report};
+use weir_view::{Format, Now, Query, QueryError, ReadCounts, Report};
 
 use crate::refusal::Refusal;
 
@@ -24,6 +25,16 @@ pub fn report(data: &Arc<DataSet>, query: &Query, jobs: usize) -> Result<Report,
     let mut evaluator = Evaluator::new(data.clone(), query.clone(), jobs)?;
     let answer = evaluator.answer(&AtomicBool::new(false));
     Ok(answer.map(|answer| answer.report).unwrap_or_default())
+}
+
+/// The query as it is about this data at a moment, see [`Query::settled`]: where the query has no
+/// zone, dates are those of the first record that had a time, as far as there is one yet.
+///
+/// # Errors
+/// Where it speaks of a time or a zone that is none.
+pub(crate) fn settled(query: &Query, data: &DataSet, now: &Now) -> Result<Query, QueryError> {
+    let log_zone = || data.values().first_offset_s().map_or_else(Zone::utc, Zone::fixed);
+    query.settled(now, &log_zone)
 }
 
 /// As [`report`], on a thread for work that blocks; given up when the future is dropped.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use weir_ingest::{
-    ARCHIVE_HEAD_BYTES, Compression, FaultKind, PushDecoder, ReadError, SourceEnd, SourceProgress,
-    SourceWriter, Stopped, compression_of, is_archive,
+    ARCHIVE_HEAD_BYTES, Compression, FaultKind, MemberLimit, PushDecoder, ReadError, SourceEnd,
+    SourceProgress, SourceWriter, Stopped, compression_of, is_archive,
 };
 
 use super::marks::Marks;
@@ -123,9 +123,9 @@ impl Intake {
         *self.progress().parsed().borrow() < self.writer.handed_on()
     }
 
-    /// True where handing on a small block costs nobody anything.
-    pub(crate) fn parsers_are_idle(&self) -> bool {
-        self.writer.parsers_are_idle()
+    /// True where what there is should be handed on before there is a whole block.
+    pub(crate) fn may_hand_on_early(&self) -> bool {
+        self.writer.may_hand_on_early()
     }
 
     /// Takes the next bytes; waits while the queue is full.
@@ -232,15 +232,17 @@ impl Intake {
         };
         content.begin(&mut self.writer, &self.place).await?;
         let Content::Archive(unpacker) = content else { return Ok(None) };
-        let Some(faults) = unpacker.finish().await else {
+        let Some(read) = unpacker.finish().await else {
             return Ok(Some("the archive could not be unpacked".to_owned()));
         };
         let name = self.writer.progress().name().to_owned();
-        let mut why = None;
-        for fault in faults {
+        let mut why = (read.left_out > 0).then(|| left_out(read.left_out, &self.place.limit));
+        for fault in read.faults {
             match fault.kind {
                 FaultKind::Error(ReadError::Stopped(stopped)) => return Err(stopped.into()),
-                FaultKind::Error(error) if fault.name == name => why = Some(error.to_string()),
+                FaultKind::Error(error) if fault.name == name => {
+                    why = Some(why.map_or_else(String::new, |why| why + "; ") + &error.to_string());
+                }
                 // A source of its own says so.
                 FaultKind::Error(_) => {}
                 FaultKind::Note(note) => {
@@ -349,7 +351,7 @@ impl Content {
             return Ok(writer.write_all_async(&first).await?);
         }
         writer.progress().set_note(Some(ARCHIVE_NOTE.to_owned()));
-        let mut unpacker = Unpacker::start(place.clone(), writer.progress().name().to_owned());
+        let mut unpacker = Unpacker::start(place.clone(), writer.progress().clone());
         unpacker.push(&first).await;
         *self = Self::Archive(unpacker);
         Ok(())
@@ -365,6 +367,16 @@ fn is_told(first: &[u8]) -> bool {
         || is_archive(first)
 }
 
+/// The sentence on an archive for whose files there was no room.
+fn left_out(files: u64, limit: &MemberLimit) -> String {
+    let were = if files == 1 { "file of it was" } else { "files of it were" };
+    let limit = limit.members_max();
+    format!(
+        "{files} {were} left out: a session has up to {limit} files of archives; open it in \
+         another session"
+    )
+}
+
 fn damaged(compression: Compression, at: u64, error: &io::Error) -> IntakeError {
     let name = compression.name();
     let what = match error.kind() {
@@ -378,7 +390,7 @@ fn damaged(compression: Compression, at: u64, error: &io::Error) -> IntakeError 
 mod tests {
     use std::time::Duration;
 
-    use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions};
+    use weir_ingest::{DataSet, FormatChoice, Keep, MemberLimit, Pipeline, PipelineOptions};
 
     use super::{Intake, Place};
 
@@ -390,7 +402,8 @@ mod tests {
         let format = weir_core::format_by_name("COMMON").expect("a known format");
         let format = FormatChoice::Forced(std::sync::Arc::new(format));
         let pipeline = std::sync::Arc::new(pipeline);
-        let place = Place { pipeline: pipeline.clone(), format: format.clone() };
+        let limit = std::sync::Arc::new(MemberLimit::new(1));
+        let place = Place { pipeline: pipeline.clone(), format: format.clone(), limit };
         let mut intake = Intake::new(pipeline.source("a", None, format), place);
         let line = b"1.2.3.4 - - [02/Nov/2026:00:00:00 +0000] \"-\" 200 7\n";
         intake.write(line).await.expect("there is room");

@@ -91,7 +91,8 @@ async fn read(
     let bytes_total = body.size_hint().exact();
     let pipeline = session.pipeline().ok_or(Refusal::SessionEnded)?;
     let source = pipeline.source(name, bytes_total, hub.options.format.clone());
-    let place = Place { pipeline, format: hub.options.format.clone() };
+    let limit = session.member_limit().clone();
+    let place = Place { pipeline, format: hub.options.format.clone(), limit };
     let mut intake = Intake::new(source, place);
     let progress = intake.progress().clone();
     let result = tokio::select! {
@@ -113,7 +114,7 @@ async fn read_body(hub: &Hub, intake: &mut Intake, mut body: Incoming) -> Result
             Ok(Some(Ok(frame))) => {
                 let Ok(bytes) = frame.into_data() else { continue };
                 intake.write(&bytes).await.map_err(refusal)?;
-                if intake.parsers_are_idle() {
+                if intake.may_hand_on_early() {
                     intake.hand_on().await.map_err(refusal)?;
                 }
             }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
-use weir_ingest::{Fault, FormatChoice, Pipeline, ReadArchive, SourceProgress, read_archive};
+use weir_ingest::{FormatChoice, MemberLimit, Pipeline, ReadArchive, SourceProgress, read_archive};
 
 /// Bytes that are handed over at once, at the most.
 const PIECE_BYTES: usize = 256 << 10;
@@ -17,6 +17,8 @@ const PIECES_MAX: usize = 8;
 pub(crate) struct Place {
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) format: FormatChoice,
+    /// How many there may be of all archives of the session.
+    pub(crate) limit: Arc<MemberLimit>,
 }
 
 /// The way of an archive's bytes to the thread that takes it apart. Dropped before its end, it
@@ -34,13 +36,15 @@ enum Piece {
 }
 
 impl Unpacker {
-    /// Starts the thread. Where the system has none, [`Self::finish`] says so.
-    pub(super) fn start(place: Place, name: String) -> Self {
+    /// Starts the thread, which stops when the archive's source has ended. Where the system has
+    /// no thread, [`Self::finish`] says so.
+    pub(super) fn start(place: Place, archive: Arc<SourceProgress>) -> Self {
         let (pieces, receiver) = mpsc::channel(PIECES_MAX);
         let (ended, outcome) = oneshot::channel();
         let work = move || {
             let stream = Pieces { receiver, piece: Vec::new(), taken: 0, is_over: false };
-            let read = read_archive(&place.pipeline, &name, stream, &place.format);
+            let Place { pipeline, format, limit } = &place;
+            let read = read_archive(pipeline, &archive, stream, format, limit);
             // Nobody listens where the upload was given up.
             let _ = ended.send(read);
         };
@@ -61,13 +65,13 @@ impl Unpacker {
 
     /// Every byte has come: waits until all is unpacked and parsed. Gives what there is to say of it;
     /// `None` where the thread has failed.
-    pub(super) async fn finish(&mut self) -> Option<Vec<Fault>> {
+    pub(super) async fn finish(&mut self) -> Option<ReadArchive> {
         let _ = self.pieces.send(Piece::End).await;
-        let ReadArchive { faults, sources } = (&mut self.outcome).await.ok()?;
-        for source in sources {
-            ended(&source).await;
+        let read = (&mut self.outcome).await.ok()?;
+        for source in &read.sources {
+            ended(source).await;
         }
-        Some(faults)
+        Some(read)
     }
 }
 

@@ -5,13 +5,13 @@ mod memory;
 mod naive;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use naive::{Line, NaiveWindow};
 use proptest::prelude::*;
 use weir_core::Format;
-use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceWriter};
+use weir_ingest::{Course, DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceWriter};
 use weir_server::{Evaluator, report};
 use weir_view::{Clause, Query, Report};
 
@@ -39,8 +39,13 @@ fn format() -> FormatChoice {
 
 /// A pipeline with one source.
 fn pipeline(keep: Keep, memory_bytes_max: usize, jobs: usize) -> (Pipeline, SourceWriter) {
+    pipeline_of(DataSet::new(keep, memory_bytes_max, &[]), jobs)
+}
+
+/// A pipeline into this data set, with one source.
+fn pipeline_of(data: Arc<DataSet>, jobs: usize) -> (Pipeline, SourceWriter) {
+    let (keep, memory_bytes_max) = (data.keep(), data.memory_bytes_max());
     let options = PipelineOptions { memory_bytes_max, ..PipelineOptions::new(jobs, keep) };
-    let data = DataSet::new(keep, memory_bytes_max, &[]);
     let pipeline = Pipeline::start(&options, data, None);
     let writer = pipeline.source("feed", None, format());
     (pipeline, writer)
@@ -84,6 +89,8 @@ fn sorted(mut report: Report) -> Report {
 /// A step in the life of a feed: lines come together, then somebody may ask.
 #[derive(Debug, Clone)]
 struct Step {
+    /// This machine's time.
+    machine_s: i64,
     lines: Vec<Line>,
     /// The number of a new question.
     change: Option<usize>,
@@ -97,6 +104,7 @@ fn lines() -> impl Strategy<Value = Vec<Line>> {
         1 => Just(1_000_000i64),
         1 => Just(-1_000_000i64),
         1 => 95i64..300,
+        1 => 5i64..95,
     ];
     let line = (late, wrong, 0u8..40, 0u16..1_200).prop_map(|(late, wrong, value, bytes)| Line {
         time_s: wrong - late,
@@ -109,30 +117,43 @@ fn lines() -> impl Strategy<Value = Vec<Line>> {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let silence = prop_oneof![10 => 0i64..20, 1 => 100i64..500, 1 => -200i64..0];
     let step = (lines(), silence, prop::option::weighted(0.3, 0usize..6), any::<bool>());
-    prop::collection::vec(step, 1..40).prop_map(|steps| {
+    // How far the log's clock is ahead of the machine's.
+    let lead = prop_oneof![3 => Just(0i64), 1 => 1i64..60, 1 => 60i64..7_200, 1 => -7_200i64..0];
+    (prop::collection::vec(step, 1..40), lead).prop_map(|(steps, lead_s)| {
         let mut now_s = 1_760_000_000;
+        let mut machine_s = now_s - lead_s;
         let step = |(mut lines, silence, change, asks): (Vec<Line>, i64, _, _)| {
             now_s += silence;
+            machine_s += silence.max(0);
             lines.iter_mut().for_each(|line| line.time_s += now_s);
-            Step { lines, change, asks }
+            Step { machine_s, lines, change, asks }
         };
         steps.into_iter().map(step).collect()
     })
 }
 
-async fn check(steps: Vec<Step>) -> Result<(), TestCaseError> {
+async fn check(steps: Vec<Step>, is_live: bool) -> Result<(), TestCaseError> {
     let keep = Keep::Window { width: Some(Duration::from_secs(WIDTH_S as u64)) };
-    let (pipeline, mut writer) = pipeline(keep, 1 << 30, 2);
-    let mut naive = NaiveWindow::new(WIDTH_S);
+    let machine_s = Arc::new(AtomicI64::new(0));
+    let clock = {
+        let machine_s = machine_s.clone();
+        Box::new(move || machine_s.load(Ordering::Relaxed) * 1_000_000_000)
+    };
+    let (pipeline, mut writer) = pipeline_of(DataSet::with_clock(keep, 1 << 30, &[], clock), 2);
+    if is_live {
+        writer.progress().set_course(Course::Listening);
+    }
+    let mut naive = NaiveWindow::new(WIDTH_S, is_live);
     let go_on = AtomicBool::new(false);
     let mut asked = query(0);
     let mut evaluator =
         Evaluator::new(pipeline.data().clone(), asked.clone(), 2).expect("a good query");
     for step in steps {
+        machine_s.store(step.machine_s, Ordering::Relaxed);
         let text: String = step.lines.iter().map(Line::text).collect();
         write(&mut writer, &text).await;
         if !step.lines.is_empty() {
-            naive.pass(&step.lines);
+            naive.pass(&step.lines, step.machine_s);
         }
         if let Some(number) = step.change {
             asked = query(number);
@@ -152,7 +173,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn answers_are_those_of_the_rows_that_are_left(steps in steps()) {
-        runtime().block_on(check(steps))?;
+    fn answers_are_those_of_the_rows_that_are_left(steps in steps(), is_live: bool) {
+        runtime().block_on(check(steps, is_live))?;
     }
 }

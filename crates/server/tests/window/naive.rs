@@ -24,21 +24,41 @@ impl Line {
 #[derive(Debug)]
 pub(crate) struct NaiveWindow {
     width_s: i64,
+    /// What is sent just now, which anybody may do.
+    is_live: bool,
+    /// How far the log's clock is ahead of the machine's, as far as is believed.
+    lead_s: i64,
+    /// When a time was believed last.
+    believed_s: Option<i64>,
     lines: Vec<(Line, bool)>,
     newest_s: Option<i64>,
     agreeing: usize,
     agreed: usize,
-    ahead: Vec<i64>,
-    behind: Vec<i64>,
+    /// Times in a row that are ahead, each with how far ahead of the machine's it was.
+    ahead: Vec<(i64, i64)>,
+    behind: Vec<(i64, i64)>,
     /// Pieces with lines that are ahead: which lines, and how many had agreed.
     doubted: Vec<(std::ops::Range<usize>, usize)>,
 }
 
 impl NaiveWindow {
-    pub(crate) fn new(width_s: i64) -> Self {
+    pub(crate) fn new(width_s: i64, is_live: bool) -> Self {
         let (lines, newest_s) = (Vec::new(), None);
         let (ahead, behind, doubted) = (Vec::new(), Vec::new(), Vec::new());
-        Self { width_s, lines, newest_s, agreeing: 0, agreed: 0, ahead, behind, doubted }
+        let (lead_s, believed_s, agreeing, agreed) = (0, None, 0, 0);
+        Self {
+            width_s,
+            is_live,
+            lead_s,
+            believed_s,
+            lines,
+            newest_s,
+            agreeing,
+            agreed,
+            ahead,
+            behind,
+            doubted,
+        }
     }
 
     /// The lines that are left.
@@ -47,13 +67,18 @@ impl NaiveWindow {
     }
 
     /// Takes in lines that came together.
-    pub(crate) fn pass(&mut self, lines: &[Line]) {
+    pub(crate) fn pass(&mut self, lines: &[Line], machine_s: i64) {
         let place = self.lines.len()..self.lines.len() + lines.len();
         for line in lines {
-            self.see(line.time_s);
+            self.see(line.time_s, machine_s);
             self.lines.push((*line, true));
         }
-        let Some(newest_s) = self.newest_s else { return };
+        let Some(newest_s) = self.newest_s else {
+            if lines.iter().any(|line| self.is_beyond(line.time_s, machine_s)) {
+                self.doubted.push((place, self.agreed));
+            }
+            return;
+        };
         let ceiling_s = newest_s + self.width_s;
         if lines.iter().any(|line| line.time_s > ceiling_s) {
             self.doubted.push((place, self.agreed));
@@ -74,33 +99,51 @@ impl NaiveWindow {
         }
     }
 
-    fn see(&mut self, time_s: i64) {
-        let Some(newest_s) = self.newest_s else {
-            (self.newest_s, self.agreeing, self.agreed) = (Some(time_s), 1, 1);
-            return;
-        };
-        if time_s > newest_s + self.width_s {
+    fn see(&mut self, time_s: i64, machine_s: i64) {
+        let silence_s = machine_s - *self.believed_s.get_or_insert(machine_s);
+        let is_over = silence_s >= self.width_s;
+        let is_ahead = self.newest_s.is_some_and(|newest_s| time_s > newest_s + self.width_s);
+        if is_ahead || self.is_beyond(time_s, machine_s) {
             self.behind.clear();
-            self.ahead.push(time_s);
-            if self.ahead.len() == 16 {
-                self.newest_s = self.ahead.iter().min().copied();
-                self.agreeing = 16;
+            self.ahead.push((time_s, time_s - machine_s));
+            let nearest_s = self.ahead.iter().map(|(time_s, _)| *time_s).min();
+            let lead_s = self.ahead.iter().map(|(_, lead_s)| *lead_s).min();
+            let most_s = self.lead_s + self.width_s / 10 + silence_s;
+            let is_believable =
+                !self.is_live || is_over || lead_s.is_some_and(|lead| lead <= most_s);
+            if self.ahead.len() >= 16 && is_believable {
+                self.believe(nearest_s, lead_s, machine_s);
+                self.agreeing = self.ahead.len();
                 self.ahead.clear();
             }
-        } else if time_s < newest_s - self.width_s {
+        } else if self.newest_s.is_some_and(|newest_s| time_s < newest_s - self.width_s) {
             self.ahead.clear();
-            self.behind.push(time_s);
+            self.behind.push((time_s, time_s - machine_s));
             if self.behind.len() >= self.agreeing.clamp(16, 1 << 14) {
-                self.newest_s = self.behind.iter().max().copied();
+                let nearest_s = self.behind.iter().map(|(time_s, _)| *time_s).max();
+                let lead_s = self.behind.iter().map(|(_, lead_s)| *lead_s).max();
+                self.believe(nearest_s, lead_s, machine_s);
                 self.agreeing = self.behind.len();
                 self.behind.clear();
             }
         } else {
-            self.newest_s = Some(newest_s.max(time_s));
+            self.newest_s = self.newest_s.max(Some(time_s));
+            self.believed_s = Some(machine_s);
             self.agreeing += 1;
             self.agreed += 1;
             self.ahead.clear();
             self.behind.clear();
         }
+    }
+
+    /// True for times too far ahead of the machine's.
+    fn is_beyond(&self, time_s: i64, machine_s: i64) -> bool {
+        self.is_live && time_s > machine_s + self.lead_s + self.width_s / 10
+    }
+
+    fn believe(&mut self, newest_s: Option<i64>, lead_s: Option<i64>, machine_s: i64) {
+        self.newest_s = newest_s;
+        self.believed_s = Some(machine_s);
+        self.lead_s = lead_s.unwrap_or_default().max(0);
     }
 }

@@ -105,12 +105,13 @@ impl Cleaning {
     }
 }
 
-/// Gives up the values that occur in no segment any more. Where values take most of the
-/// memory, some of the segments that were read first leave before.
+/// Gives up the values that occur in no segment any more. Where those that are left take most of
+/// the memory still, some of the segments that were read first leave, and their values with them.
 fn clean(data: &DataSet) {
     let limits = data.limits();
+    // Not at first: this thread may come so late that most values are such as nobody has any more.
+    let mut is_heavy = false;
     loop {
-        let is_heavy = data.values().used_bytes() >= limits.values_bytes_heavy;
         let mut live = LiveIds::new(&data.values());
         let Some((segments, next)) = data.segments_for_cleaning(is_heavy) else { return };
         for segment in &segments {
@@ -125,7 +126,8 @@ fn clean(data: &DataSet) {
             // Who waits for the values comes first.
             thread::yield_now();
         }
-        if data.values().used_bytes() < limits.values_bytes_heavy || data.window_is_empty() {
+        is_heavy = data.values().used_bytes() >= limits.values_bytes_heavy;
+        if !is_heavy || data.window_is_empty() {
             return;
         }
     }

@@ -13,6 +13,10 @@ use weir_core::Segment;
 ///   is also what happens where a log was silent for longer than the window is wide.
 /// - where as many in a row are behind the window as have agreed with the newest time, up to
 ///   [`AGREEING_MAX`], the newest time was wrong, and the last of theirs takes its place.
+/// - of a live source no time is believed that is ahead of this machine's by more than
+///   [`Clock::slack_ns`], however many are: anybody may send them. Servers whose clock or time
+///   zone is wrong do so for ever, though: where no other time came for a while, a time may be
+///   ahead by that while more, and one that is believed so stays this far ahead.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     width_ns: i64,
@@ -21,7 +25,20 @@ pub(super) struct Clock {
     agreeing: u64,
     /// All that ever did.
     agreed: u64,
+    /// This machine's time when one last did; at first, when there was a record.
+    agreed_at_ns: Option<i64>,
+    /// How far the log's time was seen to be ahead of this machine's, and believed.
+    lead_ns: i64,
     run: Run,
+}
+
+/// When something was read.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::pipeline) struct ReadAt {
+    /// By this machine's clock, in nanoseconds since 1970.
+    pub(in crate::pipeline) machine_ns: i64,
+    /// True where it had just been written.
+    pub(in crate::pipeline) is_live: bool,
 }
 
 /// Records in a row that do not agree.
@@ -31,6 +48,8 @@ struct Run {
     is_ahead: bool,
     /// The earliest of those that are ahead, the latest of those that are behind.
     nearest_ns: i64,
+    /// The same of how far they were ahead of this machine's time.
+    lead_ns: i64,
 }
 
 /// So many records make a time believed.
@@ -39,25 +58,37 @@ pub(super) const AGREEING: u64 = 16;
 /// More agreeing records than this make it no more so.
 pub(super) const AGREEING_MAX: u64 = 1 << 14;
 
+/// What clocks of servers may differ by: a minute.
+const SLACK_NS_MAX: i64 = 60_000_000_000;
+
 impl Clock {
     pub(super) fn new(width_ns: i64) -> Self {
-        Self { width_ns, newest_ns: None, agreeing: 0, agreed: 0, run: Run::default() }
+        Self {
+            width_ns,
+            newest_ns: None,
+            agreeing: 0,
+            agreed: 0,
+            agreed_at_ns: None,
+            lead_ns: 0,
+            run: Run::default(),
+        }
     }
 
     /// Passes the records of a segment.
-    pub(super) fn pass(&mut self, segment: &Segment) {
+    pub(super) fn pass(&mut self, segment: &Segment, at: ReadAt) {
         let Some((first_ns, last_ns)) = segment.time_range_ns() else { return };
-        let is_all_near = self.newest_ns.is_some_and(|newest_ns| {
-            first_ns >= newest_ns.max(last_ns).saturating_sub(self.width_ns)
-                && last_ns <= newest_ns.saturating_add(self.width_ns)
-        });
+        let is_all_near = last_ns <= self.believable_ns(at)
+            && self.newest_ns.is_some_and(|newest_ns| {
+                first_ns >= newest_ns.max(last_ns).saturating_sub(self.width_ns)
+                    && last_ns <= newest_ns.saturating_add(self.width_ns)
+            });
         if is_all_near && !segment.has_untimed() {
-            self.agree(last_ns, segment.rows() as u64);
+            self.agree(last_ns, segment.rows() as u64, at);
             return;
         }
         segment.for_each_time_ns(|time_ns| {
             if let Some(time_ns) = time_ns {
-                self.pass_one(time_ns);
+                self.pass_one(time_ns, at);
             }
         });
     }
@@ -78,53 +109,118 @@ impl Clock {
         self.newest_ns.map_or(i64::MAX, |newest_ns| newest_ns.saturating_add(self.width_ns))
     }
 
+    /// Times beyond this one were ahead when they were read: none can be believed yet, or they
+    /// are beyond [`Self::ceiling_ns`].
+    pub(super) fn ceiling_at_ns(&self, at: ReadAt) -> i64 {
+        match self.newest_ns {
+            Some(_) => self.ceiling_ns(),
+            None => self.believable_ns(at),
+        }
+    }
+
     /// The number of records that ever agreed with what was then the newest time.
     pub(super) fn agreed(&self) -> u64 {
         self.agreed
     }
 
-    fn pass_one(&mut self, time_ns: i64) {
-        let Some(newest_ns) = self.newest_ns else { return self.agree(time_ns, 1) };
-        let is_ahead = time_ns > newest_ns.saturating_add(self.width_ns);
-        if !is_ahead && time_ns >= newest_ns.saturating_sub(self.width_ns) {
-            return self.agree(time_ns, 1);
-        }
-        let run = &mut self.run;
-        let nearest_ns = match (run.records > 0 && run.is_ahead == is_ahead, is_ahead) {
-            (true, true) => run.nearest_ns.min(time_ns),
-            (true, false) => run.nearest_ns.max(time_ns),
-            (false, _) => {
-                run.records = 0;
-                time_ns
-            }
-        };
-        *run = Run { records: run.records + 1, is_ahead, nearest_ns };
-        let needed = if is_ahead { AGREEING } else { self.agreeing.clamp(AGREEING, AGREEING_MAX) };
-        if run.records >= needed {
-            self.agreeing = run.records;
-            self.newest_ns = Some(nearest_ns);
-            *run = Run::default();
-        }
+    /// How far ahead of this machine's time a time may be: a minute, but no more than a tenth of
+    /// the window, so that nobody can make more of it leave.
+    fn slack_ns(&self) -> i64 {
+        SLACK_NS_MAX.min(self.width_ns / 10)
     }
 
-    fn agree(&mut self, time_ns: i64, records: u64) {
-        self.newest_ns = Some(self.newest_ns.map_or(time_ns, |newest_ns| newest_ns.max(time_ns)));
+    /// The last time that is believed of a record.
+    fn believable_ns(&self, at: ReadAt) -> i64 {
+        if !at.is_live {
+            return i64::MAX;
+        }
+        at.machine_ns.saturating_add(self.lead_ns).saturating_add(self.slack_ns())
+    }
+
+    /// True where a run of records that are so far ahead is believed.
+    fn is_believable(&self, lead_ns: i64, at: ReadAt) -> bool {
+        let since_ns = self.agreed_at_ns.unwrap_or(at.machine_ns);
+        let silence_ns = at.machine_ns.saturating_sub(since_ns).max(0);
+        let most_ns = self.lead_ns.saturating_add(self.slack_ns()).saturating_add(silence_ns);
+        // After a window nothing is left that it could make leave.
+        !at.is_live || lead_ns <= most_ns || silence_ns >= self.width_ns
+    }
+
+    fn pass_one(&mut self, time_ns: i64, at: ReadAt) {
+        self.agreed_at_ns.get_or_insert(at.machine_ns);
+        let ceiling_ns = self.ceiling_ns().min(self.believable_ns(at));
+        let floor_ns =
+            self.newest_ns.map_or(i64::MIN, |newest| newest.saturating_sub(self.width_ns));
+        let is_ahead = time_ns > ceiling_ns;
+        if !is_ahead && time_ns >= floor_ns {
+            return self.agree(time_ns, 1, at);
+        }
+        let lead_ns = time_ns.saturating_sub(at.machine_ns);
+        let run = match self.run {
+            run if run.records == 0 || run.is_ahead != is_ahead => {
+                Run { records: 1, is_ahead, nearest_ns: time_ns, lead_ns }
+            }
+            run => {
+                let nearest = if is_ahead { i64::min } else { i64::max };
+                let (nearest_ns, lead_ns) =
+                    (nearest(run.nearest_ns, time_ns), nearest(run.lead_ns, lead_ns));
+                Run { records: run.records + 1, is_ahead, nearest_ns, lead_ns }
+            }
+        };
+        let needed = if is_ahead { AGREEING } else { self.agreeing.clamp(AGREEING, AGREEING_MAX) };
+        if run.records < needed || (is_ahead && !self.is_believable(run.lead_ns, at)) {
+            self.run = run;
+            return;
+        }
+        self.agreeing = run.records;
+        self.newest_ns = Some(run.nearest_ns);
+        self.lead_ns = run.lead_ns.max(0);
+        self.agreed_at_ns = Some(at.machine_ns);
+        self.run = Run::default();
+    }
+
+    fn agree(&mut self, time_ns: i64, records: u64, at: ReadAt) {
+        let newest_ns = self.newest_ns.map_or(time_ns, |newest_ns| newest_ns.max(time_ns));
+        self.newest_ns = Some(newest_ns);
         self.agreeing += records;
         self.agreed += records;
+        self.agreed_at_ns = Some(at.machine_ns);
+        if !at.is_live {
+            self.lead_ns = newest_ns.saturating_sub(at.machine_ns).max(0);
+        }
         self.run = Run::default();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AGREEING, Clock};
+    use super::{AGREEING, Clock, ReadAt};
 
     const WIDTH: i64 = 100;
 
     fn after(times: impl IntoIterator<Item = i64>) -> Clock {
         let mut clock = Clock::new(WIDTH);
-        times.into_iter().for_each(|time| clock.pass_one(time));
+        let at = ReadAt { machine_ns: 1_000_000, is_live: false };
+        times.into_iter().for_each(|time| clock.pass_one(time, at));
         clock
+    }
+
+    /// The clock after records of these times, each read at that of this machine.
+    fn after_live(records: impl IntoIterator<Item = (i64, i64)>) -> Clock {
+        let mut clock = Clock::new(WIDTH);
+        for (machine_ns, time) in records {
+            clock.pass_one(time, ReadAt { machine_ns, is_live: true });
+        }
+        clock
+    }
+
+    /// A record each moment, as it is written.
+    fn normal(moments: std::ops::Range<i64>) -> impl Iterator<Item = (i64, i64)> + Clone {
+        moments.map(|now| (now, now))
+    }
+
+    fn times(count: usize, now: i64, time: i64) -> impl Iterator<Item = (i64, i64)> + Clone {
+        std::iter::repeat_n((now, time), count)
     }
 
     #[test]
@@ -155,5 +251,52 @@ mod tests {
         assert_eq!(clock.newest_ns(), Some(239), "more say otherwise");
         let sparse = after((0..100).map(|n| n * 1_000));
         assert!(sparse.newest_ns() >= Some(100_000 - 2_000 * AGREEING as i64));
+    }
+
+    #[test]
+    fn nobody_sends_a_live_window_into_the_future() {
+        for time in [i64::MAX, 10_000_000, 2_000, 1_095, 1_012] {
+            let clock = after_live(normal(0..1_000).chain(times(1_000, 999, time)));
+            assert_eq!(clock.newest_ns(), Some(999), "{time}");
+            let first = after_live(times(1_000, 0, time).chain(normal(1..50)));
+            assert_eq!(first.newest_ns(), Some(49), "{time}");
+        }
+        let clock = after_live(normal(0..1_000).chain([(999, 1_009)]));
+        assert_eq!(clock.newest_ns(), Some(1_009), "a tenth of the window");
+        // Step by step neither.
+        let steps = (0..10_000).map(|step| (999, 999 + step));
+        assert_eq!(after_live(normal(0..1_000).chain(steps)).newest_ns(), Some(1_009));
+    }
+
+    #[test]
+    fn a_live_feed_goes_over_a_silence_at_once() {
+        let clock = after_live(normal(0..200).chain(normal(5_000..5_000 + AGREEING as i64)));
+        assert_eq!(clock.newest_ns(), Some(5_000));
+    }
+
+    #[test]
+    fn clocks_that_are_ahead_for_ever_are_believed_after_as_long() {
+        let ahead =
+            |moments: std::ops::Range<i64>| normal(moments).map(|(now, time)| (now, time + 60));
+        let clock = after_live(normal(0..1_000).chain(ahead(1_000..1_040)));
+        assert_eq!(clock.newest_ns(), Some(999), "not yet");
+        let clock = after_live(normal(0..1_000).chain(ahead(1_000..1_200)));
+        assert_eq!(clock.newest_ns(), Some(1_259));
+        // From the beginning on, however far: after a window.
+        let far = |now: i64| (now, now + 1_000_000);
+        assert_eq!(after_live((0..99).map(far)).newest_ns(), None);
+        assert_eq!(after_live((0..200).map(far)).newest_ns(), Some(1_000_199));
+    }
+
+    #[test]
+    fn a_file_says_itself_how_far_its_clock_is_ahead() {
+        let mut clock = Clock::new(WIDTH);
+        for time in 0..100 {
+            clock.pass_one(time + 5_000, ReadAt { machine_ns: 0, is_live: false });
+        }
+        for now in 0..100 {
+            clock.pass_one(now + 5_100, ReadAt { machine_ns: now, is_live: true });
+        }
+        assert_eq!(clock.newest_ns(), Some(5_199));
     }
 }

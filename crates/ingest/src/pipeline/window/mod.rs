@@ -12,6 +12,7 @@ use std::time::Duration;
 use weir_core::{Segment, TimeBounds};
 
 pub(super) use cleaning::Cleaning;
+pub(super) use clock::ReadAt;
 use clock::{AGREEING, Clock};
 pub(super) use limits::WindowLimits;
 use merging::{Level, Runs};
@@ -112,14 +113,15 @@ impl Window {
     }
 
     /// Takes a segment in, and lets leave what is too old after it.
-    pub(super) fn push(&mut self, segment: Segment) {
+    pub(super) fn push(&mut self, segment: Segment, at: ReadAt) {
         if let Some(clock) = &mut self.clock {
-            clock.pass(&segment);
+            clock.pass(&segment, at);
         }
         if segment.rows() == 0 {
             return;
         }
-        let newest_ns = self.clock.as_ref().and_then(Clock::newest_ns).unwrap_or(i64::MAX);
+        let newest_ns = self.clock.as_ref().and_then(Clock::newest_ns);
+        let newest_ns = newest_ns.unwrap_or(if at.is_live { at.machine_ns } else { i64::MAX });
         let time_range = segment.time_range_ns();
         let has_untimed = segment.has_untimed();
         let mut leaves_ns = time_range.map_or(newest_ns, |(_, last_ns)| last_ns);
@@ -139,7 +141,7 @@ impl Window {
         };
         let number = self.insert(kept);
         if let Some(clock) = &self.clock
-            && time_range.is_some_and(|(_, last_ns)| last_ns > clock.ceiling_ns())
+            && time_range.is_some_and(|(_, last_ns)| last_ns > clock.ceiling_at_ns(at))
         {
             self.ahead.push((number, clock.agreed()));
         }
@@ -319,7 +321,9 @@ mod tests {
 
     use weir_core::{Block, BlockLimits, BlockReader, Format, Segment, Values};
 
-    use super::Window;
+    use super::{ReadAt, Window};
+
+    const AT: ReadAt = ReadAt { machine_ns: 0, is_live: false };
 
     /// Segments with so many rows each, of these sources in turn, one second after the other.
     fn segments(count: usize, rows: usize, sources: u32) -> Vec<Segment> {
@@ -350,7 +354,7 @@ mod tests {
         let bytes_max = segments[0].memory_bytes() * 64;
         let mut window = Window::new(Some(std::time::Duration::from_secs(60)));
         for segment in segments {
-            window.push(segment);
+            window.push(segment, AT);
             window.shrink_to(bytes_max);
         }
         assert!(window.kept.len() <= 100, "{}", window.kept.len());
@@ -364,7 +368,7 @@ mod tests {
         let bytes_max = segments[0].memory_bytes() * 64;
         let mut window = Window::new(None);
         for (number, segment) in (0u64..).zip(segments) {
-            window.push(segment);
+            window.push(segment, AT);
             window.shrink_to(bytes_max);
             assert!(window.memory_bytes() <= bytes_max);
             let kept = window.kept.keys().copied().collect::<Vec<_>>();
@@ -386,7 +390,7 @@ mod tests {
             let (mut most, mut read) = (0, Vec::new());
             for (number, segment) in segments(5_000, 3, 1).into_iter().enumerate() {
                 segment.for_each_time_ns(|time_ns| read.push(time_ns));
-                window.push(segment);
+                window.push(segment, AT);
                 most = most.max(window.kept.len());
                 if number % 97 == 0 || number == 4_999 {
                     let mut kept = Vec::new();
@@ -408,7 +412,7 @@ mod tests {
     #[test]
     fn segments_of_many_sources_are_merged_when_there_are_more_of_each() {
         let mut window = Window::new(None);
-        segments(5_000, 3, 50).into_iter().for_each(|segment| window.push(segment));
+        segments(5_000, 3, 50).into_iter().for_each(|segment| window.push(segment, AT));
         assert!(window.kept.len() < 1_000, "{}", window.kept.len());
         assert_eq!(window.rows_kept, 15_000);
     }

@@ -8,6 +8,7 @@ use std::io::{self, BufRead, Read};
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
+use super::super::broken::Medium;
 use super::super::compression::{Compression, decompressed};
 use super::{bytes, damaged, shown_name, skip};
 
@@ -25,6 +26,7 @@ pub(in crate::source) fn is_zip(first_bytes: &[u8]) -> bool {
 /// Reads the members of a zip archive one after the other.
 pub(in crate::source) struct Zip<'a> {
     stream: &'a mut dyn BufRead,
+    medium: &'a Medium,
 }
 
 /// A member, before its content.
@@ -41,8 +43,8 @@ pub(in crate::source) struct ZipMember {
 }
 
 impl<'a> Zip<'a> {
-    pub(in crate::source) fn new(stream: &'a mut dyn BufRead) -> Self {
-        Self { stream }
+    pub(in crate::source) fn new(stream: &'a mut dyn BufRead, medium: &'a Medium) -> Self {
+        Self { stream, medium }
     }
 
     /// The next member; `None` behind the last. It has to be read, see [`Self::read`].
@@ -89,7 +91,7 @@ impl<'a> Zip<'a> {
         let Some(length) = member.packed_bytes else { return self.read_open(member, visit) };
         let mut packed = (&mut *self.stream).take(length);
         let content = unpacked(member.method, &mut packed)?;
-        let mut checked = Checked::new(content, Some(member.crc));
+        let mut checked = Checked::new(content, Some(member.crc), self.medium);
         let value = visit(&mut checked);
         drop(checked);
         let left = packed.limit();
@@ -115,7 +117,7 @@ impl<'a> Zip<'a> {
             return Err(damaged("where a member ends cannot be told"));
         }
         let content = DeflateDecoder::new(&mut *self.stream);
-        let mut checked = Checked::new(content, None);
+        let mut checked = Checked::new(content, None, self.medium);
         let value = visit(&mut checked);
         io::copy(&mut checked, &mut io::sink())?;
         let crc = checked.crc.sum();
@@ -144,20 +146,23 @@ fn unpacked<'a>(method: u16, packed: &'a mut dyn BufRead) -> io::Result<Box<dyn 
 }
 
 /// Content with its checksum, which is compared at its end where it is known.
-struct Checked<R> {
+struct Checked<'a, R> {
     content: R,
     crc: Crc,
     expected: Option<u32>,
+    medium: &'a Medium,
 }
 
-impl<R> Checked<R> {
-    fn new(content: R, expected: Option<u32>) -> Self {
-        Self { content, crc: Crc::new(), expected }
+impl<'a, R> Checked<'a, R> {
+    fn new(content: R, expected: Option<u32>, medium: &'a Medium) -> Self {
+        Self { content, crc: Crc::new(), expected, medium }
     }
 }
 
-impl<R: Read> Read for Checked<R> {
+impl<R: Read> Read for Checked<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // What a visitor has left of a member is passed by here, with no layer around it.
+        self.medium.check()?;
         let length = self.content.read(buffer)?;
         self.crc.update(&buffer[..length]);
         let is_end = length == 0 && !buffer.is_empty();

@@ -58,7 +58,8 @@ impl Follower {
     /// Opens a source for each of these paths, whether there is a file or not yet.
     pub fn new(pipeline: &Pipeline, paths: &[PathBuf], format: &FormatChoice) -> Self {
         let followed = paths.iter().map(|path| {
-            let writer = pipeline.source(&path.to_string_lossy(), None, format.clone());
+            let mut writer = pipeline.source(&path.to_string_lossy(), None, format.clone());
+            writer.watch_format();
             let path = path.clone();
             Followed {
                 path,
@@ -72,10 +73,13 @@ impl Follower {
         Self { followed: followed.collect() }
     }
 
-    /// Follows until `ends` or until no source takes any more; gives what went wrong.
-    pub fn run(mut self, ends: &AtomicBool) -> Vec<Fault> {
+    /// Follows until `ends` or until no source takes any more; gives what went wrong. What there
+    /// is to say meanwhile is told at once.
+    pub fn run(mut self, ends: &AtomicBool, tell: impl Fn(Fault)) -> Vec<Fault> {
         while !ends.load(Ordering::Relaxed) && self.is_going() {
-            if !self.look() {
+            let has_more = self.look();
+            self.news().for_each(&tell);
+            if !has_more {
                 thread::sleep(Self::INTERVAL);
             }
         }
@@ -97,6 +101,12 @@ impl Follower {
             }
         }
         has_more
+    }
+
+    /// What there is to say since the last time.
+    fn news(&self) -> impl Iterator<Item = Fault> {
+        let progress = self.followed.iter().map(|followed| followed.writer.progress());
+        progress.filter_map(|one| Some(Fault::note(one.name(), one.take_news()?)))
     }
 
     /// Where a rotation has moved a file from one followed path to another, it goes on there
@@ -216,18 +226,18 @@ impl Followed {
 
     /// Lets what came be seen, at once when nothing more comes.
     fn hand_on(&mut self, has_more: bool) -> Result<(), Stopped> {
+        if self.writer.offset() > self.writer.handed_on() && !has_more {
+            let since = *self.waiting_since.get_or_insert_with(Instant::now);
+            if self.writer.is_known() || since.elapsed() >= DETECTION_PATIENCE {
+                self.writer.hand_on()?;
+                self.waiting_since = None;
+            }
+        }
+        // Only now: what was there already had not just been written.
         self.writer.progress().set_course(match has_more {
             true => Course::Reading,
             false => Course::Following,
         });
-        if self.writer.offset() == self.writer.handed_on() || has_more {
-            return Ok(());
-        }
-        let since = *self.waiting_since.get_or_insert_with(Instant::now);
-        if self.writer.is_known() || since.elapsed() >= DETECTION_PATIENCE {
-            self.writer.hand_on()?;
-            self.waiting_since = None;
-        }
         Ok(())
     }
 }

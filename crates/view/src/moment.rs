@@ -1,0 +1,178 @@
+//! Points in time, as people write them: in conditions on `time`, and of `--since` and `--until`.
+
+use jiff::civil;
+use jiff::{Span, Timestamp, Zoned};
+use weir_core::Zone;
+
+/// The clock's time at the moment of a question, from which `now` and `2h ago` are counted.
+#[derive(Debug, Clone)]
+pub struct Now(Zoned);
+
+impl Now {
+    /// The time of this machine's clock, in its zone.
+    pub fn read() -> Self {
+        Self(Zoned::now())
+    }
+}
+
+/// A point in time that was asked for, or a day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    /// An instant, in nanoseconds since 1970.
+    Instant(i64),
+    /// A local time, in seconds since 1970 of the local clock: an instant only in a zone.
+    Local(i64),
+    /// A day of the local clock, by its start in seconds since 1970 of that clock.
+    Day(i64),
+}
+
+/// Seconds of a day on a local clock, whatever is put forward or back in it.
+const DAY_S: i64 = 86_400;
+
+/// Seconds whose nanoseconds fit 64 bits on either side of 1970, and not by a hair: times at
+/// the very border cannot be written.
+const UNIX_S_MAX: i64 = i64::MAX / 1_000_000_000 - 1;
+
+impl Moment {
+    /// How moments are written, for sentences on texts that are none.
+    pub const EXAMPLES: &str = "2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago";
+
+    /// Reads a date, a time with an offset or without, `now`, or how long ago it is, such as
+    /// `-3d`, `2h 30min` or `30 min ago`. `None` where it is none of these.
+    pub fn parse(text: &str, Now(now): &Now) -> Option<Self> {
+        let text = text.trim();
+        if text.eq_ignore_ascii_case("now") {
+            return instant(now.timestamp());
+        }
+        // Dates first: a year alone would do for a number of something.
+        if let Ok(timestamp) = text.parse::<Timestamp>() {
+            return instant(timestamp);
+        }
+        // A date parses as a date and time too, so tell them apart by length.
+        if text.len() <= "2025-12-17".len()
+            && let Ok(date) = text.parse::<civil::Date>()
+        {
+            return local_s(date.to_datetime(civil::Time::midnight())).map(Self::Day);
+        }
+        if let Ok(datetime) = text.parse::<civil::DateTime>() {
+            return local_s(datetime).map(Self::Local);
+        }
+        ago(text, now)
+    }
+
+    /// Its first instant, in nanoseconds since 1970. `zone` is asked only where it is needed.
+    pub fn first_ns(&self, zone: impl FnOnce() -> Zone) -> i64 {
+        match self {
+            Self::Instant(unix_ns) => *unix_ns,
+            Self::Local(local_s) | Self::Day(local_s) => unix_ns(*local_s, &zone()),
+        }
+    }
+
+    /// Its last instant.
+    pub fn last_ns(&self, zone: impl FnOnce() -> Zone) -> i64 {
+        match self {
+            Self::Day(start_s) => unix_ns(start_s + DAY_S, &zone()) - 1,
+            Self::Instant(_) | Self::Local(_) => self.first_ns(zone),
+        }
+    }
+
+    /// Where what lies before it ends, if a day that is named is to be within: the end of that
+    /// day, or the instant itself, which is no longer within.
+    pub fn until_ns(&self, zone: impl FnOnce() -> Zone) -> i64 {
+        match self {
+            Self::Day(start_s) => unix_ns(start_s + DAY_S, &zone()),
+            Self::Instant(_) | Self::Local(_) => self.first_ns(zone),
+        }
+    }
+}
+
+/// A record's time lies well inside what 64 bits hold, so before or after all of them is as good
+/// as the year that was meant, and can be written as a time.
+fn unix_ns(local_s: i64, zone: &Zone) -> i64 {
+    zone.instant_of_local(local_s).clamp(-UNIX_S_MAX, UNIX_S_MAX) * 1_000_000_000
+}
+
+/// Whatever its sign, a span lies in the past: nothing was logged in the future.
+fn ago(text: &str, now: &Zoned) -> Option<Moment> {
+    let span: Span = text.parse().ok()?;
+    instant(now.checked_sub(span.abs()).ok()?.timestamp())
+}
+
+fn instant(timestamp: Timestamp) -> Option<Moment> {
+    Some(Moment::Instant(i64::try_from(timestamp.as_nanosecond()).ok()?))
+}
+
+fn local_s(datetime: civil::DateTime) -> Option<i64> {
+    let zoned = datetime.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(zoned.timestamp().as_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_core::Zone;
+
+    use super::{Moment, Now};
+
+    const NOW_S: i64 = 1_765_962_000; // 2025-12-17T09:00:00Z
+    const SECOND_NS: i64 = 1_000_000_000;
+
+    fn parse(text: &str) -> Option<Moment> {
+        Moment::parse(text, &Now("2025-12-17T09:00:00[UTC]".parse().unwrap()))
+    }
+
+    /// In seconds from now.
+    fn since(text: &str) -> Option<i64> {
+        Some(parse(text)?.first_ns(Zone::utc) / SECOND_NS - NOW_S)
+    }
+
+    fn until(text: &str) -> Option<i64> {
+        Some(parse(text)?.until_ns(Zone::utc) / SECOND_NS - NOW_S)
+    }
+
+    #[test]
+    fn reads_moments() {
+        assert_eq!(since("now"), Some(0));
+        assert_eq!(since("2025-12-17T09:00:01Z"), Some(1));
+        assert_eq!(since("2025-12-17T10:00:00+01:00"), Some(0));
+        assert_eq!(since("2025-12-17T10:00:00.5+0100"), Some(0));
+        assert_eq!(since("2025-12-17 08:00"), Some(-3600));
+        assert_eq!(since("2025-12-17T08:00:00"), Some(-3600));
+        assert_eq!(until("2025-12-17T08:00:00"), Some(-3600));
+        assert_eq!(since("2025-12-17"), Some(-9 * 3600));
+        assert_eq!(until("2025-12-16"), Some(-9 * 3600), "the end of that day");
+        for text in ["2h", "-2h", "2 hours ago", "120 min", "-120m", "1h 60min ago"] {
+            assert_eq!(since(text), Some(-7200), "{text}");
+            assert_eq!(until(text), Some(-7200), "{text}");
+        }
+        assert_eq!(since("-3d"), Some(-3 * 86_400));
+        assert_eq!(since("1w"), Some(-7 * 86_400));
+        for text in ["", "yesterdayish", "3", "2025-13-01", "3 parsecs", "9999999999999y"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_day_is_that_of_the_zone() {
+        let zone = || Zone::fixed(3600);
+        let day = parse("2025-12-17").unwrap();
+        let first_ns = (NOW_S - 10 * 3600) * SECOND_NS;
+        assert_eq!(day.first_ns(zone), first_ns);
+        assert_eq!(day.last_ns(zone), first_ns + 86_400 * SECOND_NS - 1);
+        assert_eq!(day.until_ns(zone), first_ns + 86_400 * SECOND_NS);
+        let noon = parse("2025-12-17 12:00").unwrap();
+        assert_eq!(noon.first_ns(zone), first_ns + 12 * 3600 * SECOND_NS);
+        assert_eq!(noon.last_ns(zone), noon.first_ns(zone));
+        let unasked = || -> Zone { panic!("an instant has no zone") };
+        assert_eq!(parse("now").unwrap().last_ns(unasked), NOW_S * SECOND_NS);
+    }
+
+    #[test]
+    fn years_beyond_all_records_are_no_overflow() {
+        for text in ["9999-12-30", "0001-01-01", "9999-01-01T00:00", "0001-01-01 00:00"] {
+            let moment = parse(text).unwrap();
+            let first_ns = moment.first_ns(Zone::utc);
+            assert!(first_ns.abs() > 9 * 1_000_000_000 * SECOND_NS, "{text}");
+            assert!(moment.last_ns(Zone::utc).abs_diff(first_ns) <= 1, "{text}");
+        }
+    }
+}
