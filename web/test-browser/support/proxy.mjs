@@ -8,7 +8,7 @@ export class Proxy {
   received = 0;
   /** Connections are cut, and refused from then on, once so many bytes came. */
   cutAt = Infinity;
-  /** No byte is taken from the page beyond so many, until `restore`. */
+  /** Nothing more is taken from the page once so many bytes came, until `release` or `restore`. */
   holdAt = Infinity;
   isCut = false;
   cuts = 0;
@@ -23,7 +23,8 @@ export class Proxy {
     proxy.listener = createServer((page) => proxy.#accept(page));
     proxy.listener.listen(0, "127.0.0.1");
     await once(proxy.listener, "listening");
-    proxy.url = new URL(`http://127.0.0.1:${proxy.listener.address().port}/`);
+    const { port } = proxy.listener.address();
+    proxy.url = new URL(`http://127.0.0.1:${port}/`);
     return proxy;
   }
 
@@ -49,7 +50,13 @@ export class Proxy {
 
   /** Lets everything through again, up to the next limit. */
   restore({ cutAt = Infinity } = {}) {
-    Object.assign(this, { isCut: false, received: 0, cutAt, holdAt: Infinity });
+    Object.assign(this, { isCut: false, received: 0, cutAt });
+    this.release(Infinity);
+  }
+
+  /** Takes more from the page, up to `holdAt`. */
+  release(holdAt) {
+    this.holdAt = holdAt;
     for (const [page] of this.#pairs) page.resume();
   }
 
