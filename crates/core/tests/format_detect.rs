@@ -71,7 +71,7 @@ fn odd_lines() {
             writeln!(out, "{}", format!("  {line}").trim_end()).unwrap();
         }
     }
-    assert_eq!(number, 272);
+    assert_eq!(number, 265);
     check_text(&golden("dirt.txt"), &out);
 }
 

@@ -153,7 +153,7 @@ fn fixtures_are_what_they_are_said_to_be() {
             );
         }
     }
-    assert_eq!(read(Layout::Combined, fixtures::dirt()).lines, 272);
+    assert_eq!(read(Layout::Combined, fixtures::dirt()).lines, 265);
     assert_eq!(read(Layout::Combined, fixtures::parser_cases()).lines, 91);
     assert!(fixtures::caddy().iter().all(|path| path.exists()));
 }

@@ -1,7 +1,6 @@
 //! HAProxy's HTTP log (`option httplog`).
 //!
-//! Source: HAProxy's configuration manual, section 8.2.3, "HTTP log format"
-//! (<https://docs.haproxy.org/3.2/configuration.html#8.2.3>).
+//! Source: HAProxy 3.2's configuration manual, section 8.2.3, "HTTP log format".
 
 use memchr::{memchr, memmem, memrchr};
 
