@@ -31,8 +31,6 @@ export class Job implements Sending {
   /** Bytes the server has parsed. */
   acked = 0;
   window_bytes = 0;
-  /** Where the present connection began. */
-  begun_at = 0;
   /** How the last message was sent. */
   plan: Plan | null = null;
   /** True once `end` was sent on the present connection. */
@@ -66,7 +64,6 @@ export class Job implements Sending {
     this.phase = "reading";
     this.sent = offset;
     this.acked = offset;
-    this.begun_at = offset;
     this.window_bytes = window_bytes;
     this.ended = false;
     this.meter.add(now_ms, offset);

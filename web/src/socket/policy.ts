@@ -18,23 +18,22 @@ export const MIB = 1 << 20;
 
 /** The first is what is begun with. */
 export const PLANS: readonly Plan[] = [
-  { message_bytes: 16 * MIB, in_flight: 4, sockets: 1 },
+  { message_bytes: 32 * MIB, in_flight: 2, sockets: 2 },
   { message_bytes: 32 * MIB, in_flight: 2, sockets: 1 },
-  { message_bytes: 4 * MIB, in_flight: 4, sockets: 1 },
   { message_bytes: 16 * MIB, in_flight: 4, sockets: 2 },
+  { message_bytes: 4 * MIB, in_flight: 4, sockets: 1 },
 ];
 
 /** Files sent at the same time, each on a connection of its own. */
 export const LANES = 2;
 
-/** The first messages, so that the first lines are parsed at once. */
-export const MESSAGE_BYTES_MIN = 1 * MIB;
-
 /**
- * No more is in flight than gets through in this time, beyond a few small messages: what was
+ * No more is in flight than gets through in this time, beyond two small messages: what was
  * given to the socket cannot be called back.
  */
 const QUEUE_S = 1;
+/** In flight as long as no speed is known. */
+const QUEUE_BYTES_MIN = 4 * MIB;
 
 /** Where one file stands. */
 export interface Position {
@@ -42,8 +41,6 @@ export interface Position {
   acked: number;
   bytes_total: number;
   window_bytes: number;
-  /** Where the present connection began. */
-  begun_at: number;
   bytes_per_second: number;
 }
 
@@ -55,10 +52,9 @@ export interface Position {
  * server has one message to get on with while the next is fetched.
  */
 export function nextMessage(plan: Plan, at: Position): number {
-  const grown = Math.max(MESSAGE_BYTES_MIN, at.acked - at.begun_at);
-  const speed = Math.max(4 * MESSAGE_BYTES_MIN, at.bytes_per_second * QUEUE_S);
-  const window = Math.min(plan.message_bytes * plan.in_flight, at.window_bytes, 4 * grown, speed);
-  const whole = Math.max(1, Math.min(plan.message_bytes, grown, Math.floor(window / 2)));
+  const queue = Math.max(QUEUE_BYTES_MIN, at.bytes_per_second * QUEUE_S);
+  const window = Math.min(plan.message_bytes * plan.in_flight, at.window_bytes, queue);
+  const whole = Math.max(1, Math.min(plan.message_bytes, Math.floor(window / 2)));
   const size = Math.min(whole, at.bytes_total - at.sent);
   return at.sent - at.acked + size <= window ? size : 0;
 }

@@ -24,8 +24,8 @@ const FIREFOX_PREFS = {
   "accessibility.tabfocus": 7,
 };
 
-/** Starts a browser with a profile of its own; `close` also deletes that. */
-export async function launch(name) {
+/** Starts a browser with a profile of its own, `options` are Puppeteer's; `close` also deletes that. */
+export async function launch(name, options = {}) {
   const profile = await mkdtemp(join(tmpdir(), `weir-${name}-`));
   const browser = await puppeteer.launch({
     browser: name === "firefox" ? "firefox" : "chrome",
@@ -35,6 +35,7 @@ export async function launch(name) {
     args: name === "firefox" ? [] : CHROMIUM_ARGS,
     extraPrefsFirefox: FIREFOX_PREFS,
     protocolTimeout: 60_000,
+    ...options,
   });
   const close = async () => {
     await browser.close();
