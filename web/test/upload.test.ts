@@ -216,7 +216,6 @@ describe("the next message", () => {
     acked: 0,
     bytes_total: 1000 * MIB,
     window_bytes: 64 * MIB,
-    begun_at: 0,
     bytes_per_second: 500 * MIB,
   };
   const plan: Plan = { message_bytes: 32 * MIB, in_flight: 2, sockets: 1 };
@@ -230,13 +229,14 @@ describe("the next message", () => {
     expect(nextMessage(PLAN, { ...small, sent: 997, acked: 990 })).toBe(3);
   });
 
-  it("is small at first and grows with what was acknowledged", () => {
-    expect(nextMessage(plan, at)).toBe(MIB);
-    expect(nextMessage(plan, { ...at, sent: 4 * MIB })).toBe(0);
-    expect(nextMessage(plan, { ...at, sent: 10 * MIB, acked: 8 * MIB })).toBe(8 * MIB);
-    const later = { ...at, sent: 300 * MIB, acked: 290 * MIB };
-    expect(nextMessage(plan, later)).toBe(32 * MIB);
-    expect(nextMessage(plan, { ...later, begun_at: 288 * MIB, sent: 292 * MIB })).toBe(2 * MIB);
+  it("is small as long as no speed is known, and as large as the plan has it from then on", () => {
+    const unknown = { ...at, bytes_per_second: 0 };
+    expect(nextMessage(plan, unknown)).toBe(2 * MIB);
+    expect(nextMessage(plan, { ...unknown, sent: 2 * MIB })).toBe(2 * MIB);
+    expect(nextMessage(plan, { ...unknown, sent: 4 * MIB })).toBe(0);
+    expect(nextMessage(plan, at)).toBe(32 * MIB);
+    expect(nextMessage(plan, { ...at, sent: 33 * MIB, acked: MIB })).toBe(32 * MIB);
+    expect(nextMessage(plan, { ...at, sent: 34 * MIB, acked: MIB })).toBe(0);
   });
 
   it("is no more than a slow connection gets through in a second or so", () => {

@@ -18,10 +18,10 @@ export const MIB = 1 << 20;
 
 /** The first is what is begun with. */
 export const PLANS: readonly Plan[] = [
-  { message_bytes: 32 * MIB, in_flight: 2, sockets: 2 },
   { message_bytes: 32 * MIB, in_flight: 2, sockets: 1 },
-  { message_bytes: 16 * MIB, in_flight: 4, sockets: 2 },
+  { message_bytes: 16 * MIB, in_flight: 4, sockets: 1 },
   { message_bytes: 4 * MIB, in_flight: 4, sockets: 1 },
+  { message_bytes: 16 * MIB, in_flight: 4, sockets: 2 },
 ];
 
 /** Files sent at the same time, each on a connection of its own. */

@@ -5,6 +5,7 @@ import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import type { Window } from "../generated/Window";
+import { afterFrame } from "../state/frame";
 import { awaiting, question } from "../state/store";
 import { ChartPanel } from "./ChartPanel";
 import { FilterBar } from "./FilterBar";
@@ -15,13 +16,18 @@ import { Totals } from "./Totals";
 /** Everything about the records of a session. */
 export function Dashboard({ view }: { view: View }) {
   const [asked, setAsked] = useState(false);
+  // The first picture does not wait for the lists, which take as long as all the rest.
+  const [isBegun, setBegun] = useState(false);
   const { report } = view;
   const bad = report.unmatched + report.too_long;
   // Where no line fitted, the samples are what there is to see.
   const nothingFits = report.records === 0 && bad > 0;
   const isFilterable = !nothingFits || question.value.clauses.length > 0;
   const samplesShown = bad > 0 && (asked || nothingFits);
-  useLayoutEffect(() => announce(view), [view]);
+  useLayoutEffect(() => afterFrame(() => setBegun(true)), []);
+  useLayoutEffect(() => {
+    if (isBegun) announce(view);
+  }, [view, isBegun]);
   return (
     <div class={awaiting.value ? "dashboard awaiting" : "dashboard"} aria-busy={awaiting.value}>
       {isFilterable && <FilterBar report={report} />}
@@ -32,7 +38,7 @@ export function Dashboard({ view }: { view: View }) {
         {nothingFits ? <NothingFits complete={view.complete} /> : <ChartPanel report={report} complete={view.complete} />}
       </section>
       {samplesShown && <Samples view={view} />}
-      <TopLists report={report} />
+      {isBegun && <TopLists report={report} />}
     </div>
   );
 }

@@ -25,6 +25,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let ours = report_of(settings, &log)?;
     let matched = ours["matched"].clone();
     let mut contenders = vec![Contender::new(WEIR, settings.runs, || {
+        log.touch()?;
         let (printed, seconds) = timed(&mut report_command(settings, &log.path, cores))?;
         let report: Value = serde_json::from_str(&printed)?;
         if report["matched"] != matched {
@@ -72,6 +73,7 @@ fn duckdb_contender<'a>(
     Contender::new(DUCKDB, settings.runs.min(SLOW_RUNS), move || {
         let threads = cores()?.to_string();
         let arguments = ["-B", "bench/duckdb/report.py", &log.path, &threads, &step];
+        log.touch()?;
         let (printed, seconds) = timed(&mut command(&python, &arguments))?;
         duckdb::check(ours, &serde_json::from_str(&printed)?)?;
         Ok(seconds)
@@ -84,6 +86,7 @@ const GOACCESS_NOTE: &str = "of GoAccess the requests, status codes and top clie
 
 fn goaccess_contender<'a>(settings: &Settings, log: &'a Log, ours: &'a Value) -> Contender<'a> {
     Contender::new(GOACCESS, settings.runs.min(SLOW_RUNS), move || {
+        log.touch()?;
         let (_, seconds) = timed(&mut goaccess::report_command(&log.path)?)?;
         goaccess::check(ours)?;
         Ok(seconds)
