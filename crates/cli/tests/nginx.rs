@@ -8,9 +8,9 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
 use std::ops::Range;
-use std::path::Path;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -29,13 +29,13 @@ const REQUESTS_AT_ONCE: usize = 5;
 struct Nginx<'a> {
     folder: &'a Path,
     process: Child,
-    port: u16,
+    /// Where it listens: a port that is free now may be taken when nginx asks for it.
+    socket: PathBuf,
 }
 
 impl<'a> Nginx<'a> {
     fn new(folder: &'a Path, access_logs: &str) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
-        let port = free.expect("a port").port();
+        let socket = folder.join("nginx.sock");
         let here = text(folder);
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|name| format!("{name}_temp_path {here}/{name};"))
@@ -44,15 +44,15 @@ impl<'a> Nginx<'a> {
             "daemon off; pid {here}/nginx.pid; error_log {here}/error.log warn; worker_processes 1;\n\
              events {{ worker_connections 64; }}\n\
              http {{\n{temporary}\n{access_logs}\n\
-             server {{ listen 127.0.0.1:{port}; keepalive_requests 1000;\n\
+             server {{ listen unix:{here}/nginx.sock; keepalive_requests 1000;\n\
              location / {{ return 200 \"here\\n\"; }}\n\
              location /missing/ {{ return 404; }} }} }}\n"
         );
         std::fs::write(folder.join("nginx.conf"), configuration).expect("a file");
         let process = Self::command(folder).spawn().expect("nginx runs; `apt install nginx-light`");
-        let nginx = Self { folder, process, port };
+        let nginx = Self { folder, process, socket };
         let start = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        while UnixStream::connect(&nginx.socket).is_err() {
             assert!(start.elapsed() < PATIENCE, "nginx does not listen: {}", nginx.errors());
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -76,7 +76,7 @@ impl<'a> Nginx<'a> {
 
     /// Asks for the pages of these numbers, of which one in ten is missing, on one connection.
     fn ask(&self, numbers: Range<usize>) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        let mut stream = UnixStream::connect(&self.socket).expect("it listens");
         let mut answers = BufReader::new(stream.try_clone().expect("a socket"));
         for number in numbers {
             let folder = if number % 10 == 0 { "missing" } else { "there" };
