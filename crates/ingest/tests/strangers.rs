@@ -185,3 +185,33 @@ fn lines_that_name_their_fields_go_on_where_they_come_back() {
     let seen = feed.send(&format!("{head}{}", lines.repeat(100)));
     assert_eq!((seen.records, seen.unmatched), (11_100, 0));
 }
+
+/// A line that is longer than what is looked at of a block's end.
+fn long(line: fn(usize) -> String) -> String {
+    line(0).replacen("/0", &format!("/{}", "a".repeat(20_000)), 1)
+}
+
+#[test]
+fn a_block_whose_last_line_fits_is_read_as_it_was() {
+    let mut feed = Feed::new(true);
+    feed.send(&many(combined, 100));
+    // They are nothing, so that nothing is looked for until some more bytes have come.
+    feed.send(&many(junk, 20));
+    (0..3).for_each(|_| drop(feed.send(&many(caddy, 16))));
+    let seen = feed.send(&(many(combined, 500) + &long(combined)));
+    assert_eq!((seen.records, seen.unmatched), (601, 68));
+    assert_eq!(feed.format(), "COMBINED");
+}
+
+#[test]
+fn lines_behind_some_that_fit_are_no_more_in_a_row() {
+    let mut feed = Feed::new(true);
+    feed.send(&many(combined, 100));
+    let some = long(caddy).replacen(&"a".repeat(18_000), "", 1).repeat(9);
+    for _ in 0..20 {
+        feed.send(&(many(combined, 50) + &some));
+    }
+    assert_eq!(feed.writer.progress().take_news(), None);
+    let seen = feed.writer.progress().snapshot();
+    assert_eq!((seen.records, seen.unmatched), (1_100, 180));
+}

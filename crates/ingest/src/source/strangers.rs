@@ -79,7 +79,11 @@ impl Strangers {
         if self.run < self.needed() || self.wait_bytes > 0 {
             return None;
         }
-        let place = self.end_of_fitting(bytes);
+        let fitting_end = self.end_of_fitting(bytes);
+        if fitting_end.is_some_and(|end| !self.is_run(&bytes[end..])) {
+            return None;
+        }
+        let place = fitting_end.unwrap_or(0);
         let detection = detect(self.evidence(&bytes[place..]));
         // Most of them fit, so that not another stray line decides.
         let best = detection.best().filter(|best| best.fitting * 4 >= best.lines * 3);
@@ -155,16 +159,29 @@ impl Strangers {
         Some(fits)
     }
 
-    /// Where the first line starts behind the last that fits.
-    fn end_of_fitting(&mut self, bytes: &[u8]) -> usize {
+    /// Where the first line starts behind the last that fits; `None` where none does.
+    fn end_of_fitting(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut start = bytes.len();
         for line in Lines::new(bytes).collect::<Vec<_>>().into_iter().rev() {
             if self.fits(line.bytes) == Some(true) {
-                break;
+                return Some(start);
             }
             start = line.start;
         }
-        start
+        None
+    }
+
+    /// Whether the lines behind one that fits are enough by themselves. Where they are not, they
+    /// are all that is in a row: the one that fits was too far from the block's end to be seen.
+    fn is_run(&mut self, strangers: &[u8]) -> bool {
+        let lines = Lines::new(strangers).filter(|line| !line.bytes.is_empty()).count();
+        if lines >= self.needed() {
+            return true;
+        }
+        self.run = lines;
+        self.lines.clear();
+        self.lines.extend_from_slice(tail(strangers));
+        false
     }
 }
 
