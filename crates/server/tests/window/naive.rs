@@ -108,10 +108,12 @@ impl NaiveWindow {
             self.ahead.push((time_s, time_s - machine_s));
             let nearest_s = self.ahead.iter().map(|(time_s, _)| *time_s).min();
             let lead_s = self.ahead.iter().map(|(_, lead_s)| *lead_s).min();
-            let most_s = self.lead_s + self.width_s / 10 + silence_s;
+            let most_s = self.lead_s + silence_s.max(self.width_s / 10);
             let is_believable =
                 !self.is_live || is_over || lead_s.is_some_and(|lead| lead <= most_s);
             if self.ahead.len() >= 16 && is_believable {
+                let is_slack = self.is_live && lead_s <= Some(self.lead_s + self.width_s / 10);
+                let lead_s = if is_slack { lead_s.min(Some(self.lead_s)) } else { lead_s };
                 self.believe(nearest_s, lead_s, machine_s);
                 self.agreeing = self.ahead.len();
                 self.ahead.clear();

@@ -15,8 +15,8 @@ use weir_core::Segment;
 ///   [`AGREEING_MAX`], the newest time was wrong, and the last of theirs takes its place.
 /// - of a live source no time is believed that is ahead of this machine's by more than
 ///   [`Clock::slack_ns`], however many are: anybody may send them. Servers whose clock or time
-///   zone is wrong do so for ever, though: where no other time came for a while, a time may be
-///   ahead by that while more, and one that is believed so stays this far ahead.
+///   zone is wrong do so for ever, though: where no other time came for a while that is longer,
+///   a time may be ahead by that while instead, and one that is believed so stays this far ahead.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     width_ns: i64,
@@ -141,7 +141,9 @@ impl Clock {
     fn is_believable(&self, lead_ns: i64, at: ReadAt) -> bool {
         let since_ns = self.agreed_at_ns.unwrap_or(at.machine_ns);
         let silence_ns = at.machine_ns.saturating_sub(since_ns).max(0);
-        let most_ns = self.lead_ns.saturating_add(self.slack_ns()).saturating_add(silence_ns);
+        // The moments between others' records are no silence: by the slack and a moment each,
+        // somebody could go as far as they like.
+        let most_ns = self.lead_ns.saturating_add(self.slack_ns().max(silence_ns));
         // After a window nothing is left that it could make leave.
         !at.is_live || lead_ns <= most_ns || silence_ns >= self.width_ns
     }
@@ -174,7 +176,11 @@ impl Clock {
         }
         self.agreeing = run.records;
         self.newest_ns = Some(run.nearest_ns);
-        self.lead_ns = run.lead_ns.max(0);
+        let is_slack =
+            is_ahead && at.is_live && run.lead_ns <= self.lead_ns.saturating_add(self.slack_ns());
+        // What is within the slack says no more than that the clock is no further ahead.
+        let lead_ns = if is_slack { run.lead_ns.min(self.lead_ns) } else { run.lead_ns };
+        self.lead_ns = lead_ns.max(0);
         self.agreed_at_ns = Some(at.machine_ns);
         self.run = Run::default();
     }
@@ -266,6 +272,19 @@ mod tests {
         // Step by step neither.
         let steps = (0..10_000).map(|step| (999, 999 + step));
         assert_eq!(after_live(normal(0..1_000).chain(steps)).newest_ns(), Some(1_009));
+    }
+
+    #[test]
+    fn nobody_uses_the_moments_between_the_records_of_others() {
+        // Just beyond what is believed, before the next record of others comes.
+        let mut clock = Clock::new(WIDTH);
+        for now in 0..1_000 {
+            let at = ReadAt { machine_ns: now, is_live: true };
+            let believed = clock.believable_ns(at);
+            (0..AGREEING).for_each(|_| clock.pass_one(believed + 1, at));
+            clock.pass_one(now, at);
+        }
+        assert!(clock.newest_ns() <= Some(999 + WIDTH / 10), "{:?}", clock.newest_ns());
     }
 
     #[test]
