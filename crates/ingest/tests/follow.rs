@@ -212,3 +212,36 @@ fn a_format_that_is_changed_is_followed() {
     assert!(told[0].contains("its lines no longer fit COMMON"), "{told:?}");
     assert!(told[0].ends_with("it is read as COMBINED"), "{told:?}");
 }
+
+#[test]
+fn what_was_there_already_says_how_far_its_clock_is_ahead() {
+    let folder = Folder::new("ahead");
+    let path = folder.0.join("access.log");
+    // A log of a second a line, whose times are hours ahead: they are local, and nobody says so.
+    let (now_s, first_s) = (1_760_000_000i64, 1_760_032_440);
+    let line = |second: i64| {
+        let time = format!("09/Oct/2025:17:{:02}:{:02} +0000", 54 + second / 60, second % 60);
+        format!("192.0.2.1 - - [{time}] \"GET / HTTP/1.1\" 200 1\n")
+    };
+    let lines: String = (0..200).map(line).collect();
+    fs::write(&path, lines).expect("room");
+    let width = Some(Duration::from_secs(60));
+    let options = PipelineOptions::new(1, Keep::Window { width });
+    let clock = Box::new(move || now_s * 1_000_000_000);
+    let data = DataSet::with_clock(options.keep, options.memory_bytes_max, &[], clock);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let ends = AtomicBool::new(false);
+    let follower = Follower::new(&pipeline, &[path], &FormatChoice::Detect);
+    thread::scope(|scope| {
+        let following = scope.spawn(|| follower.run(&ends, |_| ()));
+        let start = Instant::now();
+        while self::lines(&data) < 200 && start.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(5));
+        }
+        ends.store(true, Ordering::Relaxed);
+        following.join().expect("it does not panic");
+    });
+    let slots = data.moment().expect("a window").slots;
+    let first_ns = slots.iter().map(|slot| slot.bounds.first_ns).min().expect("rows");
+    assert_eq!(first_ns, (first_s + 199 - 60) * 1_000_000_000);
+}

@@ -233,11 +233,12 @@ impl Followed {
                 self.waiting_since = None;
             }
         }
-        // Only now: what was there already had not just been written.
-        self.writer.progress().set_course(match has_more {
-            true => Course::Reading,
-            false => Course::Following,
-        });
+        // Only when it is handed on: what was there already had not just been written.
+        if has_more {
+            self.writer.progress().set_course(Course::Reading);
+        } else if self.waiting_since.is_none() {
+            self.writer.progress().set_course(Course::Following);
+        }
         Ok(())
     }
 }
