@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use weir_core::{Block, BlockCutter, BlockLimits, FollowedFormat, Format, detect, format_by_name};
 
@@ -36,6 +36,8 @@ pub struct SourceWriter {
     cutter: BlockCutter,
     /// Where the last block that was handed on ends.
     handed_on: u64,
+    /// When that was, or was tried.
+    handed_on_at: Instant,
     format: FormatState,
     /// True where the format is looked for again when lines no longer fit.
     is_watched: bool,
@@ -59,6 +61,10 @@ const DETECTION_BYTES_MAX: usize = 16 << 20;
 /// once, a fast source would come in blocks of a few reads, each of which wakes a parser and
 /// becomes a segment that every view has to go through.
 const EARLY_BYTES_MAX: u64 = BlockLimits::BLOCK_BYTES as u64;
+
+/// Nor does anybody wait longer than this for a whole block: of a source that brings a line every
+/// few milliseconds, and so never pauses, that would take minutes.
+const BLOCK_PATIENCE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 enum FormatState {
@@ -92,6 +98,7 @@ impl SourceWriter {
             index,
             cutter: BlockCutter::new(limits),
             handed_on: 0,
+            handed_on_at: Instant::now(),
             format,
             is_watched: false,
             strangers: None,
@@ -175,10 +182,13 @@ impl SourceWriter {
     }
 
     /// True where what there is should be handed on at once, without waiting for more: it is the
-    /// beginning, which somebody waits to see, the parsers have nothing else to do, and there is
-    /// no format to be told yet, which must not depend on the pieces a log comes in.
+    /// beginning, which somebody waits to see, or was not done for a while, the parsers have
+    /// nothing else to do, and there is no format to be told yet, which must not depend on the
+    /// pieces a log comes in.
     pub fn may_hand_on_early(&self) -> bool {
-        self.is_known() && self.handed_on < EARLY_BYTES_MAX && self.board.is_idle()
+        self.is_known()
+            && self.board.is_idle()
+            && (self.handed_on < EARLY_BYTES_MAX || self.handed_on_at.elapsed() >= BLOCK_PATIENCE)
     }
 
     /// Hands on all whole lines; waits for room in the queue.
@@ -310,6 +320,7 @@ impl SourceWriter {
     /// The jobs that the bytes so far make, to be handed on in their order.
     pub(super) fn cut(&mut self) -> Result<Vec<Job>, Stopped> {
         self.check()?;
+        self.handed_on_at = Instant::now();
         if let Some(buffer) = self.board.take_spare() {
             self.cutter.recycle(buffer);
         }

@@ -1,0 +1,56 @@
+//! Streams that never pause and are slow all the same.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, read_stream};
+
+const LINE: &[u8] = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
+
+/// Lines that come at once.
+const FLOOD: usize = 40_000;
+
+/// Many lines, then one every two milliseconds.
+struct Drip<'a> {
+    flood: io::Cursor<Vec<u8>>,
+    ends: &'a AtomicBool,
+}
+
+impl Read for Drip<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.flood.read(buffer)? {
+            0 if self.ends.load(Ordering::Relaxed) => Ok(0),
+            0 => {
+                std::thread::sleep(Duration::from_millis(2));
+                let mut line = LINE;
+                line.read(buffer)
+            }
+            length => Ok(length),
+        }
+    }
+}
+
+#[test]
+fn lines_that_come_one_by_one_are_seen_soon() {
+    let options = PipelineOptions::new(1, Keep::Segments);
+    let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let ends = AtomicBool::new(false);
+    let drip = Drip { flood: io::Cursor::new(LINE.repeat(FLOOD)), ends: &ends };
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| read_stream(&pipeline, "-", None, drip, FormatChoice::Detect));
+        let lines = || data.sources().iter().map(|source| source.snapshot().lines).sum::<u64>();
+        let start = Instant::now();
+        // All that came at once, and a second's worth of the others, of which a block holds
+        // half a minute's.
+        let enough = FLOOD as u64 + 400;
+        while lines() < enough && start.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let seen = lines();
+        ends.store(true, Ordering::Relaxed);
+        reading.join().expect("it does not panic").expect("it can be read");
+        assert!(seen >= enough, "{seen} of {enough} lines");
+    });
+}
