@@ -105,11 +105,27 @@ fn lines_fit_from_where_the_format_changes_in_a_block() {
 }
 
 #[test]
-fn only_lines_in_a_row_are_another_format() {
+fn a_third_of_the_lines_are_no_other_format() {
+    let mut feed = Feed::new(true);
+    feed.send(&many(combined, 100));
+    for number in 0..400 {
+        // In blocks of one line and of many.
+        let lines = many(caddy, 5) + &many(combined, 10);
+        match number % 2 {
+            0 => drop(feed.send(&lines)),
+            _ => lines.split_inclusive('\n').for_each(|line| drop(feed.send(line))),
+        }
+    }
+    let seen = feed.writer.progress().snapshot();
+    assert_eq!((seen.records, seen.unmatched), (4_100, 2_000));
+    assert_eq!(feed.format(), "COMBINED");
+}
+
+#[test]
+fn lines_here_and_there_keep_no_format_from_the_others() {
     let mut feed = Feed::new(true);
     feed.send(&many(combined, 100));
     for number in 0..200 {
-        // Fifteen of them between two that fit, in blocks of one line and of many.
         if number % 2 == 0 {
             feed.send(&many(caddy, 15));
         } else {
@@ -117,9 +133,26 @@ fn only_lines_in_a_row_are_another_format() {
         }
         feed.send(&combined(number));
     }
+    assert_eq!(feed.format(), "CADDY");
     let seen = feed.writer.progress().snapshot();
-    assert_eq!((seen.records, seen.unmatched), (300, 3_000));
+    assert!(seen.records > 2_500, "{} of 3,300", seen.records);
+}
+
+#[test]
+fn one_line_in_fifty_keeps_no_format_whatever_there_was_before() {
+    let mut feed = Feed::new(true);
+    for (line, lines) in
+        [(combined as fn(usize) -> String, 1_000), (caddy, 100), (combined, 1_000), (caddy, 200)]
+    {
+        feed.send(&many(line, lines));
+    }
+    assert_eq!(feed.format(), "CADDY");
+    for number in 0..1_000 {
+        feed.send(&(many(combined, 50) + &caddy(number)));
+    }
     assert_eq!(feed.format(), "COMBINED");
+    let seen = feed.writer.progress().snapshot();
+    assert!(seen.records > 48_000, "{} of {}", seen.records, seen.lines);
 }
 
 #[test]

@@ -1,15 +1,20 @@
 //! Feeds whose lines come to have another format: a stray line was the first, or the server was
 //! told to log otherwise.
 
+mod majority;
+
 use std::sync::Arc;
 
+use majority::Majority;
+use memchr::memchr;
 use weir_core::{Format, LineOutcome, Lines, LogReader, detect};
 
-/// Looks at the last lines of each block of a feed, and where so many in a row do not fit that they
-/// are more than a mistake, for the format that they have.
+/// Looks at the last lines of each block of a feed and at some others. Where so many in a row do not
+/// fit that they are more than a mistake, or most here and there, it looks for the format that they
+/// have.
 ///
-/// What it costs is bounded whatever is sent: a block of a feed in order costs one line, any other
-/// [`LOOK_BYTES`]; and formats are tried on no more than one part in [`WAIT`] of what comes, but
+/// What it costs is bounded whatever is sent: a block of a feed in order costs five lines, any other
+/// [`LOOK_BYTES`], or all of it once more where the format seems to change; and formats are tried on no more than one part in [`WAIT`] of what comes, but
 /// for the first few times that one is found.
 #[derive(Debug)]
 pub(super) struct Strangers {
@@ -23,6 +28,8 @@ pub(super) struct Strangers {
     run: usize,
     /// The last of them, with their line feeds.
     lines: Vec<u8>,
+    /// Lines here and there.
+    majority: Majority,
     /// Formats are not tried again before so many bytes have come.
     wait_bytes: usize,
 }
@@ -63,6 +70,7 @@ impl Strangers {
             changes: 0,
             run: 0,
             lines: Vec::new(),
+            majority: Majority::new(LOOK_BYTES),
             wait_bytes: 0,
         }
     }
@@ -76,15 +84,21 @@ impl Strangers {
         }
         self.wait_bytes = self.wait_bytes.saturating_sub(bytes.len());
         self.look(bytes);
-        if self.run < self.needed() || self.wait_bytes > 0 {
+        self.sample(bytes);
+        let is_lost = self.majority.is_lost(self.needed());
+        if self.wait_bytes > 0 || !(is_lost || self.run >= self.needed()) {
             return None;
         }
-        let fitting_end = self.end_of_fitting(bytes);
-        if fitting_end.is_some_and(|end| !self.is_run(&bytes[end..])) {
+        let place = self.turn(bytes);
+        if is_lost && place == bytes.len() {
+            // In another block it begins, and not every one is passed twice until then.
+            self.wait_bytes = bytes.len();
             return None;
         }
-        let place = fitting_end.unwrap_or(0);
-        let detection = detect(self.evidence(&bytes[place..]));
+        if place > 0 && !is_lost && !self.is_run(&bytes[place..]) {
+            return None;
+        }
+        let detection = detect(self.evidence(&bytes[place..], is_lost));
         // Most of them fit, so that not another stray line decides.
         let best = detection.best().filter(|best| best.fitting * 4 >= best.lines * 3);
         let tried_bytes = LOOK_BYTES.min(self.lines.len() + bytes.len() - place);
@@ -101,9 +115,12 @@ impl Strangers {
 
     /// The lines to find a format for: the first ones of the block that do not fit, where a
     /// directive may stand, or those of some blocks where these have few.
-    fn evidence<'a>(&'a self, strangers: &'a [u8]) -> &'a [u8] {
+    fn evidence<'a>(&'a self, strangers: &'a [u8], is_lost: bool) -> &'a [u8] {
         let first = head(strangers);
         let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+        if is_lost && self.run < self.needed() {
+            return self.majority.lines();
+        }
         if lines(first) >= lines(&self.lines) { first } else { &self.lines }
     }
 
@@ -159,20 +176,39 @@ impl Strangers {
         Some(fits)
     }
 
-    /// Where the first line starts behind the last that fits; `None` where none does.
-    fn end_of_fitting(&mut self, bytes: &[u8]) -> Option<usize> {
-        let mut start = bytes.len();
-        for line in Lines::new(bytes).collect::<Vec<_>>().into_iter().rev() {
-            if self.fits(line.bytes) == Some(true) {
-                return Some(start);
+    /// Looks at lines here and there.
+    fn sample(&mut self, bytes: &[u8]) {
+        for line in self.majority.sample(bytes) {
+            if let Some(fits) = self.fits(line) {
+                self.majority.count(line, fits, self.needed());
             }
-            start = line.start;
         }
-        None
     }
 
-    /// Whether the lines behind one that fits are enough by themselves. Where they are not, they
-    /// are all that is in a row: the one that fits was too far from the block's end to be seen.
+    /// The start of a line such that the fewest lines in front of it do not fit and the fewest from
+    /// there on do; the first one of several.
+    fn turn(&mut self, bytes: &[u8]) -> usize {
+        // Those that fit less those that do not, in front of it.
+        let (mut balance, mut most, mut place) = (0_i64, 0, 0);
+        for line in Lines::new(bytes) {
+            match self.fits(line.bytes) {
+                Some(true) => balance += 1,
+                Some(false) => balance -= 1,
+                None => {}
+            }
+            if balance > most {
+                (most, place) = (balance, line.start + line.bytes.len());
+            }
+        }
+        // Behind its line feed.
+        match place {
+            0 => 0,
+            end => memchr(b'\n', &bytes[end..]).map_or(bytes.len(), |feed| end + feed + 1),
+        }
+    }
+
+    /// Whether the lines behind those that fit are enough by themselves. Where they are not, they are
+    /// all that is in a row: those that fit were too far from the block's end to be seen.
     fn is_run(&mut self, strangers: &[u8]) -> bool {
         let lines = Lines::new(strangers).filter(|line| !line.bytes.is_empty()).count();
         if lines >= self.needed() {
