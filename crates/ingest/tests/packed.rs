@@ -9,6 +9,7 @@ use weir_ingest::{
     Compression, DataSet, FaultKind, FormatChoice, Keep, Pipeline, PipelineOptions, PushDecoder,
     SourceEnd, SourceSnapshot, read_stream,
 };
+use weir_testkit::archive::tar;
 
 type Pack = fn(&[u8]) -> Vec<u8>;
 
@@ -59,26 +60,6 @@ const COMPRESSIONS: [(Compression, Pack); 6] = [
     (Compression::Lz4, lz4),
     (Compression::Lz4, lz4_linked),
 ];
-
-/// A tar archive of these files.
-fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut archive = Vec::new();
-    for (name, content) in files {
-        let mut header = [0; 512];
-        header[..name.len()].copy_from_slice(name.as_bytes());
-        header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
-        header[156] = b'0';
-        header[257..263].copy_from_slice(b"ustar\0");
-        header[148..156].fill(b' ');
-        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-        archive.extend_from_slice(&header);
-        archive.extend_from_slice(content);
-        archive.resize(archive.len().next_multiple_of(512), 0);
-    }
-    archive.resize(archive.len() + 1024, 0);
-    archive
-}
 
 /// A zip archive of these files, without its directory: deflated, with lengths in front or
 /// behind.

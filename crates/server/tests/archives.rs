@@ -7,29 +7,10 @@ use std::io::Write;
 use common::{Running, compare, log};
 use serde_json::Value;
 use weir_server::Options;
+use weir_testkit::archive::tar;
 use weir_view::{SourceState, UploadReply, View};
 
 const MIB: usize = 1 << 20;
-
-/// A tar archive of these files.
-fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut archive = Vec::new();
-    for (name, content) in files {
-        let mut header = [0; 512];
-        header[..name.len()].copy_from_slice(name.as_bytes());
-        header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
-        header[156] = b'0';
-        header[257..263].copy_from_slice(b"ustar\0");
-        header[148..156].fill(b' ');
-        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-        archive.extend_from_slice(&header);
-        archive.extend_from_slice(content);
-        archive.resize(archive.len().next_multiple_of(512), 0);
-    }
-    archive.resize(archive.len() + 10_240, 0);
-    archive
-}
 
 /// A zip archive of these files, stored as they are, and half a directory behind them.
 fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {

@@ -3,6 +3,7 @@
 //! - [`oracle`]: what `weir report` should say of a log, worked out as plainly as possible and
 //!   without a line of Weir's own code; the same once more in Python in `oracle/report.py`.
 //! - [`chunking`]: the same bytes cut up in every way.
+//! - [`archive`]: files made one.
 //! - [`fixtures`]: paths of real logs.
 //!
 //! ```
@@ -14,6 +15,7 @@
 //! assert_eq!(oracle.top("path", 10)[0].value, b"/a");
 //! ```
 
+pub mod archive;
 pub mod chunking;
 pub mod fixtures;
 pub mod oracle;

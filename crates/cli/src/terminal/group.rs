@@ -11,24 +11,26 @@ use crate::report::{Group, GroupRow, difference};
 /// The group, line by line: a head, a row for each value, and one for the rest.
 pub(super) fn draw(group: &Group, is_compared: bool, screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
-    let mut cells = vec![head(is_compared)];
-    cells.extend(group.rows.iter().map(|row| cells_of(row.now, row.before, group, is_compared)));
+    let head = group_columns(is_compared).iter().map(|name| (*name).to_owned()).collect();
+    let row = |now, before| group_cells(now, before, group.all.0, is_compared, signed);
+    let mut rows: Vec<Vec<String>> = vec![head];
+    rows.extend(group.rows.iter().map(|value| row(value.now, value.before)));
     let mut names: Vec<String> = group.rows.iter().map(name).collect();
     if group.rest_values > 0 {
-        cells.push(cells_of(group.rest.0, group.rest.1, group, is_compared));
+        rows.push(row(group.rest.0, group.rest.1));
         names.push(match group.rest_values {
             1 => "(1 other value)".to_owned(),
             many => format!("({} other values)", separated(many)),
         });
     }
-    let columns = cells[0].len();
+    let columns = rows[0].len();
     let widths: Vec<usize> = (0..columns)
-        .map(|column| cells.iter().map(|row| width(&row[column])).max().unwrap_or(0))
+        .map(|column| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0))
         .collect();
     let used: usize = widths.iter().map(|width| width + 2).sum();
     let title = format!("By {}", safe(&group.field));
     let mut lines = vec![painter.paint(Style::TITLE, &title)];
-    for (index, row) in cells.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
             line.push_str("  ");
@@ -45,20 +47,28 @@ pub(super) fn draw(group: &Group, is_compared: bool, screen: &Screen) -> Vec<Str
     lines
 }
 
-fn head(is_compared: bool) -> Vec<String> {
-    let head: &[&str] = match is_compared {
+/// What the columns are called.
+pub(crate) fn group_columns(is_compared: bool) -> &'static [&'static str] {
+    match is_compared {
         true => &["requests", "before", "change", "sent", "before", "errors", "before"],
         false => &["requests", "share", "sent", "errors", "of them"],
-    };
-    head.iter().map(|name| (*name).to_owned()).collect()
+    }
 }
 
-fn cells_of(now: Tally, before: Tally, group: &Group, is_compared: bool) -> Vec<String> {
+/// The numbers of a value under [`group_columns`]; `all` is what there is of all values now, and `change`
+/// writes a difference.
+pub(crate) fn group_cells(
+    now: Tally,
+    before: Tally,
+    all: Tally,
+    is_compared: bool,
+    change: fn(i128) -> String,
+) -> Vec<String> {
     if is_compared {
         return vec![
             separated(now.count),
             separated(before.count),
-            signed(difference(now.count, before.count)),
+            change(difference(now.count, before.count)),
             bytes(now.bytes_sent),
             bytes(before.bytes_sent),
             separated(now.errors),
@@ -67,7 +77,7 @@ fn cells_of(now: Tally, before: Tally, group: &Group, is_compared: bool) -> Vec<
     }
     vec![
         separated(now.count),
-        share(now.count, group.all.0.count),
+        share(now.count, all.count),
         bytes(now.bytes_sent),
         separated(now.errors),
         share(now.errors, now.count),

@@ -17,11 +17,13 @@ use std::io::IsTerminal;
 use crate::report::Contents;
 use weir_ingest::SourceSnapshot;
 
+pub(crate) use group::{group_cells, group_columns};
 pub(crate) use lists::{fields_with_values, title_of, titled_order};
 pub(crate) use moment::step;
 pub(crate) use number::{bytes, change, duration, separated, share, signed};
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
+pub(crate) use style::colour_number;
 pub(crate) use text::{fit, safe, safe_bytes, safe_rows, width};
 
 /// Where a report is drawn.

@@ -39,6 +39,12 @@ pub(crate) fn cell(lower: (usize, &str), upper: (usize, &str)) -> (Style, &'stat
 }
 
 fn group_number(index: usize, name: &str) -> usize {
+    colour_number(index, name, GROUPS.len())
+}
+
+/// Which of so many colours group number `index` has: those of the classes of the status mean
+/// something, wherever they are shown.
+pub(crate) fn colour_number(index: usize, name: &str, colours: usize) -> usize {
     match name {
         "2xx" => 0,
         "3xx" => 1,
@@ -46,7 +52,7 @@ fn group_number(index: usize, name: &str) -> usize {
         "5xx" => 3,
         "1xx" => 5,
         "other" => 6,
-        _ => index % GROUPS.len(),
+        _ => index % colours,
     }
 }
 

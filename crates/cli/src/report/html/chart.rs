@@ -7,7 +7,7 @@ use std::fmt::Write;
 use weir_view::{Bucket, Histogram};
 
 use super::text::{safe, time};
-use crate::terminal::{separated, share, step};
+use crate::terminal::{colour_number, separated, share, step};
 
 /// Units from the foot of the drawing to its top.
 const HEIGHT: f64 = 1_000.0;
@@ -72,24 +72,11 @@ fn groups(histogram: &Histogram) -> Vec<Group> {
     }
     let group = |(index, name): (usize, &&String)| Group {
         name: Some((*name).clone()),
-        colour: colour(index, name),
+        colour: colour_number(index, name, GROUPS_MAX),
     };
     let mut groups: Vec<Group> = names.iter().enumerate().map(group).collect();
     groups.extend(is_cut.then_some(Group { name: None, colour: GROUPS_MAX - 1 }));
     groups
-}
-
-/// The colours of the classes of the status mean something, as in the terminal.
-fn colour(index: usize, name: &str) -> usize {
-    match name {
-        "2xx" => 0,
-        "3xx" => 1,
-        "4xx" => 2,
-        "5xx" => 3,
-        "1xx" => 5,
-        "other" => 6,
-        _ => index % GROUPS_MAX,
-    }
 }
 
 fn totals(histogram: &Histogram) -> BTreeMap<&str, u64> {

@@ -1,41 +1,18 @@
 //! The lists, as tables.
 
-use weir_core::Tally;
 use weir_view::{Report, TopRow};
 
 use super::super::compare::{Changes, Comparison, difference};
 use super::super::group::{Group, GroupRow};
 use super::text::{safe, value};
 use crate::terminal::{
-    bytes, change, fields_with_values, separated, share, signed, title_of, titled_order,
+    change, fields_with_values, group_cells, group_columns, separated, share, signed, title_of,
+    titled_order,
 };
 
 /// The groups, with a last row for the values that have none.
 pub(super) fn group(group: &Group, is_compared: bool) -> String {
-    let head: &[&str] = match is_compared {
-        true => &["requests", "before", "change", "sent", "before", "errors", "before"],
-        false => &["requests", "share", "sent", "errors", "of them"],
-    };
-    let cells = |now: Tally, before: Tally| -> Vec<String> {
-        if is_compared {
-            return vec![
-                separated(now.count),
-                separated(before.count),
-                coloured(difference(now.count, before.count)),
-                bytes(now.bytes_sent),
-                bytes(before.bytes_sent),
-                separated(now.errors),
-                separated(before.errors),
-            ];
-        }
-        vec![
-            separated(now.count),
-            share(now.count, group.all.0.count),
-            bytes(now.bytes_sent),
-            separated(now.errors),
-            share(now.errors, now.count),
-        ]
-    };
+    let cells = |now, before| group_cells(now, before, group.all.0, is_compared, coloured);
     let row = |group: &GroupRow| named_row(&value(&group.value), &cells(group.now, group.before));
     let mut rows: String = group.rows.iter().map(row).collect();
     if group.rest_values > 0 {
@@ -43,7 +20,7 @@ pub(super) fn group(group: &Group, is_compared: bool) -> String {
             format!("<span class=\"dim\">{} other values</span>", separated(group.rest_values));
         rows += &named_row(&name, &cells(group.rest.0, group.rest.1));
     }
-    let names: String = head.iter().map(|name| column(name)).collect();
+    let names: String = group_columns(is_compared).iter().map(|name| column(name)).collect();
     let head = format!("<tr><th class=\"value\" scope=\"col\"></th>{names}</tr>\n");
     section(&format!("By {}", safe(&group.field)), "", &(head + &rows))
 }
