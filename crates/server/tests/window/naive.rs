@@ -37,6 +37,8 @@ pub(crate) struct NaiveWindow {
     /// Times in a row that are ahead, each with how far ahead of the machine's it was.
     ahead: Vec<(i64, i64)>,
     behind: Vec<(i64, i64)>,
+    /// Lines with the machine's time behind the window, less those further ahead.
+    present: usize,
     /// Pieces with lines that are ahead: which lines, and how many had agreed.
     doubted: Vec<(std::ops::Range<usize>, usize)>,
 }
@@ -57,6 +59,7 @@ impl NaiveWindow {
             agreed,
             ahead,
             behind,
+            present: 0,
             doubted,
         }
     }
@@ -103,7 +106,13 @@ impl NaiveWindow {
         let silence_s = machine_s - *self.believed_s.get_or_insert(machine_s);
         let is_over = silence_s >= self.width_s;
         let is_ahead = self.newest_s.is_some_and(|newest_s| time_s > newest_s + self.width_s);
+        let is_present = self.is_live && (time_s - machine_s).abs() <= self.width_s / 10;
         if is_ahead || self.is_beyond(time_s, machine_s) {
+            if is_present {
+                self.present += 1;
+            } else {
+                self.present = self.present.saturating_sub(1);
+            }
             self.behind.clear();
             self.ahead.push((time_s, time_s - machine_s));
             let nearest_s = self.ahead.iter().map(|(time_s, _)| *time_s).min();
@@ -115,11 +124,19 @@ impl NaiveWindow {
                 let is_slack = self.is_live && lead_s <= Some(self.lead_s + self.width_s / 10);
                 let lead_s = if is_slack { lead_s.min(Some(self.lead_s)) } else { lead_s };
                 self.believe(nearest_s, lead_s, machine_s);
-                self.agreeing = self.ahead.len();
+                self.agreeing = 16;
                 self.ahead.clear();
             }
         } else if self.newest_s.is_some_and(|newest_s| time_s < newest_s - self.width_s) {
             self.ahead.clear();
+            self.present += usize::from(is_present);
+            if self.present >= 32 {
+                let present = self.present;
+                self.believe(Some(time_s), Some(time_s - machine_s), machine_s);
+                self.agreeing = present;
+                self.behind.clear();
+                return;
+            }
             self.behind.push((time_s, time_s - machine_s));
             if self.behind.len() >= self.agreeing.clamp(16, 1 << 14) {
                 let nearest_s = self.behind.iter().map(|(time_s, _)| *time_s).max();
@@ -135,6 +152,7 @@ impl NaiveWindow {
             self.agreed += 1;
             self.ahead.clear();
             self.behind.clear();
+            self.present = if is_present { 0 } else { self.present.saturating_sub(1) };
         }
     }
 
@@ -147,5 +165,6 @@ impl NaiveWindow {
         self.newest_s = newest_s;
         self.believed_s = Some(machine_s);
         self.lead_s = lead_s.unwrap_or_default().max(0);
+        self.present = 0;
     }
 }

@@ -17,6 +17,9 @@ use weir_core::Segment;
 ///   [`Clock::slack_ns`], however many are: anybody may send them. Servers whose clock or time
 ///   zone is wrong do so for ever, though: where no other time came for a while that is longer,
 ///   a time may be ahead by that while instead, and one that is believed so stays this far ahead.
+/// - where [`PRESENT`] more records of a live source have this machine's time than are further ahead,
+///   the newest time was wrong, in a row or not: whoever moved the clock while nobody sent anything is
+///   not to hold it by a record now and then.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     width_ns: i64,
@@ -30,6 +33,8 @@ pub(super) struct Clock {
     /// How far the log's time was seen to be ahead of this machine's, and believed.
     lead_ns: i64,
     run: Run,
+    /// Records that have this machine's time and are behind the window, less those further ahead.
+    present: u64,
 }
 
 /// When something was read.
@@ -58,6 +63,9 @@ pub(super) const AGREEING: u64 = 16;
 /// More agreeing records than this make it no more so.
 pub(super) const AGREEING_MAX: u64 = 1 << 14;
 
+/// So many more records with this machine's time than with later ones take the newest time back.
+const PRESENT: u64 = 32;
+
 /// What clocks of servers may differ by: a minute.
 const SLACK_NS_MAX: i64 = 60_000_000_000;
 
@@ -71,6 +79,7 @@ impl Clock {
             agreed_at_ns: None,
             lead_ns: 0,
             run: Run::default(),
+            present: 0,
         }
     }
 
@@ -82,7 +91,7 @@ impl Clock {
                 first_ns >= newest_ns.max(last_ns).saturating_sub(self.width_ns)
                     && last_ns <= newest_ns.saturating_add(self.width_ns)
             });
-        if is_all_near && !segment.has_untimed() {
+        if is_all_near && self.present == 0 && !segment.has_untimed() {
             self.agree(last_ns, segment.rows() as u64, at);
             return;
         }
@@ -157,6 +166,14 @@ impl Clock {
         if !is_ahead && time_ns >= floor_ns {
             return self.agree(time_ns, 1, at);
         }
+        match self.is_present(time_ns, at) {
+            true => self.present += 1,
+            false if is_ahead => self.present = self.present.saturating_sub(1),
+            false => {}
+        }
+        if !is_ahead && self.present >= PRESENT {
+            return self.come_back(time_ns, at);
+        }
         let lead_ns = time_ns.saturating_sub(at.machine_ns);
         let run = match self.run {
             run if run.records == 0 || run.is_ahead != is_ahead => {
@@ -174,7 +191,8 @@ impl Clock {
             self.run = run;
             return;
         }
-        self.agreeing = run.records;
+        // Records that were not believed at first make a time no surer.
+        self.agreeing = if is_ahead { AGREEING } else { run.records };
         self.newest_ns = Some(run.nearest_ns);
         let is_slack =
             is_ahead && at.is_live && run.lead_ns <= self.lead_ns.saturating_add(self.slack_ns());
@@ -183,6 +201,22 @@ impl Clock {
         self.lead_ns = lead_ns.max(0);
         self.agreed_at_ns = Some(at.machine_ns);
         self.run = Run::default();
+        self.present = 0;
+    }
+
+    /// True for the time of a record that has just been written by somebody whose clock is right.
+    fn is_present(&self, time_ns: i64, at: ReadAt) -> bool {
+        at.is_live && time_ns.saturating_sub(at.machine_ns).saturating_abs() <= self.slack_ns()
+    }
+
+    /// The newest time was further ahead than most records are.
+    fn come_back(&mut self, time_ns: i64, at: ReadAt) {
+        self.agreeing = self.present;
+        self.newest_ns = Some(time_ns);
+        self.lead_ns = time_ns.saturating_sub(at.machine_ns).max(0);
+        self.agreed_at_ns = Some(at.machine_ns);
+        self.run = Run::default();
+        self.present = 0;
     }
 
     fn agree(&mut self, time_ns: i64, records: u64, at: ReadAt) {
@@ -195,12 +229,16 @@ impl Clock {
             self.lead_ns = newest_ns.saturating_sub(at.machine_ns).max(0);
         }
         self.run = Run::default();
+        self.present = match self.is_present(time_ns, at) {
+            true => 0,
+            false => self.present.saturating_sub(records),
+        };
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AGREEING, Clock, ReadAt};
+    use super::{AGREEING, AGREEING_MAX, Clock, ReadAt};
 
     const WIDTH: i64 = 100;
 
@@ -285,6 +323,32 @@ mod tests {
             clock.pass_one(now, at);
         }
         assert!(clock.newest_ns() <= Some(999 + WIDTH / 10), "{:?}", clock.newest_ns());
+    }
+
+    #[test]
+    fn who_moves_the_clock_in_a_silence_does_not_hold_it() {
+        let (begin, silent_to) = (normal(0..200), 200 + WIDTH);
+        let far = times(AGREEING_MAX as usize, silent_to, 1_000_000);
+        let clock = after_live(begin.clone().chain(far.clone()));
+        assert_eq!(clock.newest_ns(), Some(1_000_000), "nothing is left to leave");
+        // One among ten, before and behind the time that was believed.
+        for farther in [0, 10 * WIDTH] {
+            let mixed = (silent_to..silent_to + 1_000).flat_map(|now| match now % 10 {
+                0 => vec![(now, now), (now, 1_000_000 + farther)],
+                _ => vec![(now, now)],
+            });
+            let clock = after_live(begin.clone().chain(far.clone()).chain(mixed));
+            assert_eq!(clock.newest_ns(), Some(silent_to + 999), "{farther}");
+        }
+    }
+
+    #[test]
+    fn a_few_servers_with_the_right_time_do_not_hold_the_others() {
+        let ahead = |now: i64| (now, now + 2 * WIDTH);
+        // Nine of ten are two windows ahead, as all were at first.
+        let mixed = (300..3_000).map(|now| if now % 10 == 5 { (now, now) } else { ahead(now) });
+        let clock = after_live((0..300).map(ahead).chain(mixed));
+        assert_eq!(clock.newest_ns(), Some(2_999 + 2 * WIDTH));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Whether most lines of a feed fit its format.
 
 use std::hash::{BuildHasher, RandomState};
+use std::iter::once;
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 /// Lines of a block that are looked at, wherever they are.
-const SAMPLES: usize = 4;
+const SAMPLES: u64 = 4;
 
 /// A line that fits makes up for so many that do not.
 const FIT_WEIGHT: usize = 4;
@@ -43,22 +44,23 @@ impl Majority {
         &self.lines
     }
 
-    /// Some of the block's lines, each once.
+    /// Some of the block's lines, each once; all are as likely, however long they are.
     pub(super) fn sample<'a>(&mut self, bytes: &'a [u8]) -> Vec<&'a [u8]> {
         self.blocks += 1;
-        let mut starts: Vec<usize> = (0..SAMPLES)
-            .map(|sample| self.random.hash_one((self.blocks, sample)) as usize % bytes.len().max(1))
-            // The line behind the place: the one at the place would be a long one too often.
-            .map(|place| memchr(b'\n', &bytes[place..]).map_or(bytes.len(), |end| place + end + 1))
-            .map(|start| if start == bytes.len() { 0 } else { start })
+        let line_count = memchr_iter(b'\n', bytes).count().max(1) as u64;
+        let mut chosen: Vec<u64> = (0..SAMPLES)
+            .map(|sample| self.random.hash_one((self.blocks, sample)) % line_count)
             .collect();
-        starts.sort_unstable();
-        starts.dedup();
+        chosen.sort_unstable();
+        chosen.dedup();
+        let starts = once(0).chain(memchr_iter(b'\n', bytes).map(|end| end + 1));
+        let mut lines = starts.zip(0..);
         let line = |start: usize| {
             let rest = &bytes[start..];
             &rest[..memchr(b'\n', rest).unwrap_or(rest.len())]
         };
-        starts.into_iter().map(line).collect()
+        let start_of = |wanted| lines.find(|(_, number)| *number == wanted).map(|(start, _)| start);
+        chosen.into_iter().filter_map(start_of).map(line).collect()
     }
 
     /// Counts a line that was looked at. The balance does not grow beyond `needed`.
