@@ -98,10 +98,12 @@ impl Strangers {
         if place > 0 && !is_lost && !self.is_run(&bytes[place..]) {
             return None;
         }
-        let detection = detect(self.evidence(&bytes[place..], is_lost));
+        let evidence = self.evidence(&bytes[place..], is_lost);
+        let known_bytes = self.lines.len() + bytes.len() - place;
+        let tried_bytes = LOOK_BYTES.min(known_bytes.max(evidence.len()));
+        let detection = detect(evidence);
         // Most of them fit, so that not another stray line decides.
         let best = detection.best().filter(|best| best.fitting * 4 >= best.lines * 3);
-        let tried_bytes = LOOK_BYTES.min(self.lines.len() + bytes.len() - place);
         let Some(best) = best else {
             self.wait_bytes = tried_bytes * WAIT;
             return None;
