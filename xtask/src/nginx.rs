@@ -12,6 +12,16 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
     if !is_there("nginx") && !Path::new("/usr/sbin/nginx").exists() {
         packages::install(&["nginx-light"])?;
     }
-    let arguments = ["test", "--quiet", "--package", "weir", "--test", "nginx", "--", "--ignored"];
+    let arguments = [
+        "test",
+        "--quiet",
+        "--package",
+        "weir",
+        "--test",
+        "integration",
+        "--",
+        "--ignored",
+        "nginx::",
+    ];
     execute_and_keep(&mut command("cargo", &arguments), Summary::is_closing_line)
 }

@@ -1,0 +1,161 @@
+//! `weir count` against naive counts.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use crate::support::{Folder, generated, run, run_with_stdin, text};
+use weir_testkit::fixtures;
+
+fn hackers() -> String {
+    text(&fixtures::root().join("attacks/hackers-first-1000.log")).to_owned()
+}
+
+#[test]
+fn lines_are_counted_in_any_source() {
+    let folder = Folder::new();
+    let log = generated(1 << 20);
+    let lines = log.iter().filter(|byte| **byte == b'\n').count();
+    let plain = folder.file("a.log", &log);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(&log).expect("memory");
+    let packed = folder.file("b.log", &encoder.finish().expect("memory"));
+    assert_eq!(run(["count", text(&plain)]).stdout, format!("{lines}\n"));
+    assert_eq!(run(["count", text(&packed)]).stdout, format!("{lines}\n"));
+    let both = run(["count", text(&plain), text(&packed)]);
+    assert!(both.stdout.ends_with(&format!("{}  total\n", 2 * lines)), "{}", both.stdout);
+    assert_eq!(both.stdout.lines().count(), 3);
+    let json = run(["count", "--output", "json", text(&plain), text(&packed)]).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["lines"], 2 * lines);
+    assert_eq!(json["files"][1]["lines"], lines);
+}
+
+#[test]
+fn the_last_line_counts_and_nuls_do_not() {
+    assert_eq!(run_with_stdin(["count"], b"a\nb").stdout, "2\n");
+    assert_eq!(run_with_stdin(["count"], b"a\n\0\0\0").stdout, "1\n");
+    let nothing = run_with_stdin(["count"], b"");
+    assert_eq!((nothing.stdout.as_str(), nothing.code), ("0\n", 1));
+    let gone = run(["count", "/no/such/file"]);
+    assert_eq!((gone.stdout.as_str(), gone.code), ("0\n", 2));
+}
+
+#[test]
+fn values_are_those_of_the_report() {
+    let log = hackers();
+    for (field, extra) in [("path", None), ("client", Some("status=200")), ("status", None)] {
+        let mut arguments = vec!["--top", "1000"];
+        arguments.extend(extra.iter().flat_map(|condition| ["--where", condition]));
+        arguments.push(&log);
+        let report = run([&["report", "--json"], &arguments[..]].concat()).stdout;
+        let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+        let counted = run([&["count", "--output", "json", "--by", field], &arguments[..]].concat());
+        let counted: serde_json::Value = serde_json::from_str(&counted.stdout).expect("JSON");
+        assert_eq!(counted["requests"], report["matched"]);
+        let rows = |value: &serde_json::Value, count: &str| -> Vec<(String, u64)> {
+            let rows = value.as_array().expect("rows").iter();
+            let row = |row: &serde_json::Value| {
+                let value = row["value"].as_str().expect("a value").to_owned();
+                (value, row[count].as_u64().expect("a count"))
+            };
+            rows.map(row).collect()
+        };
+        assert_eq!(rows(&counted["values"], "requests"), rows(&report["top"][field], "count"));
+    }
+}
+
+#[test]
+fn a_table_adds_up() {
+    let log = hackers();
+    let csv = run(["count", "--by", "status,method", "--output", "csv", &log]).stdout;
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0][0], "status by method");
+    let mut naive: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for line in std::fs::read_to_string(&log).expect("a fixture").lines() {
+        let parts: Vec<&str> = line.split('"').collect();
+        let method = parts[1].split(' ').next().expect("a method").to_owned();
+        let status = parts[2].split(' ').nth(1).expect("a status").to_owned();
+        *naive.entry((status, method)).or_default() += 1;
+    }
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    for row in &rows[1..rows.len() - 1] {
+        for (column, cell) in row.iter().enumerate().take(row.len() - 1).skip(1) {
+            let key = (row[0].to_owned(), rows[0][column].to_owned());
+            assert_eq!(number(cell), naive.get(&key).copied().unwrap_or(0), "{key:?}");
+        }
+        let sum: u64 = row[1..row.len() - 1].iter().map(|cell| number(cell)).sum();
+        assert_eq!(number(row[row.len() - 1]), sum);
+    }
+    let last = rows.last().expect("totals");
+    assert_eq!((last[0], number(last[last.len() - 1])), ("total", 1_000));
+    let text = run(["count", "--by", "status,method", &log]).stdout;
+    assert_eq!(text.lines().count(), rows.len());
+}
+
+#[test]
+fn wrong_fields_are_said() {
+    let log = hackers();
+    let wrong = run(["count", "--by", "nothing", &log]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("--by: the log has no field `nothing`"), "{}", wrong.stderr);
+    assert_eq!(run(["count", "--by", "status,method,path", &log]).code, 2);
+    assert_eq!(run(["count", "--where", "status=999", &log]).code, 1);
+}
+
+#[test]
+fn memory_is_bounded_and_what_is_over_is_named() {
+    let folder = Folder::new();
+    let lines = (0..40_000).map(|number| {
+        let request = format!("GET /{number} HTTP/1.1");
+        crate::support::line("192.0.2.1", "17/Dec/2025:09:00:00 +0000", &request, 200, "-")
+    });
+    let path = folder.file("a.log", lines.collect::<String>().as_bytes());
+    let all = run(["count", "--by", "path", "--output", "json", text(&path)]);
+    let all: serde_json::Value = serde_json::from_str(&all.stdout).expect("JSON");
+    assert_eq!((&all["requests"], &all["remainder"]), (&40_000.into(), &0.into()));
+    let few = run(["count", "--by", "path", "--memory", "1MiB", "--output", "json", text(&path)]);
+    assert!(few.stderr.contains("the memory is spent"), "{}", few.stderr);
+    let few: serde_json::Value = serde_json::from_str(&few.stdout).expect("JSON");
+    let named = few["values"].as_array().map_or(0, Vec::len) as u64;
+    assert!((1_000..10_000).contains(&named), "{named}");
+    assert_eq!(few["remainder"].as_u64(), Some(40_000 - named));
+    let shown = run(["count", "--by", "path", "--memory", "1MiB", "--top", "1", text(&path)]);
+    assert!(shown.stdout.ends_with("(all other values)\n"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_large_file_is_counted_in_pieces() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", &generated(20 << 20));
+    for by in ["status", "path,method"] {
+        let count = |jobs| run(["count", "--by", by, "--output", "csv", "-j", jobs, text(&path)]);
+        let (one, four) = (count("1"), count("4"));
+        assert_eq!((one.stdout, one.stderr), (four.stdout, four.stderr), "{by}");
+    }
+}
+
+#[test]
+fn fields_that_a_log_lists_itself_are_known_when_it_has_listed_them() {
+    let folder = Folder::new();
+    let log = "#Software: Microsoft Internet Information Services 8.5\n#Version: 1.0\n\n\
+               #Fields: date time cs-method cs-uri-stem sc-status\n\
+               2016-01-10 00:07:26 GET /a 404\n2016-01-10 00:07:27 POST /b 200\n\
+               #Fields: date time cs-uri-stem cs-method\n2016-01-10 00:07:28 /c GET\n";
+    let path = folder.file("iis.log", log.as_bytes());
+    let counted = run(["count", "--by", "method", text(&path)]);
+    assert_eq!((counted.code, counted.stdout.as_str()), (0, "2  GET\n1  POST\n"));
+    let counted = run(["count", "--where", "status=404", text(&path)]);
+    assert_eq!((counted.code, counted.stdout.as_str()), (0, "1\n"));
+    let found = run(["grep", "--field", "path", "--where", "method=GET", "-o", ".+", text(&path)]);
+    assert_eq!((found.code, found.stdout.as_str()), (0, "/a\n/c\n"));
+    for arguments in [
+        ["count", "--by", "host"],
+        ["grep", "--field=host", "."],
+        ["report", "--group", "host"],
+        ["report", "--where", "host=a"],
+    ] {
+        let run = run([&arguments[..], &[text(&path)]].concat());
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains("has no field `host`; it has "), "{}", run.stderr);
+    }
+}

@@ -1,0 +1,16 @@
+//! The integration tests of this crate, in one binary: it is linked once.
+
+mod bad_input;
+mod bursts;
+mod count;
+mod files;
+mod golden;
+mod grep;
+mod json;
+mod listen;
+mod manual;
+mod nginx;
+mod report;
+mod served;
+mod streams;
+mod support;

@@ -1,0 +1,221 @@
+//! What `weir report` adds to a report: groups, a comparison, CSV, and a page.
+
+use std::path::Path;
+
+use crate::support::{Folder, line, run, run_with_stdin, text};
+use serde_json::Value;
+
+/// One request a minute from 09:00 on: `(client, path, status)`.
+fn log(requests: &[(&str, &str, u16)]) -> String {
+    let line = |(minute, (client, path, status)): (usize, &(&str, &str, u16))| {
+        let time = format!("17/Dec/2025:09:{minute:02}:00 +0000");
+        line(client, &time, &format!("GET {path} HTTP/1.1"), *status, "-")
+    };
+    requests.iter().enumerate().map(line).collect()
+}
+
+/// Six requests; the halves are 09:00 to 09:02 and 09:03 to 09:05.
+fn six() -> String {
+    log(&[
+        ("192.0.2.1", "/a", 200),
+        ("192.0.2.1", "/gone", 404),
+        ("192.0.2.2", "/a", 200),
+        ("192.0.2.1", "/a", 200),
+        ("192.0.2.3", "/new", 500),
+        ("192.0.2.1", "/a", 200),
+    ])
+}
+
+fn json(path: &Path, arguments: &[&str]) -> Value {
+    let run = run([&["report", "--json"], arguments, &[text(path)]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    serde_json::from_str(&run.stdout).expect("JSON")
+}
+
+#[test]
+fn groups_are_the_largest_and_the_rest() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", six().as_bytes());
+    let report = json(&path, &["--group", "client", "--top", "1"]);
+    let group = &report["group"];
+    assert_eq!(group["field"], "client");
+    assert_eq!(group["rows"].as_array().map(Vec::len), Some(1));
+    let largest = &group["rows"][0];
+    assert_eq!(largest["value"], "192.0.2.1");
+    let numbers =
+        |value: &Value| ["count", "bytes_sent", "errors"].map(|name| value[name].as_u64());
+    assert_eq!(numbers(largest), [Some(4), Some(40), Some(1)]);
+    assert_eq!(numbers(&group["rest"]), [Some(2), Some(20), Some(1)]);
+    assert_eq!(group["rest"]["values"], 2);
+
+    let classes = json(&path, &["--group", "status_class", "--where", "path!=/new"]);
+    let rows = classes["group"]["rows"].as_array().expect("rows");
+    let rows: Vec<_> =
+        rows.iter().map(|row| (row["value"].as_str(), row["count"].as_u64())).collect();
+    assert_eq!(rows, [(Some("2xx"), Some(4)), (Some("4xx"), Some(1))]);
+
+    let shown = run(["report", "--group", "status", "--top", "1", text(&path)]);
+    assert!(shown.stdout.contains("By status\n"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("(2 other values)"), "{}", shown.stdout);
+}
+
+#[test]
+fn what_cannot_be_grouped_or_compared_is_said() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", six().as_bytes());
+    let one = folder.file("one.log", log(&[("192.0.2.1", "/", 200)]).as_bytes());
+    for (arguments, sentence) in [
+        (vec!["--group", "bytes"], "--group: `bytes` is a number"),
+        (vec!["--group", "time"], "--group: the histogram divides by time"),
+        (vec!["--group", "hue"], "--group: the log has no field `hue`"),
+        (vec!["--compare", "--since", "2026-01-01"], "nothing was logged at --since or later"),
+        (vec!["--html", "-", "--csv"], "standard output is taken"),
+        (vec!["--html", text(&path)], "is one of the logs and would be overwritten"),
+    ] {
+        let run = run([&["report"], &arguments[..], &[text(&path)]].concat());
+        assert_eq!(run.code, 2, "{arguments:?}");
+        assert!(run.stderr.contains(sentence), "{arguments:?}: {}", run.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), six());
+    let run = run(["report", "--compare", text(&one)]);
+    assert!(run.stderr.contains("there is no time to halve"), "{}", run.stderr);
+}
+
+#[test]
+fn halves_are_compared_without_a_range() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", six().as_bytes());
+    let report = json(&path, &["--compare"]);
+    assert_eq!(
+        (&report["matched"], &report["compare"]["before"]["matched"]),
+        (&3.into(), &3.into())
+    );
+    assert_eq!(report["compare"]["range"]["since"], "2025-12-17T09:02:31Z");
+    assert_eq!(report["compare"]["before_range"]["since"], "2025-12-17T09:00:00Z");
+    let paths = &report["compare"]["lists"]["path"];
+    let names = |kind: &str| -> Vec<String> {
+        let rows = paths[kind].as_array().expect("rows");
+        rows.iter().map(|row| row["value"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(names("both"), ["/a"]);
+    assert_eq!(names("new"), ["/new"]);
+    assert_eq!(names("vanished"), ["/gone"]);
+    assert_eq!(report["compare"]["totals"]["clients"]["difference"], 0);
+    let shown = run_with_stdin(["report", "--compare", "-"], six().as_bytes());
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    for row in ["1  0  +1    new  /new", "0  1  -1   gone  /gone"] {
+        assert!(shown.stdout.contains(row), "{row} in {}", shown.stdout);
+    }
+}
+
+#[test]
+fn a_range_is_compared_with_the_one_before_it() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", six().as_bytes());
+    let range = ["--compare", "--since", "2025-12-17T09:03", "--until", "2025-12-17T09:05"];
+    let report = json(&path, &[&range[..], &["--group", "path"]].concat());
+    // 09:03 and 09:04; before them 09:01 and 09:02.
+    assert_eq!(
+        (&report["matched"], &report["compare"]["before"]["matched"]),
+        (&2.into(), &2.into())
+    );
+    let errors = &report["compare"]["totals"]["errors"];
+    assert_eq!(
+        (&errors["now"], &errors["before"], &errors["percent"]),
+        (&1.into(), &1.into(), &0.0.into())
+    );
+    let rows = report["group"]["rows"].as_array().expect("rows");
+    let counts: Vec<_> = rows
+        .iter()
+        .map(|row| (row["value"].as_str(), row["count"].as_u64(), row["before"]["count"].as_u64()))
+        .collect();
+    let expected = [("/a", 1, 1), ("/new", 1, 0), ("/gone", 0, 1)];
+    assert_eq!(counts, expected.map(|(path, now, then)| (Some(path), Some(now), Some(then))));
+    let filtered = json(&path, &[&range[..], &["--where", "client=192.0.2.3"]].concat());
+    assert_eq!(
+        (&filtered["matched"], &filtered["compare"]["before"]["matched"]),
+        (&1.into(), &0.into())
+    );
+    assert_eq!(filtered["compare"]["totals"]["matched"]["percent"], Value::Null);
+}
+
+#[test]
+fn csv_is_one_table_without_formulas() {
+    let folder = Folder::new();
+    let hostile = log(&[("=1+1", "/a,b", 200), ("@x", "/+", 404)]) + "=cmd|' /C calc'!A0\n";
+    let path = folder.file("a.log", hostile.as_bytes());
+    for compare in [false, true] {
+        let mut arguments = vec!["report", "--csv", "--group", "client"];
+        arguments.extend(compare.then_some("--compare"));
+        let run = run([&arguments[..], &[text(&path)]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let columns = run.stdout.lines().next().expect("a header").split(',').count();
+        assert_eq!(columns, if compare { 10 } else { 7 });
+        for row in run.stdout.split("\r\n").filter(|row| !row.is_empty()) {
+            let cells = cells(row);
+            assert_eq!(cells.len(), columns, "{row}");
+            assert!(!cells.iter().any(|cell| cell.starts_with(['=', '@', '+', '\t'])), "{row}");
+        }
+    }
+    let run = run(["report", "--csv", "--group", "client", text(&path)]);
+    assert!(run.stdout.contains("group,client,\"'=1+1\",1,0.500000,10,0\r\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("total,unmatched,1,,,,\r\n"), "{}", run.stdout);
+}
+
+/// The cells of a row of CSV.
+fn cells(row: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let (mut quoted, mut rest) = (false, row.chars().peekable());
+    while let Some(c) = rest.next() {
+        let cell = cells.last_mut().expect("there is one");
+        match c {
+            '"' if quoted && rest.peek() == Some(&'"') => {
+                rest.next();
+                cell.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            c => cell.push(c),
+        }
+    }
+    cells
+}
+
+#[test]
+fn a_page_obeys_nothing_of_the_log() {
+    let folder = Folder::new();
+    let agent = "</script></style></title><img src=x onerror=alert(1)>'`&\u{202e}\u{2028}";
+    let time = "17/Dec/2025:09:00:00 +0000";
+    let mut log =
+        line("192.0.2.1", time, "GET /<svg/onload=alert(1)> HTTP/1.1", 200, agent).into_bytes();
+    log.extend(line("192.0.2.1", time, "GET /a\0b HTTP/1.1", 500, "javascript:alert(1)").bytes());
+    log.extend(b"<iframe src=//example.net> \0\x1b[31m \xff\n");
+    let path = folder.file("<b onclick=x>&\".log", &log);
+    let page = folder.path("page.html");
+    let arguments = ["report", "--group", "path", "--stack", "user_agent", "--html"];
+    for more in [&[][..], &["--compare", "--since", "2025-12-17"]] {
+        let run = run([&arguments[..], &[text(&page)], more, &[text(&path)]].concat());
+        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+        let page = std::fs::read_to_string(&page).expect("a page");
+        let policy = "default-src 'none'; style-src 'sha256-";
+        assert!(page.find(policy).expect("a policy") < page.find("<title>").expect("a title"));
+        // Every tag is one of ours, and no attribute asks for anything.
+        let tags: Vec<&str> = page.split('<').skip(1).collect();
+        let ours = [
+            "!doctype", "html", "head", "meta", "title", "style", "body", "header", "h1", "h2",
+            "p", "dl", "dt", "dd", "div", "small", "figure", "span", "svg", "rect", "path",
+            "section", "table", "tr", "th", "td", "bdi", "pre", "footer",
+        ];
+        for tag in tags {
+            let name =
+                tag.trim_start_matches('/').split(|c: char| !c.is_ascii_alphanumeric() && c != '!');
+            let name = name.into_iter().next().unwrap_or_default();
+            assert!(ours.contains(&name), "<{tag}");
+            let attributes = tag.split('>').next().unwrap_or_default();
+            assert!(!attributes.contains("onload") && !attributes.contains("href"), "<{tag}");
+        }
+        assert!(!page.contains(['\0', '\x1b', '\u{202e}', '\u{2028}']));
+        assert!(page.contains("&lt;/script&gt;"), "it is shown");
+        assert!(!page.contains("http://") && !page.contains("https://"));
+    }
+}

@@ -1,0 +1,299 @@
+//! `weir FILE...`, `weir` and `weir demo`: the page and its session, over HTTP.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{Folder, Served, finish, generated, run, text, weir};
+use serde_json::Value;
+use weir_testkit::fixtures;
+use weir_testkit::oracle::{Layout, Oracle};
+
+/// How long anything may take, on the slowest machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Starts `weir` on a free port; gives the address that it printed.
+fn serve(arguments: &[&str]) -> (Served, String) {
+    let all = [arguments, &["--no-open", "--listen", "127.0.0.1:0"]].concat();
+    let mut child =
+        weir(all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut address = String::new();
+    let stdout = child.stdout.take().expect("a pipe");
+    BufReader::new(stdout).read_line(&mut address).expect("an address");
+    (Served(child), address.trim().to_owned())
+}
+
+/// The status and the body of an answer to a request for a path of the page's host.
+fn get(address: &str, path: Option<&str>) -> (u16, String) {
+    let rest = address.strip_prefix("http://").expect("an address");
+    let (host, own_path) = rest.split_at(rest.find('/').expect("a path"));
+    let path = path.unwrap_or(own_path);
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("it answers");
+    let answer = String::from_utf8_lossy(&answer);
+    let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    (status.expect("a status"), body.to_owned())
+}
+
+/// The session's report, once it has so many lines.
+fn report(address: &str, lines: u64) -> Value {
+    let id = address.rsplit('/').next().expect("an id");
+    let start = Instant::now();
+    loop {
+        let (status, body) = get(address, Some(&format!("/api/sessions/{id}/report")));
+        assert_eq!(status, 200, "{body}");
+        let json = &body[body.find('{').expect("an object")..=body.rfind('}').expect("an end")];
+        let report: Value = serde_json::from_str(json).expect("JSON");
+        if report["lines"] == lines {
+            return report;
+        }
+        assert!(start.elapsed() < PATIENCE, "{} of {lines} lines", report["lines"]);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Ends a server as a service manager would; gives its exit code and standard error.
+#[cfg(unix)]
+fn terminate(mut served: Served) -> (Option<i32>, String) {
+    let killed = Command::new("kill").args(["-TERM", &served.0.id().to_string()]).status();
+    assert!(killed.expect("kill runs").success());
+    let mut stderr = String::new();
+    served.0.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("UTF-8");
+    (served.0.wait().expect("it ends").code(), stderr)
+}
+
+#[test]
+fn files_are_on_the_page() {
+    let path = fixtures::elastic_near_8899();
+    let (served, address) = serve(&[text(&path)]);
+    let (status, body) = get(&address, None);
+    assert_eq!(status, 200);
+    assert!(body.contains("<html"), "{body}");
+    let served_report = report(&address, 41);
+    let printed = run(["report", "--json", text(&path)]);
+    let printed: Value = serde_json::from_str(&printed.stdout).expect("JSON");
+    assert_eq!(served_report, printed);
+    #[cfg(unix)]
+    assert_eq!(terminate(served), (Some(0), String::new()));
+    #[cfg(not(unix))]
+    drop(served);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_missing_is_said() {
+    let folder = Folder::new();
+    let missing = folder.path("missing.log");
+    let (mut served, address) = serve(&[text(&missing), text(&fixtures::elastic_near_8899())]);
+    report(&address, 41);
+    let mut said = String::new();
+    let stderr = served.0.stderr.as_mut().expect("a pipe");
+    BufReader::new(stderr).read_line(&mut said).expect("UTF-8");
+    let (code, _) = terminate(served);
+    let sentence = format!("weir: {}: there is no such file; check the name\n", text(&missing));
+    assert_eq!((code, said), (Some(2), sentence));
+}
+
+#[test]
+fn a_file_that_is_followed_grows_on_the_page() {
+    let folder = Folder::new();
+    let log = generated(50_000);
+    let lines = Oracle::read(Layout::Combined, &log).lines;
+    let path = folder.file("access.log", &log);
+    let (_served, address) = serve(&["--follow", text(&path)]);
+    report(&address, lines);
+    std::fs::rename(&path, folder.path("access.log.1")).expect("it is there");
+    folder.file("access.log", &log);
+    report(&address, 2 * lines);
+}
+
+/// Requests a second apart, from second `from` on.
+fn seconds(from: u64, until: u64) -> String {
+    let line = |second: u64| {
+        let (hour, minute) = (second / 3_600, second / 60 % 60);
+        format!(
+            "192.0.2.1 - - [09/Oct/2025:{hour:02}:{minute:02}:{:02} +0000] \"GET /{second} HTTP/1.1\" \
+             200 1 \"-\" \"-\"\n",
+            second % 60
+        )
+    };
+    (from..until).map(line).collect()
+}
+
+#[test]
+fn what_is_too_old_leaves_the_page() {
+    let folder = Folder::new();
+    let path = folder.file("access.log", seconds(0, 20_000).as_bytes());
+    let (_served, address) = serve(&["--follow", "--keep", "1h", text(&path)]);
+    let first = report(&address, 20_000);
+    assert_eq!((&first["matched"], &first["records"]), (&3_601.into(), &20_000.into()));
+    assert_eq!(first["time"]["first"], "2025-10-09T04:33:19Z");
+    // One with a time that is far in the future takes nothing away.
+    let future = seconds(0, 1).replace("2025", "2099");
+    let mut log = std::fs::OpenOptions::new().append(true).open(&path).expect("it is there");
+    log.write_all(format!("{future}{}", seconds(20_000, 21_000)).as_bytes())
+        .expect("it is written");
+    report(&address, 21_001);
+    log.write_all(seconds(21_000, 22_000).as_bytes()).expect("it is written");
+    let last = report(&address, 22_001);
+    assert_eq!((&last["matched"], &last["distinct"]["path"]), (&3_601.into(), &3_601.into()));
+    assert_eq!(last["time"]["last"], "2025-10-09T06:06:39Z");
+}
+
+#[test]
+fn windows_that_make_no_sense_are_refused() {
+    let path = fixtures::elastic_near_8899();
+    for (arguments, sentence) in [
+        (&["--keep", "1h"][..], "give --follow, too"),
+        (&["--follow", "--keep", "1 fortnight"], "neither a time"),
+        (&["--follow", "--keep", "90"], "neither a time"),
+        (&["--follow", "--keep", "0s"], "nothing would be kept"),
+        (&["--follow", "--keep", "1KiB"], "give 16MiB or more"),
+    ] {
+        let run = run([arguments, &["--no-open", text(&path)]].concat());
+        assert!(run.stderr.contains(sentence), "{}", run.stderr);
+        assert_eq!(run.code, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn nothing_serves_the_page_to_drop_on() {
+    let (_served, address) = serve(&[]);
+    assert!(address.starts_with("http://127.0.0.1:") && address.ends_with('/'), "{address}");
+    assert_eq!(get(&address, None).0, 200);
+}
+
+#[test]
+fn the_page_that_measures_uploads_is_there_when_asked_for() {
+    let (_served, address) = serve(&["bench", "upload"]);
+    assert!(address.ends_with("/bench/upload"), "{address}");
+    let (status, page) = get(&address, None);
+    assert_eq!(status, 200);
+    assert!(page.contains("/assets/app.js"));
+    let (_usual, address) = serve(&[]);
+    assert_eq!(get(&address, Some("/bench/upload")).0, 404);
+}
+
+#[test]
+fn standard_input_is_read_to_the_page() {
+    let log = generated(200_000);
+    let lines = Oracle::read(Layout::Combined, &log).lines;
+    let mut command = weir(["-", "--no-open", "--listen", "127.0.0.1:0"]);
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut served = Served(command.spawn().expect("the binary runs"));
+    let mut stdin = served.0.stdin.take().expect("a pipe");
+    let mut address = String::new();
+    let stdout = served.0.stdout.take().expect("a pipe");
+    BufReader::new(stdout).read_line(&mut address).expect("an address");
+    stdin.write_all(&log).expect("it reads");
+    drop(stdin);
+    report(address.trim(), lines);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_brings_nothing_does_not_keep_it() {
+    let mut command = weir(["-", "--no-open", "--listen", "127.0.0.1:0"]);
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut served = Served(command.spawn().expect("the binary runs"));
+    let stdin = served.0.stdin.take();
+    let mut address = String::new();
+    let stdout = served.0.stdout.take().expect("a pipe");
+    BufReader::new(stdout).read_line(&mut address).expect("an address");
+    assert_eq!(terminate(served).0, Some(0));
+    drop(stdin);
+}
+
+#[test]
+fn an_address_in_use_is_said() {
+    let (_served, address) = serve(&[]);
+    let host = address.trim_start_matches("http://").trim_end_matches('/');
+    let run = run(["--no-open", "--listen", host]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    let sentence = format!("weir: --listen: the address {host} is in use by another program");
+    assert!(run.stderr.starts_with(&sentence), "{}", run.stderr);
+}
+
+#[test]
+fn the_demo_is_what_it_writes() {
+    let folder = Folder::new();
+    let path = folder.path("demo.log");
+    let arguments = ["demo", "--size", "300KiB", "--seed", "5"];
+    let written = run([&arguments[..], &["--write", text(&path)]].concat());
+    let log = std::fs::read(&path).expect("it was written");
+    let bytes = log.len().to_string();
+    let bytes = format!("{},{}", &bytes[..bytes.len() - 3], &bytes[bytes.len() - 3..]);
+    let sentence = format!("weir: {}: {bytes} bytes written\n", text(&path));
+    assert_eq!((written.code, written.stderr), (0, sentence));
+    assert!(log.len() >= 300 << 10);
+    let piped = run([&arguments[..], &["--write", "-"]].concat());
+    assert_eq!((piped.code, piped.stdout.into_bytes()), (0, log.clone()));
+    let oracle = Oracle::read(Layout::Combined, &log);
+    let (_served, address) = serve(&arguments);
+    let report = report(&address, oracle.lines);
+    assert_eq!(
+        (&report["records"], &report["bytes_sent"]),
+        (&oracle.records_read.into(), &oracle.bytes_sent().into())
+    );
+    let nowhere = Path::new("no/such/folder/demo.log");
+    let failed = run(["demo", "--size", "1k", "--write", text(nowhere)]);
+    assert_eq!(failed.code, 2);
+    assert!(failed.stderr.starts_with("weir: no/such/folder/demo.log: cannot be written"));
+}
+
+#[test]
+fn formats_are_listed_and_tried() {
+    let list = run(["formats"]);
+    assert_eq!((list.code, list.stderr.as_str()), (0, ""));
+    for name in ["COMBINED", "VCOMBINED", "COMMON", "CADDY", "JSON"] {
+        assert!(list.stdout.lines().any(|line| line.split(' ').next() == Some(name)), "{name}");
+    }
+    let path = fixtures::elastic_near_8899();
+    let tried = run(["formats", text(&path)]);
+    assert_eq!((tried.code, tried.stderr.as_str()), (0, ""));
+    assert!(tried.stdout.contains("   97.6%       40 lines  COMBINED\n"), "{}", tried.stdout);
+    assert!(
+        tried.stdout.contains("  line 20, column 183: expected `\"` after"),
+        "{}",
+        tried.stdout
+    );
+    let own = run(["formats", "--format", "$remote_addr [$time_local]", text(&path)]);
+    assert_eq!(own.code, 1);
+    assert!(own.stdout.contains("   0.0%        0 lines  custom"), "{}", own.stdout);
+    let mut piped = weir(["formats", "-"]);
+    let piped = finish(piped.stdin(std::fs::File::open(&path).expect("a fixture")));
+    assert_eq!(piped.stdout.lines().next(), Some("standard input, the first 41 lines"));
+    let folder = Folder::new();
+    let gz = folder.path("a.log.gz");
+    let file = std::fs::File::create(&gz).expect("a file");
+    let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    encoder.write_all(&std::fs::read(&path).expect("a fixture")).expect("it is written");
+    encoder.finish().expect("it is written");
+    let tried_gz = run(["formats", text(&gz)]);
+    assert_eq!(
+        tried_gz.stdout.lines().skip(1).collect::<Vec<_>>(),
+        tried.stdout.lines().skip(1).collect::<Vec<_>>()
+    );
+    let none = run(["formats", text(&fixtures::invalid_utf8())]);
+    assert_eq!(none.code, 1);
+    assert!(none.stdout.contains("Lines that do not fit COMBINED"), "{}", none.stdout);
+}
+
+#[test]
+fn versions_and_help() {
+    assert_eq!(run(["--version"]).stdout, format!("weir {}\n", env!("CARGO_PKG_VERSION")));
+    for arguments in
+        [&["--help"][..], &["report", "--help"], &["formats", "--help"], &["demo", "--help"]]
+    {
+        let help = run(arguments);
+        assert_eq!(help.code, 0);
+        assert!(help.stdout.contains("Examples:"), "{arguments:?}");
+    }
+}

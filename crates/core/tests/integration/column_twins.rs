@@ -1,0 +1,183 @@
+//! The columns of a block hold what the fields of its lines are: reading by blocks, which
+//! takes short ways, against reading line by line, which takes none.
+
+use std::sync::{Arc, LazyLock};
+
+use crate::format_support::catalog;
+use proptest::prelude::*;
+use weir_core::{
+    Block, BlockLimits, BlockReader, ColumnId, Field, Format, LineParser, Lines, Record, Segment,
+    Values, known_formats,
+};
+
+/// Definitions of lines that look alike in different ways.
+const DEFINITIONS: [&str; 14] = [
+    "COMBINED in SYSLOG",
+    "CADDY in DOCKER",
+    "COMBINED in DOCKER",
+    "COMMON in CRI",
+    "$remote_addr $request in SYSLOG",
+    "HAPROXY in SYSLOG",
+    "#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Referer) sc-status sc-substatus sc-win32-status time-taken",
+    "#Date: 2000-10-09\n#Fields: time c-ip cs-method cs-uri-stem sc-status",
+    "spaces:client,path=url(url)/_,status?,bytes",
+    r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$ssl_cipher" "$host""#,
+    r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" rt=$request_time"#,
+    r#"log_format x escape=none '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_user_agent"';"#,
+    r#"%h - %u %t "%r" %>s %b"#,
+    r#"$status $request_uri "$http_user_agent""#,
+];
+
+/// The sample lines of the known formats, some of them in wrappers.
+static SAMPLES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut samples = Vec::new();
+    for path in catalog() {
+        let text = std::fs::read_to_string(path).expect("a format's file");
+        let is_sample = |line: &&str| line.starts_with("line: ") || line.starts_with("> ");
+        let lines = text.lines().filter(is_sample).filter_map(|line| line.split_once(' '));
+        for (number, (_, line)) in lines.enumerate() {
+            let escaped = line.replace('\\', "\\\\").replace('"', "\\\"").replace('\t', "\\t");
+            samples.push(match number % 5 {
+                1 => format!("<190>Dec 17 09:03:01 web nginx: {line}\n"),
+                2 => format!("{{\"log\":\"{escaped}\\n\",\"stream\":\"stdout\"}}\n"),
+                3 => format!("2025-12-17T09:03:01.25Z stdout F {line}\n"),
+                _ => String::new(),
+            });
+            samples.push(format!("{line}\n"));
+        }
+    }
+    samples
+});
+
+fn formats() -> Vec<Format> {
+    let own = DEFINITIONS.map(|definition| Format::parse(definition).expect("a good format"));
+    known_formats().iter().cloned().chain(own).collect()
+}
+
+/// Pieces of lines, whole lines among them, so that what is put together is often nearly a
+/// line.
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => prop::sample::select(&SAMPLES[..]),
+        8 => (any::<u8>(), text(), text(), text(), 0u8..60).prop_map(|(n, a, b, c, second)| format!(
+            "192.0.2.{n} - - [02/Nov/2026:10:00:{second:02} +0100] \"GET /{a}?{b} HTTP/1.1\" 200 \
+             {n} \"{b}\" \"{c}\"\n"
+        )),
+        1 => (text(), text(), text()).prop_map(|(a, b, c)| format!(
+            "2001:db8::1 - {a} [02/Nov/2026:10:00:00 +0000] \"{b}\" 404 - \"{c}\" \"{a}\" \"{b}\" \"h\"\r\n"
+        )),
+        1 => (text(), text()).prop_map(|(a, b)| format!(
+            "h i {a} [29/Feb/2024:23:59:60 -0330] \"{b}\" 0 99999999999999999999\n"
+        )),
+        2 => (odd(), odd(), odd(), text()).prop_map(|(client, user, size, a)| format!(
+            "{client} - {user} [02/Nov/2026:10:00:01 +0100] \"{a}\" 200 {size} \"{a}\" \"{a}\"\n"
+        )),
+        1 => (text(), 0u16..1000).prop_map(|(a, status)| format!("{status:03} /{a} \"{a}\"\n")),
+        1 => Just(" - - [".to_owned()),
+        1 => Just("] \"".to_owned()),
+        1 => Just("\" 304 18446744073709551615 \"".to_owned()),
+        1 => Just("\\\" \\\\\"".to_owned()),
+        1 => Just("\0\0".to_owned()),
+        1 => text(),
+    ]
+}
+
+/// What may stand where an address, a user or a size should.
+fn odd() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "",
+        "-",
+        "7",
+        "192.0.2.1",
+        "\"",
+        "a\"b",
+        "18446744073709551614",
+        "18446744073709551616",
+        "99999999999999999999",
+        "000000000000000000001",
+        "9999999999999999999",
+    ])
+}
+
+/// Field values, odd ones among them.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[a-z]{0,12}",
+        1 => "[ -~]{0,40}",
+        1 => r#"[a" \\\[\]?/-]{0,8}"#,
+        1 => Just("-".to_owned()),
+        1 => "GET|HEAD / x HTTP/2|HTTP/1.1| |\u{e9}\t",
+    ]
+}
+
+/// One row: texts, time and offset, numbers, and where its line starts.
+type Row = (Vec<Option<Vec<u8>>>, Option<(i64, i32)>, [Option<u64>; 3], u64);
+
+fn row_of_record(record: &Record<'_>, format: &Format, line_start: usize) -> Row {
+    let known = Field::TEXT.iter().map(|field| record.text(*field));
+    let extra = (0..format.extra_fields().len()).map(|index| record.extra(index));
+    let texts = known.chain(extra).map(|text| text.map(<[u8]>::to_vec)).collect();
+    let time = record.time.map(|time| (time.unix_ns, time.offset_s));
+    let numbers = [record.bytes, record.request_time_ns, record.upstream_time_ns];
+    (texts, time, numbers, line_start as u64)
+}
+
+fn row_of_segment(segment: &Segment, row: usize, values: &Values) -> Row {
+    let text = |index: usize| {
+        let column = ColumnId(index as u16);
+        let id = segment.text(column)?.get(row) as u32;
+        values.dictionary(column).value(id).map(<[u8]>::to_vec)
+    };
+    let texts = (0..values.names().len()).map(text).collect();
+    let time = segment.time(row).map(|time| (time.unix_ns, time.offset_s));
+    let numbers = Field::NUMBERS.map(|field| segment.number(field, row));
+    (texts, time, numbers, segment.line_offset(row))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn blocks_hold_what_lines_say(pieces in prop::collection::vec(piece(), 0..120)) {
+        let log = pieces.concat().into_bytes();
+        for format in formats() {
+            let format = Arc::new(format);
+            let mut parser = LineParser::new(Arc::clone(&format));
+            let (mut expected, mut unmatched) = (Vec::new(), Vec::new());
+            for (number, line) in Lines::new(&log).enumerate() {
+                if parser.passes_over(line.bytes) {
+                    continue;
+                }
+                let (mut text, mut record) = (Vec::new(), Record::new());
+                let inside = match parser.unwrap(line.bytes, &mut text) {
+                    // Empty lines say so themselves.
+                    Err(_) if line.bytes.is_empty() => Ok(line.bytes),
+                    inside => inside,
+                };
+                match inside.and_then(|inside| parser.parse(inside, &mut record)) {
+                    Ok(()) => expected.push(row_of_record(&record, &format, line.start)),
+                    Err(mismatch) => {
+                        unmatched.push((number as u64, mismatch.at, parser.explain(mismatch)));
+                    }
+                }
+            }
+            let mut values = Values::new(64 << 20);
+            let mut reader =
+                BlockReader::new(Arc::clone(&format), BlockLimits::default(), &mut values);
+            // Twice, so that the second time every value is an old one.
+            for _ in 0..2 {
+                let read = reader.read(&Block::new(log.clone()), 0);
+                prop_assert_eq!(read.unmatched, unmatched.len() as u64);
+                for (sample, (number, at, reason)) in read.samples.iter().zip(&unmatched) {
+                    prop_assert_eq!((sample.line, sample.at, &sample.reason), (*number, *at, reason));
+                }
+                reader.resolve(&read, &mut values);
+                let segment = reader.seal(read);
+                prop_assert_eq!(segment.rows(), expected.len(), "{}", format.name());
+                for (row, expected) in expected.iter().enumerate() {
+                    prop_assert_eq!(&row_of_segment(&segment, row, &values), expected);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Apache's `LogFormat`: golden cases.
+
+use crate::format_support::{check_cases, golden};
+
+#[test]
+fn golden_cases() {
+    check_cases(&golden("apache.txt"));
+}

@@ -1,0 +1,260 @@
+//! Detection, the known formats' sample lines, and real logs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::format_support::{answer, catalog, check_cases, check_text, fields, golden, outcome};
+use weir_core::{FollowedFormat, LineParser, Lines, Record, detect, format_by_name, known_formats};
+use weir_testkit::fixtures;
+
+#[test]
+fn golden_cases() {
+    check_cases(&golden("detect.txt"));
+}
+
+#[test]
+fn every_known_format_has_lines_that_fit_and_lines_that_do_not() {
+    let files = catalog();
+    assert_eq!(files.len(), known_formats().len());
+    for path in files {
+        check_cases(&path);
+        let text = answer(&std::fs::read_to_string(&path).unwrap());
+        let name = text.lines().find_map(|line| line.strip_prefix("name: ")).unwrap();
+        let format = format_by_name(name).unwrap();
+        let count = |what: &str| text.lines().filter(|line| line.starts_with(what)).count();
+        assert!(count("  mismatch ") > 0, "{}", path.display());
+        // The W3C's lines are in whole logs: alone they say nothing.
+        assert!(name == "W3C" || count("line: ") > count("  mismatch "), "{}", path.display());
+        let mut fitting = 0;
+        for line in text.lines().filter_map(|line| line.strip_prefix("line: ")) {
+            let mut parser = LineParser::new(Arc::new(format.clone()));
+            if parser.parse(line.as_bytes(), &mut Record::new()).is_err() {
+                continue;
+            }
+            fitting += 1;
+            let detection = detect(line.as_bytes());
+            assert_eq!(detection.best().unwrap().format.name(), name, "{line}");
+        }
+        assert!(name == "W3C" || fitting > 0);
+    }
+    assert!(detect(b"").best().is_none());
+}
+
+/// Every line of the collection of odd lines, with its outcome: the known format that its
+/// line alone is detected as and the fields, or why COMBINED does not fit.
+#[test]
+fn odd_lines() {
+    let bytes = std::fs::read(fixtures::dirt()).unwrap();
+    let mut out = String::new();
+    let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
+    let mut number = 0;
+    while let Some(row) = lines.next() {
+        if row.is_empty() && lines.peek().is_none() {
+            break;
+        }
+        number += 1;
+        let mut columns = row.splitn(3, |byte| *byte == b'\t');
+        let kind = String::from_utf8_lossy(columns.next().unwrap()).into_owned();
+        let line = columns.nth(1).unwrap();
+        let detection = detect(line);
+        let format = detection.best().map_or_else(
+            || Arc::new(format_by_name("COMBINED").unwrap()),
+            |best| Arc::clone(&best.format),
+        );
+        let mut parser = LineParser::new(Arc::clone(&format));
+        writeln!(out, "line {number}, {kind}: {}", format.name()).unwrap();
+        for line in outcome(&mut parser, line).lines() {
+            writeln!(out, "{}", format!("  {line}").trim_end()).unwrap();
+        }
+    }
+    assert_eq!(number, 265);
+    check_text(&golden("dirt.txt"), &out);
+}
+
+/// The lines of a log that do not fit the format that was expected and found.
+fn unmatched(path: &Path, expected: &str) -> Vec<u64> {
+    let bytes = std::fs::read(path).unwrap();
+    let detection = detect(&bytes);
+    let best = detection.best().unwrap_or_else(|| panic!("{}: nothing fits", path.display()));
+    assert_eq!(best.format.name(), expected, "{}", path.display());
+    let mut followed = FollowedFormat::new(Arc::clone(&best.format));
+    let mut parser = LineParser::new(Arc::clone(&best.format));
+    let mut unmatched = Vec::new();
+    for (line, number) in Lines::new(&bytes).zip(1..) {
+        if followed.pass(line.bytes) {
+            parser = LineParser::new(Arc::clone(followed.format()));
+        }
+        let is_directive = parser.passes_over(line.bytes);
+        if !is_directive && parser.parse(line.bytes, &mut Record::new()).is_err() {
+            unmatched.push(number);
+        }
+    }
+    unmatched
+}
+
+fn all_fit(paths: &[PathBuf], expected: &str) {
+    assert!(!paths.is_empty());
+    for path in paths {
+        assert_eq!(unmatched(path, expected), [0u64; 0], "{}", path.display());
+    }
+}
+
+#[test]
+fn real_logs_are_detected_and_only_broken_lines_do_not_fit() {
+    all_fit(&fixtures::nginx_combined(), "COMBINED");
+    all_fit(&fixtures::apache_combined(), "COMBINED");
+    all_fit(&fixtures::apache_common(), "COMMON");
+    all_fit(&fixtures::apache_vhost(), "VCOMBINED");
+    all_fit(&fixtures::access_logs(), "COMBINED");
+    all_fit(&[fixtures::elastic_first_2000(), fixtures::hackers_first_1000()], "COMBINED");
+    all_fit(&[fixtures::shop_first_300()], "MAIN");
+    // The closing quote is missing; ident and user are missing.
+    assert_eq!(unmatched(&fixtures::elastic_near_8899(), "COMBINED"), [20]);
+    assert_eq!(unmatched(&fixtures::bad_access_log(), "COMBINED"), [2]);
+    // Bare, Caddy's lines fit; behind the prefix of docker compose they do not.
+    let caddy = fixtures::caddy();
+    all_fit(&caddy[1..], "CADDY");
+    for path in [&caddy[0], &fixtures::crlf(), &fixtures::invalid_utf8()] {
+        assert!(detect(&std::fs::read(path).unwrap()).best().is_none(), "{}", path.display());
+    }
+}
+
+#[test]
+fn looks_at_the_first_lines_only_and_past_what_a_crash_left() {
+    let good = "192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5\n";
+    let log = good.repeat(1_500);
+    assert_eq!(detect(log.as_bytes()).best().unwrap().lines, 1_000);
+    let long =
+        format!("192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"{}\" 200 5\n", "x".repeat(2_000));
+    let lines = detect(long.repeat(500).as_bytes()).best().unwrap().lines;
+    assert!((100..200).contains(&lines), "{lines}");
+    let mut log = vec![b'x'; 300 << 10];
+    log.extend_from_slice(b"\n");
+    log.extend_from_slice(good.as_bytes());
+    let detection = detect(&log);
+    assert_eq!(detection.best().unwrap().format.name(), "COMMON");
+    assert_eq!(detection.best().unwrap().lines, 1);
+}
+
+/// The logs next to the repository, where they are: more than the fixtures hold.
+#[test]
+fn whole_collection_where_present() {
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs");
+    if !logs.is_dir() {
+        println!("no ../shared/logs here: the fixtures have to do");
+        return;
+    }
+    let elastic = logs.join("apache-combined/elastic-10k.log");
+    assert_eq!(unmatched(&elastic, "COMBINED"), [8899]);
+    all_fit(&[logs.join("attacks/hackers-access.log")], "COMBINED");
+    all_fit(&[logs.join("w3c-and-json/logfile_shop_access_log.0")], "MAIN");
+    let days: Vec<PathBuf> = std::fs::read_dir(logs.join("nginx-combined"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    all_fit(&days, "COMBINED");
+    let errors = std::fs::read_dir(logs.join("nginx-error")).unwrap();
+    let errors: Vec<PathBuf> = errors.map(|entry| entry.unwrap().path()).collect();
+    all_fit(&errors, "NGINXERROR");
+    all_fit(&[logs.join("crowdsec/logs/aws-alb-http-bad-user-agent.log")], "AWSALB");
+    all_fit(&[logs.join("crowdsec/logs/traefik_base-http-scenario.log")], "TRAEFIK");
+    // An empty line.
+    assert_eq!(unmatched(&logs.join("crowdsec/logs/modsecurity-nginx.log"), "NGINXERROR"), [3]);
+}
+
+#[test]
+fn real_logs_of_other_servers_are_detected() {
+    for (path, name, numbers) in [
+        ("aws/alb_valid.log", "AWSALB", &[][..]),
+        ("aws/s3_access_multi.log", "AWSS3", &[]),
+        ("aws/waf_multi.jsonl", "AWSWAF", &[]),
+        ("w3c-and-json/logfile_cloudflare.json", "CLOUDFLARE", &[]),
+        // HAProxy's own messages, and a handshake that failed.
+        ("w3c-and-json/logfile_haproxy.0", "HAPROXY in SYSLOG", &[1, 2, 3, 14]),
+        ("nginx-error/meatlabel.app.error.log-20251220", "NGINXERROR", &[]),
+        ("nginx-error/meatlabel.app.error.log-20251221", "NGINXERROR", &[]),
+        ("firewall/iptables-scan-multi-port.log", "FIREWALL", &[]),
+        ("firewall/ufw-first.log", "FIREWALL", &[]),
+        ("iis/u_ex100815.log", "W3C", &[]),
+        ("iis/u_ex160110.log", "W3C", &[]),
+        ("iis/ex960101.log", "W3C", &[]),
+        // The last value is missing.
+        ("iis/ex031118.log", "W3C", &[7]),
+        // An empty line behind the directives.
+        ("iis/pf040903.log", "W3C", &[5]),
+        ("w3c-and-json/logfile_w3c.0", "W3C", &[]),
+        ("w3c-and-json/logfile_w3c.1", "W3C", &[]),
+        ("w3c-and-json/logfile_w3c.2", "W3C", &[]),
+        // Empty lines between the directives.
+        ("w3c-and-json/logfile_w3c.3", "W3C", &[2, 4, 6]),
+        ("w3c-and-json/logfile_w3c.4", "W3C", &[]),
+        // More values than fields.
+        ("w3c-and-json/logfile_w3c.5", "W3C", &[2]),
+        ("w3c-and-json/logfile_w3c.6", "W3C", &[]),
+        ("w3c-and-json/logfile_w3c_big.0", "W3C", &[]),
+    ] {
+        assert_eq!(unmatched(&fixtures::file(path), name), numbers, "{path}");
+    }
+    // IIS' own format of three decades ago.
+    assert!(detect(&std::fs::read(fixtures::file("iis/ex010320.log")).unwrap()).best().is_none());
+}
+
+/// The fields that the tests of the OpenTelemetry collector expect.
+#[test]
+fn fields_of_clouds_are_those_expected() {
+    let expected = std::fs::read_to_string(fixtures::file("aws/expect.jsonl")).unwrap();
+    for case in expected.lines() {
+        let case: serde_json::Value = serde_json::from_str(case).unwrap();
+        let path = fixtures::file("aws").join(case["file"].as_str().unwrap());
+        let log = std::fs::read(path).unwrap();
+        let number = case["line"].as_u64().unwrap() as usize;
+        let line = Lines::new(&log).nth(number - 1).unwrap().bytes;
+        let format = Arc::clone(&detect(&log).best().unwrap().format);
+        let mut parser = LineParser::new(Arc::clone(&format));
+        let mut record = Record::new();
+        parser.parse(line, &mut record).unwrap();
+        let fields: BTreeMap<String, String> = fields(&format, &record).into_iter().collect();
+        let seconds = |name: &str| fields[name].parse::<f64>().unwrap();
+        for (name, value) in case.as_object().unwrap() {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let found = match name.as_str() {
+                "file" | "line" | "note" => continue,
+                "unix_ns" => record.time.unwrap().unix_ns.to_string(),
+                "url" => format!("https://{}:443{}", fields["host"], fields["path"]),
+                "ua" => fields["user_agent"].clone(),
+                "tls" => fields["+ssl_protocol"].clone(),
+                "cipher" => fields["+ssl_cipher"].clone(),
+                "proto" => fields["protocol"].clone(),
+                "req_bytes" => fields["+received_bytes"].clone(),
+                "resp_bytes" => fields["bytes"].clone(),
+                "backend_status" => fields["+target_status_code"].clone(),
+                "terminating_rule" => fields["+rule"].clone(),
+                "target_processing_time" => seconds("upstream_time").to_string(),
+                // The two parts beside it are in the sum alone.
+                "request_processing_time" | "response_processing_time" => {
+                    let parts = ["request_processing_time", "response_processing_time"];
+                    let sum: f64 = parts.iter().map(|part| case[*part].as_f64().unwrap()).sum();
+                    let rest = seconds("request_time") - seconds("upstream_time");
+                    assert!((rest - sum).abs() < 1e-9, "{rest} is not {sum}");
+                    continue;
+                }
+                name => fields.get(name).or(fields.get(&format!("+{name}"))).unwrap().clone(),
+            };
+            assert_eq!(found, text, "{name}");
+        }
+    }
+}
+
+#[test]
+fn empty_lines_in_front_count_as_lines_and_cost_little() {
+    let empty = vec![b'\n'; 1 << 20];
+    assert!(detect(&empty).best().is_none());
+    let log = [&empty[..3], b"nothing that fits\n\n192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 10\n"];
+    let detection = detect(&log.concat());
+    let best = detection.best().expect("a line fits");
+    assert_eq!((best.format.name(), best.lines, best.fitting), ("COMMON", 2, 1));
+    assert_eq!(best.mismatches[0].line, 4);
+    assert_eq!(best.mismatches, weir_core::fit(&best.format, &log.concat()).mismatches);
+}

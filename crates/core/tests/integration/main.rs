@@ -1,0 +1,14 @@
+//! The integration tests of this crate, in one binary: it is linked once.
+
+mod blocks_and_lines;
+mod column_twins;
+mod format_apache;
+mod format_crowdsec;
+mod format_detect;
+mod format_json;
+mod format_nginx;
+mod format_properties;
+mod format_support;
+mod format_wrappers;
+mod histogram;
+mod recount;

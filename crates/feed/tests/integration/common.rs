@@ -1,0 +1,199 @@
+//! A feed into memory, and senders to it.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use weir_feed::{Address, Feed, FeedCounts, FeedOptions, Running, Sink};
+use weir_ingest::Stopped;
+
+/// How long anything may take, on the slowest machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Keeps lines, and takes none while it is paused.
+#[derive(Debug, Clone)]
+pub(crate) struct MemorySink {
+    pub(crate) lines: Arc<Mutex<Vec<u8>>>,
+    pub(crate) paused: Arc<watch::Sender<bool>>,
+}
+
+impl Sink for MemorySink {
+    async fn write(&self, parts: [&[u8]; 2]) -> Result<(), Stopped> {
+        let mut paused = self.paused.subscribe();
+        paused.wait_for(|paused| !paused).await.expect("the sender lives in the sink");
+        let mut lines = self.lines.lock().expect("nobody panicked");
+        parts.iter().for_each(|part| lines.extend_from_slice(part));
+        assert_eq!(lines.last(), Some(&b'\n'), "only whole lines are written");
+        Ok(())
+    }
+}
+
+/// A feed with one listener, on threads of its own.
+pub(crate) struct TestFeed {
+    pub(crate) name: String,
+    pub(crate) sink: MemorySink,
+    pub(crate) said: Arc<Mutex<Vec<String>>>,
+    running: Option<Running<MemorySink>>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl TestFeed {
+    pub(crate) fn new(address: &str, options: FeedOptions) -> Self {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_all().build().expect("threads");
+        let addresses = [address.parse::<Address>().expect("an address")];
+        let options = FeedOptions {
+            tls_certificate: Some(data("cert.pem")),
+            tls_key: Some(data("key.pem")),
+            ..options
+        };
+        let feed = runtime.block_on(Feed::bind(options, &addresses)).expect("a free address");
+        let name = feed.names()[0].clone();
+        let sink =
+            MemorySink { lines: Arc::default(), paused: Arc::new(watch::Sender::new(false)) };
+        let said: Arc<Mutex<Vec<String>>> = Arc::default();
+        let say = {
+            let said = said.clone();
+            Arc::new(move |sentence| said.lock().expect("nobody panicked").push(sentence))
+        };
+        let inside = runtime.enter();
+        let running = feed.start(|_| sink.clone(), say);
+        drop(inside);
+        Self { name, sink, said, running: Some(running), _runtime: runtime }
+    }
+
+    pub(crate) fn counts(&self) -> FeedCounts {
+        self.running.as_ref().expect("it runs").counts()[0]
+    }
+
+    pub(crate) fn pause(&self, paused: bool) {
+        self.sink.paused.send_replace(paused);
+    }
+
+    /// Host and port.
+    pub(crate) fn host(&self) -> &str {
+        self.name.rsplit('/').next().expect("a host")
+    }
+
+    pub(crate) fn lines(&self) -> Vec<u8> {
+        self.sink.lines.lock().expect("nobody panicked").clone()
+    }
+
+    pub(crate) fn line_count(&self) -> usize {
+        let lines = self.sink.lines.lock().expect("nobody panicked");
+        lines.iter().filter(|byte| **byte == b'\n').count()
+    }
+
+    /// Waits for something to be so.
+    pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let start = Instant::now();
+        while !is_so(self) {
+            let said = self.said.lock().expect("nobody panicked");
+            assert!(start.elapsed() < PATIENCE, "{what}: {:?} {said:?}", self.counts());
+            drop(said);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn wait_said(&self, what: &str) {
+        self.wait(what, |feed| {
+            let said = feed.said.lock().expect("nobody panicked");
+            said.iter().any(|sentence| sentence.contains(what))
+        });
+    }
+
+    /// A stream to the listener.
+    pub(crate) fn connect(&self) -> Box<dyn Write + Send> {
+        let (scheme, place) = self.name.split_once(':').expect("a scheme");
+        match scheme {
+            "tcp" => Box::new(std::net::TcpStream::connect(self.host()).expect("it listens")),
+            "tls" => Box::new(TlsSender(Some(self.connect_tls()))),
+            #[cfg(unix)]
+            "unix" => Box::new(std::os::unix::net::UnixStream::connect(place).expect("it listens")),
+            other => panic!("{other} {place} is no stream"),
+        }
+    }
+
+    fn connect_tls(&self) -> StreamOwned<ClientConnection, std::net::TcpStream> {
+        let mut roots = RootCertStore::empty();
+        let certificate = CertificateDer::from_pem_file(data("cert.pem")).expect("a certificate");
+        roots.add(certificate).expect("a certificate");
+        let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        let name = ServerName::try_from("localhost").expect("a name");
+        let connection = ClientConnection::new(Arc::new(config), name).expect("a configuration");
+        let stream = std::net::TcpStream::connect(self.host()).expect("it listens");
+        StreamOwned::new(connection, stream)
+    }
+}
+
+impl Drop for TestFeed {
+    fn drop(&mut self) {
+        // Its tasks end on the runtime that goes after it.
+        self.running.take();
+    }
+}
+
+/// Ends TLS as it should be ended.
+struct TlsSender(Option<StreamOwned<ClientConnection, std::net::TcpStream>>);
+
+impl Write for TlsSender {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.as_mut().expect("it is there until the end").write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.as_mut().expect("it is there until the end").flush()
+    }
+}
+
+impl Drop for TlsSender {
+    fn drop(&mut self) {
+        if let Some(mut stream) = self.0.take() {
+            stream.conn.send_close_notify();
+            let _ = stream.flush();
+        }
+    }
+}
+
+fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// A path that nobody has.
+pub(crate) fn socket_path() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("weir-feed-{}-{number}.sock", std::process::id()))
+}
+
+/// Numbered lines of different lengths.
+pub(crate) fn numbered(sender: usize, lines: usize) -> Vec<String> {
+    let line = |number: usize| {
+        let padding = "x".repeat((number * 7919 + sender * 31) % 300);
+        format!("192.0.2.{sender} {number} {padding}")
+    };
+    (0..lines).map(line).collect()
+}
+
+/// Lines as a stream of one framing; the last line of newline framing has no line feed.
+pub(crate) fn framed(lines: &[String], framing: &str) -> Vec<u8> {
+    match framing {
+        "newline" => lines.join("\n").into_bytes(),
+        _ => {
+            let frame = |line: &String| format!("{} <13>{line}", line.len() + 4);
+            lines.iter().map(frame).collect::<String>().into_bytes()
+        }
+    }
+}
+
+/// What a listener should have made of them.
+pub(crate) fn expected(lines: &[String], framing: &str) -> Vec<u8> {
+    let prefix = if framing == "newline" { "" } else { "<13>" };
+    lines.iter().map(|line| format!("{prefix}{line}\n")).collect::<String>().into_bytes()
+}

@@ -1,0 +1,156 @@
+//! Senders that lie, stall and flood.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::common::TestFeed;
+use weir_feed::FeedOptions;
+
+fn tcp(options: FeedOptions) -> TestFeed {
+    TestFeed::new("tcp://127.0.0.1:0", options)
+}
+
+/// Waits until the other side has ended the connection.
+fn is_ended(stream: &mut TcpStream) {
+    stream.set_read_timeout(Some(crate::common::PATIENCE)).expect("a time-out");
+    let mut answer = Vec::new();
+    match stream.read_to_end(&mut answer) {
+        Ok(_) => {}
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
+    }
+}
+
+#[test]
+fn counts_that_lie_end_the_connection_and_what_was_read_stands() {
+    for (sent, had, why) in [
+        ("6 <1>abc4 <2>abc3 <3>", "<1>abc\n<2>a\n", "the count before it was wrong"),
+        ("6 <1>abc99999999 <2>", "<1>abc\n", "a frame claims"),
+    ] {
+        let feed = tcp(FeedOptions::default());
+        let mut stream = TcpStream::connect(feed.host()).expect("it listens");
+        stream.write_all(sent.as_bytes()).expect("it is read");
+        is_ended(&mut stream);
+        feed.wait_said(why);
+        assert_eq!(String::from_utf8(feed.lines()).expect("UTF-8"), had);
+        feed.wait("counted", |feed| feed.counts().connections_dropped == 1);
+    }
+}
+
+#[test]
+fn a_line_without_an_end_is_one_line_and_its_memory_is_bounded() {
+    let options = FeedOptions { line_bytes_max: 10_000, ..FeedOptions::default() };
+    let feed = tcp(options);
+    let mut stream = TcpStream::connect(feed.host()).expect("it listens");
+    for _ in 0..200 {
+        stream.write_all(&[b'x'; 100_000]).expect("it is read");
+    }
+    stream.write_all(b"\nnext\n").expect("it is read");
+    feed.wait("two lines", |feed| feed.line_count() == 2);
+    let lines = feed.lines();
+    assert!(lines.ends_with(b"\nnext\n") && lines.len() == 10_001 + 6, "{}", lines.len());
+}
+
+#[test]
+fn lines_that_many_have_begun_are_bounded_together() {
+    let options = FeedOptions { lines_begun_bytes_max: 1 << 20, ..FeedOptions::default() };
+    let feed = tcp(options);
+    let mut streams: Vec<TcpStream> = Vec::new();
+    for _ in 0..10 {
+        let mut stream = TcpStream::connect(feed.host()).expect("it listens");
+        // A sender that is dropped may be told while it sends.
+        let _ = stream.write_all(&[b'x'; 300_000]);
+        streams.push(stream);
+    }
+    feed.wait_said("take too much memory");
+    feed.wait("some are left", |feed| (1..10).contains(&feed.counts().connections_open));
+    let before = feed.counts().connections_dropped;
+    assert!(before >= 5, "{before}");
+}
+
+#[test]
+fn what_is_no_tls_is_dropped() {
+    let feed = TestFeed::new("tls://127.0.0.1:0", FeedOptions::default());
+    for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 5_000], b"\x16\x03\x01\xff\xff"] {
+        let mut stream = TcpStream::connect(feed.host()).expect("it listens");
+        let _ = stream.write_all(garbage);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        is_ended(&mut stream);
+    }
+    feed.wait("all are dropped", |feed| feed.counts().connections_dropped == 3);
+    feed.wait_said("no TLS could be agreed on");
+    let mut stream = feed.connect();
+    stream.write_all(b"a line\n").expect("it is read");
+    stream.flush().expect("it is read");
+    feed.wait("a line", |feed| feed.lines() == b"a line\n");
+}
+
+#[test]
+fn a_handshake_that_stalls_ends() {
+    let handshake = Duration::from_millis(200);
+    let feed = TestFeed::new("tls://127.0.0.1:0", FeedOptions { handshake, ..Default::default() });
+    let mut stream = TcpStream::connect(feed.host()).expect("it listens");
+    stream.write_all(b"\x16\x03\x01").expect("it is read");
+    is_ended(&mut stream);
+    feed.wait_said("its TLS handshake takes too long");
+}
+
+#[test]
+fn those_that_complete_no_line_are_closed_and_what_they_sent_is_a_line() {
+    let idle = Duration::from_millis(300);
+    for flow in ["passive", "64", "unlimited"] {
+        let address = format!("tcp://127.0.0.1:0?active={flow}");
+        let feed = TestFeed::new(&address, FeedOptions { idle, ..Default::default() });
+        let mut silent = TcpStream::connect(feed.host()).expect("it listens");
+        let mut slow = TcpStream::connect(feed.host()).expect("it listens");
+        let start = std::time::Instant::now();
+        while slow.write_all(b"x").is_ok() {
+            assert!(start.elapsed() < crate::common::PATIENCE, "{flow}: {:?}", feed.counts());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        is_ended(&mut silent);
+        feed.wait("both are closed", |feed| feed.counts().connections_timed_out == 2);
+        let lines = feed.lines();
+        assert!(lines.starts_with(b"xx") && lines.ends_with(b"x\n"), "{flow}: {lines:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_sends_lines_is_not_idle_and_neither_is_one_that_is_held_back() {
+    let idle = Duration::from_millis(400);
+    let feed = tcp(FeedOptions { idle, ..Default::default() });
+    let mut stream = TcpStream::connect(feed.host()).expect("it listens");
+    for _ in 0..10 {
+        stream.write_all(b"a line\n").expect("it is open");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    feed.pause(true);
+    for _ in 0..10 {
+        stream.write_all(b"a line\n").expect("it is open");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    feed.pause(false);
+    stream.write_all(b"the last\n").expect("it is open");
+    feed.wait("all lines", |feed| feed.line_count() == 21);
+}
+
+#[test]
+fn thousands_of_idle_connections_take_places_and_no_more() {
+    const CONNECTIONS_MAX: usize = 1_500;
+    let feed = tcp(FeedOptions { connections_max: CONNECTIONS_MAX, ..Default::default() });
+    let connect = |_| TcpStream::connect(feed.host()).expect("it listens");
+    let mut idle: Vec<TcpStream> = (0..CONNECTIONS_MAX).map(connect).collect();
+    let all = CONNECTIONS_MAX as u64;
+    feed.wait("all are taken", |feed| feed.counts().connections_open == all);
+    let mut refused = connect(0);
+    let mut sentence = String::new();
+    refused.read_to_string(&mut sentence).expect("it is told");
+    assert_eq!(sentence, "weir: too many connections; try again later\n");
+    feed.wait_said("is refused: there are 1500 connections");
+    idle[700].write_all(b"a line\n").expect("it is open");
+    feed.wait("the line", |feed| feed.line_count() == 1);
+    idle.pop();
+    feed.wait("a place is free", |feed| feed.counts().connections_open == all - 1);
+    connect(0).write_all(b"another\n").expect("it is open");
+    feed.wait("the line", |feed| feed.line_count() == 2);
+}

@@ -1,0 +1,10 @@
+//! The integration tests of this crate, in one binary: it is linked once.
+
+mod drip;
+mod finding;
+mod follow;
+mod oracle;
+mod packed;
+mod sources;
+mod strangers;
+mod w3c;

@@ -1,0 +1,102 @@
+//! What several tests use.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use weir_net::{Body, Peer, ServeOptions, Server};
+
+/// How long anything may take that should happen at once, on however loaded a machine.
+pub(crate) const SOON: Duration = Duration::from_secs(30);
+
+/// A server in the background of a test.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<()>,
+}
+
+impl Running {
+    pub(crate) async fn start<H, F>(options: ServeOptions, handler: H) -> Self
+    where
+        H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<Body>> + Send + 'static,
+    {
+        let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let address = server.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let shutdown = async move { stopped.await.unwrap_or_default() };
+        let served = tokio::spawn(server.with_options(options).serve(handler, shutdown));
+        Self { address, stop, served }
+    }
+
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Asks it to shut down; the handle resolves when it has.
+    pub(crate) fn stop(self) -> JoinHandle<()> {
+        self.stop.send(()).unwrap();
+        self.served
+    }
+}
+
+/// Sends bytes and reads until the server ends the connection.
+pub(crate) async fn exchange(stream: &mut TcpStream, request: &str) -> String {
+    stream.write_all(request.as_bytes()).await.unwrap();
+    read_all(stream).await
+}
+
+/// Everything up to the end of the connection, which a reset is, too.
+pub(crate) async fn read_all(stream: &mut (impl AsyncRead + Unpin)) -> String {
+    let mut received = Vec::new();
+    while let Ok(1..) = soon(stream.read_buf(&mut received)).await {}
+    String::from_utf8_lossy(&received).into_owned()
+}
+
+/// Reads until `end` was received.
+pub(crate) async fn read_until(stream: &mut (impl AsyncRead + Unpin), end: &str) -> String {
+    let mut received = String::new();
+    while !received.ends_with(end) {
+        received.push(char::from(soon(stream.read_u8()).await.unwrap()));
+    }
+    received
+}
+
+pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(SOON, future).await.expect("this should happen soon")
+}
+
+/// A masked frame with a payload of at most 65,535 bytes; `first` holds its flags and opcode.
+pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mask = [0x1b, 0xad, 0xca, 0xfe];
+    let mut frame = vec![first];
+    match u8::try_from(payload.len()) {
+        Ok(short @ ..126) => frame.push(0x80 | short),
+        _ => {
+            frame.push(0x80 | 126);
+            frame.extend((payload.len() as u16).to_be_bytes());
+        }
+    }
+    frame.extend(mask);
+    frame.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, key)| byte ^ key));
+    frame
+}
+
+/// Reads one short frame of a server: its first byte and its payload.
+pub(crate) async fn read_frame(stream: &mut (impl AsyncRead + Unpin)) -> (u8, Vec<u8>) {
+    let [first, length] = [soon(stream.read_u8()).await.unwrap(), stream.read_u8().await.unwrap()];
+    let length = match length {
+        126 => usize::from(stream.read_u16().await.unwrap()),
+        127 => stream.read_u64().await.unwrap() as usize,
+        short => usize::from(short),
+    };
+    let mut payload = vec![0; length];
+    soon(stream.read_exact(&mut payload)).await.unwrap();
+    (first, payload)
+}

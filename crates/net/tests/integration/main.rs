@@ -1,0 +1,8 @@
+//! The integration tests of this crate, in one binary: it is linked once.
+
+mod common;
+mod decoder;
+mod passing;
+mod serve;
+mod socket;
+mod websocket;

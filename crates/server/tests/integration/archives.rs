@@ -1,0 +1,257 @@
+//! Archives that are dropped on the page: each file in them is a source, and no byte is kept.
+
+use std::io::Write;
+
+use crate::common::{Running, compare, log};
+use serde_json::Value;
+use weir_server::Options;
+use weir_testkit::archive::tar;
+use weir_view::{SourceState, UploadReply, View};
+
+const MIB: usize = 1 << 20;
+
+/// A zip archive of these files, stored as they are, and half a directory behind them.
+fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, content) in files {
+        let mut crc = flate2::Crc::new();
+        crc.update(content);
+        archive.extend_from_slice(b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0");
+        for number in [crc.sum(), content.len() as u32, content.len() as u32] {
+            archive.extend_from_slice(&number.to_le_bytes());
+        }
+        archive.extend_from_slice(&(name.len() as u32).to_le_bytes());
+        archive.extend_from_slice(name.as_bytes());
+        archive.extend_from_slice(content);
+    }
+    archive.extend_from_slice(b"PK\x01\x02");
+    archive.resize(archive.len() + 1_000, 0);
+    archive
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+/// Uploads an archive in pieces of that size; gives the last reply, the last view and the report.
+async fn upload(archive: &[u8], message_bytes: usize) -> (UploadReply, View, Value) {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let mut upload = server.upload(&id).await;
+    assert_eq!(upload.begin("a", archive.len()).await, 0);
+    upload.send(archive, message_bytes).await;
+    upload.end("a").await;
+    let reply = upload.last_reply().await;
+    // The server waits for pages that are still there when it ends.
+    drop(upload);
+    let view = server.live(&id).await.view_where(|view| view.complete).await;
+    let report = server.report(&id).await;
+    server.stop().await;
+    (reply, view, report)
+}
+
+fn done(archive: &[u8]) -> UploadReply {
+    UploadReply::Done { file: "a".to_owned(), offset: archive.len() as u64 }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_file_in_an_archive_is_a_source_in_whatever_pieces_it_comes() {
+    let log = log(MIB as u64);
+    let middle =
+        log.len() / 2 + log[log.len() / 2..].iter().position(|b| *b == b'\n').expect("a line") + 1;
+    let (first, second) = log.split_at(middle);
+    let packed = gzip(second);
+    let files = [
+        ("a.log", first),
+        ("old/b.log.gz", &packed[..]),
+        ("picture.png", b"\x89PNG\0\x01\x02\0\x03"),
+    ];
+    for archive in [tar(&files), zip(&files), gzip(&tar(&files))] {
+        for message_bytes in [10_000, MIB] {
+            let (reply, view, report) = upload(&archive, message_bytes).await;
+            assert_eq!(reply, done(&archive));
+            compare(&log, &report);
+            let names: Vec<&str> = view.sources.iter().map(|source| source.name.as_str()).collect();
+            assert_eq!(names, ["a.log", "a.log/a.log", "a.log/old/b.log.gz"]);
+            assert!(view.sources.iter().all(|source| source.state == SourceState::Done));
+            let row = &view.sources[0];
+            assert_eq!((row.lines, row.bytes_done), (0, archive.len() as u64));
+            let note = row.message.as_deref().unwrap_or_default();
+            assert!(note.contains("a file that is no text left out"), "{note}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_that_is_cut_keeps_what_came_and_says_so() {
+    let log = log(200_000);
+    let archive = tar(&[("a.log", &log), ("b.log", &log)]);
+    let cut = &archive[..log.len() + 512 + 100_000];
+    let (reply, view, report) = upload(cut, MIB).await;
+    // The archive itself came whole, as far as it goes; what broke off is the file in it.
+    assert_eq!(reply, done(cut));
+    assert!(report["records"].as_u64() > Some(1_000));
+    let states: Vec<SourceState> = view.sources.iter().map(|source| source.state).collect();
+    assert_eq!(states[1..], [SourceState::Done, SourceState::Failed], "{:?}", view.sources);
+    let why = view.sources[2].message.as_deref().unwrap_or_default();
+    assert!(why.contains("cut short"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_is_taken_up_again_where_its_connection_was_lost() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let log = log(2 * MIB as u64);
+    let archive = tar(&[("a.log", &log)]);
+    let mut first = server.upload(&id).await;
+    assert_eq!(first.begin("a", archive.len()).await, 0);
+    first.send(&archive[..MIB], 10_000).await;
+    while first.acked < MIB as u64 {
+        match first.reply().await {
+            UploadReply::Ack { offset, .. } => first.acked = offset,
+            other => panic!("an ack was expected, not {other:?}"),
+        }
+    }
+    drop(first);
+    let mut second = server.upload(&id).await;
+    assert_eq!(second.begin("a", archive.len()).await, MIB);
+    second.send(&archive[MIB..], 10_000).await;
+    second.finish("a").await;
+    drop(second);
+    compare(&log, &server.report(&id).await);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_that_is_given_up_ends_the_file_it_was_at() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let log = log(2 * MIB as u64);
+    let archive = tar(&[("a.log", &log)]);
+    let mut upload = server.upload(&id).await;
+    assert_eq!(upload.begin("a", archive.len()).await, 0);
+    upload.send(&archive[..MIB], 100_000).await;
+    upload.say(&weir_view::UploadRequest::Cancel { file: "a".to_owned() }).await;
+    let view = server.live(&id).await.view_where(|view| view.complete).await;
+    assert_eq!(view.sources[0].state, SourceState::Cancelled);
+    if let Some(member) = view.sources.get(1) {
+        assert_eq!(member.state, SourceState::Failed, "{member:?}");
+    }
+    drop(upload);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn archives_of_a_session_have_so_many_files_together() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let line = b"::1 - - [17/Dec/2025:09:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n";
+    let one = tar(&[("a.log", line)]);
+    let archive = [&one[..1024].repeat(6_000), &one[1024..]].concat();
+    let mut upload = server.upload(&id).await;
+    for file in ["a", "b"] {
+        assert_eq!(upload.begin(file, archive.len()).await, 0);
+        upload.send(&archive, MIB).await;
+        upload.end(file).await;
+        upload.last_reply().await;
+    }
+    drop(upload);
+    let view = server.live(&id).await.view_where(|view| view.complete).await;
+    assert_eq!((view.sources.len(), view.report.records), (10_002, 10_000));
+    let archives: Vec<_> = view.sources.iter().filter(|source| !source.file.is_empty()).collect();
+    assert_eq!(archives[0].state, SourceState::Done);
+    assert_eq!(archives[1].state, SourceState::Failed);
+    let why = archives[1].message.as_deref().unwrap_or_default();
+    let expected = "2000 files of it were left out: a session has up to 10000 files of archives; \
+                    open it in another session";
+    assert_eq!(why, expected);
+    server.stop().await;
+}
+
+/// A tar archive with a file of 128 GiB that is no log, packed twice: some hundred kilobytes that
+/// take minutes to be unpacked.
+#[cfg(target_os = "linux")]
+fn bomb() -> Vec<u8> {
+    const PIECE_BYTES: usize = MIB;
+    const TURNS: usize = 128;
+    const TURN_PIECES: usize = 1024;
+    let mut start = tar(&[("disk.img", &[1; 512])])[..1024].to_vec();
+    // A length that octal digits do not hold: GNU's binary form.
+    start[124..136].fill(0);
+    start[124] = 0x80;
+    start[128..136].copy_from_slice(&((PIECE_BYTES * TURNS * TURN_PIECES) as u64).to_be_bytes());
+    start[148..156].fill(b' ');
+    let sum: u32 = start[..512].iter().map(|byte| u32::from(*byte)).sum();
+    start[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    let turn = gzip(&gzip(&vec![1; PIECE_BYTES]).repeat(TURN_PIECES));
+    // Gzip streams one behind the other are one.
+    [gzip(&gzip(&start)), turn.repeat(TURNS)].concat()
+}
+
+/// A zip archive with as much, of a length that it does not say.
+#[cfg(target_os = "linux")]
+fn zip_bomb() -> Vec<u8> {
+    let mut start = b"PK\x03\x04\x14\0\x08\0\x08\0".to_vec();
+    start.resize(26, 0);
+    start.extend_from_slice(b"\x08\0\0\0disk.img");
+    let mut block = Vec::with_capacity(MIB);
+    let mut deflate = flate2::Compress::new(flate2::Compression::best(), false);
+    // Flushed, blocks can follow one another in any number.
+    let flush = flate2::FlushCompress::Full;
+    deflate.compress_vec(&vec![1; MIB], &mut block, flush).expect("memory");
+    [gzip(&start), gzip(&block.repeat(1024)).repeat(128)].concat()
+}
+
+/// Threads of this process that unpack archives.
+#[cfg(target_os = "linux")]
+fn unpacking() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("there is one");
+    let names = tasks.flatten().filter_map(|task| std::fs::read(task.path().join("comm")).ok());
+    names.filter(|name| name.starts_with(b"weir-unpack")).count()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_unpacked_for_a_session_that_is_over() {
+    let bomb = tar(&[("disk.tar.gz.gz", &bomb())]);
+    let zip_bomb = tar(&[("disk.zip.gz", &zip_bomb())]);
+    let ways = [
+        ("the file is cancelled", &bomb),
+        ("the session is ended", &bomb),
+        ("nobody comes back", &bomb),
+        ("the file is cancelled", &zip_bomb),
+    ];
+    for (way, bomb) in ways {
+        assert!(bomb.len() < MIB, "it waits whole, and nobody has to wait to send it");
+        let grace = std::time::Duration::from_millis(300);
+        let server = Running::start(Options { grace, ..Options::default() }).await;
+        let id = server.create_session().await;
+        let mut upload = server.upload(&id).await;
+        assert_eq!(upload.begin("a", bomb.len()).await, 0);
+        upload.send(bomb, MIB).await;
+        crate::common::within(async {
+            while unpacking() == 0 {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        match way {
+            "the file is cancelled" => {
+                upload.say(&weir_view::UploadRequest::Cancel { file: "a".to_owned() }).await;
+            }
+            "the session is ended" => {
+                server.request("DELETE", &format!("/api/sessions/{id}"), &[]).await;
+            }
+            _ => drop(upload),
+        }
+        crate::common::within(async {
+            while unpacking() > 0 {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        server.stop().await;
+    }
+}

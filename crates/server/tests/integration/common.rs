@@ -1,0 +1,361 @@
+//! A running server and the clients that the tests need.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use weir_demo::Traffic;
+use weir_net::websocket::client::{
+    ClientOptions, ClientReceiver, ClientSender, ConnectError, Message, connect, encode_binary,
+};
+use weir_server::{Options, Server, SessionHandle};
+use weir_testkit::oracle::{Layout, Oracle};
+use weir_view::{UploadReply, UploadRequest, View};
+
+/// Rows of the top lists that are compared.
+pub(crate) const ROWS: usize = 25;
+
+/// Far longer than anything takes: a test that hangs fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<()>,
+}
+
+impl Running {
+    pub(crate) async fn start(options: Options) -> Self {
+        Self::start_pinned(options).await.0
+    }
+
+    /// A server, and a pinned session of its.
+    pub(crate) async fn start_pinned(options: Options) -> (Self, SessionHandle) {
+        let server = Server::bind(options).await.expect("a free port");
+        let session = server.new_session(true).expect("a session");
+        let address = server.local_addr();
+        let (stop, stopped) = oneshot::channel();
+        let served = tokio::spawn(server.serve(async {
+            let _ = stopped.await;
+        }));
+        (Self { address, stop, served }, session)
+    }
+
+    pub(crate) async fn stop(self) {
+        self.stop.send(()).expect("it runs");
+        within(self.served).await.expect("it ends well");
+    }
+
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+    ) -> Response {
+        let host = self.address.to_string();
+        let mut all = vec![("Host", host.as_str())];
+        all.extend(fields);
+        self.request_as(method, path, &all, b"").await
+    }
+
+    /// One request on one connection.
+    pub(crate) async fn request_as(
+        &self,
+        method: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+        body: &[u8],
+    ) -> Response {
+        let mut stream = TcpStream::connect(self.address).await.expect("it listens");
+        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        for (name, value) in fields {
+            head += &format!("{name}: {value}\r\n");
+        }
+        stream.write_all((head + "\r\n").as_bytes()).await.expect("it reads");
+        stream.write_all(body).await.expect("it reads");
+        read_response(&mut stream).await
+    }
+
+    pub(crate) async fn create_session(&self) -> String {
+        let created = self.request("POST", "/api/sessions", &[]).await;
+        assert_eq!(created.status, 201);
+        created.json()["id"].as_str().expect("an id").to_owned()
+    }
+
+    pub(crate) async fn report(&self, id: &str) -> Value {
+        let path = format!("/api/sessions/{id}/report?top={ROWS}");
+        self.request("GET", &path, &[]).await.json()
+    }
+
+    pub(crate) async fn upload(&self, id: &str) -> Uploader {
+        self.try_upload(id, ClientOptions::default()).await.expect("it accepts")
+    }
+
+    pub(crate) async fn try_upload(
+        &self,
+        id: &str,
+        options: ClientOptions,
+    ) -> Result<Uploader, ConnectError> {
+        self.try_upload_to(id, "upload", options).await
+    }
+
+    /// As [`Self::try_upload`], at another address of the session.
+    pub(crate) async fn try_upload_to(
+        &self,
+        id: &str,
+        address: &str,
+        options: ClientOptions,
+    ) -> Result<Uploader, ConnectError> {
+        let path = format!("/api/sessions/{id}/{address}");
+        let (sender, receiver) = connect(self.address, &path, options).await?;
+        Ok(Uploader { sender, receiver, sent: 0, acked: 0, window: 0 })
+    }
+
+    pub(crate) async fn live(&self, id: &str) -> Live {
+        let path = format!("/api/sessions/{id}/live");
+        let connected = connect(self.address, &path, ClientOptions::default()).await;
+        let (sender, receiver) = connected.expect("it accepts");
+        Live { sender, receiver }
+    }
+}
+
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("it does not hang")
+}
+
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Response {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let mut fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("text")
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("JSON: {}", self.text()))
+    }
+}
+
+/// Reads to the end of the connection. A `100 Continue` before the answer is passed over.
+pub(crate) async fn read_response(stream: &mut TcpStream) -> Response {
+    let mut bytes = Vec::new();
+    within(stream.read_to_end(&mut bytes)).await.expect("an answer");
+    loop {
+        let end = bytes.windows(4).position(|part| part == b"\r\n\r\n").expect("a head");
+        let body = bytes.split_off(end + 4);
+        let head = String::from_utf8(bytes).expect("a head");
+        let status = head.split(' ').nth(1).expect("a status").parse().expect("a number");
+        if status != 100 {
+            return Response { status, head, body };
+        }
+        bytes = body;
+    }
+}
+
+/// Sends files as the page does.
+pub(crate) struct Uploader {
+    pub(crate) sender: ClientSender,
+    pub(crate) receiver: ClientReceiver,
+    pub(crate) sent: u64,
+    pub(crate) acked: u64,
+    pub(crate) window: u64,
+}
+
+impl Uploader {
+    pub(crate) async fn say(&mut self, request: &UploadRequest) {
+        let text = serde_json::to_string(request).expect("JSON");
+        self.sender.send_text(&text).await.expect("it reads");
+    }
+
+    pub(crate) async fn ask_to_begin(&mut self, file: &str, bytes_total: usize) {
+        self.ask_to_follow(file, Some(bytes_total as u64), None).await;
+    }
+
+    /// As [`Self::ask_to_begin`], of a file whose end may not be known.
+    pub(crate) async fn ask_to_follow(
+        &mut self,
+        file: &str,
+        bytes_total: Option<u64>,
+        continues: Option<&str>,
+    ) {
+        let (file, name) = (file.to_owned(), format!("{file}.log"));
+        let continues = continues.map(str::to_owned);
+        self.say(&UploadRequest::Begin { file, name, bytes_total, continues }).await;
+    }
+
+    /// Begins a file, or takes it up; gives the offset to send from.
+    pub(crate) async fn begin(&mut self, file: &str, bytes_total: usize) -> usize {
+        self.ask_to_begin(file, bytes_total).await;
+        self.ready().await
+    }
+
+    /// Waits for `ready`; gives the offset to send from.
+    pub(crate) async fn ready(&mut self) -> usize {
+        loop {
+            match self.reply().await {
+                UploadReply::Ready { offset, window_bytes, .. } => {
+                    (self.sent, self.acked, self.window) = (offset, offset, window_bytes);
+                    return offset as usize;
+                }
+                // Of a file before.
+                UploadReply::Ack { .. } => {}
+                other => panic!("ready was expected, not {other:?}"),
+            }
+        }
+    }
+
+    /// Sends bytes in messages of that size, within the window.
+    pub(crate) async fn send(&mut self, bytes: &[u8], message_bytes: usize) {
+        let batch_bytes = message_bytes.max(64 << 10);
+        for batch in bytes.chunks(batch_bytes) {
+            while self.sent + batch.len() as u64 - self.acked > self.window {
+                match self.reply().await {
+                    UploadReply::Ack { offset, .. } => self.acked = offset,
+                    other => panic!("an ack was expected, not {other:?}"),
+                }
+            }
+            let mut frames = Vec::with_capacity(batch.len() + 1_000);
+            for message in batch.chunks(message_bytes) {
+                frames.extend_from_slice(&encode_binary(message, 131_000));
+            }
+            self.sender.send_raw(&frames).await.expect("it reads");
+            self.sent += batch.len() as u64;
+        }
+    }
+
+    pub(crate) async fn reply(&mut self) -> UploadReply {
+        match within(self.receiver.next()).await {
+            Ok(Some(Message::Text(text))) => serde_json::from_str(&text).expect("a reply"),
+            other => panic!("a reply was expected, not {other:?}"),
+        }
+    }
+
+    pub(crate) async fn end(&mut self, file: &str) {
+        self.say(&UploadRequest::End { file: file.to_owned() }).await;
+    }
+
+    /// Reads replies to the one that is no acknowledgement; offsets must never fall.
+    pub(crate) async fn last_reply(&mut self) -> UploadReply {
+        loop {
+            match self.reply().await {
+                UploadReply::Ack { offset, .. } => {
+                    assert!(offset > self.acked && offset <= self.sent, "{offset}");
+                    self.acked = offset;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Ends the file and waits until it is parsed.
+    pub(crate) async fn finish(&mut self, file: &str) {
+        self.end(file).await;
+        let offset = self.sent;
+        let done = UploadReply::Done { file: file.to_owned(), offset };
+        assert_eq!(self.last_reply().await, done);
+    }
+
+    /// Sends a whole file.
+    pub(crate) async fn send_file(&mut self, file: &str, bytes: &[u8], message_bytes: usize) {
+        assert_eq!(self.begin(file, bytes.len()).await, 0);
+        self.send(bytes, message_bytes).await;
+        self.finish(file).await;
+    }
+
+    /// The name of the error that comes next.
+    pub(crate) async fn error(&mut self) -> String {
+        match self.last_reply().await {
+            UploadReply::Error { error } => error.name,
+            other => panic!("an error was expected, not {other:?}"),
+        }
+    }
+
+    /// The code with which the server closes.
+    pub(crate) async fn close_code(&mut self) -> u16 {
+        close_code(&mut self.receiver).await
+    }
+}
+
+/// The code of the close frame that comes after any other messages.
+pub(crate) async fn close_code(receiver: &mut ClientReceiver) -> u16 {
+    loop {
+        match within(receiver.next()).await.expect("a message") {
+            Some(Message::Close(frame)) => return frame.code.expect("a code").get(),
+            Some(_) => {}
+            None => panic!("a close frame was expected"),
+        }
+    }
+}
+
+/// Looks at a session.
+pub(crate) struct Live {
+    pub(crate) sender: ClientSender,
+    pub(crate) receiver: ClientReceiver,
+}
+
+impl Live {
+    pub(crate) async fn ask(&mut self, query: Value) {
+        let text = serde_json::json!({ "type": "query", "query": query }).to_string();
+        self.sender.send_text(&text).await.expect("it reads");
+    }
+
+    /// The next message.
+    pub(crate) async fn message(&mut self) -> Value {
+        match within(self.receiver.next()).await {
+            Ok(Some(Message::Text(text))) => serde_json::from_str(&text).expect("JSON"),
+            other => panic!("a message was expected, not {other:?}"),
+        }
+    }
+
+    pub(crate) async fn view(&mut self) -> View {
+        let mut message = self.message().await;
+        assert_eq!(message["type"], "view", "{message}");
+        serde_json::from_value(message["view"].take()).expect("a view")
+    }
+
+    /// Views until one fits.
+    pub(crate) async fn view_where(&mut self, mut fits: impl FnMut(&View) -> bool) -> View {
+        loop {
+            let view = self.view().await;
+            if fits(&view) {
+                return view;
+            }
+        }
+    }
+}
+
+/// A log of about so many bytes, with dirty lines; the same for the same number.
+pub(crate) fn log(bytes: u64) -> Vec<u8> {
+    let options = weir_demo::Options { seed: 7, bytes: Some(bytes), ..Default::default() };
+    let mut traffic = Traffic::new(options).with_dirt_every(50);
+    let mut log = Vec::new();
+    while traffic.fill(&mut log, 1 << 16) > 0 {}
+    log
+}
+
+/// Compares what the oracle knows of a log with a report.
+pub(crate) fn compare(log: &[u8], report: &Value) {
+    let step_s = report["histogram"]["step_s"].as_u64().unwrap_or(1);
+    let expected = Oracle::read(Layout::Combined, log).to_json(ROWS, step_s, 0);
+    for (key, expected) in expected.as_object().expect("an object") {
+        let mut actual = report[key].clone();
+        for extra in ["zone", "groups"] {
+            if let Some(object) = actual.as_object_mut() {
+                object.remove(extra);
+            }
+        }
+        assert_eq!(&actual, expected, "{key}");
+    }
+}

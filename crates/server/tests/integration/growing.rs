@@ -1,0 +1,105 @@
+//! Files that go on growing: sources whose end nobody knows before `end`.
+
+use std::time::Duration;
+
+use crate::common::{Running, compare, log, within};
+use weir_net::websocket::client::Message;
+use weir_server::Options;
+use weir_view::{SourceState, UploadReply};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_are_seen_as_they_come_and_the_last_one_counts_at_the_end() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let mut live = server.live(&id).await;
+    let mut upload = server.upload(&id).await;
+    upload.ask_to_follow("a", None, None).await;
+    assert_eq!(upload.ready().await, 0);
+    let log = log(20_000);
+    let ends: Vec<usize> = ends_of_lines(&log);
+    let mut from = 0;
+    for lines in [1, 2, 40] {
+        // Half of the line behind comes with it, and waits for its other half.
+        let to = ends[lines - 1] + 10;
+        upload.send(&log[from..to], 1 << 16).await;
+        let view = live.view_where(|view| view.report.lines == lines as u64).await;
+        assert!(!view.complete);
+        assert_eq!(
+            (view.sources[0].state, view.sources[0].bytes_total),
+            (SourceState::Reading, None)
+        );
+        from = to;
+    }
+    upload.finish("a").await;
+    let view = live.view_where(|view| view.complete).await;
+    assert_eq!((view.report.lines, view.sources[0].state), (41, SourceState::Done));
+    compare(&log[..from], &server.report(&id).await);
+    // The server waits for pages that are still there when it ends.
+    drop((upload, live));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_may_rest_longer_than_others_and_is_taken_up_without_doubling() {
+    let options = Options { stall: Duration::from_millis(100), ..Options::default() };
+    let server = Running::start(options).await;
+    let id = server.create_session().await;
+    let log = log(20_000);
+    let half = ends_of_lines(&log)[50];
+    let mut upload = server.upload(&id).await;
+    upload.ask_to_follow("a", None, None).await;
+    assert_eq!(upload.ready().await, 0);
+    upload.send(&log[..half + 20], 1 << 16).await;
+    while upload.acked < half as u64 {
+        match upload.reply().await {
+            UploadReply::Ack { offset, .. } => upload.acked = offset,
+            other => panic!("an ack was expected, not {other:?}"),
+        }
+    }
+    // Nothing is to be told for long, and the client answers that it is still there.
+    for _ in 0..4 {
+        match within(upload.receiver.next()).await.expect("a message") {
+            Some(Message::Ping(payload)) => {
+                upload.sender.send_pong(&payload).await.expect("it reads");
+            }
+            other => panic!("a ping was expected, not {other:?}"),
+        }
+    }
+    drop(upload);
+    let mut upload = server.upload(&id).await;
+    upload.ask_to_follow("a", None, None).await;
+    assert_eq!(upload.ready().await, half, "the torn line comes again");
+    upload.send(&log[half..], 1 << 16).await;
+    upload.finish("a").await;
+    compare(&log, &server.report(&id).await);
+    drop(upload);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_on_from_a_file_has_its_format() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    // Nothing of this is told by the lines that follow, of which the first is none.
+    let rest =
+        b"no line of a log\n192.0.2.2 - - [02/Nov/2026:00:00:01 +0000] \"GET /b HTTP/1.1\" 404 7\n";
+    server.upload(&id).await.send_file("a", &log(20_000), 1 << 16).await;
+    let format = server.report(&id).await["format"]["name"].clone();
+    assert_eq!(format, "COMBINED");
+    let mut upload = server.upload(&id).await;
+    upload.ask_to_follow("b", None, Some("a")).await;
+    assert_eq!(upload.ready().await, 0);
+    upload.send(rest, 1 << 16).await;
+    upload.finish("b").await;
+    let view = server.live(&id).await.view_where(|view| view.sources.len() == 2).await;
+    let source = &view.sources[1];
+    assert_eq!(source.format.as_ref().map(|format| format.name.as_str()), Some("COMBINED"));
+    assert_eq!((source.lines, source.records, source.fits), (2, 0, None));
+    drop(upload);
+    server.stop().await;
+}
+
+/// Where the lines of a log end.
+fn ends_of_lines(log: &[u8]) -> Vec<usize> {
+    log.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect()
+}

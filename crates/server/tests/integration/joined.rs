@@ -1,0 +1,271 @@
+//! One file over several connections: in order whatever the connection, nothing lost and
+//! nothing doubled wherever one of them breaks.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use crate::common::{Running, Uploader, compare, log, within};
+use proptest::prelude::{ProptestConfig, prop, proptest};
+use weir_net::websocket::CloseCode;
+use weir_net::websocket::client::encode_binary;
+use weir_server::Options;
+use weir_view::{UploadReply, UploadRequest};
+
+const MIB: usize = 1 << 20;
+
+async fn join(server: &Running, id: &str, file: &str) -> Uploader {
+    let mut upload = server.upload(id).await;
+    upload.say(&UploadRequest::Join { file: file.to_owned() }).await;
+    assert_eq!(upload.reply().await, UploadReply::Joined { file: file.to_owned() });
+    upload
+}
+
+/// Says where the bytes that follow belong.
+async fn block(upload: &mut Uploader, file: &str, offset: usize) {
+    let request = UploadRequest::Block { file: file.to_owned(), offset: offset as u64 };
+    upload.say(&request).await;
+}
+
+async fn send_block(upload: &mut Uploader, file: &str, log: &[u8], offset: usize, length: usize) {
+    block(upload, file, offset).await;
+    let bytes = &log[offset..log.len().min(offset + length)];
+    upload.sender.send_binary(bytes).await.expect("it reads");
+}
+
+/// One attempt to send the file: so many joined connections, blocks of these sizes in turn,
+/// which connection each goes to, and which one breaks after how many blocks.
+#[derive(Debug, Clone)]
+struct Attempt {
+    joined: usize,
+    block_bytes: Vec<usize>,
+    order: Vec<usize>,
+    breaks: (usize, usize),
+}
+
+async fn send(server: &Running, log: &[u8], attempts: &[Attempt]) {
+    let id = server.create_session().await;
+    let mut first = server.upload(&id).await;
+    for (at, attempt) in attempts.iter().enumerate() {
+        let offset = first.begin("a", log.len()).await;
+        assert!(offset == 0 || log[offset - 1] == b'\n', "at a line end");
+        let is_last = at + 1 == attempts.len();
+        let broken = send_once(server, &id, &mut first, log, offset, attempt, is_last).await;
+        if is_last {
+            break;
+        }
+        // Where the connection is lost that began it, another takes the file up.
+        if broken > 0 {
+            assert_eq!(first.error().await, "interrupted");
+        }
+    }
+    first.sent = log.len() as u64;
+    first.finish("a").await;
+    compare(log, &server.report(&id).await);
+    server.request("DELETE", &format!("/api/sessions/{id}"), &[]).await;
+}
+
+/// Sends what is left, or until a connection breaks; says which.
+async fn send_once(
+    server: &Running,
+    id: &str,
+    first: &mut Uploader,
+    log: &[u8],
+    mut offset: usize,
+    attempt: &Attempt,
+    is_last: bool,
+) -> usize {
+    let mut others = Vec::new();
+    for _ in 0..attempt.joined {
+        others.push(join(server, id, "a").await);
+    }
+    let (broken, after) = (attempt.breaks.0 % (attempt.joined + 1), attempt.breaks.1);
+    let sizes = attempt.block_bytes.iter().cycle();
+    let owners = attempt.order.iter().cycle();
+    for (number, (size, owner)) in sizes.zip(owners).enumerate() {
+        if offset >= log.len() || (!is_last && number == after) {
+            break;
+        }
+        match owner % (attempt.joined + 1) {
+            0 => send_block(first, "a", log, offset, *size).await,
+            other => send_block(&mut others[other - 1], "a", log, offset, *size).await,
+        }
+        offset += size;
+    }
+    first.sent = log.len() as u64;
+    if !is_last {
+        match broken {
+            0 => *first = server.upload(id).await,
+            other => drop(others.swap_remove(other - 1)),
+        }
+        return broken;
+    }
+    // What comes over a connection that ends with a close frame counts.
+    for mut other in others {
+        other.sender.close(CloseCode::NORMAL, "").await.expect("it reads");
+        tokio::spawn(async move { while let Ok(Some(_)) = other.receiver.next().await {} });
+    }
+    broken
+}
+
+fn attempts() -> impl proptest::strategy::Strategy<Value = Vec<Attempt>> {
+    use proptest::strategy::Strategy;
+    let sizes = prop::collection::vec(1_usize..9_000, 1..5);
+    let order = prop::collection::vec(0_usize..4, 1..7);
+    let one = (0_usize..4, sizes, order, (0_usize..4, 0_usize..12));
+    let one = one.prop_map(|(joined, block_bytes, order, breaks)| Attempt {
+        joined,
+        block_bytes,
+        order,
+        breaks,
+    });
+    prop::collection::vec(one, 1..5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn no_line_is_lost_or_doubled_whichever_connection_breaks(attempts in attempts()) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        static LOG: LazyLock<Vec<u8>> = LazyLock::new(|| log(60_000));
+        runtime.block_on(async {
+            let server = Running::start(Options::default()).await;
+            send(&server, &LOG, &attempts).await;
+        });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compressed_file_may_come_over_two_connections() {
+    let server = Running::start(Options::default()).await;
+    let log = log(2 * MIB as u64);
+    let packed = zstd::encode_all(&log[..], 1).expect("memory");
+    let id = server.create_session().await;
+    let mut first = server.upload(&id).await;
+    first.begin("a", packed.len()).await;
+    let mut second = join(&server, &id, "a").await;
+    let step = 10_001;
+    for (number, offset) in (0..packed.len()).step_by(step).enumerate() {
+        let upload = if number % 2 == 0 { &mut first } else { &mut second };
+        send_block(upload, "a", &packed, offset, step).await;
+    }
+    first.sent = packed.len() as u64;
+    first.finish("a").await;
+    compare(&log, &server.report(&id).await);
+    // The second connection can send a file of its own.
+    second.send_file("b", &log, MIB).await;
+    drop((first, second));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_before_its_turn_is_bounded_and_then_taken() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let log = log(MIB as u64).repeat(40);
+    let mut first = server.upload(&id).await;
+    first.begin("a", log.len()).await;
+    let mut second = join(&server, &id, "a").await;
+    block(&mut second, "a", MIB).await;
+    let rest = encode_binary(&log[MIB..], 131_000);
+    let mut sending = tokio::spawn(async move {
+        second.sender.send_raw(&rest).await.expect("it reads");
+        second
+    });
+    let patience = Duration::from_millis(500);
+    let early = tokio::time::timeout(patience, &mut sending).await;
+    assert!(early.is_err(), "more was taken than may wait");
+    send_block(&mut first, "a", &log, 0, MIB).await;
+    let second = within(sending).await.expect("the rest is taken");
+    first.sent = log.len() as u64;
+    first.finish("a").await;
+    assert_eq!(server.report(&id).await["bytes_read"], log.len());
+    drop((first, second));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_may_begin_again_in_the_middle() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let log = log(100_000);
+    let mut upload = server.upload(&id).await;
+    upload.begin("a", log.len()).await;
+    upload.send(&log[..50_000], 7_000).await;
+    let offset = upload.begin("a", log.len()).await;
+    assert!(offset > 0 && log[offset - 1] == b'\n');
+    upload.send(&log[offset..], 7_000).await;
+    upload.finish("a").await;
+    compare(&log, &server.report(&id).await);
+    drop(upload);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_block_that_never_comes_is_a_stall() {
+    let stall = Duration::from_millis(300);
+    let server = Running::start(Options { stall, ..Options::default() }).await;
+    let id = server.create_session().await;
+    let log = log(50_000);
+    let mut first = server.upload(&id).await;
+    first.begin("a", log.len()).await;
+    let mut second = join(&server, &id, "a").await;
+    send_block(&mut second, "a", &log, 20_000, 30_000).await;
+    send_block(&mut first, "a", &log, 0, 10_000).await;
+    first.sent = 50_000;
+    first.end("a").await;
+    assert_eq!(first.error().await, "stalled");
+    drop((first, second));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_makes_no_sense_is_refused() {
+    let server = Running::start(Options::default()).await;
+    let id = server.create_session().await;
+    let log = log(50_000);
+    let mut stray = server.upload(&id).await;
+    stray.say(&UploadRequest::Join { file: "a".to_owned() }).await;
+    assert_eq!(stray.error().await, "not_begun");
+
+    let mut first = server.upload(&id).await;
+    first.begin("a", log.len()).await;
+    let mut others = Vec::new();
+    for _ in 1..4 {
+        others.push(join(&server, &id, "a").await);
+    }
+    stray.say(&UploadRequest::Join { file: "a".to_owned() }).await;
+    assert_eq!(stray.error().await, "too_many_connections");
+    for mut other in others {
+        other.sender.close(CloseCode::NORMAL, "").await.expect("it reads");
+        assert_eq!(other.close_code().await, 1000);
+    }
+
+    // Bytes without an offset, offsets that fall, and blocks of another file.
+    for case in 0..3 {
+        let mut other = join(&server, &id, "a").await;
+        match case {
+            0 => other.sender.send_binary(b"abc").await.expect("it reads"),
+            1 => {
+                send_block(&mut other, "a", &log, 10, 10).await;
+                block(&mut other, "a", 19).await;
+            }
+            _ => block(&mut other, "b", 0).await,
+        }
+        assert_eq!(other.error().await, "bad_request");
+        assert_eq!(other.close_code().await, 1008);
+        drop(other);
+        assert_eq!(first.error().await, "interrupted");
+        first.begin("a", log.len()).await;
+        first.sent = log.len() as u64;
+    }
+    // Two blocks that overlap.
+    let mut other = join(&server, &id, "a").await;
+    send_block(&mut other, "a", &log, 900, 100).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    send_block(&mut first, "a", &log, 0, 950).await;
+    assert_eq!(first.error().await, "bad_request");
+    assert_eq!(first.close_code().await, 1008);
+    drop((first, other, stray));
+    server.stop().await;
+}

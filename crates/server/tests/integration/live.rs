@@ -1,0 +1,235 @@
+//! Live views: the newest only, with the right numbers, for the question that was asked.
+
+use std::time::{Duration, Instant};
+
+use crate::common::{Running, compare, log, within};
+use serde_json::json;
+use weir_net::websocket::client::Message;
+use weir_server::Options;
+use weir_view::{SourceState, View};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_view_comes_at_once_and_the_last_is_right() {
+    let (server, session) = Running::start_pinned(Options::default()).await;
+    let mut live = server.live(session.id()).await;
+    let first = live.view().await;
+    assert_eq!((first.query, first.complete, first.sources.len()), (0, false, 0));
+    let log = log(1_500_000);
+    live.ask(json!({ "id": 1, "top": crate::common::ROWS })).await;
+    let mut upload = server.upload(session.id()).await;
+    upload.send_file("f", &log, 100_000).await;
+    let last = live.view_where(|view| view.complete && view.query == 1).await;
+    compare(&log, &serde_json::to_value(&last.report).expect("JSON"));
+    let source = &last.sources[0];
+    assert_eq!((source.file.as_str(), source.name.as_str()), ("f", "f.log"));
+    assert_eq!((source.state, source.bytes_done), (SourceState::Done, log.len() as u64));
+    assert_eq!(source.format.as_ref().map(|format| format.name.as_str()), Some("COMBINED"));
+    assert!(source.fits > Some(0.9) && last.memory_bytes > 10_000);
+    assert!(!last.samples.is_empty());
+    let report = server.report(session.id()).await;
+    assert_eq!(report, serde_json::to_value(&last.report).expect("JSON"), "one helper for both");
+    drop((live, upload));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dates_are_those_of_the_log_when_it_is_known() {
+    let (server, session) = Running::start_pinned(Options::default()).await;
+    let clauses = json!([{ "field": "time", "op": ">=", "values": ["2025-12-17"] }]);
+    let mut live = server.live(session.id()).await;
+    // Nothing is read yet, so nobody knows the zone.
+    live.ask(json!({ "id": 1, "clauses": clauses })).await;
+    live.view_where(|view| view.query == 1).await;
+    let line = |time: &str| format!("::1 - - [{time} +0300] \"GET / HTTP/1.1\" 200 5\n");
+    let times = ["16/Dec/2025:23:59:59", "17/Dec/2025:00:00:00", "17/Dec/2025:02:59:59"];
+    let log: String = times.into_iter().map(line).collect();
+    let mut upload = server.upload(session.id()).await;
+    upload.send_file("f", log.as_bytes(), 1_000).await;
+    let view = live.view_where(|view| view.complete).await;
+    assert_eq!((view.report.records, view.report.matched), (3, 2));
+    let path = format!("/api/sessions/{}/report?where=time%3C2025-12-17", session.id());
+    let report = server.request("GET", &path, &[]).await.json();
+    assert_eq!(report["matched"], 1);
+    live.ask(json!({ "id": 2, "clauses": clauses, "zone": "UTC" })).await;
+    let view = live.view_where(|view| view.query == 2).await;
+    assert_eq!(view.report.matched, 0);
+    let wrong = json!([{ "field": "time", "op": ">=", "values": ["soon"] }]);
+    live.ask(json!({ "id": 3, "clauses": wrong })).await;
+    let error = live.message().await;
+    assert_eq!(error["error"]["name"], "bad_query", "{error}");
+    drop((live, upload));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn views_come_at_most_20_times_a_second_and_agree_in_themselves() {
+    let (server, session) = Running::start_pinned(Options::default()).await;
+    let mut live = server.live(session.id()).await;
+    let log = log(1 << 20);
+    let address = (server.upload(session.id()).await, log.clone());
+    let feeding = tokio::spawn(async move {
+        let (mut upload, log) = address;
+        upload.begin("a", log.len()).await;
+        for piece in log.chunks(log.len() / 50) {
+            upload.send(piece, 10_000).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        upload.finish("a").await;
+    });
+    // Those of nothing come as they are.
+    let mut started = Instant::now();
+    let (mut views, mut growing, mut records) = (0, 0, 0);
+    loop {
+        let view = live.view().await;
+        match view.report.lines {
+            0 => started = Instant::now(),
+            _ => views += 1,
+        }
+        assert_eq!(view.report.matched, view.report.records, "one moment");
+        let report = &view.report;
+        assert_eq!(report.lines, report.records + report.unmatched + report.too_long);
+        assert!(report.records >= records);
+        growing += u32::from(report.records > records);
+        records = report.records;
+        if view.complete {
+            break;
+        }
+    }
+    let most = started.elapsed().as_millis() as u64 / 50 + 2;
+    assert!(views <= most, "{views} views, {most} allowed");
+    assert!(growing >= 3, "the picture grows: {growing}");
+    within(feeding).await.expect("it was sent");
+    // Nothing changes any more, so nothing comes.
+    let silence = tokio::time::timeout(Duration::from_millis(200), live.receiver.next()).await;
+    assert!(silence.is_err(), "{silence:?}");
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_page_gets_the_newest_only() {
+    let (server, session) = Running::start_pinned(Options::default()).await;
+    let mut live = server.live(session.id()).await;
+    live.view().await;
+    // Large views fill the sockets while nobody reads.
+    live.ask(json!({ "id": 1, "top": 2_000, "buckets": 2_000 })).await;
+    let data = session.pipeline().expect("it goes on").data().clone();
+    server.upload(session.id()).await.send_file("a", &log(1 << 20), 1 << 20).await;
+    let until = Instant::now() + Duration::from_millis(1_000);
+    let mut changes = 0;
+    while Instant::now() < until {
+        data.touch();
+        changes += 1;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    live.ask(json!({ "id": 2, "top": 1 })).await;
+    let mut before = 0;
+    live.view_where(|view| {
+        before += 1;
+        view.query == 2
+    })
+    .await;
+    assert!(before < changes / 5, "{before} views of {changes} changes");
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn questions_are_answered_by_their_id_and_bad_ones_refused() {
+    let (server, session) = Running::start_pinned(Options::default()).await;
+    let log = log(300_000);
+    server.upload(session.id()).await.send_file("a", &log, 100_000).await;
+    let mut live = server.live(session.id()).await;
+    let all = live.view_where(|view| view.complete).await;
+    let status = |op: &str, value: &str| json!({ "field": "status", "op": op, "values": [value] });
+    let mut matched = Vec::new();
+    for (id, op) in [(5, "="), (6, "!=")] {
+        live.ask(json!({ "id": id, "clauses": [status(op, "404")] })).await;
+        let view = live.view_where(|view| view.query == id).await;
+        assert_eq!(view.report.records, all.report.records);
+        matched.push(view.report.matched);
+    }
+    assert!(matched[0] > 0);
+    assert_eq!(matched.iter().sum::<u64>(), all.report.records);
+    for bad in [
+        json!({ "id": 7, "clauses": [status("~", "(")] }),
+        json!({ "id": 7, "clauses": [{ "field": "nothing", "op": "=", "values": [] }] }),
+        json!({ "id": 7, "zone": "Europe/Atlantis" }),
+        json!({ "id": 7, "stack": "nothing" }),
+        json!(7),
+    ] {
+        live.ask(bad.clone()).await;
+        let message = live.message().await;
+        assert_eq!(message["error"]["name"], "bad_query", "{bad}: {message}");
+    }
+    // The query before stays in force.
+    session.pipeline().expect("it goes on").data().touch();
+    let view = live.view().await;
+    assert_eq!((view.query, view.report.matched), (6, matched[1]));
+    // Of many questions in a row, the last is answered.
+    for id in 10..60 {
+        live.ask(json!({ "id": id, "clauses": [status("=", "404")] })).await;
+    }
+    let mut answers = 0;
+    let last = live.view_where(|view| {
+        answers += 1;
+        view.query == 59
+    });
+    assert_eq!(last.await.report.matched, matched[0]);
+    assert!(answers < 50, "older questions are given up");
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_values_arrive_as_text() {
+    let (server, session) = Running::start_pinned(Options::default()).await;
+    let hostile = "<script>alert(1)</script>\u{1b}[31m\u{202e}\u{0}'";
+    let line = format!(
+        "1.2.3.4 - - [02/Nov/2026:00:00:00 +0000] \"GET /{} HTTP/1.1\" 200 5 \"-\" \"{hostile}\"\n",
+        "%3Cscript%3E"
+    );
+    let mixed =
+        "1.2.3.4 - - [02/Nov/2026:00:00:00 +0530] \"GET / HTTP/1.1\" 200 5 \"-\" \"\u{2028}\"\n";
+    let broken = format!("{hostile}\n");
+    let bytes =
+        [line.as_bytes(), b"\xff\xfe bytes\n", broken.as_bytes(), mixed.as_bytes()].concat();
+    let name = "<img src=x onerror=alert(1)>";
+    let mut upload = server.upload(session.id()).await;
+    upload.send_file(name, &bytes, 1_000).await;
+    let mut live = server.live(session.id()).await;
+    let view: View = live.view_where(|view| view.complete).await;
+    let agents: Vec<&str> =
+        view.report.top["user_agent"].iter().map(|row| row.value.as_str()).collect();
+    assert!(agents.contains(&hostile), "{agents:?}");
+    assert_eq!(view.sources[0].name, format!("{name}.log"));
+    assert!(view.samples.iter().any(|sample| sample.text == hostile));
+    assert!(view.notes.iter().any(|note| note.contains("+00:00, +05:30")), "{:?}", view.notes);
+    drop((upload, live));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_in_no_known_format_is_said_to_be_one() {
+    let (server, session) = Running::start_pinned(Options::default()).await;
+    let mut upload = server.upload(session.id()).await;
+    upload.send_file("a", "neither this\nnor that\n".repeat(100).as_bytes(), 100).await;
+    let mut live = server.live(session.id()).await;
+    let view = live.view_where(|view| view.complete).await;
+    assert_eq!((view.report.lines, view.report.unmatched), (200, 200));
+    assert!(view.notes[0].contains("a.log"), "{:?}", view.notes);
+    drop((upload, live));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pings_are_answered() {
+    let (server, session) = Running::start_pinned(Options::default()).await;
+    let mut live = server.live(session.id()).await;
+    live.view().await;
+    live.sender.send_ping(b"still there?").await.expect("it reads");
+    let pong = within(live.receiver.next()).await.expect("a message");
+    assert_eq!(pong, Some(Message::Pong(b"still there?".to_vec())));
+    drop(live);
+    server.stop().await;
+}

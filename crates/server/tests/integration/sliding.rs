@@ -1,0 +1,67 @@
+//! A live view of a feed whose oldest records leave, while its filter changes.
+
+use std::time::Duration;
+
+use crate::common::Running;
+use serde_json::json;
+use weir_ingest::{FormatChoice, Keep};
+use weir_server::Options;
+
+/// A line for each second, every fourth not found, in COMBINED.
+fn lines(seconds: std::ops::Range<u64>) -> String {
+    let line = |second: u64| {
+        let (minute, status) = (second / 60, if second.is_multiple_of(4) { 404 } else { 200 });
+        let time = format!(
+            "09/Oct/2025:{:02}:{:02}:{:02} +0000",
+            9 + minute / 60,
+            minute % 60,
+            second % 60
+        );
+        format!("192.0.2.1 - - [{time}] \"GET /{second} HTTP/1.1\" {status} 10 \"-\" \"-\"\n")
+    };
+    seconds.map(line).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_filter_changes_while_the_window_moves() {
+    let keep = Keep::Window { width: Some(Duration::from_secs(99)) };
+    let options = Options { keep, ..Options::default() };
+    let (server, session) = Running::start_pinned(options).await;
+    let mut live = server.live(session.id()).await;
+    let empty = live.view().await;
+    assert_eq!(empty.window.map(|window| (window.width_s, window.records)), Some((Some(99.0), 0)));
+    let pipeline = session.pipeline().expect("it goes on");
+    let mut feed = pipeline.source("feed", None, FormatChoice::Detect);
+    let mut id = 0;
+    for step in 0..40u64 {
+        let read = (step + 1) * 25;
+        feed.write_all_async(lines(step * 25..read).as_bytes()).await.expect("there is room");
+        feed.hand_on_async().await.expect("there is room");
+        feed.parsed_all().await;
+        id += 1;
+        let (clauses, share) = match step % 3 {
+            0 => (json!([]), 1),
+            1 => (json!([{ "field": "status", "op": "=", "values": ["404"] }]), 4),
+            _ => (json!([{ "field": "status", "op": "!=", "values": ["200"] }]), 4),
+        };
+        live.ask(json!({ "id": id, "clauses": clauses, "top": 200 })).await;
+        let view = live.view_where(|view| view.query == id && view.report.records == read).await;
+        let kept = read.min(100);
+        assert_eq!(view.window.map(|window| window.records), Some(kept), "step {step}");
+        let not_found =
+            (read - kept..read).filter(|second| second.is_multiple_of(4)).count() as u64;
+        let matched = if share == 1 { kept } else { not_found };
+        assert_eq!((view.report.matched, view.report.errors), (matched, not_found));
+        assert_eq!(view.report.distinct["path"], matched);
+        let first = (read - kept..read).find(|second| share == 1 || second.is_multiple_of(4));
+        let first = first.expect("a row");
+        let (minute, second) = (first / 60, first % 60);
+        let expected = format!("2025-10-09T{:02}:{:02}:{second:02}Z", 9 + minute / 60, minute % 60);
+        assert_eq!(view.report.time.first, Some(expected));
+        let histogram = view.report.histogram.expect("there are times");
+        assert_eq!(histogram.buckets.iter().map(|bucket| bucket.count).sum::<u64>(), matched);
+        assert_eq!(view.sources[0].lines, read, "all that was read is counted");
+    }
+    drop((live, feed, pipeline));
+    server.stop().await;
+}
