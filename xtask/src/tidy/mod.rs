@@ -1,23 +1,13 @@
 //! Checks that the layers are what ARCHITECTURE.md says: mostly of things that must not be
 //! there. Each message says what to do.
 
+mod layers;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::shell::{Outcome, command, output_of, root};
-
-/// What each crate may know of the others, outside its tests.
-const LAYERS: [(&str, &[&str]); 9] = [
-    ("core", &[]),
-    ("demo", &[]),
-    ("net", &[]),
-    ("ingest", &["weir-core"]),
-    ("feed", &["weir-ingest"]),
-    ("view", &["weir-core"]),
-    ("server", &["weir-core", "weir-ingest", "weir-net", "weir-view"]),
-    ("cli", &["weir-core", "weir-demo", "weir-feed", "weir-ingest", "weir-server", "weir-view"]),
-    ("testkit", &[]),
-];
+use layers::LAYERS;
 
 /// Words that may not stand in a crate's sources, and what to do instead.
 const FORBIDDEN: [(&str, &str, &str); 9] = [
