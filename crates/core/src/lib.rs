@@ -33,28 +33,28 @@ mod field;
 mod filter;
 mod format;
 mod line;
+mod read;
 mod record;
+mod schema;
 mod value;
+mod values;
 
 pub use aggregate::{
     Bucket, Counted, Evaluation, Histogram, Part, Quantiles, Question, Recount, STATUS_CLASSES,
     Stack, StatusClasses, Tally, TopList, Totals,
 };
 pub use block::{Block, BlockCutter, BlockLimits};
-pub use column::{
-    ABSENT, BlockReader, Codes, ColumnId, Dictionary, LiveIds, Numbers, REMAINDER, ReadBefore,
-    ReadBlock, Segment, UnmatchedLine, Values,
-};
+pub use column::{ABSENT, Codes, Numbers, REMAINDER, RowBits, Segment, Selection};
 pub use field::Field;
-pub use filter::{
-    Clause, ClauseError, CompiledFilter, Filter, RowBits, Selection, TextTest, TimeBounds,
-    Undecided,
-};
+pub use filter::{Clause, ClauseError, CompiledFilter, Filter, TextTest, TimeBounds, Undecided};
 pub use format::{
     Candidate, Detection, FollowedFormat, Format, FormatError, FormatNotes, LineMismatch,
     LineOutcome, LineParser, LogReader, Mismatch, Wrapper, detect, fit, format_by_name,
     format_notes, known_formats,
 };
 pub use line::{Line, Lines};
+pub use read::{BlockReader, ReadBlock, UnmatchedLine};
 pub use record::Record;
+pub use schema::ColumnId;
 pub use value::{AddressBlock, Timestamp, Zone, format_rfc3339, parse_rfc3339};
+pub use values::{Dictionary, LiveIds, ReadBefore, Values};

@@ -7,9 +7,11 @@ use super::status::StatusClasses;
 use super::top_list::TopList;
 use super::totals::Totals;
 use super::visit::{Visit, gather};
-use crate::column::{ColumnId, Segment, Values};
-use crate::filter::{CompiledFilter, RowBits, Selection, TimeBounds};
+use crate::column::{RowBits, Segment, Selection};
+use crate::filter::{CompiledFilter, TimeBounds};
+use crate::schema::ColumnId;
 use crate::value::Zone;
+use crate::values::Values;
 
 /// The answer to a question over the segments seen so far.
 ///

@@ -1,7 +1,6 @@
 //! Counts over time.
 
-use crate::column::{Numbers, Segment, decode_time};
-use crate::filter::Selection;
+use crate::column::{Numbers, Segment, Selection, decode_time};
 use crate::value::Zone;
 
 /// The lengths of a bucket, in seconds of local time. Each divides the next, so that a
@@ -142,7 +141,7 @@ impl Histogram {
         self.cover(unix_s, unix_s);
         let row = self.row(self.bucket(unix_s, self.step));
         let Some(counts) = self.counts.get_mut(row..row + self.groups) else { return false };
-        // Neighbours are often alike: see `count_aside` of the top lists.
+        // Neighbours are often alike: see `count_in_lanes` of the top lists.
         let mut lanes = [[0u32; 256]; 4];
         let (fours, rest) = groups.as_chunks::<4>();
         for four in fours {

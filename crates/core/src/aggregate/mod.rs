@@ -5,7 +5,7 @@
 
 mod evaluation;
 mod histogram;
-mod near;
+mod packed_tally;
 mod quantiles;
 mod question;
 mod recount;

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
-use crate::column::Numbers;
-use crate::filter::Selection;
+use crate::column::{Numbers, Selection};
 
 /// Quantiles by the nearest-rank method: the quantile `q` of `n` numbers is the smallest
 /// that at least `q * n` of them do not exceed.

@@ -1,8 +1,8 @@
 //! What is asked.
 
 use super::status::STATUS_CLASSES;
-use crate::column::ColumnId;
 use crate::filter::Filter;
+use crate::schema::ColumnId;
 use crate::value::Zone;
 
 /// What is asked.

@@ -8,8 +8,7 @@ use super::quantiles::Quantiles;
 use super::top_list::TopList;
 use super::totals::Totals;
 use super::visit::{Sum, Visit, status_classes};
-use crate::column::Segment;
-use crate::filter::{RowBits, Selection};
+use crate::column::{RowBits, Segment, Selection};
 
 /// The rows that an answer counts, in the first of some segments.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,8 @@
 //! The class of a response status.
 
-use crate::column::Values;
 use crate::field::Field;
 use crate::value::parse_digits;
+use crate::values::Values;
 
 /// The names of the classes, by number: class 0 is whatever is no status from 100 to 599.
 pub const STATUS_CLASSES: [&str; 6] = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::near::{Near, count_aside, count_near};
+use super::packed_tally::{PackedTally, count_in_lanes, count_packed};
 use super::visit::{Sum, Visit};
-use crate::column::{ABSENT, Codes, Dictionary};
+use crate::column::{ABSENT, Codes};
+use crate::values::Dictionary;
 
 /// What is counted for one value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct TopList {
     /// How often the bytes went beyond 2^64. Empty until one did.
     carries: Vec<i64>,
     /// Not settled: records and the low bits of their sizes. Empty where there are none.
-    near: Vec<Near>,
+    packed: Vec<PackedTally>,
     /// Number of rows in there.
     visits: usize,
     /// Not settled: errors, negative where rows were taken away. Empty where there are none.
@@ -44,7 +45,7 @@ pub struct TopList {
 }
 
 /// Codes of eight bits visited at once from which on they are counted aside.
-const ASIDE_MIN: usize = 512;
+const LANES_MIN: usize = 512;
 
 /// Entries of `rest` that may wait: 256 KiB of them.
 const REST_MAX: usize = 1 << 14;
@@ -69,7 +70,7 @@ impl TopList {
         if visit.low_bytes.is_empty() {
             return;
         }
-        self.count_near::<ADDS>(codes, visit);
+        self.count_packed::<ADDS>(codes, visit);
         self.count_errors::<ADDS>(codes, &visit.errors);
         for (row, bytes) in &visit.large {
             self.rest.push((codes.get(*row as usize) as u32, *bytes, ADDS));
@@ -80,12 +81,12 @@ impl TopList {
     }
 
     /// Counts the records with the low bits of their sizes.
-    fn count_near<const ADDS: bool>(&mut self, codes: &Codes, visit: &Visit) {
+    fn count_packed<const ADDS: bool>(&mut self, codes: &Codes, visit: &Visit) {
         let Visit { selection, low_bytes, .. } = visit;
-        if self.visits + low_bytes.len() > Near::VISITS_MAX {
+        if self.visits + low_bytes.len() > PackedTally::VISITS_MAX {
             self.settle();
         }
-        if low_bytes.len() > Near::VISITS_MAX {
+        if low_bytes.len() > PackedTally::VISITS_MAX {
             // A segment of blocks far larger than the default.
             let mut low_bytes = low_bytes.iter();
             codes.for_each(selection, |id| {
@@ -96,18 +97,18 @@ impl TopList {
             return;
         }
         self.visits += low_bytes.len();
-        self.near.resize(self.ids, Near::default());
-        let near = &mut self.near[..];
+        self.packed.resize(self.ids, PackedTally::default());
+        let packed = &mut self.packed[..];
         match codes {
-            Codes::U8(codes) if low_bytes.len() >= ASIDE_MIN => {
-                count_aside::<ADDS>(near, codes, selection, low_bytes);
+            Codes::U8(codes) if low_bytes.len() >= LANES_MIN => {
+                count_in_lanes::<ADDS>(packed, codes, selection, low_bytes);
             }
-            Codes::U8(codes) => count_near::<_, ADDS>(near, codes, selection, low_bytes),
-            Codes::U16(codes) => count_near::<_, ADDS>(near, codes, selection, low_bytes),
-            Codes::U32(codes) => count_near::<_, ADDS>(near, codes, selection, low_bytes),
+            Codes::U8(codes) => count_packed::<_, ADDS>(packed, codes, selection, low_bytes),
+            Codes::U16(codes) => count_packed::<_, ADDS>(packed, codes, selection, low_bytes),
+            Codes::U32(codes) => count_packed::<_, ADDS>(packed, codes, selection, low_bytes),
             Codes::Constant { code, .. } => {
-                if let Some(near) = near.get_mut(*code as usize) {
-                    near.count_many::<ADDS>(low_bytes.len(), visit.low_sum);
+                if let Some(packed) = packed.get_mut(*code as usize) {
+                    packed.count_many::<ADDS>(low_bytes.len(), visit.low_sum);
                 }
             }
             // Ids have 32 bits.
@@ -138,11 +139,11 @@ impl TopList {
 
     /// Puts all that was counted into the tallies.
     pub(super) fn settle(&mut self) {
-        let near = std::mem::take(&mut self.near);
+        let packed = std::mem::take(&mut self.packed);
         let errors = std::mem::take(&mut self.errors);
         let rest = std::mem::take(&mut self.rest);
         self.visits = 0;
-        self.apply_all(&near, &errors, &rest);
+        self.apply_all(&packed, &errors, &rest);
     }
 
     /// Adds another list of the same column.
@@ -154,13 +155,15 @@ impl TopList {
             let sum = Sum { records: tally.count, bytes, errors: tally.errors };
             self.apply(id, sum, true);
         }
-        self.apply_all(&other.near, &other.errors, &other.rest);
+        self.apply_all(&other.packed, &other.errors, &other.rest);
     }
 
-    fn apply_all(&mut self, near: &[Near], errors: &[i32], rest: &[(u32, u64, bool)]) {
+    fn apply_all(&mut self, packed: &[PackedTally], errors: &[i32], rest: &[(u32, u64, bool)]) {
         self.tallies.resize(self.ids, Tally::default());
-        for (id, near) in near.iter().enumerate().filter(|(_, near)| **near != Near::default()) {
-            self.apply_near(id, *near);
+        for (id, packed) in
+            packed.iter().enumerate().filter(|(_, packed)| **packed != PackedTally::default())
+        {
+            self.apply_packed(id, *packed);
         }
         for (tally, errors) in self.tallies.iter_mut().zip(errors) {
             tally.errors = tally.errors.wrapping_add_signed(i64::from(*errors));
@@ -172,10 +175,10 @@ impl TopList {
     }
 
     #[inline]
-    fn apply_near(&mut self, id: usize, near: Near) {
+    fn apply_packed(&mut self, id: usize, packed: PackedTally) {
         let Some(tally) = self.tallies.get_mut(id) else { return };
-        tally.count = tally.count.wrapping_add_signed(near.records());
-        let bytes = near.low_bytes();
+        tally.count = tally.count.wrapping_add_signed(packed.records());
+        let bytes = packed.low_bytes();
         let (sum, is_beyond) = tally.bytes_sent.overflowing_add_signed(bytes);
         tally.bytes_sent = sum;
         if is_beyond {
@@ -226,15 +229,15 @@ impl TopList {
     pub fn tally(&self, id: u32) -> Tally {
         let place = id as usize;
         let mut tally = self.tallies.get(place).copied().unwrap_or_default();
-        let near = self.near.get(place).copied().unwrap_or_default();
+        let packed = self.packed.get(place).copied().unwrap_or_default();
         let errors = self.errors.get(place).copied().unwrap_or(0);
         let carries = self.carries.get(place).copied().unwrap_or(0);
         let mut bytes = i128::from(carries) << 64 | i128::from(tally.bytes_sent);
-        bytes += i128::from(near.low_bytes());
+        bytes += i128::from(packed.low_bytes());
         for (_, rest, adds) in self.rest.iter().filter(|(other, ..)| *other == id) {
             bytes += if *adds { i128::from(*rest) } else { -i128::from(*rest) };
         }
-        tally.count = tally.count.wrapping_add_signed(near.records());
+        tally.count = tally.count.wrapping_add_signed(packed.records());
         tally.errors = tally.errors.wrapping_add_signed(i64::from(errors));
         tally.bytes_sent = u64::try_from(bytes).unwrap_or(u64::MAX);
         tally
@@ -261,7 +264,7 @@ impl TopList {
     pub fn memory_bytes(&self) -> usize {
         self.tallies.capacity() * size_of::<Tally>()
             + self.carries.capacity() * size_of::<i64>()
-            + self.near.capacity() * size_of::<Near>()
+            + self.packed.capacity() * size_of::<PackedTally>()
             + self.errors.capacity() * size_of::<i32>()
     }
 
@@ -300,8 +303,8 @@ impl TopList {
     fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
         let value = ABSENT as usize + 1..self.ids.max(1);
         let tally = |id: usize| self.tallies.get(id).map_or(0, |tally| tally.count);
-        let near = |id: usize| self.near.get(id).map_or(0, |near| near.records());
-        value.map(move |id| (id as u32, tally(id).wrapping_add_signed(near(id))))
+        let packed = |id: usize| self.packed.get(id).map_or(0, |packed| packed.records());
+        value.map(move |id| (id as u32, tally(id).wrapping_add_signed(packed(id))))
     }
 }
 

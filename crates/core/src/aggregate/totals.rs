@@ -1,8 +1,7 @@
 //! Sums over all records.
 
 use super::visit::Sum;
-use crate::column::{Segment, decode_offset, decode_time};
-use crate::filter::{RowBits, Selection};
+use crate::column::{RowBits, Segment, Selection, decode_offset, decode_time};
 
 /// Sums and extremes over the selected records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! What several aggregates need of every selected row, decoded once a segment.
 
 use super::status::StatusClasses;
-use crate::column::{Codes, Numbers, Segment, Values};
+use crate::column::{Codes, Numbers, Segment, Selection};
 use crate::field::Field;
-use crate::filter::Selection;
+use crate::values::Values;
 
 /// Selected rows of a segment, and what is added up for each of them.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,13 @@
 //! Arrays of small unsigned integers.
 
-use crate::filter::Selection;
+use super::selection::Selection;
+
+/// The code of a row without the field, in a text column.
+pub const ABSENT: u32 = 0;
+
+/// The code of the remainder in a text column: the values that were new after the memory for
+/// distinct values was full.
+pub const REMAINDER: u32 = 1;
 
 /// Unsigned integers, one a row, each array in the narrowest width that holds them all.
 ///
@@ -46,7 +53,7 @@ impl Codes {
 
     /// As [`Self::pack`], for ids that lie in a row: loops that the compiler can do many ids
     /// at a time.
-    pub(super) fn pack_ids(ids: &[u32]) -> Self {
+    pub(crate) fn pack_ids(ids: &[u32]) -> Self {
         let rows = ids.len();
         let first = ids.first().copied().unwrap_or(0);
         let (any, differing) =
@@ -57,6 +64,13 @@ impl Codes {
             0x100..0x1_0000 => Self::U16(ids.iter().map(|id| *id as u16).collect()),
             _ => Self::U32(ids.into()),
         }
+    }
+
+    /// As [`Self::pack_ids`], for the ids of a text column; `None` if every id is [`ABSENT`].
+    pub(crate) fn pack_text(ids: &[u32]) -> Option<Self> {
+        let codes = Self::pack_ids(ids);
+        let absent = Self::Constant { code: u64::from(ABSENT), rows: ids.len() };
+        (codes != absent).then_some(codes)
     }
 
     /// Number of rows.
@@ -134,8 +148,7 @@ fn each<T>(codes: &[T], selection: &Selection, mut visit: impl FnMut(&T)) {
 
 #[cfg(test)]
 mod tests {
-    use super::Codes;
-    use crate::filter::Selection;
+    use super::{Codes, Selection};
 
     #[test]
     fn packs_into_the_narrowest_width() {

@@ -7,34 +7,34 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// a new generation begins, in which readers remember nothing, and those blocks are waited for
 /// that were read in the one before.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Generations(Arc<Mutex<Arc<Generation>>>);
+pub(crate) struct Generations(Arc<Mutex<Arc<Generation>>>);
 
 #[derive(Debug, Default)]
-pub(super) struct Generation {
+pub(crate) struct Generation {
     number: u64,
     in_flight: AtomicUsize,
 }
 
 /// A block that is read with the ids of a generation and has not arrived in the data set.
 #[derive(Debug)]
-pub(super) struct InFlight(Arc<Generation>);
+pub(crate) struct InFlight(Arc<Generation>);
 
 impl Generations {
     /// Begins a block of the present generation.
-    pub(super) fn enter(&self) -> InFlight {
+    pub(crate) fn enter(&self) -> InFlight {
         InFlight::new(&self.lock())
     }
 
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.lock().number
     }
 
-    pub(super) fn present(&self) -> Arc<Generation> {
+    pub(crate) fn present(&self) -> Arc<Generation> {
         self.lock().clone()
     }
 
     /// Begins a new generation; gives the one before.
-    pub(super) fn advance(&self) -> Arc<Generation> {
+    pub(crate) fn advance(&self) -> Arc<Generation> {
         let mut present = self.lock();
         let number = present.number + 1;
         std::mem::replace(&mut present, Arc::new(Generation { number, ..Default::default() }))
@@ -46,27 +46,27 @@ impl Generations {
 }
 
 impl Generation {
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.in_flight.load(Ordering::SeqCst) == 0
     }
 }
 
 impl InFlight {
     /// Begins a block of this generation, which has others on their way.
-    pub(super) fn new(generation: &Arc<Generation>) -> Self {
+    pub(crate) fn new(generation: &Arc<Generation>) -> Self {
         generation.in_flight.fetch_add(1, Ordering::SeqCst);
         Self(generation.clone())
     }
 
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.0.number
     }
 
-    pub(super) fn generation(&self) -> Arc<Generation> {
+    pub(crate) fn generation(&self) -> Arc<Generation> {
         self.0.clone()
     }
 
-    pub(super) fn is_of(&self, generation: &Arc<Generation>) -> bool {
+    pub(crate) fn is_of(&self, generation: &Arc<Generation>) -> bool {
         Arc::ptr_eq(&self.0, generation)
     }
 }

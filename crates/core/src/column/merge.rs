@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use super::codes::Codes;
-use super::dictionary::ABSENT;
+use super::codes::{ABSENT, Codes};
 use super::numbers::Numbers;
 use super::segment::Segment;
-use super::text_column;
 
 impl Segment {
     /// The records of several segments of one source, one segment behind the other; `None` where
@@ -50,7 +48,7 @@ fn texts(parts: &[Arc<Segment>], column: usize) -> Option<Codes> {
             None => ids.resize(ids.len() + part.rows, ABSENT),
         }
     }
-    text_column::pack(&ids)
+    Codes::pack_text(&ids)
 }
 
 /// A number column of all parts; `None` where no record has the field.
@@ -74,9 +72,12 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::block::{Block, BlockLimits};
-    use crate::column::{BlockReader, ColumnId, Segment, Values};
+    use crate::column::Segment;
     use crate::field::Field;
     use crate::format::Format;
+    use crate::read::BlockReader;
+    use crate::schema::ColumnId;
+    use crate::values::Values;
 
     /// All that is known of the records.
     fn rows(segments: &[&Segment]) -> Vec<String> {

@@ -1,30 +1,18 @@
-//! Columns: the records of one block, sealed and immutable.
+//! Columns: the records of one block, packed and immutable.
 
-mod block_reader;
 mod codes;
-mod dictionary;
 mod generation;
-mod live_ids;
 mod merge;
 mod numbers;
-mod prefetch;
-mod read_block;
-mod seen;
+mod row_bits;
 mod segment;
-mod sweep;
-mod target_columns;
-mod text_column;
-mod unwrapped;
-mod values;
+mod selection;
 
-pub use block_reader::BlockReader;
-pub use codes::Codes;
-pub use dictionary::{ABSENT, Dictionary, REMAINDER};
-pub use live_ids::LiveIds;
+pub use codes::{ABSENT, Codes, REMAINDER};
 pub use numbers::Numbers;
-pub use read_block::{ReadBlock, UnmatchedLine};
+pub use row_bits::RowBits;
 pub use segment::Segment;
+pub use selection::Selection;
 
-pub(crate) use segment::{decode_offset, decode_time, encode_time};
-pub use sweep::ReadBefore;
-pub use values::{ColumnId, Values};
+pub(crate) use generation::{Generation, Generations, InFlight};
+pub(crate) use segment::{decode_offset, decode_time, encode_offset, encode_time};

@@ -1,7 +1,7 @@
 //! Columns of numbers.
 
 use super::codes::Codes;
-use crate::filter::Selection;
+use super::selection::Selection;
 
 /// Unsigned numbers, one a row, some of them absent: differences from the smallest, in
 /// the coarsest unit that loses nothing, in the narrowest width.
@@ -17,11 +17,11 @@ pub struct Numbers {
 
 impl Numbers {
     /// Stands for an absent number in what is packed.
-    pub(super) const ABSENT: u64 = u64::MAX;
+    pub(crate) const ABSENT: u64 = u64::MAX;
 
     /// Packs numbers that lie less than 2^64 - 1 apart, [`Self::ABSENT`] where absent.
     /// `None` where every row is absent.
-    pub(super) fn pack(numbers: &[u64]) -> Option<Self> {
+    pub(crate) fn pack(numbers: &[u64]) -> Option<Self> {
         let base = numbers.iter().copied().min().filter(|base| *base != Self::ABSENT)?;
         let unit = coarsest_unit(numbers, base);
         // A unit that the compiler knows is divided by in a few cycles, any other in dozens.
@@ -149,15 +149,13 @@ fn pack_in<const UNIT: u64>(numbers: &[u64], base: u64) -> Codes {
 
 #[cfg(test)]
 mod tests {
-    use super::Numbers;
+    use super::{Numbers, Selection};
 
     fn pack(numbers: &[Option<u64>]) -> Option<Numbers> {
         let numbers: Vec<u64> =
             numbers.iter().map(|number| number.unwrap_or(Numbers::ABSENT)).collect();
         Numbers::pack(&numbers)
     }
-
-    use crate::filter::Selection;
 
     #[test]
     fn gives_back_what_was_packed() {

@@ -3,9 +3,9 @@
 use super::codes::Codes;
 use super::generation::InFlight;
 use super::numbers::Numbers;
-use super::values::ColumnId;
+use super::selection::Selection;
 use crate::field::Field;
-use crate::filter::Selection;
+use crate::schema::ColumnId;
 use crate::value::Timestamp;
 
 /// The records of one block: a column for each field that the block's format fills.
@@ -30,7 +30,7 @@ pub struct Segment {
     /// Where each record's line starts in the block.
     pub(crate) line_start: Codes,
     /// Until it has arrived in the data set.
-    pub(super) in_flight: Option<InFlight>,
+    pub(crate) in_flight: Option<InFlight>,
 }
 
 /// Times before 1970 are negative; with the sign bit turned they are ordered as unsigned.
@@ -61,7 +61,7 @@ pub(crate) fn decode_offset(code: u64) -> i32 {
 
 impl Segment {
     /// The generation of ids that it was read with, until it has arrived.
-    pub(super) fn generation(&self) -> Option<u64> {
+    pub(crate) fn generation(&self) -> Option<u64> {
         self.in_flight.as_ref().map(InFlight::number)
     }
 

@@ -1,7 +1,6 @@
 //! Rows by their time, whatever is asked about them.
 
-use super::row_bits::RowBits;
-use crate::column::{Codes, Segment, decode_time, encode_time};
+use crate::column::{Codes, RowBits, Segment, decode_time, encode_time};
 
 /// Which rows of a segment are there at all, where those before a time have left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,8 +61,10 @@ mod tests {
 
     use super::TimeBounds;
     use crate::block::{Block, BlockLimits};
-    use crate::column::{BlockReader, Segment, Values};
+    use crate::column::Segment;
     use crate::format::Format;
+    use crate::read::BlockReader;
+    use crate::values::Values;
 
     const SECOND_NS: i64 = 1_000_000_000;
     /// Times are counted from here.

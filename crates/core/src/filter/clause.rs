@@ -4,9 +4,10 @@ use std::fmt;
 
 use regex::bytes::Regex;
 
-use crate::column::{ColumnId, Dictionary, Values};
 use crate::field::Field;
+use crate::schema::ColumnId;
 use crate::value::{AddressBlock, parse_digits};
+use crate::values::{Dictionary, Values};
 
 /// Conditions that a record has to meet, all of them.
 #[derive(Debug, Clone, Default)]

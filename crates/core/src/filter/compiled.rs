@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::bounds::TimeBounds;
 use super::clause::{Clause, Filter, TextTest};
-use super::row_bits::RowBits;
-use super::selection::Selection;
-use crate::column::{Codes, ColumnId, Numbers, Segment, Values, encode_time};
+use crate::column::{Codes, Numbers, RowBits, Segment, Selection, encode_time};
 use crate::field::Field;
+use crate::schema::ColumnId;
+use crate::values::Values;
 
 /// A filter with what it knows of the values so far: a text condition is asked once for
 /// every distinct value, and looked up for every row.

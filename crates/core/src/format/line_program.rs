@@ -7,7 +7,7 @@ use memchr::{memchr, memmem};
 use super::mismatch::{Explanation, Mismatch, Reason};
 use super::target::{LineState, Target};
 use crate::field::Field;
-use crate::line::find_near;
+use crate::line::short_memchr;
 use crate::record::Record;
 use crate::value::{CLF_LENGTH, Strftime, TimeKind};
 
@@ -64,7 +64,7 @@ impl End {
         let rest = &line[start..];
         match self {
             Self::Byte(byte) => {
-                let length = find_near(*byte, rest).ok_or(start)?;
+                let length = short_memchr(*byte, rest).ok_or(start)?;
                 Ok((start + length, start + length + 1))
             }
             Self::Text(text) => {
@@ -72,7 +72,7 @@ impl End {
                 Ok((end, end + text.len()))
             }
             Self::Word(text) => {
-                let length = find_near(b' ', rest).ok_or(start)?;
+                let length = short_memchr(b' ', rest).ok_or(start)?;
                 expect(line, start + length, text)
             }
             Self::TextBeforeTime(text) => {

@@ -190,7 +190,7 @@ impl LineParser {
     }
 
     /// The quotes that a line has where there is a short way through it, which
-    /// [`Self::parse_marked`] takes.
+    /// [`Self::parse_indexed`] takes.
     pub(crate) fn short_way_quotes(&self) -> Option<usize> {
         self.short_way.as_ref().map(QuotedLine::quotes)
     }
@@ -199,7 +199,7 @@ impl LineParser {
     /// line's quotes are, in bytes from its start; behind the last one anything but a place
     /// in the line.
     #[inline]
-    pub(crate) fn parse_marked<'a>(
+    pub(crate) fn parse_indexed<'a>(
         &mut self,
         line: &'a [u8],
         quotes: impl Fn(usize) -> usize,

@@ -4,7 +4,7 @@
 use super::line_program::{End, LineProgram};
 use super::target::{LineState, Target};
 use crate::field::Field;
-use crate::line::find_near;
+use crate::line::short_memchr;
 use crate::record::Record;
 use crate::value::{CLF_LENGTH, TimeKind};
 
@@ -89,12 +89,12 @@ impl QuotedLine {
         record: &mut Record<'a>,
         state: &mut LineState,
     ) -> Option<()> {
-        let client = find_near(b' ', line)?;
+        let client = short_memchr(b' ', line)?;
         if client == 0 || !starts_with(line, client, b" - ") {
             return None;
         }
         let user_start = client + 3;
-        let user = user_start + find_near(b' ', line.get(user_start..)?)?;
+        let user = user_start + short_memchr(b' ', line.get(user_start..)?)?;
         let time_start = user + 2;
         let time = line.get(time_start..)?.first_chunk::<CLF_LENGTH>()?;
         let request_start = time_start + CLF_LENGTH + 3;

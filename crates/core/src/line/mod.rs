@@ -1,10 +1,10 @@
 //! Lines: the bytes between two line feeds.
 
-mod marks;
-mod near;
+mod short_memchr;
+mod structural_index;
 
-pub(crate) use marks::{MarkedLine, Marks};
-pub(crate) use near::find_near;
+pub(crate) use short_memchr::short_memchr;
+pub(crate) use structural_index::{IndexedLine, StructuralIndex};
 
 use memchr::memchr;
 

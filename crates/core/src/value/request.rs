@@ -1,6 +1,6 @@
 //! The request line: method, target, protocol.
 
-use crate::line::find_near;
+use crate::line::short_memchr;
 
 /// The three parts of an HTTP request line, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ impl<'a> RequestLine<'a> {
     /// all between the first and the last space, so that a target which was logged with
     /// spaces in it stays whole. `None` where the text is no HTTP request.
     pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
-        let first = find_near(b' ', text)?;
+        let first = short_memchr(b' ', text)?;
         // "HTTP/x.y" nearly always, so look where its space would be before searching.
         let (last, is_http) = match text.last_chunk::<9>() {
             Some([b' ', b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9']) => {

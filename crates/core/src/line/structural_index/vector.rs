@@ -1,15 +1,15 @@
-//! The marks of a block with the vector instructions that the processor turns out to have.
+//! The structural index of a block, found with the vector instructions that the processor turns out to have.
 //!
 //! The only `unsafe` here is the call of a function that was compiled for a processor with
 //! AVX2. What such a call must not do is happen on another processor; it stands behind the
 //! test for that. The functions themselves are safe code. Their twin without vectors is in
 //! the module above, and a test holds the two against each other. The benchmark
-//! `lines::marks` shows the gain.
+//! `lines::index` shows the gain.
 
-use super::Marks;
+use super::StructuralIndex;
 
-/// As [`Marks::scan`]; false, and nothing done, where the processor lacks the instructions.
-pub(super) fn scan(marks: &mut Marks, bytes: &[u8]) -> bool {
+/// As [`StructuralIndex::scan`]; false, and nothing done, where the processor lacks the instructions.
+pub(super) fn scan(index: &mut StructuralIndex, bytes: &[u8]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
@@ -18,11 +18,11 @@ pub(super) fn scan(marks: &mut Marks, bytes: &[u8]) -> bool {
         // SAFETY: the processor has all that the function was compiled for.
         #[expect(unsafe_code, reason = "a call of code for a processor that was tested for")]
         unsafe {
-            x86_64::scan(marks, bytes);
+            x86_64::scan(index, bytes);
         }
         return true;
     }
-    let _ = (marks, bytes);
+    let _ = (index, bytes);
     false
 }
 
@@ -32,11 +32,11 @@ mod x86_64 {
         __m256i, _mm256_cmpeq_epi8, _mm256_movemask_epi8, _mm256_set_epi64x, _mm256_set1_epi8,
     };
 
-    use crate::line::marks::{CHUNK, Marks};
+    use crate::line::structural_index::{CHUNK, StructuralIndex};
 
     #[target_feature(enable = "avx2,bmi1,popcnt")]
-    pub(super) fn scan(marks: &mut Marks, bytes: &[u8]) {
-        marks.scan_with(bytes, |chunk, bytes| masks(chunk, bytes));
+    pub(super) fn scan(index: &mut StructuralIndex, bytes: &[u8]) {
+        index.scan_with(bytes, |chunk, bytes| masks(chunk, bytes));
     }
 
     #[target_feature(enable = "avx2")]

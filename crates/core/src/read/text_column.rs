@@ -2,17 +2,16 @@
 
 use std::collections::VecDeque;
 
-use super::codes::Codes;
-use super::dictionary::ABSENT;
-use super::seen::SeenValues;
-use super::values::{ColumnId, Values};
+use crate::column::{ABSENT, Codes};
+use crate::schema::ColumnId;
+use crate::values::{LocalInterner, Values};
 
 /// A text column of a format: the values this reader met, and their shared ids.
 #[derive(Debug)]
 pub(super) struct TextColumn {
     pub(super) column: ColumnId,
-    seen: SeenValues,
-    /// Shared ids by own id; shorter than `seen` while values are not looked up.
+    interner: LocalInterner,
+    /// Shared ids by own id; shorter than `interner` while values are not looked up.
     shared: Vec<u32>,
     /// The own ids that were looked up and had no shared id yet, ascending.
     unknown: VecDeque<u32>,
@@ -20,22 +19,22 @@ pub(super) struct TextColumn {
 
 impl TextColumn {
     pub(super) fn new(column: ColumnId) -> Self {
-        let (seen, shared) = (SeenValues::new(), vec![ABSENT]);
-        Self { column, seen, shared, unknown: VecDeque::new() }
+        let (interner, shared) = (LocalInterner::new(), vec![ABSENT]);
+        Self { column, interner, shared, unknown: VecDeque::new() }
     }
 
     /// The own ids given out so far.
     pub(super) fn ids(&self) -> usize {
-        self.seen.ids()
+        self.interner.ids()
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.seen.memory_bytes() + self.shared.capacity() * size_of::<u32>()
+        self.interner.memory_bytes() + self.shared.capacity() * size_of::<u32>()
     }
 
     /// The own id of one value.
     pub(super) fn intern_one(&mut self, value: &[u8]) -> u32 {
-        self.seen.intern_one(value)
+        self.interner.intern_one(value)
     }
 
     /// The shared id of a resolved own id.
@@ -43,20 +42,20 @@ impl TextColumn {
         self.shared[id as usize]
     }
 
-    /// Appends the own ids of up to [`super::seen::BATCH`] values to `ids`.
+    /// Appends the own ids of up to [`crate::values::BATCH`] values to `ids`.
     pub(super) fn intern_batch<'a>(
         &mut self,
         values: impl Iterator<Item = Option<&'a [u8]>> + Clone,
         ids: &mut Vec<u32>,
     ) {
-        self.seen.intern_batch(values, ids);
+        self.interner.intern_batch(values, ids);
     }
 
     /// Finds the shared ids of the own ids below `ids` whose values have one.
     pub(super) fn look_up(&mut self, ids: usize, values: &Values) {
         let dictionary = values.dictionary(self.column);
         for id in self.shared.len()..ids {
-            let shared = dictionary.find_live(self.seen.value(id));
+            let shared = dictionary.find_live(self.interner.value(id));
             if shared.is_none() {
                 self.unknown.push_back(id as u32);
             }
@@ -73,10 +72,10 @@ impl TextColumn {
     pub(super) fn resolve(&mut self, ids: usize, values: &mut Values) {
         while let Some(id) = self.unknown.pop_front_if(|id| (*id as usize) < ids) {
             let id = id as usize;
-            self.shared[id] = values.intern(self.column, self.seen.value(id));
+            self.shared[id] = values.intern(self.column, self.interner.value(id));
         }
         for id in self.shared.len()..ids {
-            self.shared.push(values.intern(self.column, self.seen.value(id)));
+            self.shared.push(values.intern(self.column, self.interner.value(id)));
         }
     }
 
@@ -85,18 +84,11 @@ impl TextColumn {
         for id in &mut *ids {
             *id = self.shared[*id as usize];
         }
-        pack(ids)
+        Codes::pack_text(ids)
     }
 
     /// Forgets all values.
     pub(super) fn forget(&mut self) {
         *self = Self::new(self.column);
     }
-}
-
-/// `None` where every id is the absent value's.
-pub(super) fn pack(ids: &[u32]) -> Option<Codes> {
-    let codes = Codes::pack_ids(ids);
-    let absent = Codes::Constant { code: u64::from(ABSENT), rows: ids.len() };
-    (codes != absent).then_some(codes)
 }

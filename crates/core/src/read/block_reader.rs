@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use super::codes::Codes;
-use super::generation::{Generation, Generations, InFlight};
-use super::numbers::Numbers;
 use super::read_block::{Columns, OwnIds, ReadBlock};
-use super::seen::BATCH;
-use super::segment::Segment;
 use super::target_columns::{self, TargetColumns};
 use super::text_column::TextColumn;
 use super::unwrapped::UnwrappedBlock;
-use super::values::{ColumnId, Values};
 use crate::block::{Block, BlockLimits};
+use crate::column::{Codes, Generation, Generations, InFlight, Numbers, Segment};
 use crate::field::Field;
 use crate::format::{Format, LineParser, Mismatch};
-use crate::line::{Line, Lines, MarkedLine, Marks};
+use crate::line::{IndexedLine, Line, Lines, StructuralIndex};
 use crate::record::Record;
+use crate::schema::ColumnId;
+use crate::values::{BATCH, Values};
 
 /// Reads blocks of one format, in three steps that let many readers share one [`Values`]:
 ///
@@ -43,7 +40,7 @@ pub struct BlockReader {
     /// The number columns that the format fills.
     numbers: Vec<Field>,
     /// Of the block that is read, where the format has a use for them.
-    marks: Marks,
+    structural_index: StructuralIndex,
     /// True once it has told the shared values of a time's offset.
     has_noted_offset: bool,
     /// Where the ids that it remembers come from.
@@ -54,8 +51,8 @@ pub struct BlockReader {
     is_outdated: bool,
     /// Read and not sealed.
     unsealed: usize,
-    /// [`SEEN_BYTES_MAX`], but in tests.
-    seen_bytes_max: usize,
+    /// [`REMEMBERED_BYTES_MAX`], but in tests.
+    remembered_bytes_max: usize,
     /// The memory of a sealed block, to be used again: fresh memory costs a page fault
     /// every 4 KiB.
     spare: Option<Columns>,
@@ -63,7 +60,7 @@ pub struct BlockReader {
 
 /// What a reader may remember of values, in bytes: a limit on what every thread keeps beside
 /// the shared dictionary.
-const SEEN_BYTES_MAX: usize = 64 << 20;
+const REMEMBERED_BYTES_MAX: usize = 64 << 20;
 
 impl BlockReader {
     /// A reader of blocks in `format`, whose extra fields get columns in `values`.
@@ -89,13 +86,13 @@ impl BlockReader {
             line_bytes_max: limits.line_bytes_max,
             columns,
             record_indices,
-            marks: Marks::default(),
+            structural_index: StructuralIndex::default(),
             has_noted_offset: false,
             generation: values.generations.present(),
             generations: values.generations.clone(),
             is_outdated: false,
             unsealed: 0,
-            seen_bytes_max: SEEN_BYTES_MAX,
+            remembered_bytes_max: REMEMBERED_BYTES_MAX,
             spare: None,
         }
     }
@@ -116,13 +113,13 @@ impl BlockReader {
         match self.parser.short_way_quotes() {
             _ if self.parser.is_escaped() => self.read_unwrapped(block, &mut read),
             Some(quotes) => {
-                let mut marks = std::mem::take(&mut self.marks);
-                marks.scan(block.bytes());
-                self.read_lines(marks.lines(block.bytes(), quotes), &mut read, |_| None);
-                self.marks = marks;
+                let mut index = std::mem::take(&mut self.structural_index);
+                index.scan(block.bytes());
+                self.read_lines(index.lines(block.bytes(), quotes), &mut read, |_| None);
+                self.structural_index = index;
             }
             None => {
-                let lines = Lines::new(block.bytes()).map(MarkedLine::without_marks);
+                let lines = Lines::new(block.bytes()).map(IndexedLine::without_index);
                 self.read_lines(lines, &mut read, |_| None);
             }
         }
@@ -135,7 +132,7 @@ impl BlockReader {
     /// Reads lines that have to be written anew first.
     fn read_unwrapped(&mut self, block: &Block, read: &mut ReadBlock) {
         let unwrapped = UnwrappedBlock::new(block.bytes(), &self.parser);
-        let lines = unwrapped.lines().map(MarkedLine::without_marks);
+        let lines = unwrapped.lines().map(IndexedLine::without_index);
         self.read_lines(lines, read, |line| unwrapped.mismatch(line));
     }
 
@@ -143,14 +140,14 @@ impl BlockReader {
     #[inline]
     fn read_lines<'a>(
         &mut self,
-        lines: impl Iterator<Item = MarkedLine<'a>>,
+        lines: impl Iterator<Item = IndexedLine<'a>>,
         read: &mut ReadBlock,
         known: impl Fn(Line<'a>) -> Option<Mismatch>,
     ) {
         let mut records = vec![self.parser.record(); BATCH];
         let mut filled = 0;
-        for marked in lines {
-            let line = marked.line;
+        for indexed in lines {
+            let line = indexed.line;
             read.lines += 1;
             if line.bytes.len() > self.line_bytes_max {
                 read.too_long += 1;
@@ -164,9 +161,9 @@ impl BlockReader {
             if self.parser.passes_over(line.bytes) {
                 continue;
             }
-            let quote = |index| marked.quote(index);
+            let quote = |index| indexed.quote(index);
             let outcome = match known(line) {
-                None => self.parser.parse_marked(line.bytes, quote, &mut records[filled]),
+                None => self.parser.parse_indexed(line.bytes, quote, &mut records[filled]),
                 Some(mismatch) => Err(mismatch),
             };
             match outcome {
@@ -304,7 +301,7 @@ impl BlockReader {
 
     /// True where it remembers so many values that it should forget some.
     pub fn is_large(&self) -> bool {
-        self.is_outdated || self.memory_bytes() > self.seen_bytes_max
+        self.is_outdated || self.memory_bytes() > self.remembered_bytes_max
     }
 
     /// Begins a block. Where ids are about to be given up it forgets those it knows, or, while
@@ -332,7 +329,7 @@ impl BlockReader {
     /// Forgets the columns with more than their share of values.
     #[cold]
     fn forget(&mut self) {
-        let share = self.seen_bytes_max / (self.columns.len() + 1);
+        let share = self.remembered_bytes_max / (self.columns.len() + 1);
         for column in self.columns.iter_mut().filter(|column| column.memory_bytes() > share) {
             column.forget();
         }
@@ -348,9 +345,10 @@ mod tests {
 
     use super::BlockReader;
     use crate::block::{Block, BlockLimits};
-    use crate::column::{Segment, Values};
+    use crate::column::Segment;
     use crate::field::Field;
     use crate::format::Format;
+    use crate::values::Values;
 
     /// Blocks with old values and new ones.
     fn blocks() -> Vec<Block> {
@@ -381,7 +379,7 @@ mod tests {
         let (mut values, mut expected_values) = (Values::new(1 << 20), Values::new(1 << 20));
         let mut forgetful = reader(&mut values);
         let mut expected = reader(&mut expected_values);
-        forgetful.seen_bytes_max = 20_000;
+        forgetful.remembered_bytes_max = 20_000;
         let mut was_large = 0;
         for (chunk, blocks) in blocks().chunks(3).enumerate() {
             // Read ahead, as a thread does that waits for its turn.

@@ -1,15 +1,13 @@
 //! A block that was read and is not sealed yet.
 
-use super::generation::InFlight;
-use super::numbers::Numbers;
-use super::segment::{encode_offset, encode_time};
 use super::target_columns::TargetIds;
 use crate::block::Block;
+use crate::column::{InFlight, Numbers, encode_offset, encode_time};
 use crate::field::Field;
 use crate::line::Line;
 use crate::record::Record;
 
-/// A block that was read, on its way to become a [`super::Segment`].
+/// A block that was read, on its way to become a [`crate::Segment`].
 #[derive(Debug)]
 pub struct ReadBlock {
     /// Lines in the block, skipped ones included.

@@ -1,18 +1,17 @@
 //! The columns of request targets.
 
-use super::codes::Codes;
-use super::dictionary::ABSENT;
-use super::seen::SeenValues;
-use super::text_column::{TextColumn, pack};
-use super::values::{ColumnId, Values};
+use super::text_column::TextColumn;
+use crate::column::{ABSENT, Codes};
 use crate::field::Field;
+use crate::schema::ColumnId;
 use crate::value::split_target;
+use crate::values::{LocalInterner, Values};
 
 /// The two columns of a request's target, path and query: each distinct target is looked up
 /// once a line, and split once in all.
 #[derive(Debug)]
 pub(super) struct TargetColumns {
-    seen: SeenValues,
+    interner: LocalInterner,
     path: TextColumn,
     query: TextColumn,
     /// Own ids of path and query, by the target's own id.
@@ -36,28 +35,32 @@ impl TargetColumns {
     pub(super) fn new() -> Self {
         let [path, query] = FIELDS.map(|field| TextColumn::new(ColumnId(field as u16)));
         let absent = vec![[ABSENT; 2]];
-        Self { seen: SeenValues::new(), path, query, own: absent.clone(), shared: absent }
+        Self { interner: LocalInterner::new(), path, query, own: absent.clone(), shared: absent }
     }
 
     pub(super) fn ids(&self) -> TargetIds {
-        TargetIds { targets: self.seen.ids(), paths: self.path.ids(), queries: self.query.ids() }
+        TargetIds {
+            targets: self.interner.ids(),
+            paths: self.path.ids(),
+            queries: self.query.ids(),
+        }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
         let parts = self.path.memory_bytes() + self.query.memory_bytes();
         let ids = self.own.capacity() + self.shared.capacity();
-        self.seen.memory_bytes() + parts + ids * size_of::<[u32; 2]>()
+        self.interner.memory_bytes() + parts + ids * size_of::<[u32; 2]>()
     }
 
-    /// Appends the own ids of up to [`super::seen::BATCH`] targets to `ids`.
+    /// Appends the own ids of up to [`crate::values::BATCH`] targets to `ids`.
     pub(super) fn intern_batch<'a>(
         &mut self,
         targets: impl Iterator<Item = Option<&'a [u8]>> + Clone,
         ids: &mut Vec<u32>,
     ) {
-        self.seen.intern_batch(targets, ids);
-        for id in self.own.len()..self.seen.ids() {
-            let (path, query) = split_target(self.seen.value(id));
+        self.interner.intern_batch(targets, ids);
+        for id in self.own.len()..self.interner.ids() {
+            let (path, query) = split_target(self.interner.value(id));
             let query = query.map_or(ABSENT, |query| self.query.intern_one(query));
             self.own.push([self.path.intern_one(path), query]);
         }
@@ -89,7 +92,10 @@ impl TargetColumns {
         let column = |part: usize| -> Vec<u32> {
             ids.iter().map(|id| self.shared[*id as usize][part]).collect()
         };
-        [(self.path.column, pack(&column(0))), (self.query.column, pack(&column(1)))]
+        [
+            (self.path.column, Codes::pack_text(&column(0))),
+            (self.query.column, Codes::pack_text(&column(1))),
+        ]
     }
 
     /// Forgets all values.

@@ -1,14 +1,10 @@
 //! The dictionaries of a data set, with the memory they may take.
 
-use super::dictionary::{Dictionary, REMAINDER};
-use super::generation::Generations;
+use super::dictionary::Dictionary;
 use super::sweep::Sweep;
+use crate::column::{Generations, REMAINDER};
 use crate::field::Field;
-
-/// The index of a text column: the known text fields first, then the extra ones in the
-/// order in which formats brought them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ColumnId(pub u16);
+use crate::schema::ColumnId;
 
 /// The text columns of a data set: their names and their dictionaries.
 #[derive(Debug, Clone)]
@@ -20,7 +16,7 @@ pub struct Values {
     memory_bytes_max: usize,
     /// The offset of the first record that had a time, in seconds east of UTC.
     first_offset_s: Option<i32>,
-    pub(super) generations: Generations,
+    pub(crate) generations: Generations,
     pub(super) sweep: Option<Sweep>,
     pub(super) reuses: u64,
 }
@@ -151,8 +147,7 @@ impl Column {
 
 #[cfg(test)]
 mod tests {
-    use super::{ColumnId, Values};
-    use crate::column::REMAINDER;
+    use super::{ColumnId, REMAINDER, Values};
 
     #[test]
     fn folds_new_values_when_memory_is_spent() {

@@ -6,17 +6,12 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::codes::Codes;
 use super::live_ids::IdBits;
-
-/// The id of a row without the field.
-pub const ABSENT: u32 = 0;
-
-/// The id of the remainder: values that came when the memory for them was spent.
-pub const REMAINDER: u32 = 1;
+use crate::column::{Codes, REMAINDER};
 
 /// The distinct values of one field, each with a dense id in the order of first
-/// appearance. Ids 0 and 1 stand for [`ABSENT`] and [`REMAINDER`].
+/// appearance. Ids 0 and 1 stand for
+/// [`ABSENT`](crate::ABSENT) and [`REMAINDER`].
 ///
 /// The hash is seeded at random, so that nobody can make a log that is slow to read; the
 /// ids do not depend on it.
@@ -85,7 +80,7 @@ impl Dictionary {
         Self::default()
     }
 
-    /// The ids given out so far, [`ABSENT`] and [`REMAINDER`] included: every id is below
+    /// The ids given out so far, [`ABSENT`](crate::ABSENT) and [`REMAINDER`] included: every id is below
     /// this.
     pub fn ids(&self) -> usize {
         self.spans.len() + 2
@@ -108,7 +103,7 @@ impl Dictionary {
     }
 
     /// The same, but for values that are about to be given up.
-    pub(super) fn find_live(&self, value: &[u8]) -> Option<u32> {
+    pub(crate) fn find_live(&self, value: &[u8]) -> Option<u32> {
         self.find(value).filter(|id| self.is_live(*id))
     }
 
@@ -309,7 +304,8 @@ fn spread(hash: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{ABSENT, Dictionary, REMAINDER};
+    use super::{Dictionary, REMAINDER};
+    use crate::column::ABSENT;
 
     #[test]
     fn ids_are_dense_and_stable() {

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::generation::Generation;
 use super::live_ids::LiveIds;
-use super::segment::Segment;
-use super::values::Values;
+use super::store::Values;
+use crate::column::{Generation, Segment};
 
 /// How far a sweep is. Values are given up in three steps, each a bounded piece at a time, so
 /// that parsers, who wait meanwhile, never wait for long:
@@ -123,9 +122,10 @@ mod tests {
 
     use super::{LiveIds, Segment, Values};
     use crate::block::{Block, BlockLimits};
-    use crate::column::{BlockReader, ColumnId};
     use crate::field::Field;
     use crate::format::Format;
+    use crate::read::BlockReader;
+    use crate::schema::ColumnId;
 
     fn reader(values: &mut Values) -> BlockReader {
         let format = Format::parse("$remote_addr $request_uri").expect("a format");

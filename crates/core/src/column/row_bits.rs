@@ -91,7 +91,7 @@ impl RowBits {
     }
 
     /// Keeps the rows whose code passes. There is a code for every row.
-    pub(super) fn narrow<T: Copy>(&mut self, codes: &[T], passes: impl Fn(T) -> bool) {
+    pub(crate) fn narrow<T: Copy>(&mut self, codes: &[T], passes: impl Fn(T) -> bool) {
         if self.is_empty() {
             return;
         }

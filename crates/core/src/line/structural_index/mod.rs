@@ -4,39 +4,39 @@ mod vector;
 
 use super::Line;
 
-/// The places of quotes and line feeds.
+/// The positions of quotes and line feeds.
 ///
 /// Looking for each of them by its own search costs a call and a wrongly guessed branch
 /// every time; one pass over the block that compares sixteen bytes at once costs less than
 /// two of those searches a line.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Marks {
+pub(crate) struct StructuralIndex {
     /// Of every `"`, in order.
-    pub(crate) quotes: Places,
+    pub(crate) quotes: Positions,
     /// Of every LF, in order.
-    pub(crate) line_feeds: Places,
+    pub(crate) line_feeds: Positions,
 }
 
-/// Places in a block, which is shorter than 4 GiB.
+/// Positions in a block, which is shorter than 4 GiB.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Places {
-    /// Longer than `length`, see [`Places::push`].
-    places: Vec<u32>,
+pub(crate) struct Positions {
+    /// Longer than `length`, see [`Positions::push`].
+    positions: Vec<u32>,
     length: usize,
 }
 
 /// A line, and where its quotes are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct MarkedLine<'a> {
+pub(crate) struct IndexedLine<'a> {
     pub(crate) line: Line<'a>,
-    /// The places in the block of the quotes from the line's start on, those of the lines
+    /// The positions in the block of the quotes from the line's start on, those of the lines
     /// behind it included.
     quotes: &'a [u32],
 }
 
-impl<'a> MarkedLine<'a> {
+impl<'a> IndexedLine<'a> {
     /// A line whose quotes are not known.
-    pub(crate) fn without_marks(line: Line<'a>) -> Self {
+    pub(crate) fn without_index(line: Line<'a>) -> Self {
         Self { line, quotes: &[] }
     }
 
@@ -44,14 +44,14 @@ impl<'a> MarkedLine<'a> {
     /// fewer.
     #[inline]
     pub(crate) fn quote(&self, index: usize) -> usize {
-        let place = self.quotes.get(index).map(|place| *place as usize - self.line.start);
-        place.unwrap_or(self.line.bytes.len())
+        let position = self.quotes.get(index).map(|position| *position as usize - self.line.start);
+        position.unwrap_or(self.line.bytes.len())
     }
 }
 
 /// The lines of a block that was scanned, as [`super::Lines`] gives them.
 #[derive(Debug)]
-pub(crate) struct MarkedLines<'a> {
+pub(crate) struct IndexedLines<'a> {
     bytes: &'a [u8],
     at: usize,
     line_feeds: &'a [u32],
@@ -59,11 +59,11 @@ pub(crate) struct MarkedLines<'a> {
     usual_quotes: usize,
 }
 
-impl<'a> Iterator for MarkedLines<'a> {
-    type Item = MarkedLine<'a>;
+impl<'a> Iterator for IndexedLines<'a> {
+    type Item = IndexedLine<'a>;
 
     #[inline]
-    fn next(&mut self) -> Option<MarkedLine<'a>> {
+    fn next(&mut self) -> Option<IndexedLine<'a>> {
         let start = self.at;
         let end = match self.line_feeds.split_first() {
             Some((end, rest)) => {
@@ -76,21 +76,21 @@ impl<'a> Iterator for MarkedLines<'a> {
         self.at = end + 1;
         let line = Line::between(self.bytes, start, end)?;
         self.pass_quotes_before(line.start as u32);
-        Some(MarkedLine { line, quotes: self.quotes })
+        Some(IndexedLine { line, quotes: self.quotes })
     }
 }
 
-impl MarkedLines<'_> {
+impl IndexedLines<'_> {
     #[inline]
     fn pass_quotes_before(&mut self, start: u32) {
         // The line before had its usual number, nearly always.
         if let Some(last) = self.usual_quotes.checked_sub(1)
-            && self.quotes.get(last).is_some_and(|place| *place < start)
+            && self.quotes.get(last).is_some_and(|position| *position < start)
         {
             self.quotes = &self.quotes[self.usual_quotes..];
         }
-        while let Some((place, rest)) = self.quotes.split_first()
-            && *place < start
+        while let Some((position, rest)) = self.quotes.split_first()
+            && *position < start
         {
             self.quotes = rest;
         }
@@ -102,8 +102,8 @@ const MARKS: [u8; 2] = [b'"', b'\n'];
 /// Bytes that one mask tells of.
 const CHUNK: usize = 64;
 
-impl Marks {
-    /// Replaces the marks by those of `bytes`.
+impl StructuralIndex {
+    /// Replaces the index by those of `bytes`.
     pub(crate) fn scan(&mut self, bytes: &[u8]) {
         if !vector::scan(self, bytes) {
             self.scan_with(bytes, plain_masks);
@@ -111,9 +111,9 @@ impl Marks {
     }
 
     /// The lines of the bytes that were scanned, most of which have so many quotes.
-    pub(crate) fn lines<'a>(&'a self, bytes: &'a [u8], usual_quotes: usize) -> MarkedLines<'a> {
+    pub(crate) fn lines<'a>(&'a self, bytes: &'a [u8], usual_quotes: usize) -> IndexedLines<'a> {
         let (line_feeds, quotes) = (self.line_feeds.as_slice(), self.quotes.as_slice());
-        MarkedLines { bytes, at: 0, line_feeds, quotes, usual_quotes }
+        IndexedLines { bytes, at: 0, line_feeds, quotes, usual_quotes }
     }
 
     /// As [`Self::scan`], with the masks that a function gives.
@@ -138,34 +138,34 @@ impl Marks {
     }
 }
 
-impl Places {
+impl Positions {
     fn clear(&mut self) {
         self.length = 0;
     }
 
-    /// The places.
+    /// The positions.
     pub(crate) fn as_slice(&self) -> &[u32] {
-        &self.places[..self.length]
+        &self.positions[..self.length]
     }
 
-    /// Adds the places that a mask tells of, the lowest bit being `start`.
+    /// Adds the positions that a mask tells of, the lowest bit being `start`.
     ///
     /// A chunk seldom has more than `USUAL` of them, so that many are written whether they
     /// are there or not, and only what is there is counted: no branch to guess.
     #[inline(always)]
     fn push<const USUAL: usize>(&mut self, mut mask: u64, start: u32) {
-        if self.places.len() < self.length + CHUNK {
-            self.places.resize((self.length + CHUNK) * 2, 0);
+        if self.positions.len() < self.length + CHUNK {
+            self.positions.resize((self.length + CHUNK) * 2, 0);
         }
         let count = mask.count_ones() as usize;
-        let places = &mut self.places[self.length..self.length + CHUNK];
-        for place in &mut places[..USUAL] {
-            *place = start + mask.trailing_zeros();
+        let positions = &mut self.positions[self.length..self.length + CHUNK];
+        for position in &mut positions[..USUAL] {
+            *position = start + mask.trailing_zeros();
             mask &= mask.wrapping_sub(1);
         }
         if mask != 0 {
-            for place in &mut places[USUAL..count] {
-                *place = start + mask.trailing_zeros();
+            for position in &mut positions[USUAL..count] {
+                *position = start + mask.trailing_zeros();
                 mask &= mask.wrapping_sub(1);
             }
         }
@@ -191,11 +191,11 @@ fn plain_masks(chunk: &[u8; CHUNK], bytes: [u8; 2]) -> [u64; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, MarkedLine, Marks, plain_masks, vector};
+    use super::{CHUNK, IndexedLine, StructuralIndex, plain_masks, vector};
     use crate::line::{Line, Lines};
 
-    fn places(bytes: &[u8], byte: u8) -> Vec<u32> {
-        memchr::memchr_iter(byte, bytes).map(|place| place as u32).collect()
+    fn positions(bytes: &[u8], byte: u8) -> Vec<u32> {
+        memchr::memchr_iter(byte, bytes).map(|position| position as u32).collect()
     }
 
     #[test]
@@ -209,17 +209,17 @@ mod tests {
             .chain([b'"'; 150])
             .chain([b'\n'; 150])
             .collect();
-        let mut marks = Marks::default();
+        let mut index = StructuralIndex::default();
         for length in (0..bytes.len()).rev() {
             let bytes = &bytes[length / 2..length];
             for vector in [false, true] {
                 if !vector {
-                    marks.scan_with(bytes, plain_masks);
-                } else if !vector::scan(&mut marks, bytes) {
+                    index.scan_with(bytes, plain_masks);
+                } else if !vector::scan(&mut index, bytes) {
                     continue;
                 }
-                assert_eq!(marks.quotes.as_slice(), places(bytes, b'"'));
-                assert_eq!(marks.line_feeds.as_slice(), places(bytes, b'\n'));
+                assert_eq!(index.quotes.as_slice(), positions(bytes, b'"'));
+                assert_eq!(index.line_feeds.as_slice(), positions(bytes, b'\n'));
             }
         }
     }
@@ -227,19 +227,19 @@ mod tests {
     #[test]
     fn gives_the_lines_with_their_quotes() {
         let text = b"a\"b\"\r\n\n\0\0\"\"c\"\n\0\0\n\"\"\"\"\"\"\nd\"";
-        let mut marks = Marks::default();
+        let mut index = StructuralIndex::default();
         for length in 0..=text.len() {
             let text = &text[..length];
-            marks.scan(text);
+            index.scan(text);
             for usual in 0..4 {
-                let marked: Vec<MarkedLine<'_>> = marks.lines(text, usual).collect();
-                let lines: Vec<Line<'_>> = marked.iter().map(|marked| marked.line).collect();
+                let indexed: Vec<IndexedLine<'_>> = index.lines(text, usual).collect();
+                let lines: Vec<Line<'_>> = indexed.iter().map(|indexed| indexed.line).collect();
                 assert_eq!(lines, Lines::new(text).collect::<Vec<_>>());
-                for marked in marked {
-                    let bytes = marked.line.bytes;
+                for indexed in indexed {
+                    let bytes = indexed.line.bytes;
                     let quotes = memchr::memchr_iter(b'"', bytes);
-                    let found = (0..).map(|index| marked.quote(index));
-                    let found = found.take_while(|place| *place < bytes.len());
+                    let found = (0..).map(|index| indexed.quote(index));
+                    let found = found.take_while(|position| *position < bytes.len());
                     assert_eq!(found.collect::<Vec<_>>(), quotes.collect::<Vec<_>>());
                 }
             }

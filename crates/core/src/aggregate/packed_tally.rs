@@ -1,7 +1,7 @@
 //! The innermost loops: a record and its response size added up in one word.
 
 use super::visit::Visit;
-use crate::filter::Selection;
+use crate::column::Selection;
 
 /// Records and the low bits of their response sizes, in one word: the records above, the
 /// bytes below. Counting touches one at random for every row and column, so it is small, and
@@ -10,12 +10,12 @@ use crate::filter::Selection;
 /// Both may be negative, where rows are taken away: all is modulo 2^64, and what was borrowed
 /// from the records is given back when they are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Near(u64);
+pub(super) struct PackedTally(u64);
 
 /// Where the records begin.
 const BYTES_BITS: u32 = 44;
 
-impl Near {
+impl PackedTally {
     /// So many rows can be counted before a part might overflow: 2^19 - 1 records have 19 bits
     /// and a sign, and as many sizes of [`Visit::LOW_BITS`] have 43 bits and a sign.
     pub(super) const VISITS_MAX: usize = (1 << (BYTES_BITS - 1 - Visit::LOW_BITS)) - 1;
@@ -53,8 +53,8 @@ impl Near {
 
 /// Counts rows by their codes, which are below the length of `sums`.
 #[inline]
-pub(super) fn count_near<T: Copy + Into<u32>, const ADDS: bool>(
-    sums: &mut [Near],
+pub(super) fn count_packed<T: Copy + Into<u32>, const ADDS: bool>(
+    sums: &mut [PackedTally],
     codes: &[T],
     selection: &Selection,
     low_bytes: &[u32],
@@ -82,14 +82,14 @@ pub(super) fn count_near<T: Copy + Into<u32>, const ADDS: bool>(
 /// The same for codes of eight bits, which are few values, often one many times in a row. An
 /// addition to a sum has to wait for the one before to the same sum, so neighbouring rows go
 /// to different ones, which are added up at the end.
-pub(super) fn count_aside<const ADDS: bool>(
-    sums: &mut [Near],
+pub(super) fn count_in_lanes<const ADDS: bool>(
+    sums: &mut [PackedTally],
     codes: &[u8],
     selection: &Selection,
     low_bytes: &[u32],
 ) {
     const LANES: usize = 4;
-    let mut lanes = [[Near::default(); 256]; LANES];
+    let mut lanes = [[PackedTally::default(); 256]; LANES];
     let mut count = |lane: usize, code: u8, low_bytes: u32| {
         lanes[lane][usize::from(code)].count::<true>(low_bytes);
     };
@@ -122,26 +122,26 @@ pub(super) fn count_aside<const ADDS: bool>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Near, Visit, count_aside, count_near};
-    use crate::filter::Selection;
+    use super::{PackedTally, Visit, count_in_lanes, count_packed};
+    use crate::column::Selection;
 
     #[test]
     fn both_parts_hold_their_extremes() {
         for low_bytes in [0, 1, (1 << Visit::LOW_BITS) - 1] {
-            let mut near = Near::default();
-            for _ in 0..Near::VISITS_MAX {
-                near.count::<false>(low_bytes);
+            let mut packed = PackedTally::default();
+            for _ in 0..PackedTally::VISITS_MAX {
+                packed.count::<false>(low_bytes);
             }
-            let records = Near::VISITS_MAX as i64;
+            let records = PackedTally::VISITS_MAX as i64;
             assert_eq!(
-                (near.records(), near.low_bytes()),
+                (packed.records(), packed.low_bytes()),
                 (-records, -records * i64::from(low_bytes))
             );
-            for _ in 0..2 * Near::VISITS_MAX {
-                near.count::<true>(low_bytes);
+            for _ in 0..2 * PackedTally::VISITS_MAX {
+                packed.count::<true>(low_bytes);
             }
             assert_eq!(
-                (near.records(), near.low_bytes()),
+                (packed.records(), packed.low_bytes()),
                 (records, records * i64::from(low_bytes))
             );
         }
@@ -154,16 +154,17 @@ mod tests {
             [Selection::All(codes.len()), Selection::Rows((3..900).step_by(2).collect())]
         {
             let low_bytes: Vec<u32> = (0..selection.len() as u32).map(|n| n * 3).collect();
-            let (mut plain, mut aside) = (vec![Near::default(); 7], vec![Near::default(); 7]);
-            count_near::<_, true>(&mut plain, &codes, &selection, &low_bytes);
-            count_aside::<true>(&mut aside, &codes, &selection, &low_bytes);
+            let (mut plain, mut aside) =
+                (vec![PackedTally::default(); 7], vec![PackedTally::default(); 7]);
+            count_packed::<_, true>(&mut plain, &codes, &selection, &low_bytes);
+            count_in_lanes::<true>(&mut aside, &codes, &selection, &low_bytes);
             assert_eq!(plain, aside);
             assert_eq!(
-                plain.iter().map(|near| near.records()).sum::<i64>(),
+                plain.iter().map(|packed| packed.records()).sum::<i64>(),
                 selection.len() as i64
             );
-            count_aside::<false>(&mut aside, &codes, &selection, &low_bytes);
-            assert_eq!(aside, vec![Near::default(); 7]);
+            count_in_lanes::<false>(&mut aside, &codes, &selection, &low_bytes);
+            assert_eq!(aside, vec![PackedTally::default(); 7]);
         }
     }
 }

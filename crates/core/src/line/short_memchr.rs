@@ -5,7 +5,7 @@ use memchr::memchr;
 /// As memchr, for a byte that is nearly always among the first sixteen: addresses, status
 /// and sizes are short, and the call of the general search costs more than the search.
 #[inline]
-pub(crate) fn find_near(byte: u8, bytes: &[u8]) -> Option<usize> {
+pub(crate) fn short_memchr(byte: u8, bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
     const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
     let mut at = 0;
@@ -25,7 +25,7 @@ pub(crate) fn find_near(byte: u8, bytes: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::find_near;
+    use super::short_memchr;
 
     #[test]
     fn finds_as_memchr_does() {
@@ -34,7 +34,7 @@ mod tests {
             for byte in [0, 1, 5, 0x1F, 0x20, 0x21, 99, 0x80, 0x81, 0xFF] {
                 let rest = &bytes[start..];
                 assert_eq!(
-                    find_near(byte, rest),
+                    short_memchr(byte, rest),
                     memchr::memchr(byte, rest),
                     "{byte} from {start}"
                 );

@@ -1,8 +1,8 @@
 //! Which values occur in the segments that are left.
 
-use super::codes::Codes;
-use super::segment::Segment;
-use super::values::{ColumnId, Values};
+use super::store::Values;
+use crate::column::{Codes, Segment};
+use crate::schema::ColumnId;
 
 /// A bit for each id of a column.
 #[derive(Debug, Clone, Default)]

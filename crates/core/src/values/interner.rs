@@ -1,11 +1,11 @@
-//! What one reader remembers of a field's values.
+//! A string interner that belongs to one reader.
 
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
 
-use super::dictionary::ABSENT;
 use super::prefetch::{CACHE_LINE_BYTES, prefetch};
+use crate::column::ABSENT;
 
 /// The values of one field that a reader has met, each with the reader's own dense id, from
 /// 1 on.
@@ -20,7 +20,7 @@ use super::prefetch::{CACHE_LINE_BYTES, prefetch};
 ///
 /// Places are 32 bits wide: the reader forgets long before there are 4 GiB of values.
 #[derive(Debug, Clone)]
-pub(super) struct SeenValues {
+pub(crate) struct LocalInterner {
     state: RandomState,
     /// A power of two of them, at most three quarters full. A value is in the bucket that the
     /// hash names, or where that is full in the next one that is not.
@@ -79,7 +79,7 @@ struct Key {
 
 /// Look-ups that are under way together: more than a core can wait for at once, few enough
 /// that what the passes hand on stays in the first-level cache.
-pub(super) const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// Up to so many values are looked up one by one.
 const FEW: usize = 64;
@@ -88,8 +88,8 @@ const BUCKETS_MIN: usize = 8;
 /// Id and length in front of a value's bytes.
 const HEAD: usize = 8;
 
-impl SeenValues {
-    pub(super) fn new() -> Self {
+impl LocalInterner {
+    pub(crate) fn new() -> Self {
         Self {
             state: RandomState::default(),
             buckets: vec![Bucket::default(); BUCKETS_MIN],
@@ -100,24 +100,24 @@ impl SeenValues {
     }
 
     /// The ids given out so far, the absent value's included.
-    pub(super) fn ids(&self) -> usize {
+    pub(crate) fn ids(&self) -> usize {
         self.starts.len()
     }
 
     /// The value of an id.
-    pub(super) fn value(&self, id: usize) -> &[u8] {
+    pub(crate) fn value(&self, id: usize) -> &[u8] {
         self.entry(self.starts[id]).1
     }
 
     /// Memory taken, in bytes.
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.buckets.len() * size_of::<Bucket>()
             + self.entries.capacity()
             + self.starts.capacity() * 4
     }
 
     /// Appends the ids of up to [`BATCH`] values to `ids`.
-    pub(super) fn intern_batch<'a>(
+    pub(crate) fn intern_batch<'a>(
         &mut self,
         values: impl Iterator<Item = Option<&'a [u8]>> + Clone,
         ids: &mut Vec<u32>,
@@ -188,7 +188,7 @@ impl SeenValues {
     }
 
     /// The id of one value.
-    pub(super) fn intern_one(&mut self, value: &[u8]) -> u32 {
+    pub(crate) fn intern_one(&mut self, value: &[u8]) -> u32 {
         self.intern(value, self.hash(value))
     }
 
@@ -356,7 +356,7 @@ fn is_equal_at_ends<const N: usize>(a: &[u8], b: &[u8]) -> bool {
 mod tests {
     use std::collections::HashMap;
 
-    use super::{BATCH, SeenValues, is_equal};
+    use super::{BATCH, LocalInterner, is_equal};
 
     #[test]
     fn equal_is_equal() {
@@ -382,7 +382,7 @@ mod tests {
     }
 
     fn compare_with_a_map(texts: Vec<Vec<u8>>) {
-        let mut seen = SeenValues::new();
+        let mut seen = LocalInterner::new();
         let mut ids = Vec::new();
         let values: Vec<Option<&[u8]>> =
             texts.iter().enumerate().map(|(n, text)| (n % 7 != 0).then_some(&text[..])).collect();
