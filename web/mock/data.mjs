@@ -12,7 +12,24 @@ export function random(seed) {
   };
 }
 
-const PATHS = ["/", "/assets/app.css", "/assets/app.js", "/api/v1/items", "/login", "/search", "/images/hero.webp", "/about", "/feed.xml", "/robots.txt", "/cart", "/checkout", "/api/v1/users/me", "/favicon.ico", "/docs/getting-started", "/wp-login.php"];
+const PATHS = [
+  "/",
+  "/assets/app.css",
+  "/assets/app.js",
+  "/api/v1/items",
+  "/login",
+  "/search",
+  "/images/hero.webp",
+  "/about",
+  "/feed.xml",
+  "/robots.txt",
+  "/cart",
+  "/checkout",
+  "/api/v1/users/me",
+  "/favicon.ico",
+  "/docs/getting-started",
+  "/wp-login.php",
+];
 const AGENTS = [
   "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36",
@@ -44,7 +61,9 @@ export function records(count, { seed = 1, hours = 26, hostile = false } = {}) {
   const next = random(seed);
   const zipf = (size) => Math.min(size - 1, Math.floor(size ** next()) - 1);
   const from = Date.UTC(2024, 4, 12, 4, 0, 0) / 1000;
-  const slots = Array.from({ length: (hours * 3600) / SLOT_S }, (_, at) => weight(from + at * SLOT_S, at, next));
+  const slots = Array.from({ length: (hours * 3600) / SLOT_S }, (_, at) =>
+    weight(from + at * SLOT_S, at, next),
+  );
   const scale = count / slots.reduce((sum, one) => sum + one.weight, 0);
   return slots.flatMap(({ time, weight: size, burst }) =>
     Array.from({ length: Math.round(size * scale) }, () => time + Math.floor(next() * SLOT_S))
@@ -64,20 +83,52 @@ function weight(time, at, next) {
 function record(next, zipf, time, burst, hostile) {
   const dice = next();
   const attack = burst && next() < 0.6;
-  const status = attack ? (dice < 0.5 ? "401" : dice < 0.9 ? "503" : "500") : dice < 0.82 ? "200" : dice < 0.85 ? "206" : dice < 0.93 ? "304" : dice < 0.95 ? "301" : dice < 0.985 ? "404" : dice < 0.995 ? "403" : "502";
+  const status = attack
+    ? dice < 0.5
+      ? "401"
+      : dice < 0.9
+        ? "503"
+        : "500"
+    : dice < 0.82
+      ? "200"
+      : dice < 0.85
+        ? "206"
+        : dice < 0.93
+          ? "304"
+          : dice < 0.95
+            ? "301"
+            : dice < 0.985
+              ? "404"
+              : dice < 0.995
+                ? "403"
+                : "502";
   const odd = () => HOSTILE[Math.floor(next() * HOSTILE.length)];
   const strange = hostile && next() < 0.5;
-  const client = attack ? "203.0.113.77" : next() < 0.05 ? `2001:db8:${zipf(900).toString(16)}::${zipf(90).toString(16)}` : `198.51.${zipf(hostile ? 255 : 60)}.${zipf(250)}`;
+  const client = attack
+    ? "203.0.113.77"
+    : next() < 0.05
+      ? `2001:db8:${zipf(900).toString(16)}::${zipf(90).toString(16)}`
+      : `198.51.${zipf(hostile ? 255 : 60)}.${zipf(250)}`;
   return {
     time,
     client,
     status,
     status_class: `${status[0]}xx`,
-    path: strange ? odd() : attack ? "/wp-login.php" : hostile ? `/item/${zipf(20000)}` : PATHS[zipf(PATHS.length)],
+    path: strange
+      ? odd()
+      : attack
+        ? "/wp-login.php"
+        : hostile
+          ? `/item/${zipf(20000)}`
+          : PATHS[zipf(PATHS.length)],
     method: attack || next() < 0.06 ? "POST" : next() < 0.02 ? "HEAD" : "GET",
     host: next() < 0.7 ? "www.example.org" : "shop.example.org",
     protocol: next() < 0.6 ? "HTTP/2.0" : "HTTP/1.1",
-    referer: strange ? odd() : next() < 0.5 ? "-" : `https://www.example.org${PATHS[zipf(PATHS.length)]}`,
+    referer: strange
+      ? odd()
+      : next() < 0.5
+        ? "-"
+        : `https://www.example.org${PATHS[zipf(PATHS.length)]}`,
     user_agent: strange ? odd() : attack ? "curl/8.5.0" : AGENTS[zipf(AGENTS.length)],
     user: next() < 0.98 ? "-" : "alice",
     bytes: Math.floor(200 + 40000 * next() ** 4),

@@ -8,10 +8,21 @@ import puppeteer from "puppeteer-core";
 const [directory = "shots", ...names] = process.argv.slice(2);
 const ORIGIN = process.env.ORIGIN ?? "http://127.0.0.1:8181";
 const PAGES = {
-  drop: "/", normal: "/s/a0", hostile: "/s/a2", nofit: "/s/a3", single: "/s/a4", empty: "/s/a5",
-  notime: "/s/a6", many: "/s/a7", growing: "/s/a8", gone: "/s/ffff",
-  filtered: "/s/a0?f=status~eq~404~503&f=path~ne~%2F&f=time~ge~2024-05-12T18%3A00%3A00%2B02%3A00&f=time~lt~2024-05-13T00%3A00%3A00%2B02%3A00",
-  none: "/s/a0?f=status~eq~999", refused: "/s/a0?f=path~re~(", methods: "/s/a0?by=method&top=50",
+  drop: "/",
+  normal: "/s/a0",
+  hostile: "/s/a2",
+  nofit: "/s/a3",
+  single: "/s/a4",
+  empty: "/s/a5",
+  notime: "/s/a6",
+  many: "/s/a7",
+  growing: "/s/a8",
+  gone: "/s/ffff",
+  filtered:
+    "/s/a0?f=status~eq~404~503&f=path~ne~%2F&f=time~ge~2024-05-12T18%3A00%3A00%2B02%3A00&f=time~lt~2024-05-13T00%3A00%3A00%2B02%3A00",
+  none: "/s/a0?f=status~eq~999",
+  refused: "/s/a0?f=path~re~(",
+  methods: "/s/a0?by=method&top=50",
 };
 const WIDTHS = { 1280: 800, 1920: 1080, 390: 844 };
 
@@ -20,7 +31,15 @@ const profile = await mkdtemp(join(tmpdir(), "weir-shots-"));
 const browser = await puppeteer.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   userDataDir: profile,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
 });
 try {
   for (const [name, path] of Object.entries(PAGES)) {

@@ -116,7 +116,8 @@ export function attempt(part: Partial<Question>): Promise<Outcome> {
   endTrial({ isTaken: false, refusal: null });
   const before = state.value.question;
   const question = { ...before, ...part };
-  if (searchOf(question) === searchOf(before)) return Promise.resolve({ isTaken: true, refusal: null });
+  if (searchOf(question) === searchOf(before))
+    return Promise.resolve({ isTaken: true, refusal: null });
   send(question);
   return new Promise((end) => {
     trial = { query: queries, question, end };
@@ -182,7 +183,8 @@ function openSession(session: string | null): void {
  */
 function isUrgent(view: View): boolean {
   const shown = state.value.view;
-  if (!view.sources.some((source) => source.state === "reading" && source.bytes_total !== null)) return true;
+  if (!view.sources.some((source) => source.state === "reading" && source.bytes_total !== null))
+    return true;
   return view.complete || view.query !== shown?.query || shown.report.records === 0;
 }
 
@@ -244,10 +246,14 @@ function uploadsOf(session: string): Uploads {
 }
 
 function showUploads(from: Uploads, all: readonly Sending[]): void {
-  inNextFrame(`uploads ${from.session}`, () => {
-    dispatch({ type: "uploads", uploads: all.map((one) => uploadOf(from, one)) });
-    if (from.isBusy) tickLater(from, all);
-  }, !from.isBusy);
+  inNextFrame(
+    `uploads ${from.session}`,
+    () => {
+      dispatch({ type: "uploads", uploads: all.map((one) => uploadOf(from, one)) });
+      if (from.isBusy) tickLater(from, all);
+    },
+    !from.isBusy,
+  );
 }
 
 let tick: ReturnType<typeof setTimeout> | undefined;

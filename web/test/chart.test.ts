@@ -9,7 +9,8 @@ import type { Histogram } from "../src/generated/Histogram";
 
 /** A histogram with these counts, one bucket a minute from midnight. */
 function histogramOf(counts: number[], step_s = 60): Histogram {
-  const start = (at: number) => `${new Date(Date.UTC(2024, 4, 12) + at * step_s * 1000).toISOString().slice(0, 19)}Z`;
+  const start = (at: number) =>
+    `${new Date(Date.UTC(2024, 4, 12) + at * step_s * 1000).toISOString().slice(0, 19)}Z`;
   return {
     step_s,
     field: "status_class",
@@ -83,18 +84,35 @@ describe("layout", () => {
 });
 
 describe("time labels", () => {
-  const starts = (counts: number, step_s: number) => histogramOf(Array(counts).fill(1), step_s).buckets.map((bucket) => bucket.start);
+  const starts = (counts: number, step_s: number) =>
+    histogramOf(Array(counts).fill(1), step_s).buckets.map((bucket) => bucket.start);
 
   it("stand at round times and name the day once", () => {
     const ticks = timeTicks(starts(26 * 12, 300), 10);
-    expect(ticks.map((tick) => tick.text)).toEqual(["12 May 2024", "03:00", "06:00", "09:00", "12:00", "15:00", "18:00", "21:00", "13 May"]);
+    expect(ticks.map((tick) => tick.text)).toEqual([
+      "12 May 2024",
+      "03:00",
+      "06:00",
+      "09:00",
+      "12:00",
+      "15:00",
+      "18:00",
+      "21:00",
+      "13 May",
+    ]);
     expect(ticks.map((tick) => tick.bucket)).toEqual([0, 36, 72, 108, 144, 180, 216, 252, 288]);
   });
 
   it("name every other day where there is no room for all", () => {
-    expect(timeTicks(starts(14 * 24, 3600), 10).map((tick) => tick.text)).toEqual(
-      ["13 May 2024", "15 May", "17 May", "19 May", "21 May", "23 May", "25 May"],
-    );
+    expect(timeTicks(starts(14 * 24, 3600), 10).map((tick) => tick.text)).toEqual([
+      "13 May 2024",
+      "15 May",
+      "17 May",
+      "19 May",
+      "21 May",
+      "23 May",
+      "25 May",
+    ]);
   });
 
   it("never exceed what is wanted, at any step", () => {
@@ -108,12 +126,20 @@ describe("time labels", () => {
   });
 
   it("follow the wall clock of the stamps over a change of the clocks", () => {
-    const doubled = ["01:00:00+02:00", "02:00:00+02:00", "02:00:00+01:00", "03:00:00+01:00"].map((clock) => `2024-10-27T${clock}`);
-    expect(timeTicks(doubled, 8).map((tick) => tick.text)).toEqual(["27 Oct, 01:00", "02:00", "03:00"]);
+    const doubled = ["01:00:00+02:00", "02:00:00+02:00", "02:00:00+01:00", "03:00:00+01:00"].map(
+      (clock) => `2024-10-27T${clock}`,
+    );
+    expect(timeTicks(doubled, 8).map((tick) => tick.text)).toEqual([
+      "27 Oct, 01:00",
+      "02:00",
+      "03:00",
+    ]);
   });
 
   it("name a stretch that passes no round time", () => {
-    expect(timeTicks(["2024-05-12T10:17:03+02:00"], 8)).toEqual([{ bucket: 0, text: "12 May, 10:17:03", strong: true }]);
+    expect(timeTicks(["2024-05-12T10:17:03+02:00"], 8)).toEqual([
+      { bucket: 0, text: "12 May, 10:17:03", strong: true },
+    ]);
     expect(timeTicks([], 8)).toEqual([]);
   });
 });
@@ -150,9 +176,18 @@ describe("cursor", () => {
 describe("series", () => {
   it("lay what a firewall blocked over the requests", () => {
     const buckets = [{ start: "2026-11-02T00:00:00Z", count: 7, by: { "(none)": 5, BLOCK: 2 } }];
-    const histogram = { step_s: 60, field: "action", groups: ["(none)", "BLOCK"], until: "2026-11-02T00:01:00Z", buckets };
+    const histogram = {
+      step_s: 60,
+      field: "action",
+      groups: ["(none)", "BLOCK"],
+      until: "2026-11-02T00:01:00Z",
+      buckets,
+    };
     const series = seriesOf(histogram, "light");
-    expect(series.map(({ label, total }) => [label, total])).toEqual([["requests", 5], ["BLOCK", 2]]);
+    expect(series.map(({ label, total }) => [label, total])).toEqual([
+      ["requests", 5],
+      ["BLOCK", 2],
+    ]);
     expect(new Set(series.map(({ color }) => color)).size).toBe(2);
   });
 
@@ -160,7 +195,11 @@ describe("series", () => {
     const histogram = histogramOf([5, 6]);
     histogram.buckets[1]!.by = { "5xx": 2 };
     const series = seriesOf(histogram, "light");
-    expect(series.map(({ name, total }) => [name, total])).toEqual([["2xx", 5], ["5xx", 2], [null, 4]]);
+    expect(series.map(({ name, total }) => [name, total])).toEqual([
+      ["2xx", 5],
+      ["5xx", 2],
+      [null, 4],
+    ]);
   });
 
   it("does not divide what has no status", () => {
@@ -168,7 +207,9 @@ describe("series", () => {
     for (const bucket of histogram.buckets) bucket.by = { other: bucket.count };
     const series = seriesOf(histogram, "light");
     expect(isDivided(series)).toBe(false);
-    expect(series.map(({ total, color }) => [total, color])).toEqual([[11, groupColors("status", ["200"], "light")[0]]]);
+    expect(series.map(({ total, color }) => [total, color])).toEqual([
+      [11, groupColors("status", ["200"], "light")[0]],
+    ]);
     const fraction = seriesOf({ ...histogramOf([5, 6]), groups: ["other", "2xx"] }, "light");
     expect(isDivided(fraction)).toBe(true);
     expect(fraction[0]!.color).not.toBe(fraction[1]!.color);
@@ -177,6 +218,8 @@ describe("series", () => {
   it("gives each status code a colour of its own", () => {
     const codes = ["200", "206", "301", "304", "404", "500"];
     expect(new Set(groupColors("status", codes, "dark")).size).toBe(codes.length);
-    expect(groupColors("status_class", ["2xx"], "light")).toEqual(groupColors("status", ["200"], "light"));
+    expect(groupColors("status_class", ["2xx"], "light")).toEqual(
+      groupColors("status", ["200"], "light"),
+    );
   });
 });

@@ -3,7 +3,12 @@ import { Chooser, STRETCH_BYTES } from "../src/socket/chooser";
 import { MIB, PLANS, type Plan } from "../src/socket/policy";
 
 /** Sends a file whose speed depends on the plan; tells which plans were used, stretch by stretch. */
-function send(chooser: Chooser, bytes_total: number, rateOf: (plan: Plan, at_ms: number) => number, canPair = true): Plan[] {
+function send(
+  chooser: Chooser,
+  bytes_total: number,
+  rateOf: (plan: Plan, at_ms: number) => number,
+  canPair = true,
+): Plan[] {
   const used: Plan[] = [];
   const inFlight: { plan: Plan; end: number }[] = [];
   const step = 4 * MIB;
@@ -29,15 +34,18 @@ const GIB = 1024 * MIB;
 const speed = (rates: readonly number[]) => (plan: Plan) => rates[PLANS.indexOf(plan)]! * MIB;
 
 describe("the chooser", () => {
-  it.each([0, 1, 2, 3])("tries every plan once and keeps the fastest, here number %i", (fastest) => {
-    const rates = PLANS.map((_, plan) => (plan === fastest ? 400 : 250));
-    const chooser = new Chooser();
-    const used = send(chooser, GIB, speed(rates));
-    expect(used.slice(0, PLANS.length)).toEqual(PLANS);
-    expect(chooser.best).toBe(PLANS[fastest]);
-    const kept = used.slice(PLANS.length + 1).filter((plan) => plan === PLANS[fastest]).length;
-    expect(kept).toBeGreaterThanOrEqual(used.length - PLANS.length - 3);
-  });
+  it.each([0, 1, 2, 3])(
+    "tries every plan once and keeps the fastest, here number %i",
+    (fastest) => {
+      const rates = PLANS.map((_, plan) => (plan === fastest ? 400 : 250));
+      const chooser = new Chooser();
+      const used = send(chooser, GIB, speed(rates));
+      expect(used.slice(0, PLANS.length)).toEqual(PLANS);
+      expect(chooser.best).toBe(PLANS[fastest]);
+      const kept = used.slice(PLANS.length + 1).filter((plan) => plan === PLANS[fastest]).length;
+      expect(kept).toBeGreaterThanOrEqual(used.length - PLANS.length - 3);
+    },
+  );
 
   it("stays with what it has where another is only a little faster", () => {
     const chooser = new Chooser();

@@ -16,7 +16,13 @@ function entryOf(name: string, node: Tree | string, parent: string): FileSystemE
     const left = Object.entries(node).map(([child, inner]) => entryOf(child, inner, fullPath));
     return { readEntries: (done: (entries: FileSystemEntry[]) => void) => done(left.splice(0, 2)) };
   };
-  return { name, fullPath, isFile: false, isDirectory: true, createReader } as unknown as FileSystemEntry;
+  return {
+    name,
+    fullPath,
+    isFile: false,
+    isDirectory: true,
+    createReader,
+  } as unknown as FileSystemEntry;
 }
 
 function dropOf(tree: Tree): DataTransfer {
@@ -32,9 +38,20 @@ const namesOf = async (tree: Tree) => (await filesOf(dropOf(tree))).files.map(({
 
 describe("a drop", () => {
   it("gives files in the order of their names, folders walked", async () => {
-    const logs = { "access.log.10": "c", "access.log.2": "b", "access.log": "a", ".hidden": "x", old: { "a.log": "d", b: {} } };
+    const logs = {
+      "access.log.10": "c",
+      "access.log.2": "b",
+      "access.log": "a",
+      ".hidden": "x",
+      old: { "a.log": "d", b: {} },
+    };
     expect(await namesOf({ zoo: "z", logs, a: "1" })).toEqual([
-      "a", "logs/access.log", "logs/access.log.2", "logs/access.log.10", "logs/old/a.log", "zoo",
+      "a",
+      "logs/access.log",
+      "logs/access.log.2",
+      "logs/access.log.10",
+      "logs/old/a.log",
+      "zoo",
     ]);
   });
 
@@ -43,12 +60,16 @@ describe("a drop", () => {
   });
 
   it("says what it left out", async () => {
-    const many = Object.fromEntries(Array.from({ length: FILES_MAX + 1 }, (_, at) => [`${at}`, "x"]));
+    const many = Object.fromEntries(
+      Array.from({ length: FILES_MAX + 1 }, (_, at) => [`${at}`, "x"]),
+    );
     const dropped = await filesOf(dropOf({ many }));
     expect(dropped.files).toHaveLength(FILES_MAX);
     expect(dropped.notice).toMatch(/more than/);
     expect((await filesOf(dropOf({ empty: {} }))).notice).toMatch(/no file/);
-    expect((await filesOf(dropOf({ a: { b: "unreadable", c: "x" } }))).notice).toMatch(/^b could not be read/);
+    expect((await filesOf(dropOf({ a: { b: "unreadable", c: "x" } }))).notice).toMatch(
+      /^b could not be read/,
+    );
     expect((await filesOf(dropOf({ a: "x" }))).notice).toBeNull();
   });
 });

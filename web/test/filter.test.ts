@@ -14,7 +14,9 @@ describe("include", () => {
     const two = toggleInclude(one, "status", text("500"));
     expect(two).toEqual([{ field: "status", op: "=", values: ["404", "500"] }]);
     expect(isIncluded(two, "status", text("500"))).toBe(true);
-    expect(toggleInclude(two, "status", text("404"))).toEqual([{ field: "status", op: "=", values: ["500"] }]);
+    expect(toggleInclude(two, "status", text("404"))).toEqual([
+      { field: "status", op: "=", values: ["500"] },
+    ]);
     expect(toggleInclude(one, "status", text("404"))).toEqual([]);
     expect(one).toEqual([{ field: "status", op: "=", values: ["404"] }]);
   });
@@ -26,12 +28,16 @@ describe("include", () => {
   });
 
   it("writes bytes where text cannot", () => {
-    expect(toggleInclude([], "path", CAFE)).toEqual([{ field: "path", op: "=x", values: ["2f636166e9"] }]);
+    expect(toggleInclude([], "path", CAFE)).toEqual([
+      { field: "path", op: "=x", values: ["2f636166e9"] },
+    ]);
     const both = toggleInclude(toggleInclude([], "path", text("/é")), "path", CAFE);
     expect(both).toEqual([{ field: "path", op: "=x", values: ["2fc3a9", "2f636166e9"] }]);
     expect(isIncluded(both, "path", text("/é"))).toBe(true);
     expect(isIncluded(both, "path", CAFE)).toBe(true);
-    expect(toggleInclude(both, "path", text("/é"))).toEqual([{ field: "path", op: "=x", values: ["2f636166e9"] }]);
+    expect(toggleInclude(both, "path", text("/é"))).toEqual([
+      { field: "path", op: "=x", values: ["2f636166e9"] },
+    ]);
   });
 
   it("does not take a value for the one it only looks like", () => {
@@ -42,10 +48,16 @@ describe("include", () => {
 
 describe("exclude", () => {
   it("joins values, once each, and undoes an include", () => {
-    const clauses = exclude(exclude(exclude([], "path", text("/")), "path", text("/a")), "path", text("/"));
+    const clauses = exclude(
+      exclude(exclude([], "path", text("/")), "path", text("/a")),
+      "path",
+      text("/"),
+    );
     expect(clauses).toEqual([{ field: "path", op: "!=", values: ["/", "/a"] }]);
     const included = toggleInclude([], "path", text("/"));
-    expect(exclude(included, "path", text("/"))).toEqual([{ field: "path", op: "!=", values: ["/"] }]);
+    expect(exclude(included, "path", text("/"))).toEqual([
+      { field: "path", op: "!=", values: ["/"] },
+    ]);
     expect(toggleInclude(clauses, "path", text("/a"))).toEqual([
       { field: "path", op: "!=", values: ["/"] },
       { field: "path", op: "=", values: ["/a"] },
@@ -81,7 +93,17 @@ describe("time", () => {
 
 describe("address", () => {
   it("brings every clause back as it was", () => {
-    const values = ["plain", "", "a~b", "!~!!", "100%&f=x#+ ", "<script>", "שלום\u202e\n", "~", "!"];
+    const values = [
+      "plain",
+      "",
+      "a~b",
+      "!~!!",
+      "100%&f=x#+ ",
+      "<script>",
+      "שלום\u202e\n",
+      "~",
+      "!",
+    ];
     const operators = ["=", "!=", "=x", "!=x", "^=", "~", "!~", "<", "<=", ">", ">="] as const;
     const clauses = operators.map((op, at) => ({ field: `http_x~${at}`, op, values }));
     const question = { clauses, stack: "method", top: 50, zone: "Europe/Berlin" };
@@ -96,7 +118,9 @@ describe("address", () => {
   });
 
   it("leaves out what it does not understand", () => {
-    expect(questionOf("?f=&f=status&f=status~eq&f=status~huh~1&f=~eq~1&top=-3&by=&tz=")).toEqual(DEFAULT_QUESTION);
+    expect(questionOf("?f=&f=status&f=status~eq&f=status~huh~1&f=~eq~1&top=-3&by=&tz=")).toEqual(
+      DEFAULT_QUESTION,
+    );
     expect(sessionOf("/s/00ff")).toBe("00ff");
     expect(sessionOf("/s/../etc")).toBeNull();
     expect(sessionOf("/")).toBeNull();

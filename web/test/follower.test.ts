@@ -60,7 +60,9 @@ async function follow(content: string): Promise<void> {
 describe("a followed file", () => {
   it("is begun without a length, and sent as it grows", async () => {
     await follow("one\n");
-    expect(host.last.texts).toEqual([{ type: "begin", file: last().file, name: "a.log", bytes_total: null }]);
+    expect(host.last.texts).toEqual([
+      { type: "begin", file: last().file, name: "a.log", bytes_total: null },
+    ]);
     expect(host.last.sent).toBe("one\n");
     expect(last()).toMatchObject({ phase: "following", bytes_total: null });
     expect(uploads.isBusy).toBe(false);
@@ -78,7 +80,10 @@ describe("a followed file", () => {
 
   it("waits where the window is full, and goes on with the ack", async () => {
     disk.write("0123456789");
-    uploads.add([{ name: "a.log", blob: await disk.getFile(), handle: Promise.resolve(disk) }], true);
+    uploads.add(
+      [{ name: "a.log", blob: await disk.getFile(), handle: Promise.resolve(disk) }],
+      true,
+    );
     await settle();
     host.last.opens();
     ready(0, 4);
@@ -116,7 +121,10 @@ describe("a followed file", () => {
     expect(host.last.sent).toBe("one\ntwo\n");
   });
 
-  for (const [how, content] of [["truncated", "new\n"], ["replaced by a longer one", "a new line of another file\n"]]) {
+  for (const [how, content] of [
+    ["truncated", "new\n"],
+    ["replaced by a longer one", "a new line of another file\n"],
+  ]) {
     it(`that is ${how} is begun anew`, async () => {
       await follow("one\ntwo\nthree\n");
       const first = last().file;
@@ -126,7 +134,11 @@ describe("a followed file", () => {
       says({ type: "done", offset: 14 });
       expect(all).toHaveLength(2);
       expect(all[0]!.message).toMatch(/truncated or replaced/);
-      expect(host.last.texts.at(-1)).toMatchObject({ type: "begin", file: last().file, continues: first });
+      expect(host.last.texts.at(-1)).toMatchObject({
+        type: "begin",
+        file: last().file,
+        continues: first,
+      });
       ready();
       await wait();
       expect(host.last.sent).toBe("one\ntwo\nthree\n" + content);

@@ -10,8 +10,12 @@ import { instantSeconds, parseStamp, rangeText, stampText, wallSeconds } from ".
 
 describe("what a window keeps", () => {
   it("is said with the width that was asked for", () => {
-    expect(keptText({ width_s: 3600, records: 3_000 }, 40_000, "request")).toBe("Kept: the last 1\u00a0h, 3,000 of 40,000 requests");
-    expect(keptText({ width_s: 5400, records: 7 }, 7, "record")).toBe("Kept: the last 90\u00a0min, all 7 records");
+    expect(keptText({ width_s: 3600, records: 3_000 }, 40_000, "request")).toBe(
+      "Kept: the last 1\u00a0h, 3,000 of 40,000 requests",
+    );
+    expect(keptText({ width_s: 5400, records: 7 }, 7, "record")).toBe(
+      "Kept: the last 90\u00a0min, all 7 records",
+    );
     expect(keptText({ width_s: null, records: 1 }, 2, "request")).toBe("Kept: 1 of 2 requests");
   });
 });
@@ -24,7 +28,14 @@ describe("numbers", () => {
   });
 
   it("shortens for an axis", () => {
-    expect([0, 950, 1000, 1500, 2e6, 1.25e9].map(compact)).toEqual(["0", "950", "1k", "1.5k", "2M", "1.25G"]);
+    expect([0, 950, 1000, 1500, 2e6, 1.25e9].map(compact)).toEqual([
+      "0",
+      "950",
+      "1k",
+      "1.5k",
+      "2M",
+      "1.25G",
+    ]);
   });
 
   it("never rounds a part to nothing or to the whole", () => {
@@ -45,7 +56,14 @@ describe("numbers", () => {
 
   it("shows sizes with three figures that count", () => {
     expect([0, 999, 1000, 9994, 9995, 99_950, 999_500, 1.15e9].map(bytes)).toEqual([
-      "0 B", "999 B", "1.00 kB", "9.99 kB", "10.0 kB", "100 kB", "1.00 MB", "1.15 GB",
+      "0 B",
+      "999 B",
+      "1.00 kB",
+      "9.99 kB",
+      "10.0 kB",
+      "100 kB",
+      "1.00 MB",
+      "1.15 GB",
     ]);
   });
 });
@@ -53,14 +71,24 @@ describe("numbers", () => {
 describe("durations", () => {
   it("shows latencies", () => {
     expect([0, 0.00034, 0.0045, 0.012, 1.25, 65].map(latency)).toEqual([
-      "0 ms", "340 µs", "4.5 ms", "12 ms", "1.25 s", "1 min 5 s",
+      "0 ms",
+      "340 µs",
+      "4.5 ms",
+      "12 ms",
+      "1.25 s",
+      "1 min 5 s",
     ]);
   });
 
   it("shows spans in two units and steps by their name", () => {
     expect([0, 59, 3600, 90_061].map(span)).toEqual(["0 s", "59 s", "1 h", "1 d 1 h"]);
     expect([1, 300, 86_400, 604_800, 31 * 86_400, 365 * 86_400].map(step)).toEqual([
-      "1 s", "5 min", "1 day", "1 week", "1 month", "1 year",
+      "1 s",
+      "5 min",
+      "1 day",
+      "1 week",
+      "1 month",
+      "1 year",
     ]);
   });
 });
@@ -70,7 +98,9 @@ describe("time stamps", () => {
     const stamp = parseStamp("2024-05-12T10:00:00.25+02:00")!;
     expect(wallSeconds(stamp)).toBe(Date.UTC(2024, 4, 12, 10) / 1000);
     expect(instantSeconds(stamp)).toBe(Date.UTC(2024, 4, 12, 8) / 1000 + 0.25);
-    expect(instantSeconds(parseStamp("2024-01-01T00:00:00-03:30")!)).toBe(Date.UTC(2024, 0, 1, 3, 30) / 1000);
+    expect(instantSeconds(parseStamp("2024-01-01T00:00:00-03:30")!)).toBe(
+      Date.UTC(2024, 0, 1, 3, 30) / 1000,
+    );
   });
 
   it("gives back what is no stamp", () => {
@@ -79,8 +109,12 @@ describe("time stamps", () => {
   });
 
   it("names a day once and the zone always", () => {
-    expect(rangeText("2024-05-12T10:00:00+02:00", "2024-05-12T10:05:00+02:00")).toBe("12 May 2024, 10:00 – 10:05 +02:00");
-    expect(rangeText("2024-05-12T23:00:00Z", "2024-05-13T00:00:00Z")).toBe("12 May 2024, 23:00 – 13 May 2024, 00:00 UTC");
+    expect(rangeText("2024-05-12T10:00:00+02:00", "2024-05-12T10:05:00+02:00")).toBe(
+      "12 May 2024, 10:00 – 10:05 +02:00",
+    );
+    expect(rangeText("2024-05-12T23:00:00Z", "2024-05-13T00:00:00Z")).toBe(
+      "12 May 2024, 23:00 – 13 May 2024, 00:00 UTC",
+    );
   });
 
   it("tells the two halves of a doubled hour apart", () => {
@@ -97,7 +131,10 @@ describe("text from the log", () => {
 
   it("shows what cannot be seen or moves its neighbours", () => {
     expect(visible("a\nb\r\t\u001b[31m\u0000\u009b")).toBe("a\\nb\\r\\t\\x1b[31m\\x00\\x9b");
-    for (const code of [0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0x2028, 0xfeff]) {
+    for (const code of [
+      0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069,
+      0x2028, 0xfeff,
+    ]) {
       expect(visible(String.fromCodePoint(code))).toBe(`\\u${code.toString(16).padStart(4, "0")}`);
     }
     expect(visible("\u{e0041}")).toBe("\\u{e0041}");
@@ -121,9 +158,24 @@ describe("text from the log", () => {
 describe("fields", () => {
   it("stand in fixed columns, unknown ones where there are fewest, each exactly once", () => {
     expect(fieldColumns(["zone", "host", "client", "method", "alpha"], 3)).toEqual([
-      ["client", "zone"], ["alpha"], ["method", "host"],
+      ["client", "zone"],
+      ["alpha"],
+      ["method", "host"],
     ]);
-    const all = ["client", "path", "status", "method", "host", "referer", "user_agent", "protocol", "query", "user", "request", "router"];
+    const all = [
+      "client",
+      "path",
+      "status",
+      "method",
+      "host",
+      "referer",
+      "user_agent",
+      "protocol",
+      "query",
+      "user",
+      "request",
+      "router",
+    ];
     for (let count = 1; count <= COLUMNS_MAX; count += 1) {
       const columns = fieldColumns(all, count);
       expect(columns).toHaveLength(count);

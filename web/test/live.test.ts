@@ -3,7 +3,14 @@ import type { Query } from "../src/generated/Query";
 import { LiveSocket } from "../src/socket/live";
 import { FakeHost } from "./fakes";
 
-const query = (id: number): Query => ({ id, clauses: [], zone: null, top: 10, stack: "status_class", buckets: 400 });
+const query = (id: number): Query => ({
+  id,
+  clauses: [],
+  zone: null,
+  top: 10,
+  stack: "status_class",
+  buckets: 400,
+});
 
 function start() {
   const host = new FakeHost();

@@ -13,8 +13,10 @@ let jobs: readonly Sending[];
 let uploads: Uploads;
 let first: FakeSocket;
 
-const blob = (size: number) => ({ size, slice: (from: number, to: number) => blob(to - from) }) as unknown as Blob;
-const ready = (offset = 0) => first.says({ type: "ready", file: jobs[0]!.file, offset, window_bytes: 64 * MIB });
+const blob = (size: number) =>
+  ({ size, slice: (from: number, to: number) => blob(to - from) }) as unknown as Blob;
+const ready = (offset = 0) =>
+  first.says({ type: "ready", file: jobs[0]!.file, offset, window_bytes: 64 * MIB });
 const ack = (offset: number) => first.says({ type: "ack", file: jobs[0]!.file, offset });
 
 function start(...sizes: number[]): void {

@@ -14,15 +14,20 @@ let job: Sending;
 let first: FakeSocket;
 
 /** A file of which nothing is kept in memory. */
-const large = { size: SIZE, slice: (from: number, to: number) => ({ size: to - from, from }) } as unknown as Blob;
+const large = {
+  size: SIZE,
+  slice: (from: number, to: number) => ({ size: to - from, from }),
+} as unknown as Blob;
 
 function blocks(socket: FakeSocket): number[] {
   return socket.blobs.map((blob) => (blob as unknown as { from: number }).from);
 }
 
-const ready = (offset = 0) => first.says({ type: "ready", file: job.file, offset, window_bytes: WINDOW });
+const ready = (offset = 0) =>
+  first.says({ type: "ready", file: job.file, offset, window_bytes: WINDOW });
 const ack = (offset: number) => first.says({ type: "ack", file: job.file, offset });
-const fail = (name: string) => first.says({ type: "error", error: { name, message: name, file: job.file } });
+const fail = (name: string) =>
+  first.says({ type: "error", error: { name, message: name, file: job.file } });
 
 beforeEach(() => {
   host = new FakeHost();

@@ -6,16 +6,35 @@ import { INITIAL, type State, type Upload } from "../src/state/state";
 import { isAwaiting, reduce } from "../src/state/store";
 
 const source = (over: Partial<Source>): Source => ({
-  file: "", name: "a.log", state: "reading", bytes_done: 10, bytes_total: 100, lines: 1, records: 1,
-  unmatched: 0, too_long: 0, format: null, fits: null, message: null, ...over,
+  file: "",
+  name: "a.log",
+  state: "reading",
+  bytes_done: 10,
+  bytes_total: 100,
+  lines: 1,
+  records: 1,
+  unmatched: 0,
+  too_long: 0,
+  format: null,
+  fits: null,
+  message: null,
+  ...over,
 });
 
 const view = (query: number, sources: Source[] = []): View =>
   ({ query, complete: false, sources, samples: [], notes: [] }) as unknown as View;
 
 const upload = (over: Partial<Upload>): Upload => ({
-  file: "f1", session: "s", name: "a.log", phase: "reading", bytes_total: 100, bytes_done: 40,
-  bytes_per_second: 7, message: null, isFollowable: false, ...over,
+  file: "f1",
+  session: "s",
+  name: "a.log",
+  phase: "reading",
+  bytes_total: 100,
+  bytes_done: 40,
+  bytes_per_second: 7,
+  message: null,
+  isFollowable: false,
+  ...over,
 });
 
 const filtered: State = {
@@ -24,7 +43,8 @@ const filtered: State = {
   question: { ...INITIAL.question, clauses: [{ field: "status", op: "=", values: ["404"] }] },
 };
 
-const show = (before: State, query: number) => reduce(before, { type: "view", view: view(query), source_rates: [] });
+const show = (before: State, query: number) =>
+  reduce(before, { type: "view", view: view(query), source_rates: [] });
 
 describe("views", () => {
   it("show the newest answer and keep the old one while the next is awaited", () => {
@@ -64,12 +84,21 @@ describe("rows", () => {
   it("put an upload and its source together", () => {
     const now: State = {
       ...filtered,
-      uploads: [upload({}), upload({ file: "f2", phase: "waiting", bytes_done: 0 }), upload({ file: "f3", session: "t" })],
-      view: view(1, [source({ file: "f1", lines: 5 }), source({ name: "b.log", state: "done", bytes_done: 50, bytes_total: 50 })]),
+      uploads: [
+        upload({}),
+        upload({ file: "f2", phase: "waiting", bytes_done: 0 }),
+        upload({ file: "f3", session: "t" }),
+      ],
+      view: view(1, [
+        source({ file: "f1", lines: 5 }),
+        source({ name: "b.log", state: "done", bytes_done: 50, bytes_total: 50 }),
+      ]),
     };
     const rows = rowsOf(now);
     expect(rows.map((row) => [row.key, row.phase, row.bytes_done])).toEqual([
-      ["f1", "reading", 40], ["source-1", "done", 50], ["f2", "waiting", 0],
+      ["f1", "reading", 40],
+      ["source-1", "done", 50],
+      ["f2", "waiting", 0],
     ]);
     expect(rows[0]!.source?.lines).toBe(5);
     expect(rows[0]!.cancellable).toBe("f1");
@@ -86,7 +115,15 @@ describe("rows", () => {
 
   it("say that all is read as long as what comes is read at once", () => {
     const states = (...all: Source["state"][]) =>
-      courseOf(rowsOf({ ...filtered, view: view(1, all.map((state) => source({ state, bytes_total: null }))) }));
+      courseOf(
+        rowsOf({
+          ...filtered,
+          view: view(
+            1,
+            all.map((state) => source({ state, bytes_total: null })),
+          ),
+        }),
+      );
     expect(states("listening", "done")).toBe("listening");
     expect(states("following", "listening")).toBe("listening");
     expect(states("following", "failed")).toBe("following");

@@ -13,7 +13,10 @@ let host: FakeHost;
 let jobs: readonly Sending[];
 let uploads: Uploads;
 
-const file = (name: string, size: number): NamedFile => ({ name, blob: new Blob([new Uint8Array(size)]) });
+const file = (name: string, size: number): NamedFile => ({
+  name,
+  blob: new Blob([new Uint8Array(size)]),
+});
 
 function start(lanes: number, ...files: NamedFile[]): void {
   startWith([PLAN], lanes, ...files);
@@ -28,8 +31,10 @@ function startWith(plans: readonly Plan[], lanes: number, ...files: NamedFile[])
 
 const ready = (at = 0, offset = 0, window_bytes = 1000) =>
   host.last.says({ type: "ready", file: jobs[at]!.file, offset, window_bytes });
-const ack = (offset: number, at = 0) => host.last.says({ type: "ack", file: jobs[at]!.file, offset });
-const done = (offset: number, at = 0) => host.last.says({ type: "done", file: jobs[at]!.file, offset });
+const ack = (offset: number, at = 0) =>
+  host.last.says({ type: "ack", file: jobs[at]!.file, offset });
+const done = (offset: number, at = 0) =>
+  host.last.says({ type: "done", file: jobs[at]!.file, offset });
 
 beforeEach(() => {
   jobs = [];
@@ -39,7 +44,9 @@ describe("one file", () => {
   it("is begun, sent within the window, acknowledged and ended", () => {
     start(1, file("a.log", 95));
     expect(host.last.path).toBe("/api/sessions/ab/upload");
-    expect(host.last.texts).toEqual([{ type: "begin", file: jobs[0]!.file, name: "a.log", bytes_total: 95 }]);
+    expect(host.last.texts).toEqual([
+      { type: "begin", file: jobs[0]!.file, name: "a.log", bytes_total: 95 },
+    ]);
     expect(host.last.blobs).toHaveLength(0);
     ready();
     expect(host.last.blobs.map((blob) => blob.size)).toEqual([10, 10, 10, 10]);
@@ -82,7 +89,10 @@ describe("one file", () => {
   it("fails with what the server says", () => {
     start(1, file("a.log", 95));
     ready();
-    host.last.says({ type: "error", error: { name: "stalled", message: "No byte came for 60 s.", file: jobs[0]!.file } });
+    host.last.says({
+      type: "error",
+      error: { name: "stalled", message: "No byte came for 60 s.", file: jobs[0]!.file },
+    });
     expect(jobs[0]).toMatchObject({ phase: "failed", message: "No byte came for 60 s." });
   });
 });
@@ -193,7 +203,10 @@ describe("several files", () => {
     uploads.cancel(jobs[1]!.file);
     expect(jobs[1]!.phase).toBe("cancelled");
     uploads.cancel(jobs[0]!.file);
-    expect(host.last.texts.slice(-2)).toMatchObject([{ type: "cancel" }, { type: "begin", name: "c.log" }]);
+    expect(host.last.texts.slice(-2)).toMatchObject([
+      { type: "cancel" },
+      { type: "begin", name: "c.log" },
+    ]);
     ack(40, 0);
     expect(jobs[0]).toMatchObject({ phase: "cancelled", acked: 0 });
     ready(2);
@@ -205,7 +218,10 @@ describe("several files", () => {
     start(1, file("a.log", 95), file("b.log", 5));
     ready();
     uploads.abort("gone");
-    expect(jobs.map((job) => [job.phase, job.message])).toEqual([["failed", "gone"], ["failed", "gone"]]);
+    expect(jobs.map((job) => [job.phase, job.message])).toEqual([
+      ["failed", "gone"],
+      ["failed", "gone"],
+    ]);
     expect(host.last.isClosed).toBe(true);
   });
 });

@@ -35,8 +35,8 @@ export function BenchPage() {
       <main class="bench">
         <h1>How fast does this browser upload?</h1>
         <p class="lead">
-          A file is read, sent in the plain way, sent as Weir’s page sends it, and sent once more to be parsed. It goes
-          to the Weir that serves this page and is kept nowhere.
+          A file is read, sent in the plain way, sent as Weir’s page sends it, and sent once more to
+          be parsed. It goes to the Weir that serves this page and is kept nowhere.
         </p>
         <Choice isRunning={isRunning} />
         {name !== null && (
@@ -129,7 +129,11 @@ function Row({ way }: { way: Way }) {
     <li class={`bench-row ${way}`} data-testid={`bench-${way}`} data-state={state} data-rate={own}>
       <span class="bench-title">{TITLES[way]}</span>
       <span class="bench-rate">{result ? rate(own) : "–"}</span>
-      <span class="meter" role="img" aria-label={`${TITLES[way]}: ${result ? rate(own) : "not yet"}`}>
+      <span
+        class="meter"
+        role="img"
+        aria-label={`${TITLES[way]}: ${result ? rate(own) : "not yet"}`}
+      >
         <span style={{ transform: `scaleX(${own / fastest})` }} />
       </span>
       <span class="bench-note">

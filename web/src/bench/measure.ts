@@ -27,9 +27,14 @@ const PLAIN_BYTES = 1 * MIB;
 export const BYTES_MAX = 2048 * MIB;
 
 /** Sends or reads all of a file in one way; tells how far it is, at the end once more. */
-export async function measure(way: Way, file: Blob, tell: (progress: Progress) => void): Promise<void> {
+export async function measure(
+  way: Way,
+  file: Blob,
+  tell: (progress: Progress) => void,
+): Promise<void> {
   const start_ms = performance.now();
-  const report: Report = (bytes_done, plan) => tell({ bytes_done, elapsed_ms: performance.now() - start_ms, plan });
+  const report: Report = (bytes_done, plan) =>
+    tell({ bytes_done, elapsed_ms: performance.now() - start_ms, plan });
   switch (way) {
     case "read":
       return read(file, report);
@@ -72,13 +77,20 @@ async function send(file: Blob, to: "upload" | "discard", report: Report): Promi
   const session = await createSession();
   try {
     await new Promise<void>((done, fail) => {
-      const uploads = new Uploads(browserHost, session, (jobs) => {
-        const job = jobs[0];
-        if (!job) return;
-        report(job.acked, job.isOver ? uploads.chooser.best : job.plan);
-        if (job.phase === "done") done();
-        else if (job.isOver) fail(new Error(job.message ?? "It was given up."));
-      }, undefined, undefined, to);
+      const uploads = new Uploads(
+        browserHost,
+        session,
+        (jobs) => {
+          const job = jobs[0];
+          if (!job) return;
+          report(job.acked, job.isOver ? uploads.chooser.best : job.plan);
+          if (job.phase === "done") done();
+          else if (job.isOver) fail(new Error(job.message ?? "It was given up."));
+        },
+        undefined,
+        undefined,
+        to,
+      );
       uploads.add([{ name: "bench", blob: file }]);
     });
   } finally {

@@ -2,8 +2,20 @@
 
 import { MIB } from "../socket/policy";
 
-const PATHS = ["/", "/about", "/news/weir", "/static/app.js", "/static/app.css", "/api/items?page=2", "/favicon.ico"];
-const AGENTS = ["Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "curl/8.14.1", "Mozilla/5.0 (compatible; examplebot/2.1)"];
+const PATHS = [
+  "/",
+  "/about",
+  "/news/weir",
+  "/static/app.js",
+  "/static/app.css",
+  "/api/items?page=2",
+  "/favicon.ico",
+];
+const AGENTS = [
+  "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+  "curl/8.14.1",
+  "Mozilla/5.0 (compatible; examplebot/2.1)",
+];
 
 /** So many bytes of made-up lines in the combined format, kept in memory by the browser. */
 export function sample(bytes_total: number): Blob {

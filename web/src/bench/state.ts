@@ -19,7 +19,13 @@ export interface Bench {
   failure: string | null;
 }
 
-const current = signal<Bench>({ name: null, bytes_total: 0, results: {}, isRunning: false, failure: null });
+const current = signal<Bench>({
+  name: null,
+  bytes_total: 0,
+  results: {},
+  isRunning: false,
+  failure: null,
+});
 
 export const bench: ReadonlySignal<Bench> = current;
 
@@ -41,7 +47,10 @@ export async function start(name: string, whole: Blob): Promise<void> {
       if (last) note(way, { ...(last as Progress), isOver: true });
     }
   } catch (error) {
-    current.value = { ...current.value, failure: error instanceof Error ? error.message : String(error) };
+    current.value = {
+      ...current.value,
+      failure: error instanceof Error ? error.message : String(error),
+    };
   }
   current.value = { ...current.value, isRunning: false };
 }
@@ -67,7 +76,10 @@ export function verdict({ results }: Bench): string | null {
         ? "as fast as the plain way"
         : `slower than the plain way, at ${times.toFixed(2)} times its speed`;
   const share = Math.round((speed(discarded) / speed(read)) * 100);
-  const limit = share < 100 ? `at ${share} % of the speed at which it reads the file` : "faster than it reads the file slice by slice";
+  const limit =
+    share < 100
+      ? `at ${share} % of the speed at which it reads the file`
+      : "faster than it reads the file slice by slice";
   return (
     `This browser uploads ${rate(speed(discarded))}: ${compared}, and ${limit}. ` +
     `With every line parsed it is ${rate(speed(parsed))}.`

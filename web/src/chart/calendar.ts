@@ -5,7 +5,15 @@
  * a day may have 23 hours. Labels therefore belong to buckets, not to seconds.
  */
 
-import { clockText, dateText, dayText, monthText, parseStamp, wallSeconds, type Stamp } from "../format/time";
+import {
+  clockText,
+  dateText,
+  dayText,
+  monthText,
+  parseStamp,
+  wallSeconds,
+  type Stamp,
+} from "../format/time";
 
 export interface TimeTick {
   /** The bucket at whose left edge the label stands. */
@@ -18,9 +26,14 @@ export interface TimeTick {
 /** A way to divide the calendar: stamps with the same number lie in the same part. */
 type Division = (stamp: Stamp) => number;
 
-const every = (seconds: number): Division => (stamp) => Math.floor(wallSeconds(stamp) / seconds);
-const everyMonths = (months: number): Division => (stamp) =>
-  Math.floor((stamp.year * 12 + stamp.month - 1) / months);
+const every =
+  (seconds: number): Division =>
+  (stamp) =>
+    Math.floor(wallSeconds(stamp) / seconds);
+const everyMonths =
+  (months: number): Division =>
+  (stamp) =>
+    Math.floor((stamp.year * 12 + stamp.month - 1) / months);
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -92,7 +105,8 @@ function tickOf(bucket: number, stamp: Stamp, before: Stamp | null): TimeTick {
   const midnight = stamp.hour === 0 && stamp.minute === 0 && stamp.second === 0;
   const newYear = midnight && stamp.month === 1 && stamp.day === 1;
   if (newYear) return { bucket, text: String(stamp.year), strong: true };
-  if (before === null) return { bucket, text: midnight ? dateText(stamp) : firstText(stamp), strong: true };
+  if (before === null)
+    return { bucket, text: midnight ? dateText(stamp) : firstText(stamp), strong: true };
   const sameYear = before.year === stamp.year;
   const sameDay = sameYear && dayText(before) === dayText(stamp);
   if (sameDay) return { bucket, text: clockText(stamp, stamp.second !== 0), strong: false };

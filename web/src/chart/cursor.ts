@@ -7,7 +7,12 @@ export interface Cursor {
 }
 
 /** Where a key moves the cursor; `null` for keys that mean something else. */
-export function moved(cursor: Cursor | null, key: string, extend: boolean, count: number): Cursor | null {
+export function moved(
+  cursor: Cursor | null,
+  key: string,
+  extend: boolean,
+  count: number,
+): Cursor | null {
   const target = targetOf(cursor, key, count);
   if (target === null || count === 0) return null;
   const at = Math.min(Math.max(target, 0), count - 1);
@@ -15,10 +20,18 @@ export function moved(cursor: Cursor | null, key: string, extend: boolean, count
 }
 
 /** What a key asks of the chart; `null` for keys that are none of its business. */
-export type KeyMeaning = { type: "move"; cursor: Cursor } | { type: "zoom"; cursor: Cursor } | { type: "give up" };
+export type KeyMeaning =
+  | { type: "move"; cursor: Cursor }
+  | { type: "zoom"; cursor: Cursor }
+  | { type: "give up" };
 
 /** Reads a key. Escape belongs to the chart only while there is a selection to give up. */
-export function keyMeaning(cursor: Cursor | null, key: string, extend: boolean, count: number): KeyMeaning | null {
+export function keyMeaning(
+  cursor: Cursor | null,
+  key: string,
+  extend: boolean,
+  count: number,
+): KeyMeaning | null {
   if (key === "Enter") return cursor && { type: "zoom", cursor };
   if (key === "Escape") return cursor && cursor.at !== cursor.anchor ? { type: "give up" } : null;
   const next = moved(cursor, key, extend, count);
@@ -38,7 +51,12 @@ export function clamped(cursor: Cursor | null, count: number): Cursor | null {
 
 function targetOf(cursor: Cursor | null, key: string, count: number): number | null {
   const page = Math.max(1, Math.round(count / 10));
-  const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -page, PageDown: page };
+  const steps: Record<string, number> = {
+    ArrowLeft: -1,
+    ArrowRight: 1,
+    PageUp: -page,
+    PageDown: page,
+  };
   if (key === "Home") return 0;
   if (key === "End") return count - 1;
   const by = steps[key];

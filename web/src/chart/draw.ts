@@ -53,7 +53,12 @@ function fit(canvas: HTMLCanvasElement, size: Size): void {
   if (canvas.height !== height) canvas.height = height;
 }
 
-function drawGrid(context: CanvasRenderingContext2D, layout: Layout, ink: Ink, ratio: number): void {
+function drawGrid(
+  context: CanvasRenderingContext2D,
+  layout: Layout,
+  ink: Ink,
+  ratio: number,
+): void {
   const { plot, counts } = layout;
   context.textAlign = "right";
   context.textBaseline = "middle";
@@ -98,12 +103,20 @@ function drawPart(
   const scale = plot.height / counts.top;
   const bottom = snap(plot.top + plot.height - below * scale, ratio);
   // Something that is there is seen: at least one device pixel.
-  const top = Math.min(bottom - 1 / ratio, snap(plot.top + plot.height - (below + value) * scale, ratio));
+  const top = Math.min(
+    bottom - 1 / ratio,
+    snap(plot.top + plot.height - (below + value) * scale, ratio),
+  );
   const gap = below > 0 && bottom - top >= GAP_HEIGHT_MIN && column.width >= 2 ? 1 / ratio : 0;
   context.fillRect(plot.left + column.x, top, column.width, bottom - top - gap);
 }
 
-function drawTimes(context: CanvasRenderingContext2D, layout: Layout, ink: Ink, ratio: number): void {
+function drawTimes(
+  context: CanvasRenderingContext2D,
+  layout: Layout,
+  ink: Ink,
+  ratio: number,
+): void {
   const { plot, pitch, xTicks } = layout;
   const bottom = plot.top + plot.height;
   context.textBaseline = "top";
@@ -113,7 +126,10 @@ function drawTimes(context: CanvasRenderingContext2D, layout: Layout, ink: Ink, 
     context.fillStyle = tick.strong ? ink.strong : ink.text;
     context.fillRect(x, bottom, 1 / ratio, tick.strong ? 6 : 4);
     const width = context.measureText(tick.text).width;
-    const left = Math.max(0, Math.min(x - (tick.bucket === 0 ? 0 : width / 2), plot.left + plot.width - width));
+    const left = Math.max(
+      0,
+      Math.min(x - (tick.bucket === 0 ? 0 : width / 2), plot.left + plot.width - width),
+    );
     if (left < free) continue;
     context.textAlign = "left";
     context.fillText(tick.text, left, bottom + 8);

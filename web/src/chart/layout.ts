@@ -41,7 +41,12 @@ export interface Layout {
 }
 
 /** Lays a histogram out on `width` by `height` CSS pixels, `ratio` device pixels each. */
-export function layoutOf(histogram: Histogram, width: number, height: number, ratio: number): Layout {
+export function layoutOf(
+  histogram: Histogram,
+  width: number,
+  height: number,
+  ratio: number,
+): Layout {
   const plot = {
     left: MARGIN.left,
     top: MARGIN.top,
@@ -54,12 +59,17 @@ export function layoutOf(histogram: Histogram, width: number, height: number, ra
   const pitch = buckets.length === 0 ? plot.width : plot.width / buckets.length;
   return {
     plot,
-    columns: merged ? mergedColumns(buckets, plot.width, ratio) : plainColumns(buckets, pitch, ratio),
+    columns: merged
+      ? mergedColumns(buckets, plot.width, ratio)
+      : plainColumns(buckets, pitch, ratio),
     count: buckets.length,
     pitch,
     max,
     counts: countScale(max, plot.height / TICK_HEIGHT),
-    xTicks: timeTicks(buckets.map((bucket) => bucket.start), Math.floor(plot.width / TICK_WIDTH)),
+    xTicks: timeTicks(
+      buckets.map((bucket) => bucket.start),
+      Math.floor(plot.width / TICK_WIDTH),
+    ),
     merged,
   };
 }

@@ -9,8 +9,22 @@
 export type Theme = "light" | "dark";
 
 const STATUS: Record<Theme, Record<string, string>> = {
-  light: { "1": "#8a6fb0", "2": "#2f7ebc", "3": "#7e93a8", "4": "#d17f00", "5": "#b5123e", other: "#6b7280" },
-  dark: { "1": "#b49ad6", "2": "#4a9ad8", "3": "#8fa3b8", "4": "#f0b03f", "5": "#ff5c7a", other: "#7d8793" },
+  light: {
+    "1": "#8a6fb0",
+    "2": "#2f7ebc",
+    "3": "#7e93a8",
+    "4": "#d17f00",
+    "5": "#b5123e",
+    other: "#6b7280",
+  },
+  dark: {
+    "1": "#b49ad6",
+    "2": "#4a9ad8",
+    "3": "#8fa3b8",
+    "4": "#f0b03f",
+    "5": "#ff5c7a",
+    other: "#7d8793",
+  },
 };
 
 const SERIES: Record<Theme, string[]> = {
@@ -37,7 +51,9 @@ export function groupColors(field: string, groups: string[], theme: Theme): stri
   if (STATUS_FIELDS.has(field)) return statusColors(groups, theme);
   const series = SERIES[theme];
   if (field === "action") return actionColors(groups, theme);
-  return groups.map((group, at) => (group === "other" ? STATUS[theme]["other"]! : series[at % series.length]!));
+  return groups.map((group, at) =>
+    group === "other" ? STATUS[theme]["other"]! : series[at % series.length]!,
+  );
 }
 
 /** What was let through looks like what went well, and what was not like what went wrong. */
@@ -64,7 +80,9 @@ function mixed(color: string, into: string, part: number): string {
   const channel = (at: number) => {
     const from = parseInt(color.slice(at, at + 2), 16);
     const to = parseInt(into.slice(at, at + 2), 16);
-    return Math.round(from + (to - from) * part).toString(16).padStart(2, "0");
+    return Math.round(from + (to - from) * part)
+      .toString(16)
+      .padStart(2, "0");
   };
   return `#${channel(1)}${channel(3)}${channel(5)}`;
 }

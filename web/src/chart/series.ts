@@ -21,7 +21,9 @@ export function seriesOf(histogram: Histogram, theme: Theme): Series[] {
   const names: (string | null)[] = [...histogram.groups, null];
   // Bars that are not divided have the colour of what nothing is wrong with.
   const isWhole = !histogram.groups.some((group) => tellsApart(histogram.field, group));
-  const colors = isWhole ? names.map(() => statusColor("200", theme)) : groupColors(histogram.field, histogram.groups, theme);
+  const colors = isWhole
+    ? names.map(() => statusColor("200", theme))
+    : groupColors(histogram.field, histogram.groups, theme);
   return names
     .map((name, at) => ({
       name,

@@ -9,7 +9,12 @@ export function latency(seconds: number): string {
   return span(seconds);
 }
 
-const SPANS: [number, string][] = [[86_400, "d"], [3_600, "h"], [60, "min"], [1, "s"]];
+const SPANS: [number, string][] = [
+  [86_400, "d"],
+  [3_600, "h"],
+  [60, "min"],
+  [1, "s"],
+];
 
 /** A length of time in its two largest units: `3 d 4 h`, `5 min`, `1 s`. */
 export function span(seconds: number): string {

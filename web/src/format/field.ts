@@ -28,10 +28,36 @@ const LABELS: Record<string, string> = {
  * makes some shorter. Fields that are not named here stand below, where there are fewest.
  */
 const COLUMNS = [
-  [["client", "path", "status", "method", "host", "user_agent", "referer", "query", "protocol", "user", "request"]],
-  [["client", "status", "method", "protocol", "host", "user"], ["path", "user_agent", "referer", "query", "request"]],
-  [["client", "referer", "user"], ["path", "user_agent", "query", "request"], ["status", "method", "host", "protocol"]],
-  [["client", "host", "user"], ["path", "query"], ["user_agent", "referer", "request"], ["status", "method", "protocol"]],
+  [
+    [
+      "client",
+      "path",
+      "status",
+      "method",
+      "host",
+      "user_agent",
+      "referer",
+      "query",
+      "protocol",
+      "user",
+      "request",
+    ],
+  ],
+  [
+    ["client", "status", "method", "protocol", "host", "user"],
+    ["path", "user_agent", "referer", "query", "request"],
+  ],
+  [
+    ["client", "referer", "user"],
+    ["path", "user_agent", "query", "request"],
+    ["status", "method", "host", "protocol"],
+  ],
+  [
+    ["client", "host", "user"],
+    ["path", "query"],
+    ["user_agent", "referer", "request"],
+    ["status", "method", "protocol"],
+  ],
 ];
 
 /** The most columns that lists are laid out in. */
@@ -73,7 +99,9 @@ export function fieldColumns(fields: string[], count: number): string[][] {
   const others = fields.filter((field) => !placed.has(field)).sort();
   const placedFields = columns.map((column) => column.filter((field) => fields.includes(field)));
   for (const field of others) {
-    const shortest = placedFields.reduce((least, column) => (column.length < least.length ? column : least));
+    const shortest = placedFields.reduce((least, column) =>
+      column.length < least.length ? column : least,
+    );
     shortest.push(field);
   }
   return placedFields;

@@ -2,7 +2,9 @@
 
 /** The UTF-8 bytes of a text. */
 export function hexOf(text: string): string {
-  return Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Array.from(new TextEncoder().encode(text), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
 }
 
 /** The text of hexadecimal bytes, U+FFFD standing for what is no UTF-8. */

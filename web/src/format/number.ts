@@ -9,7 +9,11 @@ export function count(value: number): string {
 
 /** A number for an axis: `1.2M`, `950`, `20k`. */
 export function compact(value: number): string {
-  const steps: [number, string][] = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  const steps: [number, string][] = [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ];
   for (const [size, unit] of steps) {
     if (value >= size) return `${trimmed(value / size, 2)}${unit}`;
   }

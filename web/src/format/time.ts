@@ -21,8 +21,7 @@ export interface Stamp {
   offset: string;
 }
 
-const RFC_3339 =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)/;
+const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)/;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /** Reads a stamp; `null` where the text is none. */
@@ -96,9 +95,7 @@ export function rangeText(from: string, to: string): string {
   const zones = start.offset === end.offset ? "" : ` ${zoneText(start.offset)}`;
   const left = `${dateText(start)}, ${clockText(start, seconds)}${zones}`;
   const sameDay = dateText(start) === dateText(end);
-  const right = sameDay
-    ? clockText(end, seconds)
-    : `${dateText(end)}, ${clockText(end, seconds)}`;
+  const right = sameDay ? clockText(end, seconds) : `${dateText(end)}, ${clockText(end, seconds)}`;
   return `${left} – ${right} ${zoneText(end.offset)}`;
 }
 

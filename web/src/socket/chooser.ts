@@ -104,6 +104,9 @@ export class Chooser {
       }
     }
     if (isOpen(this.bestPlan)) return this.bestPlan;
-    return Math.max(0, this.plans.findIndex((_, plan) => isOpen(plan)));
+    return Math.max(
+      0,
+      this.plans.findIndex((_, plan) => isOpen(plan)),
+    );
   }
 }

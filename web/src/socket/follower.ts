@@ -28,8 +28,10 @@ export interface Start {
 }
 
 const REPLACED = "The file was truncated or replaced; from there it is read anew.";
-const TORN = "The last line was not finished when the file was read; its rest counts as a line of its own.";
-const LOST = "The file was truncated or replaced while the connection was lost; what was not yet read of it is missing.";
+const TORN =
+  "The last line was not finished when the file was read; its rest counts as a line of its own.";
+const LOST =
+  "The file was truncated or replaced while the connection was lost; what was not yet read of it is missing.";
 
 /** What one file was between two truncations: a source of its own. */
 class Piece implements Sending {
@@ -255,7 +257,9 @@ export class Follower {
     const isBehind = this.mark.end === piece.at;
     if (!isBehind && !(await this.mark.isIn(file))) return this.replaced(piece);
     const from = isBehind ? this.mark.from : piece.at;
-    const bytes = new Uint8Array(await file.slice(from, piece.at + Math.max(0, size)).arrayBuffer());
+    const bytes = new Uint8Array(
+      await file.slice(from, piece.at + Math.max(0, size)).arrayBuffer(),
+    );
     // While it was read the connection may have been lost.
     if (this.piece !== piece || !this.isReady) return false;
     const known = piece.at - from;

@@ -2,7 +2,14 @@ import { canGrow, type Handle } from "./growing";
 import type { Plan } from "./policy";
 import { RateMeter } from "./rate";
 
-export type JobPhase = "waiting" | "reading" | "following" | "interrupted" | "done" | "failed" | "cancelled";
+export type JobPhase =
+  | "waiting"
+  | "reading"
+  | "following"
+  | "interrupted"
+  | "done"
+  | "failed"
+  | "cancelled";
 
 /** Something on its way to the server, as it is shown. */
 export interface Sending {

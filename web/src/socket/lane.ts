@@ -195,9 +195,10 @@ export class Lane {
     const partner = this.partner?.isJoined ? this.partner : null;
     const { opening } = this.owner;
     // The stretches that the chooser times begin behind what is sent ahead.
-    const { plan, until } = this.owner.isAlone() && opening.isOver
-      ? this.chooser.planAt(job.sent, partner !== null)
-      : { plan: this.chooser.best, until: opening.bytes_max };
+    const { plan, until } =
+      this.owner.isAlone() && opening.isOver
+        ? this.chooser.planAt(job.sent, partner !== null)
+        : { plan: this.chooser.best, until: opening.bytes_max };
     job.plan = plan;
     const bytes_per_second = job.rate(this.host.now());
     const at = { ...job, bytes_total: job.blob.size, bytes_per_second };
@@ -220,7 +221,14 @@ export class Lane {
   /** Opens a second connection for a large file. */
   private pair(job: Job): void {
     const isLarge = job.blob.size - job.sent >= PAIR_BYTES_MIN;
-    if (this.partner || this.isSingle || !isLarge || !this.owner.isAlone() || !this.owner.opening.isOver) return;
+    if (
+      this.partner ||
+      this.isSingle ||
+      !isLarge ||
+      !this.owner.isAlone() ||
+      !this.owner.opening.isOver
+    )
+      return;
     const partner: Partner = new Partner(
       this.host,
       this.path,
@@ -252,7 +260,11 @@ export class Lane {
     this.begin(job);
   }
 
-  private over(job: Job, phase: "done" | "failed" | "cancelled", message: string | null = null): void {
+  private over(
+    job: Job,
+    phase: "done" | "failed" | "cancelled",
+    message: string | null = null,
+  ): void {
     this.job = null;
     this.isBeginning = false;
     this.busySince_ms = null;

@@ -28,7 +28,8 @@ export class Partner {
 
   /** Sends a block of the file. */
   send(offset: number, bytes: Blob): void {
-    if (offset !== this.sentTo || offset === 0) this.say({ type: "block", file: this.file, offset });
+    if (offset !== this.sentTo || offset === 0)
+      this.say({ type: "block", file: this.file, offset });
     this.socket.send(bytes);
     this.sentTo = offset + bytes.size;
   }

@@ -35,7 +35,12 @@ export class Uploads {
     this.path = path;
     const opening = new Opening(host, () => this.lanes.forEach((lane) => lane.goOn()));
     this.opening = opening;
-    const owner = { opening, take: () => this.take(), isAlone: () => this.isAlone(), changed: () => this.tell() };
+    const owner = {
+      opening,
+      take: () => this.take(),
+      isAlone: () => this.isAlone(),
+      changed: () => this.tell(),
+    };
     this.lanes = Array.from({ length: lanes }, () => new Lane(host, path, chooser, owner));
   }
 

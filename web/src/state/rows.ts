@@ -28,9 +28,7 @@ export function rowsOf(now: State): Row[] {
   const rows = (now.view?.sources ?? []).map((source, at) => {
     const upload = source.file === "" ? undefined : byFile.get(source.file);
     if (upload) byFile.delete(upload.file);
-    return upload
-      ? uploadRow(upload, source)
-      : sourceRow(source, at, now.source_rates[at] ?? 0);
+    return upload ? uploadRow(upload, source) : sourceRow(source, at, now.source_rates[at] ?? 0);
   });
   for (const upload of byFile.values()) rows.push(uploadRow(upload, null));
   return rows;

@@ -40,7 +40,13 @@ export function reduce(before: State, action: Action): State {
     case "session":
       return action.session === before.session
         ? before
-        : { ...INITIAL, session: action.session, question: before.question, uploads: before.uploads, follow: before.follow };
+        : {
+            ...INITIAL,
+            session: action.session,
+            question: before.question,
+            uploads: before.uploads,
+            follow: before.follow,
+          };
     case "question":
       return { ...before, question: action.question, refusal: null };
     case "asked":

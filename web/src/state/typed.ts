@@ -34,7 +34,10 @@ export function withClause(clauses: Clause[], added: Clause): Clause[] {
   if (op === "!=") return exclude(clauses, field, value);
   if (clauses.some((clause) => sameClauses([clause], [added]))) return clauses;
   // A second end of the same kind would leave the nearer one in force unseen.
-  const kept = field === "time" ? clauses.filter((clause) => clause.field !== field || clause.op !== op) : clauses;
+  const kept =
+    field === "time"
+      ? clauses.filter((clause) => clause.field !== field || clause.op !== op)
+      : clauses;
   return [...kept, added];
 }
 
@@ -50,6 +53,8 @@ export function completionsOf(text: string, report: Report): string[] {
 }
 
 function fieldsOf(report: Report): string[] {
-  const durations = (["request_time", "upstream_time"] as const).filter((field) => report[field] !== null);
+  const durations = (["request_time", "upstream_time"] as const).filter(
+    (field) => report[field] !== null,
+  );
   return [...Object.keys(report.top), ...NUMBERS, ...durations].sort();
 }

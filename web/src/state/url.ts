@@ -45,7 +45,8 @@ export function addressOf(session: string | null, question: Question): string {
 /** The query string of a question, without its question mark; what is usual is left out. */
 export function searchOf(question: Question): string {
   const pairs = question.clauses.map((clause) => `f=${encodeURIComponent(clauseText(clause))}`);
-  if (question.stack !== DEFAULT_QUESTION.stack) pairs.push(`by=${encodeURIComponent(question.stack)}`);
+  if (question.stack !== DEFAULT_QUESTION.stack)
+    pairs.push(`by=${encodeURIComponent(question.stack)}`);
   if (question.top !== DEFAULT_QUESTION.top) pairs.push(`top=${question.top}`);
   if (question.zone !== null) pairs.push(`tz=${encodeURIComponent(question.zone)}`);
   return pairs.join("&");

@@ -34,7 +34,8 @@ const screen = computed<Screen>(() => {
   const now = state.value;
   if (now.session === null) return "drop page";
   // A picture of nothing would only be in the way of that of the first lines.
-  if (now.view && (hasLines(now.view) || (now.view.complete && now.view.sources.length > 0))) return "dashboard";
+  if (now.view && (hasLines(now.view) || (now.view.complete && now.view.sources.length > 0)))
+    return "dashboard";
   if (now.view && rowsOf(now).length === 0) return "drop page";
   return now.connection === "gone" ? "nothing" : "waiting";
 });

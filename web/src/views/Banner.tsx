@@ -14,13 +14,14 @@ export function Banner() {
       )}
       {connection === "gone" && (
         <p class="banner bad" data-testid="banner">
-          <strong>This data set is gone.</strong> The server frees a data set when its page has been closed for a
-          while, or when it is restarted. <a href="/">Start anew</a>
+          <strong>This data set is gone.</strong> The server frees a data set when its page has been
+          closed for a while, or when it is restarted. <a href="/">Start anew</a>
         </p>
       )}
       {refusal !== null && (
         <p class="banner bad" data-testid="banner">
-          <strong>That question was not understood.</strong> {refusal} The numbers are those of the question before it.{" "}
+          <strong>That question was not understood.</strong> {refusal} The numbers are those of the
+          question before it.{" "}
           <button class="button small" onClick={undo}>
             Undo
           </button>

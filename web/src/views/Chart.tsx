@@ -62,7 +62,9 @@ export function Chart({ histogram: newest, series, label, noun }: Props) {
         {byKeyboard && cursor ? bucketText(histogram, series, cursor, noun) : ""}
       </p>
       {layout?.merged && (
-        <p class="chart-merged">Each column of pixels shows its fullest {step(histogram.step_s)}.</p>
+        <p class="chart-merged">
+          Each column of pixels shows its fullest {step(histogram.step_s)}.
+        </p>
       )}
     </div>
   );
@@ -87,7 +89,12 @@ function Marks({ layout, cursor }: { layout: Layout; cursor: Cursor }) {
   return (
     <div
       class={from === to ? "chart-cursor" : "chart-selection"}
-      style={{ left: `${left}px`, width: `${Math.max(1, width)}px`, top: `${top}px`, height: `${height}px` }}
+      style={{
+        left: `${left}px`,
+        width: `${Math.max(1, width)}px`,
+        top: `${top}px`,
+        height: `${height}px`,
+      }}
     />
   );
 }

@@ -25,7 +25,8 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
   const shown = theme.value;
   const noun = recordsNoun(report);
   const series = useMemo(() => (histogram ? seriesOf(histogram, shown) : []), [histogram, shown]);
-  if (!histogram || histogram.buckets.length === 0) return <NoChart report={report} complete={complete} />;
+  if (!histogram || histogram.buckets.length === 0)
+    return <NoChart report={report} complete={complete} />;
   return (
     <div class="chart-panel">
       <div class="chart-head">
@@ -53,7 +54,9 @@ function labelOf(histogram: Histogram, report: Report): string {
 
 function SoFar() {
   const part = shareRead(rowsOf(state.value));
-  return <span class="tag live">{part === null ? "so far" : `so far, ${share(part, 1)} read`}</span>;
+  return (
+    <span class="tag live">{part === null ? "so far" : `so far, ${share(part, 1)} read`}</span>
+  );
 }
 
 /** Offers to lay what a firewall did over the requests, where both are here. */
@@ -92,7 +95,11 @@ function StackSelect({ report }: { report: Report }) {
   return (
     <label class="stack-select">
       Divided by{" "}
-      <select value={stack} data-testid="stack" onChange={(event) => change({ stack: event.currentTarget.value })}>
+      <select
+        value={stack}
+        data-testid="stack"
+        onChange={(event) => change({ stack: event.currentTarget.value })}
+      >
         {shown.map((field) => (
           <option key={field} value={field}>
             {field === "status_class" && !has("status") ? "nothing" : fieldLabel(field)}
@@ -106,7 +113,12 @@ function StackSelect({ report }: { report: Report }) {
 /** Why there is no chart. */
 function NoChart({ report, complete }: { report: Report; complete: boolean }) {
   const filtered = question.value.clauses.length > 0;
-  if (report.matched > 0) return <p class="no-chart">The lines of this format carry no time, so there is nothing to draw over time.</p>;
+  if (report.matched > 0)
+    return (
+      <p class="no-chart">
+        The lines of this format carry no time, so there is nothing to draw over time.
+      </p>
+    );
   if (report.records > 0 && filtered) {
     return (
       <p class="no-chart">
@@ -117,5 +129,7 @@ function NoChart({ report, complete }: { report: Report; complete: boolean }) {
       </p>
     );
   }
-  return <p class="no-chart">{complete ? "No request was read." : "Waiting for the first lines…"}</p>;
+  return (
+    <p class="no-chart">{complete ? "No request was read." : "Waiting for the first lines…"}</p>
+  );
 }

@@ -34,8 +34,17 @@ export function Dashboard({ view }: { view: View }) {
       <Notes notes={view.notes} />
       {view.window && <Kept window={view.window} report={report} />}
       <section class="panel hero" aria-label="Traffic">
-        <Totals report={report} records={view.window?.records ?? report.records} samplesShown={samplesShown} onSamples={() => setAsked(!asked)} />
-        {nothingFits ? <NothingFits complete={view.complete} /> : <ChartPanel report={report} complete={view.complete} />}
+        <Totals
+          report={report}
+          records={view.window?.records ?? report.records}
+          samplesShown={samplesShown}
+          onSamples={() => setAsked(!asked)}
+        />
+        {nothingFits ? (
+          <NothingFits complete={view.complete} />
+        ) : (
+          <ChartPanel report={report} complete={view.complete} />
+        )}
       </section>
       {samplesShown && <Samples view={view} />}
       {isBegun && <TopLists report={report} />}
@@ -74,7 +83,9 @@ function Notes({ notes }: { notes: string[] }) {
 function NothingFits({ complete }: { complete: boolean }) {
   return (
     <p class="no-chart bad">
-      {complete ? "No line fitted a known format, so there is nothing to draw." : "No line has fitted a known format so far."}{" "}
+      {complete
+        ? "No line fitted a known format, so there is nothing to draw."
+        : "No line has fitted a known format so far."}{" "}
       The lines below show why.
     </p>
   );

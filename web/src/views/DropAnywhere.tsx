@@ -19,7 +19,11 @@ function listen(setHovering: (hovering: boolean) => void): () => void {
   const stop = new AbortController();
   const options = { signal: stop.signal };
   addEventListener("dragover", (event) => over(event, setHovering), options);
-  addEventListener("dragleave", (event) => event.relatedTarget === null && setHovering(false), options);
+  addEventListener(
+    "dragleave",
+    (event) => event.relatedTarget === null && setHovering(false),
+    options,
+  );
   addEventListener("drop", (event) => dropped(event, setHovering), options);
   return () => stop.abort();
 }

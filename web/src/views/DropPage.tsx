@@ -24,12 +24,15 @@ export function DropPage() {
       <div class="drop-zone" data-testid="drop-zone">
         <Picture />
         <h1>Drop logs here</h1>
-        <p class="lead">One file or many, of any size, plain, compressed, or in a .tar or .zip. The picture grows while they are read.</p>
+        <p class="lead">
+          One file or many, of any size, plain, compressed, or in a .tar or .zip. The picture grows
+          while they are read.
+        </p>
         <FilePicker primary>Choose files…</FilePicker>
         <FollowChoice />
         <p class="promise">
-          Nothing is written to disk and everything stays on this machine: the lines go straight
-          to the Weir that serves this page, and are gone when it ends.
+          Nothing is written to disk and everything stays on this machine: the lines go straight to
+          the Weir that serves this page, and are gone when it ends.
         </p>
       </div>
       <div class="formats">
@@ -55,7 +58,8 @@ function FollowChoice() {
   if (!canFollow) {
     return (
       <p class="follow-choice muted">
-        This browser cannot follow a log that is still being written; <code>weir --follow FILE</code> can.
+        This browser cannot follow a log that is still being written;{" "}
+        <code>weir --follow FILE</code> can.
       </p>
     );
   }
@@ -78,7 +82,15 @@ function Picture() {
   return (
     <svg class="drop-picture" viewBox="0 0 160 64" width="160" height="64" aria-hidden="true">
       {bars.map((height, at) => (
-        <rect key={at} class={at === 9 ? "burst" : undefined} x={at * 10 + 1} y={60 - height} width="8" height={height} rx="1" />
+        <rect
+          key={at}
+          class={at === 9 ? "burst" : undefined}
+          x={at * 10 + 1}
+          y={60 - height}
+          width="8"
+          height={height}
+          rx="1"
+        />
       ))}
       <rect class="ground" x="0" y="62" width="160" height="1" />
     </svg>

@@ -4,7 +4,13 @@ import { addFiles, notify } from "../control";
 import { pickFiles } from "./handles";
 
 /** A button that opens the browser's file dialogue. */
-export function FilePicker({ children, primary }: { children: ComponentChildren; primary?: boolean }) {
+export function FilePicker({
+  children,
+  primary,
+}: {
+  children: ComponentChildren;
+  primary?: boolean;
+}) {
   const input = useRef<HTMLInputElement>(null);
   const picked = () => {
     const files = [...(input.current?.files ?? [])].map((blob) => ({ name: blob.name, blob }));
@@ -18,7 +24,9 @@ export function FilePicker({ children, primary }: { children: ComponentChildren;
       if (files === null) input.current?.click();
       else await addFiles(files);
     } catch (error) {
-      notify(`The files could not be opened. ${error instanceof Error ? error.message : String(error)}`);
+      notify(
+        `The files could not be opened. ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   };
   return (

@@ -54,7 +54,12 @@ function ChipView({ chip }: { chip: Chip }) {
         </span>
       ))}
       {more > 0 && <span class="chip-label">and {more} more</span>}
-      <button class="chip-remove" data-testid="chip-remove" aria-label={`Remove: ${title}`} onClick={() => filterBy(chip.without)}>
+      <button
+        class="chip-remove"
+        data-testid="chip-remove"
+        aria-label={`Remove: ${title}`}
+        onClick={() => filterBy(chip.without)}
+      >
         ×
       </button>
     </li>

@@ -9,7 +9,12 @@ const hasData = computed(() => state.value.session !== null);
 const isComplete = computed(() => {
   const { view } = state.value;
   // A file that has only just been added is in no view yet.
-  return view !== null && view.complete && view.sources.length > 0 && rowsOf(state.value).every((row) => isOver(row.phase));
+  return (
+    view !== null &&
+    view.complete &&
+    view.sources.length > 0 &&
+    rowsOf(state.value).every((row) => isOver(row.phase))
+  );
 });
 
 const COURSES = { reading: "Reading…", following: "Following", listening: "Listening" };
@@ -35,11 +40,19 @@ function Reading() {
   if (!view || view.sources.length === 0) return null;
   const title = `${bytes(view.memory_bytes)} of memory in use, at most ${bytes(view.memory_bytes_max)}`;
   if (!isComplete.value) {
-    return <span class="header-state" title={title}>{COURSES[courseOf(rowsOf(state.value))]}</span>;
+    return (
+      <span class="header-state" title={title}>
+        {COURSES[courseOf(rowsOf(state.value))]}
+      </span>
+    );
   }
   const whole = rowsOf(state.value).every((row) => row.phase === "done");
   return (
-    <span class={whole ? "header-state complete" : "header-state partial"} title={title} data-testid="session-complete">
+    <span
+      class={whole ? "header-state complete" : "header-state partial"}
+      title={title}
+      data-testid="session-complete"
+    >
       {whole ? "Everything read" : "Ended, not everything was read"}
     </span>
   );

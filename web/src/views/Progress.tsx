@@ -41,7 +41,9 @@ function ProgressRow({ row }: { row: Row }) {
       <span class="progress-bytes" data-testid="progress-bytes" data-bytes={row.bytes_done}>
         {bytesText(row)}
       </span>
-      <span class="progress-rate">{row.bytes_per_second > 0 ? rate(row.bytes_per_second) : ""}</span>
+      <span class="progress-rate">
+        {row.bytes_per_second > 0 ? rate(row.bytes_per_second) : ""}
+      </span>
       <Lines row={row} />
       <span class="progress-phase">{PHASES[row.phase]}</span>
       <RowButton row={row} />
@@ -87,9 +89,18 @@ function Lines({ row }: { row: Row }) {
   const bad = source.unmatched + source.too_long;
   const directives = source.lines - source.records - bad;
   return (
-    <span class="progress-lines" data-testid="progress-lines" data-lines={source.lines} data-unmatched={bad}>
+    <span
+      class="progress-lines"
+      data-testid="progress-lines"
+      data-lines={source.lines}
+      data-unmatched={bad}
+    >
       {plural(source.lines, "line")}
-      {source.format && <span class="tag" title={source.format.definition}>{source.format.name}</span>}
+      {source.format && (
+        <span class="tag" title={source.format.definition}>
+          {source.format.name}
+        </span>
+      )}
       {directives > 0 && <span class="muted"> {plural(directives, "directive")}</span>}
       {bad > 0 && <span class="did-not-fit">{count(bad)} did not fit</span>}
     </span>
@@ -102,12 +113,20 @@ function RowButton({ row }: { row: Row }) {
   return (
     <span class="progress-cancel">
       {cancellable !== null && (
-        <button class="button small" onClick={() => cancelUpload(cancellable)} aria-label={`Cancel ${row.name}`}>
+        <button
+          class="button small"
+          onClick={() => cancelUpload(cancellable)}
+          aria-label={`Cancel ${row.name}`}
+        >
           Cancel
         </button>
       )}
       {stoppable !== null && (
-        <button class="button small" onClick={() => stopFollowing(stoppable)} aria-label={`Stop following ${row.name}`}>
+        <button
+          class="button small"
+          onClick={() => stopFollowing(stoppable)}
+          aria-label={`Stop following ${row.name}`}
+        >
           Stop following
         </button>
       )}

@@ -17,13 +17,14 @@ export function Samples({ view }: { view: View }) {
       <h2>Lines that did not fit</h2>
       <p>
         {count(report.unmatched)} of {count(report.lines)} lines did not fit the format
-        {report.too_long > 0 && `, ${count(report.too_long)} were over the length limit and skipped`}.{" "}
-        <Shares view={view} />
+        {report.too_long > 0 &&
+          `, ${count(report.too_long)} were over the length limit and skipped`}
+        . <Shares view={view} />
       </p>
       <p class="hint">
         To force a format, start Weir with it: <code>weir --format COMBINED FILE</code>, or with the{" "}
-        <code>log_format</code> of your nginx or the <code>LogFormat</code> of your Apache in quotes.{" "}
-        <code>weir formats FILE</code> tries every format it knows.
+        <code>log_format</code> of your nginx or the <code>LogFormat</code> of your Apache in
+        quotes. <code>weir formats FILE</code> tries every format it knows.
       </p>
       <ol>
         {shown.map((sample) => (
@@ -42,7 +43,8 @@ export function Samples({ view }: { view: View }) {
 /** At most `most` samples, as many of one source as of the others. */
 function firstOfEach(samples: Sample[], most: number): Sample[] {
   const bySource = new Map<string, Sample[]>();
-  for (const sample of samples) bySource.set(sample.source, [...(bySource.get(sample.source) ?? []), sample]);
+  for (const sample of samples)
+    bySource.set(sample.source, [...(bySource.get(sample.source) ?? []), sample]);
   const each = Math.max(1, Math.floor(most / bySource.size));
   return [...bySource.values()].flatMap((own) => own.slice(0, each)).slice(0, most);
 }
@@ -56,7 +58,9 @@ function Shares({ view }: { view: View }) {
       {known.map((source, at) => (
         <span key={at} class="detected">
           <LogText value={source.name} />: {share(source.fits!, 1)} of the first lines fit{" "}
-          <span class="tag" title={source.format!.definition}>{source.format!.name}</span>{" "}
+          <span class="tag" title={source.format!.definition}>
+            {source.format!.name}
+          </span>{" "}
         </span>
       ))}
     </>
@@ -75,7 +79,13 @@ function SampleRow({ sample }: { sample: Sample }) {
       </p>
       <pre>
         {before !== "" && <LogText value={before} title={false} />}
-        <mark>{at === "" ? <span class="escape">(end of line)</span> : <LogText value={at} title={false} />}</mark>
+        <mark>
+          {at === "" ? (
+            <span class="escape">(end of line)</span>
+          ) : (
+            <LogText value={at} title={false} />
+          )}
+        </mark>
         {after !== "" && <LogText value={after} title={false} />}
       </pre>
     </li>

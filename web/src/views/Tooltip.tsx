@@ -29,7 +29,9 @@ export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard, 
   const place = extent(layout, from, to);
   const middle = place.left + place.width / 2;
   const onLeft = middle > width / 2;
-  const style = onLeft ? { right: `${width - place.left + 10}px` } : { left: `${place.left + place.width + 10}px` };
+  const style = onLeft
+    ? { right: `${width - place.left + 10}px` }
+    : { left: `${place.left + place.width + 10}px` };
   const parts = isDivided(series) ? sums.parts.filter((part) => part.value > 0) : [];
   const rest = parts.slice(GROUPS_SHOWN).reduce((sum, part) => sum + part.value, 0);
   return (
@@ -43,7 +45,9 @@ export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard, 
               <td>
                 <span class="swatch" style={{ background: one.color }} />
               </td>
-              <td class="tooltip-name"><LogText value={one.label} title={false} /></td>
+              <td class="tooltip-name">
+                <LogText value={one.label} title={false} />
+              </td>
               <td>{count(value)}</td>
               <td>{share(value, sums.total)}</td>
             </tr>
@@ -58,13 +62,20 @@ export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard, 
           )}
         </tbody>
       </table>
-      {from !== to && <p class="tooltip-hint">{byKeyboard ? "Enter zooms in" : "Let go to zoom in"}</p>}
+      {from !== to && (
+        <p class="tooltip-hint">{byKeyboard ? "Enter zooms in" : "Let go to zoom in"}</p>
+      )}
     </div>
   );
 }
 
 /** The same in one sentence, for a screen reader. */
-export function bucketText(histogram: Histogram, series: Series[], cursor: Cursor, noun: Noun): string {
+export function bucketText(
+  histogram: Histogram,
+  series: Series[],
+  cursor: Cursor,
+  noun: Noun,
+): string {
   const sums = sumsOf(histogram, series, cursor);
   const parts = sums.parts
     .filter((part) => part.value > 0)

@@ -30,7 +30,10 @@ export function TopList({ field, report }: ListProps) {
         {fieldTitle(field)}
         {distinct !== undefined && <span class="muted">{count(distinct)}</span>}
         {report.estimated.includes(field) && (
-          <span class="tag estimate" title="Memory ran out for this field: rare values were folded into a remainder.">
+          <span
+            class="tag estimate"
+            title="Memory ran out for this field: rare values were folded into a remainder."
+          >
             estimate
           </span>
         )}
@@ -101,7 +104,10 @@ function Row({ field, row, most, report }: RowProps) {
 /** The rare values that share one row since memory ran out for the field. */
 function Remainder({ row, matched }: { row: TopRow; matched: number }) {
   return (
-    <li class="top-item remainder" title="Values that were too rare to be kept apart when memory ran out.">
+    <li
+      class="top-item remainder"
+      title="Values that were too rare to be kept apart when memory ran out."
+    >
       <span class="top-row">
         <span class="top-value">rare values, not kept apart</span>
         <span class="top-count">{count(row.count)}</span>

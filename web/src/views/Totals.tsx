@@ -23,24 +23,62 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
   const bad = report.unmatched + report.too_long;
   return (
     <dl class="totals">
-      <Figure name={recordsNoun(report) === "request" ? "Requests" : "Records"} id="total-requests" value={report.matched} text={count(report.matched)}>
+      <Figure
+        name={recordsNoun(report) === "request" ? "Requests" : "Records"}
+        id="total-requests"
+        value={report.matched}
+        text={count(report.matched)}
+      >
         {requestsNote(report, records)}
       </Figure>
       {!report.absent.includes("errors") && (
-        <Figure name="Errors, 4xx and 5xx" id="total-errors" value={report.errors} text={count(report.errors)} tone={report.errors > 0 ? "bad" : ""}>
+        <Figure
+          name="Errors, 4xx and 5xx"
+          id="total-errors"
+          value={report.errors}
+          text={count(report.errors)}
+          tone={report.errors > 0 ? "bad" : ""}
+        >
           {report.matched > 0 && `${share(report.errors, report.matched)} of requests`}
         </Figure>
       )}
       {!report.absent.includes("bytes_sent") && (
-        <Figure name="Sent" id="total-bytes" value={report.bytes_sent} text={bytes(report.bytes_sent)}>
+        <Figure
+          name="Sent"
+          id="total-bytes"
+          value={report.bytes_sent}
+          text={bytes(report.bytes_sent)}
+        >
           {report.matched > 0 && `${bytes(report.bytes_sent / report.matched)} a response`}
         </Figure>
       )}
-      {report.distinct["client"] !== undefined && <Clients report={report} clients={report.distinct["client"]} />}
+      {report.distinct["client"] !== undefined && (
+        <Clients report={report} clients={report.distinct["client"]} />
+      )}
       <TimeSpan report={report} />
-      {report.request_time && <Latency name="Request time" field="request_time" times={report.request_time} report={report} />}
-      {report.upstream_time && <Latency name="Upstream time" field="upstream_time" times={report.upstream_time} report={report} />}
-      <Figure name="Did not fit" id="total-unmatched" value={bad} text={count(bad)} tone={bad > 0 ? "warn" : ""}>
+      {report.request_time && (
+        <Latency
+          name="Request time"
+          field="request_time"
+          times={report.request_time}
+          report={report}
+        />
+      )}
+      {report.upstream_time && (
+        <Latency
+          name="Upstream time"
+          field="upstream_time"
+          times={report.upstream_time}
+          report={report}
+        />
+      )}
+      <Figure
+        name="Did not fit"
+        id="total-unmatched"
+        value={bad}
+        text={count(bad)}
+        tone={bad > 0 ? "warn" : ""}
+      >
         {bad === 0 ? (
           `${plural(report.lines, "line")} read`
         ) : (
@@ -78,7 +116,12 @@ function Figure({ name, text, children, id, value, tone, wide }: FigureProps) {
 function Clients({ report, clients }: { report: Report; clients: number }) {
   const paths = report.distinct["path"];
   return (
-    <Figure name={<Named name="Clients" field="client" report={report} />} text={count(clients)} id="total-clients" value={clients}>
+    <Figure
+      name={<Named name="Clients" field="client" report={report} />}
+      text={count(clients)}
+      id="total-clients"
+      value={clients}
+    >
       {paths !== undefined && `${plural(paths, "path")}`}
     </Figure>
   );
@@ -121,10 +164,25 @@ function TimeSpan({ report }: { report: Report }) {
   );
 }
 
-function Latency({ name, field, times, report }: { name: string; field: string; times: Quantiles; report: Report }) {
+function Latency({
+  name,
+  field,
+  times,
+  report,
+}: {
+  name: string;
+  field: string;
+  times: Quantiles;
+  report: Report;
+}) {
   return (
-    <Figure name={<Named name={`${name}, median`} field={field} report={report} />} text={latency(times.p50)} wide>
-      p90 {latency(times.p90)} · p95 {latency(times.p95)} · p99 {latency(times.p99)} · max {latency(times.max)}
+    <Figure
+      name={<Named name={`${name}, median`} field={field} report={report} />}
+      text={latency(times.p50)}
+      wide
+    >
+      p90 {latency(times.p90)} · p95 {latency(times.p95)} · p99 {latency(times.p99)} · max{" "}
+      {latency(times.max)}
     </Figure>
   );
 }

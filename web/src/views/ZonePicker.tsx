@@ -33,8 +33,14 @@ export function ZonePicker({ shown }: { shown: string }) {
     <span class="zone-picker">
       <label>
         Times in{" "}
-        <select value={isTyping ? OTHER : (zone ?? "")} data-testid="zone" onChange={(event) => onSelect(event.currentTarget.value)}>
-          <option value="">{zone === null ? `the log’s own zone, ${shown}` : "the log’s own zone"}</option>
+        <select
+          value={isTyping ? OTHER : (zone ?? "")}
+          data-testid="zone"
+          onChange={(event) => onSelect(event.currentTarget.value)}
+        >
+          <option value="">
+            {zone === null ? `the log’s own zone, ${shown}` : "the log’s own zone"}
+          </option>
           {namedZones(zone).map((name) => (
             <option key={name} value={name}>
               {name === BROWSER && name !== "UTC" ? `${name}, as here` : visible(name)}
@@ -43,7 +49,9 @@ export function ZonePicker({ shown }: { shown: string }) {
           <option value={OTHER}>another zone…</option>
         </select>
       </label>
-      {isTyping && <ZoneInput choose={(name) => void choose(name)} giveUp={() => onSelect(zone ?? "")} />}
+      {isTyping && (
+        <ZoneInput choose={(name) => void choose(name)} giveUp={() => onSelect(zone ?? "")} />
+      )}
       {refusal !== null && (
         <span class="refusal" role="alert" data-testid="zone-refusal">
           {visible(refusal)}

@@ -28,7 +28,11 @@ interface Item {
 export async function filesOf(transfer: DataTransfer): Promise<Dropped> {
   const items: Item[] = [...transfer.items]
     .filter((item) => item.kind === "file")
-    .map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile(), handle: handleOf(item) }));
+    .map((item) => ({
+      entry: item.webkitGetAsEntry(),
+      file: item.getAsFile(),
+      handle: handleOf(item),
+    }));
   const walk = new Walk();
   for (const item of inOrder(items, ({ entry, file }) => entry?.name ?? file?.name ?? "")) {
     if (item.entry?.isDirectory) {
@@ -63,7 +67,8 @@ class Walk {
   async folder(folder: FileSystemDirectoryEntry): Promise<void> {
     this.folders += 1;
     try {
-      for (const entry of inOrder(await entriesOf(folder), ({ name }) => name)) await this.entry(entry);
+      for (const entry of inOrder(await entriesOf(folder), ({ name }) => name))
+        await this.entry(entry);
     } catch {
       this.unreadable.push(folder.name);
     }
@@ -73,7 +78,8 @@ class Walk {
     if (this.unreadable.length > 0) {
       return `${this.unreadable.join(", ")} could not be read; the rest is.`;
     }
-    if (this.leftOut) return `There are more than ${FILES_MAX} files; the first ${FILES_MAX} by name are read.`;
+    if (this.leftOut)
+      return `There are more than ${FILES_MAX} files; the first ${FILES_MAX} by name are read.`;
     return this.folders > 0 && this.files.length === 0 ? "There is no file in the folder." : null;
   }
 
@@ -96,7 +102,9 @@ async function entriesOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEn
   const reader = folder.createReader();
   const found: FileSystemEntry[] = [];
   for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((done, fail) => reader.readEntries(done, fail));
+    const some = await new Promise<FileSystemEntry[]>((done, fail) =>
+      reader.readEntries(done, fail),
+    );
     if (some.length === 0) return found;
     found.push(...some);
   }

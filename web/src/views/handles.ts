@@ -23,7 +23,8 @@ interface Item {
 type Picker = (options: { multiple: boolean }) => Promise<FileHandle[]>;
 
 /** True where this browser can follow files. It has to trust the page's address, too. */
-export const canFollow: boolean = typeof DataTransferItem !== "undefined" && "getAsFileSystemHandle" in DataTransferItem.prototype;
+export const canFollow: boolean =
+  typeof DataTransferItem !== "undefined" && "getAsFileSystemHandle" in DataTransferItem.prototype;
 
 /** The handle of what was dropped; it has to be asked for before the event is over. */
 export async function handleOf(item: DataTransferItem): Promise<AnyHandle | null> {
@@ -36,7 +37,10 @@ export async function handleOf(item: DataTransferItem): Promise<AnyHandle | null
 }
 
 /** The handle of a file in a dropped folder, by its path from there. */
-export async function handleIn(folder: AnyHandle | null, path: readonly string[]): Promise<Handle | null> {
+export async function handleIn(
+  folder: AnyHandle | null,
+  path: readonly string[],
+): Promise<Handle | null> {
   try {
     let at = folder;
     for (const name of path.slice(0, -1)) {
@@ -57,7 +61,11 @@ export async function pickFiles(): Promise<NamedFile[] | null> {
   try {
     const handles = await picker({ multiple: true });
     return await Promise.all(
-      handles.map(async (handle) => ({ name: handle.name, blob: await handle.getFile(), handle: Promise.resolve(handle) })),
+      handles.map(async (handle) => ({
+        name: handle.name,
+        blob: await handle.getFile(),
+        handle: Promise.resolve(handle),
+      })),
     );
   } catch (error) {
     const name = error instanceof DOMException ? error.name : "";

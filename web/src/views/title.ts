@@ -9,7 +9,8 @@ export function followTitle(): void {
   effect(() => {
     const rows = rowsOf(state.value);
     const part = rows.every((row) => isOver(row.phase)) ? null : shareRead(rows);
-    const name = rows.length === 1 ? visible(rows[0]!.name) : rows.length > 1 ? `${rows.length} files` : "";
+    const name =
+      rows.length === 1 ? visible(rows[0]!.name) : rows.length > 1 ? `${rows.length} files` : "";
     const pieces = [part === null ? "" : share(part, 1), name, "Weir"];
     document.title = pieces.filter((piece) => piece !== "").join(" · ");
   });

@@ -45,7 +45,8 @@ export function useSelection(
   const count = histogram.buckets.length;
   const cursor = clamped(held, count);
 
-  const place = (event: PointerEvent) => event.clientX - (frame.current?.getBoundingClientRect().left ?? 0);
+  const place = (event: PointerEvent) =>
+    event.clientX - (frame.current?.getBoundingClientRect().left ?? 0);
   const leave = () => {
     drag.current = null;
     setCursor(null);

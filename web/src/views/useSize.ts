@@ -15,7 +15,11 @@ export function useSize(element: RefObject<HTMLElement | null>): Size | null {
     const measured = element.current;
     if (!measured) return;
     const measure = () =>
-      setSize({ width: measured.clientWidth, height: measured.clientHeight, ratio: devicePixelRatio || 1 });
+      setSize({
+        width: measured.clientWidth,
+        height: measured.clientHeight,
+        ratio: devicePixelRatio || 1,
+      });
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(measured);

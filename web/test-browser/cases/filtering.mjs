@@ -1,7 +1,19 @@
 // Narrowing down by pointer, by keyboard and by typing, and every step back.
 
 import assert from "node:assert/strict";
-import { altClick, byId, chips, choose, conditionsOf, drag, numbers, row, settled, shows, until } from "../support/page.mjs";
+import {
+  altClick,
+  byId,
+  chips,
+  choose,
+  conditionsOf,
+  drag,
+  numbers,
+  row,
+  settled,
+  shows,
+  until,
+} from "../support/page.mjs";
 import { fixture, report } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
@@ -25,11 +37,21 @@ export function filtering(define) {
     assert.ok(once.matched > 0 && once.matched < whole.requests);
     await shows(page, once);
     await drag(page, 0.3, 0.7);
-    await until(page, (before) => Number(document.querySelector('[data-testid="total-requests"]').dataset.value) < before, once.matched);
+    await until(
+      page,
+      (before) =>
+        Number(document.querySelector('[data-testid="total-requests"]').dataset.value) < before,
+      once.matched,
+    );
     await settled(page);
     await shows(page, await asked(page));
     await page.keyboard.press("Escape");
-    await until(page, (before) => Number(document.querySelector('[data-testid="total-requests"]').dataset.value) === before, once.matched);
+    await until(
+      page,
+      (before) =>
+        Number(document.querySelector('[data-testid="total-requests"]').dataset.value) === before,
+      once.matched,
+    );
     await shows(page, once);
     await page.keyboard.press("Escape");
     await chips(page, 0);
@@ -43,7 +65,8 @@ export function filtering(define) {
     await page.keyboard.press("Home");
     for (let at = 0; at < 3; at += 1) await page.keyboard.press("ArrowRight");
     await page.keyboard.down("Shift");
-    for (const key of ["PageDown", "PageDown", "ArrowRight", "ArrowLeft"]) await page.keyboard.press(key);
+    for (const key of ["PageDown", "PageDown", "ArrowRight", "ArrowLeft"])
+      await page.keyboard.press(key);
     await page.keyboard.up("Shift");
     await page.waitForSelector(".chart-selection");
     await page.keyboard.press("Enter");
@@ -63,7 +86,9 @@ export function filtering(define) {
     await chips(page, 1);
     await shows(page, await asked(page));
     assert.deepEqual(conditionsOf(page), ["--where", "status=404"]);
-    const [path] = await page.$$eval(`${byId("top-path")} ${byId("top-row")}`, (rows) => rows.map((one) => one.dataset.value));
+    const [path] = await page.$$eval(`${byId("top-path")} ${byId("top-row")}`, (rows) =>
+      rows.map((one) => one.dataset.value),
+    );
     await altClick(page, await row(page, "path", path));
     await chips(page, 2);
     assert.deepEqual(conditionsOf(page), ["--where", "status=404", "--where", `path!=${path}`]);
@@ -110,12 +135,22 @@ export function filtering(define) {
       await page.keyboard.press("Enter");
     };
     let count = 0;
-    for (const text of ["client!=66.249.73.0/24", "bytes>1000", "path~\\.(png|css)$", "status<400"]) {
+    for (const text of [
+      "client!=66.249.73.0/24",
+      "bytes>1000",
+      "path~\\.(png|css)$",
+      "status<400",
+    ]) {
       await type(text);
       await chips(page, (count += 1));
       await page.evaluate(() => document.activeElement.blur());
     }
-    const filtered = await report(LOG, ...["client!=66.249.73.0/24", "bytes>1000", "path~\\.(png|css)$", "status<400"].flatMap((text) => ["--where", text]));
+    const filtered = await report(
+      LOG,
+      ...["client!=66.249.73.0/24", "bytes>1000", "path~\\.(png|css)$", "status<400"].flatMap(
+        (text) => ["--where", text],
+      ),
+    );
     assert.ok(filtered.matched > 0);
     await shows(page, filtered);
     await type("path~(");
@@ -126,9 +161,15 @@ export function filtering(define) {
     await page.keyboard.press("Escape");
     await page.keyboard.type("nothing=1");
     await page.keyboard.press("Enter");
-    await until(page, () => /there is no field/.test(document.querySelector('[data-testid="filter-refusal"]')?.textContent ?? ""));
+    await until(page, () =>
+      /there is no field/.test(
+        document.querySelector('[data-testid="filter-refusal"]')?.textContent ?? "",
+      ),
+    );
     await shows(page, filtered);
-    const completions = await page.$$eval("#filter-completions option", (all) => all.map((one) => one.value));
+    const completions = await page.$$eval("#filter-completions option", (all) =>
+      all.map((one) => one.value),
+    );
     assert.ok(completions.length === 0 || completions.includes("path"));
   });
 
@@ -165,8 +206,13 @@ export function filtering(define) {
     await settled(page);
     const report_ = await report(LOG, "--stack", "method");
     const legend = await page.$$eval(".legend li", (all) => all.map((one) => one.textContent));
-    const sums = report_.histogram.groups.map((group) => report_.histogram.buckets.reduce((sum, bucket) => sum + (bucket.by[group] ?? 0), 0));
-    assert.deepEqual(legend, report_.histogram.groups.map((group, at) => `${group}${sums[at].toLocaleString("en-US")}`));
+    const sums = report_.histogram.groups.map((group) =>
+      report_.histogram.buckets.reduce((sum, bucket) => sum + (bucket.by[group] ?? 0), 0),
+    );
+    assert.deepEqual(
+      legend,
+      report_.histogram.groups.map((group, at) => `${group}${sums[at].toLocaleString("en-US")}`),
+    );
     await page.click(`${byId("top-path")} .more`);
     await until(page, () => location.search.includes("top=50"));
     await settled(page);

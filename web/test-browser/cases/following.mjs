@@ -20,74 +20,81 @@ export function following(define, { browserName }) {
     return;
   }
 
-  define("a followed file shows what is appended, through truncation, and ends with its last line", async (world) => {
-    const { page, server } = world;
-    const { lines, file } = await start(world, 100);
-    await page.goto(server.url);
-    await (await page.waitForSelector(byId("follow"))).click();
-    await dropFromDesktop(page, file);
-    await reads(page, 100);
-    await page.waitForSelector(`${byId("progress-row")}[data-state="following"]`);
-    // One line, and how long it takes to be seen.
-    const times = [];
-    for (let at = 100; at < 110; at += 1) {
-      const seen = page.evaluate(seenAt, at + 1);
-      const written_ms = Date.now();
-      await appendFile(file, lines[at]);
-      times.push((await seen) - written_ms);
-    }
-    times.sort((a, b) => a - b);
-    console.log(`appended lines were seen after ${times.join(", ")} ms`);
-    assert.ok(times[5] < 2_000, `${times} ms`);
-    // The second half of a line is no line.
-    await appendFile(file, lines[110].slice(0, 30));
-    await appendFile(file, lines[110].slice(30) + lines[111].slice(0, 30));
-    await reads(page, 111);
-    // Written under load: every line, once.
-    for (let at = 111; at < 1_000; at += 1) {
-      await appendFile(file, at === 111 ? lines[at].slice(30) : lines[at]);
-    }
-    await reads(page, 1_000);
-    // Truncated, as copytruncate does.
-    await writeFile(file, lines.slice(1_000, 1_020).join(""));
-    await reads(page, 1_020);
-    assert.match(await page.$eval("main", (main) => main.textContent), /truncated or replaced/);
-    // Renamed, and made again.
-    await rename(file, world.path("access.log.1"));
-    await new Promise((done) => setTimeout(done, 300));
-    await writeFile(file, lines.slice(1_020, 1_030).join(""));
-    await reads(page, 1_030);
-    await appendFile(file, lines[1_030].trimEnd());
-    await (await page.waitForSelector("aria/Stop following access.log")).click();
-    await settled(page);
-    const whole = world.path("whole.log");
-    await writeFile(whole, lines.slice(0, 1_031).join(""));
-    await shows(page, await report(whole));
-    assert.equal(await page.$(`${byId("progress-row")}:not([data-state="done"])`), null);
-  });
+  define(
+    "a followed file shows what is appended, through truncation, and ends with its last line",
+    async (world) => {
+      const { page, server } = world;
+      const { lines, file } = await start(world, 100);
+      await page.goto(server.url);
+      await (await page.waitForSelector(byId("follow"))).click();
+      await dropFromDesktop(page, file);
+      await reads(page, 100);
+      await page.waitForSelector(`${byId("progress-row")}[data-state="following"]`);
+      // One line, and how long it takes to be seen.
+      const times = [];
+      for (let at = 100; at < 110; at += 1) {
+        const seen = page.evaluate(seenAt, at + 1);
+        const written_ms = Date.now();
+        await appendFile(file, lines[at]);
+        times.push((await seen) - written_ms);
+      }
+      times.sort((a, b) => a - b);
+      console.log(`appended lines were seen after ${times.join(", ")} ms`);
+      assert.ok(times[5] < 2_000, `${times} ms`);
+      // The second half of a line is no line.
+      await appendFile(file, lines[110].slice(0, 30));
+      await appendFile(file, lines[110].slice(30) + lines[111].slice(0, 30));
+      await reads(page, 111);
+      // Written under load: every line, once.
+      for (let at = 111; at < 1_000; at += 1) {
+        await appendFile(file, at === 111 ? lines[at].slice(30) : lines[at]);
+      }
+      await reads(page, 1_000);
+      // Truncated, as copytruncate does.
+      await writeFile(file, lines.slice(1_000, 1_020).join(""));
+      await reads(page, 1_020);
+      assert.match(await page.$eval("main", (main) => main.textContent), /truncated or replaced/);
+      // Renamed, and made again.
+      await rename(file, world.path("access.log.1"));
+      await new Promise((done) => setTimeout(done, 300));
+      await writeFile(file, lines.slice(1_020, 1_030).join(""));
+      await reads(page, 1_030);
+      await appendFile(file, lines[1_030].trimEnd());
+      await (await page.waitForSelector("aria/Stop following access.log")).click();
+      await settled(page);
+      const whole = world.path("whole.log");
+      await writeFile(whole, lines.slice(0, 1_031).join(""));
+      await shows(page, await report(whole));
+      assert.equal(await page.$(`${byId("progress-row")}:not([data-state="done"])`), null);
+    },
+  );
 
-  define("a file that was read can be followed from its end on, and a lost connection doubles no line", async (world) => {
-    const { page } = world;
-    const proxy = await world.startProxy();
-    const { lines, file } = await start(world, 50);
-    await page.goto(proxy.url);
-    await dropFromDesktop(page, file);
-    await settled(page);
-    await (await page.waitForSelector("aria/Follow access.log")).click();
-    await page.waitForSelector(`${byId("progress-row")}[data-state="following"]`);
-    await appendFile(file, lines[50]);
-    await reads(page, 51);
-    proxy.cut();
-    await appendFile(file, lines[51] + lines[52].slice(0, 20));
-    await page.waitForSelector(`${byId("progress-row")}[data-state="interrupted"]`);
-    proxy.restore();
-    await reads(page, 52);
-    await appendFile(file, lines[52].slice(20));
-    await reads(page, 53);
-    await (await page.waitForSelector("aria/Stop following access.log")).click();
-    await settled(page);
-    await shows(page, await report(file));
-  }, { allowed: CUT });
+  define(
+    "a file that was read can be followed from its end on, and a lost connection doubles no line",
+    async (world) => {
+      const { page } = world;
+      const proxy = await world.startProxy();
+      const { lines, file } = await start(world, 50);
+      await page.goto(proxy.url);
+      await dropFromDesktop(page, file);
+      await settled(page);
+      await (await page.waitForSelector("aria/Follow access.log")).click();
+      await page.waitForSelector(`${byId("progress-row")}[data-state="following"]`);
+      await appendFile(file, lines[50]);
+      await reads(page, 51);
+      proxy.cut();
+      await appendFile(file, lines[51] + lines[52].slice(0, 20));
+      await page.waitForSelector(`${byId("progress-row")}[data-state="interrupted"]`);
+      proxy.restore();
+      await reads(page, 52);
+      await appendFile(file, lines[52].slice(20));
+      await reads(page, 53);
+      await (await page.waitForSelector("aria/Stop following access.log")).click();
+      await settled(page);
+      await shows(page, await report(file));
+    },
+    { allowed: CUT },
+  );
 }
 
 /** A file with so many lines of a real log, and all of its lines. */
@@ -100,7 +107,12 @@ async function start(world, count) {
 
 /** Waits until so many lines were read, of all sources together; more would be doubled. */
 async function reads(page, count) {
-  await until(page, (wanted) => Number(document.querySelector('[data-testid="total-requests"]')?.dataset.value) >= wanted, count);
+  await until(
+    page,
+    (wanted) =>
+      Number(document.querySelector('[data-testid="total-requests"]')?.dataset.value) >= wanted,
+    count,
+  );
   assert.equal(await page.$eval(byId("total-requests"), (one) => Number(one.dataset.value)), count);
 }
 

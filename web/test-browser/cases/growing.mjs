@@ -6,7 +6,15 @@ import { byId, choose, numbers, settled, shows, until } from "../support/page.mj
 import { report } from "../support/weir.mjs";
 
 /** What a browser says about a connection that the test has cut. */
-const CUT = [/WebSocket/, /can.t establish a connection/, /ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET)/, /was interrupted/, /Failed to load resource/, /NetworkError/, /NS_ERROR/];
+const CUT = [
+  /WebSocket/,
+  /can.t establish a connection/,
+  /ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET)/,
+  /was interrupted/,
+  /Failed to load resource/,
+  /NetworkError/,
+  /NS_ERROR/,
+];
 
 /**
  * The upload pauses each time so much more came. Two connections may be two messages of
@@ -42,52 +50,73 @@ export function growing(define, shared) {
     }
     for (const key of ["requests", "drawn", "bytes", "lines", "percent"]) {
       const values = seen.map((one) => one[key]);
-      assert.deepEqual(values, [...values].sort((a, b) => a - b), `${key} went back`);
+      assert.deepEqual(
+        values,
+        [...values].sort((a, b) => a - b),
+        `${key} went back`,
+      );
     }
-    assert.ok(before.some((one) => one.isLive), "the chart said nowhere that it is not the whole");
-    assert.ok(before.some((one) => /[kMG]B\/s/.test(one.rate)), "no speed was shown");
+    assert.ok(
+      before.some((one) => one.isLive),
+      "the chart said nowhere that it is not the whole",
+    );
+    assert.ok(
+      before.some((one) => /[kMG]B\/s/.test(one.rate)),
+      "no speed was shown",
+    );
     assert.equal(seen.at(-1).bytes, size);
     await shows(page, await reportOf(shared));
   });
 
-  define("an upload that loses its connection is taken up where it was", async (world) => {
-    const { page } = world;
-    const proxy = await world.startProxy();
-    const { size } = await stat(shared.large);
-    proxy.cutAt = size / 2;
-    await page.goto(proxy.url);
-    await choose(page, shared.large);
-    // The page says that it lost the connection, and keeps what it has.
-    await page.waitForSelector(`${byId("progress-row")}[data-state="interrupted"]`);
-    await until(page, () => /Connection lost/.test(document.querySelector('[data-testid="banner"]')?.textContent ?? ""));
-    const { requests } = await numbers(page);
-    assert.ok(requests > 0);
-    assert.equal(await page.$(byId("session-complete")), null);
-    // It breaks once more, and then comes through.
-    proxy.restore({ cutAt: size / 4 });
-    while (proxy.cuts < 2) await new Promise((done) => setTimeout(done, 20));
-    proxy.restore();
-    await settled(page);
-    await page.waitForSelector(`${byId("progress-row")}[data-state="done"]`);
-    assert.ok(proxy.received < size, "the file was sent from its begin");
-    await shows(page, await reportOf(shared));
-    assert.equal(await page.$(byId("banner")), null);
-  }, { allowed: CUT });
+  define(
+    "an upload that loses its connection is taken up where it was",
+    async (world) => {
+      const { page } = world;
+      const proxy = await world.startProxy();
+      const { size } = await stat(shared.large);
+      proxy.cutAt = size / 2;
+      await page.goto(proxy.url);
+      await choose(page, shared.large);
+      // The page says that it lost the connection, and keeps what it has.
+      await page.waitForSelector(`${byId("progress-row")}[data-state="interrupted"]`);
+      await until(page, () =>
+        /Connection lost/.test(document.querySelector('[data-testid="banner"]')?.textContent ?? ""),
+      );
+      const { requests } = await numbers(page);
+      assert.ok(requests > 0);
+      assert.equal(await page.$(byId("session-complete")), null);
+      // It breaks once more, and then comes through.
+      proxy.restore({ cutAt: size / 4 });
+      while (proxy.cuts < 2) await new Promise((done) => setTimeout(done, 20));
+      proxy.restore();
+      await settled(page);
+      await page.waitForSelector(`${byId("progress-row")}[data-state="done"]`);
+      assert.ok(proxy.received < size, "the file was sent from its begin");
+      await shows(page, await reportOf(shared));
+      assert.equal(await page.$(byId("banner")), null);
+    },
+    { allowed: CUT },
+  );
 
-  define("a second connection that breaks costs no line and doubles none", async (world) => {
-    const { page } = world;
-    const proxy = await world.startProxy();
-    const { size } = await stat(shared.large);
-    await page.goto(proxy.url);
-    await choose(page, shared.large);
-    // Somewhere in the stretch that is sent over both.
-    while (proxy.uploads < 2 || proxy.received < size * 0.42) await new Promise((done) => setTimeout(done, 2));
-    proxy.cutNewestUpload();
-    await settled(page);
-    await page.waitForSelector(`${byId("progress-row")}[data-state="done"]`);
-    assert.equal(proxy.uploads, 0, "the connections are given back");
-    await shows(page, await reportOf(shared));
-  }, { allowed: CUT });
+  define(
+    "a second connection that breaks costs no line and doubles none",
+    async (world) => {
+      const { page } = world;
+      const proxy = await world.startProxy();
+      const { size } = await stat(shared.large);
+      await page.goto(proxy.url);
+      await choose(page, shared.large);
+      // Somewhere in the stretch that is sent over both.
+      while (proxy.uploads < 2 || proxy.received < size * 0.42)
+        await new Promise((done) => setTimeout(done, 2));
+      proxy.cutNewestUpload();
+      await settled(page);
+      await page.waitForSelector(`${byId("progress-row")}[data-state="done"]`);
+      assert.equal(proxy.uploads, 0, "the connections are given back");
+      await shows(page, await reportOf(shared));
+    },
+    { allowed: CUT },
+  );
 
   define("a cancelled upload keeps what was read", async (world) => {
     const { page, server } = world;
@@ -96,7 +125,10 @@ export function growing(define, shared) {
     proxy.holdAt = size / 3;
     await page.goto(proxy.url);
     await choose(page, shared.large);
-    await until(page, () => Number(document.querySelector('[data-testid="progress-bytes"]')?.dataset.bytes) > 50e6);
+    await until(
+      page,
+      () => Number(document.querySelector('[data-testid="progress-bytes"]')?.dataset.bytes) > 50e6,
+    );
     const cancel = await page.waitForSelector("aria/Cancel large.log");
     await cancel.click();
     await page.waitForSelector(`${byId("progress-row")}[data-state="cancelled"]`);
@@ -104,7 +136,10 @@ export function growing(define, shared) {
     await settled(page);
     const session = new URL(page.url()).pathname.slice("/s/".length);
     const kept = await server.report(session);
-    assert.ok(kept.bytes_read > 50e6 && kept.bytes_read < size, `${kept.bytes_read} bytes were read`);
+    assert.ok(
+      kept.bytes_read > 50e6 && kept.bytes_read < size,
+      `${kept.bytes_read} bytes were read`,
+    );
     await shows(page, kept);
     // What was kept are whole lines from the file's begin, each once.
     const part = world.path("part.log");
@@ -112,21 +147,37 @@ export function growing(define, shared) {
     assert.deepEqual(await report(part), kept);
   });
 
-  define("the page says when the server is gone", async ({ page, server }) => {
-    await page.goto(server.url);
-    await choose(page, shared.large);
-    await settled(page);
-    const { requests } = await numbers(page);
-    await server.end();
-    // It may just have the time to say that the data set ends with it.
-    await until(page, () => /Connection lost|data set is gone/.test(document.querySelector('[data-testid="banner"]')?.textContent ?? ""));
-    assert.equal((await numbers(page)).requests, requests);
-  }, { allowed: CUT });
+  define(
+    "the page says when the server is gone",
+    async ({ page, server }) => {
+      await page.goto(server.url);
+      await choose(page, shared.large);
+      await settled(page);
+      const { requests } = await numbers(page);
+      await server.end();
+      // It may just have the time to say that the data set ends with it.
+      await until(page, () =>
+        /Connection lost|data set is gone/.test(
+          document.querySelector('[data-testid="banner"]')?.textContent ?? "",
+        ),
+      );
+      assert.equal((await numbers(page)).requests, requests);
+    },
+    { allowed: CUT },
+  );
 
-  define("a data set that is gone is said to be gone", async ({ page, server }) => {
-    await page.goto(new URL(`/s/${"0".repeat(32)}`, server.url));
-    await until(page, () => /This data set is gone/.test(document.querySelector('[data-testid="banner"]')?.textContent ?? ""));
-  }, { allowed: [...CUT, /404/] });
+  define(
+    "a data set that is gone is said to be gone",
+    async ({ page, server }) => {
+      await page.goto(new URL(`/s/${"0".repeat(32)}`, server.url));
+      await until(page, () =>
+        /This data set is gone/.test(
+          document.querySelector('[data-testid="banner"]')?.textContent ?? "",
+        ),
+      );
+    },
+    { allowed: [...CUT, /404/] },
+  );
 }
 
 /** The report of the large log, asked for once. */
@@ -155,7 +206,9 @@ function watch() {
         drawn: Number(one("chart")?.dataset.total ?? 0),
         bytes: Number(one("progress-bytes").dataset.bytes),
         lines: Number(one("progress-lines").dataset.lines),
-        percent: Number(document.querySelector('[role="progressbar"]').getAttribute("aria-valuenow")),
+        percent: Number(
+          document.querySelector('[role="progressbar"]').getAttribute("aria-valuenow"),
+        ),
         rate: document.querySelector(".progress-rate").textContent,
         isLive: document.querySelector(".tag.live") !== null,
         isComplete: one("session-complete") !== null,

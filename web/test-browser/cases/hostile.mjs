@@ -2,16 +2,57 @@
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { altClick, byId, chips, choose, numbers, numbersOf, row, settled, shows } from "../support/page.mjs";
+import {
+  altClick,
+  byId,
+  chips,
+  choose,
+  numbers,
+  numbersOf,
+  row,
+  settled,
+  shows,
+} from "../support/page.mjs";
 import { report } from "../support/weir.mjs";
 
 const SCRIPT = "<script>window.__pwned=1;alert(1)</script>";
 const IMAGE = "<img src=x onerror=window.__pwned=2>";
 const VALUES = {
-  path: [`/${SCRIPT}`, `/${IMAGE}`, "/\u001b[31mred\u001b]0;title\u0007", "/safe\u202egnp.exe", "/two\u2028lines", "/nul\u0000byte", "/'\\\"`;--", "/%3Cscript%3E", "/__proto__", "/constructor", "/\ufffd"],
-  user_agent: [SCRIPT, IMAGE, "\u001b[2J\u001b[H", "javascript:window.__pwned=3", "{{constructor.constructor('window.__pwned=4')()}}", "\u202eevil\u2066", "\\x22><svg onload=window.__pwned=5>"],
-  referer: [`http://x/${SCRIPT}`, "javascript:window.__pwned=6", `data:text/html,${SCRIPT}`, "&lt;b&gt;", "http://\u0430pple.com/"],
-  user: ["<svg/onload=window.__pwned=7>", "\u200b", "__proto__", "</title><script>window.__pwned=8</script>"],
+  path: [
+    `/${SCRIPT}`,
+    `/${IMAGE}`,
+    "/\u001b[31mred\u001b]0;title\u0007",
+    "/safe\u202egnp.exe",
+    "/two\u2028lines",
+    "/nul\u0000byte",
+    "/'\\\"`;--",
+    "/%3Cscript%3E",
+    "/__proto__",
+    "/constructor",
+    "/\ufffd",
+  ],
+  user_agent: [
+    SCRIPT,
+    IMAGE,
+    "\u001b[2J\u001b[H",
+    "javascript:window.__pwned=3",
+    "{{constructor.constructor('window.__pwned=4')()}}",
+    "\u202eevil\u2066",
+    "\\x22><svg onload=window.__pwned=5>",
+  ],
+  referer: [
+    `http://x/${SCRIPT}`,
+    "javascript:window.__pwned=6",
+    `data:text/html,${SCRIPT}`,
+    "&lt;b&gt;",
+    "http://\u0430pple.com/",
+  ],
+  user: [
+    "<svg/onload=window.__pwned=7>",
+    "\u200b",
+    "__proto__",
+    "</title><script>window.__pwned=8</script>",
+  ],
 };
 /** Values of each field that are clicked. */
 const CLICKED = 4;
@@ -27,7 +68,9 @@ function line(at, path) {
 }
 
 function log() {
-  const lines = Array.from({ length: 770 }, (_, at) => line(at, Buffer.from(pick(VALUES.path, at))));
+  const lines = Array.from({ length: 770 }, (_, at) =>
+    line(at, Buffer.from(pick(VALUES.path, at))),
+  );
   const invalid = Array.from({ length: 150 }, (_, at) => line(at, INVALID[at % 3 === 0 ? 1 : 0]));
   return Buffer.concat([...lines, ...invalid]);
 }
@@ -47,7 +90,8 @@ export function hostile(define) {
     await shows(page, expected);
     const { tops } = await numbers(page);
     const paths = tops.path.map(([value]) => value);
-    for (const path of VALUES.path) assert.ok(paths.includes(path), `${JSON.stringify(path)} is not on the page`);
+    for (const path of VALUES.path)
+      assert.ok(paths.includes(path), `${JSON.stringify(path)} is not on the page`);
     await harmless(page);
     // Each becomes a chip, a title and an address, and stays what it is.
     for (const field of Object.keys(VALUES)) {
@@ -56,7 +100,11 @@ export function hostile(define) {
         const count = await one.evaluate((element) => element.dataset.count);
         await one.click();
         await chips(page, 1);
-        assert.equal((await numbers(page)).requests, Number(count), `${field} ${JSON.stringify(value)}`);
+        assert.equal(
+          (await numbers(page)).requests,
+          Number(count),
+          `${field} ${JSON.stringify(value)}`,
+        );
         await page.click(byId("clear-filters"));
         await chips(page, 0);
       }
@@ -80,8 +128,13 @@ export function hostile(define) {
     const alike = await page.$$(`${byId("top-path")} ${byId("top-row")}[data-value="/\ufffd"]`);
     // The two, and the path that really holds U+FFFD.
     assert.equal(alike.length, 3);
-    const counts = await Promise.all(alike.map((one) => one.evaluate((element) => Number(element.dataset.count))));
-    assert.deepEqual([...counts].sort((a, b) => a - b), [50, 70, 100]);
+    const counts = await Promise.all(
+      alike.map((one) => one.evaluate((element) => Number(element.dataset.count))),
+    );
+    assert.deepEqual(
+      [...counts].sort((a, b) => a - b),
+      [50, 70, 100],
+    );
     for (const [at, count] of counts.entries()) {
       const fresh = () => page.$$(`${byId("top-path")} ${byId("top-row")}[data-value="/\ufffd"]`);
       await (await fresh())[at].click();
@@ -104,7 +157,9 @@ export function hostile(define) {
   define("lines that fit nothing are shown as text too", async (world) => {
     const { page, server } = world;
     const file = world.path("dirt.log");
-    const dirt = [SCRIPT, IMAGE, "\u001b[31m", "\u0000\u0001\u0002", "\u202e\u2066"].map((text) => `${text}\n`).join("");
+    const dirt = [SCRIPT, IMAGE, "\u001b[31m", "\u0000\u0001\u0002", "\u202e\u2066"]
+      .map((text) => `${text}\n`)
+      .join("");
     await writeFile(file, Buffer.concat([log(), Buffer.from(dirt), Buffer.from([0xff, 0xfe, 10])]));
     await page.goto(server.url);
     await choose(page, file);
@@ -113,7 +168,8 @@ export function hostile(define) {
     await page.click(`${byId("total-unmatched")} ~ .figure-note button`);
     const samples = await page.waitForSelector(byId("samples"));
     const text = await samples.evaluate((one) => one.textContent);
-    for (const shown of [SCRIPT, IMAGE, "\\x1b[31m", "\\u202e"]) assert.ok(text.includes(shown), `${shown} in ${text}`);
+    for (const shown of [SCRIPT, IMAGE, "\\x1b[31m", "\\u202e"])
+      assert.ok(text.includes(shown), `${shown} in ${text}`);
     await harmless(page);
   });
 }
@@ -123,10 +179,18 @@ async function harmless(page) {
   const found = await page.evaluate(() => ({
     pwned: window.__pwned ?? null,
     scripts: [...document.scripts].map((script) => new URL(script.src).pathname),
-    strange: document.querySelectorAll("img, iframe, object, embed, form:not(.filter-box), [onerror], [onload], main svg").length,
+    strange: document.querySelectorAll(
+      "img, iframe, object, embed, form:not(.filter-box), [onerror], [onload], main svg",
+    ).length,
     inText: document.querySelectorAll(".log-text > :not(.escape), .escape > *").length,
     // Characters that would move their neighbours are nowhere in what is drawn.
     unsafe: /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText),
   }));
-  assert.deepEqual(found, { pwned: null, scripts: ["/assets/app.js"], strange: 0, inText: 0, unsafe: false });
+  assert.deepEqual(found, {
+    pwned: null,
+    scripts: ["/assets/app.js"],
+    strange: 0,
+    inText: 0,
+    unsafe: false,
+  });
 }

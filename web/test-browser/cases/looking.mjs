@@ -15,7 +15,14 @@ export function looking(define, { browserName }) {
     await choose(page, LOG);
     await settled(page);
     await page.evaluate(() => document.activeElement.blur());
-    for (const selector of [byId("filter-box"), byId("zone"), byId("stack"), byId("chart"), byId("top-row"), byId("top-exclude")]) {
+    for (const selector of [
+      byId("filter-box"),
+      byId("zone"),
+      byId("stack"),
+      byId("chart"),
+      byId("top-row"),
+      byId("top-exclude"),
+    ]) {
       await tabTo(page, selector);
       await focusIsSeen(page);
     }
@@ -35,7 +42,15 @@ export function looking(define, { browserName }) {
     await page.goto(server.url);
     await choose(page, LOG);
     await settled(page);
-    const theme = () => page.evaluate(() => (getComputedStyle(document.documentElement).colorScheme.includes("dark") && document.documentElement.dataset.theme === "dark") || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches) ? "dark" : "light");
+    const theme = () =>
+      page.evaluate(() =>
+        (getComputedStyle(document.documentElement).colorScheme.includes("dark") &&
+          document.documentElement.dataset.theme === "dark") ||
+        (!document.documentElement.dataset.theme &&
+          matchMedia("(prefers-color-scheme: dark)").matches)
+          ? "dark"
+          : "light",
+      );
     const looks = {};
     for (let at = 0; at < 2; at += 1) {
       looks[await theme()] = await lookOf(world);
@@ -82,7 +97,9 @@ export function looking(define, { browserName }) {
         const canvas = document.querySelector("canvas");
         return Math.abs(canvas.width / devicePixelRatio - canvas.clientWidth) <= 1;
       });
-      const tooWide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      const tooWide = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
       assert.ok(tooWide <= 0, `${tooWide} pixels too wide at ${width}`);
     }
   });
@@ -92,7 +109,11 @@ async function focusIsSeen(page) {
   const { matches, style, width } = await page.evaluate(() => {
     const focused = document.activeElement;
     const { outlineStyle, outlineWidth } = getComputedStyle(focused);
-    return { matches: focused.matches(":focus-visible"), style: outlineStyle, width: parseFloat(outlineWidth) };
+    return {
+      matches: focused.matches(":focus-visible"),
+      style: outlineStyle,
+      width: parseFloat(outlineWidth),
+    };
   });
   assert.ok(matches && style !== "none" && width >= 2, `the outline is ${style}, ${width} pixels`);
 }
@@ -128,7 +149,8 @@ async function measure(picture, { left, top, width, height }) {
   };
   const colors = colorsOf(context.getImageData(0, 0, image.width, image.height));
   let sum = 0;
-  for (const [color, count] of colors) sum += (count * ((color >> 16) + ((color >> 8) & 255) + (color & 255))) / 3;
+  for (const [color, count] of colors)
+    sum += (count * ((color >> 16) + ((color >> 8) & 255) + (color & 255))) / 3;
   return {
     brightness: sum / (image.width * image.height),
     colors: colors.size,

@@ -19,14 +19,17 @@ const SHOP = fixture("w3c-and-json/shop-first-300.log");
 
 export function reading(define, { browserName }) {
   for (const file of [ELASTIC, BROKEN_LINE, ATTACKS, NGINX, VHOST, CADDY, SHOP]) {
-    define(`a chosen file shows the numbers of the report: ${basename(file)}`, async ({ page, server }) => {
-      await page.goto(server.url);
-      await choose(page, file);
-      await settled(page);
-      await shows(page, await report(file));
-      const { state } = await page.$eval(byId("progress-row"), (row) => ({ ...row.dataset }));
-      assert.equal(state, "done");
-    });
+    define(
+      `a chosen file shows the numbers of the report: ${basename(file)}`,
+      async ({ page, server }) => {
+        await page.goto(server.url);
+        await choose(page, file);
+        await settled(page);
+        await shows(page, await report(file));
+        const { state } = await page.$eval(byId("progress-row"), (row) => ({ ...row.dataset }));
+        assert.equal(state, "done");
+      },
+    );
   }
 
   define("dropped files make one data set", async ({ page, server }) => {
@@ -37,7 +40,9 @@ export function reading(define, { browserName }) {
     assert.equal((await page.$$(byId("progress-row"))).length, 2);
     // A third one joins them.
     await choose(page, ATTACKS);
-    await page.waitForFunction(() => document.querySelectorAll('[data-testid="progress-row"]').length === 3);
+    await page.waitForFunction(
+      () => document.querySelectorAll('[data-testid="progress-row"]').length === 3,
+    );
     await settled(page);
     await shows(page, await report(NGINX, BROKEN_LINE, ATTACKS));
   });
@@ -60,7 +65,10 @@ export function reading(define, { browserName }) {
     await page.goto(server.url);
     await choose(page, file);
     await settled(page);
-    const row = await page.$eval(byId("progress-row"), (one) => ({ state: one.dataset.state, text: one.textContent }));
+    const row = await page.$eval(byId("progress-row"), (one) => ({
+      state: one.dataset.state,
+      text: one.textContent,
+    }));
     assert.equal(row.state, "failed");
     assert.match(row.text, /at byte [\d,]+/);
     const requests = await page.$eval(byId("total-requests"), (one) => Number(one.dataset.value));
@@ -72,10 +80,18 @@ export function reading(define, { browserName }) {
     await mkdir(world.path("logs"));
     await writeFile(world.path("logs/a.log"), await readFile(NGINX));
     await writeFile(world.path("logs/b.log.gz"), gzipSync(await readFile(ELASTIC)));
-    await promisify(execFile)("tar", ["-czf", world.path("logs.tar.gz"), "-C", world.path("."), "logs"]);
+    await promisify(execFile)("tar", [
+      "-czf",
+      world.path("logs.tar.gz"),
+      "-C",
+      world.path("."),
+      "logs",
+    ]);
     await page.goto(server.url);
     await choose(page, world.path("logs.tar.gz"));
-    await page.waitForFunction(() => document.querySelectorAll('[data-testid="progress-row"]').length === 3);
+    await page.waitForFunction(
+      () => document.querySelectorAll('[data-testid="progress-row"]').length === 3,
+    );
     await settled(page);
     await shows(page, await report(NGINX, ELASTIC));
     const text = await page.$eval("main", (main) => main.textContent);
@@ -117,18 +133,25 @@ export function reading(define, { browserName }) {
     await shows(page, await report(ELASTIC));
   });
 
-  define("a log named on the command line is on the page", async ({ page, server }) => {
-    await page.goto(server.url);
-    await settled(page);
-    await shows(page, await report(ELASTIC));
-  }, { args: [ELASTIC] });
+  define(
+    "a log named on the command line is on the page",
+    async ({ page, server }) => {
+      await page.goto(server.url);
+      await settled(page);
+      await shows(page, await report(ELASTIC));
+    },
+    { args: [ELASTIC] },
+  );
 
   // Only a real drag can hold a folder, and only Chromium lets a test make one.
   if (browserName === "chromium") {
     define("a folder dropped from the desktop is walked", async (world) => {
       const { page, server } = world;
       await mkdir(world.path("logs/old"), { recursive: true });
-      for (const [at, file] of [[10, NGINX], [2, BROKEN_LINE]]) {
+      for (const [at, file] of [
+        [10, NGINX],
+        [2, BROKEN_LINE],
+      ]) {
         await writeFile(world.path(`logs/access.log.${at}`), await readFile(file));
       }
       await writeFile(world.path("logs/old/a.log"), await readFile(ATTACKS));
@@ -136,10 +159,14 @@ export function reading(define, { browserName }) {
       await page.goto(server.url);
       await page.waitForSelector(byId("drop-zone"));
       await dropFromDesktop(page, world.path("logs"));
-      await page.waitForFunction(() => document.querySelectorAll('[data-testid="progress-row"]').length === 3);
+      await page.waitForFunction(
+        () => document.querySelectorAll('[data-testid="progress-row"]').length === 3,
+      );
       await settled(page);
       await shows(page, await report(NGINX, BROKEN_LINE, ATTACKS));
-      const names = await page.$$eval(".progress-name", (all) => all.map((one) => one.textContent).sort());
+      const names = await page.$$eval(".progress-name", (all) =>
+        all.map((one) => one.textContent).sort(),
+      );
       assert.deepEqual(names, ["logs/access.log.10", "logs/access.log.2", "logs/old/a.log"]);
     });
   }

@@ -23,7 +23,10 @@ export async function choose(page, ...files) {
 /** Drops files as a drag from the desktop does; for small ones, as they pass through the test. */
 export async function drop(page, ...files) {
   const carried = await Promise.all(
-    files.map(async (file) => ({ name: basename(file), base64: (await readFile(file)).toString("base64") })),
+    files.map(async (file) => ({
+      name: basename(file),
+      base64: (await readFile(file)).toString("base64"),
+    })),
   );
   await page.evaluate((dropped) => {
     const dataTransfer = new DataTransfer();
@@ -60,7 +63,11 @@ export function settled(page) {
 
 /** Waits for so many chips, and for the numbers that belong to them. */
 export async function chips(page, count) {
-  await until(page, (wanted) => document.querySelectorAll('[data-testid="chip"]').length === wanted, count);
+  await until(
+    page,
+    (wanted) => document.querySelectorAll('[data-testid="chip"]').length === wanted,
+    count,
+  );
   await settled(page);
 }
 
@@ -70,9 +77,14 @@ export function numbers(page) {
     const one = (id) => document.querySelector(`[data-testid="${id}"]`);
     const value = (id) => Number(one(id)?.dataset.value ?? 0);
     const chart = one("chart")?.dataset;
-    const lists = [...document.querySelectorAll('[data-testid^="top-"]')].filter((list) => list.matches("section"));
+    const lists = [...document.querySelectorAll('[data-testid^="top-"]')].filter((list) =>
+      list.matches("section"),
+    );
     const rows = (list) =>
-      [...list.querySelectorAll('[data-testid="top-row"]')].map((row) => [row.dataset.value, Number(row.dataset.count)]);
+      [...list.querySelectorAll('[data-testid="top-row"]')].map((row) => [
+        row.dataset.value,
+        Number(row.dataset.count),
+      ]);
     return {
       requests: value("total-requests"),
       requestsText: one("total-requests")?.textContent,
@@ -80,7 +92,15 @@ export function numbers(page) {
       bytes: value("total-bytes"),
       unmatched: value("total-unmatched"),
       clients: value("total-clients"),
-      chart: chart === undefined ? null : { buckets: Number(chart.buckets), max: Number(chart.max), step: Number(chart.step), total: Number(chart.total) },
+      chart:
+        chart === undefined
+          ? null
+          : {
+              buckets: Number(chart.buckets),
+              max: Number(chart.max),
+              step: Number(chart.step),
+              total: Number(chart.total),
+            },
       tops: Object.fromEntries(lists.map((list) => [list.dataset.testid.slice(4), rows(list)])),
     };
   });
@@ -96,7 +116,9 @@ export function numbersOf(report) {
   const { histogram } = report;
   const counts = histogram?.buckets.map((bucket) => bucket.count) ?? [];
   // A list of nothing but `-` says nothing, and is left out.
-  const lists = Object.entries(report.top).filter(([, rows]) => rows.some((row) => row.value !== "-"));
+  const lists = Object.entries(report.top).filter(([, rows]) =>
+    rows.some((row) => row.value !== "-"),
+  );
   return {
     requests: report.matched,
     requestsText: report.matched.toLocaleString("en-US"),
@@ -105,9 +127,16 @@ export function numbersOf(report) {
     unmatched: report.unmatched + report.too_long,
     clients: report.distinct.client ?? 0,
     chart: histogram
-      ? { buckets: counts.length, max: Math.max(...counts), step: histogram.step_s, total: counts.reduce((sum, count) => sum + count, 0) }
+      ? {
+          buckets: counts.length,
+          max: Math.max(...counts),
+          step: histogram.step_s,
+          total: counts.reduce((sum, count) => sum + count, 0),
+        }
       : null,
-    tops: Object.fromEntries(lists.map(([field, rows]) => [field, rows.map((row) => [row.value, row.count])])),
+    tops: Object.fromEntries(
+      lists.map(([field, rows]) => [field, rows.map((row) => [row.value, row.count])]),
+    ),
   };
 }
 
@@ -143,7 +172,17 @@ export async function drag(page, from, to) {
 
 /** The filter of the page's address as arguments of `weir report`. */
 export function conditionsOf(page) {
-  const signs = { eq: "=", ne: "!=", starts: "^=", re: "~", nre: "!~", lt: "<", le: "<=", gt: ">", ge: ">=" };
+  const signs = {
+    eq: "=",
+    ne: "!=",
+    starts: "^=",
+    re: "~",
+    nre: "!~",
+    lt: "<",
+    le: "<=",
+    gt: ">",
+    ge: ">=",
+  };
   return new URL(page.url()).searchParams.getAll("f").flatMap((text) => {
     const [field, word, ...values] = text.split("~");
     return values.flatMap((value) => ["--where", `${field}${signs[word]}${value}`]);
@@ -154,7 +193,8 @@ export function conditionsOf(page) {
 export async function tabTo(page, selector, most = 60) {
   for (let pressed = 1; pressed <= most; pressed += 1) {
     await page.keyboard.press("Tab");
-    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return pressed;
+    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector))
+      return pressed;
   }
   throw new Error(`Tab does not reach ${selector}`);
 }

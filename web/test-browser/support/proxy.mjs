@@ -102,7 +102,11 @@ function rewriter(from, to, isUpload) {
     if (isUpgraded) return bytes;
     head = Buffer.concat([head, bytes]);
     const out = [];
-    for (let end = head.indexOf("\r\n\r\n"); end >= 0 && !isUpgraded; end = head.indexOf("\r\n\r\n")) {
+    for (
+      let end = head.indexOf("\r\n\r\n");
+      end >= 0 && !isUpgraded;
+      end = head.indexOf("\r\n\r\n")
+    ) {
       const text = head.toString("latin1", 0, end + 4);
       out.push(Buffer.from(text.replaceAll(from, to), "latin1"));
       head = head.subarray(end + 4);

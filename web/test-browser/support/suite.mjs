@@ -38,7 +38,8 @@ export function suite(browserName) {
     const define = (title, body, options) => {
       test(title, { timeout: CASE_MS }, () => inWorld(driven, title, body, options));
     };
-    for (const cases of [reading, following, growing, filtering, hostile, looking, measuring]) cases(define, shared);
+    for (const cases of [reading, following, growing, filtering, hostile, looking, measuring])
+      cases(define, shared);
   });
 }
 

@@ -8,13 +8,16 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const BINARY = process.env.WEIR_BINARY ?? `${process.env.CARGO_TARGET_DIR ?? `${ROOT}target`}/debug/weir`;
+const BINARY =
+  process.env.WEIR_BINARY ?? `${process.env.CARGO_TARGET_DIR ?? `${ROOT}target`}/debug/weir`;
 const OUTPUT_MAX = 1 << 28;
 /** An end that takes longer than this hangs. */
 const END_MS = 10_000;
 
 if (!existsSync(BINARY)) {
-  throw new Error(`there is no ${BINARY}; build it with \`cargo build --package weir\`, or name one in WEIR_BINARY`);
+  throw new Error(
+    `there is no ${BINARY}; build it with \`cargo build --package weir\`, or name one in WEIR_BINARY`,
+  );
 }
 
 /** The path of a real log that the repository keeps for its tests. */

@@ -57,7 +57,8 @@ export class World {
     page.on("request", (request) => {
       const { protocol, host } = new URL(request.url());
       const isOwn = host === this.server.url.host || host === this.proxy?.url.host;
-      if (!isOwn && !["data:", "about:", "blob:"].includes(protocol)) this.problems.push(`request: ${request.url()}`);
+      if (!isOwn && !["data:", "about:", "blob:"].includes(protocol))
+        this.problems.push(`request: ${request.url()}`);
     });
     return page;
   }
