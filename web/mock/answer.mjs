@@ -1,8 +1,19 @@
-// Answers a query over made-up records in the shape of the real server's views.
+// Answers a query over synthetic records, in the shape of the real server's reports.
+
+/** @typedef {import("./data.mjs").LogRecord} LogRecord */
+/** @typedef {import("../src/generated/Query").Query} Query */
+/** @typedef {import("../src/generated/Clause").Clause} Clause */
+/** @typedef {import("../src/generated/TopRow").TopRow} TopRow */
+/** @typedef {import("../src/generated/Report").Report} Report */
+/** @typedef {import("../src/generated/Histogram").Histogram} Histogram */
+/** @typedef {import("../src/generated/Quantiles").Quantiles} Quantiles */
 
 const OFFSET = "+02:00";
+const OFFSET_S = 7200;
+/** Bytes that each line of the log is taken to have. */
+const LINE_BYTES = 250;
 const STEPS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10800, 86400];
-const LISTS = [
+const LISTS = /** @type {const} */ ([
   "client",
   "path",
   "status",
@@ -12,13 +23,28 @@ const LISTS = [
   "user_agent",
   "protocol",
   "user",
-];
+]);
 
-const stamp = (time) => new Date((time + 7200) * 1000).toISOString().slice(0, 19) + OFFSET;
+/** @param {number} time */
+const stamp = (time) => new Date((time + OFFSET_S) * 1000).toISOString().slice(0, 19) + OFFSET;
 
+/**
+ * The text of a field; empty for a field that no record has.
+ *
+ * @param {LogRecord} record
+ * @param {string} field
+ */
+function textOf(record, field) {
+  return String(record[/** @type {keyof LogRecord} */ (field)] ?? "");
+}
+
+/**
+ * @param {LogRecord} record
+ * @param {Clause} clause
+ */
 function passes(record, { field, op, values }) {
-  const own = field === "time" ? record.time : record[field];
-  const other = field === "time" ? Date.parse(values[0]) / 1000 : values[0];
+  const own = field === "time" ? stamp(record.time) : textOf(record, field);
+  const other = values[0] ?? "";
   switch (op) {
     case "=":
       return values.includes(own);
@@ -43,59 +69,94 @@ function passes(record, { field, op, values }) {
   }
 }
 
-function tally(found, key, record) {
-  const row = found.get(key) ?? { value: key, count: 0, bytes_sent: 0, errors: 0 };
+/**
+ * Counts a record for one value.
+ *
+ * @param {Map<string, TopRow>} rows
+ * @param {string} value
+ * @param {LogRecord} record
+ */
+function tally(rows, value, record) {
+  const row = rows.get(value) ?? { value, count: 0, bytes_sent: 0, errors: 0 };
   row.count += 1;
   row.bytes_sent += record.bytes;
   if (record.status >= "400") row.errors += 1;
-  found.set(key, row);
+  rows.set(value, row);
 }
 
+/**
+ * @param {LogRecord[]} matched
+ * @param {Query} query
+ * @returns {Histogram | null}
+ */
 function histogram(matched, query) {
-  if (matched.length === 0) return null;
-  const first = matched[0].time;
-  const last = matched.at(-1).time;
+  const [first, last] = [matched[0]?.time, matched.at(-1)?.time];
+  if (first === undefined || last === undefined) return null;
   const step = STEPS.find((one) => (last - first) / one < query.buckets - 1) ?? 86400;
-  const base = Math.floor((first + 7200) / step) * step - 7200;
+  const base = Math.floor((first + OFFSET_S) / step) * step - OFFSET_S;
   const length = Math.floor((last - base) / step) + 1;
   const buckets = Array.from({ length }, (_, at) => ({
     start: stamp(base + at * step),
     count: 0,
-    by: {},
+    by: /** @type {Record<string, number>} */ ({}),
   }));
   for (const record of matched) {
     const bucket = buckets[Math.floor((record.time - base) / step)];
+    if (!bucket) continue;
+    const group = textOf(record, query.stack);
     bucket.count += 1;
-    bucket.by[record[query.stack]] = (bucket.by[record[query.stack]] ?? 0) + 1;
+    bucket.by[group] = (bucket.by[group] ?? 0) + 1;
   }
-  const groups = [...new Set(matched.map((record) => record[query.stack]))].sort();
+  const groups = [...new Set(matched.map((record) => textOf(record, query.stack)))].sort();
   return { step_s: step, field: query.stack, groups, until: stamp(base + length * step), buckets };
 }
 
-/** The report over `records`, of which each line is `bytes_line` long. */
-export function report(records, query, bad) {
+/**
+ * @param {LogRecord[]} matched
+ * @returns {Quantiles | null}
+ */
+function quantiles(matched) {
+  const times = matched.map((record) => record.latency).sort((a, b) => a - b);
+  if (times.length === 0) return null;
+  /** @param {number} part */
+  const at = (part) => times[Math.max(0, Math.ceil(part * times.length) - 1)] ?? 0;
+  return { p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max: at(1) };
+}
+
+/**
+ * The report of a query over `records`, beside `unparsed` lines that are not records.
+ *
+ * @param {LogRecord[]} records
+ * @param {Query} query
+ * @param {number} unparsed
+ * @returns {Report}
+ */
+export function report(records, query, unparsed) {
   const matched = records.filter((record) =>
     query.clauses.every((clause) => passes(record, clause)),
   );
+  /** @type {Report["top"]} */
   const top = {};
+  /** @type {Report["distinct"]} */
   const distinct = {};
   for (const field of LISTS) {
-    const found = new Map();
-    for (const record of matched) tally(found, record[field], record);
-    distinct[field] = found.size;
-    top[field] = [...found.values()]
+    /** @type {Map<string, TopRow>} */
+    const rows = new Map();
+    for (const record of matched) tally(rows, record[field], record);
+    distinct[field] = rows.size;
+    top[field] = [...rows.values()]
       .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
       .slice(0, query.top);
   }
-  const times = matched.map((record) => record.latency).sort((a, b) => a - b);
-  const at = (part) => times[Math.min(times.length - 1, Math.ceil(part * times.length) - 1)];
+  const [first, last] = [matched[0], matched.at(-1)];
   return {
-    lines: records.length + bad,
+    lines: records.length + unparsed,
     records: records.length,
     matched: matched.length,
-    unmatched: bad,
+    unmatched: unparsed,
     too_long: 0,
-    bytes_read: records.length * 250,
+    directives: 0,
+    bytes_read: records.length * LINE_BYTES,
     bytes_sent: matched.reduce((sum, record) => sum + record.bytes, 0),
     errors: matched.filter((record) => record.status >= "400").length,
     format: {
@@ -104,19 +165,16 @@ export function report(records, query, bad) {
         '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"',
     },
     time: {
-      first: matched.length ? stamp(matched[0].time) : null,
-      last: matched.length ? stamp(matched.at(-1).time) : null,
+      first: first ? stamp(first.time) : null,
+      last: last ? stamp(last.time) : null,
       zone: OFFSET,
     },
     histogram: histogram(matched, query),
     distinct,
     top,
-    request_time: matched.length
-      ? { p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max: at(1) }
-      : null,
+    request_time: quantiles(matched),
     upstream_time: null,
     estimated: [],
     absent: [],
-    directives: 0,
   };
 }

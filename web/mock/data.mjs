@@ -1,7 +1,28 @@
-// Made-up records for looking at the page without the real server. Not a log parser: an
-// upload here only decides how many of these records are shown.
+// Synthetic records, to look at the page without the real server. Nothing is parsed: an upload
+// only decides how many of these records are shown.
 
-/** A small seeded generator of numbers from 0 to 1 (mulberry32). */
+/**
+ * @typedef {object} LogRecord
+ * @property {number} time Seconds since 1970.
+ * @property {string} client
+ * @property {string} status
+ * @property {string} status_class
+ * @property {string} path
+ * @property {string} method
+ * @property {string} host
+ * @property {string} protocol
+ * @property {string} referer
+ * @property {string} user_agent
+ * @property {string} user
+ * @property {number} bytes Bytes sent.
+ * @property {number} latency Seconds.
+ */
+
+/**
+ * Returns a seeded generator of numbers from 0 to 1 (mulberry32).
+ *
+ * @param {number} seed
+ */
 export function random(seed) {
   let state = seed >>> 0;
   return () => {
@@ -56,82 +77,160 @@ const HOSTILE = [
 
 const SLOT_S = 300;
 
-/** `count` records in order of time over `hours`, with nights and a burst of errors. */
+/**
+ * Returns about `count` records in order of time over `hours`, with quiet nights and bursts of
+ * errors.
+ *
+ * @param {number} count
+ * @param {{ seed?: number, hours?: number, hostile?: boolean }} options
+ * @returns {LogRecord[]}
+ */
 export function records(count, { seed = 1, hours = 26, hostile = false } = {}) {
-  const next = random(seed);
-  const zipf = (size) => Math.min(size - 1, Math.floor(size ** next()) - 1);
+  const make = new Generator(random(seed), hostile);
   const from = Date.UTC(2024, 4, 12, 4, 0, 0) / 1000;
   const slots = Array.from({ length: (hours * 3600) / SLOT_S }, (_, at) =>
-    weight(from + at * SLOT_S, at, next),
+    make.slot(from + at * SLOT_S, at),
   );
-  const scale = count / slots.reduce((sum, one) => sum + one.weight, 0);
-  return slots.flatMap(({ time, weight: size, burst }) =>
-    Array.from({ length: Math.round(size * scale) }, () => time + Math.floor(next() * SLOT_S))
+  const scale = count / slots.reduce((sum, slot) => sum + slot.weight, 0);
+  return slots.flatMap(({ time, weight, isBurst }) =>
+    Array.from({ length: Math.round(weight * scale) }, () => time + make.below(SLOT_S))
       .sort((a, b) => a - b)
-      .map((second) => record(next, zipf, second, burst, hostile)),
+      .map((second) => make.record(second, isBurst)),
   );
 }
 
-/** Traffic of one slot: thin at night, uneven by day, thick in a burst. */
-function weight(time, at, next) {
-  const hour = ((time / 3600 + 2) % 24) + 0;
-  const day = 0.25 + Math.max(0, Math.sin(((hour - 6) * Math.PI) / 17));
-  const burst = at % 400 >= 170 && at % 400 < 182;
-  return { time, burst, weight: day * (0.85 + 0.3 * next()) * (burst ? 2.6 : 1) };
-}
+/**
+ * Cumulative shares of the status codes.
+ *
+ * @type {[number, string][]}
+ */
+const NORMAL_STATUS = [
+  [0.82, "200"],
+  [0.85, "206"],
+  [0.93, "304"],
+  [0.95, "301"],
+  [0.985, "404"],
+  [0.995, "403"],
+  [1, "502"],
+];
+/** @type {[number, string][]} */
+const ATTACK_STATUS = [
+  [0.5, "401"],
+  [0.9, "503"],
+  [1, "500"],
+];
 
-function record(next, zipf, time, burst, hostile) {
-  const dice = next();
-  const attack = burst && next() < 0.6;
-  const status = attack
-    ? dice < 0.5
-      ? "401"
-      : dice < 0.9
-        ? "503"
-        : "500"
-    : dice < 0.82
-      ? "200"
-      : dice < 0.85
-        ? "206"
-        : dice < 0.93
-          ? "304"
-          : dice < 0.95
-            ? "301"
-            : dice < 0.985
-              ? "404"
-              : dice < 0.995
-                ? "403"
-                : "502";
-  const odd = () => HOSTILE[Math.floor(next() * HOSTILE.length)];
-  const strange = hostile && next() < 0.5;
-  const client = attack
-    ? "203.0.113.77"
-    : next() < 0.05
-      ? `2001:db8:${zipf(900).toString(16)}::${zipf(90).toString(16)}`
-      : `198.51.${zipf(hostile ? 255 : 60)}.${zipf(250)}`;
-  return {
-    time,
-    client,
-    status,
-    status_class: `${status[0]}xx`,
-    path: strange
-      ? odd()
-      : attack
-        ? "/wp-login.php"
-        : hostile
-          ? `/item/${zipf(20000)}`
-          : PATHS[zipf(PATHS.length)],
-    method: attack || next() < 0.06 ? "POST" : next() < 0.02 ? "HEAD" : "GET",
-    host: next() < 0.7 ? "www.example.org" : "shop.example.org",
-    protocol: next() < 0.6 ? "HTTP/2.0" : "HTTP/1.1",
-    referer: strange
-      ? odd()
-      : next() < 0.5
-        ? "-"
-        : `https://www.example.org${PATHS[zipf(PATHS.length)]}`,
-    user_agent: strange ? odd() : attack ? "curl/8.5.0" : AGENTS[zipf(AGENTS.length)],
-    user: next() < 0.98 ? "-" : "alice",
-    bytes: Math.floor(200 + 40000 * next() ** 4),
-    latency: 0.004 + 0.3 * next() ** 6 + (attack ? 0.8 * next() : 0),
-  };
+class Generator {
+  /**
+   * @param {() => number} next Returns a number from 0 to 1.
+   * @param {boolean} hostile Whether half of the values try to break the page.
+   */
+  constructor(next, hostile) {
+    this.next = next;
+    this.hostile = hostile;
+  }
+
+  /** @param {number} limit */
+  below(limit) {
+    return Math.floor(this.next() * limit);
+  }
+
+  /**
+   * A rank below `size`; low ranks are the most frequent.
+   *
+   * @param {number} size
+   */
+  rank(size) {
+    return Math.min(size - 1, Math.floor(size ** this.next()) - 1);
+  }
+
+  /** @param {string[]} values */
+  frequent(values) {
+    return values[this.rank(values.length)] ?? "";
+  }
+
+  /**
+   * The traffic of one slot: thin at night, uneven by day, dense in a burst.
+   *
+   * @param {number} time
+   * @param {number} at
+   */
+  slot(time, at) {
+    const hour = (time / 3600 + 2) % 24;
+    const day = 0.25 + Math.max(0, Math.sin(((hour - 6) * Math.PI) / 17));
+    const isBurst = at % 400 >= 170 && at % 400 < 182;
+    return { time, isBurst, weight: day * (0.85 + 0.3 * this.next()) * (isBurst ? 2.6 : 1) };
+  }
+
+  /**
+   * @param {number} time
+   * @param {boolean} isBurst
+   * @returns {LogRecord}
+   */
+  record(time, isBurst) {
+    const isAttack = isBurst && this.next() < 0.6;
+    const record = isAttack ? this.attack(time) : this.visit(time);
+    if (!this.hostile || this.next() < 0.5) return record;
+    const odd = () => HOSTILE[this.below(HOSTILE.length)] ?? "";
+    return { ...record, path: odd(), referer: odd(), user_agent: odd() };
+  }
+
+  /**
+   * @param {number} time
+   * @returns {LogRecord}
+   */
+  visit(time) {
+    const status = this.status(NORMAL_STATUS);
+    return {
+      time,
+      client: this.client(),
+      status,
+      status_class: `${status[0]}xx`,
+      path: this.hostile ? `/item/${this.rank(20000)}` : this.frequent(PATHS),
+      method: this.method(),
+      host: this.next() < 0.7 ? "www.example.org" : "shop.example.org",
+      protocol: this.next() < 0.6 ? "HTTP/2.0" : "HTTP/1.1",
+      referer: this.next() < 0.5 ? "-" : `https://www.example.org${this.frequent(PATHS)}`,
+      user_agent: this.frequent(AGENTS),
+      user: this.next() < 0.98 ? "-" : "alice",
+      bytes: Math.floor(200 + 40000 * this.next() ** 4),
+      latency: 0.004 + 0.3 * this.next() ** 6,
+    };
+  }
+
+  /**
+   * @param {number} time
+   * @returns {LogRecord}
+   */
+  attack(time) {
+    const status = this.status(ATTACK_STATUS);
+    return {
+      ...this.visit(time),
+      client: "203.0.113.77",
+      status,
+      status_class: `${status[0]}xx`,
+      path: "/wp-login.php",
+      method: "POST",
+      user_agent: "curl/8.5.0",
+      latency: 0.004 + 0.8 * this.next(),
+    };
+  }
+
+  /** @param {[number, string][]} shares */
+  status(shares) {
+    const dice = this.next();
+    return shares.find(([share]) => dice < share)?.[1] ?? "200";
+  }
+
+  client() {
+    if (this.next() < 0.05) {
+      return `2001:db8:${this.rank(900).toString(16)}::${this.rank(90).toString(16)}`;
+    }
+    return `198.51.${this.rank(this.hostile ? 255 : 60)}.${this.rank(250)}`;
+  }
+
+  method() {
+    if (this.next() < 0.06) return "POST";
+    return this.next() < 0.02 ? "HEAD" : "GET";
+  }
 }
