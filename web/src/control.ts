@@ -10,7 +10,7 @@ import type { Sending } from "./socket/job";
 import { LiveSocket } from "./socket/live";
 import { RateMeter } from "./socket/rate";
 import { createSession, sessionExists } from "./socket/session";
-import { Uploads, type NamedFile } from "./socket/uploads";
+import { type NamedFile, Uploads } from "./socket/uploads";
 import { sameClauses } from "./state/filter";
 import { afterFrame, inNextFrame } from "./state/frame";
 import { DEFAULT_QUESTION, hasLines, type Question, type Upload } from "./state/state";
@@ -203,7 +203,8 @@ function refused(message: string): void {
   if (trial) {
     endTrial({ isTaken: false, refusal: message });
     // So that the question in force is also the one that a new connection asks.
-    return ask();
+    ask();
+    return;
   }
   dispatch({ type: "refused", message });
   // A shared address may hold a question that nobody can answer: show the data without it.
@@ -227,7 +228,8 @@ function show(session: string, view: View): void {
   }
   const now = performance.now();
   const source_rates = view.sources.map((source, at) => {
-    const meter = (sourceMeters[at] ??= new RateMeter());
+    sourceMeters[at] ??= new RateMeter();
+    const meter = sourceMeters[at];
     meter.add(now, source.bytes_done);
     return meter.rate(now);
   });

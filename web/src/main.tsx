@@ -1,8 +1,8 @@
 import { render } from "preact";
 import { followAddress } from "./control";
 import { App } from "./views/App";
-import { followTitle } from "./views/title";
 import { followTheme } from "./views/theme";
+import { followTitle } from "./views/title";
 import "./styles/base.css";
 import "./styles/page.css";
 import "./styles/drop.css";

@@ -55,7 +55,10 @@ describe("the chooser", () => {
 
   it("is not led astray by noise", () => {
     let seed = 1;
-    const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+    const random = () => {
+      seed = (seed * 48271) % 2147483647;
+      return seed / 2147483647;
+    };
     const rates = speed([300, 200, 200, 200]);
     const chooser = new Chooser();
     const used = send(chooser, 4 * GIB, (plan) => rates(plan) * (0.8 + 0.4 * random()));

@@ -141,7 +141,7 @@ describe("a followed file", () => {
       });
       ready();
       await wait();
-      expect(host.last.sent).toBe("one\ntwo\nthree\n" + content);
+      expect(host.last.sent).toBe(`one\ntwo\nthree\n${content}`);
       expect(last()).toMatchObject({ phase: "following", acked: 0 });
     });
   }

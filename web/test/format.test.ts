@@ -126,7 +126,7 @@ describe("time stamps", () => {
 
 describe("text from the log", () => {
   it("leaves plain text and markup as they are", () => {
-    expect(parts("<b>/caf\u00e9</b>")).toEqual([{ text: "<b>/caf\u00e9</b>", escape: false }]);
+    expect(parts("<b>/caf\u00e9</b>")).toEqual([{ text: "<b>/caf\u00e9</b>", isEscape: false }]);
   });
 
   it("shows what cannot be seen or moves its neighbours", () => {
@@ -143,7 +143,7 @@ describe("text from the log", () => {
 
   it("cuts what is endless, never within a character", () => {
     const long = parts("x".repeat(TEXT_MAX + 5));
-    expect(long.at(-1)).toEqual({ text: "… 5 more characters", escape: true });
+    expect(long.at(-1)).toEqual({ text: "… 5 more characters", isEscape: true });
     const split = parts(`${"x".repeat(TEXT_MAX - 1)}\u{1f600}`);
     expect(split[0]!.text).toHaveLength(TEXT_MAX - 1);
   });

@@ -31,7 +31,7 @@ describe("live socket", () => {
     expect(host.last.texts).toEqual([]);
     host.last.opens();
     live.ask(query(2));
-    expect(host.last.texts.map((text) => (text["query"] as Query).id)).toEqual([1, 2]);
+    expect(host.last.texts.map((text) => (text.query as Query).id)).toEqual([1, 2]);
     host.last.says({ type: "view", view: { query: 2 } });
     host.last.says({ type: "error", error: { name: "bad_query", message: "no", file: null } });
     expect(heard).toEqual(["opened", "view 2", "no"]);

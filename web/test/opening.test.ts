@@ -4,7 +4,7 @@ import type { Sending } from "../src/socket/job";
 import { OPENING_BYTES, OPENING_MS_MAX } from "../src/socket/opening";
 import { MIB } from "../src/socket/policy";
 import { Uploads } from "../src/socket/uploads";
-import { FakeHost, settle, type FakeSocket } from "./fakes";
+import { FakeHost, type FakeSocket, settle } from "./fakes";
 
 const SIZE = 400 * MIB;
 
@@ -38,7 +38,7 @@ describe("before the first picture", () => {
     ack(OPENING_BYTES - 100);
     expect(first.bytes).toBe(OPENING_BYTES);
     expect(host.sockets).toHaveLength(1);
-    expect(first.texts.map((text) => text["type"])).toEqual(["begin"]);
+    expect(first.texts.map((text) => text.type)).toEqual(["begin"]);
     uploads.goOn();
     expect(first.bytes).toBeGreaterThan(OPENING_BYTES);
     expect(host.sockets).toHaveLength(2);

@@ -3,7 +3,7 @@ import { Chooser } from "../src/socket/chooser";
 import type { Sending } from "../src/socket/job";
 import { MIB, type Plan } from "../src/socket/policy";
 import { Uploads } from "../src/socket/uploads";
-import { FakeHost, settle, type FakeSocket } from "./fakes";
+import { FakeHost, type FakeSocket, settle } from "./fakes";
 
 const PAIRED: Plan = { message_bytes: 16 * MIB, in_flight: 4, sockets: 2 };
 const SIZE = 400 * MIB;
@@ -63,9 +63,9 @@ describe("a large file", () => {
         if ("size" in said) {
           offsets.set(at, said.size as number);
           at += said.size as number;
-        } else if (said["type"] === "block") {
-          expect(said["offset"]).toBeGreaterThanOrEqual(at);
-          at = said["offset"] as number;
+        } else if (said.type === "block") {
+          expect(said.offset).toBeGreaterThanOrEqual(at);
+          at = said.offset as number;
         }
       }
     }
@@ -91,7 +91,7 @@ describe("a large file", () => {
     ack(job.sent);
     fail("interrupted");
     expect(first.blobs).toHaveLength(before);
-    expect(first.texts.filter((text) => text["type"] === "begin")).toHaveLength(2);
+    expect(first.texts.filter((text) => text.type === "begin")).toHaveLength(2);
     ready(3 * MIB);
     expect(blocks(first)[before]).toBe(3 * MIB);
     // No second attempt with two.
@@ -133,7 +133,7 @@ describe("a large file", () => {
     fail("file_busy");
     expect(job.phase).toBe("interrupted");
     host.elapse();
-    expect(first.texts.filter((text) => text["type"] === "begin")).toHaveLength(2);
+    expect(first.texts.filter((text) => text.type === "begin")).toHaveLength(2);
     host.time += 61_000;
     fail("file_busy");
     expect(job).toMatchObject({ phase: "failed", message: "file_busy" });

@@ -4,7 +4,7 @@ import type { Sending } from "../src/socket/job";
 import { UNREADABLE } from "../src/socket/lane";
 import { MIB, nextMessage, type Plan } from "../src/socket/policy";
 import { RateMeter } from "../src/socket/rate";
-import { Uploads, type NamedFile } from "../src/socket/uploads";
+import { type NamedFile, Uploads } from "../src/socket/uploads";
 import { FakeHost, settle } from "./fakes";
 
 const PLAN: Plan = { message_bytes: 10, in_flight: 4, sockets: 1 };
@@ -152,7 +152,7 @@ describe("a lost connection", () => {
     expect(jobs[0]!.phase).toBe("cancelled");
     expect(host.isWaiting).toBe(false);
     host.last.opens();
-    expect(host.last.texts.map((text) => text["type"])).toEqual(["begin", "cancel"]);
+    expect(host.last.texts.map((text) => text.type)).toEqual(["begin", "cancel"]);
     expect(host.last.isClosed).toBe(true);
   });
 
@@ -165,7 +165,7 @@ describe("a lost connection", () => {
     await settle();
     host.elapse();
     host.last.opens();
-    expect(host.last.texts.map((text) => text["type"])).toEqual(["begin", "cancel"]);
+    expect(host.last.texts.map((text) => text.type)).toEqual(["begin", "cancel"]);
   });
 
   it("given up, leaves no second connection to the next file", async () => {

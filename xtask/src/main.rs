@@ -24,7 +24,7 @@ cargo xtask test --quick    the same without the page and the browsers
 cargo xtask tidy            the layering checks alone
 cargo xtask types           writes web/src/generated from crates/view
 cargo xtask formats         writes docs/formats.md from the known formats' own files
-cargo xtask page            builds the page into web/dist
+cargo xtask page            lints the page and builds it into web/dist
 cargo xtask readme          writes what its commands print into README.md
 cargo xtask bench [NAME...] [--record] [--smoke] [--size MEBIBYTES] [--runs N]
                             all benchmarks or some, beside others that do the same, with the

@@ -12,7 +12,7 @@ pub(crate) fn npm(arguments: &[&str]) -> Command {
     npm
 }
 
-/// Fetches what package-lock.json names, where that is not there yet.
+/// Installs the packages of package-lock.json.
 pub(crate) fn install() -> Outcome {
     if !is_there("node") || !is_there("npm") {
         return Err("the page's tests need Node.js 20 or later with npm; install them first".into());
@@ -20,13 +20,14 @@ pub(crate) fn install() -> Outcome {
     execute(&mut npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
 }
 
-/// Builds it into web/dist.
+/// Checks format and lints, then builds into web/dist.
 pub(crate) fn build() -> Outcome {
     install()?;
+    execute(&mut npm(&["run", "--silent", "lint"]))?;
     execute(&mut npm(&["run", "--silent", "build"]))
 }
 
-/// Type check, unit tests, and whether web/dist is what the sources make.
+/// Builds, compares web/dist with what is committed, checks types and runs the unit tests.
 pub(crate) fn test() -> Outcome<Vec<String>> {
     build()?;
     let changed = output_of(&mut command("git", &["status", "--porcelain", "--", "web/dist"]))?;

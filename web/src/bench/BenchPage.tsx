@@ -2,12 +2,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { bytes, rate } from "../format/bytes";
 import { visible } from "../format/text";
 import { MIB, type Plan } from "../socket/policy";
+import { carriesFiles } from "../views/files";
 import { Header } from "../views/Header";
 import { LogText } from "../views/LogText";
-import { carriesFiles } from "../views/files";
 import { WAYS, type Way } from "./measure";
 import { sample } from "./sample";
-import { bench, speed, start, verdict, type Result } from "./state";
+import { bench, type Result, speed, start, verdict } from "./state";
 
 const SIZES_MIB = [256, 512, 1024];
 
@@ -77,7 +77,12 @@ function Choice({ isRunning }: { isRunning: boolean }) {
     <div class="drop-zone bench-choice" data-testid="bench-drop">
       <p class="lead">Drop a large log here, or</p>
       <div class="bench-buttons">
-        <button class="button primary" disabled={isRunning} onClick={() => input.current?.click()}>
+        <button
+          type="button"
+          class="button primary"
+          disabled={isRunning}
+          onClick={() => input.current?.click()}
+        >
           Choose a file…
         </button>
         <input
@@ -91,6 +96,7 @@ function Choice({ isRunning }: { isRunning: boolean }) {
         />
         <span class="bench-sample">
           <button
+            type="button"
             class="button"
             disabled={isRunning}
             data-testid="bench-sample"

@@ -1,9 +1,9 @@
 /** What the page for measuring knows, and the one place that changes it. */
 
-import { signal, type ReadonlySignal } from "@preact/signals";
+import { type ReadonlySignal, signal } from "@preact/signals";
 import { rate } from "../format/bytes";
 import { inNextFrame } from "../state/frame";
-import { BYTES_MAX, measure, WAYS, type Progress, type Way } from "./measure";
+import { BYTES_MAX, measure, type Progress, WAYS, type Way } from "./measure";
 
 export interface Result extends Progress {
   isOver: boolean;

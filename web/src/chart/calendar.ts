@@ -11,8 +11,8 @@ import {
   dayText,
   monthText,
   parseStamp,
-  wallSeconds,
   type Stamp,
+  wallSeconds,
 } from "../format/time";
 
 export interface TimeTick {

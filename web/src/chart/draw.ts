@@ -1,8 +1,8 @@
 /** Draws a layout. Rectangles only: one long path is many times slower. */
 
 import { compact } from "../format/number";
-import { type Column, type Layout } from "./layout";
-import { valueOf, type Series } from "./series";
+import type { Column, Layout } from "./layout";
+import { countOf, type Series } from "./series";
 
 /** Colours and fonts, as the style sheet has them at the moment of drawing. */
 export interface Ink {
@@ -35,7 +35,7 @@ export function draw(
   const context = canvas.getContext("2d");
   if (!context) return;
   const { ratio } = size;
-  fit(canvas, size);
+  resize(canvas, size);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, canvas.width / ratio, canvas.height / ratio);
   context.font = ink.font;
@@ -44,7 +44,7 @@ export function draw(
   drawTimes(context, layout, ink, ratio);
 }
 
-function fit(canvas: HTMLCanvasElement, size: Size): void {
+function resize(canvas: HTMLCanvasElement, size: Size): void {
   // The canvas is not asked for its size: that would lay the whole page out at once.
   const width = Math.round(size.width * size.ratio);
   const height = Math.round(size.height * size.ratio);
@@ -82,7 +82,7 @@ function drawBars(
   series.forEach(({ name, color }) => {
     context.fillStyle = color;
     layout.columns.forEach((column, at) => {
-      const value = valueOf(column.bucket, name);
+      const value = countOf(column.bucket, name);
       if (value === 0) return;
       drawPart(context, layout, column, value, below[at]!, ratio);
       below[at]! += value;

@@ -4,8 +4,8 @@
 
 import type { Bucket } from "../generated/Bucket";
 import type { Histogram } from "../generated/Histogram";
-import { timeTicks, type TimeTick } from "./calendar";
-import { countScale, type CountScale } from "./ticks";
+import { type TimeTick, timeTicks } from "./calendar";
+import { type CountScale, countScale } from "./ticks";
 
 /** Room around the bars for the labels, in CSS pixels. */
 export const MARGIN = { left: 52, right: 12, top: 10, bottom: 24 };

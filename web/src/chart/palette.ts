@@ -43,7 +43,7 @@ const BACKGROUND: Record<Theme, string> = { light: "#ffffff", dark: "#161d26" };
 export function statusColor(status: string, theme: Theme): string {
   const colors = STATUS[theme];
   const known = /^[1-5](\d\d|xx)$/i.test(status) ? colors[status.charAt(0)] : undefined;
-  return known ?? colors["other"]!;
+  return known ?? colors.other!;
 }
 
 /** One colour for each group of a histogram, in the groups' order. */
@@ -52,7 +52,7 @@ export function groupColors(field: string, groups: string[], theme: Theme): stri
   const series = SERIES[theme];
   if (field === "action") return actionColors(groups, theme);
   return groups.map((group, at) =>
-    group === "other" ? STATUS[theme]["other"]! : series[at % series.length]!,
+    group === "other" ? STATUS[theme].other! : series[at % series.length]!,
   );
 }
 

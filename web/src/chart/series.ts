@@ -29,7 +29,7 @@ export function seriesOf(histogram: Histogram, theme: Theme): Series[] {
       name,
       label: labelOf(histogram.field, name),
       color: colors[at] ?? statusColor("", theme),
-      total: histogram.buckets.reduce((sum, bucket) => sum + valueOf(bucket, name), 0),
+      total: histogram.buckets.reduce((sum, bucket) => sum + countOf(bucket, name), 0),
       tellsApart: name !== null && tellsApart(histogram.field, name),
     }))
     .filter((series) => series.name !== null || series.total > 0);
@@ -57,7 +57,7 @@ function tellsApart(field: string, group: string): boolean {
 }
 
 /** How many of a bucket's records belong to a series. */
-export function valueOf(bucket: Bucket, name: string | null): number {
+export function countOf(bucket: Bucket, name: string | null): number {
   if (name !== null) return bucket.by[name] ?? 0;
   return Object.values(bucket.by).reduce((rest, value) => rest - value, bucket.count);
 }

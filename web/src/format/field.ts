@@ -81,7 +81,7 @@ export type Noun = "request" | "record";
 
 /** What the records are called: an error log's and a firewall's are no requests. */
 export function recordsNoun({ absent, top }: Report): Noun {
-  return absent.includes("errors") && (top["path"] ?? []).length === 0 ? "record" : "request";
+  return absent.includes("errors") && (top.path ?? []).length === 0 ? "record" : "request";
 }
 
 /** How many columns there are for these fields, so that none is empty between others. */

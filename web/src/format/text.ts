@@ -10,13 +10,14 @@
 /** A stretch of a value: as it stands, or an escape in place of one character. */
 export interface Part {
   text: string;
-  escape: boolean;
+  isEscape: boolean;
 }
 
 /** Longest value that is laid out; the rest is named by its length. */
 export const TEXT_MAX = 4096;
 
 const UNSAFE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Cs}]/gu;
 
 const NAMED: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
@@ -27,13 +28,13 @@ export function parts(value: string): Part[] {
   const found: Part[] = [];
   let from = 0;
   for (const match of text.matchAll(UNSAFE)) {
-    if (match.index > from) found.push({ text: text.slice(from, match.index), escape: false });
-    found.push({ text: escapeOf(match[0]), escape: true });
+    if (match.index > from) found.push({ text: text.slice(from, match.index), isEscape: false });
+    found.push({ text: escapeOf(match[0]), isEscape: true });
     from = match.index + match[0].length;
   }
-  if (from < text.length) found.push({ text: text.slice(from), escape: false });
+  if (from < text.length) found.push({ text: text.slice(from), isEscape: false });
   if (text.length < value.length) {
-    found.push({ text: `… ${value.length - text.length} more characters`, escape: true });
+    found.push({ text: `… ${value.length - text.length} more characters`, isEscape: true });
   }
   return found;
 }

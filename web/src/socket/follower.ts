@@ -1,7 +1,8 @@
+import type { Failure } from "../generated/Failure";
 import type { UploadReply } from "../generated/UploadReply";
 import type { UploadRequest } from "../generated/UploadRequest";
 import { retryDelay } from "./backoff";
-import { Mark, type Handle } from "./growing";
+import { type Handle, Mark } from "./growing";
 import type { Host, SocketLike } from "./host";
 import type { JobPhase, Sending } from "./job";
 import { MIB } from "./policy";
@@ -174,18 +175,20 @@ export class Follower {
         piece.phase = "reading";
         piece.isEnded = false;
         this.isReady = true;
-        if (piece.isCut) return this.end(piece, piece.message);
+        if (piece.isCut) {
+          this.end(piece, piece.message);
+          return;
+        }
         break;
       case "ack":
         piece.acknowledge(this.host.now(), reply.offset);
         break;
       case "done":
         piece.acknowledge(this.host.now(), reply.offset);
-        return this.ended(piece);
+        this.ended(piece);
+        return;
       case "error":
-        if (reply.error.name !== "file_busy") return this.over("failed", reply.error.message);
-        this.calledOff();
-        this.calledOff = this.host.later(retryDelay(1), () => this.begin());
+        this.refused(reply.error);
         return;
     }
     this.changed();
@@ -193,9 +196,21 @@ export class Follower {
     if (reply.type === "ready" || piece.phase === "reading") void this.look();
   }
 
+  private refused(error: Failure): void {
+    if (error.name !== "file_busy") {
+      this.over("failed", error.message);
+      return;
+    }
+    this.calledOff();
+    this.calledOff = this.host.later(retryDelay(1), () => this.begin());
+  }
+
   /** A piece is read to its end: the file was replaced, or is not to be followed any more. */
   private ended(piece: Piece): void {
-    if (this.isStopping) return this.over("done", piece.message);
+    if (this.isStopping) {
+      this.over("done", piece.message);
+      return;
+    }
     piece.phase = "done";
     this.isReady = false;
     this.add({ offset: 0, mark: null, continues: piece.file });

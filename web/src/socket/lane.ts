@@ -144,17 +144,21 @@ export class Lane {
         this.chooser.restart();
         this.owner.opening.note();
         job.begin(now_ms, reply.offset, reply.window_bytes);
-        return this.pump(job);
+        this.pump(job);
+        break;
       case "ack":
         if (this.isBeginning) return;
         job.acknowledge(now_ms, reply.offset);
         if (this.owner.isAlone()) this.chooser.acknowledge(now_ms, job.acked);
-        return this.pump(job);
+        this.pump(job);
+        break;
       case "done":
         job.acknowledge(now_ms, reply.offset);
-        return this.over(job, "done");
+        this.over(job, "done");
+        break;
       case "error":
-        return this.refused(job, reply.error);
+        this.refused(job, reply.error);
+        break;
     }
   }
 
@@ -291,7 +295,8 @@ export class Lane {
       if (this.job !== job || this.socket) return;
       if (!readable) {
         this.untold.push(job);
-        return this.over(job, "failed", UNREADABLE);
+        this.over(job, "failed", UNREADABLE);
+        return;
       }
     }
     if (!job && this.untold.length === 0) return;

@@ -1,6 +1,6 @@
 import { Chooser } from "./chooser";
 import { Follower, type Start } from "./follower";
-import { Mark, canGrow, type Handle, type HandleToCome } from "./growing";
+import { canGrow, type Handle, type HandleToCome, Mark } from "./growing";
 import type { Host } from "./host";
 import { Job, type Sending } from "./job";
 import { Lane } from "./lane";

@@ -1,10 +1,10 @@
 /** Clauses as people read them. */
 
-import type { Clause } from "../generated/Clause";
-import type { Operator } from "../generated/Operator";
 import { fieldLabel } from "../format/field";
 import { textOfHex } from "../format/hex";
 import { rangeText, stampText } from "../format/time";
+import type { Clause } from "../generated/Clause";
+import type { Operator } from "../generated/Operator";
 import { isRangeEnd, timeRange, withoutClause } from "./filter";
 
 /** One condition: `label` and `sign` are the page's words, `values` the log's. */

@@ -3,9 +3,9 @@
  * function gives back a new list and leaves the one it was given alone.
  */
 
+import { hexOf } from "../format/hex";
 import type { Clause } from "../generated/Clause";
 import type { Operator } from "../generated/Operator";
-import { hexOf } from "../format/hex";
 
 /** A value of a list: its text, and its bytes where the text had to replace some. */
 export interface Value {

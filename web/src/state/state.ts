@@ -93,5 +93,5 @@ export const INITIAL: State = {
 
 /** True where something was read that can be shown. */
 export function hasLines(view: View | null): boolean {
-  return view !== null && view.sources.some((source) => source.lines > 0);
+  return view?.sources.some((source) => source.lines > 0) ?? false;
 }

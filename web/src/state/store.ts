@@ -1,8 +1,8 @@
 /** The one state of the page, and the one place that changes it. */
 
-import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { View } from "../generated/View";
-import { INITIAL, type Connection, type Question, type State, type Upload } from "./state";
+import { type Connection, INITIAL, type Question, type State, type Upload } from "./state";
 
 /** Everything that can happen to the state. */
 export type Action =

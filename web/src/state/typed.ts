@@ -1,9 +1,9 @@
 /** Conditions as a person types them: `path~^/api`, `status>=400`. */
 
+import { visible } from "../format/text";
 import type { Clause } from "../generated/Clause";
 import type { Operator } from "../generated/Operator";
 import type { Report } from "../generated/Report";
-import { visible } from "../format/text";
 import { exclude, isIncluded, sameClauses, toggleInclude } from "./filter";
 
 /** Longer signs first, so that `<=` is not read as `<`. */

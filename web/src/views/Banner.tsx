@@ -22,7 +22,7 @@ export function Banner() {
         <p class="banner bad" data-testid="banner">
           <strong>That question was not understood.</strong> {refusal} The numbers are those of the
           question before it.{" "}
-          <button class="button small" onClick={undo}>
+          <button type="button" class="button small" onClick={undo}>
             Undo
           </button>
         </p>
@@ -30,7 +30,7 @@ export function Banner() {
       {notice !== null && (
         <p class="banner warn" data-testid="banner">
           {notice}{" "}
-          <button class="button small" onClick={() => notify(null)}>
+          <button type="button" class="button small" onClick={() => notify(null)}>
             Dismiss
           </button>
         </p>

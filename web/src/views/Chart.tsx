@@ -1,14 +1,14 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { spanOf, type Cursor } from "../chart/cursor";
+import { type Cursor, spanOf } from "../chart/cursor";
 import { draw } from "../chart/draw";
 import { extent, type Layout } from "../chart/layout";
 import type { Series } from "../chart/series";
-import type { Noun } from "../format/field";
 import { step } from "../format/duration";
+import type { Noun } from "../format/field";
 import type { Histogram } from "../generated/Histogram";
 import { bucketText, Tooltip } from "./Tooltip";
 import { useSelection } from "./useSelection";
-import { useSize, type Size } from "./useSize";
+import { type Size, useSize } from "./useSize";
 
 interface Props {
   histogram: Histogram;
@@ -33,6 +33,7 @@ export function Chart({ histogram: newest, series, label, noun }: Props) {
       ref={frame}
       class="chart"
       role="application"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a role of application takes keys
       tabIndex={0}
       aria-roledescription="histogram"
       aria-label={label}
@@ -45,6 +46,7 @@ export function Chart({ histogram: newest, series, label, noun }: Props) {
       data-plot-width={layout?.plot.width}
       {...selection.handlers}
     >
+      {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: a canvas without tabindex takes no focus */}
       <canvas ref={canvas} aria-hidden="true" />
       {layout && cursor && <Marks layout={layout} cursor={cursor} />}
       {layout && cursor && size && (

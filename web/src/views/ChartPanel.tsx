@@ -1,8 +1,8 @@
 import { useMemo } from "preact/hooks";
-import { isDivided, seriesOf, type Series } from "../chart/series";
+import { isDivided, type Series, seriesOf } from "../chart/series";
 import { change, filterBy } from "../control";
-import { fieldLabel, recordsNoun } from "../format/field";
 import { step } from "../format/duration";
+import { fieldLabel, recordsNoun } from "../format/field";
 import { count, plural, share } from "../format/number";
 import { rangeText } from "../format/time";
 import type { Histogram } from "../generated/Histogram";
@@ -24,6 +24,7 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
   const { histogram } = report;
   const shown = theme.value;
   const noun = recordsNoun(report);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours change with the theme
   const series = useMemo(() => (histogram ? seriesOf(histogram, shown) : []), [histogram, shown]);
   if (!histogram || histogram.buckets.length === 0)
     return <NoChart report={report} complete={complete} />;
@@ -62,10 +63,15 @@ function SoFar() {
 /** Offers to lay what a firewall did over the requests, where both are here. */
 function Overlay({ report }: { report: Report }) {
   const { stack } = question.value;
-  const lines = (report.top["action"] ?? []).reduce((sum, row) => sum + row.count, 0);
+  const lines = (report.top.action ?? []).reduce((sum, row) => sum + row.count, 0);
   if (stack !== "status_class" || lines === 0 || lines === report.matched) return null;
   return (
-    <button class="link" data-testid="overlay" onClick={() => change({ stack: "action" })}>
+    <button
+      type="button"
+      class="link"
+      data-testid="overlay"
+      onClick={() => change({ stack: "action" })}
+    >
       Lay {count(lines)} firewall lines over the requests
     </button>
   );
@@ -123,7 +129,7 @@ function NoChart({ report, complete }: { report: Report; complete: boolean }) {
     return (
       <p class="no-chart">
         None of the {plural(report.records, recordsNoun(report))} passes the filter.{" "}
-        <button class="button small" onClick={() => filterBy([])}>
+        <button type="button" class="button small" onClick={() => filterBy([])}>
           Clear the filter
         </button>
       </p>

@@ -55,9 +55,9 @@ export function Dashboard({ view }: { view: View }) {
 /** Tells programs which answer is on the screen, once it is. */
 function announce(view: View): void {
   const { dataset } = document.documentElement;
-  dataset["query"] = String(view.query);
-  dataset["complete"] = String(view.complete);
-  dataset["sources"] = String(view.sources.length);
+  dataset.query = String(view.query);
+  dataset.complete = String(view.complete);
+  dataset.sources = String(view.sources.length);
 }
 
 /** What the window holds of a feed that goes on. */

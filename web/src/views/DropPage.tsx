@@ -83,6 +83,7 @@ function Picture() {
     <svg class="drop-picture" viewBox="0 0 160 64" width="160" height="64" aria-hidden="true">
       {bars.map((height, at) => (
         <rect
+          // biome-ignore lint/suspicious/noArrayIndexKey: the bars never change
           key={at}
           class={at === 9 ? "burst" : undefined}
           x={at * 10 + 1}

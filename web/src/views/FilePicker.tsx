@@ -31,7 +31,11 @@ export function FilePicker({
   };
   return (
     <>
-      <button class={primary ? "button primary" : "button"} onClick={() => void pick()}>
+      <button
+        type="button"
+        class={primary ? "button primary" : "button"}
+        onClick={() => void pick()}
+      >
         {children}
       </button>
       <input

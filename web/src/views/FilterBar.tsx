@@ -1,7 +1,7 @@
 import { filterBy } from "../control";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
-import { chipsOf, type Chip } from "../state/chips";
+import { type Chip, chipsOf } from "../state/chips";
 import { awaiting, question } from "../state/store";
 import { FilterBox } from "./FilterBox";
 import { LogText } from "./LogText";
@@ -29,7 +29,12 @@ function Chips({ chips }: { chips: Chip[] }) {
           <ChipView key={chip.key} chip={chip} />
         ))}
       </ul>
-      <button class="button small" data-testid="clear-filters" onClick={() => filterBy([])}>
+      <button
+        type="button"
+        class="button small"
+        data-testid="clear-filters"
+        onClick={() => filterBy([])}
+      >
         Clear all
       </button>
       <span class="hint">
@@ -55,6 +60,7 @@ function ChipView({ chip }: { chip: Chip }) {
       ))}
       {more > 0 && <span class="chip-label">and {more} more</span>}
       <button
+        type="button"
         class="chip-remove"
         data-testid="chip-remove"
         aria-label={`Remove: ${title}`}

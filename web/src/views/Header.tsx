@@ -10,8 +10,7 @@ const isComplete = computed(() => {
   const { view } = state.value;
   // A file that has only just been added is in no view yet.
   return (
-    view !== null &&
-    view.complete &&
+    view?.complete &&
     view.sources.length > 0 &&
     rowsOf(state.value).every((row) => isOver(row.phase))
   );
@@ -62,6 +61,7 @@ function ThemeToggle() {
   const dark = theme.value === "dark";
   return (
     <button
+      type="button"
       class="button icon"
       data-testid="theme-toggle"
       aria-label={dark ? "Use the light theme" : "Use the dark theme"}

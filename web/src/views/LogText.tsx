@@ -1,4 +1,4 @@
-import { parts, visible } from "../format/text";
+import { type Part, parts, visible } from "../format/text";
 
 /** A value from the log, as text whatever it holds. */
 export function LogText({ value, title = true }: { value: string; title?: boolean }) {
@@ -9,6 +9,6 @@ export function LogText({ value, title = true }: { value: string; title?: boolea
   );
 }
 
-function part({ text, escape }: { text: string; escape: boolean }) {
-  return escape ? <span class="escape">{text}</span> : text;
+function part({ text, isEscape }: Part) {
+  return isEscape ? <span class="escape">{text}</span> : text;
 }

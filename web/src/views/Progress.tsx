@@ -1,7 +1,7 @@
 import { cancelUpload, followUpload, stopFollowing } from "../control";
 import { bytes, rate } from "../format/bytes";
 import { count, plural, share } from "../format/number";
-import { isOver, isWaiting, rowsOf, type Row } from "../state/rows";
+import { isOver, isWaiting, type Row, rowsOf } from "../state/rows";
 import { state } from "../state/store";
 import { LogText } from "./LogText";
 
@@ -114,6 +114,7 @@ function RowButton({ row }: { row: Row }) {
     <span class="progress-cancel">
       {cancellable !== null && (
         <button
+          type="button"
           class="button small"
           onClick={() => cancelUpload(cancellable)}
           aria-label={`Cancel ${row.name}`}
@@ -123,6 +124,7 @@ function RowButton({ row }: { row: Row }) {
       )}
       {stoppable !== null && (
         <button
+          type="button"
           class="button small"
           onClick={() => stopFollowing(stoppable)}
           aria-label={`Stop following ${row.name}`}
@@ -132,6 +134,7 @@ function RowButton({ row }: { row: Row }) {
       )}
       {followable !== null && (
         <button
+          type="button"
           class="button small"
           title="Read on what is appended to the file"
           onClick={() => followUpload(followable)}

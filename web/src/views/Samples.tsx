@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
+import { count, share } from "../format/number";
 import type { Sample } from "../generated/Sample";
 import type { View } from "../generated/View";
-import { count, share } from "../format/number";
 import { LogText } from "./LogText";
 
 /** Lines that are shown before a person asks for all. */
@@ -32,7 +32,7 @@ export function Samples({ view }: { view: View }) {
         ))}
       </ol>
       {shown.length < samples.length && (
-        <button class="link" onClick={() => setAll(true)}>
+        <button type="button" class="link" onClick={() => setAll(true)}>
           Show all {count(samples.length)} samples
         </button>
       )}
@@ -56,6 +56,7 @@ function Shares({ view }: { view: View }) {
   return (
     <>
       {known.map((source, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: sources are only ever appended
         <span key={at} class="detected">
           <LogText value={source.name} />: {share(source.fits!, 1)} of the first lines fit{" "}
           <span class="tag" title={source.format!.definition}>

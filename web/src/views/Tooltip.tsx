@@ -1,10 +1,10 @@
 import type { Cursor } from "../chart/cursor";
 import { spanOf } from "../chart/cursor";
 import { extent, type Layout } from "../chart/layout";
-import { isDivided, valueOf, type Series } from "../chart/series";
+import { countOf, isDivided, type Series } from "../chart/series";
 import type { Noun } from "../format/field";
-import { visible } from "../format/text";
 import { count, plural, share } from "../format/number";
+import { visible } from "../format/text";
 import { rangeText } from "../format/time";
 import type { Histogram } from "../generated/Histogram";
 import { LogText } from "./LogText";
@@ -93,7 +93,7 @@ function sumsOf(histogram: Histogram, series: Series[], cursor: Cursor) {
     total: buckets.reduce((sum, bucket) => sum + bucket.count, 0),
     parts: series.map((one) => ({
       series: one,
-      value: buckets.reduce((sum, bucket) => sum + valueOf(bucket, one.name), 0),
+      value: buckets.reduce((sum, bucket) => sum + countOf(bucket, one.name), 0),
     })),
   };
 }

@@ -1,7 +1,7 @@
 import { statusColor, type Theme } from "../chart/palette";
 import { change, filterBy } from "../control";
-import { fieldLabel, fieldTitle } from "../format/field";
 import { bytes } from "../format/bytes";
+import { fieldLabel, fieldTitle } from "../format/field";
 import { count, plural, share } from "../format/number";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
@@ -72,6 +72,7 @@ function Row({ field, row, most, report }: RowProps) {
   return (
     <li class={included ? "top-item included" : "top-item"}>
       <button
+        type="button"
         class="top-row"
         data-testid="top-row"
         data-value={row.value}
@@ -89,6 +90,7 @@ function Row({ field, row, most, report }: RowProps) {
         <span class="top-share">{share(row.count, matched)}</span>
       </button>
       <button
+        type="button"
         class="top-exclude"
         data-testid="top-exclude"
         aria-label={`Exclude ${fieldLabel(field)} ${visible(row.value)}`}
@@ -144,7 +146,7 @@ function More({ shown, distinct }: { shown: number; distinct: number }) {
   const next = ROWS.find((rows) => rows > top);
   if (shown >= distinct || shown < top || next === undefined) return null;
   return (
-    <button class="link more" onClick={() => change({ top: next })}>
+    <button type="button" class="link more" onClick={() => change({ top: next })}>
       {next < distinct ? `Show ${next} of ${count(distinct)}` : `Show all ${count(distinct)}`}
     </button>
   );

@@ -20,6 +20,7 @@ export function TopLists({ report }: { report: Report }) {
     <div ref={frame} class={`lists columns-${count}`}>
       {size &&
         fieldColumns(fields, count).map((column, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
           <div class="list-column" key={at}>
             {column.map((field) => (
               <TopList key={field} field={field} report={report} />

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
-import type { Quantiles } from "../generated/Quantiles";
-import type { Report } from "../generated/Report";
 import { bytes } from "../format/bytes";
 import { latency, span } from "../format/duration";
 import { recordsNoun } from "../format/field";
 import { count, frequency, plural, share } from "../format/number";
 import { clockText, dateText, dayText, instantSeconds, parseStamp } from "../format/time";
+import type { Quantiles } from "../generated/Quantiles";
+import type { Report } from "../generated/Report";
 
 /** Below this length a range of times is shown with its seconds. */
 const SECONDS_MATTER = 3600;
@@ -52,8 +52,8 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
           {report.matched > 0 && `${bytes(report.bytes_sent / report.matched)} a response`}
         </Figure>
       )}
-      {report.distinct["client"] !== undefined && (
-        <Clients report={report} clients={report.distinct["client"]} />
+      {report.distinct.client !== undefined && (
+        <Clients report={report} clients={report.distinct.client} />
       )}
       <TimeSpan report={report} />
       {report.request_time && (
@@ -82,7 +82,7 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
         {bad === 0 ? (
           `${plural(report.lines, "line")} read`
         ) : (
-          <button class="link" aria-expanded={samplesShown} onClick={onSamples}>
+          <button type="button" class="link" aria-expanded={samplesShown} onClick={onSamples}>
             {share(bad, report.lines)} · {samplesShown ? "hide" : "show"}
           </button>
         )}
@@ -114,7 +114,7 @@ function Figure({ name, text, children, id, value, tone, wide }: FigureProps) {
 }
 
 function Clients({ report, clients }: { report: Report; clients: number }) {
-  const paths = report.distinct["path"];
+  const paths = report.distinct.path;
   return (
     <Figure
       name={<Named name="Clients" field="client" report={report} />}

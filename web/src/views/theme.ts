@@ -19,8 +19,8 @@ export function followTheme(): void {
   });
   effect(() => {
     const { dataset } = document.documentElement;
-    if (chosen.value) dataset["theme"] = chosen.value;
-    else delete dataset["theme"];
+    if (chosen.value) dataset.theme = chosen.value;
+    else delete dataset.theme;
   });
 }
 

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { clamped, keyMeaning, spanOf, type Cursor } from "../chart/cursor";
-import { bucketAt, layoutOf, type Layout } from "../chart/layout";
+import { type Cursor, clamped, keyMeaning, spanOf } from "../chart/cursor";
+import { bucketAt, type Layout, layoutOf } from "../chart/layout";
 import { filterBy } from "../control";
 import type { Histogram } from "../generated/Histogram";
 import { zoomed } from "../state/filter";

@@ -30,6 +30,6 @@ export function useSize(element: RefObject<HTMLElement | null>): Size | null {
       observer.disconnect();
       stop.abort();
     };
-  }, []);
+  }, [element]);
   return size;
 }

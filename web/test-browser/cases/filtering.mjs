@@ -142,7 +142,8 @@ export function filtering(define) {
       "status<400",
     ]) {
       await type(text);
-      await chips(page, (count += 1));
+      count += 1;
+      await chips(page, count);
       await page.evaluate(() => document.activeElement.blur());
     }
     const filtered = await report(

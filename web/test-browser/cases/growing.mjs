@@ -182,7 +182,8 @@ export function growing(define, shared) {
 
 /** The report of the large log, asked for once. */
 function reportOf(shared) {
-  return (shared.report ??= report(shared.large));
+  shared.report ??= report(shared.large);
+  return shared.report;
 }
 
 async function firstBytes(path, length) {

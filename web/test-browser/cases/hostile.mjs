@@ -184,6 +184,7 @@ async function harmless(page) {
     ).length,
     inText: document.querySelectorAll(".log-text > :not(.escape), .escape > *").length,
     // Characters that would move their neighbours are nowhere in what is drawn.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
     unsafe: /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText),
   }));
   assert.deepEqual(found, {

@@ -1,9 +1,9 @@
 // A TCP proxy that the test can cut, to lose a connection on the way.
 
 import { once } from "node:events";
-import { createServer, connect } from "node:net";
+import { connect, createServer } from "node:net";
 
-export class Proxy {
+export class ServerProxy {
   /** Bytes that came from the page since the last `restore`. */
   received = 0;
   /** Connections are cut, and refused from then on, once so many bytes came. */
@@ -18,7 +18,7 @@ export class Proxy {
 
   /** Starts one in front of the server at `target`. */
   static async start(target) {
-    const proxy = new Proxy();
+    const proxy = new ServerProxy();
     proxy.target = target;
     proxy.listener = createServer((page) => proxy.#accept(page));
     proxy.listener.listen(0, "127.0.0.1");

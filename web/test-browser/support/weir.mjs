@@ -70,7 +70,9 @@ export class Server {
   async readAddress() {
     for await (const line of createInterface({ input: this.child.stdout })) {
       const address = /http:\/\/\S+/.exec(line)?.[0];
-      if (address) return (this.url = new URL(address));
+      if (!address) continue;
+      this.url = new URL(address);
+      return this.url;
     }
     throw new Error(`weir printed no address: ${this.said}`);
   }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Proxy } from "./proxy.mjs";
+import { ServerProxy } from "./proxy.mjs";
 import { Server } from "./weir.mjs";
 
 const VIEWPORT = { width: 1280, height: 900 };
@@ -69,7 +69,7 @@ export class World {
 
   /** A proxy between page and server. */
   async startProxy() {
-    this.proxy = await Proxy.start(this.server.url);
+    this.proxy = await ServerProxy.start(this.server.url);
     this.#ends.push(() => this.proxy.end());
     return this.proxy;
   }
