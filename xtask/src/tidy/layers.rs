@@ -1,4 +1,7 @@
-//! The layers of ARCHITECTURE.md as tables.
+//! The layers of ARCHITECTURE.md as tables, and the exceptions from them.
+
+use super::circles::KnownCircle;
+use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
 pub(super) const LAYERS: [(&str, &[&str]); 9] = [
@@ -11,4 +14,74 @@ pub(super) const LAYERS: [(&str, &[&str]); 9] = [
     ("server", &["weir-core", "weir-ingest", "weir-net", "weir-view"]),
     ("cli", &["weir-core", "weir-demo", "weir-feed", "weir-ingest", "weir-server", "weir-view"]),
     ("testkit", &[]),
+];
+
+/// Paths that crates may not name outside their tests.
+pub(super) const FORBIDDEN: [Rule; 18] = [
+    core("std::fs", "core does no I/O; read files in ingest and pass the bytes"),
+    core("std::io", "core does no I/O; pass slices of bytes"),
+    core("std::net::TcpListener", "core opens no sockets; net does"),
+    core("std::net::TcpStream", "core opens no sockets; net does"),
+    core("std::net::UdpSocket", "core opens no sockets; net does"),
+    core("std::env", "core does not read its environment; pass the value in"),
+    core("std::process", "core starts no processes"),
+    core("std::thread", "core starts no threads; ingest does"),
+    core("std::sync::Mutex", "core takes no locks; share its values in ingest"),
+    core("std::sync::RwLock", "core takes no locks; share its values in ingest"),
+    core("std::sync::Condvar", "core takes no locks; share its values in ingest"),
+    core("std::sync::mpsc", "core has no queues between threads; ingest does"),
+    core("std::time::Instant", "core has no clock; pass the time in"),
+    core("std::time::SystemTime", "core has no clock; pass the time in"),
+    core("println", "core prints nothing; return the value"),
+    core("tokio", "core is not asynchronous"),
+    Rule {
+        path: "serde",
+        crates: Crates::AllExcept(&["view", "testkit"]),
+        remedy: "only view serialises; fill one of its types",
+    },
+    Rule {
+        path: "serde_json",
+        crates: Crates::AllExcept(&["view", "testkit"]),
+        remedy: "only view serialises; fill one of its types",
+    },
+];
+
+const fn core(path: &'static str, remedy: &'static str) -> Rule {
+    Rule { path, crates: Crates::Only(&["core"]), remedy }
+}
+
+/// Files that may name a forbidden path all the same.
+pub(super) const EXCEPTIONS: [Exception; 11] = [
+    Exception {
+        file: "crates/core/src/column/generation.rs",
+        path: "std::sync::Mutex",
+        reason: "counts the blocks of each generation; moves to ingest",
+    },
+    json("crates/cli/src/count/output.rs", OWN_JSON),
+    json("crates/cli/src/grep/json.rs", OWN_JSON),
+    json("crates/cli/src/report/json.rs", OWN_JSON),
+    json("crates/server/src/response.rs", OWN_JSON),
+    json("crates/server/src/live.rs", MESSAGES),
+    json("crates/server/src/routes.rs", MESSAGES),
+    json("crates/server/src/upload/acks.rs", MESSAGES),
+    json("crates/server/src/upload/connection.rs", MESSAGES),
+    json("crates/server/src/upload/join.rs", MESSAGES),
+    json("crates/server/src/upload/transfer.rs", MESSAGES),
+];
+
+const OWN_JSON: &str = "builds JSON by hand; becomes a type of view";
+const MESSAGES: &str = "encodes and decodes messages of view";
+
+const fn json(file: &'static str, reason: &'static str) -> Exception {
+    Exception { file, path: "serde_json", reason }
+}
+
+/// Folders whose modules import one another in a circle.
+pub(super) const CIRCLES: [KnownCircle; 6] = [
+    KnownCircle { folder: "crates/cli/src", reason: "shared arguments live in subcommands" },
+    KnownCircle { folder: "crates/core/src", reason: "columns use the filter's set of rows" },
+    KnownCircle { folder: "crates/core/src/format", reason: "notations and readers are mixed" },
+    KnownCircle { folder: "crates/ingest/src", reason: "sources reach into the pipeline" },
+    KnownCircle { folder: "crates/ingest/src/pipeline", reason: "the window sweeps the data set" },
+    KnownCircle { folder: "crates/server/src", reason: "sessions know their uploads" },
 ];
