@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Format, LineOutcome, LineParser, LogReader, Wrapper, known_formats};
+use super::catalog::known_formats;
+use super::compiled::Format;
+use super::program::wrapper::Wrapper;
+use super::read::line_parser::LineParser;
+use super::read::log_reader::{LineOutcome, LogReader};
 use crate::field::Field;
 use crate::line::Lines;
 use crate::record::Record;

@@ -16,19 +16,6 @@ impl FormatError {
         Self { definition: definition.to_owned(), at, message: message.into() }
     }
 
-    pub(super) fn unknown(definition: &str) -> Self {
-        let names: Vec<String> =
-            super::known_formats().iter().map(|format| format.name().to_owned()).collect();
-        Self::new(
-            definition,
-            0,
-            format!(
-                "this is neither a known name ({}) nor a definition with nginx variables ($status), Apache directives (%>s) or JSON keys (json:time=ts,client=ip,status=code)",
-                names.join(", ")
-            ),
-        )
-    }
-
     /// Where the mistake is, in characters from 1.
     pub fn column(&self) -> usize {
         let before = self.definition.get(..self.at).unwrap_or(&self.definition);

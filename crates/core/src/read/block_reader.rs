@@ -65,7 +65,8 @@ const REMEMBERED_BYTES_MAX: usize = 64 << 20;
 impl BlockReader {
     /// A reader of blocks in `format`, whose extra fields get columns in `values`.
     pub fn new(format: Arc<Format>, limits: BlockLimits, values: &mut Values) -> Self {
-        let is_part = |field: &Field| format.has_target() && target_columns::FIELDS.contains(field);
+        let is_part =
+            |field: &Field| format.has_request_target() && target_columns::FIELDS.contains(field);
         let (mut columns, mut record_indices) = (Vec::new(), Vec::new());
         for (index, field) in Field::TEXT.iter().enumerate() {
             if format.fills(*field) && !is_part(field) {
@@ -81,7 +82,7 @@ impl BlockReader {
             [Field::Time, Field::Bytes, Field::RequestTime, Field::UpstreamTime].into_iter();
         Self {
             numbers: numbers.filter(|field| format.fills(*field)).collect(),
-            target: format.has_target().then(TargetColumns::new),
+            target: format.has_request_target().then(TargetColumns::new),
             parser: LineParser::keeping_targets(format),
             line_bytes_max: limits.line_bytes_max,
             columns,

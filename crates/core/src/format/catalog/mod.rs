@@ -6,7 +6,11 @@
 
 use std::sync::LazyLock;
 
-use super::{Format, Wrapper, own};
+use super::compiled::Format;
+use super::notation;
+use super::program::Program;
+use super::program::handwritten::HandwrittenProgram;
+use super::program::wrapper::Wrapper;
 
 /// The files, the more particular formats first: where two fit a file equally well, detection
 /// takes the earlier.
@@ -81,11 +85,14 @@ impl FormatNotes {
     }
 
     fn compile(&self) -> Option<Format> {
-        let format = match self.is_shape {
-            true => own::by_name(self.name, &self.definition)?,
-            false => Format::compile(&self.definition).ok()?,
+        let format = if self.is_shape {
+            let program = HandwrittenProgram::by_name(self.name)?;
+            let (fields, extra_fields) = (program.fields(), program.extra_fields());
+            Format::new(&self.definition, fields, extra_fields, Program::Handwritten(program))
+        } else {
+            notation::compile(&self.definition)?.ok()?
         };
-        Some(format.named(self.name))
+        Some(format.with_name(self.name))
     }
 }
 

@@ -1,0 +1,162 @@
+//! A compiled log format.
+
+use super::program::Program;
+use super::program::wrapper::Wrapper;
+use crate::field::Field;
+
+/// A compiled log format: its name, its fields, and the program that reads its lines.
+///
+/// A format is immutable and can be shared between threads. A [`crate::LineParser`] reads lines
+/// with it.
+///
+/// ```
+/// use weir_core::{Field, Format};
+///
+/// let format = Format::parse(r#"$remote_addr [$time_local] "$request" $status $trace_id"#)?;
+/// assert_eq!(format.name(), "custom");
+/// assert!(format.fills(Field::Path));
+/// assert!(!format.fills(Field::Bytes));
+/// assert_eq!(format.extra_fields(), ["trace_id"]);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Format {
+    name: String,
+    definition: String,
+    /// The names of the extra fields, by index.
+    extra_fields: Vec<String>,
+    fields: Vec<Field>,
+    program: Program,
+    year_reference_s: Option<i64>,
+    wrapper: Option<Wrapper>,
+    /// Whether the time comes from the wrapper.
+    takes_wrapper_time: bool,
+}
+
+impl Format {
+    /// A format named `custom`.
+    pub(super) fn new(
+        definition: &str,
+        fields: Vec<Field>,
+        extra_fields: Vec<String>,
+        program: Program,
+    ) -> Self {
+        Self {
+            name: "custom".to_owned(),
+            definition: definition.trim().to_owned(),
+            extra_fields,
+            fields,
+            program,
+            year_reference_s: None,
+            wrapper: None,
+            takes_wrapper_time: false,
+        }
+    }
+
+    /// The format of the same lines inside a wrapper, such as `COMBINED in SYSLOG`.
+    ///
+    /// Returns `None` if the lines are wrapped already, and if directives stand between them.
+    pub fn wrapped_in(&self, wrapper: Wrapper) -> Option<Self> {
+        if self.wrapper.is_some() || !self.program.can_be_wrapped() {
+            return None;
+        }
+        let mut format = self.clone();
+        format.name = format!("{} in {}", self.name, wrapper.name());
+        format.wrapper = Some(wrapper);
+        let added = wrapper.extra_fields().iter().map(|name| (*name).to_owned());
+        format.extra_fields.extend(added);
+        if wrapper.has_time() && !self.fills(Field::Time) {
+            format.takes_wrapper_time = true;
+            format.fields.push(Field::Time);
+        }
+        Some(format)
+    }
+
+    /// The format's name: that of a known format, one set by [`Self::with_name`], or `custom`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The definition that the format was compiled from. A hand-written format has the shape of
+    /// its lines instead, which does not compile.
+    pub fn definition(&self) -> &str {
+        &self.definition
+    }
+
+    /// The names of the format's text fields that are not a [`Field`]. Their order is that of
+    /// the indexes which [`crate::Record::extra`] takes.
+    pub fn extra_fields(&self) -> &[String] {
+        &self.extra_fields
+    }
+
+    /// The wrapper that stands around each line, if there is one.
+    pub fn wrapper(&self) -> Option<Wrapper> {
+        self.wrapper
+    }
+
+    /// The known fields that the format fills, each once.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Whether the format fills `field`.
+    pub fn fills(&self, field: Field) -> bool {
+        self.fields.contains(&field)
+    }
+
+    /// Whether path and query come from one value, the request target, in every line.
+    pub(crate) fn has_request_target(&self) -> bool {
+        self.program.has_request_target()
+    }
+
+    /// The same format for a log that has no line much later than `unix_s`, in seconds since
+    /// 1970.
+    ///
+    /// Times without a year, as syslog writes them, get the latest year that puts them at most
+    /// one day after `unix_s`. Without a reference their year is 1972, a leap year that no log
+    /// has.
+    pub fn with_year_reference(mut self, unix_s: i64) -> Self {
+        self.year_reference_s = Some(unix_s);
+        self
+    }
+
+    /// The reference that [`Self::with_year_reference`] has set, in seconds since 1970.
+    pub fn year_reference(&self) -> Option<i64> {
+        self.year_reference_s
+    }
+
+    /// Whether times have no year, so that [`Self::with_year_reference`] matters.
+    pub fn lacks_year(&self) -> bool {
+        self.takes_wrapper_time || self.program.lacks_year()
+    }
+
+    /// The same format with another name.
+    pub fn with_name(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// Renames an extra field. Returns whether it did: not if there is no extra field `from`,
+    /// and not if another field is called `to` already.
+    pub fn rename_field(&mut self, from: &str, to: &str) -> bool {
+        let is_taken =
+            Field::by_name(to).is_some() || self.extra_fields.iter().any(|name| name == to);
+        match self.extra_fields.iter_mut().find(|name| *name == from) {
+            Some(name) if !is_taken => {
+                to.clone_into(name);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What reads the lines.
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Whether the time comes from the wrapper.
+    pub(super) fn takes_wrapper_time(&self) -> bool {
+        self.takes_wrapper_time
+    }
+}

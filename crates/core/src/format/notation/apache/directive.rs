@@ -1,0 +1,340 @@
+//! One directive of an Apache `LogFormat`: how it is written and what it means.
+
+use std::sync::Arc;
+
+use crate::field::Field;
+use crate::format::error::FormatError;
+use crate::format::notation::positioned::Positioned;
+use crate::format::program::sink::Sink;
+use crate::value::{Strftime, TimeKind};
+
+const MICROSECOND_NS: u64 = 1_000;
+const MILLISECOND_NS: u64 = 1_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The common log format's time as a pattern of strftime, which is read faster.
+const CLF_PATTERN: &str = "%d/%b/%Y:%H:%M:%S %z";
+
+/// What a directive's value becomes.
+pub(super) struct Meaning {
+    pub(super) sink: Sink,
+    /// What the field is called where it becomes one of the format's own.
+    pub(super) field_name: String,
+    /// Whether Apache puts brackets around it, which only `%t` has.
+    pub(super) brackets: bool,
+}
+
+/// A directive such as `%>s` or `%{Referer}i`, checked.
+#[derive(Debug)]
+pub(super) struct Directive {
+    letter: u8,
+    /// The two letters behind `^`.
+    trailer: bool,
+    argument: Option<String>,
+    /// `<` or `>`.
+    request: Option<u8>,
+    /// As the user writes it.
+    pub(super) written: String,
+    /// Where its `%` stands in the definition.
+    pub(super) at: usize,
+    /// The time of a `%t` with an argument.
+    time: Option<Sink>,
+}
+
+impl Directive {
+    /// Reads the directive at `start` and says where it ends.
+    pub(super) fn read(
+        definition: &str,
+        text: &[Positioned],
+        start: usize,
+    ) -> Result<(Self, usize), FormatError> {
+        let mut reader = Reader { definition, text, at: start + 1, argument: None, request: None };
+        let letter = reader.letter()?;
+        let trailer = letter == b'^';
+        let letter = if trailer { reader.trailer()? } else { letter };
+        let written = text[start..reader.at].iter().map(|(byte, _)| *byte).collect();
+        let mut directive = Self {
+            letter,
+            trailer,
+            argument: reader.argument.as_ref().map(|(argument, _)| argument.clone()),
+            request: reader.request,
+            written: String::from_utf8(written).unwrap_or_default(),
+            at: text[start].1,
+            time: None,
+        };
+        directive.check(&reader)?;
+        Ok((directive, reader.at))
+    }
+
+    /// Refuses what Apache would not understand either.
+    fn check(&mut self, reader: &Reader<'_>) -> Result<(), FormatError> {
+        let letter_at = reader.text[reader.at - 1].1;
+        let argument = self.argument.as_deref();
+        let allowed: &[&str] = match self.letter {
+            _ if self.trailer => return reader.needs_name(),
+            b'C' | b'e' | b'i' | b'n' | b'o' => return reader.needs_name(),
+            b't' => return self.check_time(reader),
+            b'a' | b'h' | b'L' => &["c"],
+            b'p' => &["canonical", "local", "remote"],
+            b'P' => &["pid", "tid", "hextid"],
+            b'T' => &["s", "ms", "us"],
+            b'A' | b'B' | b'b' | b'D' | b'f' | b'H' | b'k' | b'l' | b'm' | b'q' | b'R' | b'r'
+            | b's' | b'u' | b'U' | b'v' | b'V' | b'X' | b'I' | b'O' | b'S' => &[],
+            letter => {
+                let letter = char::from(letter);
+                let message = format!("`%{letter}` is no directive of Apache's LogFormat");
+                return Err(FormatError::new(reader.definition, letter_at, message));
+            }
+        };
+        match (argument, &reader.argument) {
+            (Some(name), Some((_, at))) if !allowed.is_empty() && !allowed.contains(&name) => {
+                let message = format!(
+                    "`%{}` takes {} in braces",
+                    char::from(self.letter),
+                    allowed.join(", ")
+                );
+                Err(FormatError::new(reader.definition, *at, message))
+            }
+            // Apache ignores a name that a directive has no use for.
+            _ => Ok(()),
+        }
+    }
+
+    /// `%{...}t`: a keyword, or a pattern of strftime.
+    fn check_time(&mut self, reader: &Reader<'_>) -> Result<(), FormatError> {
+        let Some((argument, at)) = &reader.argument else { return Ok(()) };
+        let skipped = ["begin:", "end:"].into_iter().find(|prefix| argument.starts_with(prefix));
+        let skipped = skipped.map_or(0, str::len);
+        self.time = match &argument[skipped..] {
+            "" | CLF_PATTERN => Some(Sink::Time(TimeKind::Clf)),
+            "sec" => Some(Sink::Time(TimeKind::UnixSeconds)),
+            "msec" => Some(Sink::Time(TimeKind::UnixMilliseconds)),
+            "usec" => Some(Sink::Time(TimeKind::UnixMicroseconds)),
+            "msec_frac" => Some(Sink::Time(TimeKind::FractionMilliseconds)),
+            "usec_frac" => Some(Sink::Time(TimeKind::FractionMicroseconds)),
+            pattern => {
+                let pattern = Strftime::parse(pattern).map_err(|error| {
+                    let offset = skipped + error.at;
+                    FormatError::new(reader.definition, at + offset, error.message)
+                })?;
+                Some(Sink::Strftime(Arc::new(pattern)))
+            }
+        };
+        Ok(())
+    }
+
+    /// A time, or a part of one.
+    pub(super) fn is_time(&self) -> bool {
+        self.letter == b't' && !self.trailer
+    }
+
+    /// A time of when the request was answered, not of when it came.
+    pub(super) fn is_time_of_end(&self) -> bool {
+        self.is_time() && self.argument.as_deref().is_some_and(|text| text.starts_with("end:"))
+    }
+
+    /// The virtual host, which a port may follow.
+    pub(super) fn names_host(&self) -> bool {
+        matches!(self.letter, b'v' | b'V') && !self.trailer
+    }
+
+    /// The server's port.
+    pub(super) fn names_port(&self) -> bool {
+        self.letter == b'p' && self.argument.as_deref() != Some("remote")
+    }
+
+    /// Which of several directives for one field fills it: the lowest, then the first.
+    pub(super) fn rank(&self) -> u8 {
+        match (self.letter, self.argument.as_deref(), self.request) {
+            // The answer's own status, not that of an internal redirect's first part.
+            (b's', _, Some(b'>')) => 0,
+            (b's', ..) => 1,
+            // The client, not the proxy that mod_remoteip looked behind.
+            (b'a' | b'h', Some(_), _) => 1,
+            // The body's bytes, not those with headers.
+            (b'O', ..) => 1,
+            // The request line, not its parts.
+            (b'm' | b'U' | b'q' | b'H', ..) => 1,
+            // The finer duration.
+            (b'T', None | Some("s"), _) => 2,
+            (b'T', Some("ms"), _) => 1,
+            _ => 0,
+        }
+    }
+
+    /// What the value is.
+    pub(super) fn meaning(&self) -> Meaning {
+        if let Some(sink) = &self.time {
+            let brackets = self.argument.as_deref().is_some_and(is_default_time);
+            return Meaning { sink: sink.clone(), field_name: "time".to_owned(), brackets };
+        }
+        if self.trailer {
+            let kind = if self.letter == b'i' { "request" } else { "sent" };
+            return own(&format!("{kind}_trailer_{}", self.name()));
+        }
+        match self.argument.as_deref() {
+            Some(argument) => self.named(argument),
+            None => self.plain(),
+        }
+    }
+
+    /// A directive with something in braces.
+    fn named(&self, argument: &str) -> Meaning {
+        match (self.letter, argument) {
+            (b'i', _) => header(&self.name()),
+            (b'o', _) => own(&format!("sent_http_{}", self.name())),
+            (b'C', _) => own(&format!("cookie_{}", self.name())),
+            (b'e', _) => own(&format!("env_{}", self.name())),
+            (b'n', _) => own(&format!("note_{}", self.name())),
+            (b'a', "c") => known(Sink::Client, "peer_addr"),
+            (b'h', "c") => known(Sink::Client, "peer_host"),
+            (b'L', "c") => own("connection_log_id"),
+            (b'p', "local") => own("local_port"),
+            (b'p', "remote") => own("remote_port"),
+            (b'P', "tid") => own("tid"),
+            (b'P', "hextid") => own("hextid"),
+            (b'T', "ms") => duration(MILLISECOND_NS),
+            (b'T', "us") => duration(MICROSECOND_NS),
+            _ => self.plain(),
+        }
+    }
+
+    /// A directive without, or whose braces change nothing.
+    fn plain(&self) -> Meaning {
+        match self.letter {
+            b'a' => known(Sink::Client, "remote_addr"),
+            b'h' => known(Sink::Client, "remote_host"),
+            b'A' => own("server_addr"),
+            b'B' | b'b' => known(Sink::Bytes, "body_bytes_sent"),
+            b'O' => known(Sink::Bytes, "bytes_out"),
+            b'D' => duration(MICROSECOND_NS),
+            b'T' => duration(SECOND_NS),
+            b'f' => own("request_filename"),
+            b'H' => known(Sink::Text(Field::Protocol), "server_protocol"),
+            b'I' => own("request_length"),
+            b'k' => own("keepalive_requests"),
+            b'l' => known(Sink::Skip, "identity"),
+            b'L' => own("log_id"),
+            b'm' => known(Sink::Text(Field::Method), "request_method"),
+            b'p' => own("server_port"),
+            b'P' => own("pid"),
+            b'q' => known(Sink::QueryWithMark, "query_string"),
+            b'r' => known(Sink::RequestLine, "request_line"),
+            b'R' => own("handler"),
+            b's' => known(Sink::Status, "original_status"),
+            b'S' => own("bytes_transferred"),
+            b't' => Meaning {
+                sink: Sink::Time(TimeKind::Clf),
+                field_name: "time".to_owned(),
+                brackets: true,
+            },
+            b'u' => known(Sink::Text(Field::User), "remote_user"),
+            b'U' => known(Sink::Text(Field::Path), "uri"),
+            b'v' | b'V' => known(Sink::Text(Field::Host), "server_name"),
+            b'X' => own("connection_status"),
+            letter => own(&format!("directive_{}", char::from(letter).to_ascii_lowercase())),
+        }
+    }
+
+    /// The name in braces as part of a field's name: nginx's way to write header names.
+    fn name(&self) -> String {
+        let name = self.argument.as_deref().unwrap_or_default();
+        let word = |letter: char| if letter.is_alphanumeric() { letter } else { '_' };
+        name.to_lowercase().chars().map(word).collect()
+    }
+}
+
+/// `%{begin:}t` is `%t`.
+fn is_default_time(argument: &str) -> bool {
+    matches!(argument, "" | "begin:" | "end:")
+}
+
+fn known(sink: Sink, field_name: &str) -> Meaning {
+    Meaning { sink, field_name: field_name.to_owned(), brackets: false }
+}
+
+fn own(field_name: &str) -> Meaning {
+    known(Sink::Extra(0), field_name)
+}
+
+fn duration(unit_ns: u64) -> Meaning {
+    known(Sink::RequestTime { unit_ns }, "request_duration")
+}
+
+fn header(name: &str) -> Meaning {
+    let field_name = format!("http_{name}");
+    match name {
+        "referer" => known(Sink::Text(Field::Referer), &field_name),
+        "user_agent" => known(Sink::Text(Field::UserAgent), &field_name),
+        "host" => known(Sink::Text(Field::Host), &field_name),
+        _ => own(&field_name),
+    }
+}
+
+/// Walks one directive.
+struct Reader<'a> {
+    definition: &'a str,
+    text: &'a [Positioned],
+    at: usize,
+    /// The text in braces and where it starts in the definition.
+    argument: Option<(String, usize)>,
+    request: Option<u8>,
+}
+
+impl Reader<'_> {
+    /// Passes over modifiers and braces to the letter.
+    fn letter(&mut self) -> Result<u8, FormatError> {
+        let start = self.text[self.at - 1].1;
+        while let Some((byte, at)) = self.text.get(self.at).copied() {
+            self.at += 1;
+            match byte {
+                b'<' | b'>' => self.request = Some(byte),
+                b'!' | b',' | b'0'..=b'9' => {}
+                b'{' => self.braces(at)?,
+                byte if byte.is_ascii_alphabetic() || byte == b'^' => return Ok(byte),
+                _ => {
+                    let message =
+                        "a directive's letter must follow the `%`; a percent sign is `%%`";
+                    return Err(FormatError::new(self.definition, at, message));
+                }
+            }
+        }
+        let message = "the format ends in the middle of this directive; a percent sign is `%%`";
+        Err(FormatError::new(self.definition, start, message))
+    }
+
+    fn braces(&mut self, opened_at: usize) -> Result<(), FormatError> {
+        let rest = &self.text[self.at..];
+        let Some(length) = rest.iter().position(|(byte, _)| *byte == b'}') else {
+            return Err(FormatError::new(self.definition, opened_at, "the `{` has no `}`"));
+        };
+        let name = rest[..length].iter().map(|(byte, _)| *byte).collect();
+        let name = String::from_utf8(name).unwrap_or_default();
+        self.argument = Some((name, rest.first().map_or(opened_at, |(_, at)| *at)));
+        self.at += length + 1;
+        Ok(())
+    }
+
+    /// The letters of `^ti` and `^to`: the last of them.
+    fn trailer(&mut self) -> Result<u8, FormatError> {
+        let letters = [self.at, self.at + 1].map(|at| self.text.get(at).map(|(byte, _)| *byte));
+        self.at += 2;
+        match letters {
+            [Some(b't'), Some(letter @ (b'i' | b'o'))] => Ok(letter),
+            _ => {
+                let at = self.text[self.at - 3].1;
+                Err(FormatError::new(self.definition, at, "`^` must be `^ti` or `^to`"))
+            }
+        }
+    }
+
+    /// The directive says nothing without a name in braces.
+    fn needs_name(&self) -> Result<(), FormatError> {
+        if self.argument.as_ref().is_some_and(|(name, _)| !name.is_empty()) {
+            return Ok(());
+        }
+        let (letter, at) = self.text[self.at - 1];
+        let message = format!("`%{0}` needs a name in braces: `%{{NAME}}{0}`", char::from(letter));
+        Err(FormatError::new(self.definition, at, message))
+    }
+}

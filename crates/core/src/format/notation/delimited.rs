@@ -1,0 +1,85 @@
+//! Such a format as a user writes it down: `spaces:time,client,status,bytes`.
+
+use super::builder::FormatBuilder;
+use super::item::Item;
+use crate::format::compiled::Format;
+use crate::format::error::FormatError;
+use crate::format::program::Program;
+use crate::format::program::delimited::{Column, DelimitedProgram, Directives, Part, Separator};
+
+/// How such definitions start, and what then stands between values.
+const PREFIXES: [(&str, Separator); 3] =
+    [("spaces:", Separator::Spaces), ("tabs:", Separator::Tab), ("csv:", Separator::Comma)];
+
+/// The separator that a definition of this notation begins with, with the length of its name.
+pub(super) fn separator_of(trimmed: &str) -> Option<(Separator, usize)> {
+    let (prefix, separator) = PREFIXES.iter().find(|(prefix, _)| trimmed.starts_with(prefix))?;
+    Some((*separator, prefix.len()))
+}
+
+/// Compiles the values' names, separated by commas, in the order in which they stand in a
+/// line.
+///
+/// Each is a field's name, with what it is called in the log behind `=` and its kind in
+/// parentheses (`request_time=took(ms)`); values with a slash between them are one
+/// (`cache_result/status`); `_` is passed over; behind a `?` lines may end, or go on with what
+/// is not known.
+pub(super) fn compile(
+    definition: &str,
+    (separator, prefix_length): (Separator, usize),
+) -> Result<Format, FormatError> {
+    let start = definition.len() - definition.trim_start().len();
+    let mut builder = FormatBuilder::new(definition, false);
+    let mut parts_of_columns = Vec::new();
+    let mut required = None;
+    let mut header = None;
+    let mut at = start + prefix_length;
+    for column in definition[at..].split(',') {
+        let padding = column.len() - column.trim_start().len();
+        let (names, is_last_required) = match column.trim().strip_suffix('?') {
+            Some(names) => (names, true),
+            None => (column.trim(), false),
+        };
+        let mut name_at = at + padding;
+        let names: Vec<&str> = split_names(names);
+        for name in &names {
+            let item = Item { definition, text: name, at: name_at };
+            header.get_or_insert(item.column());
+            builder.value(item.variable()?);
+            name_at += name.len() + 1;
+        }
+        parts_of_columns.push(names.len());
+        if is_last_required {
+            required.get_or_insert(parts_of_columns.len());
+        }
+        at += column.len() + 1;
+    }
+    let directives = match (separator, header) {
+        (Separator::Comma | Separator::Tab, Some(name)) => Directives::Header(name.into()),
+        _ => Directives::None,
+    };
+    builder.finish_values(|variables| {
+        let mut parts =
+            variables.into_iter().map(|variable| Part { sink: variable.sink, name: variable.name });
+        let columns: Vec<Column> = parts_of_columns
+            .iter()
+            .map(|count| Column { parts: parts.by_ref().take(*count).collect() })
+            .collect();
+        let required = required.unwrap_or(columns.len());
+        Program::Delimited(DelimitedProgram { separator, columns, required, directives, day: None })
+    })
+}
+
+/// Splits at slashes, but for those in the parentheses of a kind.
+fn split_names(text: &str) -> Vec<&str> {
+    let mut depth = 0u32;
+    let is_slash = |letter: char| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == '/' && depth == 0
+    };
+    text.split(is_slash).collect()
+}

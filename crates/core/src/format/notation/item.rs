@@ -1,0 +1,116 @@
+//! How a value is named where a definition says what it means: `field`, `field(kind)`, or
+//! `field=column(kind)` where the log has another name for it.
+
+use std::sync::Arc;
+
+use super::builder::Variable;
+use crate::field::Field;
+use crate::format::error::FormatError;
+use crate::format::program::sink::Sink;
+use crate::value::{Strftime, TimeKind};
+
+/// A part of a definition, and where it stands in it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Item<'a> {
+    pub(super) definition: &'a str,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+}
+
+impl<'a> Item<'a> {
+    fn error(&self, message: impl Into<String>) -> FormatError {
+        FormatError::new(self.definition, self.at, message)
+    }
+
+    /// What the column is called in the log.
+    pub(super) fn column(&self) -> &'a str {
+        self.parts().1
+    }
+
+    /// Field, column and kind.
+    fn parts(&self) -> (&'a str, &'a str, Option<&'a str>) {
+        let (name, kind) = match self.text.split_once('(') {
+            Some((name, rest)) => match rest.strip_suffix(')') {
+                Some(kind) => (name, Some(kind)),
+                None => (self.text, None),
+            },
+            None => (self.text, None),
+        };
+        let (field, column) = name.split_once('=').unwrap_or((name, name));
+        (field.trim(), column.trim(), kind)
+    }
+
+    /// The value that the item describes.
+    ///
+    /// # Errors
+    /// Where it has no name, or the field has no such kind.
+    pub(super) fn variable(&self) -> Result<Variable, FormatError> {
+        let (field, column, kind) = self.parts();
+        if field.is_empty() || column.is_empty() {
+            return Err(self.error("a field's name is missing"));
+        }
+        let sink = match field {
+            "_" => Sink::Skip,
+            _ => self.sink(Field::by_name(field), kind)?,
+        };
+        Ok(Variable {
+            sink,
+            rank: 0,
+            name: column.to_owned(),
+            field_name: field.to_owned(),
+            at: self.at,
+        })
+    }
+
+    fn sink(&self, field: Option<Field>, kind: Option<&str>) -> Result<Sink, FormatError> {
+        let refused = |known: &str| Err(self.error(format!("this field can be {known}")));
+        let unit_ns = |kind: &str| match kind {
+            "s" => Some(1_000_000_000),
+            "ms" => Some(1_000_000),
+            "us" => Some(1_000),
+            "ns" => Some(1),
+            _ => None,
+        };
+        Ok(match (field, kind) {
+            (Some(Field::Time), None) => Sink::Time(TimeKind::Any),
+            (Some(Field::Time), Some(pattern)) => self.strftime(pattern)?,
+            (Some(Field::RequestTime), Some("sum")) => {
+                Sink::RequestTimePart { unit_ns: 1_000_000_000 }
+            }
+            (Some(Field::UpstreamTime), Some("sum")) => {
+                Sink::UpstreamTimePart { unit_ns: 1_000_000_000 }
+            }
+            (Some(Field::RequestTime), kind) => match unit_ns(kind.unwrap_or("s")) {
+                Some(unit_ns) => Sink::RequestDuration { unit_ns },
+                None => return refused("(s), (ms), (us), (ns) or (sum)"),
+            },
+            (Some(Field::UpstreamTime), kind) => match unit_ns(kind.unwrap_or("s")) {
+                Some(unit_ns) => Sink::UpstreamDuration { unit_ns },
+                None => return refused("(s), (ms), (us), (ns) or (sum)"),
+            },
+            (Some(Field::Client), None) => Sink::Client,
+            (Some(Field::Client), Some("port")) => Sink::ClientAndPort { port: 0 },
+            (Some(Field::Host), Some("port")) => Sink::HostAndPort { port: 0 },
+            (Some(Field::Path), None) => Sink::PathAndQuery,
+            (Some(Field::Path), Some("url")) => Sink::Url,
+            (Some(Field::Request), None) => Sink::RequestLine,
+            (Some(Field::Request), Some("url")) => Sink::UrlRequestLine,
+            (Some(Field::Query), None) => Sink::QueryOrDash,
+            (Some(Field::Status), None) => Sink::Status,
+            (Some(Field::Bytes), None) => Sink::Bytes,
+            (Some(field), None) => Sink::Text(field),
+            (None, None) => Sink::Extra(0),
+            (Some(Field::Client | Field::Host), _) => return refused("(port)"),
+            (Some(Field::Path | Field::Request), _) => return refused("(url)"),
+            (_, Some(_)) => return Err(self.error("this field has no kinds to choose from")),
+        })
+    }
+
+    fn strftime(&self, pattern: &str) -> Result<Sink, FormatError> {
+        let offset = self.text.len() - pattern.len() - 1;
+        let pattern = Strftime::parse(pattern).map_err(|error| {
+            FormatError::new(self.definition, self.at + offset + error.at, error.message)
+        })?;
+        Ok(Sink::Strftime(Arc::new(pattern)))
+    }
+}

@@ -1,0 +1,201 @@
+//! An nginx `log_format` with `escape=json` whose text is a JSON object: its lines are read
+//! by key, so that neither order nor spacing matters.
+
+use std::ops::Range;
+
+use super::variable::add_variables;
+use crate::format::compiled::Format;
+use crate::format::error::FormatError;
+use crate::format::notation::builder::FormatBuilder;
+use crate::format::notation::positioned::Positioned;
+use crate::format::program::json::{Entry, JsonProgram, Reading};
+use crate::format::program::line_program::{End, LineProgram};
+
+/// Variables that are numbers in every line, and so make JSON without quotes around them.
+const NEVER_EMPTY: [&str; 12] = [
+    "$body_bytes_sent",
+    "$bytes_sent",
+    "$connection",
+    "$connection_requests",
+    "$connection_time",
+    "$msec",
+    "$pid",
+    "$remote_port",
+    "$request_length",
+    "$request_time",
+    "$server_port",
+    "$status",
+];
+
+/// Compiles the text of the format; `None` where its lines are no JSON objects, or not all
+/// of them.
+pub(super) fn compile(
+    definition: &str,
+    text: &[Positioned],
+) -> Result<Option<Format>, FormatError> {
+    let Some(leaves) = Template::leaves(text) else { return Ok(None) };
+    let mut builder = FormatBuilder::new(definition, false);
+    let mut paths: Vec<String> = Vec::new();
+    for Leaf { path, range } in leaves {
+        if paths.iter().any(|other| other.eq_ignore_ascii_case(&path)) {
+            return Ok(None);
+        }
+        add_variables(definition, &text[range], &mut builder)?;
+        builder.end_program();
+        paths.push(path);
+    }
+    let entry = |(group, (path, program)): (usize, (String, LineProgram))| Entry {
+        path,
+        group,
+        reading: reading(program),
+    };
+    let make = |programs| {
+        let entries = paths.into_iter().zip::<Vec<LineProgram>>(programs).enumerate().map(entry);
+        JsonProgram::new(entries.collect(), Vec::new())
+    };
+    builder.finish_json(make).map(Some)
+}
+
+/// A program of one variable is that variable.
+fn reading(program: LineProgram) -> Reading {
+    match &program.values[..] {
+        [value] if program.prefix.is_empty() && value.end == End::Line => {
+            Reading::Whole(value.sink.clone())
+        }
+        _ => Reading::Parts(program),
+    }
+}
+
+/// A value of the template that has a variable in it.
+struct Leaf {
+    path: String,
+    range: Range<usize>,
+}
+
+struct Template<'a> {
+    text: &'a [Positioned],
+    at: usize,
+    leaves: Vec<Leaf>,
+}
+
+impl<'a> Template<'a> {
+    /// The values with variables; `None` where the text is no JSON object once the
+    /// variables are filled in.
+    fn leaves(text: &'a [Positioned]) -> Option<Vec<Leaf>> {
+        let mut template = Self { text, at: 0, leaves: Vec::new() };
+        if template.next()? != b'{' {
+            return None;
+        }
+        template.value("")?;
+        if template.next().is_some() || template.leaves.is_empty() {
+            return None;
+        }
+        Some(template.leaves)
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).map(|(byte, _)| *byte)
+    }
+
+    /// The next byte that is no space; it is not passed over.
+    fn next(&mut self) -> Option<u8> {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+        self.peek()
+    }
+
+    fn value(&mut self, path: &str) -> Option<()> {
+        match self.next()? {
+            b'{' => self.items(b'}', |template, _| {
+                let key = template.key()?;
+                let path = if path.is_empty() { key } else { format!("{path}.{key}") };
+                template.value(&path)
+            }),
+            b'[' => self.items(b']', |template, index| {
+                let leaves = template.leaves.len();
+                template.value(path)?;
+                // Of an array only the first element is read.
+                (index == 0 || template.leaves.len() == leaves).then_some(())
+            }),
+            b'"' => {
+                let range = self.string()?;
+                self.add_leaf(path, range);
+                Some(())
+            }
+            _ => self.bare(path),
+        }
+    }
+
+    /// What stands between brackets, separated by commas.
+    fn items(&mut self, close: u8, item: impl Fn(&mut Self, usize) -> Option<()>) -> Option<()> {
+        self.at += 1;
+        if self.next()? == close {
+            self.at += 1;
+            return Some(());
+        }
+        for index in 0.. {
+            item(self, index)?;
+            let byte = self.next()?;
+            self.at += 1;
+            match byte {
+                b',' => {}
+                byte if byte == close => return Some(()),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn key(&mut self) -> Option<String> {
+        if self.next()? != b'"' {
+            return None;
+        }
+        let range = self.string()?;
+        if self.next()? != b':' {
+            return None;
+        }
+        self.at += 1;
+        let key = self.bytes(&range);
+        (!key.contains(&b'$')).then(|| String::from_utf8(key).ok())?
+    }
+
+    /// The range between the quotes.
+    fn string(&mut self) -> Option<Range<usize>> {
+        let start = self.at + 1;
+        self.at = start;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.at += 1;
+                    return Some(start..self.at - 1);
+                }
+                b'\\' => self.at += 2,
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// A value without quotes: a constant, or one variable that is a number.
+    fn bare(&mut self, path: &str) -> Option<()> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| !b",}] \t\r\n".contains(&byte)) {
+            self.at += 1;
+        }
+        let text = self.bytes(&(start..self.at));
+        let is_constant = !text.is_empty() && !text.contains(&b'$');
+        let is_number = NEVER_EMPTY.iter().any(|name| name.as_bytes() == text);
+        self.add_leaf(path, start..self.at);
+        (is_constant || is_number).then_some(())
+    }
+
+    fn bytes(&self, range: &Range<usize>) -> Vec<u8> {
+        self.text[range.clone()].iter().map(|(byte, _)| *byte).collect()
+    }
+
+    fn add_leaf(&mut self, path: &str, range: Range<usize>) {
+        if self.text[range.clone()].iter().any(|(byte, _)| *byte == b'$') {
+            self.leaves.push(Leaf { path: path.to_owned(), range });
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! nginx's `log_format`.
+//!
+//! Sources: the documentation of ngx_http_log_module, and `ngx_http_log_compile_format`
+//! (variables are `[A-Za-z0-9_]+` behind `$`, or in braces) and `ngx_conf_read_token`
+//! (quoting and escapes of the configuration file) in nginx's source.
+
+mod json_template;
+mod text;
+mod variable;
+
+use self::text::{Escape, is_quoted, start_of, unquote};
+use self::variable::add_variables;
+use super::builder::FormatBuilder;
+use super::positioned::Positioned;
+use crate::format::compiled::Format;
+use crate::format::error::FormatError;
+
+/// Compiles the whole directive (`log_format main '...' '...';`), its quoted strings, or
+/// the bare text of a format.
+pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
+    let (text, escape) = unquote(definition)?;
+    let compiled = compile_text(definition, &text, escape);
+    if compiled.is_err() && is_quoted(definition) {
+        // `"$status" "$request"` may be strings of the configuration, which leave nothing
+        // between the variables, or the bare text of a format.
+        let bare: Vec<Positioned> = definition.trim().bytes().zip(start_of(definition)..).collect();
+        return compile_text(definition, &bare, Escape::Default).or(compiled);
+    }
+    compiled
+}
+
+fn compile_text(
+    definition: &str,
+    text: &[Positioned],
+    escape: Escape,
+) -> Result<Format, FormatError> {
+    if escape == Escape::Json
+        && let Some(format) = json_template::compile(definition, text)?
+    {
+        return Ok(format);
+    }
+    let mut builder = FormatBuilder::new(definition, escape != Escape::None);
+    add_variables(definition, text, &mut builder)?;
+    builder.finish()
+}

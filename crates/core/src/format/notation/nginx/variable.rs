@@ -1,0 +1,118 @@
+//! The variables of a `log_format`, and what each one means.
+
+use crate::field::Field;
+use crate::format::error::FormatError;
+use crate::format::notation::builder::{FormatBuilder, Variable};
+use crate::format::notation::item::Item;
+use crate::format::notation::positioned::Positioned;
+use crate::format::program::sink::Sink;
+use crate::value::TimeKind;
+
+/// Adds text and variables to a format.
+pub(super) fn add_variables(
+    definition: &str,
+    text: &[Positioned],
+    builder: &mut FormatBuilder<'_>,
+) -> Result<(), FormatError> {
+    let mut at = 0;
+    while at < text.len() {
+        if text[at].0 == b'$' {
+            at = variable(definition, text, at, builder)?;
+        } else {
+            builder.text(&[text[at].0]);
+            at += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Adds the variable at `at` and returns where it ends.
+fn variable(
+    definition: &str,
+    text: &[Positioned],
+    at: usize,
+    builder: &mut FormatBuilder<'_>,
+) -> Result<usize, FormatError> {
+    let position = text[at].1;
+    let braced = text.get(at + 1).is_some_and(|(byte, _)| *byte == b'{');
+    let start = at + 1 + usize::from(braced);
+    if braced && let Some(end) = described(definition, text, start, builder)? {
+        return Ok(end);
+    }
+    let is_name = |(byte, _): &&Positioned| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let length = text[start..].iter().take_while(is_name).count();
+    let end = start + length;
+    if length == 0 {
+        let message = "a variable's name must follow the `$`";
+        return Err(FormatError::new(definition, position, message));
+    }
+    if braced && text.get(end).is_none_or(|(byte, _)| *byte != b'}') {
+        return Err(FormatError::new(definition, position, "the `{` has no `}`"));
+    }
+    let name: String = text[start..end].iter().map(|(byte, _)| char::from(*byte)).collect();
+    builder.value(Variable {
+        sink: sink(&name),
+        rank: rank(&name),
+        name: format!("${name}"),
+        field_name: name,
+        at: position,
+    });
+    Ok(end + usize::from(braced))
+}
+
+/// Adds what stands in braces where that is more than a name, such as `request_time(ms)`: the
+/// value is described then, not named. Returns where it ends.
+fn described(
+    definition: &str,
+    text: &[Positioned],
+    start: usize,
+    builder: &mut FormatBuilder<'_>,
+) -> Result<Option<usize>, FormatError> {
+    let Some(length) = text[start..].iter().position(|(byte, _)| *byte == b'}') else {
+        return Ok(None);
+    };
+    let inside: Vec<u8> = text[start..start + length].iter().map(|(byte, _)| *byte).collect();
+    let Ok(inside) = String::from_utf8(inside) else { return Ok(None) };
+    if !inside.contains(['(', '=']) {
+        return Ok(None);
+    }
+    let item = Item { definition, text: &inside, at: text[start].1 };
+    builder.value(item.variable()?);
+    Ok(Some(start + length + 1))
+}
+
+/// Which of several variables for one field fills it: the lowest, then the first. The
+/// request line is more than its parts, and the body's bytes are what `combined` logs.
+fn rank(name: &str) -> u8 {
+    match name {
+        "request_uri" | "request_method" | "server_protocol" | "bytes_sent" => 1,
+        "uri" | "document_uri" | "args" | "query_string" => 2,
+        _ => 0,
+    }
+}
+
+/// What a variable means; an unknown one is text under its own name.
+fn sink(name: &str) -> Sink {
+    match name {
+        "remote_addr" => Sink::Client,
+        "remote_user" => Sink::Text(Field::User),
+        "host" | "http_host" | "server_name" => Sink::Text(Field::Host),
+        "time_local" => Sink::Time(TimeKind::Clf),
+        "time_iso8601" => Sink::Time(TimeKind::Iso8601),
+        "msec" => Sink::Time(TimeKind::UnixSeconds),
+        "request" => Sink::RequestLine,
+        "request_method" => Sink::Text(Field::Method),
+        "request_uri" => Sink::PathAndQuery,
+        "uri" | "document_uri" => Sink::Text(Field::Path),
+        "args" | "query_string" => Sink::Text(Field::Query),
+        "is_args" => Sink::Skip,
+        "server_protocol" => Sink::Text(Field::Protocol),
+        "status" => Sink::Status,
+        "body_bytes_sent" | "bytes_sent" => Sink::Bytes,
+        "http_referer" => Sink::Text(Field::Referer),
+        "http_user_agent" => Sink::Text(Field::UserAgent),
+        "request_time" => Sink::RequestTime { unit_ns: 1_000_000_000 },
+        "upstream_response_time" => Sink::UpstreamTimes,
+        _ => Sink::Extra(0),
+    }
+}

@@ -1,0 +1,78 @@
+//! Compiles a format from the text that a user gives.
+
+use super::catalog::{format_by_name, known_formats};
+use super::compiled::Format;
+use super::error::FormatError;
+use super::notation;
+use super::program::wrapper::Wrapper;
+
+impl Format {
+    /// Compiles a format from the name of a known format or from a definition.
+    ///
+    /// A definition is in one of these notations:
+    ///
+    /// - an nginx `log_format` as it stands in nginx.conf: the whole directive, its quoted
+    ///   strings, or the bare text. `${request_time(ms)}` names a field and its kind, as in
+    ///   the delimited notation below;
+    /// - an Apache `LogFormat`, likewise;
+    /// - `json:time=ts,client=ip|addr,status=code!,request_time=took(ms),trace=headers.Trace`
+    ///   for lines that are JSON objects;
+    /// - `spaces:time,client,cache_result/status,bytes,request_time=took(ms),_,user_agent?`,
+    ///   or `tabs:` or `csv:`, for values with a separator between them;
+    /// - `#Fields: date time c-ip cs-uri-stem sc-status`, the directive of the W3C extended
+    ///   log format, for the lines after it.
+    ///
+    /// In the JSON notation each item is a field, `=` and a key. Keys are compared without
+    /// case; a point leads into an object, and an array stands for its first element.
+    /// Alternative keys are separated by `|`, and the first one that a line has is read. `!`
+    /// marks a required field: a line without it does not fit. The time is always required, and
+    /// so is a status or a request line if the definition has one. Durations are in seconds,
+    /// in the unit in parentheses (`s`, `ms`, `us`, `ns`), or texts with a unit (`1.5ms`).
+    ///
+    /// In the delimited notation the fields stand in their order. `field=column(kind)` names
+    /// the column in the log and the kind of the value: a unit of durations as above, `sum` for
+    /// a duration to be added to others, `port` for a client or host with a port, `url` for a
+    /// path or request that may be a whole URL, or a strftime pattern for a time. `/` separates
+    /// the parts of one value, `_` skips a value, and after `?` a line may end or have further
+    /// values.
+    ///
+    /// A name that is not a [`crate::Field`] becomes one of [`Format::extra_fields`]. Each
+    /// definition may end with ` in SYSLOG`, ` in DOCKER` or ` in CRI`; see [`Wrapper`].
+    ///
+    /// # Errors
+    /// If the text is neither a known name nor a valid definition. The error points at the
+    /// character.
+    ///
+    /// ```
+    /// use weir_core::Format;
+    ///
+    /// assert_eq!(Format::parse("combined")?.name(), "COMBINED");
+    /// assert_eq!(Format::parse("COMBINED in SYSLOG")?.extra_fields(), ["syslog_host", "syslog_tag"]);
+    ///
+    /// let error = Format::parse("$remote_addr ${status").unwrap_err();
+    /// assert_eq!(error.column(), 14);
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, FormatError> {
+        if let Some((inside, wrapper)) = Wrapper::split(text) {
+            return Self::parse(inside)?.wrapped_in(wrapper).ok_or_else(|| {
+                let message = format!("lines of this format do not stand in {}", wrapper.name());
+                FormatError::new(text, 0, message)
+            });
+        }
+        match format_by_name(text.trim()) {
+            Some(format) => Ok(format),
+            None => notation::compile(text).unwrap_or_else(|| Err(unknown(text))),
+        }
+    }
+}
+
+fn unknown(definition: &str) -> FormatError {
+    let names: Vec<&str> = known_formats().iter().map(Format::name).collect();
+    let message = format!(
+        "this is neither a known name ({}) nor a definition with nginx variables ($status), \
+         Apache directives (%>s) or JSON keys (json:time=ts,client=ip,status=code)",
+        names.join(", ")
+    );
+    FormatError::new(definition, 0, message)
+}

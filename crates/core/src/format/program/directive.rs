@@ -1,0 +1,47 @@
+//! The directives of the W3C extended log format: lines that describe the lines after them.
+//!
+//! Source: the working draft WD-logfile-960323 (<https://www.w3.org/TR/WD-logfile.html>).
+
+use crate::value::parse_day;
+
+/// The directive that names the values.
+pub(in crate::format) const FIELDS: &str = "#Fields:";
+/// The directive that tells the date of lines that have a time of day alone.
+pub(in crate::format) const DATE: &str = "#Date:";
+/// The byte order mark that some servers begin files with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+pub(in crate::format) fn without_byte_order_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)
+}
+
+/// The names of a `#Fields:` list.
+pub(in crate::format) fn field_names(list: &str) -> impl Iterator<Item = &str> {
+    list.split([' ', '\t', ','])
+}
+
+/// Whether a `#Fields:` list has a date, so that `#Date:` does not matter.
+pub(in crate::format) fn has_date(list: &str) -> bool {
+    field_names(list).any(|word| word.to_ascii_lowercase().starts_with("date"))
+}
+
+/// The list of a `#Fields:` line, or the date of a `#Date:` line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::format) enum Directive<'a> {
+    Fields(&'a str),
+    Date(&'a str),
+}
+
+impl<'a> Directive<'a> {
+    /// What a line says, where it is one of the two.
+    pub(in crate::format) fn read(line: &'a [u8]) -> Option<Self> {
+        let line = without_byte_order_mark(line);
+        if let Some(list) = line.strip_prefix(FIELDS.as_bytes()) {
+            return Some(Self::Fields(std::str::from_utf8(list).ok()?.trim()));
+        }
+        let date = line.strip_prefix(DATE.as_bytes())?.trim_ascii_start();
+        let date = std::str::from_utf8(date.get(..10)?).ok()?;
+        parse_day(date.as_bytes())?;
+        Some(Self::Date(date))
+    }
+}

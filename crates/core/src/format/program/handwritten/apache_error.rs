@@ -1,0 +1,119 @@
+//! Apache's error log, of 2.4 and of 2.2.
+//!
+//! Source: the documentation of `ErrorLogFormat` in Apache's core features, with the default
+//! format `[%{u}t] [%-m:%l] [pid %P:tid %T] %7F: %E: [client\ %a] %M% ,\ referer\ %{Referer}i`,
+//! and `do_errorlog_default` in server/log.c.
+
+use memchr::{memmem, memrchr};
+
+use super::cursor::{Cursor, misfit};
+use super::definition::Definition;
+use crate::field::Field;
+use crate::format::program::mismatch::Mismatch;
+use crate::format::program::sink::LineState;
+use crate::record::Record;
+use crate::value::{TimeParts, month_by_name, parse_digits};
+
+pub(super) const APACHEERROR: Definition = Definition {
+    name: "APACHEERROR",
+    fields: &[Field::Client, Field::Referer, Field::Time],
+    extra_fields: &["level", "module", "error", "client_port", "message"],
+    parse,
+    lacks_year: false,
+};
+
+fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Result<(), Mismatch> {
+    let mut cursor = Cursor::new(line);
+    cursor.pass(b"[", "expected `[` and the time")?;
+    let time = cursor.before(b']', "expected `]` after the time")?;
+    let time = parse_time(time).and_then(|time| time.finish());
+    record.time = Some(time.ok_or(misfit(1, "expected a time such as Wed Dec 17 09:03:01 2025"))?);
+    cursor.pass(b" [", "expected ` [` and the level")?;
+    let level_at = cursor.at;
+    let level = cursor.before(b']', "expected `]` after the level")?;
+    let (module, level) = match memrchr(b':', level) {
+        Some(colon) => (Some(&level[..colon]), &level[colon + 1..]),
+        None => (None, level),
+    };
+    if level.is_empty() || !level.iter().all(u8::is_ascii_alphanumeric) {
+        return Err(misfit(level_at, "the level is none"));
+    }
+    record.set_extra(0, level);
+    if let Some(module) = module.filter(|module| !module.is_empty()) {
+        record.set_extra(1, module);
+    }
+    cursor.pass(b" ", "expected a space after the level")?;
+    let has_process = cursor.rest().starts_with(b"[pid ");
+    if has_process {
+        cursor.before(b']', "expected `]` after the process")?;
+        cursor.pass(b" ", "expected a space after the process")?;
+    }
+    set_error(&mut cursor, record);
+    set_client(&mut cursor, record, has_process)?;
+    set_message(cursor.rest(), record);
+    Ok(())
+}
+
+/// `Wed Dec 17 09:03:01 2025`, with or without a fraction of the second.
+fn parse_time(text: &[u8]) -> Option<TimeParts> {
+    let mut words = text.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let (weekday, month, day) = (words.next()?, words.next()?, words.next()?);
+    let (second, year) = (words.next()?, words.next()?);
+    if weekday.len() != 3 || words.next().is_some() || year.len() != 4 {
+        return None;
+    }
+    let mut time = TimeParts::default();
+    let day = parse_digits(day).filter(|day| *day <= 31)? as u32;
+    let year = parse_digits(year)? as i32;
+    time.set_day(year, month_by_name(month)?, day)?;
+    time.add_time_of_day(second)?;
+    Some(time)
+}
+
+/// The system's error in front of the client, `(13)Permission denied: `.
+fn set_error<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) {
+    let rest = cursor.rest();
+    if rest.first() != Some(&b'(') {
+        return;
+    }
+    if let Some(end) = memmem::find(rest, b": [client ") {
+        record.set_extra(2, &rest[..end]);
+        cursor.at += end + 2;
+    }
+}
+
+/// `[client 192.0.2.1:52814] `; 2.2, which names no process, has no port.
+fn set_client<'a>(
+    cursor: &mut Cursor<'a>,
+    record: &mut Record<'a>,
+    has_port: bool,
+) -> Result<(), Mismatch> {
+    if !cursor.rest().starts_with(b"[client ") {
+        return Ok(());
+    }
+    cursor.at += b"[client ".len();
+    let at = cursor.at;
+    let client = cursor.before(b']', "expected `]` after the client")?;
+    let port = memrchr(b':', client)
+        .filter(|colon| has_port && *colon > 0 && parse_digits(&client[colon + 1..]).is_some());
+    if client.is_empty() {
+        return Err(misfit(at, "the client is missing"));
+    }
+    record.set_text(Field::Client, &client[..port.unwrap_or(client.len())]);
+    if let Some(colon) = port {
+        record.set_extra(3, &client[colon + 1..]);
+    }
+    if cursor.rest().first() == Some(&b' ') {
+        cursor.at += 1;
+    }
+    Ok(())
+}
+
+fn set_message<'a>(text: &'a [u8], record: &mut Record<'a>) {
+    const REFERER: &[u8] = b", referer: ";
+    let end = memmem::rfind(text, REFERER);
+    record.set_extra(4, &text[..end.unwrap_or(text.len())]);
+    if let Some(end) = end {
+        record.set_text(Field::Referer, &text[end + REFERER.len()..]);
+    }
+}

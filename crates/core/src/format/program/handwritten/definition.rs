@@ -1,0 +1,22 @@
+//! What a hand-written format consists of.
+
+use crate::field::Field;
+use crate::format::program::mismatch::Mismatch;
+use crate::format::program::sink::LineState;
+use crate::record::Record;
+
+/// Reads a line into an empty record.
+pub(super) type Parse =
+    for<'a> fn(&'a [u8], &mut Record<'a>, &mut LineState) -> Result<(), Mismatch>;
+
+/// A format that a function of its own reads, because its lines have optional parts, or texts
+/// that can look like the parts after them.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub(super) name: &'static str,
+    pub(super) fields: &'static [Field],
+    pub(super) extra_fields: &'static [&'static str],
+    pub(super) parse: Parse,
+    /// Whether times have no year.
+    pub(super) lacks_year: bool,
+}

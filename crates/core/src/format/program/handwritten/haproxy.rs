@@ -1,0 +1,166 @@
+//! HAProxy's HTTP log (`option httplog`).
+//!
+//! Source: HAProxy 3.2's configuration manual, section 8.2.3, "HTTP log format".
+
+use memchr::{memchr, memmem, memrchr};
+
+use super::cursor::{Cursor, misfit};
+use super::definition::Definition;
+use crate::field::Field;
+use crate::format::program::mismatch::Mismatch;
+use crate::format::program::sink::LineState;
+use crate::record::Record;
+use crate::value::{CLF_LENGTH, parse_digits, parse_duration_ns};
+
+pub(super) const HAPROXY: Definition = Definition {
+    name: "HAPROXY",
+    fields: &[
+        Field::Client,
+        Field::Method,
+        Field::Path,
+        Field::Query,
+        Field::Protocol,
+        Field::Status,
+        Field::Request,
+        Field::Bytes,
+        Field::RequestTime,
+        Field::UpstreamTime,
+        Field::Time,
+    ],
+    extra_fields: &[
+        "client_port",
+        "frontend",
+        "backend",
+        "server",
+        "termination_state",
+        "captured_headers",
+    ],
+    parse,
+    lacks_year: false,
+};
+
+const MILLISECOND_NS: u64 = 1_000_000;
+/// Length of `17/Dec/2025:09:03:01.250`.
+const TIME_LENGTH: usize = 24;
+
+fn parse<'a>(
+    line: &'a [u8],
+    record: &mut Record<'a>,
+    state: &mut LineState,
+) -> Result<(), Mismatch> {
+    let mut cursor = Cursor::new(line);
+    let client = cursor.before(b' ', "expected a client with its port")?;
+    // IPv6 addresses stand without brackets here.
+    let colon = memrchr(b':', client).filter(|colon| *colon > 0);
+    let colon = colon.ok_or(misfit(0, "expected a port after the client"))?;
+    parse_digits(&client[colon + 1..])
+        .ok_or(misfit(colon + 1, "the client's port is no number"))?;
+    record.set_text(Field::Client, &client[..colon]);
+    record.set_extra(0, &client[colon + 1..]);
+    cursor.pass(b"[", "expected `[` and the time")?;
+    let time_at = cursor.at;
+    let time = cursor.before(b']', "expected `]` after the time")?;
+    set_time(time, record, state).ok_or(misfit(time_at, "the time is none"))?;
+    cursor.pass(b" ", "expected a space after the time")?;
+    record.set_extra(1, cursor.before(b' ', "expected the frontend")?);
+    record.set_extra(2, cursor.before(b'/', "expected the backend and `/`")?);
+    record.set_extra(3, cursor.before(b' ', "expected the server")?);
+    set_timers(&mut cursor, record)?;
+    set_status(&mut cursor, record)?;
+    let bytes_at = cursor.at;
+    let bytes = cursor.before(b' ', "expected a number of bytes")?;
+    let bytes = parse_digits(without_plus(bytes)).filter(|bytes| *bytes < u64::MAX);
+    record.bytes = Some(bytes.ok_or(misfit(bytes_at, "the number of bytes is none"))?);
+    cursor.before(b' ', "expected the request's captured cookie")?;
+    cursor.before(b' ', "expected the response's captured cookie")?;
+    record.set_extra(4, cursor.before(b' ', "expected the termination state")?);
+    cursor.before(b' ', "expected the numbers of connections")?;
+    cursor.before(b' ', "expected the queues")?;
+    set_captures(&mut cursor, record)?;
+    set_request(&mut cursor, record, state)
+}
+
+/// The common log format's time with milliseconds and without a zone.
+fn set_time(text: &[u8], record: &mut Record<'_>, state: &mut LineState) -> Option<()> {
+    let text: &[u8; TIME_LENGTH] = text.try_into().ok()?;
+    let (second, fraction) = text.split_at(20);
+    let fraction = fraction.strip_prefix(b".").unwrap_or(fraction);
+    let millis = match (text[20], fraction.len()) {
+        (b'.', 3) => parse_digits(fraction)?,
+        _ => return None,
+    };
+    let mut clf = *b"00/Jan/1970:00:00:00 +0000";
+    debug_assert_eq!(clf.len(), CLF_LENGTH);
+    clf[..20].copy_from_slice(second);
+    let mut time = state.clf_times.parse(&clf)?;
+    time.unix_ns += (millis * MILLISECOND_NS) as i64;
+    record.time = Some(time);
+    Some(())
+}
+
+/// `TR/Tw/Tc/Tr/Ta` in milliseconds, -1 for what was not reached: the server's time to answer
+/// is the upstream's, the last is the whole.
+fn set_timers(cursor: &mut Cursor<'_>, record: &mut Record<'_>) -> Result<(), Mismatch> {
+    for _ in 0..3 {
+        timer(cursor, b'/')?;
+    }
+    record.upstream_time_ns = timer(cursor, b'/')?;
+    record.request_time_ns = timer(cursor, b' ')?;
+    Ok(())
+}
+
+fn timer(cursor: &mut Cursor<'_>, end: u8) -> Result<Option<u64>, Mismatch> {
+    const REASON: &str = "expected five timers in milliseconds, with `/` between them";
+    let at = cursor.at;
+    match without_plus(cursor.before(end, REASON)?) {
+        [b'-', digits @ ..] if parse_digits(digits).is_some() => Ok(None),
+        digits => parse_duration_ns(digits, MILLISECOND_NS).map(Some).ok_or(misfit(at, REASON)),
+    }
+}
+
+/// A number that was logged before the end (`option logasap`) has a plus in front.
+fn without_plus(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"+").unwrap_or(text)
+}
+
+fn set_status<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<(), Mismatch> {
+    let at = cursor.at;
+    let status = cursor.before(b' ', "expected a status")?;
+    let is_status = status.len() == 3 && status.iter().all(u8::is_ascii_digit);
+    if !is_status && status != b"-1" {
+        return Err(misfit(at, "the status is none of three digits, nor -1"));
+    }
+    record.set_text(Field::Status, status);
+    Ok(())
+}
+
+/// Captured headers of request and response, each list in braces, where they are configured.
+fn set_captures<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<(), Mismatch> {
+    let rest = cursor.rest();
+    if rest.first() != Some(&b'{') {
+        return Ok(());
+    }
+    // Quotes and braces in headers are written as `#22` and the like.
+    let length = memmem::find(rest, b"} \"");
+    let length = length.ok_or(misfit(cursor.at, "the captured headers do not end"))? + 1;
+    record.set_extra(5, &rest[..length]);
+    cursor.at += length + 1;
+    Ok(())
+}
+
+/// The request line in quotes; a very long one is cut off, and its closing quote with it.
+fn set_request<'a>(
+    cursor: &mut Cursor<'a>,
+    record: &mut Record<'a>,
+    state: &LineState,
+) -> Result<(), Mismatch> {
+    cursor.pass(b"\"", "expected a quote and the request")?;
+    let rest = cursor.rest();
+    let request = match memchr(b'"', rest) {
+        Some(end) if end + 1 == rest.len() => &rest[..end],
+        None if !rest.is_empty() => rest,
+        _ => return Err(misfit(cursor.at, "the line does not end with the request")),
+    };
+    record.set_request_line(request, state.keeps_target);
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! Formats that no definition can describe: their lines have optional parts, or texts that can
+//! look like the parts after them.
+
+mod apache_error;
+mod cursor;
+mod definition;
+mod firewall;
+mod haproxy;
+mod nginx_error;
+
+use self::definition::Definition;
+use super::mismatch::Mismatch;
+use super::sink::LineState;
+use crate::field::Field;
+use crate::record::Record;
+
+const ALL: [&Definition; 4] =
+    [&haproxy::HAPROXY, &nginx_error::NGINXERROR, &apache_error::APACHEERROR, &firewall::FIREWALL];
+
+/// A format that a function of its own reads.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::format) struct HandwrittenProgram(&'static Definition);
+
+impl HandwrittenProgram {
+    /// The program of the format with this name.
+    pub(in crate::format) fn by_name(name: &str) -> Option<Self> {
+        ALL.into_iter().find(|definition| definition.name == name).map(Self)
+    }
+
+    /// The fields that the format fills, sorted.
+    pub(in crate::format) fn fields(self) -> Vec<Field> {
+        let mut fields = self.0.fields.to_vec();
+        fields.sort_unstable();
+        fields
+    }
+
+    /// The names of the format's extra fields, in the order of their indexes.
+    pub(in crate::format) fn extra_fields(self) -> Vec<String> {
+        self.0.extra_fields.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    /// Reads a line into an empty record.
+    pub(in crate::format) fn parse<'a>(
+        self,
+        line: &'a [u8],
+        record: &mut Record<'a>,
+        state: &mut LineState,
+    ) -> Result<(), Mismatch> {
+        (self.0.parse)(line, record, state)
+    }
+
+    /// Whether a request target is among the values.
+    pub(in crate::format) fn has_request_target(self) -> bool {
+        self.0.fields.contains(&Field::Path)
+    }
+
+    /// Whether times have no year.
+    pub(in crate::format) fn lacks_year(self) -> bool {
+        self.0.lacks_year
+    }
+}

@@ -1,0 +1,169 @@
+//! nginx's error log.
+//!
+//! Source: `ngx_log_error_core` in ngx_log.c, and `ngx_http_log_error` and
+//! `ngx_http_log_error_handler` in nginx's source: `time [level] pid#tid: *connection message`,
+//! then `, client: `, `, server: ` and others where a client is concerned.
+
+use memchr::{memchr, memchr_iter, memmem};
+
+use super::cursor::{Cursor, misfit};
+use super::definition::Definition;
+use crate::field::Field;
+use crate::format::program::mismatch::Mismatch;
+use crate::format::program::sink::LineState;
+use crate::record::Record;
+use crate::value::{TimeKind, parse_digits};
+
+pub(super) const NGINXERROR: Definition = Definition {
+    name: "NGINXERROR",
+    fields: &[
+        Field::Client,
+        Field::Host,
+        Field::Method,
+        Field::Path,
+        Field::Query,
+        Field::Protocol,
+        Field::Referer,
+        Field::Request,
+        Field::Time,
+    ],
+    extra_fields: &["level", "message", "server", "upstream"],
+    parse,
+    lacks_year: false,
+};
+
+/// What follows the message of a line about a client.
+const CLIENT: &[u8] = b", client: ";
+const LEVELS: [&[u8]; 8] =
+    [b"debug", b"info", b"notice", b"warn", b"error", b"crit", b"alert", b"emerg"];
+/// Length of `2025/12/17 09:03:01`.
+const TIME_LENGTH: usize = 19;
+
+fn parse<'a>(
+    line: &'a [u8],
+    record: &mut Record<'a>,
+    state: &mut LineState,
+) -> Result<(), Mismatch> {
+    let mut cursor = Cursor::new(line);
+    let time = line.get(..TIME_LENGTH).filter(|time| time[4] == b'/');
+    let time = time.ok_or(misfit(0, "expected a time such as 2025/12/17 09:03:01"))?;
+    state.time.add(TimeKind::Any, time).ok_or(misfit(0, "the time is none"))?;
+    record.time = state.time.finish();
+    cursor.at = TIME_LENGTH;
+    cursor.pass(b" [", "expected ` [` and the level")?;
+    let level_at = cursor.at;
+    let level = cursor.before(b']', "expected `]` after the level")?;
+    if !LEVELS.contains(&level) {
+        return Err(misfit(level_at, "nginx has no such level"));
+    }
+    record.set_extra(0, level);
+    cursor.pass(b" ", "expected a space after the level")?;
+    number(&mut cursor, b'#')?;
+    number(&mut cursor, b':')?;
+    cursor.pass(b" ", "expected a space after the thread")?;
+    if cursor.rest().first() == Some(&b'*') {
+        cursor.at += 1;
+        number(&mut cursor, b' ')?;
+    }
+    set_message(cursor.rest(), record, state);
+    Ok(())
+}
+
+fn number(cursor: &mut Cursor<'_>, end: u8) -> Result<(), Mismatch> {
+    const REASON: &str = "expected the numbers of process, thread and connection";
+    let at = cursor.at;
+    let digits = cursor.before(end, REASON)?;
+    parse_digits(digits).map(|_| ()).ok_or(misfit(at, REASON))
+}
+
+/// Sets message and what follows it.
+///
+/// The message may hold a path, and the referrer any text, which a client chooses. It must not
+/// put another client there: where the text that stands in front of a client comes more than
+/// once, what follows the first is taken only if it reads to the end without a quote in any
+/// value, which what follows a message that was chosen so cannot. Otherwise nobody can tell, and
+/// the whole is the message.
+fn set_message<'a>(text: &'a [u8], record: &mut Record<'a>, state: &LineState) {
+    record.set_extra(1, text);
+    let Some(first) = memmem::find(text, CLIENT) else { return };
+    let tail = &text[first + CLIENT.len()..];
+    let is_only_one = memmem::find(tail, CLIENT).is_none();
+    let Some(tail) = Tail::read(tail).filter(|tail| is_only_one || tail.is_certain) else {
+        return;
+    };
+    record.set_extra(1, &text[..first]);
+    record.set_text(Field::Client, tail.client);
+    if let Some(server) = tail.server {
+        record.set_extra(2, server);
+    }
+    if let Some(request) = tail.request {
+        record.set_request_line(request, state.keeps_target);
+    }
+    if let Some(upstream) = tail.upstream {
+        record.set_extra(3, upstream);
+    }
+    record.put_text(Field::Host, tail.host);
+    record.put_text(Field::Referer, tail.referrer);
+}
+
+/// What follows `, client: `.
+#[derive(Debug, Default)]
+struct Tail<'a> {
+    client: &'a [u8],
+    server: Option<&'a [u8]>,
+    request: Option<&'a [u8]>,
+    upstream: Option<&'a [u8]>,
+    host: Option<&'a [u8]>,
+    referrer: Option<&'a [u8]>,
+    /// True where it was read to the end of the line, and no value has a quote in it.
+    is_certain: bool,
+}
+
+impl<'a> Tail<'a> {
+    fn read(text: &'a [u8]) -> Option<Self> {
+        let (client, mut rest) = unquoted(text);
+        if client.is_empty() || client.contains(&b' ') {
+            return None;
+        }
+        let mut tail = Self { client, ..Self::default() };
+        if let Some(server) = rest.strip_prefix(b", server: ") {
+            let (server, behind) = unquoted(server);
+            tail.server = Some(server);
+            rest = behind;
+        }
+        let mut has_quotes = false;
+        let mut take = |name: &[u8]| -> Option<&'a [u8]> {
+            let (value, behind) = quoted(rest.strip_prefix(name)?)?;
+            has_quotes |= memchr(b'"', value).is_some();
+            rest = behind;
+            Some(value)
+        };
+        tail.request = take(b", request: \"");
+        take(b", subrequest: \"");
+        tail.upstream = take(b", upstream: \"");
+        tail.host = take(b", host: \"");
+        tail.referrer = take(b", referrer: \"");
+        tail.is_certain = rest.is_empty() && !has_quotes;
+        Some(tail)
+    }
+}
+
+/// The value up to the next comma and space, and the rest from there.
+fn unquoted(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(memmem::find(text, b", ").unwrap_or(text.len()))
+}
+
+/// The value up to the quote that another value follows, or the end of the line, and the rest
+/// behind that quote.
+fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let ends = |at: &usize| {
+        let rest = &text[at + 1..];
+        rest.is_empty()
+            || [&b", subrequest: \""[..], b", upstream: \"", b", host: \"", b", referrer: \""]
+                .iter()
+                .any(|next| rest.starts_with(next))
+    };
+    // Of a request that holds quotes, or of something that is logged behind these values.
+    let end = memchr_iter(b'"', text).find(ends).or_else(|| memchr(b'"', text))?;
+    Some((&text[..end], &text[end + 1..]))
+}

@@ -1,0 +1,296 @@
+//! A scanner of one JSON object that allocates nothing.
+//!
+//! It is as strict as RFC 8259 but for one thing: bytes that are no UTF-8 pass, since
+//! servers log header bytes as they came.
+
+use memchr::memchr2;
+
+use super::keys::{Keys, ROOT};
+use crate::format::program::span::Span;
+
+/// How deep arrays and objects may nest: access logs nest four deep, and the scanner calls
+/// itself for each level.
+const DEPTH_MAX: u32 = 64;
+
+/// Where and why a line is no JSON object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::format) struct Fault {
+    pub(in crate::format) at: usize,
+    pub(in crate::format) message: &'static str,
+}
+
+/// Walks the object and notes the place of each scalar that has an entry; `null` is noted
+/// nowhere. The first element of an array stands for the array. Returns where the object
+/// ends.
+pub(in crate::format) fn scan(
+    line: &[u8],
+    keys: &Keys,
+    found: &mut [Span],
+) -> Result<usize, Fault> {
+    let mut scanner = Scanner { line, at: 0, depth: 0, keys, found };
+    scanner.skip_space();
+    if scanner.peek() != Some(b'{') {
+        return Err(scanner.fault("expected `{`, the start of a JSON object"));
+    }
+    scanner.value(Some(ROOT))?;
+    let end = scanner.at;
+    scanner.skip_space();
+    if scanner.at < line.len() {
+        return Err(scanner.fault("the line goes on after the JSON object"));
+    }
+    Ok(end)
+}
+
+struct Scanner<'a> {
+    line: &'a [u8],
+    at: usize,
+    depth: u32,
+    keys: &'a Keys,
+    found: &'a mut [Span],
+}
+
+impl Scanner<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.line.get(self.at).copied()
+    }
+
+    fn fault(&self, message: &'static str) -> Fault {
+        Fault { at: self.at, message }
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+    }
+
+    fn expect(&mut self, byte: u8, message: &'static str) -> Result<(), Fault> {
+        self.skip_space();
+        if self.peek() != Some(byte) {
+            return Err(self.fault(message));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Any value, which belongs to `node`.
+    fn value(&mut self, node: Option<usize>) -> Result<(), Fault> {
+        self.skip_space();
+        let start = self.at;
+        let span = match self.peek() {
+            Some(b'{') => return self.nested(|scanner| scanner.object(node)),
+            Some(b'[') => return self.nested(|scanner| scanner.array(node)),
+            Some(b'"') => self.string()?,
+            Some(b'-' | b'0'..=b'9') => {
+                self.number()?;
+                Span::new(start, self.at)
+            }
+            Some(b't') => self.word(b"true")?,
+            Some(b'f') => self.word(b"false")?,
+            Some(b'n') => return self.word(b"null").map(|_| ()),
+            _ => return Err(self.fault("expected a JSON value")),
+        };
+        if let Some(entry) = node.and_then(|node| self.keys.entry(node)) {
+            self.found[entry] = span;
+        }
+        Ok(())
+    }
+
+    fn nested(&mut self, inner: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        if self.depth == DEPTH_MAX {
+            return Err(self.fault("the JSON nests too deep"));
+        }
+        self.depth += 1;
+        self.at += 1;
+        inner(self)?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// The rest of an object.
+    fn object(&mut self, node: Option<usize>) -> Result<(), Fault> {
+        self.skip_space();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            self.skip_space();
+            if self.peek() != Some(b'"') {
+                return Err(self.fault("expected a key in quotes"));
+            }
+            let key = self.string()?.of(self.line);
+            self.expect(b':', "expected `:` after the key")?;
+            self.value(node.and_then(|node| self.keys.below(node, key)))?;
+            self.skip_space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(self.fault("expected `,` or `}` after the value")),
+            }
+        }
+    }
+
+    /// The rest of an array.
+    fn array(&mut self, node: Option<usize>) -> Result<(), Fault> {
+        self.skip_space();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(());
+        }
+        let mut node = node;
+        loop {
+            self.value(node)?;
+            node = None;
+            self.skip_space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(self.fault("expected `,` or `]` after the value")),
+            }
+        }
+    }
+
+    /// A string; the span lies between its quotes.
+    fn string(&mut self) -> Result<Span, Fault> {
+        self.at += 1;
+        let start = self.at;
+        loop {
+            let rest = &self.line[self.at..];
+            let length = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+            if let Some(control) = rest[..length].iter().position(|byte| *byte < b' ') {
+                self.at += control;
+                return Err(self.fault("a control character stands bare in a JSON string"));
+            }
+            self.at += length;
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(Span::new(start, self.at - 1));
+                }
+                Some(_) => self.escape()?,
+                None => return Err(self.fault("the JSON string has no closing quote")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Fault> {
+        let length = match self.line.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
+            Some(b'u') if self.has_four_digits(self.at + 2) => 6,
+            _ => return Err(self.fault("JSON has no such escape")),
+        };
+        self.at += length;
+        Ok(())
+    }
+
+    fn has_four_digits(&self, at: usize) -> bool {
+        self.line.get(at..at + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    }
+
+    fn number(&mut self) -> Result<(), Fault> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            _ => self.digits()?,
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    /// At least one digit.
+    fn digits(&mut self) -> Result<(), Fault> {
+        let rest = &self.line[self.at..];
+        let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if length == 0 {
+            return Err(self.fault("expected a digit"));
+        }
+        self.at += length;
+        Ok(())
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<Span, Fault> {
+        let start = self.at;
+        if !self.line[start..].starts_with(word) {
+            return Err(self.fault("expected a JSON value"));
+        }
+        self.at += word.len();
+        Ok(Span::new(start, self.at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Keys, Span, scan};
+
+    fn values<'a>(line: &'a str, paths: &[&str]) -> Vec<Option<&'a str>> {
+        let keys = Keys::new(paths.iter().copied());
+        let mut found = vec![Span::NONE; paths.len()];
+        scan(line.as_bytes(), &keys, &mut found).unwrap();
+        let text = |span: Span| std::str::from_utf8(span.of(line.as_bytes())).unwrap();
+        found.into_iter().map(|span| span.is_some().then(|| text(span))).collect()
+    }
+
+    #[test]
+    fn finds_scalars() {
+        let line = r#" {"a":{"b":["x\"y","z"],"c":-1.5e3}, "d" : true ,"e":null,"a.f":""} "#;
+        assert_eq!(
+            values(line, &["a.b", "a.c", "d", "e", "a.f", "a", "g"]),
+            [Some(r#"x\"y"#), Some("-1.5e3"), Some("true"), None, Some(""), None, None]
+        );
+        assert_eq!(values("{}", &["a"]), [None]);
+        assert_eq!(values(r#"{"a":[],"b":[[1]],"b":2}"#, &["a", "b"]), [None, Some("2")]);
+    }
+
+    #[test]
+    fn refuses_what_is_not_json() {
+        let keys = Keys::new(std::iter::empty());
+        let deep = format!("{}1", r#"{"a":"#.repeat(100));
+        for (line, at) in [
+            ("", 0),
+            ("[1]", 0),
+            ("x {}", 0),
+            ("{} x", 3),
+            ("{", 1),
+            (r#"{"a""#, 4),
+            (r#"{"a":}"#, 5),
+            (r#"{"a":1,}"#, 7),
+            (r#"{"a":1 "b":2}"#, 7),
+            (r#"{"a":[1,]}"#, 8),
+            (r#"{"a":01}"#, 6),
+            (r#"{"a":1.}"#, 7),
+            (r#"{"a":-}"#, 6),
+            (r#"{"a":1e}"#, 7),
+            (r#"{"a":+1}"#, 5),
+            (r#"{"a":tru}"#, 5),
+            (r#"{"a":nul"#, 5),
+            (r#"{"a":"\x22"}"#, 6),
+            (r#"{"a":"\u12g4"}"#, 6),
+            (r#"{"a":"b"#, 7),
+            ("{\"a\":\"\t\"}", 6),
+            (r#"{a:1}"#, 1),
+            (&deep, 320),
+        ] {
+            let fault = scan(line.as_bytes(), &keys, &mut []).unwrap_err();
+            assert_eq!(fault.at, at, "{line}: {}", fault.message);
+        }
+    }
+}

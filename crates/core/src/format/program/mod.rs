@@ -1,0 +1,102 @@
+//! Compiled formats: what a definition becomes, and what reads a line.
+
+pub(super) mod delimited;
+pub(super) mod directive;
+pub(super) mod handwritten;
+pub(super) mod json;
+pub(super) mod line_program;
+pub(super) mod mismatch;
+pub(super) mod quoted_line;
+pub(super) mod sink;
+pub(super) mod span;
+pub(super) mod wrapper;
+
+use self::delimited::DelimitedProgram;
+use self::handwritten::HandwrittenProgram;
+use self::json::JsonProgram;
+use self::line_program::LineProgram;
+use self::mismatch::{Explanation, Mismatch};
+use self::sink::LineState;
+use crate::record::Record;
+
+/// Reads the lines of one format.
+#[derive(Debug, Clone)]
+pub(super) enum Program {
+    /// Literal text and values in a fixed order.
+    Line(LineProgram),
+    /// A JSON object with known keys.
+    Json(JsonProgram),
+    /// Values with a separator between them.
+    Delimited(DelimitedProgram),
+    /// Lines that no definition can describe.
+    Handwritten(HandwrittenProgram),
+}
+
+impl Program {
+    /// Reads a line into an empty record.
+    ///
+    /// # Errors
+    /// If the line does not fit. The record's content is then unspecified.
+    #[inline]
+    pub(super) fn parse<'a>(
+        &self,
+        line: &'a [u8],
+        record: &mut Record<'a>,
+        state: &mut LineState,
+    ) -> Result<(), Mismatch> {
+        match self {
+            Self::Line(program) => program.parse(line, record, state),
+            Self::Json(program) => program.parse(line, record, state),
+            Self::Delimited(program) => program.parse(line, record, state),
+            Self::Handwritten(program) => program.parse(line, record, state),
+        }
+    }
+
+    /// Whether lines leave the parts of their time in [`LineState::time`]. A hand-written
+    /// program sets the record's time itself.
+    pub(super) fn has_time_parts(&self) -> bool {
+        match self {
+            Self::Line(program) => program.has_time(),
+            Self::Json(program) => program.has_time(),
+            Self::Delimited(program) => program.has_time(),
+            Self::Handwritten(_) => false,
+        }
+    }
+
+    /// Whether path and query come from one value, the request target, in every line.
+    pub(super) fn has_request_target(&self) -> bool {
+        match self {
+            Self::Line(program) => program.has_request_target(),
+            Self::Json(_) => false,
+            Self::Delimited(program) => program.has_request_target(),
+            Self::Handwritten(program) => program.has_request_target(),
+        }
+    }
+
+    /// Whether times have no year.
+    pub(super) fn lacks_year(&self) -> bool {
+        matches!(self, Self::Handwritten(program) if program.lacks_year())
+    }
+
+    /// Whether a wrapper may stand around the lines: not if directives stand between them, and
+    /// not if the program reads a syslog prefix itself.
+    pub(super) fn can_be_wrapped(&self) -> bool {
+        match self {
+            Self::Delimited(program) => !program.has_directives(),
+            _ => !self.lacks_year(),
+        }
+    }
+
+    /// Describes a mismatch: what was expected at its place.
+    pub(super) fn explain(&self, mismatch: Mismatch) -> String {
+        match self {
+            Self::Line(program) => program.explain(mismatch),
+            Self::Json(program) => program.explain(mismatch),
+            Self::Delimited(program) => program.explain(mismatch),
+            Self::Handwritten(_) => {
+                Explanation { reason: mismatch.reason, value: "", kind: "", follows: "" }
+                    .to_string()
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The lines of docker's json-file driver: `{"log":"...\n","stream":"stdout","time":"..."}`.
+//!
+//! Source: `JSONLog` in moby's daemon/logger/jsonfilelog/jsonlog.
+
+use crate::format::program::json::{Keys, scan};
+use crate::format::program::mismatch::{Mismatch, Reason};
+use crate::format::program::span::Span;
+
+/// Undoes the escapes of such lines.
+#[derive(Debug, Clone)]
+pub(in crate::format) struct DockerReader {
+    keys: Keys,
+}
+
+impl DockerReader {
+    pub(in crate::format) fn new() -> Self {
+        Self { keys: Keys::new(["log", "stream"].into_iter()) }
+    }
+
+    /// Appends the line inside `line` to `text`, without its line end.
+    pub(in crate::format) fn unwrap(
+        &self,
+        line: &[u8],
+        text: &mut Vec<u8>,
+    ) -> Result<(), Mismatch> {
+        let mut found = [Span::NONE; 2];
+        let end = scan(line, &self.keys, &mut found)
+            .map_err(|fault| Mismatch::new(fault.at, Reason::Json(fault.message)))?;
+        let [log, stream] = found;
+        if !log.is_some() || !stream.is_some() {
+            let reason = "expected `log` and `stream` of a container's line";
+            return Err(Mismatch::new(end, Reason::Form(reason)));
+        }
+        let start = text.len();
+        unescape(log.of(line), text);
+        for line_end in [b'\n', b'\r'] {
+            if text.len() > start && text.last() == Some(&line_end) {
+                text.pop();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends a JSON string without its escapes, which the scanner has found sound.
+fn unescape(string: &[u8], text: &mut Vec<u8>) {
+    let mut rest = string;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        text.extend_from_slice(&rest[..at]);
+        let length = match rest.get(at + 1) {
+            Some(b'u') => {
+                let (letter, length) = unicode(&rest[at..]);
+                text.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+                length
+            }
+            Some(escaped) => {
+                text.push(match escaped {
+                    b'n' => b'\n',
+                    b't' => b'\t',
+                    b'r' => b'\r',
+                    b'b' => 8,
+                    b'f' => 12,
+                    byte => *byte,
+                });
+                2
+            }
+            None => 1,
+        };
+        rest = &rest[(at + length).min(rest.len())..];
+    }
+    text.extend_from_slice(rest);
+}
+
+/// The letter of `\u00e9`, or of the two escapes of a surrogate pair, and their length.
+fn unicode(text: &[u8]) -> (char, usize) {
+    let unit = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let first = unit(0).unwrap_or_default();
+    if let Some(letter) = char::from_u32(u32::from(first)) {
+        return (letter, 6);
+    }
+    let pair = unit(6).map(|second| char::decode_utf16([first, second]).next());
+    match pair {
+        Some(Some(Ok(letter))) => (letter, 12),
+        _ => (char::REPLACEMENT_CHARACTER, 6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DockerReader;
+
+    fn unwrapped(line: &str) -> Option<String> {
+        let mut text = Vec::new();
+        DockerReader::new().unwrap(line.as_bytes(), &mut text).ok()?;
+        Some(String::from_utf8(text).expect("UTF-8"))
+    }
+
+    #[test]
+    fn undoes_escapes() {
+        for (log, expected) in [
+            (r"plain\n", "plain"),
+            (r#"\"GET /\\x\/ \t\b\f\r\n"#, "\"GET /\\x/ \t\u{8}\u{c}"),
+            (r"\u003c\u00e9\ud83d\ude00\ud83d.\ude00\n", "<é😀\u{fffd}.\u{fffd}"),
+            (r"\\n", "\\n"),
+            ("", ""),
+        ] {
+            let line = format!(r#"{{"log":"{log}","stream":"stdout","time":"t"}}"#);
+            assert_eq!(unwrapped(&line).as_deref(), Some(expected), "{log}");
+        }
+        assert_eq!(unwrapped(r#"{"log":"a","time":"t"}"#), None);
+        assert_eq!(unwrapped(r#"{"log":"a","stream":"stdout""#), None);
+        assert_eq!(unwrapped("plain"), None);
+    }
+}

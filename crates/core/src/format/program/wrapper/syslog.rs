@@ -1,0 +1,246 @@
+//! The prefix of a syslog message.
+//!
+//! Sources: RFC 3164 section 4, RFC 5424 section 6, and what rsyslog writes to files: RFC 3164
+//! without the priority, and the same with a time as RFC 3339 has it.
+
+use memchr::memchr;
+
+use crate::format::program::mismatch::{Mismatch, Reason};
+use crate::value::{
+    Timestamp, days_of, month_by_name, parse_digits, parse_rfc3339, second_of_day_at, year_of_unix,
+};
+
+/// What stands in front of a message.
+#[derive(Debug)]
+pub(in crate::format) struct Prefix<'a> {
+    /// `None` where RFC 5424 has none.
+    pub(in crate::format) time: Option<PrefixTime>,
+    /// `None` where it is left out, as nginx does with `nohostname`.
+    pub(in crate::format) host: Option<&'a [u8]>,
+    /// The program's name, without its process.
+    pub(in crate::format) tag: &'a [u8],
+    /// Where the message starts.
+    pub(in crate::format) body: usize,
+}
+
+/// A time that may lack its year.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::format) enum PrefixTime {
+    Whole(Timestamp),
+    WithoutYear { month: u32, day: u32, second_of_day: i64 },
+}
+
+const DAY_S: i64 = 86_400;
+/// The last second of 1972, see [`crate::Format::with_year_reference`].
+const REFERENCE_S: i64 = 94_694_399;
+
+impl PrefixTime {
+    /// The instant; see [`crate::Format::with_year_reference`] for the year.
+    pub(in crate::format) fn resolve(self, reference_s: Option<i64>) -> Option<Timestamp> {
+        let (month, day, second_of_day) = match self {
+            Self::Whole(time) => return Some(time),
+            Self::WithoutYear { month, day, second_of_day } => (month, day, second_of_day),
+        };
+        let latest_s = reference_s.unwrap_or(REFERENCE_S).saturating_add(DAY_S);
+        let year = year_of_unix(latest_s);
+        // The 29th of February comes every four or eight years.
+        (year - 8..=year).rev().find_map(|year| {
+            let unix_s = days_of(year, month, day)? * DAY_S + second_of_day;
+            if unix_s <= latest_s { Timestamp::from_unix(unix_s, 0, 0) } else { None }
+        })
+    }
+}
+
+fn misfit(at: usize, reason: &'static str) -> Mismatch {
+    Mismatch::new(at, Reason::Form(reason))
+}
+
+/// Reads the prefix of a line.
+pub(in crate::format) fn read(line: &[u8]) -> Result<Prefix<'_>, Mismatch> {
+    let at = priority_length(line);
+    if at > 0 && line[at..].starts_with(b"1 ") {
+        return rfc5424(line, at + 2);
+    }
+    rfc3164(line, at)
+}
+
+/// The length of `<190>`; 0 where there is none.
+fn priority_length(line: &[u8]) -> usize {
+    let digits = line.iter().skip(1).take(4).take_while(|byte| byte.is_ascii_digit()).count();
+    let is_priority = line.first() == Some(&b'<') && (1..=3).contains(&digits);
+    if is_priority && line.get(digits + 1) == Some(&b'>') { digits + 2 } else { 0 }
+}
+
+/// `Dec 17 09:03:01 host tag[12]: `, or the time as RFC 3339 has it.
+fn rfc3164(line: &[u8], start: usize) -> Result<Prefix<'_>, Mismatch> {
+    let rest = &line[start..];
+    let (time, length) = bsd_time(rest)
+        .or_else(|| whole_time(rest))
+        .ok_or(misfit(start, "expected syslog's time"))?;
+    let at = start + length;
+    const REASON: &str = "expected a host, and a program's name with `:` behind it";
+    let (host, tag_at) = match tag(&line[at..]) {
+        // Without a host.
+        Some(_) => (None, at),
+        None => {
+            let length = memchr(b' ', &line[at..]).filter(|length| *length > 0);
+            let length = length.ok_or(misfit(at, REASON))?;
+            (Some(&line[at..at + length]), at + length + 1)
+        }
+    };
+    let (tag, length) = tag(&line[tag_at..]).ok_or(misfit(tag_at, REASON))?;
+    Ok(Prefix { time: Some(time), host, tag, body: tag_at + length })
+}
+
+/// `Dec 17 09:03:01 `, whose day may be padded by a space.
+fn bsd_time(text: &[u8]) -> Option<(PrefixTime, usize)> {
+    const LENGTH: usize = 15;
+    let text = text.get(..LENGTH + 1)?;
+    if [text[3], text[6], text[LENGTH]] != *b"   " {
+        return None;
+    }
+    let day = text[4..6].strip_prefix(b" ").unwrap_or(&text[4..6]);
+    let time = PrefixTime::WithoutYear {
+        month: month_by_name(&text[..3])?,
+        day: parse_digits(day)? as u32,
+        second_of_day: second_of_day_at(&text[7..LENGTH])?,
+    };
+    Some((time, LENGTH + 1))
+}
+
+fn whole_time(text: &[u8]) -> Option<(PrefixTime, usize)> {
+    const LENGTH_MAX: usize = 40;
+    let length = memchr(b' ', &text[..text.len().min(LENGTH_MAX)])?;
+    if text.get(10) != Some(&b'T') {
+        return None;
+    }
+    Some((PrefixTime::Whole(parse_rfc3339(&text[..length])?), length + 1))
+}
+
+/// `tag[12]: ` or `tag: `: the name and the whole length.
+fn tag(text: &[u8]) -> Option<(&[u8], usize)> {
+    /// RFC 3164 allows 32; some programs have longer names.
+    const TAG_BYTES_MAX: usize = 64;
+    let head = &text[..text.len().min(TAG_BYTES_MAX)];
+    let length = head.iter().position(|byte| matches!(byte, b':' | b'[' | b' '))?;
+    let mut end = length;
+    if text[end] == b'[' {
+        end += memchr(b']', &head[end..])? + 1;
+    }
+    if length == 0 || text.get(end) != Some(&b':') {
+        return None;
+    }
+    end += 1;
+    // nginx and others write one space; without one it is a time or an address.
+    (text.get(end) == Some(&b' ')).then(|| (&text[..length], end + 1))
+}
+
+/// `2025-12-17T09:03:01Z host app 12 ID [data] `.
+fn rfc5424(line: &[u8], start: usize) -> Result<Prefix<'_>, Mismatch> {
+    let mut at = start;
+    let mut word = || {
+        let rest = &line[at..];
+        let length = memchr(b' ', rest).filter(|length| *length > 0)?;
+        at += length + 1;
+        Some(&rest[..length])
+    };
+    const REASON: &str = "expected time, host, program, process and message id of RFC 5424";
+    let words: [Option<&[u8]>; 5] = std::array::from_fn(|_| word());
+    let [Some(time), Some(host), Some(tag), Some(_), Some(_)] = words else {
+        return Err(misfit(at, REASON));
+    };
+    let time = match time {
+        b"-" => None,
+        time => Some(PrefixTime::Whole(parse_rfc3339(time).ok_or(misfit(start, REASON))?)),
+    };
+    let data = data_length(&line[at..]).ok_or(misfit(at, "expected RFC 5424's structured data"))?;
+    let mut body = at + data;
+    if line.get(body) == Some(&b' ') {
+        body += 1;
+    }
+    // RFC 5424 has a byte order mark say that the message is UTF-8.
+    if line[body..].starts_with(b"\xef\xbb\xbf") {
+        body += 3;
+    }
+    Ok(Prefix { time, host: (host != b"-").then_some(host), tag, body })
+}
+
+/// The length of structured data: `-`, or elements in brackets whose values stand in quotes.
+fn data_length(text: &[u8]) -> Option<usize> {
+    if text.first() == Some(&b'-') {
+        return matches!(text.get(1), None | Some(b' ')).then_some(1);
+    }
+    let mut at = 0;
+    while text.get(at) == Some(&b'[') {
+        let mut is_quoted = false;
+        loop {
+            at += 1;
+            match *text.get(at)? {
+                b'\\' if is_quoted => at += 1,
+                b'"' => is_quoted = !is_quoted,
+                b']' if !is_quoted => break,
+                _ => {}
+            }
+        }
+        at += 1;
+    }
+    (at > 0 && matches!(text.get(at), None | Some(b' '))).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PrefixTime, read};
+    use crate::value::format_rfc3339;
+
+    fn parts(line: &str) -> Option<(Option<&str>, &str, &str)> {
+        let prefix = read(line.as_bytes()).ok()?;
+        let text = |bytes| std::str::from_utf8(bytes).expect("UTF-8");
+        Some((prefix.host.map(text), text(prefix.tag), &line[prefix.body..]))
+    }
+
+    #[test]
+    fn reads_prefixes() {
+        for (line, expected) in [
+            ("Dec  7 09:03:01 web haproxy[7]: m", (Some("web"), "haproxy", "m")),
+            ("<190>Dec 17 09:03:01 web nginx: a: b", (Some("web"), "nginx", "a: b")),
+            ("<190>Dec 17 09:03:01 nginx: m", (None, "nginx", "m")),
+            ("2025-12-17T09:03:01.25+01:00 web kernel: m", (Some("web"), "kernel", "m")),
+            ("<34>1 2025-12-17T09:03:01Z web su - ID47 - m", (Some("web"), "su", "m")),
+            (r#"<34>1 - - su 1 - [a@1 b="]\"" c="d"][e@2] m"#, (None, "su", "m")),
+            ("<34>1 - h su 1 - - \u{feff}m", (Some("h"), "su", "m")),
+            ("<34>1 - h su 1 - -", (Some("h"), "su", "")),
+        ] {
+            assert_eq!(parts(line), Some(expected), "{line}");
+        }
+        for line in [
+            "",
+            "Dec 17 09:03:01",
+            "Dec 17 09:03:01 web",
+            "Dec 17 09:03:01 web message without a name",
+            "Dec 17 29:03:01 web nginx: m",
+            "<34>1 yesterday h su 1 - - m",
+            "<34>1 - h su 1 - [a m",
+            "192.0.2.1 - - [17/Dec/2025:09:03:01 +0000]",
+        ] {
+            assert_eq!(parts(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn finds_the_year() {
+        let new_year_2026 = 1_767_225_600;
+        let resolved = |month, day, reference_s| {
+            let time = PrefixTime::WithoutYear { month, day, second_of_day: 0 };
+            time.resolve(reference_s).map(format_rfc3339).unwrap_or_default()
+        };
+        assert_eq!(resolved(12, 31, Some(new_year_2026)), "2025-12-31T00:00:00Z");
+        assert_eq!(resolved(1, 1, Some(new_year_2026)), "2026-01-01T00:00:00Z");
+        assert_eq!(resolved(1, 2, Some(new_year_2026)), "2026-01-02T00:00:00Z");
+        assert_eq!(resolved(1, 3, Some(new_year_2026)), "2025-01-03T00:00:00Z");
+        assert_eq!(resolved(2, 29, Some(new_year_2026)), "2024-02-29T00:00:00Z");
+        assert_eq!(resolved(2, 29, None), "1972-02-29T00:00:00Z");
+        assert_eq!(resolved(2, 30, None), "");
+        assert_eq!(resolved(1, 1, Some(i64::MAX)), "2262-01-01T00:00:00Z");
+        assert_eq!(resolved(1, 1, Some(i64::MIN)), "");
+    }
+}
