@@ -2,7 +2,15 @@
 
 use std::net::IpAddr;
 
-/// A block of IPv4 or IPv6 addresses.
+/// A block of IPv4 or IPv6 addresses that share a prefix.
+///
+/// ```
+/// use weir_core::AddressBlock;
+///
+/// let block = AddressBlock::parse("192.0.2.0/24").unwrap();
+/// assert!(block.contains(b"192.0.2.77") && block.contains(b"::ffff:192.0.2.77"));
+/// assert!(!block.contains(b"192.0.3.1") && !block.contains(b"example.com"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressBlock {
     network: u128,
@@ -11,8 +19,9 @@ pub struct AddressBlock {
 }
 
 impl AddressBlock {
-    /// Reads `192.0.2.0/24` or `2001:db8::/32`. Bits after the prefix are ignored. `None`
-    /// where it is no such thing.
+    /// Parses CIDR notation, `192.0.2.0/24` or `2001:db8::/32`. Address bits after the prefix are
+    /// ignored. Returns `None` if the text has no `/`, its address is not valid, or its prefix is
+    /// longer than the address (32 or 128 bits).
     pub fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = text.split_once('/')?;
         let address: IpAddr = address.parse().ok()?;
@@ -27,14 +36,14 @@ impl AddressBlock {
         Some(Self { network, mask, is_v4: address.is_ipv4() })
     }
 
-    /// True where `text` is an address in this block. An IPv4 address that is written as
-    /// an IPv6 one (`::ffff:192.0.2.1`) counts as IPv4.
+    /// Whether `text` is an address in this block. An IPv4-mapped IPv6 address
+    /// (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) counts as IPv4. A text that is not an
+    /// address is in no block.
     pub fn contains(&self, text: &[u8]) -> bool {
         Self::any_contains(std::slice::from_ref(self), text)
     }
 
-    /// True where `text` is an address in one of the blocks. It is read once, however many
-    /// blocks there are.
+    /// Whether `text` is an address in one of the blocks. The address is parsed once.
     pub fn any_contains(blocks: &[Self], text: &[u8]) -> bool {
         let address = std::str::from_utf8(text).ok().and_then(|text| text.parse::<IpAddr>().ok());
         let Some(address) = address.map(|address| address.to_canonical()) else { return false };
@@ -55,7 +64,7 @@ mod tests {
     use super::AddressBlock;
 
     #[test]
-    fn contains_what_lies_inside() {
+    fn contains_the_addresses_of_the_block() {
         let block = AddressBlock::parse("192.0.2.77/24").unwrap();
         assert!(block.contains(b"192.0.2.0") && block.contains(b"192.0.2.255"));
         assert!(block.contains(b"::ffff:192.0.2.5"));
@@ -70,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_block() {
+    fn refuses_invalid_blocks() {
         for text in ["", "1.2.3.4", "1.2.3.4/33", "::/129", "x/8", "1.2.3.4/", "1.2.3.4/-1"] {
             assert!(AddressBlock::parse(text).is_none(), "{text}");
         }

@@ -1,11 +1,11 @@
-//! Durations in words, as Go's encoders write them.
+//! Durations with units, as Go writes them.
 
 use super::number::parse_duration_ns;
 
-/// A duration such as `1.234ms`, `1m2.5s` or `0s`, in nanoseconds.
+/// Parses a duration such as `1.234ms`, `1m2.5s` or `0s` into nanoseconds.
 ///
-/// Source: `Duration.String` and `ParseDuration` of Go's package time. The sign of a micro
-/// may also be the letter u, or stand escaped as JSON allows.
+/// Source: `Duration.String` and `ParseDuration` of Go's package time. The micro sign may also be
+/// the letter u, or be escaped as in JSON.
 pub(crate) fn parse_go_duration_ns(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;

@@ -1,12 +1,24 @@
 //! RFC 3339 time stamps, read and written.
 
-use crate::value::calendar::{DAY_S, Date};
-use crate::value::number::{SECOND_NS, parse_digits};
-use crate::value::time::{Timestamp, parse_offset, second_of_day, two_digits};
+use super::calendar::{DAY_S, Date};
+use super::number::{SECOND_NS, parse_digits};
+use super::time_text::{parse_offset, second_of_day, two_digits};
+use super::timestamp::Timestamp;
 
-/// Reads `2025-12-17T09:03:01.250+01:00`. A space may stand for the `T`, a comma for the
-/// point, `+0100` for `+01:00`; digits of the fraction after the ninth are dropped. Without
-/// an offset the time is taken as UTC.
+/// Parses an RFC 3339 time such as `2025-12-17T09:03:01.250+01:00`.
+///
+/// More is accepted than the RFC allows: a space instead of `T`, a comma instead of the point,
+/// `+0100` instead of `+01:00`, and a missing offset, which means UTC. Digits of the fraction
+/// after the ninth are ignored. Returns `None` if the text is not such a time, or if its year is
+/// not in 1678 to 2261.
+///
+/// ```
+/// use weir_core::parse_rfc3339;
+///
+/// let time = parse_rfc3339(b"1970-01-01 01:00:00,5+0100").unwrap();
+/// assert_eq!((time.unix_ns, time.offset_s), (500_000_000, 3_600));
+/// assert_eq!(parse_rfc3339(b"1970-01-32T00:00:00Z"), None);
+/// ```
 pub fn parse_rfc3339(text: &[u8]) -> Option<Timestamp> {
     let year = two_digits(text, 0)? * 100 + two_digits(text, 2)?;
     let separators = [*text.get(4)?, *text.get(7)?, *text.get(13)?, *text.get(16)?] == *b"--::";
@@ -29,10 +41,19 @@ fn parse_fraction(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((value as u32 * 10u32.pow(9 - kept as u32), &rest[length..]))
 }
 
-/// Writes an instant as local time `offset_s` ahead of UTC, with as many digits of the
-/// fraction as it needs in groups of three: `2025-12-17T09:03:01.250+01:00`, `...Z` for UTC.
-/// RFC 3339 has no seconds in offsets, which a few zones had once: they are left out of the
-/// local time too, so that the instant is the same.
+/// Formats an instant as an RFC 3339 time in its own offset, `2025-12-17T09:03:01.250+01:00`,
+/// with `Z` for UTC.
+///
+/// The fraction has 0, 3, 6 or 9 digits, as few as are exact. RFC 3339 offsets have no seconds,
+/// which a few historic zones need: they are removed from offset and local time, so that the
+/// instant stays the same.
+///
+/// ```
+/// use weir_core::{Timestamp, format_rfc3339};
+///
+/// let time = Timestamp { unix_ns: 1_500_000_000, offset_s: -5 * 3_600 };
+/// assert_eq!(format_rfc3339(time), "1969-12-31T19:00:01.500-05:00");
+/// ```
 pub fn format_rfc3339(time: Timestamp) -> String {
     let second_ns = SECOND_NS as i64;
     let offset_s = time.offset_s - time.offset_s % 60;
@@ -55,7 +76,7 @@ pub fn format_rfc3339(time: Timestamp) -> String {
     )
 }
 
-/// Writes an offset as `Z` or `+hh:mm`.
+/// Formats an offset as `Z` or `+hh:mm`.
 pub(crate) fn format_offset(offset_s: i32) -> String {
     if offset_s == 0 {
         return "Z".to_owned();

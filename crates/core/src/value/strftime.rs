@@ -8,7 +8,8 @@
 
 use super::calendar::{Date, month_by_name};
 use super::number::parse_digits;
-use super::time::{TimeContent, TimeParts, parse_offset, second_of_day};
+use super::time_parts::{TimeContent, TimeParts};
+use super::time_text::{parse_offset, second_of_day};
 
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,20 @@
 //! Time zones as tables of offsets.
 
-use crate::value::rfc3339::format_offset;
+use super::rfc3339::format_offset;
 
 /// A time zone: the offset from UTC in force at each instant.
 ///
-/// The table comes from outside (this crate reads no time zone database); a zone with one
-/// fixed offset needs none.
+/// The caller supplies the offsets: this crate reads no time zone database.
+///
+/// ```
+/// use weir_core::Zone;
+///
+/// // Central European Time in 2025: summer time from 30 March to 26 October.
+/// let zone = Zone::from_transitions("CET", 3_600, [(1_743_296_400, 7_200), (1_761_440_400, 3_600)]);
+/// assert_eq!(zone.offset_s(1_750_000_000), 7_200);
+/// assert_eq!(zone.instant_of_local(7_200), 3_600);
+/// assert_eq!(Zone::fixed(-5_400).name(), "-01:30");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zone {
     name: String,
@@ -28,8 +37,10 @@ impl Zone {
         Self { name: format_offset(offset_s), offsets: vec![(i64::MIN, offset_s)] }
     }
 
-    /// A zone that has `initial_offset_s` until the first of `transitions` (pairs of an
-    /// instant in seconds since 1970 and the offset that holds from then on, ascending).
+    /// A zone that has the offset `initial_offset_s` before the first of `transitions`.
+    ///
+    /// A transition is an instant in seconds since 1970 and the offset in force from then on, in
+    /// seconds east of UTC. The instants ascend.
     pub fn from_transitions(
         name: impl Into<String>,
         initial_offset_s: i32,
@@ -40,18 +51,18 @@ impl Zone {
         Self { name: name.into(), offsets }
     }
 
-    /// The zone's name as it was given.
+    /// The zone's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The offset in force before all transitions, in seconds.
+    /// The offset in force before all transitions, in seconds east of UTC.
     pub fn initial_offset_s(&self) -> i32 {
         self.offsets[0].1
     }
 
-    /// The longest step of at most an hour that divides every change of this zone: clocks
-    /// change by multiples of it, and when they show multiples of it.
+    /// The longest step of at most an hour that divides all transitions of the zone: both the
+    /// local times at which its clocks change and the amounts by which they do.
     pub(crate) fn even_step_s(&self) -> i64 {
         let initial = i64::from(self.initial_offset_s());
         self.offsets[1..].iter().fold(3600, |step, (from, offset_s)| {
@@ -60,7 +71,7 @@ impl Zone {
         })
     }
 
-    /// The offset in force at an instant, both in seconds.
+    /// The offset in seconds east of UTC that is in force at `unix_s`, in seconds since 1970.
     #[inline]
     pub fn offset_s(&self, unix_s: i64) -> i32 {
         if let [(_, offset_s)] = self.offsets[..] {
@@ -70,11 +81,12 @@ impl Zone {
         self.offsets[after.saturating_sub(1)].1
     }
 
-    /// The first instant whose local time is `local_s` or later, in seconds since 1970. A
-    /// local time that the clock skips begins where the clock was put forward; one that
-    /// comes twice is the earlier.
+    /// The first instant whose local time is `local_s` or later, in seconds since 1970.
+    ///
+    /// For a local time that the clock skips this is the transition. For one that occurs twice it
+    /// is the earlier instant.
     pub fn instant_of_local(&self, local_s: i64) -> i64 {
-        // Offsets are less than a day, so the answer lies in no earlier span than this.
+        // Offsets are less than a day, so the answer is not in an earlier span.
         let (mut from, mut until, mut offset_s) = self.span(local_s.saturating_sub(86_400));
         while local_s - i64::from(offset_s) >= until {
             (from, until, offset_s) = self.span(until);
@@ -82,8 +94,8 @@ impl Zone {
         from.max(local_s - i64::from(offset_s))
     }
 
-    /// The range of instants around `unix_s` that has one offset, and that offset:
-    /// `(from, until, offset_s)`. Callers that walk sorted instants reuse the offset.
+    /// The range of instants around `unix_s` with one offset: `(from, until, offset_s)`, where
+    /// `until` is exclusive. A caller that goes through sorted instants can reuse the offset.
     pub fn span(&self, unix_s: i64) -> (i64, i64, i32) {
         let after = self.offsets.partition_point(|(from, _)| *from <= unix_s).max(1);
         let until = self.offsets.get(after).map_or(i64::MAX, |(from, _)| *from);

@@ -1,0 +1,142 @@
+//! The time of the common log format.
+
+use super::calendar::{Date, month_by_name};
+use super::number::SECOND_NS;
+use super::time_text::{parse_offset, second_of_day, two_digits};
+use super::timestamp::Timestamp;
+
+/// Length of a common log format time, `17/Dec/2025:09:03:01 +0000`.
+pub(crate) const CLF_LENGTH: usize = 26;
+
+/// Reads the time of the common log format, `17/Dec/2025:09:03:01 +0000`, which is
+/// nginx's `$time_local` and, in brackets, Apache's `%t`.
+pub(crate) fn parse_clf(text: &[u8; CLF_LENGTH]) -> Option<Timestamp> {
+    let separators = [text[2], text[6], text[11], text[14], text[17], text[20]] == *b"//::: ";
+    if !separators {
+        return None;
+    }
+    let day = two_digits(text, 0)?;
+    let month = month_by_name(&text[3..6])?;
+    let year = two_digits(text, 7)? * 100 + two_digits(text, 9)?;
+    let date = Date::new(year as i32, month, day)?;
+    let second_of_day =
+        second_of_day(two_digits(text, 12)?, two_digits(text, 15)?, two_digits(text, 18)?)?;
+    let offset_s = parse_offset(&text[21..])?;
+    Timestamp::from_local(date, second_of_day, 0, offset_s)
+}
+
+/// Caches the last minute in the common log format: a log has many lines per minute, and
+/// comparing 24 bytes is cheaper than parsing them. The second is parsed each time, because a
+/// branch on whether it has changed could not be predicted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ClfTimeCache {
+    /// The result of [`Self::minute`].
+    minute: [u128; 2],
+    /// The first second of the minute, with the offset.
+    start: Option<Timestamp>,
+}
+
+impl ClfTimeCache {
+    /// Returns the same as [`parse_clf`].
+    #[inline]
+    pub(crate) fn parse(&mut self, text: &[u8; CLF_LENGTH]) -> Option<Timestamp> {
+        let minute = Self::minute(text);
+        let [tens, ones] = [text[18], text[19]].map(|digit| digit.wrapping_sub(b'0'));
+        if minute == self.minute
+            && let Some(start) = self.start
+            && tens < 6
+            && ones < 10
+        {
+            let second_ns = (i64::from(tens) * 10 + i64::from(ones)) * SECOND_NS as i64;
+            return Some(Timestamp { unix_ns: start.unix_ns + second_ns, ..start });
+        }
+        self.parse_uncached(text)
+    }
+
+    #[cold]
+    fn parse_uncached(&mut self, text: &[u8; CLF_LENGTH]) -> Option<Timestamp> {
+        let mut first_second = *text;
+        first_second[18..20].copy_from_slice(b"00");
+        let mut last_second = *text;
+        last_second[18..20].copy_from_slice(b"59");
+        self.minute = Self::minute(text);
+        // A minute at the limit of `Timestamp` may be representable in part only.
+        self.start = parse_clf(&last_second).and_then(|_| parse_clf(&first_second));
+        parse_clf(text)
+    }
+
+    /// The text without its second.
+    #[inline]
+    fn minute(text: &[u8; CLF_LENGTH]) -> [u128; 2] {
+        // Bytes 18 and 19 of 26 are bytes 8 and 9 of the last sixteen.
+        const SECOND: u128 = 0xFFFF << (8 * 8);
+        let [first, last] = [text.first_chunk(), text.last_chunk()]
+            .map(|chunk| chunk.map_or(0, |chunk| u128::from_le_bytes(*chunk)));
+        [first, last & !SECOND]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClfTimeCache, Timestamp, parse_clf};
+
+    #[test]
+    fn reads_the_common_log_format() {
+        let time = parse_clf(b"17/Dec/2025:09:03:01 +0330").unwrap();
+        assert_eq!(time, Timestamp { unix_ns: 1_765_949_581_000_000_000, offset_s: 12_600 });
+        let before_1970 = parse_clf(b"31/Dec/1969:23:59:59 +0000").unwrap();
+        assert_eq!(before_1970.unix_ns, -1_000_000_000);
+        assert!(parse_clf(b"29/Feb/2024:23:59:60 -0000").is_some());
+    }
+
+    #[test]
+    fn refuses_invalid_times() {
+        for text in [
+            b"31/Feb/2025:09:03:01 +0000",
+            b"17/Dez/2025:09:03:01 +0000",
+            b"17/Dec/2025:24:03:01 +0000",
+            b"17/Dec/2025:09:60:01 +0000",
+            b"17/Dec/2025:09:03:61 +0000",
+            b"17/Dec/2025:09:03:01  0000",
+            b"17-Dec-2025:09:03:01 +0000",
+            b"1 /Dec/2025:09:03:01 +0000",
+            b"17/Dec/9999:09:03:01 +0000",
+            b"17/Dec/2025:09:03:01 +2460",
+        ] {
+            assert_eq!(parse_clf(text), None, "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn the_cache_changes_no_result() {
+        let mut cache = ClfTimeCache::default();
+        // `Timestamp` ends in the middle of 2262-04-11T23:47.
+        for minute in
+            ["17/Dec/2025:09:03", "17/Dec/2025:09:04", "11/Apr/2262:23:47", "17/Dez/2025:09:03"]
+        {
+            for offset in ["+0000", "+0330", "-0001", "+0x00"] {
+                for second in (0..=61).chain([99]).map(|second| format!("{second:02}")) {
+                    for second in [second, "5x".to_owned(), "x5".to_owned(), " 7".to_owned()] {
+                        let text = format!("{minute}:{second} {offset}");
+                        let text = text.as_bytes().try_into().unwrap();
+                        assert_eq!(
+                            cache.parse(text),
+                            parse_clf(text),
+                            "{minute}:{second} {offset}"
+                        );
+                    }
+                }
+            }
+        }
+        // Each byte counts.
+        let text = *b"17/Dec/2025:09:03:01 +0330";
+        for at in 0..text.len() {
+            for byte in [b'0', b'2', b' ', 0xFF] {
+                let mut other = text;
+                other[at] = byte;
+                assert_eq!(cache.parse(&text), parse_clf(&text));
+                assert_eq!(cache.parse(&other), parse_clf(&other));
+            }
+        }
+    }
+}
