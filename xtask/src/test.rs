@@ -28,6 +28,7 @@ pub(crate) fn run(scope: Scope) -> Outcome {
             &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
         )
     })?;
+    step("documentation", documentation)?;
     step("tests", || {
         let mut tests = command("cargo", &["test", "--workspace", "--quiet"]);
         summary.add(execute_and_keep(&mut tests, Summary::is_closing_line)?);
@@ -53,6 +54,12 @@ pub(crate) fn run(scope: Scope) -> Outcome {
     step("benchmarks", || bench::smoke(scope == Scope::Everything))?;
     summary.print();
     Ok(())
+}
+
+/// Builds the documentation of every crate. A broken link is an error.
+fn documentation() -> Outcome {
+    let arguments = ["doc", "--workspace", "--no-deps", "--keep-going", "--quiet"];
+    execute(command("cargo", &arguments).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn run_command(program: &str, arguments: &[&str]) -> Outcome {

@@ -218,3 +218,83 @@ impl From<QueryError> for Refusal {
         Self::BadQuery(error.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use weir_net::Refused;
+    use weir_net::websocket::HandshakeError;
+
+    use super::Refusal;
+
+    const FIRST: Refusal = Refusal::Guard(Refused::MisdirectedHost);
+
+    /// The refusal after this one, in the order of the type. The match has no wildcard: a new
+    /// variant does not compile until it has a place here, and then has to be documented.
+    fn next(refusal: &Refusal) -> Option<Refusal> {
+        use HandshakeError::{InvalidKey, NotGet, NotHttp11, NotUpgrade, UnsupportedVersion};
+        Some(match refusal {
+            Refusal::Guard(Refused::MisdirectedHost) => Refusal::Guard(Refused::ForeignOrigin),
+            Refusal::Guard(Refused::ForeignOrigin) => Refusal::NotFound,
+            Refusal::NotFound => Refusal::MethodNotAllowed,
+            Refusal::MethodNotAllowed => Refusal::Handshake(NotGet),
+            Refusal::Handshake(NotGet) => Refusal::Handshake(NotHttp11),
+            Refusal::Handshake(NotHttp11) => Refusal::Handshake(NotUpgrade),
+            Refusal::Handshake(NotUpgrade) => Refusal::Handshake(UnsupportedVersion),
+            Refusal::Handshake(UnsupportedVersion) => Refusal::Handshake(InvalidKey),
+            Refusal::Handshake(InvalidKey) => Refusal::UnknownSession,
+            Refusal::UnknownSession => Refusal::TooManySessions(1),
+            Refusal::TooManySessions(_) => Refusal::NoRandomness,
+            Refusal::NoRandomness => Refusal::BadQuery(String::new()),
+            Refusal::BadQuery(_) => Refusal::BadRequest(String::new()),
+            Refusal::BadRequest(_) => Refusal::TooManyFiles(1),
+            Refusal::TooManyFiles(_) => Refusal::NoFile,
+            Refusal::NoFile => Refusal::FileBusy,
+            Refusal::FileBusy => Refusal::NotBegun,
+            Refusal::NotBegun => Refusal::TooManyConnections(1),
+            Refusal::TooManyConnections(_) => Refusal::Interrupted,
+            Refusal::Interrupted => Refusal::FileChanged,
+            Refusal::FileChanged => Refusal::FileOver(String::new()),
+            Refusal::FileOver(_) => Refusal::WrongLength { received: 1, expected: 2 },
+            Refusal::WrongLength { .. } => Refusal::WindowExceeded,
+            Refusal::WindowExceeded => Refusal::Stalled(1),
+            Refusal::Stalled(_) => Refusal::Abandoned(1),
+            Refusal::Abandoned(_) => Refusal::Broken(1),
+            Refusal::Broken(_) => Refusal::MemoryFull(1),
+            Refusal::MemoryFull(_) => Refusal::Damaged { at: 1, what: String::new() },
+            Refusal::Damaged { .. } => Refusal::SessionEnded,
+            Refusal::SessionEnded => return None,
+        })
+    }
+
+    /// The statuses of each name in the table of the page.
+    fn documented() -> BTreeMap<String, BTreeSet<String>> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let rows = page.lines().skip_while(|line| *line != "| name | status | close | when |");
+        let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+        rows.map(|row| {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let statuses = cells[2].split(", ").filter(|status| !status.is_empty());
+            (cells[1].trim_matches('`').to_owned(), statuses.map(str::to_owned).collect())
+        })
+        .collect()
+    }
+
+    #[test]
+    fn docs_protocol_lists_every_refusal() {
+        let documented = documented();
+        let mut implemented: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for refusal in std::iter::successors(Some(FIRST), next) {
+            let statuses = implemented.entry(refusal.name().to_owned()).or_default();
+            statuses.insert(refusal.status().as_u16().to_string());
+        }
+        let names = |table: &BTreeMap<String, _>| table.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&documented), names(&implemented));
+        // A refusal that is only sent over a WebSocket has no status on the page.
+        for (name, statuses) in documented.iter().filter(|(_, statuses)| !statuses.is_empty()) {
+            assert_eq!(statuses, &implemented[name], "{name}");
+        }
+    }
+}

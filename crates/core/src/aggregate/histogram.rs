@@ -42,7 +42,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// within `buckets_max` buckets, so it depends on the records alone and not on their
 /// order.
 ///
-/// Steps of up to [`Zone::even_step_s`], which is an hour nearly everywhere, are counted in
+/// Steps of up to the zone's even step, which is an hour nearly everywhere, are counted in
 /// time as it passes: where a clock is put back, the hour that comes twice has buckets for
 /// each time, and where it is put forward none are empty. Longer steps are those of the
 /// calendar; the bucket in which the clock changes is longer or shorter than the others.

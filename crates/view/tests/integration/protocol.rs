@@ -1,0 +1,72 @@
+//! The messages in docs/protocol.md are those of weir-view.
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+use weir_view::{LiveReply, LiveRequest, UploadReply, UploadRequest};
+
+/// The part of the page between two headings.
+fn section(from: &str, to: &str) -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let (_, rest) = page.split_once(&format!("\n## {from}\n")).unwrap();
+    let (section, _) = rest.split_once(&format!("\n## {to}\n")).unwrap();
+    section.to_owned()
+}
+
+/// The messages among these lines, as they are printed.
+fn samples<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    lines
+        .filter_map(|line| {
+            let sample = &line[line.find(r#"{"type":""#)?..];
+            Some(sample.split('`').next().unwrap_or(sample))
+        })
+        .collect()
+}
+
+fn tags(samples: &[&str]) -> BTreeSet<String> {
+    let tag = |sample: &&str| sample.split('"').nth(3).map(str::to_owned);
+    samples.iter().filter_map(tag).collect()
+}
+
+/// The values of `type` that a message can have. serde lists them in its error message for a
+/// value that it does not know.
+fn known_tags<T: DeserializeOwned>() -> BTreeSet<String> {
+    let Err(error) = serde_json::from_str::<T>(r#"{"type":"?"}"#) else {
+        panic!("`?` is the type of a message");
+    };
+    let text = error.to_string();
+    let (_, expected) = text.split_once("expected ").unwrap();
+    expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Whether a sample is a whole message of this type. A nested object may be left out.
+fn fits<T: DeserializeOwned>(sample: &str) -> bool {
+    sample.contains("{...}") || serde_json::from_str::<T>(&sample.replace("[...]", "[]")).is_ok()
+}
+
+#[test]
+fn live_messages_are_documented() {
+    let section = section("Live views", "Upload");
+    let samples = samples(section.lines());
+    let known = &known_tags::<LiveRequest>() | &known_tags::<LiveReply>();
+    assert_eq!(tags(&samples), known);
+    for sample in samples {
+        assert!(fits::<LiveRequest>(sample) || fits::<LiveReply>(sample), "{sample}");
+    }
+}
+
+#[test]
+fn upload_messages_are_documented() {
+    let section = section("Upload", "Measuring");
+    let page = samples(section.lines().filter(|line| line.starts_with("| page |")));
+    let server = samples(section.lines().filter(|line| line.starts_with("| server |")));
+    assert_eq!(tags(&page), known_tags::<UploadRequest>());
+    assert_eq!(tags(&server), known_tags::<UploadReply>());
+    for sample in page {
+        assert!(fits::<UploadRequest>(sample), "{sample}");
+    }
+    for sample in server {
+        assert!(fits::<UploadReply>(sample), "{sample}");
+    }
+}
