@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { followAddress } from "./control";
+import { followAddress } from "./control/session";
 import { App } from "./views/App";
 import { followTheme } from "./views/theme";
 import { followTitle } from "./views/title";
@@ -13,7 +13,7 @@ import "./styles/chart.css";
 import "./styles/lists.css";
 import "./styles/bench.css";
 
-/** Where `weir bench upload` serves the page that measures. */
+/** The path of the measuring page of `weir bench upload`. */
 const BENCH_PATH = "/bench/upload";
 
 const root = document.getElementById("app")!;

@@ -3,7 +3,7 @@ import { timeTicks } from "../src/chart/calendar";
 import { clamped, keyMeaning, moved, spanOf } from "../src/chart/cursor";
 import { bucketAt, extent, layoutOf, MARGIN } from "../src/chart/layout";
 import { groupColors } from "../src/chart/palette";
-import { isDivided, seriesOf } from "../src/chart/series";
+import { isStacked, seriesOf } from "../src/chart/series";
 import { countScale } from "../src/chart/ticks";
 import type { Histogram } from "../src/generated/Histogram";
 
@@ -158,9 +158,9 @@ describe("cursor", () => {
     expect(moved(null, "ArrowRight", false, 0)).toBeNull();
   });
 
-  it("leaves Escape to the page unless there is a selection to give up", () => {
+  it("leaves Escape to the page unless there is a selection to cancel", () => {
     const point = { at: 3, anchor: 3 };
-    expect(keyMeaning({ at: 3, anchor: 5 }, "Escape", false, 10)).toEqual({ type: "give up" });
+    expect(keyMeaning({ at: 3, anchor: 5 }, "Escape", false, 10)).toEqual({ type: "cancel" });
     expect(keyMeaning(point, "Escape", false, 10)).toBeNull();
     expect(keyMeaning(point, "Enter", false, 10)).toEqual({ type: "zoom", cursor: point });
     expect(keyMeaning(null, "Enter", false, 10)).toBeNull();
@@ -206,12 +206,12 @@ describe("series", () => {
     const histogram = { ...histogramOf([5, 6]), groups: ["other"] };
     for (const bucket of histogram.buckets) bucket.by = { other: bucket.count };
     const series = seriesOf(histogram, "light");
-    expect(isDivided(series)).toBe(false);
+    expect(isStacked(series)).toBe(false);
     expect(series.map(({ total, color }) => [total, color])).toEqual([
       [11, groupColors("status", ["200"], "light")[0]],
     ]);
     const fraction = seriesOf({ ...histogramOf([5, 6]), groups: ["other", "2xx"] }, "light");
-    expect(isDivided(fraction)).toBe(true);
+    expect(isStacked(fraction)).toBe(true);
     expect(fraction[0]!.color).not.toBe(fraction[1]!.color);
   });
 

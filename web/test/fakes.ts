@@ -2,14 +2,14 @@
 
 import type { Host, SocketLike } from "../src/socket/host";
 
-/** A socket that notes what is sent and lets the test play the server. */
+/** A socket that records its messages and lets the test act as the server. */
 export class FakeSocket implements SocketLike {
   onopen: ((event: Event) => void) | null = null;
   onmessage: ((event: MessageEvent) => void) | null = null;
   onclose: ((event: CloseEvent) => void) | null = null;
   readonly texts: Record<string, unknown>[] = [];
   readonly blobs: Blob[] = [];
-  /** What was sent as bytes, as text. */
+  /** The bytes that were sent, as text. */
   sent = "";
   /** Both, in order. */
   readonly log: (Record<string, unknown> | Blob)[] = [];
@@ -53,7 +53,7 @@ export class FakeSocket implements SocketLike {
   }
 }
 
-/** A browser whose clock the test moves. */
+/** A browser whose clock the test sets. */
 export class FakeHost implements Host {
   readonly sockets: FakeSocket[] = [];
   readonly delays: number[] = [];
@@ -88,7 +88,7 @@ export class FakeHost implements Host {
     return Promise.resolve(this.readable);
   }
 
-  /** Lets the wait that is going on end. */
+  /** Runs the pending timer. */
   elapse(): void {
     const task = this.due;
     this.due = null;
@@ -104,5 +104,5 @@ export class FakeHost implements Host {
   }
 }
 
-/** Lets promises that are settled run on. */
+/** Lets the callbacks of settled promises run. */
 export const settle = () => new Promise((done) => setTimeout(done, 0));

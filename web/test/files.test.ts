@@ -37,7 +37,7 @@ function dropOf(tree: Tree): DataTransfer {
 const namesOf = async (tree: Tree) => (await filesOf(dropOf(tree))).files.map(({ name }) => name);
 
 describe("a drop", () => {
-  it("gives files in the order of their names, folders walked", async () => {
+  it("lists files in the order of their names, including those in folders", async () => {
     const logs = {
       "access.log.10": "c",
       "access.log.2": "b",
@@ -55,11 +55,11 @@ describe("a drop", () => {
     ]);
   });
 
-  it("takes a hidden file that was dropped by itself", async () => {
+  it("reads a hidden file that was dropped directly", async () => {
     expect(await namesOf({ ".log": "x" })).toEqual([".log"]);
   });
 
-  it("says what it left out", async () => {
+  it("reports the files that it left out", async () => {
     const many = Object.fromEntries(
       Array.from({ length: FILES_MAX + 1 }, (_, at) => [`${at}`, "x"]),
     );

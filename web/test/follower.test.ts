@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { LOOK_MS, LOOK_MS_HIDDEN } from "../src/socket/follower";
-import type { Handle } from "../src/socket/growing";
-import type { Sending } from "../src/socket/job";
-import { Uploads } from "../src/socket/uploads";
+import type { FileHandle } from "../src/upload/fileHandle";
+import { POLL_MS, POLL_MS_HIDDEN } from "../src/upload/follower";
+import type { Transfer } from "../src/upload/transfer";
+import { Uploads } from "../src/upload/uploads";
 import { FakeHost, settle } from "./fakes";
 
 /** A file that the test writes to. */
-class Disk implements Handle {
+class Disk implements FileHandle {
   content = "";
   time = 1;
   isThere = true;
@@ -28,7 +28,7 @@ class Disk implements Handle {
 
 let host: FakeHost;
 let disk: Disk;
-let all: readonly Sending[];
+let all: readonly Transfer[];
 let uploads: Uploads;
 
 beforeEach(() => {
@@ -58,7 +58,7 @@ async function follow(content: string): Promise<void> {
 }
 
 describe("a followed file", () => {
-  it("is begun without a length, and sent as it grows", async () => {
+  it("begins without a length and is sent as it grows", async () => {
     await follow("one\n");
     expect(host.last.texts).toEqual([
       { type: "begin", file: last().file, name: "a.log", bytes_total: null },
@@ -72,13 +72,13 @@ describe("a followed file", () => {
     await look();
     await look();
     expect(host.last.sent).toBe("one\ntwo\nthree\n");
-    expect(host.delays.at(-1)).toBe(LOOK_MS);
+    expect(host.delays.at(-1)).toBe(POLL_MS);
     host.hidden = true;
     await look();
-    expect(host.delays.at(-1)).toBe(LOOK_MS_HIDDEN);
+    expect(host.delays.at(-1)).toBe(POLL_MS_HIDDEN);
   });
 
-  it("waits where the window is full, and goes on with the ack", async () => {
+  it("waits while the window is full and continues with the ack", async () => {
     disk.write("0123456789");
     uploads.add(
       [{ name: "a.log", blob: await disk.getFile(), handle: Promise.resolve(disk) }],
@@ -98,7 +98,7 @@ describe("a followed file", () => {
     expect(last().phase).toBe("following");
   });
 
-  it("is read to where it is, and ended, when a person stops it", async () => {
+  it("is read to its end when a person stops following", async () => {
     await follow("one\n");
     disk.append("tw");
     uploads.stop(last().file);
@@ -111,7 +111,7 @@ describe("a followed file", () => {
     expect(host.isWaiting).toBe(false);
   });
 
-  it("may be gone for a while", async () => {
+  it("may be missing for a while", async () => {
     await follow("one\n");
     disk.isThere = false;
     await look();
@@ -125,7 +125,7 @@ describe("a followed file", () => {
     ["truncated", "new\n"],
     ["replaced by a longer one", "a new line of another file\n"],
   ]) {
-    it(`that is ${how} is begun anew`, async () => {
+    it(`that is ${how} is read from its beginning`, async () => {
       await follow("one\ntwo\nthree\n");
       const first = last().file;
       disk.write(content!);
@@ -146,7 +146,7 @@ describe("a followed file", () => {
     });
   }
 
-  it("that was only touched is the same", async () => {
+  it("that was only touched continues", async () => {
     await follow("one\n");
     disk.time += 1;
     await look();
@@ -156,7 +156,7 @@ describe("a followed file", () => {
 });
 
 describe("a lost connection", () => {
-  it("is taken up where the server says", async () => {
+  it("continues at the offset that the server names", async () => {
     await follow("one\ntwo\nthr");
     host.last.breaks();
     expect(last().phase).toBe("interrupted");
@@ -171,7 +171,7 @@ describe("a lost connection", () => {
     expect(host.last.sent).toBe("three\nfour\n");
   });
 
-  it("says what cannot be sent again", async () => {
+  it("reports lines that cannot be sent again", async () => {
     await follow("one\ntwo\nthr");
     host.last.breaks();
     disk.write("other lines than there were\n");
@@ -205,7 +205,7 @@ describe("a file that was read", () => {
     return last().file;
   }
 
-  it("can be followed from its end on", async () => {
+  it("can be followed from its end", async () => {
     const first = await read("one\n");
     disk.append("two\n");
     await uploads.follow(first);
@@ -218,7 +218,7 @@ describe("a file that was read", () => {
     expect(last().message).toBeNull();
   });
 
-  it("says where its last line was not finished", async () => {
+  it("reports that its last line was incomplete", async () => {
     await uploads.follow(await read("one\ntw"));
     host.last.opens();
     ready();
@@ -226,10 +226,10 @@ describe("a file that was read", () => {
     await wait();
     await look();
     expect(host.last.sent).toBe("o\n");
-    expect(last().message).toMatch(/last line was not finished/);
+    expect(last().message).toMatch(/last line was incomplete/);
   });
 
-  it("cannot be where it is packed, or where the browser has no handle", async () => {
+  it("cannot be followed if it is compressed, or if the browser has no handle", async () => {
     const blob = new Blob(["x"]);
     uploads.add([{ name: "a.log.gz", blob, handle: Promise.resolve(disk) }], true);
     expect(last().bytes_total).toBe(1);

@@ -3,20 +3,20 @@ import { bytes } from "../src/format/bytes";
 import { latency, span, step } from "../src/format/duration";
 import { COLUMNS_MAX, columnCount, fieldColumns, fieldTitle } from "../src/format/field";
 import { hexOf, textOfHex } from "../src/format/hex";
-import { keptText } from "../src/format/kept";
 import { compact, count, frequency, plural, share } from "../src/format/number";
 import { parts, TEXT_MAX, visible } from "../src/format/text";
 import { instantSeconds, parseStamp, rangeText, stampText, wallSeconds } from "../src/format/time";
+import { windowText } from "../src/format/window";
 
 describe("what a window keeps", () => {
   it("is said with the width that was asked for", () => {
-    expect(keptText({ width_s: 3600, records: 3_000 }, 40_000, "request")).toBe(
+    expect(windowText({ width_s: 3600, records: 3_000 }, 40_000, "request")).toBe(
       "Kept: the last 1\u00a0h, 3,000 of 40,000 requests",
     );
-    expect(keptText({ width_s: 5400, records: 7 }, 7, "record")).toBe(
+    expect(windowText({ width_s: 5400, records: 7 }, 7, "record")).toBe(
       "Kept: the last 90\u00a0min, all 7 records",
     );
-    expect(keptText({ width_s: null, records: 1 }, 2, "request")).toBe("Kept: 1 of 2 requests");
+    expect(windowText({ width_s: null, records: 1 }, 2, "request")).toBe("Kept: 1 of 2 requests");
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Query } from "../src/generated/Query";
-import { LiveSocket } from "../src/socket/live";
+import { LiveSocket } from "../src/socket/liveSocket";
 import { FakeHost } from "./fakes";
 
 const query = (id: number): Query => ({
@@ -25,7 +25,7 @@ function start() {
 }
 
 describe("live socket", () => {
-  it("asks once it is open, and hands on what it hears", () => {
+  it("asks once it is open and reports each view", () => {
     const { host, heard, live } = start();
     live.ask(query(1));
     expect(host.last.texts).toEqual([]);
@@ -37,7 +37,7 @@ describe("live socket", () => {
     expect(heard).toEqual(["opened", "view 2", "no"]);
   });
 
-  it("comes back with the last question, waiting anew after each success", () => {
+  it("reconnects with the last question, and resets its pause after each success", () => {
     const { host, heard, live } = start();
     host.last.opens();
     live.ask(query(7));

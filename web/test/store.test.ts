@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Source } from "../src/generated/Source";
 import type { View } from "../src/generated/View";
-import { courseOf, rowsOf, shareRead } from "../src/state/rows";
+import { phaseOf, rowsOf, shareRead } from "../src/state/rows";
 import { INITIAL, type State, type Upload } from "../src/state/state";
 import { isAwaiting, reduce } from "../src/state/store";
 
@@ -115,7 +115,7 @@ describe("rows", () => {
 
   it("say that all is read as long as what comes is read at once", () => {
     const states = (...all: Source["state"][]) =>
-      courseOf(
+      phaseOf(
         rowsOf({
           ...filtered,
           view: view(

@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Chooser } from "../src/socket/chooser";
-import type { Sending } from "../src/socket/job";
-import { UNREADABLE } from "../src/socket/lane";
-import { MIB, nextMessage, type Plan } from "../src/socket/policy";
 import { RateMeter } from "../src/socket/rate";
-import { type NamedFile, Uploads } from "../src/socket/uploads";
+import { MIB, nextMessageSize, type Plan } from "../src/upload/plan";
+import { PlanTuner } from "../src/upload/planTuner";
+import type { Transfer } from "../src/upload/transfer";
+import { UNREADABLE } from "../src/upload/uploadConnection";
+import { type NamedFile, Uploads } from "../src/upload/uploads";
 import { FakeHost, settle } from "./fakes";
 
 const PLAN: Plan = { message_bytes: 10, in_flight: 4, sockets: 1 };
 
 let host: FakeHost;
-let jobs: readonly Sending[];
+let jobs: readonly Transfer[];
 let uploads: Uploads;
 
 const file = (name: string, size: number): NamedFile => ({
@@ -24,7 +24,7 @@ function start(lanes: number, ...files: NamedFile[]): void {
 
 function startWith(plans: readonly Plan[], lanes: number, ...files: NamedFile[]): void {
   host = new FakeHost();
-  uploads = new Uploads(host, "ab", (changed) => (jobs = changed), new Chooser(plans), lanes);
+  uploads = new Uploads(host, "ab", (changed) => (jobs = changed), new PlanTuner(plans), lanes);
   uploads.add(files);
   if (host.sockets.length > 0) host.last.opens();
 }
@@ -41,7 +41,7 @@ beforeEach(() => {
 });
 
 describe("one file", () => {
-  it("is begun, sent within the window, acknowledged and ended", () => {
+  it("begins, is sent within the window, is acknowledged and ends", () => {
     start(1, file("a.log", 95));
     expect(host.last.path).toBe("/api/sessions/ab/upload");
     expect(host.last.texts).toEqual([
@@ -65,7 +65,7 @@ describe("one file", () => {
     expect(uploads.isBusy).toBe(false);
   });
 
-  it("never has more on its way than the server's window", () => {
+  it("never has more in flight than the server's window", () => {
     start(1, file("a.log", 1000));
     ready(0, 0, 17);
     let acked = 0;
@@ -86,7 +86,7 @@ describe("one file", () => {
     expect(jobs[0]!.phase).toBe("done");
   });
 
-  it("fails with what the server says", () => {
+  it("fails with the message of the server", () => {
     start(1, file("a.log", 95));
     ready();
     host.last.says({
@@ -98,7 +98,7 @@ describe("one file", () => {
 });
 
 describe("a lost connection", () => {
-  it("is taken up again from the offset that the server names", async () => {
+  it("continues at the offset that the server names", async () => {
     start(1, file("a.log", 95));
     ready();
     ack(30);
@@ -118,7 +118,7 @@ describe("a lost connection", () => {
     expect(jobs[0]!.phase).toBe("done");
   });
 
-  it("is tried again ever more slowly, up to a limit", async () => {
+  it("is retried with longer and longer pauses, up to a limit", async () => {
     start(1, file("a.log", 95));
     for (let turn = 0; turn < 7; turn += 1) {
       host.last.breaks();
@@ -128,7 +128,7 @@ describe("a lost connection", () => {
     expect(host.delays).toEqual([250, 500, 1000, 2000, 4000, 5000, 5000]);
   });
 
-  it("is not tried again where the file itself is gone", async () => {
+  it("is not retried if the file itself is gone", async () => {
     start(1, file("a.log", 95), file("b.log", 5));
     ready();
     host.readable = false;
@@ -143,7 +143,7 @@ describe("a lost connection", () => {
     ]);
   });
 
-  it("can be given up while it is awaited", async () => {
+  it("can be cancelled while it is awaited", async () => {
     start(1, file("a.log", 95));
     ready();
     host.last.breaks();
@@ -156,7 +156,7 @@ describe("a lost connection", () => {
     expect(host.last.isClosed).toBe(true);
   });
 
-  it("keeps being tried for a file given up, so that the server hears of it", async () => {
+  it("is retried for a cancelled file, so that the server learns of it", async () => {
     start(1, file("a.log", 95));
     host.last.breaks();
     await settle();
@@ -168,7 +168,7 @@ describe("a lost connection", () => {
     expect(host.last.texts.map((text) => text.type)).toEqual(["begin", "cancel"]);
   });
 
-  it("given up, leaves no second connection to the next file", async () => {
+  it("that was cancelled leaves no second connection to the next file", async () => {
     start(1, file("a.log", 95), file("b.log", 5));
     ready();
     host.last.breaks();
@@ -192,12 +192,12 @@ describe("several files", () => {
     expect(jobs.every((job) => job.phase === "done")).toBe(true);
   });
 
-  it("share out over the lanes", () => {
+  it("are spread over the connections", () => {
     start(2, file("a.log", 5), file("b.log", 5), file("c.log", 5));
     expect(host.sockets).toHaveLength(2);
   });
 
-  it("are given up one by one, with late replies ignored", () => {
+  it("are cancelled one by one, and late replies are ignored", () => {
     start(1, file("a.log", 95), file("b.log", 5), file("c.log", 5));
     ready();
     uploads.cancel(jobs[1]!.file);
@@ -236,34 +236,34 @@ describe("the next message", () => {
   };
   const plan: Plan = { message_bytes: 32 * MIB, in_flight: 2, sockets: 1 };
 
-  it("is cut to half of a small window, and never to nothing", () => {
+  it("is cut to half of a small window, and is never empty", () => {
     const small = { ...at, bytes_total: 1000 };
-    expect(nextMessage(PLAN, small)).toBe(10);
-    expect(nextMessage(PLAN, { ...small, window_bytes: 10 })).toBe(5);
-    expect(nextMessage(PLAN, { ...small, window_bytes: 1 })).toBe(1);
-    expect(nextMessage(PLAN, { ...small, sent: 997, acked: 900 })).toBe(0);
-    expect(nextMessage(PLAN, { ...small, sent: 997, acked: 990 })).toBe(3);
+    expect(nextMessageSize(PLAN, small)).toBe(10);
+    expect(nextMessageSize(PLAN, { ...small, window_bytes: 10 })).toBe(5);
+    expect(nextMessageSize(PLAN, { ...small, window_bytes: 1 })).toBe(1);
+    expect(nextMessageSize(PLAN, { ...small, sent: 997, acked: 900 })).toBe(0);
+    expect(nextMessageSize(PLAN, { ...small, sent: 997, acked: 990 })).toBe(3);
   });
 
-  it("is small as long as no speed is known, and as large as the plan has it from then on", () => {
+  it("is small while the speed is unknown, and then as large as the plan has it", () => {
     const unknown = { ...at, bytes_per_second: 0 };
-    expect(nextMessage(plan, unknown)).toBe(2 * MIB);
-    expect(nextMessage(plan, { ...unknown, sent: 2 * MIB })).toBe(2 * MIB);
-    expect(nextMessage(plan, { ...unknown, sent: 4 * MIB })).toBe(0);
-    expect(nextMessage(plan, at)).toBe(32 * MIB);
-    expect(nextMessage(plan, { ...at, sent: 33 * MIB, acked: MIB })).toBe(32 * MIB);
-    expect(nextMessage(plan, { ...at, sent: 34 * MIB, acked: MIB })).toBe(0);
+    expect(nextMessageSize(plan, unknown)).toBe(2 * MIB);
+    expect(nextMessageSize(plan, { ...unknown, sent: 2 * MIB })).toBe(2 * MIB);
+    expect(nextMessageSize(plan, { ...unknown, sent: 4 * MIB })).toBe(0);
+    expect(nextMessageSize(plan, at)).toBe(32 * MIB);
+    expect(nextMessageSize(plan, { ...at, sent: 33 * MIB, acked: MIB })).toBe(32 * MIB);
+    expect(nextMessageSize(plan, { ...at, sent: 34 * MIB, acked: MIB })).toBe(0);
   });
 
-  it("is no more than a slow connection gets through in a second or so", () => {
+  it("is at most what a slow connection sends in about a second", () => {
     const slow = { ...at, sent: 100 * MIB, acked: 99 * MIB, bytes_per_second: 8 * MIB };
-    expect(nextMessage(plan, slow)).toBe(4 * MIB);
-    expect(nextMessage(plan, { ...slow, bytes_per_second: 0 })).toBe(2 * MIB);
+    expect(nextMessageSize(plan, slow)).toBe(4 * MIB);
+    expect(nextMessageSize(plan, { ...slow, bytes_per_second: 0 })).toBe(2 * MIB);
   });
 });
 
 describe("rate", () => {
-  it("looks back a few seconds and falls while nothing moves", () => {
+  it("covers the last few seconds and falls while nothing moves", () => {
     const meter = new RateMeter();
     expect(meter.rate(0)).toBe(0);
     for (let at = 0; at <= 10_000; at += 100) meter.add(at, at * 5);

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { bytes, rate } from "../format/bytes";
 import { visible } from "../format/text";
-import { MIB, type Plan } from "../socket/policy";
+import { MIB, type Plan } from "../upload/plan";
 import { carriesFiles } from "../views/files";
 import { Header } from "../views/Header";
 import { LogText } from "../views/LogText";
@@ -64,7 +64,7 @@ export function BenchPage() {
   );
 }
 
-/** What to measure with. */
+/** The choice of a file to measure with. */
 function Choice({ isRunning }: { isRunning: boolean }) {
   const input = useRef<HTMLInputElement>(null);
   const [size, setSize] = useState(SIZES_MIB[1]!);

@@ -1,16 +1,16 @@
-/** The ways to read and send a file that are measured, one after another. */
+/** The ways to read and send a file, which are measured one after another. */
 
 import { browserHost } from "../socket/host";
-import { MIB, type Plan } from "../socket/policy";
 import { createSession } from "../socket/session";
-import { Uploads } from "../socket/uploads";
+import { MIB, type Plan } from "../upload/plan";
+import { Uploads } from "../upload/uploads";
 
 export type Way = "read" | "plain" | "discarded" | "parsed";
 
 /** In the order in which they are measured. */
 export const WAYS: readonly Way[] = ["read", "plain", "discarded", "parsed"];
 
-/** How far one way is. */
+/** The progress of one way. */
 export interface Progress {
   bytes_done: number;
   elapsed_ms: number;
@@ -19,22 +19,22 @@ export interface Progress {
 
 type Report = (bytes_done: number, plan: Plan | null) => void;
 
-/** What is read at once where nothing is sent. */
+/** Bytes read at once by the test without the network. */
 const READ_BYTES = 16 * MIB;
-/** The message of the plain way. */
+/** Bytes of a message of the plain way. */
 const PLAIN_BYTES = 1 * MIB;
-/** A file that is larger is measured by its first part. */
+/** Of a larger file only the first part is measured. */
 export const BYTES_MAX = 2048 * MIB;
 
-/** Sends or reads all of a file in one way; tells how far it is, at the end once more. */
+/** Sends or reads a file in one way, and reports the progress, also at the end. */
 export async function measure(
   way: Way,
   file: Blob,
-  tell: (progress: Progress) => void,
+  onProgress: (progress: Progress) => void,
 ): Promise<void> {
   const start_ms = performance.now();
   const report: Report = (bytes_done, plan) =>
-    tell({ bytes_done, elapsed_ms: performance.now() - start_ms, plan });
+    onProgress({ bytes_done, elapsed_ms: performance.now() - start_ms, plan });
   switch (way) {
     case "read":
       return read(file, report);
@@ -54,7 +54,7 @@ async function read(file: Blob, report: Report): Promise<void> {
   }
 }
 
-/** One message, wait for its ack, next message. */
+/** Sends a message, waits for its ack, and so on. */
 function sendPlainly(file: Blob, report: Report): Promise<void> {
   const socket = new WebSocket(`ws://${location.host}/api/bench/plain`);
   return new Promise<void>((done, fail) => {
@@ -72,7 +72,7 @@ function sendPlainly(file: Blob, report: Report): Promise<void> {
   });
 }
 
-/** As the page of a log does it, to be parsed or to be dropped. */
+/** Sends the file as the page of a log does, to be parsed or discarded. */
 async function send(file: Blob, to: "upload" | "discard", report: Report): Promise<void> {
   const session = await createSession();
   try {
@@ -83,9 +83,9 @@ async function send(file: Blob, to: "upload" | "discard", report: Report): Promi
         (jobs) => {
           const job = jobs[0];
           if (!job) return;
-          report(job.acked, job.isOver ? uploads.chooser.best : job.plan);
+          report(job.acked, job.isOver ? uploads.tuner.best : job.plan);
           if (job.phase === "done") done();
-          else if (job.isOver) fail(new Error(job.message ?? "It was given up."));
+          else if (job.isOver) fail(new Error(job.message ?? "The upload was cancelled."));
         },
         undefined,
         undefined,

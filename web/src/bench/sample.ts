@@ -1,6 +1,6 @@
 /** A log out of nothing, to measure without a file. */
 
-import { MIB } from "../socket/policy";
+import { MIB } from "../upload/plan";
 
 const PATHS = [
   "/",
@@ -17,7 +17,7 @@ const AGENTS = [
   "Mozilla/5.0 (compatible; examplebot/2.1)",
 ];
 
-/** So many bytes of made-up lines in the combined format, kept in memory by the browser. */
+/** Returns synthetic lines of this many bytes in the combined format, in memory. */
 export function sample(bytes_total: number): Blob {
   const piece = lines(MIB);
   const parts = Array.from({ length: Math.ceil(bytes_total / MIB) }, () => piece);

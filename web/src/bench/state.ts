@@ -1,4 +1,4 @@
-/** What the page for measuring knows, and the one place that changes it. */
+/** The state of the measuring page, and the only place that changes it. */
 
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { rate } from "../format/bytes";
@@ -10,7 +10,7 @@ export interface Result extends Progress {
 }
 
 export interface Bench {
-  /** What is measured with, as the person knows it. */
+  /** The name of the file. */
   name: string | null;
   bytes_total: number;
   results: Partial<Record<Way, Result>>;
@@ -29,7 +29,7 @@ const current = signal<Bench>({
 
 export const bench: ReadonlySignal<Bench> = current;
 
-/** Measures every way with a file. While that goes on, nothing else is begun. */
+/** Measures every way with a file. Does nothing while a measurement is running. */
 export async function start(name: string, whole: Blob): Promise<void> {
   if (current.value.isRunning) return;
   const file = whole.size > BYTES_MAX ? whole.slice(0, BYTES_MAX) : whole;
@@ -40,7 +40,7 @@ export async function start(name: string, whole: Blob): Promise<void> {
       let last: Progress | null = null;
       await measure(way, file, (progress) => {
         last = progress;
-        // Drawing each ack would slow down what is measured.
+        // Drawing each ack would slow down the upload.
         inNextFrame("bench", () => note(way, { ...progress, isOver: false }));
       });
       inNextFrame("bench", () => {});

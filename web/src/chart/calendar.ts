@@ -1,8 +1,8 @@
 /**
- * Labels of the x axis: places where the wall clock of the buckets passes a round time.
+ * Labels of the x axis: the buckets at which the wall clock passes a round time.
  *
- * Buckets are steps of the calendar in the reader's zone, so months differ in length and
- * a day may have 23 hours. Labels therefore belong to buckets, not to seconds.
+ * Buckets are calendar steps in the chosen zone, so months differ in length and a day may have 23
+ * hours. Labels therefore belong to buckets, not to seconds.
  */
 
 import {
@@ -16,14 +16,14 @@ import {
 } from "../format/time";
 
 export interface TimeTick {
-  /** The bucket at whose left edge the label stands. */
+  /** The bucket whose left edge is labelled. */
   bucket: number;
   text: string;
-  /** True where a new day, month or year begins, which is drawn stronger. */
+  /** Whether a new day, month or year begins here, which is drawn stronger. */
   strong: boolean;
 }
 
-/** A way to divide the calendar: stamps with the same number lie in the same part. */
+/** Numbers the parts of a calendar: stamps in the same part have the same number. */
 type Division = (stamp: Stamp) => number;
 
 const every =
@@ -50,7 +50,7 @@ const DIVISIONS: Division[] = [
   ...[1, 2, 5, 10, 20, 50, 100].map((years) => everyMonths(12 * years)),
 ];
 
-/** The labels for buckets that start at `starts`, at most `wanted` of them. */
+/** Returns the labels for buckets that start at `starts`, at most `wanted` of them. */
 export function timeTicks(starts: string[], wanted: number): TimeTick[] {
   const stamps = starts.map(parseStamp);
   const [first] = stamps;
@@ -63,14 +63,14 @@ export function timeTicks(starts: string[], wanted: number): TimeTick[] {
   return named;
 }
 
-/** Buckets at which the finest division that is not too fine passes on. */
+/** Returns the buckets at which a part of the finest suitable division begins. */
 function boundaries(stamps: (Stamp | null)[], wanted: number): number[] {
   let found: number[] = [];
   for (const division of DIVISIONS) {
     found = changes(stamps, division);
     if (found.length <= wanted) break;
   }
-  // Too short a stretch to pass any round time: its first bucket names it.
+  // The range may be too short for any round time; then its first bucket is labelled.
   return found.length > 0 ? found : [0];
 }
 
@@ -80,7 +80,7 @@ function changes(stamps: (Stamp | null)[], division: Division): number[] {
   stamps.forEach((stamp, at) => {
     if (!stamp) return;
     const part = division(stamp);
-    // The first bucket counts only where it begins a part.
+    // The first bucket counts only if a part begins with it.
     const begins = before === null ? division(secondBefore(stamp)) !== part : part !== before;
     if (begins) found.push(at);
     before = part;
@@ -116,7 +116,7 @@ function tickOf(bucket: number, stamp: Stamp, before: Stamp | null): TimeTick {
   return { bucket, text: midnight ? dayText(stamp) : firstText(stamp), strong: midnight };
 }
 
-/** A time that must also name its day. */
+/** A time with its day. */
 function firstText(stamp: Stamp): string {
   return `${dayText(stamp)}, ${clockText(stamp, stamp.second !== 0)}`;
 }

@@ -1,12 +1,12 @@
 /** The bucket cursor and the selection, by pointer or by keyboard. */
 
-/** `anchor` is the other end of a selection, or the same bucket where there is none. */
+/** `anchor` is the other end of a selection; without a selection it equals `at`. */
 export interface Cursor {
   at: number;
   anchor: number;
 }
 
-/** Where a key moves the cursor; `null` for keys that mean something else. */
+/** Returns the cursor after a key press, or `null` if the key does not move it. */
 export function moved(
   cursor: Cursor | null,
   key: string,
@@ -19,13 +19,16 @@ export function moved(
   return { at, anchor: extend && cursor ? cursor.anchor : at };
 }
 
-/** What a key asks of the chart; `null` for keys that are none of its business. */
+/** The meaning of a key for the chart. */
 export type KeyMeaning =
   | { type: "move"; cursor: Cursor }
   | { type: "zoom"; cursor: Cursor }
-  | { type: "give up" };
+  | { type: "cancel" };
 
-/** Reads a key. Escape belongs to the chart only while there is a selection to give up. */
+/**
+ * Returns the meaning of a key, or `null` if it has none. Escape has one only while there is a
+ * selection to cancel.
+ */
 export function keyMeaning(
   cursor: Cursor | null,
   key: string,
@@ -33,17 +36,17 @@ export function keyMeaning(
   count: number,
 ): KeyMeaning | null {
   if (key === "Enter") return cursor && { type: "zoom", cursor };
-  if (key === "Escape") return cursor && cursor.at !== cursor.anchor ? { type: "give up" } : null;
+  if (key === "Escape") return cursor && cursor.at !== cursor.anchor ? { type: "cancel" } : null;
   const next = moved(cursor, key, extend, count);
   return next && { type: "move", cursor: next };
 }
 
-/** First and last bucket of the selection. */
+/** Returns the first and the last bucket of the selection. */
 export function spanOf(cursor: Cursor): { from: number; to: number } {
   return { from: Math.min(cursor.at, cursor.anchor), to: Math.max(cursor.at, cursor.anchor) };
 }
 
-/** The cursor where the buckets have changed under it. */
+/** Returns the cursor moved into the range of the buckets, which may have changed. */
 export function clamped(cursor: Cursor | null, count: number): Cursor | null {
   if (!cursor || count === 0) return null;
   return { at: Math.min(cursor.at, count - 1), anchor: Math.min(cursor.anchor, count - 1) };
@@ -61,7 +64,7 @@ function targetOf(cursor: Cursor | null, key: string, count: number): number | n
   if (key === "End") return count - 1;
   const by = steps[key];
   if (by === undefined) return null;
-  // The first key press only brings the cursor up, at the end it comes from.
+  // The first key press only shows the cursor, at the end where it enters.
   if (!cursor) return by > 0 ? 0 : count - 1;
   return cursor.at + by;
 }

@@ -1,10 +1,10 @@
-/** Draws a layout. Rectangles only: one long path is many times slower. */
+/** Draws a layout with rectangles; one long path is many times slower. */
 
 import { compact } from "../format/number";
 import type { Column, Layout } from "./layout";
 import { countOf, type Series } from "./series";
 
-/** Colours and fonts, as the style sheet has them at the moment of drawing. */
+/** Colours and fonts of the style sheet at the moment of drawing. */
 export interface Ink {
   text: string;
   strong: string;
@@ -12,19 +12,19 @@ export interface Ink {
   font: string;
 }
 
-/** The canvas in CSS pixels, and device pixels a CSS pixel. */
+/** The size of the canvas in CSS pixels, and the device pixels per CSS pixel. */
 export interface Size {
   width: number;
   height: number;
   ratio: number;
 }
 
-/** A gap between the parts of a bar is drawn only where it leaves something of them. */
+/** Parts of a bar have a gap between them only if they are at least this high. */
 const GAP_HEIGHT_MIN = 4;
-/** Room that a label of the x axis needs to its right. */
+/** Free space after a label of the x axis. */
 const LABEL_GAP = 8;
 
-/** Fits the canvas to its size and draws everything anew. */
+/** Fits the canvas to its size and redraws everything. */
 export function draw(
   canvas: HTMLCanvasElement,
   layout: Layout,
@@ -45,10 +45,10 @@ export function draw(
 }
 
 function resize(canvas: HTMLCanvasElement, size: Size): void {
-  // The canvas is not asked for its size: that would lay the whole page out at once.
+  // Reading the size from the canvas would force a layout of the whole page.
   const width = Math.round(size.width * size.ratio);
   const height = Math.round(size.height * size.ratio);
-  // Setting a size clears the canvas and is not free, even to the same value.
+  // Setting a size clears the canvas, even if it is the same.
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
 }
@@ -78,7 +78,7 @@ function drawBars(
   ratio: number,
 ): void {
   const below = layout.columns.map(() => 0);
-  // One colour after the other: changing the fill for each rectangle costs more.
+  // One colour after the other: changing the fill for each rectangle is slower.
   series.forEach(({ name, color }) => {
     context.fillStyle = color;
     layout.columns.forEach((column, at) => {
@@ -90,7 +90,7 @@ function drawBars(
   });
 }
 
-/** Draws `value` requests of a bar on top of the `below` requests that are drawn. */
+/** Draws `value` requests of a bar above the `below` requests already drawn. */
 function drawPart(
   context: CanvasRenderingContext2D,
   layout: Layout,
@@ -102,7 +102,7 @@ function drawPart(
   const { plot, counts } = layout;
   const scale = plot.height / counts.top;
   const bottom = snap(plot.top + plot.height - below * scale, ratio);
-  // Something that is there is seen: at least one device pixel.
+  // Every part is visible: at least one device pixel.
   const top = Math.min(
     bottom - 1 / ratio,
     snap(plot.top + plot.height - (below + value) * scale, ratio),

@@ -1,19 +1,17 @@
-/**
- * From a histogram to rectangles: everything about the chart that needs no canvas.
- */
+/** Turns a histogram into rectangles: the part of the chart that needs no canvas. */
 
 import type { Bucket } from "../generated/Bucket";
 import type { Histogram } from "../generated/Histogram";
 import { type TimeTick, timeTicks } from "./calendar";
 import { type CountScale, countScale } from "./ticks";
 
-/** Room around the bars for the labels, in CSS pixels. */
+/** Space around the bars for the labels, in CSS pixels. */
 export const MARGIN = { left: 52, right: 12, top: 10, bottom: 24 };
-/** Least room for a label of the x axis, in CSS pixels. */
+/** Minimum width of a label of the x axis, in CSS pixels. */
 const TICK_WIDTH = 96;
-/** Least height between two lines of the y axis, in CSS pixels. */
+/** Minimum distance of two grid lines, in CSS pixels. */
 const TICK_HEIGHT = 44;
-/** A bar is never wider, so that one bucket does not fill the chart as a block. */
+/** Maximum width of a bar, so that a single bucket does not fill the chart. */
 const BAR_WIDTH_MAX = 64;
 
 /** One bar: one bucket, or several that share a column of pixels. */
@@ -21,7 +19,7 @@ export interface Column {
   /** Edges within the plot, in CSS pixels. */
   x: number;
   width: number;
-  /** The bucket whose numbers the column shows: the fullest of those it stands for. */
+  /** The bucket that the column shows: the fullest of those it covers. */
   bucket: Bucket;
 }
 
@@ -30,17 +28,17 @@ export interface Layout {
   columns: Column[];
   /** Number of buckets along the x axis. */
   count: number;
-  /** Width of one bucket's place along the x axis. */
+  /** Width of a bucket along the x axis. */
   pitch: number;
-  /** The fullest bucket. */
+  /** The count of the fullest bucket. */
   max: number;
   counts: CountScale;
   xTicks: TimeTick[];
-  /** True where a column stands for more than one bucket. */
+  /** Whether a column covers more than one bucket. */
   merged: boolean;
 }
 
-/** Lays a histogram out on `width` by `height` CSS pixels, `ratio` device pixels each. */
+/** Lays out a histogram on `width` by `height` CSS pixels of `ratio` device pixels each. */
 export function layoutOf(
   histogram: Histogram,
   width: number,
@@ -74,18 +72,18 @@ export function layoutOf(
   };
 }
 
-/** The bucket at `x` CSS pixels from the chart's left edge, brought into range. */
+/** Returns the bucket nearest to `x` CSS pixels from the chart's left edge. */
 export function bucketAt(layout: Layout, x: number): number {
   const at = Math.floor((x - layout.plot.left) / layout.pitch);
   return Math.min(Math.max(at, 0), layout.count - 1);
 }
 
-/** Where buckets `from` to `to`, both included, lie from the chart's left edge. */
+/** Returns the position of the buckets `from` to `to`, both included, from the chart's left edge. */
 export function extent(layout: Layout, from: number, to: number): { left: number; width: number } {
   return { left: layout.plot.left + from * layout.pitch, width: (to - from + 1) * layout.pitch };
 }
 
-/** One bar a bucket, its edges on device pixels so that all gaps look alike. */
+/** One bar per bucket, with its edges on device pixels so that all gaps look alike. */
 function plainColumns(buckets: Bucket[], pitch: number, ratio: number): Column[] {
   const snap = (x: number) => Math.round(x * ratio) / ratio;
   const gap = pitch >= 3 ? 1 : 0;
@@ -98,9 +96,8 @@ function plainColumns(buckets: Bucket[], pitch: number, ratio: number): Column[]
 }
 
 /**
- * One bar a device pixel. A column shows the fullest of its buckets, so that a burst of
- * one bucket stays as high as it is; a sum would rise and fall with how many buckets
- * happen to fall on a pixel.
+ * One bar per device pixel. A column shows the fullest of its buckets, so that a burst in a single
+ * bucket keeps its height. A sum would depend on the number of buckets that share a pixel.
  */
 function mergedColumns(buckets: Bucket[], width: number, ratio: number): Column[] {
   const pixels = Math.max(1, Math.floor(width * ratio));

@@ -1,10 +1,12 @@
 /**
  * The colours of the chart, for both themes.
  *
- * Status classes differ in lightness as well as in hue (blue, amber, dark red or pink), so
- * that they can be told apart without red-green vision and in print; each stands out from
- * its background by 3:1 or more. The list for other fields follows Okabe and Ito.
+ * Status classes differ in lightness as well as in hue (blue, amber, dark red or pink), so that
+ * they differ in print and without red-green vision. Each has a contrast of at least 3:1 to its
+ * background. The list for other fields follows Okabe and Ito.
  */
+
+import { ALL_OTHER_VALUES, NO_VALUE, STATUS_CLASS } from "../format/values";
 
 export type Theme = "light" | "dark";
 
@@ -33,9 +35,9 @@ const SERIES: Record<Theme, string[]> = {
 };
 
 /** Fields whose values begin with the digit of a status class. */
-const STATUS_FIELDS = new Set(["status_class", "status"]);
+const STATUS_FIELDS = new Set([STATUS_CLASS, "status"]);
 
-/** How far each further value of one status class is moved towards the background. */
+/** How far each further value of a status class fades towards the background. */
 const FADE = 0.22;
 const BACKGROUND: Record<Theme, string> = { light: "#ffffff", dark: "#161d26" };
 
@@ -52,20 +54,20 @@ export function groupColors(field: string, groups: string[], theme: Theme): stri
   const series = SERIES[theme];
   if (field === "action") return actionColors(groups, theme);
   return groups.map((group, at) =>
-    group === "other" ? STATUS[theme].other! : series[at % series.length]!,
+    group === ALL_OTHER_VALUES ? STATUS[theme].other! : series[at % series.length]!,
   );
 }
 
-/** What was let through looks like what went well, and what was not like what went wrong. */
+/** Allowed traffic has the colour of success, blocked traffic that of an error. */
 function actionColors(groups: string[], theme: Theme): string[] {
-  const [through, , allowed, blocked] = SERIES[theme] as [string, string, string, string];
+  const [requests, , allowed, blocked] = SERIES[theme] as [string, string, string, string];
   return groups.map((group) => {
-    if (group === "(none)") return through;
+    if (group === NO_VALUE) return requests;
     return /^(allow|accept|pass|permit)/i.test(group) ? allowed : blocked;
   });
 }
 
-/** Codes of one class share its hue; each further one is a shade fainter. */
+/** Codes of a class share its hue; each further one is a shade fainter. */
 function statusColors(groups: string[], theme: Theme): string[] {
   const seen = new Map<string, number>();
   return groups.map((group) => {

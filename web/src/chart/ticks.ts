@@ -1,12 +1,12 @@
-/** The y axis: where its lines are, and the count at its upper end. */
+/** The y axis: the counts at its grid lines and at its upper end. */
 export interface CountScale {
   ticks: number[];
   top: number;
 }
 
 /**
- * Round lines for counts up to `max`. The upper end is a whole or a half step, so that it
- * moves seldom while the counts grow and yet wastes little height.
+ * Returns round grid lines for counts up to `max`. The upper end is a whole or a half step, so that
+ * it seldom moves while the counts grow, and wastes little height.
  */
 export function countScale(max: number, wanted: number): CountScale {
   if (max <= 0) return { ticks: [0], top: 1 };
@@ -16,7 +16,7 @@ export function countScale(max: number, wanted: number): CountScale {
   return { ticks, top };
 }
 
-/** The next of 1, 2, 5, 10, ... that is no smaller; counts are whole, so at least 1. */
+/** The smallest of 1, 2, 5, 10, ... that is at least `least`; counts are whole, so at least 1. */
 function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   const factor = [1, 2, 5, 10].find((one) => one * power >= least * (1 - 1e-9)) ?? 10;

@@ -2,11 +2,11 @@
 
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
-/** `0 B`, `999 B`, `1.15 GB`: three figures that count. */
+/** `0 B`, `999 B`, `1.15 GB`: three significant digits. */
 export function bytes(value: number): string {
   let unit = 0;
   let shown = value;
-  // 999.5 and up would print as 1000 of the smaller unit.
+  // 999.5 and more would be printed as 1000 of the smaller unit.
   while (shown >= 999.5 && unit < UNITS.length - 1) {
     shown /= 1000;
     unit += 1;
@@ -15,7 +15,7 @@ export function bytes(value: number): string {
   return `${shown.toFixed(digits)} ${UNITS[unit]}`;
 }
 
-/** Bytes a second, in MB/s from 1 MB/s on. */
+/** Bytes a second: `12.5 MB/s`. */
 export function rate(bytesPerSecond: number): string {
   return `${bytes(bytesPerSecond)}/s`;
 }

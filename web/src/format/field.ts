@@ -1,6 +1,7 @@
-/** What fields are called on the page. */
+/** Names and order of the fields on the page. */
 
 import type { Report } from "../generated/Report";
+import { STATUS_CLASS } from "./values";
 
 const TITLES: Record<string, string> = {
   client: "Clients",
@@ -17,15 +18,15 @@ const TITLES: Record<string, string> = {
 };
 
 const LABELS: Record<string, string> = {
-  status_class: "status class",
+  [STATUS_CLASS]: "status class",
   user_agent: "user agent",
   request: "raw request",
 };
 
 /**
- * Which lists stand in which column, by the number of columns there is room for: who, what,
- * how it went. The columns are fixed, so that no list jumps to another one when a filter
- * makes some shorter. Fields that are not named here stand below, where there are fewest.
+ * The lists of each column, by the number of columns that fit: the client, the target, the result.
+ * The columns are fixed, so that no list jumps when a filter shortens others. Fields that are not
+ * named here are added to the shortest column.
  */
 const COLUMNS = [
   [
@@ -60,7 +61,7 @@ const COLUMNS = [
   ],
 ];
 
-/** The most columns that lists are laid out in. */
+/** Maximum number of columns. */
 export const COLUMNS_MAX = COLUMNS.length;
 
 /** The title of a field's list. */
@@ -76,15 +77,15 @@ export function fieldLabel(field: string): string {
   return LABELS[field] ?? field.replaceAll("_", " ");
 }
 
-/** What one record is called. */
+/** The word for a record. */
 export type Noun = "request" | "record";
 
-/** What the records are called: an error log's and a firewall's are no requests. */
+/** Returns the word for the records; those of error logs and firewalls are not requests. */
 export function recordsNoun({ absent, top }: Report): Noun {
   return absent.includes("errors") && (top.path ?? []).length === 0 ? "record" : "request";
 }
 
-/** How many columns there are for these fields, so that none is empty between others. */
+/** Returns the number of columns for these fields, so that no column is empty. */
 export function columnCount(fields: string[], room: number): number {
   for (let count = Math.min(room, COLUMNS_MAX); count > 1; count -= 1) {
     if (fieldColumns(fields, count).every((column) => column.length > 0)) return count;
@@ -92,7 +93,7 @@ export function columnCount(fields: string[], room: number): number {
   return 1;
 }
 
-/** The given fields in `count` columns, each from top to bottom. */
+/** Arranges the fields in `count` columns, each from top to bottom. */
 export function fieldColumns(fields: string[], count: number): string[][] {
   const columns = COLUMNS[count - 1] ?? COLUMNS[0]!;
   const placed = new Set(columns.flat());

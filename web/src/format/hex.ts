@@ -1,4 +1,4 @@
-/** Values that are no UTF-8 travel as hexadecimal bytes. */
+/** The protocol carries values that are not valid UTF-8 as hexadecimal bytes. */
 
 /** The UTF-8 bytes of a text. */
 export function hexOf(text: string): string {
@@ -7,7 +7,7 @@ export function hexOf(text: string): string {
   ).join("");
 }
 
-/** The text of hexadecimal bytes, U+FFFD standing for what is no UTF-8. */
+/** The text of hexadecimal bytes, with U+FFFD for invalid UTF-8. */
 export function textOfHex(hex: string): string {
   const pairs = hex.match(/../g) ?? [];
   return new TextDecoder().decode(Uint8Array.from(pairs, (pair) => parseInt(pair, 16)));

@@ -1,8 +1,8 @@
-/** Numbers as people read them; the grouping is the same on every machine. */
+/** Numbers for people; the digit grouping is the same on every machine. */
 
 const GROUPED = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 
-/** A whole number with its thousands apart: `1,234,567`. */
+/** A whole number with grouped digits: `1,234,567`. */
 export function count(value: number): string {
   return GROUPED.format(value);
 }
@@ -21,8 +21,8 @@ export function compact(value: number): string {
 }
 
 /**
- * A part of a whole in per cent. Never rounds something to nothing, nor a part to the
- * whole: `<0.1%` and `>99.9%` say that there is a rest.
+ * A part of a whole in per cent. A small part is never rounded to 0%, nor a large one to 100%:
+ * these are `<0.1%` and `>99.9%`.
  */
 export function share(part: number, whole: number): string {
   if (whole <= 0) return "–";
@@ -34,7 +34,7 @@ export function share(part: number, whole: number): string {
   return `${percent.toFixed(1)}%`;
 }
 
-/** How often something happens, by the unit in which it happens at least once. */
+/** A rate per second, minute or hour: the first unit in which it is at least 1. */
 export function frequency(perSecond: number): string {
   if (perSecond >= 100) return `${count(perSecond)} a second`;
   if (perSecond >= 1) return `${trimmed(perSecond, 1)} a second`;

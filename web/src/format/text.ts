@@ -1,19 +1,18 @@
 /**
- * Text from the log, which anybody on the internet may have written.
+ * Text from the log, which may come from an attacker.
  *
- * The page only ever puts it into text nodes and attributes, so it can hold no markup.
- * What remains are characters that cannot be seen or that move their neighbours: control
- * characters, line breaks, zero-width characters, and the directional marks that make a
- * line read backwards. They are shown as escapes.
+ * The page puts it only into text nodes and attributes, so it cannot inject markup. Characters
+ * that are invisible or that move their neighbours are shown as escapes: control characters, line
+ * breaks, zero-width characters, and directional marks, which make a line read backwards.
  */
 
-/** A stretch of a value: as it stands, or an escape in place of one character. */
+/** A part of a value: verbatim, or an escape for one character. */
 export interface Part {
   text: string;
   isEscape: boolean;
 }
 
-/** Longest value that is laid out; the rest is named by its length. */
+/** Characters of a value that are shown; of the rest only the length is shown. */
 export const TEXT_MAX = 4096;
 
 const UNSAFE =
@@ -22,7 +21,7 @@ const UNSAFE =
 
 const NAMED: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** Cuts a value into stretches that are safe to show one after the other. */
+/** Splits a value into parts that are safe to show one after the other. */
 export function parts(value: string): Part[] {
   const text = cut(value);
   const found: Part[] = [];
@@ -39,7 +38,7 @@ export function parts(value: string): Part[] {
   return found;
 }
 
-/** The same as one string, for titles and for screen readers. */
+/** The same as one string, for tooltips and screen readers. */
 export function visible(value: string): string {
   return parts(value)
     .map((part) => part.text)

@@ -1,9 +1,8 @@
 /**
- * Time stamps as the log's own clock shows them.
+ * Time stamps in the zone of the log, or in the chosen one.
  *
- * The server sends RFC 3339 strings in the zone the reader chose. The page shows the
- * figures of the string itself and never converts them to the browser's zone, so that a
- * time on the screen can be found again in the log.
+ * The server sends RFC 3339 strings in that zone. The page shows the digits of the string and
+ * never converts them to the browser's zone, so that a time on the screen can be found in the log.
  */
 
 /** The parts of one RFC 3339 stamp. */
@@ -24,7 +23,7 @@ export interface Stamp {
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)/;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** Reads a stamp; `null` where the text is none. */
+/** Parses a stamp; returns `null` if the text is not one. */
 export function parseStamp(text: string): Stamp | null {
   const match = RFC_3339.exec(text);
   if (!match) return null;
@@ -41,13 +40,13 @@ export function parseStamp(text: string): Stamp | null {
   };
 }
 
-/** Seconds that the wall clock shows, counted from 1970 on that clock. */
+/** Returns the seconds from 1970 to the stamp on the wall clock of its zone. */
 export function wallSeconds(stamp: Stamp): number {
   const { year, month, day, hour, minute, second } = stamp;
   return Date.UTC(year, month - 1, day, hour, minute, second) / 1000;
 }
 
-/** Seconds since 1970 in UTC: what two stamps must be compared by. */
+/** Returns the seconds since 1970 in UTC, by which stamps of different zones can be compared. */
 export function instantSeconds(stamp: Stamp): number {
   return wallSeconds(stamp) - offsetSeconds(stamp.offset) + Number(`0.${stamp.fraction || "0"}`);
 }
@@ -73,20 +72,20 @@ export function monthText(stamp: Stamp): string {
   return MONTHS[stamp.month - 1] ?? "?";
 }
 
-/** `09:30`, or `09:30:05` where the seconds matter. */
+/** `09:30`, or `09:30:05` with seconds. */
 export function clockText(stamp: Stamp, withSeconds: boolean): string {
   const clock = `${two(stamp.hour)}:${two(stamp.minute)}`;
   return withSeconds ? `${clock}:${two(stamp.second)}` : clock;
 }
 
-/** `12 May 2024, 09:30:05 +02:00`; text that is no stamp is given back. */
+/** `12 May 2024, 09:30:05 +02:00`. Returns text that is not a stamp unchanged. */
 export function stampText(text: string): string {
   const stamp = parseStamp(text);
   if (!stamp) return text;
   return `${dateText(stamp)}, ${clockText(stamp, true)} ${zoneText(stamp.offset)}`;
 }
 
-/** `12 May 2024, 10:00 – 10:05 +02:00`, naming the date once where it is the same. */
+/** `12 May 2024, 10:00 – 10:05 +02:00`, with the date once if both ends share it. */
 export function rangeText(from: string, to: string): string {
   const start = parseStamp(from);
   const end = parseStamp(to);
@@ -99,7 +98,7 @@ export function rangeText(from: string, to: string): string {
   return `${left} – ${right} ${zoneText(end.offset)}`;
 }
 
-/** `Z` is a letter few people know; its name is UTC. */
+/** Few people know the letter `Z`; they know UTC. */
 function zoneText(offset: string): string {
   return offset === "Z" || offset === "+00:00" ? "UTC" : offset;
 }

@@ -1,6 +1,4 @@
-/**
- * What the sockets need from the browser, so that tests can stand in for it.
- */
+/** The functions of the browser that the sockets use, so that tests can replace them. */
 
 /** The part of a WebSocket that is used. */
 export interface SocketLike {
@@ -13,13 +11,13 @@ export interface SocketLike {
 
 export interface Host {
   connect(path: string): SocketLike;
-  /** Milliseconds from any fixed moment. */
+  /** Milliseconds since a fixed moment. */
   now(): number;
-  /** Runs `task` after a while; the result calls it off. */
+  /** Runs `task` after a while; the returned function cancels it. */
   later(delay_ms: number, task: () => void): () => void;
-  /** True while nobody sees the page. */
+  /** Whether the page is hidden. */
   isHidden(): boolean;
-  /** True where the bytes of a file can still be read. */
+  /** Whether the bytes of a file can still be read. */
   isReadable(file: Blob): Promise<boolean>;
 }
 

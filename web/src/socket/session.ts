@@ -1,7 +1,7 @@
 import type { Failure } from "../generated/Failure";
 import type { SessionCreated } from "../generated/SessionCreated";
 
-/** Makes an empty session and gives back its id. */
+/** Creates an empty session and returns its id. */
 export async function createSession(): Promise<string> {
   const response = await fetch("/api/sessions", { method: "POST" });
   if (!response.ok) throw new Error(await refusalText(response));
@@ -9,8 +9,8 @@ export async function createSession(): Promise<string> {
 }
 
 /**
- * Asks over HTTP whether a session exists: a refused WebSocket handshake does not tell the
- * page why. `null` where the server does not answer at all.
+ * Returns whether a session exists, or `null` if the server does not answer. It asks over HTTP,
+ * because the page cannot see why a WebSocket handshake was refused.
  */
 export async function sessionExists(session: string): Promise<boolean | null> {
   try {

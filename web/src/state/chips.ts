@@ -1,4 +1,4 @@
-/** Clauses as people read them. */
+/** The clauses of a filter as text for people. */
 
 import { fieldLabel } from "../format/field";
 import { textOfHex } from "../format/hex";
@@ -7,7 +7,7 @@ import type { Clause } from "../generated/Clause";
 import type { Operator } from "../generated/Operator";
 import { isRangeEnd, timeRange, withoutClause } from "./filter";
 
-/** One condition: `label` and `sign` are the page's words, `values` the log's. */
+/** A condition: `label` and `sign` are words of the page, `values` come from the log. */
 export interface Chip {
   key: string;
   label: string;
@@ -32,7 +32,7 @@ const SIGNS: Record<Operator, string> = {
   ">=": "≥",
 };
 
-/** One chip a clause; the two ends of a time range are one. */
+/** Returns one chip per clause; the two ends of a time range share one. */
 export function chipsOf(clauses: Clause[]): Chip[] {
   const range = timeRange(clauses);
   const chips = clauses

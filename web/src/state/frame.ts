@@ -1,43 +1,43 @@
 /**
- * Joins what happens within a short while, so that a burst of messages is drawn once, in one
- * animation frame. A hidden page gets no frames; there a timer keeps the state moving.
+ * Merges tasks within a short time, so that a burst of messages is drawn once, in one animation
+ * frame. A hidden page gets no frames, so a timer takes their place.
  */
 
-/** At most 20 times a second, as often as views come. */
+/** At most 20 times a second, the rate of the views. */
 const PERIOD_MS = 50;
 /**
- * The longer the changes go on the less each of them matters, down to a picture every 400 ms:
- * what drawing takes, reading and sending do not have.
+ * The longer changes go on the less each of them matters, so the period grows up to this limit:
+ * time spent on drawing is lost for reading and sending.
  */
 const PERIOD_MS_MAX = 400;
 const GROWTH_SHARE = 3;
-/** After so long without a change the next one begins anew. */
+/** After this time without a change the period starts small again. */
 const QUIET_MS = 1_000;
-/** Drawing takes at most one part in so many of the time. */
+/** Drawing takes at most a fourth of the time. */
 const WORK_SHARE = 4;
 const HIDDEN_MS = 250;
 
 const tasks = new Map<string, () => void>();
-let callOff: (() => void) | null = null;
+let cancel: (() => void) | null = null;
 let nextAt_ms = -Infinity;
 let changingSince_ms = -Infinity;
 let changedAt_ms = -Infinity;
 
 /**
- * Runs `task` in a coming frame; a later task of the same name takes its place. What is
- * urgent, such as the answer to a question, is drawn in the next frame.
+ * Runs `task` in a later frame; a newer task of the same name replaces it. An urgent task, such as
+ * the answer to a question, runs in the next frame.
  */
 export function inNextFrame(name: string, task: () => void, isUrgent = false): void {
   tasks.set(name, task);
   noteChange();
-  if (callOff && !isUrgent) return;
-  callOff?.();
-  if (document.hidden) callOff = afterTimer(HIDDEN_MS, run);
-  else if (isUrgent || performance.now() >= nextAt_ms) callOff = inFrame();
-  else callOff = afterTimer(nextAt_ms - performance.now(), () => (callOff = inFrame()));
+  if (cancel && !isUrgent) return;
+  cancel?.();
+  if (document.hidden) cancel = afterTimer(HIDDEN_MS, run);
+  else if (isUrgent || performance.now() >= nextAt_ms) cancel = inFrame();
+  else cancel = afterTimer(nextAt_ms - performance.now(), () => (cancel = inFrame()));
 }
 
-/** Runs `task` after the frame in which this is called: what was changed is laid out and painted then. */
+/** Runs `task` after the current frame, when its changes are laid out and painted. */
 export function afterFrame(task: () => void): void {
   setTimeout(task);
 }
@@ -59,7 +59,7 @@ function inFrame(): () => void {
 }
 
 function run(): void {
-  callOff = null;
+  cancel = null;
   const start_ms = performance.now();
   const growth_ms = (start_ms - changingSince_ms) / GROWTH_SHARE;
   const period_ms = Math.min(PERIOD_MS_MAX, Math.max(PERIOD_MS, growth_ms));

@@ -1,16 +1,16 @@
-/** The progress rows: what this page sends and what the server reads, put together. */
+/** The progress rows: the uploads of this page and the sources of the server, merged. */
 
 import type { Source } from "../generated/Source";
 import type { State, Upload, UploadPhase } from "./state";
 
-/** One source of lines as it is shown. */
+/** A source of lines on the screen. */
 export interface Row {
   key: string;
-  /** Set where this page sends the file and can still cancel it. */
+  /** The id of an upload of this page that can be cancelled. */
   cancellable: string | null;
-  /** Set where this page read the file and can follow it from its end on. */
+  /** The id of an upload of this page that can be followed from its end. */
   followable: string | null;
-  /** Set where this page follows the file and can stop that. */
+  /** The id of a followed file of this page that can be stopped. */
   stoppable: string | null;
   name: string;
   phase: UploadPhase;
@@ -21,7 +21,7 @@ export interface Row {
   message: string | null;
 }
 
-/** The rows in the order in which the sources were begun. */
+/** Returns the rows in the order in which the sources began. */
 export function rowsOf(now: State): Row[] {
   const uploads = now.uploads.filter((upload) => upload.session === now.session);
   const byFile = new Map(uploads.map((upload) => [upload.file, upload]));
@@ -34,7 +34,7 @@ export function rowsOf(now: State): Row[] {
   return rows;
 }
 
-/** Share of all bytes that is read, 0 to 1; `null` where a size is unknown. */
+/** Returns the share of all bytes that is read, 0 to 1; `null` if a size is unknown. */
 export function shareRead(rows: Row[]): number | null {
   let done = 0;
   let total = 0;
@@ -46,19 +46,19 @@ export function shareRead(rows: Row[]): number | null {
   return total === 0 ? null : done / total;
 }
 
-/** What the page says of all rows together, before all are over. */
-export function courseOf(rows: Row[]): "reading" | "following" | "listening" {
-  const going = rows.filter((row) => !isOver(row.phase));
-  if (going.length === 0 || !going.every(isWaiting)) return "reading";
-  return going.some((row) => row.phase === "listening") ? "listening" : "following";
+/** Returns the common phase of all rows that have not ended. */
+export function phaseOf(rows: Row[]): "reading" | "following" | "listening" {
+  const active = rows.filter((row) => !isOver(row.phase));
+  if (active.length === 0 || !active.every(isWaiting)) return "reading";
+  return active.some((row) => row.phase === "listening") ? "listening" : "following";
 }
 
-/** True where all that is there is read, and what comes will be. */
+/** Whether a source is read to its end and waits for more. */
 export function isWaiting({ phase }: Row): boolean {
   return phase === "following" || phase === "listening";
 }
 
-/** True where no byte will follow. */
+/** Whether a source has ended. */
 export function isOver(phase: UploadPhase): boolean {
   return phase === "done" || phase === "failed" || phase === "cancelled";
 }
@@ -67,10 +67,10 @@ function uploadRow(upload: Upload, source: Source | null): Row {
   return {
     key: upload.file,
     cancellable: isOver(upload.phase) || upload.bytes_total === null ? null : upload.file,
-    followable: upload.isFollowable && !isToldByHead(source) ? upload.file : null,
+    followable: upload.isFollowable && !needsHeader(source) ? upload.file : null,
     stoppable: isOver(upload.phase) || upload.bytes_total !== null ? null : upload.file,
     name: upload.name,
-    // The page knows first what it sends; the server knows first why it stopped.
+    // The page is first to know how far it is; the server is first to know why it stopped.
     phase: source?.state === "failed" ? "failed" : upload.phase,
     bytes_done: upload.bytes_done,
     bytes_total: upload.bytes_total,
@@ -80,8 +80,8 @@ function uploadRow(upload: Upload, source: Source | null): Row {
   };
 }
 
-/** True where lines can be read only by what stands above them: W3C's `#Fields:`. */
-function isToldByHead(source: Source | null): boolean {
+/** Whether lines need the header above them, as those of W3C need `#Fields:`. */
+function needsHeader(source: Source | null): boolean {
   return source?.format?.name === "W3C";
 }
 

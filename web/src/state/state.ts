@@ -1,10 +1,11 @@
+import { STATUS_CLASS } from "../format/values";
 import type { Clause } from "../generated/Clause";
 import type { View } from "../generated/View";
 
-/** What the page asks, apart from the id that a question gets when it is sent. */
+/** What the page asks for. A question gets an id when it is sent. */
 export interface Question {
   clauses: Clause[];
-  /** The field that divides the histogram. */
+  /** The field by which the histogram is stacked. */
   stack: string;
   /** Rows of each top list. */
   top: number;
@@ -13,68 +14,85 @@ export interface Question {
 
 export const DEFAULT_QUESTION: Question = {
   clauses: [],
-  stack: "status_class",
+  stack: STATUS_CLASS,
   top: 10,
   zone: null,
 };
 
-/** How the page stands with the server. */
+/** How the attempt to change the question ended. */
+export interface TrialOutcome {
+  isAccepted: boolean;
+  /** Why the server refused it; `null` also if another change came first. */
+  refusal: string | null;
+}
+
+/** A question that becomes the current one when its answer arrives. */
+export interface Trial {
+  query: number;
+  question: Question;
+  /** `null` until it has ended. */
+  outcome: TrialOutcome | null;
+}
+
+/** The connection to the server. */
 export type Connection =
   /** No session, so nothing to connect to. */
   | "none"
   | "opening"
   | "open"
-  /** It was open and broke; the page keeps trying. */
+  /** It broke; the page keeps reconnecting. */
   | "lost"
-  /** The server answers and does not know the session. */
+  /** The server no longer has the session. */
   | "gone";
 
 export type UploadPhase =
   | "waiting"
   | "reading"
-  /** All is read, and what is appended will be. */
+  /** Read to its end; appended lines will be read. */
   | "following"
-  /** Waits for what others send. */
+  /** Waits for lines from a socket. */
   | "listening"
   | "interrupted"
   | "done"
   | "failed"
   | "cancelled";
 
-/** One file that this page sends. */
+/** A file that this page uploads. */
 export interface Upload {
   /** Its id in the session. */
   file: string;
   session: string;
   name: string;
   phase: UploadPhase;
-  /** `null` where it goes on growing. */
+  /** `null` if the file keeps growing. */
   bytes_total: number | null;
-  /** Acknowledged, and so parsed. */
+  /** Bytes that the server has parsed. */
   bytes_done: number;
   bytes_per_second: number;
   message: string | null;
-  /** True where it can be followed from its end on. */
+  /** Whether the file can be followed from its end. */
   isFollowable: boolean;
 }
 
-/** Everything that decides what is on the screen. */
+/** Everything that determines what is on the screen. */
 export interface State {
   session: string | null;
   question: Question;
   /** Id of the last question sent. */
   asked: number;
-  /** The newest answer; kept while the next one is awaited and when the connection breaks. */
+  /** The newest answer; stays while the next one is awaited or the connection is lost. */
   view: View | null;
   connection: Connection;
-  /** Why the server did not take the last question. */
+  /** The last question that was tried without becoming the current one first. */
+  trial: Trial | null;
+  /** Why the server refused the last question. */
   refusal: string | null;
-  /** A sentence to the person that they can dismiss. */
+  /** A message that the person can dismiss. */
   notice: string | null;
   uploads: Upload[];
-  /** Files that come are followed, where the browser can. */
+  /** Whether added files are followed, if the browser can. */
   follow: boolean;
-  /** Reading speed of the sources that this page does not send, by their place. */
+  /** Reading speed of each source of the view, in bytes a second. */
   source_rates: number[];
 }
 
@@ -84,6 +102,7 @@ export const INITIAL: State = {
   asked: 0,
   view: null,
   connection: "none",
+  trial: null,
   refusal: null,
   notice: null,
   uploads: [],
@@ -91,7 +110,7 @@ export const INITIAL: State = {
   source_rates: [],
 };
 
-/** True where something was read that can be shown. */
+/** Whether lines have been read, so that there is something to show. */
 export function hasLines(view: View | null): boolean {
   return view?.sources.some((source) => source.lines > 0) ?? false;
 }

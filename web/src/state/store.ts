@@ -1,14 +1,22 @@
-/** The one state of the page, and the one place that changes it. */
+/** The state of the page, and the only place that changes it. */
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { View } from "../generated/View";
-import { type Connection, INITIAL, type Question, type State, type Upload } from "./state";
+import {
+  type Connection,
+  INITIAL,
+  type Question,
+  type State,
+  type Trial,
+  type Upload,
+} from "./state";
 
-/** Everything that can happen to the state. */
+/** Everything that changes the state. */
 export type Action =
   | { type: "session"; session: string | null }
   | { type: "question"; question: Question }
   | { type: "asked"; query: number }
+  | { type: "trial"; trial: Trial }
   | { type: "view"; view: View; source_rates: number[] }
   | { type: "connection"; connection: Connection }
   | { type: "refused"; message: string }
@@ -18,23 +26,23 @@ export type Action =
 
 const current = signal<State>(INITIAL);
 
-/** The state, to read. */
+/** The state, read-only. */
 export const state: ReadonlySignal<State> = current;
 
 /**
- * Parts of the state. What is drawn from one of them is not drawn again when another part
- * changes, such as the progress of an upload, many times a second.
+ * Parts of the state. A component that reads one of them is not rendered again when another part
+ * changes, such as the progress of an upload, which changes many times a second.
  */
 export const question = computed(() => current.value.question);
 export const view = computed(() => current.value.view);
 export const awaiting = computed(() => isAwaiting(current.value));
 
-/** Lets something happen to the state. */
+/** Applies an action to the state. */
 export function dispatch(action: Action): void {
   current.value = reduce(current.value, action);
 }
 
-/** The state after an action; the same object where nothing changes. */
+/** Returns the state after an action; the same object if nothing changes. */
 export function reduce(before: State, action: Action): State {
   switch (action.type) {
     case "session":
@@ -44,6 +52,7 @@ export function reduce(before: State, action: Action): State {
             ...INITIAL,
             session: action.session,
             question: before.question,
+            asked: before.asked,
             uploads: before.uploads,
             follow: before.follow,
           };
@@ -51,8 +60,10 @@ export function reduce(before: State, action: Action): State {
       return { ...before, question: action.question, refusal: null };
     case "asked":
       return { ...before, asked: action.query };
+    case "trial":
+      return { ...before, trial: action.trial };
     case "view":
-      return answered(before, action.view, action.source_rates);
+      return withView(before, action.view, action.source_rates);
     case "connection":
       return before.connection === action.connection
         ? before
@@ -64,26 +75,26 @@ export function reduce(before: State, action: Action): State {
     case "follow":
       return { ...before, follow: action.follow };
     case "uploads":
-      return { ...before, uploads: merged(before.uploads, action.uploads) };
+      return { ...before, uploads: withUploads(before.uploads, action.uploads) };
   }
 }
 
-/** True while the answer on the screen is not yet that to the last question. */
+/** Whether the view on the screen does not answer the last question yet. */
 export function isAwaiting(now: State): boolean {
   return now.view !== null && now.refusal === null && now.view.query !== now.asked;
 }
 
-function answered(before: State, view: View, source_rates: number[]): State {
-  // Before any question the server answers its own, which has no filter: showing it
+function withView(before: State, view: View, source_rates: number[]): State {
+  // Until it receives a question the server answers a default one without a filter: showing that
   // would flash the unfiltered numbers under the chips of a filter.
-  const unasked = view.query === 0 && before.refusal === null;
-  if (unasked && before.question.clauses.length > 0) return before;
-  const older = before.view !== null && view.query < before.view.query;
-  if (older && before.refusal === null) return before;
+  const isDefault = view.query === 0 && before.refusal === null;
+  if (isDefault && before.question.clauses.length > 0) return before;
+  const isOlder = before.view !== null && view.query < before.view.query;
+  if (isOlder && before.refusal === null) return before;
   return { ...before, view, source_rates };
 }
 
-function merged(before: Upload[], changed: Upload[]): Upload[] {
+function withUploads(before: Upload[], changed: Upload[]): Upload[] {
   const byFile = new Map(before.map((upload) => [upload.file, upload]));
   for (const upload of changed) byFile.set(upload.file, upload);
   return [...byFile.values()];

@@ -1,4 +1,4 @@
-/** Conditions as a person types them: `path~^/api`, `status>=400`. */
+/** Conditions that a person types: `path~^/api`, `status>=400`. */
 
 import { visible } from "../format/text";
 import type { Clause } from "../generated/Clause";
@@ -6,14 +6,14 @@ import type { Operator } from "../generated/Operator";
 import type { Report } from "../generated/Report";
 import { exclude, isIncluded, sameClauses, toggleInclude } from "./filter";
 
-/** Longer signs first, so that `<=` is not read as `<`. */
+/** Longer signs come first, so that `<=` is not parsed as `<`. */
 const SIGNS: Operator[] = ["!=", "!~", "^=", "<=", ">=", "=", "~", "<", ">"];
-/** Fields of every log that have no list of values. */
+/** Fields of every log without a list of values. */
 const NUMBERS = ["bytes", "time"];
-/** More completions than these are no help. */
+/** Maximum number of completions. */
 const VALUES_MAX = 20;
 
-/** Reads `field`, operator, value; spaces around them do not matter. `null` where one is missing. */
+/** Parses field, operator and value, with optional spaces. Returns `null` if one is missing. */
 export function parseClause(text: string): Clause | null {
   const at = text.search(/[=!~^<>]/);
   if (at < 0) return null;
@@ -24,7 +24,7 @@ export function parseClause(text: string): Clause | null {
   return field !== "" && op !== undefined && value !== "" ? { field, op, values: [value] } : null;
 }
 
-/** The filter with one more condition; the same filter where it says that already. */
+/** Returns the filter with one more condition, or the same filter if it has that condition. */
 export function withClause(clauses: Clause[], added: Clause): Clause[] {
   const { field, op } = added;
   const value = { value: added.values[0]! };
@@ -33,7 +33,7 @@ export function withClause(clauses: Clause[], added: Clause): Clause[] {
   }
   if (op === "!=") return exclude(clauses, field, value);
   if (clauses.some((clause) => sameClauses([clause], [added]))) return clauses;
-  // A second end of the same kind would leave the nearer one in force unseen.
+  // Of two lower or two upper ends only one has an effect, so the new one replaces the old.
   const kept =
     field === "time"
       ? clauses.filter((clause) => clause.field !== field || clause.op !== op)
@@ -41,7 +41,7 @@ export function withClause(clauses: Clause[], added: Clause): Clause[] {
   return [...kept, added];
 }
 
-/** What the typed text may become: fields of the data, or frequent values of the field. */
+/** Completions of the text: fields of the data, or frequent values of the field. */
 export function completionsOf(text: string, report: Report): string[] {
   const [, field, sign] = /^\s*([^=!~^<>]*?)\s*(!=|=)/.exec(text) ?? [];
   if (field === undefined) return fieldsOf(report);

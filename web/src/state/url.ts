@@ -1,9 +1,9 @@
 /**
  * The question in the address, so that it can be shared and Back works.
  *
- * One parameter `f` a clause: `f=status~eq~404~500`, parts between tildes, `!` before a
- * tilde or an exclamation mark that belongs to a part. Operators are words because their
- * signs would all be percent-escaped.
+ * Each clause is a parameter `f`: `f=status~eq~404~500`. Tildes separate its parts; a tilde or an
+ * exclamation mark inside of a part is preceded by `!`. Operators are words, because their signs
+ * would be percent-escaped.
  */
 
 import type { Clause } from "../generated/Clause";
@@ -30,7 +30,7 @@ const OPERATORS = new Map(
 
 const SESSION = /^\/s\/([0-9a-f]{1,64})\/?$/i;
 
-/** The session that an address names. */
+/** The session in the path of an address. */
 export function sessionOf(path: string): string | null {
   return SESSION.exec(path)?.[1] ?? null;
 }
@@ -42,7 +42,7 @@ export function addressOf(session: string | null, question: Question): string {
   return search === "" ? path : `${path}?${search}`;
 }
 
-/** The query string of a question, without its question mark; what is usual is left out. */
+/** The query string of a question, without the question mark and without defaults. */
 export function searchOf(question: Question): string {
   const pairs = question.clauses.map((clause) => `f=${encodeURIComponent(clauseText(clause))}`);
   if (question.stack !== DEFAULT_QUESTION.stack)
@@ -52,7 +52,7 @@ export function searchOf(question: Question): string {
   return pairs.join("&");
 }
 
-/** Reads a query string; what it does not understand it leaves out. */
+/** Parses a query string; invalid parts are ignored. */
 export function questionOf(search: string): Question {
   const params = new URLSearchParams(search);
   const top = Number(params.get("top"));

@@ -1,6 +1,7 @@
 import { computed } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { isUploading, undo } from "../control";
+import { undo } from "../control/questions";
+import { isUploading } from "../control/uploads";
 import { rowsOf } from "../state/rows";
 import { hasLines } from "../state/state";
 import { state, view } from "../state/store";
@@ -33,7 +34,7 @@ type Screen = "drop page" | "dashboard" | "waiting" | "nothing";
 const screen = computed<Screen>(() => {
   const now = state.value;
   if (now.session === null) return "drop page";
-  // A picture of nothing would only be in the way of that of the first lines.
+  // An empty dashboard would only delay that of the first lines.
   if (now.view && (hasLines(now.view) || (now.view.complete && now.view.sources.length > 0)))
     return "dashboard";
   if (now.view && rowsOf(now).length === 0) return "drop page";
@@ -71,7 +72,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
 }
 
-/** Files that are half sent would end with the page. */
+/** Warns before unfinished uploads are lost. */
 function onLeave(event: BeforeUnloadEvent): void {
   if (isUploading()) event.preventDefault();
 }

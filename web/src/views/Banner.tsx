@@ -1,7 +1,8 @@
-import { notify, undo } from "../control";
+import { undo } from "../control/questions";
+import { notify } from "../control/session";
 import { state } from "../state/store";
 
-/** What the person must know about the connection or their last step. */
+/** Messages about the connection and the last step. */
 export function Banner() {
   const { connection, refusal, notice, view } = state.value;
   return (
@@ -9,13 +10,13 @@ export function Banner() {
       {connection === "lost" && (
         <p class="banner warn" data-testid="banner">
           <strong>Connection lost.</strong> Trying again…
-          {view && " What you see is what was read before it broke."}
+          {view && " The numbers are those from before."}
         </p>
       )}
       {connection === "gone" && (
         <p class="banner bad" data-testid="banner">
           <strong>This data set is gone.</strong> The server frees a data set when its page has been
-          closed for a while, or when it is restarted. <a href="/">Start anew</a>
+          closed for a while, or when it is restarted. <a href="/">Start again</a>
         </p>
       )}
       {refusal !== null && (

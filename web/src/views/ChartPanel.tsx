@@ -1,10 +1,11 @@
 import { useMemo } from "preact/hooks";
-import { isDivided, type Series, seriesOf } from "../chart/series";
-import { change, filterBy } from "../control";
+import { isStacked, type Series, seriesOf } from "../chart/series";
+import { change, filterBy } from "../control/questions";
 import { step } from "../format/duration";
 import { fieldLabel, recordsNoun } from "../format/field";
 import { count, plural, share } from "../format/number";
 import { rangeText } from "../format/time";
+import { STATUS_CLASS } from "../format/values";
 import type { Histogram } from "../generated/Histogram";
 import type { Report } from "../generated/Report";
 import { rowsOf, shareRead } from "../state/rows";
@@ -14,12 +15,12 @@ import { LogText } from "./LogText";
 import { theme } from "./theme";
 import { ZonePicker } from "./ZonePicker";
 
-/** Fields with few enough values to be told apart by colour. */
-const STACKABLE = ["status_class", "status", "method", "protocol", "host", "action", "level"];
-/** Legend entries that are named; a field with more values is hard to read anyway. */
+/** Fields with few enough values to have distinct colours. */
+const STACKABLE = [STATUS_CLASS, "status", "method", "protocol", "host", "action", "level"];
+/** Maximum number of legend entries. */
 const LEGEND_SHOWN = 10;
 
-/** The picture of the traffic. */
+/** The histogram with its heading, legend and options. */
 export function ChartPanel({ report, complete }: { report: Report; complete: boolean }) {
   const { histogram } = report;
   const shown = theme.value;
@@ -35,7 +36,7 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
           {noun === "request" ? "Requests" : "Records"} per {step(histogram.step_s)}
           {!complete && <SoFar />}
         </h2>
-        {isDivided(series) && <Legend series={series} />}
+        {isStacked(series) && <Legend series={series} />}
         <Overlay report={report} />
         <ZonePicker shown={report.time.zone} />
         <StackSelect report={report} />
@@ -60,11 +61,11 @@ function SoFar() {
   );
 }
 
-/** Offers to lay what a firewall did over the requests, where both are here. */
+/** Offers to overlay firewall events on the requests, if the data has both. */
 function Overlay({ report }: { report: Report }) {
   const { stack } = question.value;
   const lines = (report.top.action ?? []).reduce((sum, row) => sum + row.count, 0);
-  if (stack !== "status_class" || lines === 0 || lines === report.matched) return null;
+  if (stack !== STATUS_CLASS || lines === 0 || lines === report.matched) return null;
   return (
     <button
       type="button"
@@ -96,7 +97,7 @@ function Legend({ series }: { series: Series[] }) {
 function StackSelect({ report }: { report: Report }) {
   const { stack } = question.value;
   const has = (field: string) => report.top[field] !== undefined;
-  const fields = STACKABLE.filter((field) => field === "status_class" || has(field));
+  const fields = STACKABLE.filter((field) => field === STATUS_CLASS || has(field));
   const shown = fields.includes(stack) ? fields : [...fields, stack];
   return (
     <label class="stack-select">
@@ -108,7 +109,7 @@ function StackSelect({ report }: { report: Report }) {
       >
         {shown.map((field) => (
           <option key={field} value={field}>
-            {field === "status_class" && !has("status") ? "nothing" : fieldLabel(field)}
+            {field === STATUS_CLASS && !has("status") ? "nothing" : fieldLabel(field)}
           </option>
         ))}
       </select>

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { recordsNoun } from "../format/field";
-import { keptText } from "../format/kept";
 import { visible } from "../format/text";
+import { windowText } from "../format/window";
 import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import type { Window } from "../generated/Window";
@@ -15,44 +15,44 @@ import { Totals } from "./Totals";
 
 /** Everything about the records of a session. */
 export function Dashboard({ view }: { view: View }) {
-  const [asked, setAsked] = useState(false);
-  // The first picture does not wait for the lists, which take as long as all the rest.
-  const [isBegun, setBegun] = useState(false);
+  const [isOpen, setOpen] = useState(false);
+  // The first paint does not wait for the lists, which take as long as all the rest.
+  const [isPainted, setPainted] = useState(false);
   const { report } = view;
-  const bad = report.unmatched + report.too_long;
-  // Where no line fitted, the samples are what there is to see.
-  const nothingFits = report.records === 0 && bad > 0;
-  const isFilterable = !nothingFits || question.value.clauses.length > 0;
-  const samplesShown = bad > 0 && (asked || nothingFits);
-  useLayoutEffect(() => afterFrame(() => setBegun(true)), []);
+  const unparsed = report.unmatched + report.too_long;
+  // If no line could be parsed, the samples are all there is to see.
+  const isUnparsed = report.records === 0 && unparsed > 0;
+  const isFilterable = !isUnparsed || question.value.clauses.length > 0;
+  const samplesShown = unparsed > 0 && (isOpen || isUnparsed);
+  useLayoutEffect(() => afterFrame(() => setPainted(true)), []);
   useLayoutEffect(() => {
-    if (isBegun) announce(view);
-  }, [view, isBegun]);
+    if (isPainted) announce(view);
+  }, [view, isPainted]);
   return (
     <div class={awaiting.value ? "dashboard awaiting" : "dashboard"} aria-busy={awaiting.value}>
       {isFilterable && <FilterBar report={report} />}
       <Notes notes={view.notes} />
-      {view.window && <Kept window={view.window} report={report} />}
+      {view.window && <WindowNote window={view.window} report={report} />}
       <section class="panel hero" aria-label="Traffic">
         <Totals
           report={report}
           records={view.window?.records ?? report.records}
           samplesShown={samplesShown}
-          onSamples={() => setAsked(!asked)}
+          onSamples={() => setOpen(!isOpen)}
         />
-        {nothingFits ? (
-          <NothingFits complete={view.complete} />
+        {isUnparsed ? (
+          <NothingParsed complete={view.complete} />
         ) : (
           <ChartPanel report={report} complete={view.complete} />
         )}
       </section>
       {samplesShown && <Samples view={view} />}
-      {isBegun && <TopLists report={report} />}
+      {isPainted && <TopLists report={report} />}
     </div>
   );
 }
 
-/** Tells programs which answer is on the screen, once it is. */
+/** Marks the document with the answer on the screen, for programs. */
 function announce(view: View): void {
   const { dataset } = document.documentElement;
   dataset.query = String(view.query);
@@ -60,11 +60,11 @@ function announce(view: View): void {
   dataset.sources = String(view.sources.length);
 }
 
-/** What the window holds of a feed that goes on. */
-function Kept({ window, report }: { window: Window; report: Report }) {
+/** The size of the window of a live feed. */
+function WindowNote({ window, report }: { window: Window; report: Report }) {
   return (
     <p class="kept" data-testid="kept" data-records={window.records}>
-      {keptText(window, report.records, recordsNoun(report))}
+      {windowText(window, report.records, recordsNoun(report))}
     </p>
   );
 }
@@ -80,7 +80,7 @@ function Notes({ notes }: { notes: string[] }) {
   );
 }
 
-function NothingFits({ complete }: { complete: boolean }) {
+function NothingParsed({ complete }: { complete: boolean }) {
   return (
     <p class="no-chart bad">
       {complete

@@ -1,12 +1,12 @@
 import { useLayoutEffect, useState } from "preact/hooks";
-import { addFiles, notify } from "../control";
+import { addFiles, notify } from "../control/session";
 import { visible } from "../format/text";
 import { carriesFiles, filesOf } from "./files";
 
-/** Lets files be dropped anywhere on the page, and shows that while they hover. */
+/** Accepts files anywhere on the page, and shows that while they hover. */
 export function DropAnywhere() {
   const [hovering, setHovering] = useState(false);
-  // Before the page is seen: a file dropped without it would take the page's place.
+  // Before the first paint: without it a dropped file would replace the page.
   useLayoutEffect(() => listen(setHovering), []);
   return hovering ? (
     <div class="drop-veil" aria-hidden="true">
@@ -30,7 +30,7 @@ function listen(setHovering: (hovering: boolean) => void): () => void {
 
 function over(event: DragEvent, setHovering: (hovering: boolean) => void): void {
   if (!carriesFiles(event)) return;
-  // Without this the browser would open the file in place of the page.
+  // Otherwise the browser would open the file instead of the page.
   event.preventDefault();
   if (event.dataTransfer) event.dataTransfer.dropEffect = "copy";
   setHovering(true);

@@ -1,10 +1,10 @@
-import { chooseFollow } from "../control";
+import { chooseFollow } from "../control/uploads";
 import { state } from "../state/store";
 import { FilePicker } from "./FilePicker";
 import { canFollow } from "./handles";
 
 const FORMATS = [
-  ["COMBINED", "nginx and Apache as installed"],
+  ["COMBINED", "nginx and Apache by default"],
   ["COMMON", "the same without referer and agent"],
   ["VCOMBINED, VCOMMON", "with the virtual host in front"],
   ["MAIN", "nginx.org packages"],
@@ -32,11 +32,11 @@ export function DropPage() {
         <FollowChoice />
         <p class="promise">
           Nothing is written to disk and everything stays on this machine: the lines go straight to
-          the Weir that serves this page, and are gone when it ends.
+          the Weir that serves this page, and are gone when it stops.
         </p>
       </div>
       <div class="formats">
-        <h2>Formats it finds out by itself</h2>
+        <h2>Formats that are detected</h2>
         <ul>
           {FORMATS.map(([name, note]) => (
             <li key={name}>
@@ -53,7 +53,7 @@ export function DropPage() {
   );
 }
 
-/** Whether files are followed, or why they cannot be. */
+/** The choice to follow files, or why that is not possible. */
 function FollowChoice() {
   if (!canFollow) {
     return (
@@ -71,12 +71,12 @@ function FollowChoice() {
         data-testid="follow"
         onChange={(event) => chooseFollow(event.currentTarget.checked)}
       />{" "}
-      Follow: go on reading what is appended
+      Follow: keep reading appended lines
     </label>
   );
 }
 
-/** Bars of traffic that run over a weir. */
+/** A histogram of traffic. */
 function Picture() {
   const bars = [14, 22, 18, 30, 26, 38, 34, 46, 40, 52, 30, 20, 16, 24, 20, 14];
   return (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { addFiles, notify } from "../control";
+import { addFiles, notify } from "../control/session";
 import { pickFiles } from "./handles";
 
 /** A button that opens the browser's file dialogue. */
@@ -12,9 +12,9 @@ export function FilePicker({
   primary?: boolean;
 }) {
   const input = useRef<HTMLInputElement>(null);
-  const picked = () => {
+  const onChange = () => {
     const files = [...(input.current?.files ?? [])].map((blob) => ({ name: blob.name, blob }));
-    // So that picking the same file again is a change too.
+    // Otherwise choosing the same file again would not be a change.
     if (input.current) input.current.value = "";
     void addFiles(files);
   };
@@ -46,7 +46,7 @@ export function FilePicker({
         tabIndex={-1}
         aria-label="Log files"
         data-testid="file-input"
-        onChange={picked}
+        onChange={onChange}
       />
     </>
   );

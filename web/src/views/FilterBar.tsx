@@ -1,4 +1,4 @@
-import { filterBy } from "../control";
+import { filterBy } from "../control/questions";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { type Chip, chipsOf } from "../state/chips";
@@ -6,10 +6,10 @@ import { awaiting, question } from "../state/store";
 import { FilterBox } from "./FilterBox";
 import { LogText } from "./LogText";
 
-/** Values that a chip names before it only counts them. */
+/** Values that a chip lists; it counts the others. */
 const VALUES_SHOWN = 3;
 
-/** A box for a new condition, and the conditions in force. */
+/** A box for a new condition, and the current conditions. */
 export function FilterBar({ report }: { report: Report }) {
   return (
     <section class="filters" aria-label="Filters" aria-busy={awaiting.value}>
@@ -19,7 +19,7 @@ export function FilterBar({ report }: { report: Report }) {
   );
 }
 
-/** The conditions in force, each with a button that drops it. */
+/** The current conditions, each with a button that removes it. */
 function Chips({ chips }: { chips: Chip[] }) {
   if (chips.length === 0) return null;
   return (

@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import { attempt } from "../control";
+import { attempt } from "../control/questions";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { question } from "../state/store";
@@ -8,12 +8,12 @@ import { completionsOf, parseClause, withClause } from "../state/typed";
 const EXAMPLE = "status>=400";
 const HELP = "a field, an operator (= != ^= ~ !~ < <= > >=) and a value";
 
-/** One line to type a condition into. */
+/** A text box for conditions. */
 export function FilterBox({ report }: { report: Report }) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
   const [refusal, setRefusal] = useState<string | null>(null);
-  const write = (value: string) => {
+  const update = (value: string) => {
     setText(value);
     setRefusal(null);
   };
@@ -23,15 +23,15 @@ export function FilterBox({ report }: { report: Report }) {
     const clause = parseClause(text);
     if (!clause) return setRefusal(`Write ${HELP}, such as ${EXAMPLE}.`);
     const outcome = await attempt({ clauses: withClause(question.value.clauses, clause) });
-    if (outcome.isTaken) write("");
+    if (outcome.isAccepted) update("");
     else setRefusal(outcome.refusal);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Escape") return;
-    // Here Escape gives up what was typed, not the last step of the filter.
+    // Here Escape clears the text instead of undoing the last step.
     event.preventDefault();
     if (text === "" && refusal === null) input.current?.blur();
-    write("");
+    update("");
   };
   return (
     <form class="filter-box" onSubmit={(event) => void submit(event)}>
@@ -42,7 +42,7 @@ export function FilterBox({ report }: { report: Report }) {
         list="filter-completions"
         value={text}
         placeholder="Filter: status>=400 or path~^/api"
-        title={`Add a condition: ${HELP}. Press / to come here.`}
+        title={`Add a condition: ${HELP}. Press / to focus this box.`}
         aria-label="Add a condition"
         aria-invalid={refusal !== null}
         aria-describedby={refusal !== null ? "filter-refusal" : undefined}
@@ -50,7 +50,7 @@ export function FilterBox({ report }: { report: Report }) {
         autoCapitalize="off"
         spellcheck={false}
         data-testid="filter-box"
-        onInput={(event) => write(event.currentTarget.value)}
+        onInput={(event) => update(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
       <datalist id="filter-completions">
@@ -69,7 +69,7 @@ export function FilterBox({ report }: { report: Report }) {
 
 const FILTER_BOX = "filter-box";
 
-/** Brings the person to the box; false where there is none. */
+/** Focuses the box and returns whether there is one. */
 export function focusFilterBox(): boolean {
   const box = document.getElementById(FILTER_BOX);
   box?.focus();

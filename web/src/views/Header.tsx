@@ -1,6 +1,6 @@
 import { computed } from "@preact/signals";
 import { bytes } from "../format/bytes";
-import { courseOf, isOver, rowsOf } from "../state/rows";
+import { isOver, phaseOf, rowsOf } from "../state/rows";
 import { state } from "../state/store";
 import { FilePicker } from "./FilePicker";
 import { theme, toggleTheme } from "./theme";
@@ -8,7 +8,7 @@ import { theme, toggleTheme } from "./theme";
 const hasData = computed(() => state.value.session !== null);
 const isComplete = computed(() => {
   const { view } = state.value;
-  // A file that has only just been added is in no view yet.
+  // A file that was just added is not in a view yet.
   return (
     view?.complete &&
     view.sources.length > 0 &&
@@ -16,7 +16,7 @@ const isComplete = computed(() => {
   );
 });
 
-const COURSES = { reading: "Reading…", following: "Following", listening: "Listening" };
+const PHASES = { reading: "Reading…", following: "Following", listening: "Listening" };
 
 /** The bar at the top of the page. */
 export function Header() {
@@ -41,7 +41,7 @@ function Reading() {
   if (!isComplete.value) {
     return (
       <span class="header-state" title={title}>
-        {COURSES[courseOf(rowsOf(state.value))]}
+        {PHASES[phaseOf(rowsOf(state.value))]}
       </span>
     );
   }

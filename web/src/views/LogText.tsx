@@ -1,6 +1,6 @@
 import { type Part, parts, visible } from "../format/text";
 
-/** A value from the log, as text whatever it holds. */
+/** A value from the log, always shown as text. */
 export function LogText({ value, title = true }: { value: string; title?: boolean }) {
   return (
     <bdi class="log-text" dir="ltr" title={title ? visible(value) : undefined}>

@@ -1,4 +1,4 @@
-import { cancelUpload, followUpload, stopFollowing } from "../control";
+import { cancelUpload, followUpload, stopFollowing } from "../control/uploads";
 import { bytes, rate } from "../format/bytes";
 import { count, plural, share } from "../format/number";
 import { isOver, isWaiting, type Row, rowsOf } from "../state/rows";
@@ -16,7 +16,7 @@ const PHASES: Record<Row["phase"], string> = {
   cancelled: "cancelled",
 };
 
-/** One line a source: how far it is and how it goes. */
+/** One row per source with its progress. */
 export function Progress() {
   const rows = rowsOf(state.value);
   if (rows.length === 0) return null;
@@ -56,7 +56,7 @@ function ProgressRow({ row }: { row: Row }) {
   );
 }
 
-/** True where there is no length that a part could have been read of. */
+/** Whether the source has no length, so that there is no share to show. */
 function isOpenEnded(row: Row): boolean {
   return row.bytes_total === null && isWaiting(row);
 }
@@ -102,12 +102,12 @@ function Lines({ row }: { row: Row }) {
         </span>
       )}
       {directives > 0 && <span class="muted"> {plural(directives, "directive")}</span>}
-      {bad > 0 && <span class="did-not-fit">{count(bad)} did not fit</span>}
+      {bad > 0 && <span class="unparsed">{count(bad)} did not fit</span>}
     </span>
   );
 }
 
-/** What can be done about a source. */
+/** The buttons of a source. */
 function RowButton({ row }: { row: Row }) {
   const { cancellable, followable, stoppable } = row;
   return (
@@ -136,7 +136,7 @@ function RowButton({ row }: { row: Row }) {
         <button
           type="button"
           class="button small"
-          title="Read on what is appended to the file"
+          title="Keep reading lines appended to the file"
           onClick={() => followUpload(followable)}
           aria-label={`Follow ${row.name}`}
         >

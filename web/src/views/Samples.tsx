@@ -4,10 +4,10 @@ import type { Sample } from "../generated/Sample";
 import type { View } from "../generated/View";
 import { LogText } from "./LogText";
 
-/** Lines that are shown before a person asks for all. */
+/** Samples that are shown until the person asks for all. */
 const SHOWN = 12;
 
-/** Lines that did not fit: where, why, and what to do about it. */
+/** Samples of unparsed lines, with the reason and the remedy. */
 export function Samples({ view }: { view: View }) {
   const [all, setAll] = useState(false);
   const { report, samples } = view;
@@ -40,7 +40,7 @@ export function Samples({ view }: { view: View }) {
   );
 }
 
-/** At most `most` samples, as many of one source as of the others. */
+/** Returns at most `most` samples, the same number of each source. */
 function firstOfEach(samples: Sample[], most: number): Sample[] {
   const bySource = new Map<string, Sample[]>();
   for (const sample of samples)
@@ -49,7 +49,7 @@ function firstOfEach(samples: Sample[], most: number): Sample[] {
   return [...bySource.values()].flatMap((own) => own.slice(0, each)).slice(0, most);
 }
 
-/** How well the format chosen for each source fits its first lines. */
+/** The share of first lines that the format of each source matches. */
 function Shares({ view }: { view: View }) {
   const known = view.sources.filter((source) => source.fits !== null && source.format !== null);
   if (known.length === 0) return null;
@@ -93,7 +93,7 @@ function SampleRow({ sample }: { sample: Sample }) {
   );
 }
 
-/** Cuts a line at a column that counts bytes, from 1, around the character there. */
+/** Splits a line around the character at a column, which counts bytes from 1. */
 function cutAt(text: string, column: number): { before: string; at: string; after: string } {
   const encoder = new TextEncoder();
   let bytes = 0;

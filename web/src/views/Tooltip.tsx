@@ -1,7 +1,7 @@
 import type { Cursor } from "../chart/cursor";
 import { spanOf } from "../chart/cursor";
 import { extent, type Layout } from "../chart/layout";
-import { countOf, isDivided, type Series } from "../chart/series";
+import { countOf, isStacked, type Series } from "../chart/series";
 import type { Noun } from "../format/field";
 import { count, plural, share } from "../format/number";
 import { visible } from "../format/text";
@@ -22,7 +22,7 @@ interface Props {
   noun: Noun;
 }
 
-/** What lies under the cursor or within the selection. */
+/** The counts under the cursor or within the selection. */
 export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard, noun }: Props) {
   const sums = sumsOf(histogram, series, cursor);
   const { from, to } = spanOf(cursor);
@@ -32,7 +32,7 @@ export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard, 
   const style = onLeft
     ? { right: `${width - place.left + 10}px` }
     : { left: `${place.left + place.width + 10}px` };
-  const parts = isDivided(series) ? sums.parts.filter((part) => part.value > 0) : [];
+  const parts = isStacked(series) ? sums.parts.filter((part) => part.value > 0) : [];
   const rest = parts.slice(GROUPS_SHOWN).reduce((sum, part) => sum + part.value, 0);
   return (
     <div class="tooltip" style={style} aria-hidden="true">
@@ -81,7 +81,7 @@ export function bucketText(
     .filter((part) => part.value > 0)
     .map((part) => `${visible(part.series.label)} ${count(part.value)}`);
   const whole = `${sums.time}: ${plural(sums.total, noun)}`;
-  return isDivided(series) ? `${whole}. ${parts.join(", ")}` : whole;
+  return isStacked(series) ? `${whole}. ${parts.join(", ")}` : whole;
 }
 
 function sumsOf(histogram: Histogram, series: Series[], cursor: Cursor) {

@@ -1,5 +1,5 @@
 import { statusColor, type Theme } from "../chart/palette";
-import { change, filterBy } from "../control";
+import { change, filterBy } from "../control/questions";
 import { bytes } from "../format/bytes";
 import { fieldLabel, fieldTitle } from "../format/field";
 import { count, plural, share } from "../format/number";
@@ -11,7 +11,7 @@ import { question } from "../state/store";
 import { LogText } from "./LogText";
 import { theme } from "./theme";
 
-/** How many rows each press of "more" asks for. */
+/** The lengths of a list that "more" steps through. */
 const ROWS = [10, 50, 200];
 
 interface ListProps {
@@ -32,7 +32,7 @@ export function TopList({ field, report }: ListProps) {
         {report.estimated.includes(field) && (
           <span
             class="tag estimate"
-            title="Memory ran out for this field: rare values were folded into a remainder."
+            title="Memory ran out for this field: rare values share one row."
           >
             estimate
           </span>
@@ -103,15 +103,12 @@ function Row({ field, row, most, report }: RowProps) {
   );
 }
 
-/** The rare values that share one row since memory ran out for the field. */
+/** The row of the rare values for which memory did not suffice. */
 function Remainder({ row, matched }: { row: TopRow; matched: number }) {
   return (
-    <li
-      class="top-item remainder"
-      title="Values that were too rare to be kept apart when memory ran out."
-    >
+    <li class="top-item remainder" title="When memory ran out, rare values were counted together.">
       <span class="top-row">
-        <span class="top-value">rare values, not kept apart</span>
+        <span class="top-value">rare values, counted together</span>
         <span class="top-count">{count(row.count)}</span>
         <span class="top-share">{share(row.count, matched)}</span>
       </span>
@@ -119,7 +116,7 @@ function Remainder({ row, matched }: { row: TopRow; matched: number }) {
   );
 }
 
-/** Length: count against the first row. The strip below it: which part of it failed. */
+/** A bar as long as the count relative to the first row, with a strip for the errors. */
 function Bar({ row, most, errors }: { row: TopRow; most: number; errors: number }) {
   const scale = (value: number) => ({ transform: `scaleX(${most > 0 ? value / most : 0})` });
   return (

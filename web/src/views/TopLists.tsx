@@ -8,13 +8,13 @@ import { useSize } from "./useSize";
 /** Least width of a column of lists, in CSS pixels. */
 const COLUMN_WIDTH = 340;
 
-/** Every list that has something to say, in as many columns as there is room for. */
+/** All lists with values, in as many columns as fit. */
 export function TopLists({ report }: { report: Report }) {
   const frame = useRef<HTMLDivElement>(null);
   const size = useSize(frame);
-  const fields = Object.keys(report.top).filter((field) => !saysNothing(report.top[field]!));
+  const fields = Object.keys(report.top).filter((field) => !isEmptyList(report.top[field]!));
   const room = Math.floor((size?.width ?? 0) / COLUMN_WIDTH);
-  // By all fields of the log, also those that the filter leaves nothing of: no list is to jump.
+  // Based on all fields of the log, even those that the filter leaves empty, so that no list jumps.
   const count = columnCount(Object.keys(report.top), room);
   return (
     <div ref={frame} class={`lists columns-${count}`}>
@@ -31,7 +31,7 @@ export function TopLists({ report }: { report: Report }) {
   );
 }
 
-/** True for an empty list, and for a field that was logged as `-` in every line. */
-function saysNothing(rows: TopRow[]): boolean {
+/** Whether a list is empty, or has only `-`. */
+function isEmptyList(rows: TopRow[]): boolean {
   return rows.every((row) => row.value === "-" && !row.remainder);
 }

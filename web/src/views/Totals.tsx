@@ -7,20 +7,20 @@ import { clockText, dateText, dayText, instantSeconds, parseStamp } from "../for
 import type { Quantiles } from "../generated/Quantiles";
 import type { Report } from "../generated/Report";
 
-/** Below this length a range of times is shown with its seconds. */
+/** A shorter time range is shown with seconds. */
 const SECONDS_MATTER = 3600;
 
 interface Props {
   report: Report;
-  /** The records that the filter chose from. */
+  /** The number of records before the filter. */
   records: number;
   samplesShown: boolean;
   onSamples: () => void;
 }
 
-/** The figures above the chart. */
+/** The totals above the chart. */
 export function Totals({ report, records, samplesShown, onSamples }: Props) {
-  const bad = report.unmatched + report.too_long;
+  const unparsed = report.unmatched + report.too_long;
   return (
     <dl class="totals">
       <Figure
@@ -75,15 +75,15 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
       <Figure
         name="Did not fit"
         id="total-unmatched"
-        value={bad}
-        text={count(bad)}
-        tone={bad > 0 ? "warn" : ""}
+        value={unparsed}
+        text={count(unparsed)}
+        tone={unparsed > 0 ? "warn" : ""}
       >
-        {bad === 0 ? (
+        {unparsed === 0 ? (
           `${plural(report.lines, "line")} read`
         ) : (
           <button type="button" class="link" aria-expanded={samplesShown} onClick={onSamples}>
-            {share(bad, report.lines)} · {samplesShown ? "hide" : "show"}
+            {share(unparsed, report.lines)} · {samplesShown ? "hide" : "show"}
           </button>
         )}
       </Figure>
@@ -117,7 +117,7 @@ function Clients({ report, clients }: { report: Report; clients: number }) {
   const paths = report.distinct.path;
   return (
     <Figure
-      name={<Named name="Clients" field="client" report={report} />}
+      name={<FieldName name="Clients" field="client" report={report} />}
       text={count(clients)}
       id="total-clients"
       value={clients}
@@ -177,7 +177,7 @@ function Latency({
 }) {
   return (
     <Figure
-      name={<Named name={`${name}, median`} field={field} report={report} />}
+      name={<FieldName name={`${name}, median`} field={field} report={report} />}
       text={latency(times.p50)}
       wide
     >
@@ -187,7 +187,7 @@ function Latency({
   );
 }
 
-function Named({ name, field, report }: { name: string; field: string; report: Report }) {
+function FieldName({ name, field, report }: { name: string; field: string; report: Report }) {
   return (
     <>
       {name}

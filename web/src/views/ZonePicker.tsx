@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { attempt } from "../control";
+import { attempt } from "../control/questions";
 import { visible } from "../format/text";
 import { question } from "../state/store";
 
 const OTHER = "another";
 const BROWSER = Intl.DateTimeFormat().resolvedOptions().timeZone;
-/** Made once: these are some four hundred, and the page is drawn twenty times a second. */
+/** Created once: there are about 400, and the page renders up to 20 times a second. */
 const ZONES = (
   <datalist id="zones">
     {Intl.supportedValuesOf("timeZone").map((zone) => (
@@ -22,7 +22,7 @@ export function ZonePicker({ shown }: { shown: string }) {
   const choose = async (chosen: string | null) => {
     const outcome = await attempt({ zone: chosen });
     setRefusal(outcome.refusal);
-    if (outcome.isTaken) setTyping(false);
+    if (outcome.isAccepted) setTyping(false);
   };
   const onSelect = (value: string) => {
     setRefusal(null);
@@ -50,7 +50,7 @@ export function ZonePicker({ shown }: { shown: string }) {
         </select>
       </label>
       {isTyping && (
-        <ZoneInput choose={(name) => void choose(name)} giveUp={() => onSelect(zone ?? "")} />
+        <ZoneInput choose={(name) => void choose(name)} cancel={() => onSelect(zone ?? "")} />
       )}
       {refusal !== null && (
         <span class="refusal" role="alert" data-testid="zone-refusal">
@@ -61,16 +61,16 @@ export function ZonePicker({ shown }: { shown: string }) {
   );
 }
 
-/** The zones that are named in the list: the two usual ones, and the one in force. */
+/** The zones in the list: UTC, that of the browser, and the current one. */
 function namedZones(zone: string | null): string[] {
   return [...new Set(["UTC", BROWSER, ...(zone === null ? [] : [zone])])];
 }
 
-function ZoneInput({ choose, giveUp }: { choose: (name: string) => void; giveUp: () => void }) {
+function ZoneInput({ choose, cancel }: { choose: (name: string) => void; cancel: () => void }) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Escape") return;
     event.preventDefault();
-    giveUp();
+    cancel();
   };
   const take = (value: string) => {
     if (value.trim() !== "") choose(value.trim());

@@ -1,19 +1,19 @@
-/** Files out of what was dropped. */
+/** The files of a drop. */
 
-import type { HandleToCome } from "../socket/growing";
-import type { NamedFile } from "../socket/uploads";
+import type { FileHandlePromise } from "../upload/fileHandle";
+import type { NamedFile } from "../upload/uploads";
 import { handleIn, handleOf } from "./handles";
 
-/** More files of dropped folders than this are hardly meant: a session takes as many. */
+/** Maximum number of files of a drop, which is that of a session. */
 export const FILES_MAX = 1_000;
 
-export interface Dropped {
+export interface DropContent {
   files: NamedFile[];
-  /** A sentence on what was left out. */
+  /** A sentence about files that were left out. */
   notice: string | null;
 }
 
-/** One thing that was dropped: a file, or the folder that an entry stands for. */
+/** A dropped file or folder. */
 interface Item {
   entry: FileSystemEntry | null;
   file: File | null;
@@ -21,11 +21,11 @@ interface Item {
 }
 
 /**
- * The files of a drop, those in folders included, in the order of their names.
+ * Returns the files of a drop, including those in folders, in the order of their names.
  *
- * It reads the transfer at once, since the browser empties that after the event.
+ * It reads the transfer synchronously, because the browser empties it after the event.
  */
-export async function filesOf(transfer: DataTransfer): Promise<Dropped> {
+export async function filesOf(transfer: DataTransfer): Promise<DropContent> {
   const items: Item[] = [...transfer.items]
     .filter((item) => item.kind === "file")
     .map((item) => ({
@@ -46,20 +46,20 @@ export async function filesOf(transfer: DataTransfer): Promise<Dropped> {
   return { files: walk.files, notice: walk.notice() };
 }
 
-/** True where a drag carries files rather than text of the page. */
+/** Whether a drag carries files instead of text of the page. */
 export function carriesFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") ?? false;
 }
 
 class Walk {
   readonly files: NamedFile[] = [];
-  /** Finds the handle of a file in the folder that is walked. */
-  handleAt: (path: readonly string[]) => HandleToCome = () => Promise.resolve(null);
+  /** Returns the handle of a file in the current folder. */
+  handleAt: (path: readonly string[]) => FileHandlePromise = () => Promise.resolve(null);
   private folders = 0;
   private leftOut = false;
   private readonly unreadable: string[] = [];
 
-  take(name: string, blob: Blob, handle: HandleToCome): void {
+  take(name: string, blob: Blob, handle: FileHandlePromise): void {
     if (this.files.length < FILES_MAX) this.files.push({ name, blob, handle });
     else this.leftOut = true;
   }
@@ -76,7 +76,7 @@ class Walk {
 
   notice(): string | null {
     if (this.unreadable.length > 0) {
-      return `${this.unreadable.join(", ")} could not be read; the rest is.`;
+      return `${this.unreadable.join(", ")} could not be read. The other files are read.`;
     }
     if (this.leftOut)
       return `There are more than ${FILES_MAX} files; the first ${FILES_MAX} by name are read.`;
@@ -84,7 +84,7 @@ class Walk {
   }
 
   private async entry(entry: FileSystemEntry): Promise<void> {
-    // Hidden files are the system's: .DS_Store, .directory.
+    // Hidden files belong to the system: .DS_Store, .directory.
     if (this.leftOut || entry.name.startsWith(".")) return;
     if (entry.isDirectory) return this.folder(entry as FileSystemDirectoryEntry);
     try {
@@ -97,7 +97,7 @@ class Walk {
   }
 }
 
-/** A folder tells its entries a hundred at a time, and none when it has told all. */
+/** Reads a folder, which returns its entries in batches and then an empty batch. */
 async function entriesOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = folder.createReader();
   const found: FileSystemEntry[] = [];
@@ -114,7 +114,7 @@ function fileOf(entry: FileSystemFileEntry): Promise<File> {
   return new Promise((done, fail) => entry.file(done, fail));
 }
 
-/** `access.log.2` before `access.log.10`, whatever language the browser speaks. */
+/** Orders `access.log.2` before `access.log.10`, in every language of the browser. */
 const NAMES = new Intl.Collator("en", { numeric: true });
 
 function inOrder<T>(things: T[], nameOf: (thing: T) => string): T[] {

@@ -1,9 +1,9 @@
-/** Handles by which a browser shows files as they are later on. Chromium has them. */
+/** File handles, which return a file as it is later. Only Chromium has them. */
 
-import type { Handle } from "../socket/growing";
-import type { NamedFile } from "../socket/uploads";
+import type { FileHandle } from "../upload/fileHandle";
+import type { NamedFile } from "../upload/uploads";
 
-interface FileHandle extends Handle {
+interface NamedHandle extends FileHandle {
   readonly kind: "file";
   readonly name: string;
 }
@@ -11,36 +11,36 @@ interface FileHandle extends Handle {
 interface FolderHandle {
   readonly kind: "directory";
   getDirectoryHandle(name: string): Promise<FolderHandle>;
-  getFileHandle(name: string): Promise<FileHandle>;
+  getFileHandle(name: string): Promise<NamedHandle>;
 }
 
-type AnyHandle = FileHandle | FolderHandle;
+type AnyHandle = NamedHandle | FolderHandle;
 
 interface Item {
   getAsFileSystemHandle?(): Promise<AnyHandle | null>;
 }
 
-type Picker = (options: { multiple: boolean }) => Promise<FileHandle[]>;
+type Picker = (options: { multiple: boolean }) => Promise<NamedHandle[]>;
 
-/** True where this browser can follow files. It has to trust the page's address, too. */
+/** Whether this browser can follow files. It supports that only on secure origins. */
 export const canFollow: boolean =
   typeof DataTransferItem !== "undefined" && "getAsFileSystemHandle" in DataTransferItem.prototype;
 
-/** The handle of what was dropped; it has to be asked for before the event is over. */
+/** Returns the handle of a dropped item. Must be called during the event. */
 export async function handleOf(item: DataTransferItem): Promise<AnyHandle | null> {
   try {
     return (await (item as Item).getAsFileSystemHandle?.()) ?? null;
   } catch {
-    // Some folders are the system's, and what a page made itself has no handle.
+    // System folders and files that a page has created have no handle.
     return null;
   }
 }
 
-/** The handle of a file in a dropped folder, by its path from there. */
+/** Returns the handle of a file in a dropped folder, by its path inside of the folder. */
 export async function handleIn(
   folder: AnyHandle | null,
   path: readonly string[],
-): Promise<Handle | null> {
+): Promise<FileHandle | null> {
   try {
     let at = folder;
     for (const name of path.slice(0, -1)) {
@@ -54,7 +54,7 @@ export async function handleIn(
   }
 }
 
-/** Lets a person choose files; `null` where the browser's older dialogue has to do. */
+/** Opens the file dialogue. Returns `null` if the browser has only the `<input>` dialogue. */
 export async function pickFiles(): Promise<NamedFile[] | null> {
   const picker = (globalThis as { showOpenFilePicker?: Picker }).showOpenFilePicker;
   if (!picker) return null;

@@ -1,4 +1,4 @@
-/** Light or dark: the system's choice, until the person makes their own. */
+/** Light or dark: the choice of the system until the person chooses. */
 
 import { computed, effect, signal } from "@preact/signals";
 import type { Theme } from "../chart/palette";
@@ -12,7 +12,7 @@ const chosen = signal<Theme | null>(stored());
 /** The theme on the screen. */
 export const theme = computed<Theme>(() => chosen.value ?? systemTheme.value);
 
-/** Keeps the document in step with the choice. Called once. */
+/** Applies the choice to the document. Called once. */
 export function followTheme(): void {
   system.addEventListener("change", (event) => {
     systemTheme.value = event.matches ? "dark" : "light";
@@ -24,7 +24,7 @@ export function followTheme(): void {
   });
 }
 
-/** Goes to the other theme. One that is the system's own is not a choice of its own. */
+/** Switches the theme. Choosing the theme of the system clears the choice. */
 export function toggleTheme(): void {
   const other: Theme = theme.value === "dark" ? "light" : "dark";
   chosen.value = other === systemTheme.value ? null : other;
@@ -32,7 +32,7 @@ export function toggleTheme(): void {
     if (chosen.value) localStorage.setItem(KEY, chosen.value);
     else localStorage.removeItem(KEY);
   } catch {
-    // Without storage the choice lasts as long as the page.
+    // Without storage the choice ends with the page.
   }
 }
 

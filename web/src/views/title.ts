@@ -4,7 +4,7 @@ import { visible } from "../format/text";
 import { isOver, rowsOf, shareRead } from "../state/rows";
 import { state } from "../state/store";
 
-/** Keeps the title of the tab in step: how far it is, and what is read. Called once. */
+/** Shows the progress and the name of the log in the title of the tab. Called once. */
 export function followTitle(): void {
   effect(() => {
     const rows = rowsOf(state.value);

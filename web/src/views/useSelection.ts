@@ -2,16 +2,16 @@ import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { type Cursor, clamped, keyMeaning, spanOf } from "../chart/cursor";
 import { bucketAt, type Layout, layoutOf } from "../chart/layout";
-import { filterBy } from "../control";
+import { filterBy } from "../control/questions";
 import type { Histogram } from "../generated/Histogram";
 import { zoomed } from "../state/filter";
 import { question } from "../state/store";
 import type { Size } from "./useSize";
 
-/** Pixels that the pointer must move before a click becomes a drag. */
+/** Pixels after which a click becomes a drag. */
 const DRAG_MIN = 4;
 
-/** What the pointer is doing; `fixed` is the data as it was when it went down. */
+/** A press of the pointer; `fixed` is the data at its beginning. */
 interface Drag {
   x: number;
   fixed: Histogram;
@@ -19,7 +19,7 @@ interface Drag {
 }
 
 export interface Selection {
-  /** What is to be drawn: the newest data, or while dragging that of its begin. */
+  /** The data to draw: the newest, or during a drag that of its beginning. */
   histogram: Histogram;
   layout: Layout | null;
   cursor: Cursor | null;
@@ -36,7 +36,7 @@ export function useSelection(
   const drag = useRef<Drag | null>(null);
   const [held, setCursor] = useState<Cursor | null>(null);
   const [byKeyboard, setByKeyboard] = useState(false);
-  // Buckets that moved under the pointer would change what is being selected.
+  // Buckets that moved under the pointer would change the selection.
   const histogram = drag.current?.fixed ?? newest;
   const layout = useMemo(
     () => size && layoutOf(histogram, size.width, size.height, size.ratio),
@@ -84,7 +84,7 @@ export function useSelection(
     const meaning = keyMeaning(cursor, event.key, event.shiftKey, count);
     if (!meaning) return;
     event.preventDefault();
-    if (meaning.type === "give up") return leave();
+    if (meaning.type === "cancel") return leave();
     if (meaning.type === "zoom") return zoom(meaning.cursor);
     setByKeyboard(true);
     setCursor(meaning.cursor);
@@ -107,7 +107,7 @@ export function useSelection(
   };
 }
 
-/** Narrows the filter to the selected buckets, by the stamps that the server gave them. */
+/** Narrows the filter to the selected buckets, by their time stamps from the server. */
 function zoomTo(histogram: Histogram, chosen: Cursor): void {
   const { from, to } = spanOf(chosen);
   const start = histogram.buckets[from]?.start;

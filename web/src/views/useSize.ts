@@ -4,11 +4,11 @@ import { useLayoutEffect, useState } from "preact/hooks";
 export interface Size {
   width: number;
   height: number;
-  /** Device pixels a CSS pixel. */
+  /** Device pixels per CSS pixel. */
   ratio: number;
 }
 
-/** The size of an element, followed as the window, the zoom and the layout change. */
+/** Returns the current size of an element, and `null` before the first layout. */
 export function useSize(element: RefObject<HTMLElement | null>): Size | null {
   const [size, setSize] = useState<Size | null>(null);
   useLayoutEffect(() => {
@@ -24,7 +24,7 @@ export function useSize(element: RefObject<HTMLElement | null>): Size | null {
     const observer = new ResizeObserver(measure);
     observer.observe(measured);
     const stop = new AbortController();
-    // A window that moves to another screen may keep its size and change its pixels.
+    // A window that moves to another screen may keep its size but change its pixel ratio.
     addEventListener("resize", measure, { signal: stop.signal });
     return () => {
       observer.disconnect();

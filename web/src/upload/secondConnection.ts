@@ -1,12 +1,12 @@
 import type { UploadReply } from "../generated/UploadReply";
 import type { UploadRequest } from "../generated/UploadRequest";
-import type { Host, SocketLike } from "./host";
+import type { Host, SocketLike } from "../socket/host";
 
-/** A second connection that helps a lane to send its file. */
-export class Partner {
-  /** True while blocks of the file can be sent on it. */
+/** A second connection for the blocks of one file, beside an `UploadConnection`. */
+export class SecondConnection {
+  /** Whether blocks of the file can be sent on it. */
   isJoined = false;
-  /** Where its last block ends; nothing of the file went over it where this is 0. */
+  /** End of its last block in bytes of the file; 0 if it has sent none. */
   sentTo = 0;
   private readonly socket: SocketLike;
 
@@ -14,27 +14,28 @@ export class Partner {
     host: Host,
     path: string,
     private readonly file: string,
-    /** It joined. */
-    private readonly joined: () => void,
-    /** It was lost, or refused. */
-    private readonly lost: () => void,
+    /** Called when the server has accepted it. */
+    private readonly onJoined: () => void,
+    /** Called when it was lost or refused. */
+    private readonly onLost: () => void,
   ) {
     const socket = host.connect(path);
     this.socket = socket;
-    socket.onopen = () => this.say({ type: "join", file });
+    socket.onopen = () => this.request({ type: "join", file });
     socket.onmessage = (event) => this.receive(JSON.parse(String(event.data)) as UploadReply);
-    socket.onclose = () => this.end();
+    socket.onclose = () => this.lose();
   }
 
   /** Sends a block of the file. */
   send(offset: number, bytes: Blob): void {
-    if (offset !== this.sentTo || offset === 0)
-      this.say({ type: "block", file: this.file, offset });
+    if (offset !== this.sentTo || offset === 0) {
+      this.request({ type: "block", file: this.file, offset });
+    }
     this.socket.send(bytes);
     this.sentTo = offset + bytes.size;
   }
 
-  /** Gives the connection back. */
+  /** Closes the connection without calling `onLost`. */
   close(): void {
     this.isJoined = false;
     this.socket.onmessage = null;
@@ -45,19 +46,19 @@ export class Partner {
   private receive(reply: UploadReply): void {
     if (reply.type === "joined") {
       this.isJoined = true;
-      this.joined();
+      this.onJoined();
     } else if (reply.type === "error") {
       this.close();
-      this.lost();
+      this.onLost();
     }
   }
 
-  private end(): void {
+  private lose(): void {
     this.isJoined = false;
-    this.lost();
+    this.onLost();
   }
 
-  private say(request: UploadRequest): void {
+  private request(request: UploadRequest): void {
     this.socket.send(JSON.stringify(request));
   }
 }

@@ -6,22 +6,23 @@ import type { View } from "../generated/View";
 import { retryDelay } from "./backoff";
 import type { Host, SocketLike } from "./host";
 
-/** What the live socket tells. */
+/** The events of a live socket. */
 export interface LiveEvents {
   opened(): void;
-  /** The connection broke or did not come about; it is tried again by itself. */
+  /** The connection broke or could not be opened; the socket reconnects by itself. */
   lost(): void;
   view(view: View): void;
   failed(failure: Failure): void;
 }
 
-/** The socket on which a session's views arrive, taken up again whenever it breaks. */
+/** Receives the views of a session, and reconnects whenever the connection breaks. */
 export class LiveSocket {
   private socket: SocketLike | null = null;
   private query: Query | null = null;
-  private open = false;
+  private isOpen = false;
+  /** Failed connections in a row. */
   private failures = 0;
-  private calledOff: () => void = () => {};
+  private cancelTimer: () => void = () => {};
 
   constructor(
     private readonly host: Host,
@@ -31,18 +32,18 @@ export class LiveSocket {
     this.connect();
   }
 
-  /** Asks a question; the last one is asked again after each reconnection. */
+  /** Sends a query. The last one is sent again after each reconnection. */
   ask(query: Query): void {
     this.query = query;
-    if (this.open) this.send(query);
+    if (this.isOpen) this.send(query);
   }
 
-  /** Ends the connection for good. */
+  /** Closes the connection permanently. */
   close(): void {
-    this.calledOff();
+    this.cancelTimer();
     const socket = this.socket;
     this.socket = null;
-    this.open = false;
+    this.isOpen = false;
     socket?.close();
   }
 
@@ -50,22 +51,22 @@ export class LiveSocket {
     const socket = this.host.connect(this.path);
     this.socket = socket;
     socket.onopen = () => {
-      this.open = true;
+      this.isOpen = true;
       this.failures = 0;
       if (this.query) this.send(this.query);
       this.events.opened();
     };
     socket.onmessage = (event) => this.receive(String(event.data));
     socket.onclose = () => {
-      if (this.socket === socket) this.broke();
+      if (this.socket === socket) this.reconnect();
     };
   }
 
-  private broke(): void {
+  private reconnect(): void {
     this.socket = null;
-    this.open = false;
+    this.isOpen = false;
     this.failures += 1;
-    this.calledOff = this.host.later(retryDelay(this.failures), () => this.connect());
+    this.cancelTimer = this.host.later(retryDelay(this.failures), () => this.connect());
     this.events.lost();
   }
 

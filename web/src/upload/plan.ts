@@ -1,9 +1,9 @@
 /**
  * How the bytes of a file are cut into messages.
  *
- * Large Blobs with several in flight are what both browsers send fastest; which size is
- * best, and whether a second socket helps, differs between browsers, machines and moments, so
- * it is measured (`chooser.ts`).
+ * Large Blobs with several in flight are the fastest in both browsers. Which size is best, and
+ * whether a second connection helps, differs between browsers, machines and moments, so it is
+ * measured (`planTuner.ts`).
  */
 export interface Plan {
   /** Bytes of one message. */
@@ -16,7 +16,7 @@ export interface Plan {
 
 export const MIB = 1 << 20;
 
-/** The first is what is begun with. */
+/** The first plan is used until another one has been measured. */
 export const PLANS: readonly Plan[] = [
   { message_bytes: 32 * MIB, in_flight: 2, sockets: 1 },
   { message_bytes: 16 * MIB, in_flight: 4, sockets: 1 },
@@ -25,17 +25,17 @@ export const PLANS: readonly Plan[] = [
 ];
 
 /** Files sent at the same time, each on a connection of its own. */
-export const LANES = 2;
+export const CONNECTIONS = 2;
 
 /**
- * No more is in flight than gets through in this time, beyond two small messages: what was
- * given to the socket cannot be called back.
+ * At most this many seconds of data are in flight, beyond two small messages: data that the
+ * socket has taken cannot be called back.
  */
 const QUEUE_S = 1;
-/** In flight as long as no speed is known. */
+/** Bytes in flight while the speed is unknown. */
 const QUEUE_BYTES_MIN = 4 * MIB;
 
-/** Where one file stands. */
+/** The progress of one file. */
 export interface Position {
   sent: number;
   acked: number;
@@ -45,13 +45,13 @@ export interface Position {
 }
 
 /**
- * Size of the next message; 0 where the window has no room for it.
+ * Returns the size of the next message, or 0 if the window has no room for it.
  *
- * A message is never cut to fit what is left of the window: each ack would then call for
- * a tiny message, and the window would fill with them. Half of the window fits twice, so the
- * server has one message to get on with while the next is fetched.
+ * A message is never cut to fit the rest of the window: each ack would then trigger a tiny
+ * message, and the window would fill with them. A message is at most half of the window, so that
+ * the server can work on one while the next is on its way.
  */
-export function nextMessage(plan: Plan, at: Position): number {
+export function nextMessageSize(plan: Plan, at: Position): number {
   const queue = Math.max(QUEUE_BYTES_MIN, at.bytes_per_second * QUEUE_S);
   const window = Math.min(plan.message_bytes * plan.in_flight, at.window_bytes, queue);
   const whole = Math.max(1, Math.min(plan.message_bytes, Math.floor(window / 2)));

@@ -9,16 +9,16 @@ const UNITS: [string, number][] = [
   ["s", 1],
 ];
 
-/** What a window keeps of a feed: `Kept: the last 1 h, 3,000 of 40,000 requests`. */
-export function keptText({ width_s, records }: Window, read: number, noun: Noun): string {
-  const kept =
+/** Describes the window of a live feed: `Kept: the last 1 h, 3,000 of 40,000 requests`. */
+export function windowText({ width_s, records }: Window, read: number, noun: Noun): string {
+  const size =
     records === read
       ? `all ${count(read)} ${noun}s`
       : `${count(records)} of ${count(read)} ${noun}s`;
-  return width_s === null ? `Kept: ${kept}` : `Kept: the last ${width(width_s)}, ${kept}`;
+  return width_s === null ? `Kept: ${size}` : `Kept: the last ${width(width_s)}, ${size}`;
 }
 
-/** A width as it was asked for: in the largest unit that leaves no fraction. */
+/** A width in the largest unit that leaves no fraction, usually as the user wrote it. */
 function width(seconds: number): string {
   const [name, unit] = UNITS.find(([, unit]) => seconds >= unit && seconds % unit === 0) ?? [
     "s",

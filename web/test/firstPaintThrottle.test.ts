@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Chooser } from "../src/socket/chooser";
-import type { Sending } from "../src/socket/job";
-import { OPENING_BYTES, OPENING_MS_MAX } from "../src/socket/opening";
-import { MIB } from "../src/socket/policy";
-import { Uploads } from "../src/socket/uploads";
+import { BYTES_BEFORE_PAINT, WAIT_MS_MAX } from "../src/upload/firstPaintThrottle";
+import { MIB } from "../src/upload/plan";
+import { PlanTuner } from "../src/upload/planTuner";
+import type { Transfer } from "../src/upload/transfer";
+import { Uploads } from "../src/upload/uploads";
 import { FakeHost, type FakeSocket, settle } from "./fakes";
 
 const SIZE = 400 * MIB;
 
 let host: FakeHost;
-let jobs: readonly Sending[];
+let jobs: readonly Transfer[];
 let uploads: Uploads;
 let first: FakeSocket;
 
@@ -27,30 +27,30 @@ function start(...sizes: number[]): void {
 
 beforeEach(() => {
   host = new FakeHost();
-  uploads = new Uploads(host, "ab", (changed) => (jobs = changed), new Chooser());
-  uploads.beginOnly();
+  uploads = new Uploads(host, "ab", (changed) => (jobs = changed), new PlanTuner());
+  uploads.beginThrottle();
 });
 
 describe("before the first picture", () => {
   it("only the beginning is sent, over one connection, and then all", () => {
     start(SIZE);
     ready();
-    ack(OPENING_BYTES - 100);
-    expect(first.bytes).toBe(OPENING_BYTES);
+    ack(BYTES_BEFORE_PAINT - 100);
+    expect(first.bytes).toBe(BYTES_BEFORE_PAINT);
     expect(host.sockets).toHaveLength(1);
     expect(first.texts.map((text) => text.type)).toEqual(["begin"]);
-    uploads.goOn();
-    expect(first.bytes).toBeGreaterThan(OPENING_BYTES);
+    uploads.endThrottle();
+    expect(first.bytes).toBeGreaterThan(BYTES_BEFORE_PAINT);
     expect(host.sockets).toHaveLength(2);
     expect(host.isWaiting).toBe(false);
   });
 
-  it("nothing waits for a picture that does not come", () => {
+  it("a picture that does not come delays nothing", () => {
     start(SIZE);
     ready();
-    expect(host.delays).toEqual([OPENING_MS_MAX]);
+    expect(host.delays).toEqual([WAIT_MS_MAX]);
     host.elapse();
-    expect(first.bytes).toBeGreaterThan(OPENING_BYTES);
+    expect(first.bytes).toBeGreaterThan(BYTES_BEFORE_PAINT);
   });
 
   it("a file that is smaller is sent whole and ended", () => {
@@ -65,13 +65,13 @@ describe("before the first picture", () => {
     const second = host.sockets[1]!;
     ready();
     second.says({ type: "ready", file: jobs[1]!.file, offset: 0, window_bytes: 64 * MIB });
-    expect([first.bytes, second.bytes]).toEqual([OPENING_BYTES, OPENING_BYTES]);
-    uploads.goOn();
-    expect(first.bytes).toBeGreaterThan(OPENING_BYTES);
-    expect(second.bytes).toBeGreaterThan(OPENING_BYTES);
+    expect([first.bytes, second.bytes]).toEqual([BYTES_BEFORE_PAINT, BYTES_BEFORE_PAINT]);
+    uploads.endThrottle();
+    expect(first.bytes).toBeGreaterThan(BYTES_BEFORE_PAINT);
+    expect(second.bytes).toBeGreaterThan(BYTES_BEFORE_PAINT);
   });
 
-  it("a file that is taken up again further on waits as well", () => {
+  it("a file that is resumed further on waits as well", () => {
     start(SIZE);
     ready(2 * MIB);
     expect(first.bytes).toBe(0);
@@ -79,31 +79,31 @@ describe("before the first picture", () => {
     expect(first.bytes).toBeGreaterThan(0);
   });
 
-  it("the pause does not count as time of sending", () => {
+  it("the pause does not count for the speed", () => {
     start(SIZE);
     ready();
     host.time += 10;
-    ack(OPENING_BYTES);
+    ack(BYTES_BEFORE_PAINT);
     host.time += 990;
-    uploads.goOn();
+    uploads.endThrottle();
     host.time += 10;
-    ack(OPENING_BYTES + MIB);
+    ack(BYTES_BEFORE_PAINT + MIB);
     expect(uploads.rateOf(jobs[0]!)).toBeCloseTo(100 * MIB, -3);
   });
 
-  it("a connection that is lost meanwhile sends nothing until it is there again", async () => {
+  it("a connection that is lost meanwhile sends nothing until it is open again", async () => {
     start(SIZE);
     ready();
     first.breaks();
     await settle();
-    uploads.goOn();
-    expect(first.bytes).toBe(OPENING_BYTES);
+    uploads.endThrottle();
+    expect(first.bytes).toBe(BYTES_BEFORE_PAINT);
   });
 });
 
-it("a session that shows something already holds nothing back", () => {
-  uploads.goOn();
+it("a session that already shows lines holds nothing back", () => {
+  uploads.endThrottle();
   start(SIZE);
   ready();
-  expect(first.bytes).toBeGreaterThan(OPENING_BYTES);
+  expect(first.bytes).toBeGreaterThan(BYTES_BEFORE_PAINT);
 });

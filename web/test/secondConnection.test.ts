@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Chooser } from "../src/socket/chooser";
-import type { Sending } from "../src/socket/job";
-import { MIB, type Plan } from "../src/socket/policy";
-import { Uploads } from "../src/socket/uploads";
+import { MIB, type Plan } from "../src/upload/plan";
+import { PlanTuner } from "../src/upload/planTuner";
+import type { Transfer } from "../src/upload/transfer";
+import { Uploads } from "../src/upload/uploads";
 import { FakeHost, type FakeSocket, settle } from "./fakes";
 
 const PAIRED: Plan = { message_bytes: 16 * MIB, in_flight: 4, sockets: 2 };
@@ -10,10 +10,10 @@ const SIZE = 400 * MIB;
 const WINDOW = 64 * MIB;
 
 let host: FakeHost;
-let job: Sending;
+let job: Transfer;
 let first: FakeSocket;
 
-/** A file of which nothing is kept in memory. */
+/** A file without content in memory. */
 const large = {
   size: SIZE,
   slice: (from: number, to: number) => ({ size: to - from, from }),
@@ -31,8 +31,14 @@ const fail = (name: string) =>
 
 beforeEach(() => {
   host = new FakeHost();
-  let jobs: readonly Sending[] = [];
-  const uploads = new Uploads(host, "ab", (changed) => (jobs = changed), new Chooser([PAIRED]), 1);
+  let jobs: readonly Transfer[] = [];
+  const uploads = new Uploads(
+    host,
+    "ab",
+    (changed) => (jobs = changed),
+    new PlanTuner([PAIRED]),
+    1,
+  );
   uploads.add([{ name: "large.log", blob: large }]);
   job = jobs[0]!;
   first = host.last;
@@ -51,7 +57,7 @@ function pair(): FakeSocket {
 }
 
 describe("a large file", () => {
-  it("is sent over two connections, every byte once and each message where it says", () => {
+  it("is sent over two connections, every byte once and at its offset", () => {
     const second = pair();
     expect(second).not.toBe(first);
     while (job.acked < SIZE) ack(Math.min(job.sent, job.acked + 16 * MIB));
@@ -81,13 +87,13 @@ describe("a large file", () => {
     expect(second.isClosed).toBe(true);
   });
 
-  it("starts over when the second connection breaks with blocks on their way", () => {
+  it("starts over when the second connection breaks with blocks in flight", () => {
     const second = pair();
     while (second.blobs.length === 0) ack(job.sent);
     const before = first.blobs.length;
     second.breaks();
     expect(first.texts.at(-1)).toMatchObject({ type: "begin", file: job.file });
-    // Nothing is sent before the answer, whatever is acknowledged or said meanwhile.
+    // Nothing is sent before the answer, even if acks and errors arrive meanwhile.
     ack(job.sent);
     fail("interrupted");
     expect(first.blobs).toHaveLength(before);
@@ -106,7 +112,7 @@ describe("a large file", () => {
     expect(job).toMatchObject({ phase: "reading", acked: MIB });
   });
 
-  it("goes on alone where the second connection is refused", () => {
+  it("continues alone if the second connection is refused", () => {
     const second = host.last;
     second.opens();
     second.says({ type: "error", error: { name: "not_begun", message: "", file: job.file } });
@@ -116,7 +122,7 @@ describe("a large file", () => {
     expect(job.phase).toBe("done");
   });
 
-  it("gives both connections up when the first breaks", async () => {
+  it("closes both connections when the first breaks", async () => {
     const second = pair();
     first.breaks();
     await settle();
@@ -124,7 +130,7 @@ describe("a large file", () => {
     expect(job.phase).toBe("interrupted");
   });
 
-  it("waits a while for a connection that still has the file", async () => {
+  it("waits a while if another connection still holds the file", async () => {
     first.breaks();
     await settle();
     host.elapse();

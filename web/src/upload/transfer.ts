@@ -1,8 +1,8 @@
-import { canGrow, type Handle } from "./growing";
-import type { Plan } from "./policy";
-import { RateMeter } from "./rate";
+import { RateMeter } from "../socket/rate";
+import { canGrow, type FileHandle } from "./fileHandle";
+import type { Plan } from "./plan";
 
-export type JobPhase =
+export type TransferPhase =
   | "waiting"
   | "reading"
   | "following"
@@ -11,40 +11,41 @@ export type JobPhase =
   | "failed"
   | "cancelled";
 
-/** Something on its way to the server, as it is shown. */
-export interface Sending {
+/** A file on its way to the server, as the page shows it. */
+export interface Transfer {
+  /** The file's id in the session. */
   readonly file: string;
   readonly name: string;
-  /** `null` where it goes on growing. */
+  /** `null` if the file keeps growing. */
   readonly bytes_total: number | null;
-  readonly phase: JobPhase;
+  readonly phase: TransferPhase;
   readonly message: string | null;
   readonly sent: number;
   readonly acked: number;
   readonly isOver: boolean;
-  /** True where it can be followed from its end on. */
+  /** Whether the file can be followed from its end. */
   readonly isFollowable: boolean;
   /** How the last message was sent. */
   readonly plan: Plan | null;
   rate(now_ms: number): number;
 }
 
-/** One file on its way to the server. */
-export class Job implements Sending {
-  phase: JobPhase = "waiting";
+/** The transfer of a file whose size is known. */
+export class FileTransfer implements Transfer {
+  phase: TransferPhase = "waiting";
   message: string | null = null;
   /** Bytes handed to the socket; `acked <= sent <= blob.size`. */
   sent = 0;
-  /** Bytes the server has parsed. */
+  /** Bytes that the server has parsed. */
   acked = 0;
   window_bytes = 0;
   /** How the last message was sent. */
   plan: Plan | null = null;
-  /** True once `end` was sent on the present connection. */
-  ended = false;
-  /** What shows the file as it is later on, where and when the browser gives that. */
-  handle: Handle | null = null;
-  /** It is followed from its end on. */
+  /** Whether `end` was sent on the current connection. */
+  isEndSent = false;
+  /** Returns the file as it is later; `null` until the browser provides it, or if it does not. */
+  handle: FileHandle | null = null;
+  /** Whether a `Follower` has taken over at the file's end. */
   isFollowed = false;
   private meter = new RateMeter();
 
@@ -63,32 +64,32 @@ export class Job implements Sending {
   }
 
   get isOver(): boolean {
-    return this.phase === "done" || this.phase === "failed" || this.phase === "cancelled";
+    return isOver(this.phase);
   }
 
-  /** The server is ready for the bytes from `offset` on. */
+  /** Starts over at `offset`, from which the server is ready to read. */
   begin(now_ms: number, offset: number, window_bytes: number): void {
     this.phase = "reading";
     this.sent = offset;
     this.acked = offset;
     this.window_bytes = window_bytes;
-    this.ended = false;
+    this.isEndSent = false;
     this.meter.add(now_ms, offset);
   }
 
-  /** The server has parsed everything before `offset`. */
+  /** Records that the server has parsed every byte before `offset`. */
   acknowledge(now_ms: number, offset: number): void {
     this.acked = Math.max(this.acked, offset);
     this.meter.add(now_ms, this.acked);
   }
 
-  /** The speed is that from here on. */
+  /** Measures the speed from now on only. */
   restartRate(now_ms: number): void {
     this.meter = new RateMeter();
     this.meter.add(now_ms, this.acked);
   }
 
-  /** Bytes a second over the last seconds; 0 when nothing moves. */
+  /** Bytes a second over the last seconds; 0 if the file is not being read. */
   rate(now_ms: number): number {
     return this.phase === "reading" ? this.meter.rate(now_ms) : 0;
   }
@@ -97,4 +98,9 @@ export class Job implements Sending {
     this.phase = phase;
     this.message = message;
   }
+}
+
+/** Whether a transfer in this phase has ended. */
+export function isOver(phase: TransferPhase): boolean {
+  return phase === "done" || phase === "failed" || phase === "cancelled";
 }

@@ -1,0 +1,113 @@
+/** Changes of the question: filter, stacking, list length and time zone. */
+
+import type { Clause } from "../generated/Clause";
+import type { View } from "../generated/View";
+import { sameClauses } from "../state/filter";
+import { DEFAULT_QUESTION, type Question, type Trial, type TrialOutcome } from "../state/state";
+import { dispatch, state } from "../state/store";
+import { addressOf, searchOf } from "../state/url";
+import { send } from "./live";
+
+const CANCELLED: TrialOutcome = { isAccepted: false, refusal: null };
+
+/** Sends the current question. */
+export function ask(): void {
+  send(state.value.question);
+}
+
+/** Changes the filter, as one step that Back undoes. */
+export function filterBy(clauses: Clause[]): void {
+  if (!sameClauses(clauses, state.value.question.clauses)) change({ clauses });
+}
+
+/** Changes the question, as one step that Back undoes. */
+export function change(part: Partial<Question>): void {
+  endTrial(CANCELLED);
+  step({ ...state.value.question, ...part });
+  ask();
+}
+
+/**
+ * Changes the question if the server accepts it. The current question stays until the answer
+ * arrives, and remains if the server refuses.
+ */
+export function attempt(part: Partial<Question>): Promise<TrialOutcome> {
+  endTrial(CANCELLED);
+  const current = state.value.question;
+  const question = { ...current, ...part };
+  if (searchOf(question) === searchOf(current)) {
+    return Promise.resolve({ isAccepted: true, refusal: null });
+  }
+  send(question);
+  const query = state.value.asked;
+  dispatch({ type: "trial", trial: { query, question, outcome: null } });
+  return outcomeOf(query);
+}
+
+/** Undoes the last step; without one, as in a shared address, drops the last clause. */
+export function undo(): void {
+  const { clauses } = state.value.question;
+  if (depth() > 0) history.back();
+  else if (clauses.length > 0) filterBy(clauses.slice(0, -1));
+  else if (state.value.refusal !== null) change(DEFAULT_QUESTION);
+}
+
+/** Replaces the question by that of the address, without a step. */
+export function followQuestion(question: Question): void {
+  endTrial(CANCELLED);
+  dispatch({ type: "question", question });
+}
+
+/** Makes the question of a trial the current one if `view` answers it. */
+export function acceptTrial(view: View): void {
+  const trial = runningTrial();
+  if (trial?.query !== view.query) return;
+  step(trial.question);
+  endTrial({ isAccepted: true, refusal: null });
+}
+
+/** Handles the server's refusal of the last question. */
+export function refuse(message: string): void {
+  if (runningTrial()) {
+    endTrial({ isAccepted: false, refusal: message });
+    // A new connection must repeat the current question, not the refused one.
+    ask();
+    return;
+  }
+  dispatch({ type: "refused", message });
+  // A shared address may hold an invalid question: show the data without it.
+  if (state.value.view === null) send(DEFAULT_QUESTION);
+}
+
+function step(question: Question): void {
+  history.pushState({ depth: depth() + 1 }, "", addressOf(state.value.session, question));
+  dispatch({ type: "question", question });
+}
+
+/** The number of steps that Back can undo. */
+function depth(): number {
+  const entry = history.state as { depth?: number } | null;
+  return entry?.depth ?? 0;
+}
+
+function runningTrial(): Trial | null {
+  const { trial } = state.value;
+  return trial?.outcome === null ? trial : null;
+}
+
+function endTrial(outcome: TrialOutcome): void {
+  const trial = runningTrial();
+  if (trial) dispatch({ type: "trial", trial: { ...trial, outcome } });
+}
+
+/** Resolves when the trial of a query ends. */
+function outcomeOf(query: number): Promise<TrialOutcome> {
+  return new Promise((resolve) => {
+    const stop = state.subscribe(({ trial }) => {
+      const outcome = trial?.query === query ? trial.outcome : CANCELLED;
+      if (outcome === null) return;
+      stop();
+      resolve(outcome);
+    });
+  });
+}
