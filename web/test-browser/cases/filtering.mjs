@@ -1,4 +1,4 @@
-// Narrowing down by pointer, by keyboard and by typing, and every step back.
+// Filters by pointer, by keyboard and by text, and Back.
 
 import assert from "node:assert/strict";
 import {
@@ -93,7 +93,7 @@ export function filtering(define) {
     await chips(page, 2);
     assert.deepEqual(conditionsOf(page), ["--where", "status=404", "--where", `path!=${path}`]);
     await shows(page, await asked(page));
-    // Back takes the last step back, and forward repeats it.
+    // Back undoes the last step, and Forward repeats it.
     await page.goBack();
     await chips(page, 1);
     await shows(page, await report(LOG, "--where", "status=404"));
@@ -109,7 +109,7 @@ export function filtering(define) {
     await shows(page, await report(LOG));
   });
 
-  define("two values of a field are or, a second click takes one out", async (world) => {
+  define("two values of a field are joined by or, a second click removes one", async (world) => {
     const { page } = world;
     await opened(world);
     for (const status of ["404", "301"]) {
@@ -125,7 +125,7 @@ export function filtering(define) {
     await shows(page, await report(LOG));
   });
 
-  define("conditions are typed, and what is wrong is said at the box", async (world) => {
+  define("conditions are typed, and an error is shown at the box", async (world) => {
     const { page } = world;
     await opened(world);
     const type = async (text) => {
@@ -199,7 +199,7 @@ export function filtering(define) {
     await shows(page, await report(LOG));
   });
 
-  define("another field divides the bars, more rows are listed", async (world) => {
+  define("bars are stacked by another field, more rows are listed", async (world) => {
     const { page } = world;
     await opened(world);
     await page.select(byId("stack"), "method");

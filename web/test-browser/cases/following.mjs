@@ -1,4 +1,4 @@
-// Logs that are still being written: what is appended is on the page at once, each line once.
+// Growing logs: each appended line is on the page at once, and exactly once.
 
 import assert from "node:assert/strict";
 import { appendFile, readFile, rename, writeFile } from "node:fs/promises";
@@ -6,12 +6,12 @@ import { byId, dropFromDesktop, settled, shows, until } from "../support/page.mj
 import { fixture, report } from "../support/weir.mjs";
 
 const ELASTIC = fixture("apache-combined/elastic-first-2000.log");
-/** What a browser says about a connection that the test has cut. */
+/** Console messages of a browser about a connection that the test has cut. */
 const CUT = [/WebSocket/, /ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET)/, /Failed to load resource/];
 
 export function following(define, { browserName }) {
   if (browserName !== "chromium") {
-    define("a browser that cannot follow says so, and what can", async ({ page, server }) => {
+    define("a browser that cannot follow names the alternative", async ({ page, server }) => {
       await page.goto(server.url);
       await page.waitForSelector(byId("drop-zone"));
       assert.match(await page.$eval("main", (main) => main.textContent), /weir --follow FILE/);
@@ -21,7 +21,7 @@ export function following(define, { browserName }) {
   }
 
   define(
-    "a followed file shows what is appended, through truncation, and ends with its last line",
+    "a followed file shows appended lines, survives truncation, and ends with its last line",
     async (world) => {
       const { page, server } = world;
       const { lines, file } = await start(world, 100);
@@ -41,7 +41,7 @@ export function following(define, { browserName }) {
       times.sort((a, b) => a - b);
       console.log(`appended lines were seen after ${times.join(", ")} ms`);
       assert.ok(times[5] < 2_000, `${times} ms`);
-      // The second half of a line is no line.
+      // The second half of a line does not count as a line.
       await appendFile(file, lines[110].slice(0, 30));
       await appendFile(file, lines[110].slice(30) + lines[111].slice(0, 30));
       await reads(page, 111);
@@ -54,7 +54,7 @@ export function following(define, { browserName }) {
       await writeFile(file, lines.slice(1_000, 1_020).join(""));
       await reads(page, 1_020);
       assert.match(await page.$eval("main", (main) => main.textContent), /truncated or replaced/);
-      // Renamed, and made again.
+      // Renamed, and created again.
       await rename(file, world.path("access.log.1"));
       await new Promise((done) => setTimeout(done, 300));
       await writeFile(file, lines.slice(1_020, 1_030).join(""));
@@ -70,7 +70,7 @@ export function following(define, { browserName }) {
   );
 
   define(
-    "a file that was read can be followed from its end on, and a lost connection doubles no line",
+    "a file that was read can be followed from its end, and a lost connection duplicates no line",
     async (world) => {
       const { page } = world;
       const proxy = await world.startProxy();
@@ -97,7 +97,7 @@ export function following(define, { browserName }) {
   );
 }
 
-/** A file with so many lines of a real log, and all of its lines. */
+/** Creates a file with the first lines of a real log; also returns all lines of the log. */
 async function start(world, count) {
   const lines = (await readFile(ELASTIC, "utf8")).split(/(?<=\n)/);
   const file = world.path("access.log");
@@ -105,7 +105,7 @@ async function start(world, count) {
   return { lines, file };
 }
 
-/** Waits until so many lines were read, of all sources together; more would be doubled. */
+/** Waits until this many lines of all sources are read; more would be duplicates. */
 async function reads(page, count) {
   await until(
     page,
@@ -116,7 +116,7 @@ async function reads(page, count) {
   assert.equal(await page.$eval(byId("total-requests"), (one) => Number(one.dataset.value)), count);
 }
 
-/** Waits in the page for a number of requests, and gives the time of the clock. */
+/** Waits in the page for a number of requests, and returns the time of the clock. */
 function seenAt(count) {
   return new Promise((done) => {
     const look = () => {

@@ -1,11 +1,11 @@
-// While a large log is on its way: it is seen to grow, can break off, be taken up and given up.
+// The upload of a large log: the picture grows, a lost connection resumes, a cancel ends it.
 
 import assert from "node:assert/strict";
 import { open, stat, writeFile } from "node:fs/promises";
 import { byId, choose, numbers, settled, shows, until } from "../support/page.mjs";
 import { report } from "../support/weir.mjs";
 
-/** What a browser says about a connection that the test has cut. */
+/** Console messages of a browser about a connection that the test has cut. */
 const CUT = [
   /WebSocket/,
   /can.t establish a connection/,
@@ -17,8 +17,8 @@ const CUT = [
 ];
 
 /**
- * The upload pauses each time so much more came. Two connections may be two messages of
- * 32 MiB ahead of what can be read in order, so every pause has something new to show.
+ * The upload pauses after each such number of bytes. Two connections may be two messages of 32 MiB
+ * ahead of the bytes that can be read in order, so every pause has something new to show.
  */
 const PAUSE_BYTES = 100e6;
 
@@ -40,7 +40,7 @@ export function growing(define, shared) {
       drawn = await page.evaluate(() => window.seen.at(-1).drawn);
     }
     await settled(page);
-    // What `settled` saw may have been drawn after this frame was noted.
+    // The picture that `settled` saw may be newer than the last recorded frame.
     await until(page, () => window.seen.at(-1).isComplete);
     const seen = await page.evaluate(() => window.seen);
     const before = seen.filter((one) => !one.isComplete);
@@ -58,7 +58,7 @@ export function growing(define, shared) {
     }
     assert.ok(
       before.some((one) => one.isLive),
-      "the chart said nowhere that it is not the whole",
+      "the chart never showed that it was incomplete",
     );
     assert.ok(
       before.some((one) => /[kMG]B\/s/.test(one.rate)),
@@ -69,7 +69,7 @@ export function growing(define, shared) {
   });
 
   define(
-    "an upload that loses its connection is taken up where it was",
+    "an upload that loses its connection resumes where it was",
     async (world) => {
       const { page } = world;
       const proxy = await world.startProxy();
@@ -77,7 +77,7 @@ export function growing(define, shared) {
       proxy.cutAt = size / 2;
       await page.goto(proxy.url);
       await choose(page, shared.large);
-      // The page says that it lost the connection, and keeps what it has.
+      // The page reports the lost connection and keeps its numbers.
       await page.waitForSelector(`${byId("progress-row")}[data-state="interrupted"]`);
       await until(page, () =>
         /Connection lost/.test(document.querySelector('[data-testid="banner"]')?.textContent ?? ""),
@@ -85,7 +85,7 @@ export function growing(define, shared) {
       const { requests } = await numbers(page);
       assert.ok(requests > 0);
       assert.equal(await page.$(byId("session-complete")), null);
-      // It breaks once more, and then comes through.
+      // It breaks once more before it succeeds.
       proxy.restore({ cutAt: size / 4 });
       while (proxy.cuts < 2) await new Promise((done) => setTimeout(done, 20));
       proxy.restore();
@@ -99,14 +99,14 @@ export function growing(define, shared) {
   );
 
   define(
-    "a second connection that breaks costs no line and doubles none",
+    "a broken second connection neither loses nor duplicates lines",
     async (world) => {
       const { page } = world;
       const proxy = await world.startProxy();
       const { size } = await stat(shared.large);
       await page.goto(proxy.url);
       await choose(page, shared.large);
-      // Somewhere in the stretch that is sent over both.
+      // Within the part that both connections send.
       while (proxy.uploads < 2 || proxy.received < size * 0.42)
         await new Promise((done) => setTimeout(done, 2));
       proxy.cutNewestUpload();
@@ -118,7 +118,7 @@ export function growing(define, shared) {
     { allowed: CUT },
   );
 
-  define("a cancelled upload keeps what was read", async (world) => {
+  define("a cancelled upload keeps the lines read so far", async (world) => {
     const { page, server } = world;
     const proxy = await world.startProxy();
     const { size } = await stat(shared.large);
@@ -141,21 +141,21 @@ export function growing(define, shared) {
       `${kept.bytes_read} bytes were read`,
     );
     await shows(page, kept);
-    // What was kept are whole lines from the file's begin, each once.
+    // The lines that are kept are the first of the file, whole and each once.
     const part = world.path("part.log");
     await writeFile(part, await firstBytes(shared.large, kept.bytes_read));
     assert.deepEqual(await report(part), kept);
   });
 
   define(
-    "the page says when the server is gone",
+    "the page reports that the server is gone",
     async ({ page, server }) => {
       await page.goto(server.url);
       await choose(page, shared.large);
       await settled(page);
       const { requests } = await numbers(page);
       await server.end();
-      // It may just have the time to say that the data set ends with it.
+      // It may still have the time to report that the data set ends.
       await until(page, () =>
         /Connection lost|data set is gone/.test(
           document.querySelector('[data-testid="banner"]')?.textContent ?? "",
@@ -167,7 +167,7 @@ export function growing(define, shared) {
   );
 
   define(
-    "a data set that is gone is said to be gone",
+    "a missing data set is reported",
     async ({ page, server }) => {
       await page.goto(new URL(`/s/${"0".repeat(32)}`, server.url));
       await until(page, () =>
@@ -180,7 +180,7 @@ export function growing(define, shared) {
   );
 }
 
-/** The report of the large log, asked for once. */
+/** Returns the report of the large log, which is computed once. */
 function reportOf(shared) {
   shared.report ??= report(shared.large);
   return shared.report;
@@ -196,7 +196,7 @@ async function firstBytes(path, length) {
   }
 }
 
-/** Notes in the page, at every frame, what is on the screen. */
+/** Records the numbers on the screen at every frame of the page. */
 function watch() {
   window.seen = [];
   const one = (id) => document.querySelector(`[data-testid="${id}"]`);

@@ -1,4 +1,4 @@
-// A log whose every field was written by an attacker: it is shown as text.
+// A log with hostile text in every field: it is shown as text.
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -56,7 +56,7 @@ const VALUES = {
 };
 /** Values of each field that are clicked. */
 const CLICKED = 4;
-/** Bytes that are no UTF-8, and look the same once they are replaced. */
+/** Bytes that are not valid UTF-8, and look the same once they are replaced. */
 const INVALID = [Buffer.from("2fff", "hex"), Buffer.from("2ffe", "hex")];
 
 const pick = (values, at) => values[at % values.length];
@@ -93,7 +93,7 @@ export function hostile(define) {
     for (const path of VALUES.path)
       assert.ok(paths.includes(path), `${JSON.stringify(path)} is not on the page`);
     await harmless(page);
-    // Each becomes a chip, a title and an address, and stays what it is.
+    // Each becomes a chip, a tooltip and an address, unchanged.
     for (const field of Object.keys(VALUES)) {
       for (const value of VALUES[field].slice(0, CLICKED)) {
         const one = await row(page, field, value);
@@ -115,7 +115,7 @@ export function hostile(define) {
     await harmless(page);
   });
 
-  define("values that differ only in bytes that are no UTF-8 stay apart", async (world) => {
+  define("values that differ only in invalid UTF-8 stay distinct", async (world) => {
     const { page, server } = world;
     const file = world.path("invalid.log");
     await writeFile(file, log());
@@ -154,7 +154,7 @@ export function hostile(define) {
     assert.deepEqual(await numbers(page), numbersOf(whole));
   });
 
-  define("lines that fit nothing are shown as text too", async (world) => {
+  define("unparsed lines are shown as text too", async (world) => {
     const { page, server } = world;
     const file = world.path("dirt.log");
     const dirt = [SCRIPT, IMAGE, "\u001b[31m", "\u0000\u0001\u0002", "\u202e\u2066"]
@@ -174,7 +174,7 @@ export function hostile(define) {
   });
 }
 
-/** Sees that the page is only what we made of it. */
+/** Asserts that the log added no elements to the page. */
 async function harmless(page) {
   const found = await page.evaluate(() => ({
     pwned: window.__pwned ?? null,
@@ -183,7 +183,7 @@ async function harmless(page) {
       "img, iframe, object, embed, form:not(.filter-box), [onerror], [onload], main svg",
     ).length,
     inText: document.querySelectorAll(".log-text > :not(.escape), .escape > *").length,
-    // Characters that would move their neighbours are nowhere in what is drawn.
+    // The drawn text has no characters that would move their neighbours.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
     unsafe: /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText),
   }));

@@ -1,4 +1,4 @@
-// What a person sees and reaches: both themes, and everything by keyboard.
+// Themes, widths, and access by keyboard and touch.
 
 import assert from "node:assert/strict";
 import { byId, chips, choose, numbers, settled, shows, tabTo } from "../support/page.mjs";
@@ -7,7 +7,7 @@ import { fixture, report } from "../support/weir.mjs";
 const LOG = fixture("apache-combined/elastic-first-2000.log");
 
 export function looking(define, { browserName }) {
-  define("Tab reaches everything, and the focus is seen", async ({ page, server }) => {
+  define("Tab reaches everything, and the focus is visible", async ({ page, server }) => {
     await page.goto(server.url);
     await page.waitForSelector(byId("drop-zone"));
     await tabTo(page, ".drop-zone button");
@@ -64,9 +64,9 @@ export function looking(define, { browserName }) {
     }
   });
 
-  // Only Chromium can be told that it has a touch screen and no mouse.
+  // Only Chromium can emulate a touch screen without a mouse.
   if (browserName === "chromium") {
-    define("a finger excludes a value by the button beside it", async ({ page, server }) => {
+    define("on a touch screen a button excludes a value", async ({ page, server }) => {
       await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true });
       await page.goto(server.url);
       await choose(page, LOG);
@@ -92,7 +92,7 @@ export function looking(define, { browserName }) {
     for (const width of [1920, 1280, 800, 390]) {
       await page.setViewport({ width, height: 900 });
       await page.waitForFunction((wanted) => innerWidth === wanted, {}, width);
-      // The chart follows the width a frame later.
+      // The chart has the new width a frame later.
       await page.waitForFunction(() => {
         const canvas = document.querySelector("canvas");
         return Math.abs(canvas.width / devicePixelRatio - canvas.clientWidth) <= 1;
@@ -118,7 +118,7 @@ async function focusIsSeen(page) {
   assert.ok(matches && style !== "none" && width >= 2, `the outline is ${style}, ${width} pixels`);
 }
 
-/** Looks at a picture of the page, in another page that may read its pixels. */
+/** Reads the pixels of a screenshot, in another page that may do so. */
 async function lookOf({ page, context }) {
   const chart = await page.$eval(byId("chart"), (one) => {
     const { left, top, width, height } = one.getBoundingClientRect();

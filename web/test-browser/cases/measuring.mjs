@@ -11,7 +11,7 @@ const HOSTILE_NAME = "<img src=x onerror=window.hit=1>.log";
 
 export function measuring(define) {
   define(
-    "uploads are measured in every way, with a log made up in memory",
+    "uploads are measured in every way, with a log generated in memory",
     async ({ page, server }) => {
       await page.goto(server.url);
       await page.select(await waitFor(page, "bench-size"), "256");
@@ -51,7 +51,7 @@ export function measuring(define) {
   );
 
   define(
-    "a file of any name can be measured with, and an empty one is refused",
+    "a file of any name can be measured, and an empty one is refused",
     async (world) => {
       const { page, server } = world;
       await page.goto(server.url);

@@ -1,4 +1,4 @@
-// Logs come in by every way, and the page shows what `weir report` says of them.
+// Logs from all kinds of files; the page shows the numbers of `weir report`.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -57,25 +57,28 @@ export function reading(define, { browserName }) {
     await shows(page, await report(ELASTIC));
   });
 
-  define("a gzip file cut short keeps what was read and says so", async (world) => {
-    const { page, server } = world;
-    const file = world.path("cut.log.gz");
-    const whole = gzipSync(await readFile(ELASTIC));
-    await writeFile(file, whole.subarray(0, whole.length >> 1));
-    await page.goto(server.url);
-    await choose(page, file);
-    await settled(page);
-    const row = await page.$eval(byId("progress-row"), (one) => ({
-      state: one.dataset.state,
-      text: one.textContent,
-    }));
-    assert.equal(row.state, "failed");
-    assert.match(row.text, /at byte [\d,]+/);
-    const requests = await page.$eval(byId("total-requests"), (one) => Number(one.dataset.value));
-    assert.ok(requests > 100 && requests < 2000, `${requests} requests`);
-  });
+  define(
+    "a truncated gzip file keeps the lines read so far and reports the error",
+    async (world) => {
+      const { page, server } = world;
+      const file = world.path("cut.log.gz");
+      const whole = gzipSync(await readFile(ELASTIC));
+      await writeFile(file, whole.subarray(0, whole.length >> 1));
+      await page.goto(server.url);
+      await choose(page, file);
+      await settled(page);
+      const row = await page.$eval(byId("progress-row"), (one) => ({
+        state: one.dataset.state,
+        text: one.textContent,
+      }));
+      assert.equal(row.state, "failed");
+      assert.match(row.text, /at byte [\d,]+/);
+      const requests = await page.$eval(byId("total-requests"), (one) => Number(one.dataset.value));
+      assert.ok(requests > 100 && requests < 2000, `${requests} requests`);
+    },
+  );
 
-  define("an archive is taken apart, each file in it by itself", async (world) => {
+  define("each file of an archive is a source", async (world) => {
     const { page, server } = world;
     await mkdir(world.path("logs"));
     await writeFile(world.path("logs/a.log"), await readFile(NGINX));
@@ -99,7 +102,7 @@ export function reading(define, { browserName }) {
     assert.match(text, /an archive: its files are listed/);
   });
 
-  define("a file in which no line fits says so, and why", async (world) => {
+  define("a file without a parsed line shows why", async (world) => {
     const { page, server } = world;
     const file = world.path("poem.txt");
     await writeFile(file, "The fog comes\non little cat feet.\n".repeat(40));
@@ -124,7 +127,7 @@ export function reading(define, { browserName }) {
     assert.match(await page.$eval("main", (main) => main.textContent), /No request was read/);
   });
 
-  define("curl -T answers with the address of what it sent", async ({ page, server }) => {
+  define("curl -T prints the address of its session", async ({ page, server }) => {
     const { stdout } = await promisify(execFile)("curl", ["-sS", "-T", ELASTIC, server.url.href]);
     const address = /http:\/\/\S+\/s\/[0-9a-f]+/.exec(stdout)?.[0];
     assert.ok(address, stdout);
@@ -134,7 +137,7 @@ export function reading(define, { browserName }) {
   });
 
   define(
-    "a log named on the command line is on the page",
+    "a log of the command line is on the page",
     async ({ page, server }) => {
       await page.goto(server.url);
       await settled(page);
@@ -145,7 +148,7 @@ export function reading(define, { browserName }) {
 
   // Only a real drag can hold a folder, and only Chromium lets a test make one.
   if (browserName === "chromium") {
-    define("a folder dropped from the desktop is walked", async (world) => {
+    define("all files of a dropped folder are read", async (world) => {
       const { page, server } = world;
       await mkdir(world.path("logs/old"), { recursive: true });
       for (const [at, file] of [

@@ -14,13 +14,13 @@ const CHROMIUM_ARGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
-  // What the page does must not depend on whether its window is in front.
+  // The page must behave the same if its window is in the background.
   "--disable-background-timer-throttling",
   "--disable-renderer-backgrounding",
   "--disable-backgrounding-occluded-windows",
 ];
 
-/** What Firefox would otherwise do by itself, over the network. */
+/** Network access that Firefox would otherwise make on its own. */
 const FIREFOX_PREFS = {
   "app.update.disabledForTesting": true,
   "browser.safebrowsing.malware.enabled": false,
@@ -32,7 +32,7 @@ const FIREFOX_PREFS = {
   "accessibility.tabfocus": 7,
 };
 
-/** Starts a browser with a profile of its own, `options` are Puppeteer's; `close` also deletes that. */
+/** Starts a browser with its own profile, which `close` deletes; `options` are those of Puppeteer. */
 export async function launch(name, options = {}) {
   const profile = await mkdtemp(join(tmpdir(), `weir-${name}-`));
   const browser = await puppeteer.launch({

@@ -1,26 +1,26 @@
-// What a person does on the page, and what they see there.
+// The actions of a person on the page, and the numbers that they see.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 
-/** Longest wait for something that has to come. */
+/** Time limit of every wait. */
 const WAIT = { timeout: 45_000, polling: "raf" };
 
 export const byId = (id) => `[data-testid="${id}"]`;
 
-/** Waits until a function of the page says yes. */
+/** Waits until a function of the page returns true. */
 export function until(page, condition, ...args) {
   return page.waitForFunction(condition, WAIT, ...args);
 }
 
-/** Chooses files in the page's dialogue. */
+/** Chooses files in the file dialogue. */
 export async function choose(page, ...files) {
   const input = await page.waitForSelector(byId("file-input"));
   await input.uploadFile(...files);
 }
 
-/** Drops files as a drag from the desktop does; for small ones, as they pass through the test. */
+/** Drops files as a drag from the desktop does. For small files, because the test copies them. */
 export async function drop(page, ...files) {
   const carried = await Promise.all(
     files.map(async (file) => ({
@@ -41,7 +41,7 @@ export async function drop(page, ...files) {
   }, carried);
 }
 
-/** Drops files or folders as a person does. Only Chromium lets a test do that. */
+/** Drops files or folders by a real drag, which only Chromium offers to tests. */
 export async function dropFromDesktop(page, ...paths) {
   const session = await page.createCDPSession();
   const data = { items: [], files: paths, dragOperationsMask: 1 };
@@ -51,7 +51,7 @@ export async function dropFromDesktop(page, ...paths) {
   await session.detach();
 }
 
-/** Waits until all is read and the answer to the last question is on the screen. */
+/** Waits until everything is read and the last question is answered on the screen. */
 export function settled(page) {
   return until(page, () => {
     const { complete, sources } = document.documentElement.dataset;
@@ -61,7 +61,7 @@ export function settled(page) {
   });
 }
 
-/** Waits for so many chips, and for the numbers that belong to them. */
+/** Waits for this number of chips, and for their answer. */
 export async function chips(page, count) {
   await until(
     page,
@@ -106,16 +106,16 @@ export function numbers(page) {
   });
 }
 
-/** Sees that the page shows what a report says, in every number. */
+/** Asserts that the page shows every number of a report. */
 export async function shows(page, report) {
   assert.deepEqual(await numbers(page), numbersOf(report));
 }
 
-/** The same numbers out of a report. */
+/** The same numbers of a report. */
 export function numbersOf(report) {
   const { histogram } = report;
   const counts = histogram?.buckets.map((bucket) => bucket.count) ?? [];
-  // A list of nothing but `-` says nothing, and is left out.
+  // A list of only `-` is left out.
   const lists = Object.entries(report.top).filter(([, rows]) =>
     rows.some((row) => row.value !== "-"),
   );
@@ -140,7 +140,7 @@ export function numbersOf(report) {
   };
 }
 
-/** The row of a list that stands for a value. */
+/** Returns the row of a value in a list. */
 export async function row(page, field, value) {
   const rows = await page.$$(`${byId(`top-${field}`)} ${byId("top-row")}`);
   for (const one of rows) {
@@ -189,7 +189,7 @@ export function conditionsOf(page) {
   });
 }
 
-/** Presses Tab until the focus is on what a selector says; gives back how often. */
+/** Presses Tab until the focus matches a selector; returns the number of presses. */
 export async function tabTo(page, selector, most = 60) {
   for (let pressed = 1; pressed <= most; pressed += 1) {
     await page.keyboard.press("Tab");

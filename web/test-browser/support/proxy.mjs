@@ -1,18 +1,18 @@
-// A TCP proxy that the test can cut, to lose a connection on the way.
+// A TCP proxy that a test can cut, to break a connection.
 
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
 export class ServerProxy {
-  /** Bytes that came from the page since the last `restore`. */
+  /** Bytes received from the page since the last `restore`. */
   received = 0;
-  /** Connections are cut, and refused from then on, once so many bytes came. */
+  /** After this many bytes connections are cut and refused. */
   cutAt = Infinity;
-  /** Nothing more is taken from the page once so many bytes came, until `release` or `restore`. */
+  /** After this many bytes the proxy reads no more from the page until `release` or `restore`. */
   holdAt = Infinity;
   isCut = false;
   cuts = 0;
-  /** The connections that carry uploads, in the order they were made. */
+  /** The upload connections, oldest first. */
   #uploads = [];
   #pairs = new Set();
 
@@ -28,7 +28,7 @@ export class ServerProxy {
     return proxy;
   }
 
-  /** Breaks every connection and lets no new one through. */
+  /** Breaks every connection and refuses new ones. */
   cut() {
     this.isCut = true;
     this.cuts += 1;
@@ -36,25 +36,25 @@ export class ServerProxy {
     this.#pairs.clear();
   }
 
-  /** How many connections carry uploads. */
+  /** The number of upload connections. */
   get uploads() {
     return this.#uploads.filter((pair) => this.#pairs.has(pair)).length;
   }
 
-  /** Breaks the newest connection that carries an upload, and nothing else. */
+  /** Breaks only the newest upload connection. */
   cutNewestUpload() {
     const pair = this.#uploads.findLast((one) => this.#pairs.has(one));
     this.#pairs.delete(pair);
     for (const socket of pair) socket.resetAndDestroy();
   }
 
-  /** Lets everything through again, up to the next limit. */
+  /** Accepts connections and bytes again, up to the next limit. */
   restore({ cutAt = Infinity } = {}) {
     Object.assign(this, { isCut: false, received: 0, cutAt });
     this.release(Infinity);
   }
 
-  /** Takes more from the page, up to `holdAt`. */
+  /** Reads more from the page, up to `holdAt`. */
   release(holdAt) {
     this.holdAt = holdAt;
     for (const [page] of this.#pairs) page.resume();
@@ -92,8 +92,8 @@ export class ServerProxy {
 }
 
 /**
- * Puts the server's own address into the heads of requests, as the server answers to no
- * other. After an upgrade everything passes as it is. The page sends requests without a body.
+ * Replaces the address in the heads of requests by that of the server, which accepts no other.
+ * After an upgrade all bytes pass unchanged. The page sends only requests without a body.
  */
 function rewriter(from, to, isUpload) {
   let head = Buffer.alloc(0);

@@ -16,10 +16,10 @@ import { generate } from "./weir.mjs";
 import { World } from "./world.mjs";
 
 const CASE_MS = 90_000;
-/** Large enough that its reading is seen to go on, on a fast machine too. */
+/** Large enough that its progress is visible on a fast machine too. */
 const LARGE = "500MB";
 
-/** Runs every case. `WEIR_SHOTS=DIR` keeps a picture of the page of each case that fails. */
+/** Runs every case. `WEIR_SHOTS=DIR` saves a screenshot of each failed case. */
 export function suite(browserName) {
   describe(browserName, () => {
     let driven;

@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const BINARY =
   process.env.WEIR_BINARY ?? `${process.env.CARGO_TARGET_DIR ?? `${ROOT}target`}/debug/weir`;
 const OUTPUT_MAX = 1 << 28;
-/** An end that takes longer than this hangs. */
+/** A server that takes longer to stop hangs. */
 const END_MS = 10_000;
 
 if (!existsSync(BINARY)) {
@@ -20,34 +20,34 @@ if (!existsSync(BINARY)) {
   );
 }
 
-/** The path of a real log that the repository keeps for its tests. */
+/** Returns the path of a real log of the test data. */
 export const fixture = (name) => `${ROOT}crates/testkit/fixtures/${name}`;
 
-/** Runs `weir` to its end and gives back what it printed. */
+/** Runs `weir` and returns its output. */
 export async function run(...args) {
   const { stdout } = await promisify(execFile)(BINARY, args, { maxBuffer: OUTPUT_MAX });
   return stdout;
 }
 
-/** What `weir report --json` says: the numbers that the page has to show. */
+/** Returns the output of `weir report --json`: the numbers that the page must show. */
 export async function report(...args) {
   try {
     return JSON.parse(await run("report", "--json", ...args));
   } catch (error) {
-    // Where no line fitted it says so by its exit code, and prints the report all the same.
+    // If no line was parsed it fails, but still prints the report.
     if (error.code === 1) return JSON.parse(error.stdout);
     throw error;
   }
 }
 
-/** Writes about `size` of made-up traffic to a file. */
+/** Writes about `size` of synthetic traffic to a file. */
 export async function generate(file, size, seed = 1) {
   await run("demo", "--write", file, "--size", size, "--seed", String(seed));
 }
 
-/** One running server. */
+/** A running server. */
 export class Server {
-  /** Starts it on a free port: the page, or another one that a subcommand serves. */
+  /** Starts the server of a subcommand on a free port. */
   static async start(args = [], command = []) {
     const child = spawn(BINARY, [...command, "--listen", "127.0.0.1:0", "--no-open", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -59,11 +59,11 @@ export class Server {
 
   constructor(child) {
     this.child = child;
-    this.said = "";
+    this.stderr = "";
     this.ended = new Promise((done) => child.once("exit", (code, signal) => done(signal ?? code)));
     this.orphan = () => child.kill("SIGKILL");
     process.once("exit", this.orphan);
-    child.stderr.on("data", (text) => (this.said += text));
+    child.stderr.on("data", (text) => (this.stderr += text));
     this.address = this.readAddress();
   }
 
@@ -74,7 +74,7 @@ export class Server {
       this.url = new URL(address);
       return this.url;
     }
-    throw new Error(`weir printed no address: ${this.said}`);
+    throw new Error(`weir printed no address: ${this.stderr}`);
   }
 
   /** The server's own report of a session. */
@@ -84,7 +84,7 @@ export class Server {
     return response.json();
   }
 
-  /** Ends it as Ctrl-C does, and sees that it goes. */
+  /** Stops it as Ctrl-C does, and asserts that it stops. */
   async end() {
     process.removeListener("exit", this.orphan);
     this.child.kill("SIGTERM");
@@ -92,6 +92,6 @@ export class Server {
     const how = await this.ended;
     clearTimeout(late);
     assert.notEqual(how, "SIGKILL", `weir did not end within ${END_MS} ms of SIGTERM`);
-    assert.ok(!/panicked/.test(this.said), this.said);
+    assert.ok(!/panicked/.test(this.stderr), this.stderr);
   }
 }

@@ -1,4 +1,4 @@
-// What a test has: a server, a page in a browser, a folder, and what must never happen.
+// The environment of a test: a server, a page in a browser, a folder, and a list of faults.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -10,11 +10,11 @@ import { Server } from "./weir.mjs";
 const VIEWPORT = { width: 1280, height: 900 };
 
 export class World {
-  /** What went wrong on the page, whatever the test is about. */
+  /** Errors of the page that fail every test. */
   problems = [];
   #ends = [];
 
-  /** Makes a test's world; `allowed` are patterns of console errors that belong to the test. */
+  /** Creates the environment; `allowed` are patterns of expected console errors. */
   static async start({ name, browser }, { args = [], command = [], allowed = [] } = {}) {
     const world = new World();
     world.browserName = name;
@@ -34,7 +34,7 @@ export class World {
     return world;
   }
 
-  /** A page whose problems are noted. */
+  /** Opens a page whose errors are recorded. */
   async newPage() {
     const page = await this.context.newPage();
     await page.setViewport(VIEWPORT);
@@ -50,7 +50,7 @@ export class World {
     });
     page.on("pageerror", (error) => this.#note(`error: ${error.message}`));
     page.on("dialog", (dialog) => {
-      // The one dialog of our own: leaving breaks off an upload.
+      // The only dialog of the page: leaving interrupts an upload.
       if (dialog.type() !== "beforeunload") this.problems.push(`dialog: ${dialog.message()}`);
       void dialog.accept().catch(() => {});
     });
@@ -67,7 +67,7 @@ export class World {
     if (!this.allowed.some((pattern) => pattern.test(problem))) this.problems.push(problem);
   }
 
-  /** A proxy between page and server. */
+  /** Starts a proxy between page and server. */
   async startProxy() {
     this.proxy = await ServerProxy.start(this.server.url);
     this.#ends.push(() => this.proxy.end());
@@ -78,7 +78,7 @@ export class World {
     return join(this.folder, name);
   }
 
-  /** Sees that nothing happened that must never happen. */
+  /** Asserts that there were no errors. */
   async check() {
     const violations = await this.page.evaluate(() => window.violations ?? []);
     assert.deepEqual(violations, [], "the content security policy was violated");
