@@ -40,13 +40,15 @@ mod value;
 mod values;
 
 pub use aggregate::{
-    Bucket, Counted, Evaluation, Histogram, Part, Quantiles, Question, Recount, STATUS_CLASSES,
-    Stack, StatusClasses, Tally, TopList, Totals,
+    Bucket, Counted, Evaluation, Histogram, Part, Quantiles, Question, Recount, Stack,
+    StatusClasses, Tally, TopList, Totals,
 };
 pub use block::{Block, BlockCutter, BlockLimits};
 pub use column::{ABSENT, Codes, Numbers, REMAINDER, RowBits, Segment, Selection};
 pub use field::Field;
-pub use filter::{Clause, ClauseError, CompiledFilter, Filter, TextTest, TimeBounds, Undecided};
+pub use filter::{
+    Clause, ClauseError, CompiledFilter, Filter, RecordPredicate, TextTest, TimeBounds, Undecided,
+};
 pub use format::{
     Candidate, Detection, FollowedFormat, Format, FormatError, FormatNotes, LineMismatch,
     LineOutcome, LineParser, LogReader, Mismatch, Wrapper, detect, fit, format_by_name,
@@ -54,7 +56,10 @@ pub use format::{
 };
 pub use line::{Line, Lines};
 pub use read::{BlockReader, ReadBlock, UnmatchedLine};
-pub use record::Record;
+pub use record::{FieldAccessor, Record, UnknownField};
 pub use schema::ColumnId;
-pub use value::{AddressBlock, Timestamp, Zone, format_rfc3339, parse_rfc3339};
+pub use value::{
+    AddressBlock, STATUS_CLASS, STATUS_CLASSES, Timestamp, Zone, format_rfc3339, parse_rfc3339,
+    status_class,
+};
 pub use values::{Dictionary, LiveIds, ReadBefore, Values};

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_core::{
-    ColumnId, Evaluation, Field, REMAINDER, STATUS_CLASSES, Stack, Timestamp, TopList, Values,
-    Zone, format_rfc3339,
+    ColumnId, Evaluation, Field, REMAINDER, STATUS_CLASS, STATUS_CLASSES, Stack, Timestamp,
+    TopList, Values, Zone, format_rfc3339,
 };
 
-use crate::question::STATUS_CLASS;
 use crate::report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
 
 /// What was read, whether or not it passes a filter.

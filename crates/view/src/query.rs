@@ -28,7 +28,7 @@ impl Default for Query {
             clauses: Vec::new(),
             zone: None,
             top: 10,
-            stack: "status_class".to_owned(),
+            stack: weir_core::STATUS_CLASS.to_owned(),
             buckets: 400,
         }
     }

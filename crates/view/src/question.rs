@@ -3,8 +3,8 @@
 use std::fmt;
 
 use weir_core::{
-    AddressBlock, Clause as CoreClause, ClauseError, ColumnId, Field, Filter, Question, Stack,
-    TextTest, Timestamp, Values, Zone, format_rfc3339, parse_rfc3339,
+    AddressBlock, Clause as CoreClause, ClauseError, ColumnId, Field, Filter, Question,
+    STATUS_CLASS, Stack, TextTest, Timestamp, Values, Zone, format_rfc3339, parse_rfc3339,
 };
 
 use crate::moment::{Moment, Now};
@@ -154,9 +154,6 @@ impl Query {
         column.map(Stack::Column).ok_or_else(|| QueryError::Stack(self.stack.clone()))
     }
 }
-
-/// The name under which the class of the status divides a histogram.
-pub(crate) const STATUS_CLASS: &str = "status_class";
 
 /// Joins the clauses for equality on one field: a value is never two things at once, so
 /// two of them can only mean *or*.

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
-use weir_core::{Format, Record};
+use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
 use weir_ingest::{FormatChoice, Input};
 
 use super::{Counted, Tally};
 use crate::lines::{Budget, Failed, LineBlocks, Pieces, each_text, in_order};
-use crate::records::{Conditions, Place, Placed, Reader, find, steady_format};
+use crate::records::{Conditions, Reader, steady_format};
 
 /// What is asked of every record.
 pub(super) struct Asked<'a> {
@@ -24,8 +24,8 @@ pub(super) struct Asked<'a> {
 
 /// The same, of the records of one format.
 struct Known<'a> {
-    places: Vec<Place>,
-    conditions: Placed<'a>,
+    fields: Vec<FieldAccessor>,
+    predicate: RecordPredicate<'a>,
 }
 
 impl Asked<'_> {
@@ -120,19 +120,19 @@ impl Asked<'_> {
     }
 
     fn known(&self, format: &Format) -> Result<Known<'_>, String> {
-        let places: Result<Vec<Place>, String> =
-            self.by.iter().map(|name| find(name, format)).collect();
-        let places = places.map_err(|sentence| format!("--by: {sentence}"))?;
-        Ok(Known { places, conditions: self.conditions.on(format)? })
+        let fields: Result<Vec<_>, _> = self.by.iter().map(|name| format.accessor(name)).collect();
+        let fields = fields.map_err(|error| format!("--by: {error}"))?;
+        let predicate = self.conditions.predicate(format);
+        Ok(Known { fields, predicate: predicate.map_err(|error| format!("--where: {error}"))? })
     }
 }
 
 impl Known<'_> {
     fn count(&self, record: &Record<'_>, tally: &mut Tally, memory: &Budget) {
-        if self.conditions.pass(record) {
+        if self.predicate.accepts(record) {
             let value = |index| {
-                let place: Option<&Place> = self.places.get(index);
-                let value = place.and_then(|place| place.value(record));
+                let field: Option<&FieldAccessor> = self.fields.get(index);
+                let value = field.and_then(|field| field.value(record));
                 value.unwrap_or(Cow::Borrowed(b""))
             };
             tally.add(&value(0), &value(1), memory);

@@ -2,13 +2,12 @@
 
 use std::io::{self, Write};
 
-use weir_core::Record;
+use weir_core::{FieldAccessor, Record};
 
 use super::arguments::Output;
 use super::pattern::Pattern;
 use super::{csv, json};
 use crate::lines::Ordered;
-use crate::records::Place;
 use crate::terminal::{safe, safe_bytes, safe_rows};
 
 /// How lines are printed.
@@ -54,7 +53,7 @@ pub(super) struct Printer<'a, 'b> {
 }
 
 /// The fields of a record, and the record.
-pub(super) type Fields<'a> = Option<(&'a [(String, Place)], &'a Record<'a>)>;
+pub(super) type Fields<'a> = Option<(&'a [(String, FieldAccessor)], &'a Record<'a>)>;
 
 impl<'a, 'b> Printer<'a, 'b> {
     /// A printer of lines of the text of that name, which may be a file in an archive.

@@ -4,19 +4,19 @@
 use std::borrow::Cow;
 use std::io::{self, Read};
 
-use weir_core::{Format, Record};
+use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
 
 use super::Search;
 use super::arguments::Output;
 use super::printer::Printer;
 use crate::lines::{Failed, LineBlocks};
-use crate::records::{Place, Placed, Reader, columns, find};
+use crate::records::Reader;
 
 /// What is asked of the records of one format.
 struct Asked<'a> {
-    field: Option<Place>,
-    conditions: Placed<'a>,
-    columns: Vec<(String, Place)>,
+    field: Option<FieldAccessor>,
+    predicate: RecordPredicate<'a>,
+    columns: Vec<(String, FieldAccessor)>,
 }
 
 /// Where a search stands.
@@ -93,11 +93,12 @@ impl Search {
     }
 
     fn ask(&self, format: &Format) -> Result<Asked<'_>, String> {
-        let field = self.field.as_ref().map(|name| find(name, format)).transpose();
+        let field = self.field.as_ref().map(|name| format.accessor(name)).transpose();
+        let predicate = self.conditions.predicate(format);
         Ok(Asked {
-            field: field.map_err(|sentence| format!("--field: {sentence}"))?,
-            conditions: self.conditions.on(format)?,
-            columns: columns(format),
+            field: field.map_err(|error| format!("--field: {error}"))?,
+            predicate: predicate.map_err(|error| format!("--where: {error}"))?,
+            columns: format.accessors(),
         })
     }
 
@@ -123,7 +124,7 @@ impl Search {
         }
         let asked = asked.as_ref().filter(|_| fits);
         let value = match asked {
-            Some(asked) if !asked.conditions.pass(&record) => return Ok(()),
+            Some(asked) if !asked.predicate.accepts(&record) => return Ok(()),
             None if !is_whole_line || !self.conditions.is_empty() => return Ok(()),
             // What is not there matches nothing.
             Some(asked) if !is_whole_line => {

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use weir_core::{Field, Format, Zone};
+use weir_core::{Field, Format, STATUS_CLASS, Zone};
 use weir_ingest::{SourceEnd, SourceSnapshot};
 use weir_view::{Clause, Report};
 
 use super::ReportArguments;
 use crate::outcome::Failure;
-use crate::records::STATUS_CLASS;
 use crate::sources::Complaint;
 use crate::terminal::{safe, separated};
 

@@ -1,11 +1,9 @@
 //! What was counted for each value of a field.
 
 use weir_core::{
-    ABSENT, ColumnId, Dictionary, Evaluation, Field, REMAINDER, STATUS_CLASSES, Tally, TopList,
-    Values,
+    ABSENT, ColumnId, Dictionary, Evaluation, Field, REMAINDER, STATUS_CLASS, STATUS_CLASSES,
+    Tally, TopList, Values, status_class,
 };
-
-use crate::records::{STATUS_CLASS, status_class};
 
 /// The field of requests without one.
 const NO_VALUE: &str = "(none)";
@@ -80,8 +78,7 @@ impl<'a> Names<'a> {
 fn by_class(by_value: &[Tally], statuses: &Dictionary) -> Vec<Tally> {
     let mut classes = vec![Tally::default(); FIRST_ID + STATUS_CLASSES.len()];
     for (id, tally) in by_value.iter().enumerate().skip(REMAINDER as usize) {
-        let class = statuses.value(id as u32).map_or(STATUS_CLASSES[0], status_class);
-        let class = STATUS_CLASSES.iter().position(|name| *name == class).unwrap_or(0);
+        let class = statuses.value(id as u32).map_or(0, status_class);
         classes[FIRST_ID + class] = plus(classes[FIRST_ID + class], *tally);
     }
     classes

@@ -19,6 +19,6 @@ pub use histogram::{Bucket, Histogram};
 pub use quantiles::Quantiles;
 pub use question::{Question, Stack};
 pub use recount::{Counted, Part, Recount};
-pub use status::{STATUS_CLASSES, StatusClasses};
+pub use status::StatusClasses;
 pub use top_list::{Tally, TopList};
 pub use totals::Totals;

@@ -1,9 +1,8 @@
 //! What is asked.
 
-use super::status::STATUS_CLASSES;
 use crate::filter::Filter;
 use crate::schema::ColumnId;
-use crate::value::Zone;
+use crate::value::{STATUS_CLASSES, Zone};
 
 /// What is asked.
 #[derive(Debug, Clone)]

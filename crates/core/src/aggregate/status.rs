@@ -1,11 +1,8 @@
 //! The class of a response status.
 
 use crate::field::Field;
-use crate::value::parse_digits;
+use crate::value::status_class;
 use crate::values::Values;
-
-/// The names of the classes, by number: class 0 is whatever is no status from 100 to 599.
-pub const STATUS_CLASSES: [&str; 6] = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// The class of every distinct status, by dictionary id.
 #[derive(Debug, Clone, Default)]
@@ -19,11 +16,9 @@ impl StatusClasses {
         let Some(column) = Values::column(Field::Status) else { return };
         let dictionary = values.dictionary(column);
         for id in self.by_id.len()..dictionary.ids() {
-            let status = dictionary.value(id as u32).and_then(parse_digits);
-            self.by_id.push(match status {
-                Some(status @ 100..600) => (status / 100) as u8,
-                _ => 0,
-            });
+            // The absent value and the remainder have no class of their own.
+            let class = dictionary.value(id as u32).map_or(0, status_class);
+            self.by_id.push(class as u8);
         }
     }
 

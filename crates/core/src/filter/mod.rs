@@ -3,7 +3,9 @@
 mod bounds;
 mod clause;
 mod compiled;
+mod predicate;
 
 pub use bounds::TimeBounds;
 pub use clause::{Clause, ClauseError, Filter, TextTest};
 pub use compiled::{CompiledFilter, Undecided};
+pub use predicate::RecordPredicate;

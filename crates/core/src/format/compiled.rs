@@ -3,6 +3,7 @@
 use super::program::Program;
 use super::program::wrapper::Wrapper;
 use crate::field::Field;
+use crate::record::{FieldAccessor, UnknownField};
 
 /// A compiled log format: its name, its fields, and the program that reads its lines.
 ///
@@ -102,6 +103,21 @@ impl Format {
     /// Whether the format fills `field`.
     pub fn fills(&self, field: Field) -> bool {
         self.fields.contains(&field)
+    }
+
+    /// Resolves the name of a field, or an alias that [`Field::by_name`] accepts. The name
+    /// [`crate::STATUS_CLASS`] stands for the class of the status.
+    ///
+    /// # Errors
+    /// If the format does not fill the field.
+    pub fn accessor(&self, name: &str) -> Result<FieldAccessor, UnknownField> {
+        FieldAccessor::new(name, &self.fields, &self.extra_fields)
+    }
+
+    /// Returns accessors of all fields with the fields' names: the time, the other known fields
+    /// in the order of [`Field::TEXT`] and [`Field::NUMBERS`], then the extra fields.
+    pub fn accessors(&self) -> Vec<(String, FieldAccessor)> {
+        FieldAccessor::all(&self.fields, &self.extra_fields)
     }
 
     /// Whether path and query come from one value, the request target, in every line.

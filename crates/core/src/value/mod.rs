@@ -7,6 +7,7 @@ mod duration;
 mod number;
 mod request;
 mod rfc3339;
+mod status;
 mod strftime;
 mod time_parts;
 mod time_text;
@@ -15,6 +16,7 @@ mod zone;
 
 pub use address::AddressBlock;
 pub use rfc3339::{format_rfc3339, parse_rfc3339};
+pub use status::{STATUS_CLASS, STATUS_CLASSES, status_class};
 pub use timestamp::Timestamp;
 pub use zone::Zone;
 

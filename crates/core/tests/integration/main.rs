@@ -11,4 +11,5 @@ mod format_properties;
 mod format_support;
 mod format_wrappers;
 mod histogram;
+mod record_predicate;
 mod recount;

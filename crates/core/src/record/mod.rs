@@ -1,4 +1,8 @@
-//! A record: the borrowed fields of one line.
+//! A record: the borrowed fields of one line, and access to them by name.
+
+mod accessor;
+
+pub use accessor::{FieldAccessor, UnknownField};
 
 use crate::field::Field;
 use crate::value::{RequestLine, Timestamp, split_target, split_url};
@@ -55,6 +59,17 @@ impl<'a> Record<'a> {
         match index.checked_sub(Field::TEXT.len()) {
             None => self.text[index],
             Some(extra) => self.extra[extra],
+        }
+    }
+
+    /// The value of a number field: bytes, or nanoseconds for a duration. `None` if the line
+    /// lacks it, and for other kinds of field.
+    pub fn number(&self, field: Field) -> Option<u64> {
+        match field {
+            Field::Bytes => self.bytes,
+            Field::RequestTime => self.request_time_ns,
+            Field::UpstreamTime => self.upstream_time_ns,
+            _ => None,
         }
     }
 

@@ -1,0 +1,77 @@
+//! A filter over single records.
+
+use super::clause::{Clause, Filter, TextTest};
+use crate::field::Field;
+use crate::format::Format;
+use crate::record::{FieldAccessor, Record};
+use crate::values::Values;
+
+/// A [`Filter`] that is applied to records one at a time.
+///
+/// It accepts exactly the records whose rows [`crate::CompiledFilter`] selects, and needs no
+/// segment. A compiled filter tests every distinct value once; a predicate tests the value of
+/// every record. It is for scans that stop early or keep nothing.
+#[derive(Debug, Clone, Default)]
+pub struct RecordPredicate<'a> {
+    clauses: Vec<RecordClause<'a>>,
+}
+
+/// A clause with its field resolved in one format.
+#[derive(Debug, Clone)]
+enum RecordClause<'a> {
+    /// `accessor` is `None` if the format lacks the field.
+    Text {
+        accessor: Option<FieldAccessor>,
+        test: &'a TextTest,
+        negated: bool,
+    },
+    Number {
+        field: Field,
+        ranges: &'a [(u64, u64)],
+    },
+    Time {
+        first_ns: i64,
+        last_ns: i64,
+    },
+}
+
+impl<'a> RecordPredicate<'a> {
+    /// Resolves the columns of a filter in a format. `values` are those that the filter was made
+    /// for; only the names of their columns are used.
+    pub fn new(filter: &'a Filter, values: &Values, format: &Format) -> Self {
+        let clauses = filter.clauses.iter().map(|clause| match clause {
+            Clause::Text { column, test, negated } => {
+                let name = values.names().nth(usize::from(column.0));
+                let accessor = name.and_then(|name| format.accessor(name).ok());
+                RecordClause::Text { accessor, test, negated: *negated }
+            }
+            Clause::Number { field, ranges } => RecordClause::Number { field: *field, ranges },
+            Clause::Time { first_ns, last_ns } => {
+                RecordClause::Time { first_ns: *first_ns, last_ns: *last_ns }
+            }
+        });
+        Self { clauses: clauses.collect() }
+    }
+
+    /// Whether the record meets all clauses.
+    pub fn accepts(&self, record: &Record<'_>) -> bool {
+        self.clauses.iter().all(|clause| clause.accepts(record))
+    }
+}
+
+impl RecordClause<'_> {
+    fn accepts(&self, record: &Record<'_>) -> bool {
+        match self {
+            Self::Text { accessor, test, negated } => {
+                let value = accessor.and_then(|accessor| accessor.value(record));
+                value.is_some_and(|value| test.passes(&value)) != *negated
+            }
+            Self::Number { field, ranges } => record.number(*field).is_some_and(|number| {
+                ranges.iter().any(|(min, max)| (*min..=*max).contains(&number))
+            }),
+            Self::Time { first_ns, last_ns } => {
+                record.time.is_some_and(|time| (*first_ns..=*last_ns).contains(&time.unix_ns))
+            }
+        }
+    }
+}

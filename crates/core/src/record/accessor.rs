@@ -1,0 +1,137 @@
+//! Access to a field of a record by name.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::Record;
+use crate::field::Field;
+use crate::value::{STATUS_CLASS, STATUS_CLASSES, format_rfc3339, status_class};
+
+/// Reads one field of the records of one format; made by [`crate::Format::accessor`].
+///
+/// The name is resolved once for each format, so that reading a value is a match and a copy
+/// of a slice.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Format, LineParser, Record};
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let class = format.accessor("status_class").expect("the format has a status");
+///
+/// let mut record = Record::new();
+/// LineParser::new(format).parse(b"192.0.2.7 404", &mut record).expect("the line is parsed");
+/// assert_eq!(class.value(&record).as_deref(), Some(&b"4xx"[..]));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldAccessor {
+    /// A field that every format may have.
+    Field(Field),
+    /// One of the format's own fields, by its index in [`crate::Format::extra_fields`].
+    Extra(usize),
+    /// The class of the status, such as `4xx`; see [`status_class`].
+    StatusClass,
+}
+
+/// A format has no field of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownField {
+    /// The name that was looked up.
+    pub name: String,
+    /// The names of the fields that the format has.
+    pub fields: Vec<String>,
+}
+
+impl FieldAccessor {
+    /// Resolves a name among the known fields that the records have and their extra fields.
+    pub(crate) fn new(
+        name: &str,
+        fields: &[Field],
+        extra_fields: &[String],
+    ) -> Result<Self, UnknownField> {
+        let accessor = if name == STATUS_CLASS {
+            fields.contains(&Field::Status).then_some(Self::StatusClass)
+        } else if let Some(field) = Field::by_name(name) {
+            is_filled(field, fields).then_some(Self::Field(field))
+        } else {
+            extra_fields.iter().position(|extra| extra == name).map(Self::Extra)
+        };
+        accessor.ok_or_else(|| {
+            let fields = Self::all(fields, extra_fields).into_iter().map(|(name, _)| name);
+            UnknownField { name: name.to_owned(), fields: fields.collect() }
+        })
+    }
+
+    /// All fields with their names: the time, the other known fields in the order of
+    /// [`Field::TEXT`] and [`Field::NUMBERS`], then the extra fields.
+    pub(crate) fn all(fields: &[Field], extra_fields: &[String]) -> Vec<(String, Self)> {
+        let known = [Field::Time].into_iter().chain(Field::TEXT).chain(Field::NUMBERS);
+        let known = known
+            .filter(|field| is_filled(*field, fields))
+            .map(|field| (field.name().to_owned(), Self::Field(field)));
+        let extra = extra_fields.iter().enumerate();
+        known.chain(extra.map(|(index, name)| (name.clone(), Self::Extra(index)))).collect()
+    }
+
+    /// Returns the value as text, or `None` if the record lacks the field.
+    ///
+    /// Text is the log's own bytes. Sizes are in bytes, durations in seconds with as many
+    /// decimals as they need, times in RFC 3339.
+    pub fn value<'a>(self, record: &Record<'a>) -> Option<Cow<'a, [u8]>> {
+        Some(match self {
+            Self::Extra(index) => Cow::Borrowed(record.extra(index)?),
+            Self::StatusClass => {
+                let class = status_class(record.text(Field::Status)?);
+                Cow::Borrowed(STATUS_CLASSES[class].as_bytes())
+            }
+            Self::Field(Field::Time) => Cow::Owned(format_rfc3339(record.time?).into_bytes()),
+            Self::Field(Field::Bytes) => {
+                Cow::Owned(record.number(Field::Bytes)?.to_string().into_bytes())
+            }
+            Self::Field(field) if self.is_number() => {
+                Cow::Owned(seconds(record.number(field)?).into_bytes())
+            }
+            Self::Field(field) => Cow::Borrowed(record.text(field)?),
+        })
+    }
+
+    /// Whether the values are decimal numbers.
+    pub fn is_number(self) -> bool {
+        matches!(self, Self::Field(field) if Field::NUMBERS.contains(&field))
+    }
+}
+
+impl fmt::Display for UnknownField {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, fields } = self;
+        write!(formatter, "the log has no field `{name}`; it has {}", fields.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownField {}
+
+/// Every record may have [`Field::Request`]: a request line that cannot be parsed.
+fn is_filled(field: Field, fields: &[Field]) -> bool {
+    field == Field::Request || fields.contains(&field)
+}
+
+/// A duration in seconds, without trailing zeros.
+fn seconds(nanoseconds: u64) -> String {
+    let (whole, part) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+    let text = format!("{whole}.{part:09}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds;
+
+    #[test]
+    fn durations_are_seconds_without_trailing_zeros() {
+        assert_eq!(seconds(0), "0");
+        assert_eq!(seconds(1_250_000_000), "1.25");
+        assert_eq!(seconds(10_000_000_000), "10");
+        assert_eq!(seconds(1), "0.000000001");
+    }
+}
