@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_demo::{Options, Shape, Traffic};
-use weir_ingest::{FormatChoice, Pipeline, SourceEnd, Stopped};
+use weir_ingest::{FormatChoice, Pipeline, SourceEnd, StopReason};
 
 use crate::arguments::DemoArguments;
 use crate::options::parse_size;
@@ -50,27 +50,28 @@ fn show(arguments: &DemoArguments, traffic: Traffic, bytes: u64) -> Result<Exit,
         let result = fill(pipeline, &name, traffic, bytes);
         progress.end();
         match result {
-            Err(Stopped::MemoryFull) => {
+            Err(StopReason::MemoryFull) => {
                 say(
                     "the demo stops early, its memory is full; give more with --memory, or a smaller --size",
                 );
                 Exit::Failed
             }
-            Ok(()) | Err(Stopped::Cancelled) => Exit::Done,
+            Ok(()) | Err(StopReason::Cancelled) => Exit::Done,
         }
     })
 }
 
-fn fill(pipeline: &Pipeline, name: &str, mut traffic: Traffic, bytes: u64) -> Result<(), Stopped> {
+fn fill(
+    pipeline: &Pipeline,
+    name: &str,
+    mut traffic: Traffic,
+    bytes: u64,
+) -> Result<(), StopReason> {
     let mut writer = pipeline.source(name, Some(bytes), FormatChoice::Detect);
     let mut piece = Vec::new();
     while traffic.fill(&mut piece, PIECE_BYTES) > 0 {
         if let Err(stopped) = writer.write_all(&piece) {
-            let end = match stopped {
-                Stopped::MemoryFull => SourceEnd::Failed("the memory limit is reached".to_owned()),
-                Stopped::Cancelled => SourceEnd::Cancelled,
-            };
-            writer.progress().set_end(end);
+            writer.progress().set_end(stopped.into());
             return Err(stopped);
         }
         piece.clear();

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use weir_ingest::{
-    Fault, FaultKind, Follower, FormatChoice, Input, Pipeline, ReadError, Stopped, can_follow,
+    Fault, FaultKind, Follower, FormatChoice, Input, Pipeline, ReadError, StopReason, can_follow,
     find_inputs, read_inputs,
 };
 
@@ -141,7 +141,7 @@ pub(crate) fn complaints(faults: Vec<Fault>) -> Vec<Complaint> {
 pub(crate) fn sentence(name: &str, error: &ReadError) -> String {
     match error {
         ReadError::Open(error) => cannot_open(Path::new(name), error),
-        ReadError::Stopped(Stopped::MemoryFull) => {
+        ReadError::Stopped(StopReason::MemoryFull) => {
             "the memory limit is reached; what was read stands, give more with --memory".to_owned()
         }
         _ => error.to_string(),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use weir_feed::{Address, Feed, FeedOptions, PipelineSink, Running, Sink};
-use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, Stopped};
+use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, StopReason};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -82,7 +82,7 @@ fn send_round(streams: &mut [TcpStream], lines: &[u8], bytes: usize) {
 struct Nothing(AtomicU64);
 
 impl Sink for Nothing {
-    async fn write(&self, parts: [&[u8]; 2]) -> Result<(), Stopped> {
+    async fn write(&self, parts: [&[u8]; 2]) -> Result<(), StopReason> {
         let bytes = parts.iter().map(|part| part.len() as u64).sum();
         self.0.fetch_add(bytes, Ordering::Relaxed);
         Ok(())

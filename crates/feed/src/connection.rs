@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use weir_ingest::Stopped;
+use weir_ingest::StopReason;
 
 use crate::feed::Listener;
 use crate::framing::{FrameError, Framer};
@@ -34,7 +34,7 @@ pub(crate) enum End {
     /// Reading failed.
     Failed(io::Error),
     /// The sink takes no more.
-    Stopped(Stopped),
+    Stopped(StopReason),
 }
 
 /// Reads a connection to its end. What was read of it stands, however it ends.
@@ -140,7 +140,7 @@ async fn worked_off(work: tokio::task::JoinHandle<(Result<(), End>, impl Last)>,
     match work.await {
         Ok((Ok(()), last)) => last.finish(end).await,
         Ok((Err(own), last)) => last.finish(own).await,
-        Err(_) => End::Stopped(Stopped::Cancelled),
+        Err(_) => End::Stopped(StopReason::Cancelled),
     }
 }
 

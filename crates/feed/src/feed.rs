@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
-use weir_ingest::Stopped;
+use weir_ingest::StopReason;
 
 use crate::address::Address;
 use crate::bind::{BindError, Socket, bind};
@@ -69,7 +69,7 @@ pub(crate) struct Listener<S> {
     inode: Option<u64>,
     herald: Arc<Herald>,
     /// Set once the sink takes no more.
-    stopped: watch::Sender<Option<Stopped>>,
+    stopped: watch::Sender<Option<StopReason>>,
 }
 
 /// A feed at work. Dropping it ends all of it at once.
@@ -132,10 +132,10 @@ impl<S: Sink> Running<S> {
     }
 
     /// Waits until no sink takes any more; gives what stopped each, by the listener's name.
-    pub async fn ended(mut self) -> Vec<(String, Stopped)> {
+    pub async fn ended(mut self) -> Vec<(String, StopReason)> {
         while self.tasks.join_next().await.is_some() {}
         let why = |listener: &Arc<Listener<S>>| {
-            let stopped = listener.stopped.borrow().unwrap_or(Stopped::Cancelled);
+            let stopped = listener.stopped.borrow().unwrap_or(StopReason::Cancelled);
             (listener.name.clone(), stopped)
         };
         self.listeners.iter().map(why).collect()
@@ -216,7 +216,7 @@ impl<S: Sink> Listener<S> {
         })
     }
 
-    fn stop(&self, why: Stopped) {
+    fn stop(&self, why: StopReason) {
         let is_first = self.stopped.send_if_modified(|stopped| {
             let is_first = stopped.is_none();
             stopped.get_or_insert(why);
@@ -245,7 +245,7 @@ async fn run<S: Sink>(listener: Arc<Listener<S>>, socket: Socket) {
         () = accept_all(&listener, socket, &mut connections) => {}
         () = flush_all(&listener) => {}
         () = listener.is_stopped() => {}
-        () = listener.sink.closed() => listener.stop(Stopped::Cancelled),
+        () = listener.sink.closed() => listener.stop(StopReason::Cancelled),
     }
 }
 
@@ -298,7 +298,7 @@ async fn accept_all<S: Sink>(
         Socket::Datagrams(medium, _, _file) => {
             let end = connection::run(listener.clone(), medium).await;
             close(listener, "reading datagrams", &end);
-            listener.stop(Stopped::Cancelled);
+            listener.stop(StopReason::Cancelled);
         }
     }
 }

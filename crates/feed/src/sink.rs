@@ -4,9 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use weir_ingest::{
-    Course, FormatChoice, Pipeline, SourceEnd, SourceProgress, SourceWriter, Stopped,
-};
+use weir_ingest::{Course, FormatChoice, Pipeline, SourceProgress, SourceWriter, StopReason};
 
 /// Takes the lines of one listener.
 pub trait Sink: Send + Sync + 'static {
@@ -15,13 +13,13 @@ pub trait Sink: Send + Sync + 'static {
     ///
     /// # Errors
     /// Where no more is taken.
-    fn write(&self, parts: [&[u8]; 2]) -> impl Future<Output = Result<(), Stopped>> + Send;
+    fn write(&self, parts: [&[u8]; 2]) -> impl Future<Output = Result<(), StopReason>> + Send;
 
     /// Hands on what was taken, so that it is seen. Called every few hundredths of a second.
     ///
     /// # Errors
     /// Where no more is taken.
-    fn flush(&self) -> impl Future<Output = Result<(), Stopped>> + Send {
+    fn flush(&self) -> impl Future<Output = Result<(), StopReason>> + Send {
         async { Ok(()) }
     }
 
@@ -35,7 +33,7 @@ pub trait Sink: Send + Sync + 'static {
     }
 
     /// No more comes, for this reason.
-    fn end(&self, _why: Stopped) {}
+    fn end(&self, _why: StopReason) {}
 
     /// Waits until nobody wants lines any more.
     fn closed(&self) -> impl Future<Output = ()> + Send {
@@ -69,7 +67,7 @@ impl PipelineSink {
 }
 
 impl Sink for PipelineSink {
-    async fn write(&self, parts: [&[u8]; 2]) -> Result<(), Stopped> {
+    async fn write(&self, parts: [&[u8]; 2]) -> Result<(), StopReason> {
         let mut writer = self.writer.lock().await;
         for part in parts {
             writer.write_all_async(part).await?;
@@ -77,7 +75,7 @@ impl Sink for PipelineSink {
         Ok(())
     }
 
-    async fn flush(&self) -> Result<(), Stopped> {
+    async fn flush(&self) -> Result<(), StopReason> {
         let mut writer = self.writer.lock().await;
         if writer.offset() > writer.handed_on() {
             writer.hand_on_async().await?;
@@ -94,11 +92,8 @@ impl Sink for PipelineSink {
         self.progress.take_news()
     }
 
-    fn end(&self, why: Stopped) {
-        self.progress.set_end(match why {
-            Stopped::Cancelled => SourceEnd::Cancelled,
-            Stopped::MemoryFull => SourceEnd::Failed("the memory limit is reached".to_owned()),
-        });
+    fn end(&self, why: StopReason) {
+        self.progress.set_end(why.into());
         self.touch.0.touch();
     }
 

@@ -5,13 +5,19 @@
 //! source that is faster than the parsers waits, in a thread or in a task. What a source
 //! is told about its progress is what is parsed, never what was merely received.
 
+mod error;
 mod pipeline;
+mod progress;
+mod queue;
 mod source;
+mod writer;
 
-pub use pipeline::{DataSet, Keep, MachineClock, Moment, Pipeline, PipelineOptions, Slot, Stopped};
+pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamError};
+pub use pipeline::{DataSet, Keep, MachineClock, Moment, Pipeline, PipelineOptions, Slot};
+pub use progress::{Course, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
 pub use source::{
-    ARCHIVE_HEAD_BYTES, Broken, Compression, Course, Fault, FaultKind, Follower, FormatChoice,
-    Head, Input, MemberLimit, PushDecoder, ReadArchive, ReadError, SourceEnd, SourceProgress,
-    SourceSample, SourceSnapshot, SourceWriter, Text, can_follow, compression_of, find_inputs,
-    first_time, is_archive, read_archive, read_inputs, read_stream, with_year,
+    ARCHIVE_HEAD_BYTES, Compression, Follower, Head, Input, MemberLimit, PushDecoder, ReadArchive,
+    Text, can_follow, compression_of, find_inputs, first_time, is_archive, read_archive,
+    read_inputs, read_stream, with_year,
 };
+pub use writer::{FormatChoice, SourceWriter};

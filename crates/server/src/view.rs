@@ -46,7 +46,7 @@ fn window(answer: &Answer, data: &DataSet) -> Option<Window> {
 fn source(snapshot: &SourceSnapshot, slot: Option<&&Arc<Slot>>) -> Source {
     let (state, why) = match &snapshot.end {
         Some(SourceEnd::Done) => (SourceState::Done, None),
-        Some(SourceEnd::Failed(why)) => (SourceState::Failed, Some(why.clone())),
+        Some(SourceEnd::Failed(why)) => (SourceState::Failed, Some(why.to_string())),
         Some(SourceEnd::Cancelled) => (SourceState::Cancelled, None),
         None if slot.is_some_and(|slot| slot.is_interrupted()) => (SourceState::Interrupted, None),
         None => (going_on(snapshot.course), None),

@@ -5,7 +5,7 @@ mod arguments;
 use std::sync::Arc;
 
 use weir_feed::{Feed, PipelineSink};
-use weir_ingest::{Pipeline, Stopped};
+use weir_ingest::{Pipeline, StopReason};
 
 pub(crate) use arguments::ListenArguments;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
         let running = feed.start(sink, Arc::new(say));
         let mut exit = Exit::Done;
         for (name, stopped) in runtime.block_on(running.ended()) {
-            if stopped == Stopped::MemoryFull {
+            if stopped == StopReason::MemoryFull {
                 say(format_args!(
                     "{}: the memory limit is reached; what was read stands, give more with \
                      --memory",

@@ -144,7 +144,7 @@ fn looks_binary(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use weir_ingest::{Course, SourceEnd, SourceSnapshot};
+    use weir_ingest::{Course, SourceEnd, SourceError, SourceSnapshot};
 
     use super::{looks_binary, truncated};
 
@@ -177,7 +177,7 @@ mod tests {
             // It grew.
             source(4_100, SourceEnd::Done),
             // That is said in another way.
-            source(10, SourceEnd::Failed("reading failed".to_owned())),
+            source(10, SourceEnd::Failed(SourceError::ParserFailed)),
         ];
         assert_eq!(truncated(&others), []);
     }

@@ -11,7 +11,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use weir_feed::{Address, Feed, FeedCounts, FeedOptions, Running, Sink};
-use weir_ingest::Stopped;
+use weir_ingest::StopReason;
 
 /// How long anything may take, on the slowest machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,7 +24,7 @@ pub(crate) struct MemorySink {
 }
 
 impl Sink for MemorySink {
-    async fn write(&self, parts: [&[u8]; 2]) -> Result<(), Stopped> {
+    async fn write(&self, parts: [&[u8]; 2]) -> Result<(), StopReason> {
         let mut paused = self.paused.subscribe();
         paused.wait_for(|paused| !paused).await.expect("the sender lives in the sink");
         let mut lines = self.lines.lock().expect("nobody panicked");

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use weir_core::{Format, LiveIds, ReadBefore, Segment, Values};
 
 use super::window::{Cleaning, ReadAt, Slot, Window, WindowLimits};
-use crate::source::{BlockCounts, SourceProgress, SourceSnapshot};
+use crate::progress::{BlockCounts, SourceProgress, SourceSnapshot};
 
 /// What becomes of the segments of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! The pipeline: a queue bounded in bytes, one parser a core, ordered append.
 
-mod board;
 mod data_set;
 mod window;
 mod worker;
@@ -13,8 +12,9 @@ use std::thread::JoinHandle;
 
 use weir_core::{BlockLimits, Evaluation, Question};
 
-use crate::source::{FormatChoice, SourceProgress, SourceWriter};
-pub(crate) use board::{Board, Fetch, Job};
+use crate::progress::SourceProgress;
+use crate::queue::BlockQueue;
+use crate::writer::{FormatChoice, SourceWriter};
 use worker::Worker;
 
 /// How a pipeline works and what it may take.
@@ -52,22 +52,13 @@ impl PipelineOptions {
     }
 }
 
-/// Why a source has to stop before its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
-    /// The source was cancelled, or the pipeline is gone.
-    Cancelled,
-    /// The data set has reached its memory limit.
-    MemoryFull,
-}
-
 /// Threads that parse what its sources bring, and the data set they fill.
 ///
 /// Dropping the pipeline ends its threads at once; the data set lives as long as somebody
 /// holds it.
 #[derive(Debug)]
 pub struct Pipeline {
-    board: Arc<Board>,
+    queue: Arc<BlockQueue>,
     data: Arc<DataSet>,
     limits: BlockLimits,
     workers: Vec<JoinHandle<Option<Evaluation>>>,
@@ -82,11 +73,11 @@ impl Pipeline {
         data: Arc<DataSet>,
         question: Option<&Question>,
     ) -> Self {
-        let board = Arc::new(Board::new(options.queue_bytes_max));
+        let queue = Arc::new(BlockQueue::new(options.queue_bytes_max));
         let workers: Vec<_> = (0..options.jobs.max(1))
             .map(|index| {
                 let evaluation = question.map(Evaluation::new);
-                let worker = Worker::new(&board, &data, options.limits, evaluation);
+                let worker = Worker::new(&queue, &data, options.limits, evaluation);
                 std::thread::Builder::new()
                     .name(format!("weir-parse-{index}"))
                     .spawn(move || worker.run())
@@ -95,9 +86,9 @@ impl Pipeline {
             .collect();
         if workers.is_empty() {
             // Sources would wait for ever for somebody to parse what they bring.
-            board.abort();
+            queue.abort();
         }
-        Self { board, data, limits: options.limits, workers }
+        Self { queue, data, limits: options.limits, workers }
     }
 
     /// The data set.
@@ -116,7 +107,7 @@ impl Pipeline {
         let progress = Arc::new(SourceProgress::new(name, bytes_total));
         let index = self.data.add_source(&progress);
         SourceWriter::new(
-            self.board.clone(),
+            self.queue.clone(),
             self.data.clone(),
             progress,
             index,
@@ -128,7 +119,7 @@ impl Pipeline {
     /// Ends everything now, whoever else still holds the pipeline: its sources have to stop,
     /// and what waits to be parsed is dropped.
     pub fn cancel(&self) {
-        self.board.abort();
+        self.queue.abort();
         self.data.cancel_sources();
     }
 
@@ -136,7 +127,7 @@ impl Pipeline {
     /// to the question the pipeline was started with. `None` where there was no question, and
     /// where a thread failed: the answer of the others would be wrong.
     pub fn finish(mut self) -> Option<Evaluation> {
-        self.board.close_when_idle();
+        self.queue.close_when_idle();
         let mut answer: Option<Evaluation> = None;
         for worker in self.workers.drain(..) {
             match (&mut answer, worker.join().ok()?) {

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use weir_core::{Block, BlockLimits, BlockReader, Evaluation, ReadBlock};
 
-use super::board::{Board, Fetch, Job, Task, Ticket};
 use super::data_set::{DataSet, Sealed};
-use crate::source::{BlockCounts, SourceEnd, SourceProgress};
+use crate::error::SourceError;
+use crate::progress::{BlockCounts, SourceEnd, SourceProgress};
+use crate::queue::{BlockQueue, Job, PullSource, Task, Ticket};
 
 /// Parses blocks as they come and appends them in their turn. Between the two, while
 /// another's turn is awaited, it goes on parsing.
 #[derive(Debug)]
 pub(super) struct Worker {
-    board: Arc<Board>,
+    queue: Arc<BlockQueue>,
     data: Arc<DataSet>,
     limits: BlockLimits,
     /// By index of the format.
@@ -21,7 +22,7 @@ pub(super) struct Worker {
     /// Parsed blocks that wait for their turn, oldest first.
     parsed: VecDeque<Parsed>,
     evaluation: Option<Evaluation>,
-    /// What it fetches into.
+    /// The buffer that it pulls blocks into.
     buffer: Option<Vec<u8>>,
 }
 
@@ -42,13 +43,13 @@ struct Parsed {
 
 impl Worker {
     pub(super) fn new(
-        board: &Arc<Board>,
+        queue: &Arc<BlockQueue>,
         data: &Arc<DataSet>,
         limits: BlockLimits,
         evaluation: Option<Evaluation>,
     ) -> Self {
         Self {
-            board: board.clone(),
+            queue: queue.clone(),
             data: data.clone(),
             limits,
             readers: Vec::new(),
@@ -58,19 +59,19 @@ impl Worker {
         }
     }
 
-    /// Works until the board ends; gives its part of the answer.
+    /// Works until the queue ends; gives its part of the answer.
     pub(super) fn run(mut self) -> Option<Evaluation> {
         loop {
             if self.parsed.is_empty() {
                 self.data.wait_for_room();
             }
             let oldest = self.parsed.front().map(|parsed| parsed.ticket);
-            match self.board.next_task(oldest, self.must_append()) {
+            match self.queue.next_task(oldest, self.must_append()) {
                 Task::Parse(ticket) => {
                     let block = self.parse(ticket);
-                    self.board.parsed(block.memory_bytes(), Some(block.into_buffer()));
+                    self.queue.release(block.memory_bytes(), Some(block.into_buffer()));
                 }
-                Task::Fetch(source) => self.fetch(source),
+                Task::Pull(source) => self.pull(source),
                 Task::TakeTurn => self.take_turn(),
                 Task::End => return self.evaluation.take(),
             }
@@ -85,12 +86,12 @@ impl Worker {
             || (!self.parsed.is_empty() && (is_large() || self.data.is_pressed()))
     }
 
-    /// Fetches a block and parses it, in the buffer in which it has done so before.
-    fn fetch(&mut self, mut source: Box<dyn Fetch>) {
-        let jobs = source.fetch(self.buffer.take());
-        if let Some(ticket) = self.board.fetched(source, jobs) {
+    /// Pulls a block from a source and parses it, always in the same buffer.
+    fn pull(&mut self, mut source: Box<dyn PullSource>) {
+        let jobs = source.pull(self.buffer.take());
+        if let Some(ticket) = self.queue.complete_pull(source, jobs) {
             let block = self.parse(ticket);
-            self.board.parsed(block.memory_bytes(), None);
+            self.queue.release(block.memory_bytes(), None);
             self.buffer = Some(block.into_buffer());
         }
     }
@@ -133,7 +134,7 @@ impl Worker {
         let Some(parsed) = self.parsed.pop_front() else { return };
         let reader = self.readers.get_mut(parsed.format_index).and_then(Option::as_mut);
         let (Some(mut read), Some(reader)) = (parsed.read, reader) else {
-            self.board.end_turn();
+            self.queue.end_turn();
             let Parsed { ticket, source, offset_end, is_live, .. } = parsed;
             let counts = BlockCounts::default();
             self.data.append(ticket, Sealed { source, offset_end, counts, is_live, segment: None });
@@ -149,7 +150,7 @@ impl Worker {
         if !reader.is_resolved(&read) {
             reader.resolve(&read, &mut self.data.values_mut());
         }
-        self.board.end_turn();
+        self.queue.end_turn();
 
         let segment = reader.seal(read);
         if let Some(evaluation) = &mut self.evaluation {
@@ -168,9 +169,9 @@ impl Drop for Worker {
     fn drop(&mut self) {
         if std::thread::panicking() {
             for source in self.data.sources() {
-                source.set_end(SourceEnd::Failed("a parser failed".to_owned()));
+                source.set_end(SourceEnd::Failed(SourceError::ParserFailed));
             }
-            self.board.abort();
+            self.queue.abort();
             self.data.cancel_sources();
         }
     }

@@ -8,11 +8,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::compression::compression_of;
-use super::error::{Fault, ReadError};
 use super::head::Head;
 use super::input::Input;
 use super::unpack::is_text;
-use super::writer::FormatChoice;
+use crate::error::{Fault, ReadError};
+use crate::writer::FormatChoice;
 
 /// Directories inside directories: deeper than anybody's, and no deeper than the stack.
 const DEPTH_MAX: usize = 64;

@@ -6,12 +6,12 @@ use std::time::SystemTime;
 
 use weir_core::{LineOutcome, Lines, LogReader, Timestamp, detect};
 
-use super::broken::Medium;
-use super::error::{Fault, ReadError};
+use super::byte_counter::ByteCounter;
 use super::input::Input;
 use super::unpack::{Text, unpack};
-use super::writer::FormatChoice;
 use super::year::with_year;
+use crate::error::{Fault, FaultKind, ReadError};
+use crate::writer::FormatChoice;
 
 /// A head is no longer than this.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -52,7 +52,7 @@ impl Head {
     ) -> Result<Self, ReadError> {
         let mut head = Self::default();
         let mut visit = |text: &mut Text<'_>| head.read(text, &is_enough);
-        let faults = unpack("", stream, &Medium::default(), &mut visit);
+        let faults = unpack("", stream, &ByteCounter::default(), &mut visit);
         head.or_error(faults)
     }
 
@@ -92,7 +92,7 @@ impl Head {
     fn or_error(self, mut faults: Vec<Fault>) -> Result<Self, ReadError> {
         faults.retain(|fault| matches!(fault.error(), Some(ReadError::Open(_))));
         match faults.pop().map(|fault| fault.kind) {
-            Some(super::error::FaultKind::Error(error)) => Err(error),
+            Some(FaultKind::Error(error)) => Err(error),
             _ => Ok(self),
         }
     }

@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use super::broken::Medium;
-use super::error::{Fault, ReadError};
+use super::byte_counter::ByteCounter;
 use super::timed::Timed;
 use super::unpack::{HEAD_BYTES, Text, is_packed, unpack};
+use crate::error::{Fault, ReadError};
 
 /// Something to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,10 +77,10 @@ impl Input {
     /// Gives all texts in it to `visit`, in their order, until it breaks; see
     /// [`Text`]. Where it can be opened, what cannot be read of it is in the list.
     pub fn read(&self, visit: &mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>) -> Vec<Fault> {
-        let medium = Medium::written(self.written());
+        let counter = ByteCounter::of_file(self.written());
         let name = self.name();
-        match self.open(&medium) {
-            Ok(stream) => unpack(&name, stream, &medium, visit),
+        match self.open(&counter) {
+            Ok(stream) => unpack(&name, stream, &counter, visit),
             Err(error) => vec![Fault::new(&name, ReadError::Open(error))],
         }
     }
@@ -105,7 +105,7 @@ impl Input {
         Ok(Some(Box::new(Cursor::new(head).chain(file))))
     }
 
-    fn open(&self, medium: &Medium) -> io::Result<Box<dyn Read>> {
+    fn open(&self, counter: &ByteCounter) -> io::Result<Box<dyn Read>> {
         match self {
             Self::File(path) => {
                 let metadata = std::fs::metadata(path)?;
@@ -114,7 +114,7 @@ impl Input {
                 }
                 let file = File::open(path)?;
                 match is_live(&metadata) {
-                    true => Ok(Box::new(Timed::new(file, medium))),
+                    true => Ok(Box::new(Timed::new(file, counter))),
                     false => Ok(Box::new(file)),
                 }
             }
@@ -122,7 +122,7 @@ impl Input {
                 let start = Cursor::new(start.clone());
                 let file = stdin()?;
                 match is_live(&file.metadata()?) {
-                    true => Ok(Box::new(start.chain(Timed::new(file, medium)))),
+                    true => Ok(Box::new(start.chain(Timed::new(file, counter)))),
                     false => Ok(Box::new(start.chain(file))),
                 }
             }

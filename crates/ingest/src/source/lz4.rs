@@ -10,7 +10,7 @@ use std::io;
 use lz4_flex::block::decompress_into_with_dict;
 use twox_hash::XxHash32;
 
-use super::push::Decode;
+use super::decode::Decode;
 
 /// How far back a block may refer.
 const WINDOW_BYTES: usize = 64 << 10;

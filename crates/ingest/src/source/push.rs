@@ -6,6 +6,7 @@ use flate2::write::MultiGzDecoder;
 use zstd::stream::raw::{self, Operation};
 
 use super::compression::{Compression, ZSTD_WINDOW_LOG_MAX};
+use super::decode::Decode;
 use super::lz4::Lz4Decoder;
 
 /// Decompresses what is pushed to it, as far as there is room for what comes out: a few
@@ -31,26 +32,6 @@ pub struct PushDecoder {
     output: Vec<u8>,
     /// What is damaged stays so: a decoder is not asked again after an error.
     failure: Option<(io::ErrorKind, String)>,
-}
-
-/// One way of decompressing.
-pub(super) trait Decode {
-    /// Takes the beginning of `piece` and says how much that was; adds to `output` until it
-    /// holds `output_bytes` or a little more.
-    fn push(
-        &mut self,
-        piece: &[u8],
-        output: &mut Vec<u8>,
-        output_bytes: usize,
-    ) -> io::Result<usize>;
-
-    /// True where more comes of what was taken.
-    fn has_more(&self) -> bool {
-        false
-    }
-
-    /// Ends the source.
-    fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()>;
 }
 
 impl PushDecoder {

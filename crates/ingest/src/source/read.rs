@@ -7,13 +7,13 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::broken::Medium;
-use super::error::{Fault, FaultKind, ReadError};
+use super::byte_counter::ByteCounter;
 use super::input::Input;
-use super::progress::{SourceEnd, SourceProgress};
 use super::unpack::{Text, unpack};
-use super::writer::{FormatChoice, SourceWriter};
-use crate::pipeline::{Pipeline, Stopped};
+use crate::error::{Fault, FaultKind, ReadError};
+use crate::pipeline::Pipeline;
+use crate::progress::{SourceEnd, SourceProgress};
+use crate::writer::{FormatChoice, SourceWriter};
 
 /// A stream that brings so few lines that its format cannot be looked for in as many as one
 /// would like is shown after this time all the same, read with what fits the lines so far.
@@ -31,9 +31,9 @@ pub fn read_stream(
     stream: impl Read,
     format: FormatChoice,
 ) -> Result<(), ReadError> {
-    let medium = Medium::default();
+    let counter = ByteCounter::default();
     let mut reader = Reader::new(pipeline, &format, bytes_total, None);
-    let faults = unpack(name, stream, &medium, &mut |text| reader.read(text));
+    let faults = unpack(name, stream, &counter, &mut |text| reader.read(text));
     let errors = reader.end(name, faults).into_iter().filter_map(|fault| match fault.kind {
         FaultKind::Error(error) => Some(error),
         FaultKind::Note(_) => None,
@@ -87,10 +87,10 @@ pub fn read_archive(
     format: &FormatChoice,
     limit: &MemberLimit,
 ) -> ReadArchive {
-    let (name, medium) = (archive.name(), Medium::of_source(archive));
+    let (name, counter) = (archive.name(), ByteCounter::of_source(archive));
     let mut reader = Reader::new(pipeline, format, None, None);
     reader.limit = Some(limit);
-    let faults = unpack(name, stream, &medium, &mut |text| reader.read(text));
+    let faults = unpack(name, stream, &counter, &mut |text| reader.read(text));
     let (own, members) = faults.into_iter().partition::<Vec<_>, _>(|fault| fault.name == name);
     reader.note(members);
     reader.faults.extend(own);
@@ -101,7 +101,7 @@ pub fn read_archive(
 /// Reads inputs to their ends and gives what there is to say of them, in their order.
 ///
 /// Up to `lanes` of them are read at the same time: packed ones, which take a core each.
-/// Plain files are read one after the other, for no medium is faster in two places.
+/// Plain files are read one after the other, for no counter is faster in two places.
 pub fn read_inputs(
     pipeline: &Pipeline,
     inputs: &[Input],
@@ -199,7 +199,7 @@ struct Reader<'a> {
     format: &'a FormatChoice,
     bytes_total: Option<u64>,
     turn: Option<Turn<'a>>,
-    /// Bytes of the medium that are counted with some source.
+    /// Bytes of the counter that are counted with some source.
     counted: u64,
     /// All that were opened.
     sources: Vec<Arc<SourceProgress>>,
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
         if self.is_full() {
             return ControlFlow::Continue(());
         }
-        // Of a file in an archive the length on the medium is not known.
+        // Of a file in an archive the length on the counter is not known.
         let bytes_total = self.bytes_total.filter(|_| !text.is_member());
         let mut writer = self.source(text.name(), bytes_total);
         writer.set_written(text.written());
@@ -271,8 +271,7 @@ impl<'a> Reader<'a> {
     ) -> ControlFlow<()> {
         let end = match &result {
             Ok(()) => SourceEnd::Done,
-            Err(ReadError::Stopped(Stopped::Cancelled)) => SourceEnd::Cancelled,
-            Err(error) => SourceEnd::Failed(error.to_string()),
+            Err(error) => SourceEnd::from(error),
         };
         let progress = writer.progress().clone();
         // What was read before an error stands, its last line included.
@@ -340,7 +339,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Counts what was taken of a medium whose bytes are not the text's.
+    /// Counts what was taken of a counter whose bytes are not the text's.
     fn count(&mut self, writer: &SourceWriter, text: &Text<'_>) {
         let taken = text.medium_bytes();
         if text.is_packed() {
@@ -369,7 +368,7 @@ impl<'a> Reader<'a> {
             if let Some(error) = fault.error().filter(|_| !is_open(fault) && !self.is_full()) {
                 let writer = self.source(&fault.name, None);
                 // The reason is in the list, whether the source could be ended or not.
-                let _ = writer.finish(SourceEnd::Failed(error.to_string()));
+                let _ = writer.finish(SourceEnd::from(error));
             }
         }
         self.faults.extend(faults);

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::time::Duration;
 
-use super::broken::Medium;
+use super::byte_counter::ByteCounter;
 
 /// How long nothing may come before that is said.
 const TICK: Duration = Duration::from_millis(20);
@@ -15,22 +15,22 @@ const TICK: Duration = Duration::from_millis(20);
 const PIPE_BYTES: usize = 1 << 20;
 
 /// A pipe, FIFO, socket or device that says `WouldBlock` where it brings nothing for now, once
-/// the medium may tick.
+/// the counter may tick.
 pub(super) struct Timed {
     stream: File,
-    medium: Medium,
+    counter: ByteCounter,
 }
 
 impl Timed {
-    pub(super) fn new(stream: File, medium: &Medium) -> Self {
+    pub(super) fn new(stream: File, counter: &ByteCounter) -> Self {
         enlarge(&stream);
-        Self { stream, medium: medium.clone() }
+        Self { stream, counter: counter.clone() }
     }
 }
 
 impl Read for Timed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let may_tick = self.medium.may_tick();
+        let may_tick = self.counter.may_time_out();
         if may_tick && !brings_something(&self.stream, Some(TICK))? {
             return Err(io::ErrorKind::WouldBlock.into());
         }

@@ -5,9 +5,11 @@ use std::ops::ControlFlow;
 use std::time::SystemTime;
 
 use super::archive::{Tar, Zip, is_tar, is_zip};
-use super::broken::{Broken, Counted, Layer, Medium};
-use super::compression::{MAGIC_BYTES, compression_of, decompressed};
-use super::error::{Fault, ReadError};
+use super::byte_counter::{ByteCounter, CountingReader, Layer};
+use super::compression::{MAGIC_BYTES, compression_of};
+use super::decompress::decompressed;
+use crate::error::StreamError;
+use crate::error::{Fault, ReadError};
 
 /// Archives in archives in archives: more than anybody makes, and no deeper than the stack.
 const DEPTH_MAX: usize = 8;
@@ -27,8 +29,8 @@ pub struct Text<'a> {
     is_packed: bool,
     is_member: bool,
     stream: &'a mut dyn Read,
-    medium: &'a Medium,
-    broken: &'a mut Option<Broken>,
+    counter: &'a ByteCounter,
+    broken: &'a mut Option<StreamError>,
 }
 
 impl Text<'_> {
@@ -49,17 +51,17 @@ impl Text<'_> {
 
     /// When the file that it is in was last written to, where that is known.
     pub fn written(&self) -> Option<SystemTime> {
-        self.medium.written_at()
+        self.counter.written_at()
     }
 
-    /// Bytes of the medium that were used so far, those of texts before this one included.
+    /// Bytes of the counter that were used so far, those of texts before this one included.
     pub fn medium_bytes(&self) -> u64 {
-        self.medium.taken()
+        self.counter.used()
     }
 
     /// What an error was that reading gave.
     pub fn error(&self, error: &io::Error) -> ReadError {
-        ReadError::Broken(Broken::of(error, None, self.medium))
+        ReadError::Stream(self.counter.error(error, None))
     }
 }
 
@@ -69,7 +71,7 @@ impl Read for Text<'_> {
         if let Err(error) = &result
             && !matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
         {
-            *self.broken = Some(Broken::of(error, None, self.medium));
+            *self.broken = Some(self.counter.error(error, None));
         }
         result
     }
@@ -81,12 +83,12 @@ impl Read for Text<'_> {
 pub(super) fn unpack(
     name: &str,
     stream: impl Read,
-    medium: &Medium,
+    counter: &ByteCounter,
     visit: &mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>,
 ) -> Vec<Fault> {
     let mut unpacking =
-        Unpacking { medium, visit, faults: Vec::new(), broken: None, members: 0, left_out: 0 };
-    let mut stream = Counted::new(stream, medium.clone());
+        Unpacking { counter, visit, faults: Vec::new(), broken: None, members: 0, left_out: 0 };
+    let mut stream = CountingReader::new(stream, counter.clone());
     let place = Place { name, depth: 0, is_packed: false, is_member: false };
     // Whoever broke knows why.
     let _ = unpacking.run(&mut stream, place);
@@ -94,11 +96,11 @@ pub(super) fn unpack(
 }
 
 struct Unpacking<'a> {
-    medium: &'a Medium,
+    counter: &'a ByteCounter,
     visit: &'a mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>,
     faults: Vec<Fault>,
     /// The last error that the visitor was given: it is not said again.
-    broken: Option<Broken>,
+    broken: Option<StreamError>,
     members: usize,
     left_out: u64,
 }
@@ -129,7 +131,7 @@ impl Unpacking<'_> {
         if let Some(compression) = compression {
             let packing = compression.name();
             let layer = match decompressed(compression, &mut stream) {
-                Ok(stream) => Layer::new(stream, packing, self.medium),
+                Ok(stream) => Layer::new(stream, packing, self.counter),
                 Err(error) => return self.failed(place, packing, &error),
             };
             self.run(&mut BufReader::with_capacity(LAYER_BYTES, layer), inside)
@@ -147,7 +149,7 @@ impl Unpacking<'_> {
 
     fn text(&mut self, stream: &mut dyn Read, place: Place<'_>) -> ControlFlow<()> {
         if !place.is_packed {
-            self.medium.let_tick();
+            self.counter.allow_timeout();
         }
         self.broken = None;
         (self.visit)(&mut Text {
@@ -155,7 +157,7 @@ impl Unpacking<'_> {
             is_packed: place.is_packed,
             is_member: place.is_member,
             stream,
-            medium: self.medium,
+            counter: self.counter,
             broken: &mut self.broken,
         })
     }
@@ -168,12 +170,12 @@ impl Unpacking<'_> {
                 Ok(None) => return self.end_of_archive(place),
                 Err(error) => return self.failed(place, "tar", &error),
             };
-            self.member(&mut Layer::new(&mut tar, "tar", self.medium), &member, place)?;
+            self.member(&mut Layer::new(&mut tar, "tar", self.counter), &member, place)?;
         }
     }
 
     fn zip(&mut self, stream: &mut dyn BufRead, place: Place<'_>) -> ControlFlow<()> {
-        let mut zip = Zip::new(stream, self.medium);
+        let mut zip = Zip::new(stream, self.counter);
         loop {
             let member = match zip.next_member() {
                 Ok(Some(member)) => member,
@@ -188,7 +190,7 @@ impl Unpacking<'_> {
                 zip.pass(&member).map(ControlFlow::Continue)
             } else {
                 zip.read(&member, |content| {
-                    let mut content = Layer::new(content, "zip", self.medium);
+                    let mut content = Layer::new(content, "zip", self.counter);
                     self.member(&mut content, &member.name, place)
                 })
             };
@@ -253,9 +255,9 @@ impl Unpacking<'_> {
         packing: &'static str,
         error: &io::Error,
     ) -> ControlFlow<()> {
-        let broken = Broken::of(error, Some(packing), self.medium);
+        let broken = self.counter.error(error, Some(packing));
         if self.broken.as_ref() != Some(&broken) {
-            self.faults.push(Fault::new(place.name, ReadError::Broken(broken.clone())));
+            self.faults.push(Fault::new(place.name, ReadError::Stream(broken.clone())));
             self.broken = Some(broken);
         }
         ControlFlow::Continue(())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_ingest::{FormatChoice, SourceEnd, Stopped};
+use weir_ingest::{FormatChoice, SourceEnd, SourceError, StopReason};
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
 use weir_view::{UploadReply, UploadRequest};
 
@@ -177,10 +177,12 @@ impl Connection<'_> {
     async fn tell_end(&mut self, slot: &Slot) -> Option<Goodbye> {
         match slot.progress().end() {
             Some(SourceEnd::Done) => self.done(slot).await,
-            Some(SourceEnd::Failed(why)) => self.refuse(slot.file(), &Refusal::FileOver(why)).await,
+            Some(SourceEnd::Failed(why)) => {
+                self.refuse(slot.file(), &Refusal::FileOver(why.to_string())).await
+            }
             _ => {
                 let why = "it was cancelled".to_owned();
-                self.refuse(slot.file(), &Refusal::FileOver(why)).await
+                self.refuse(slot.file(), &Refusal::FileOver(why.to_string())).await
             }
         }
     }
@@ -265,7 +267,7 @@ impl Connection<'_> {
         slot.set_length(received);
         if let Some(expected) = slot.bytes_total().filter(|expected| *expected != received) {
             let refusal = Refusal::WrongLength { received, expected };
-            let end = SourceEnd::Failed(refusal.to_string());
+            let end = SourceEnd::Failed(SourceError::Transfer(refusal.to_string()));
             // Where the pipeline takes no more, the end is set all the same.
             let _ = intake.finish(end.clone()).await;
             self.over(slot, held, end);
@@ -286,7 +288,7 @@ impl Connection<'_> {
             // Where the pipeline takes no more, the end is set all the same.
             let _ = intake.rewind().await;
         }
-        self.over(slot, held, SourceEnd::Failed(refusal.to_string()));
+        self.over(slot, held, SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
     }
 
     /// Ends a file that the intake cannot take on.
@@ -300,7 +302,7 @@ impl Connection<'_> {
             }
         }
         match error {
-            IntakeError::Stopped(Stopped::Cancelled) => {
+            IntakeError::Stopped(StopReason::Cancelled) => {
                 self.is_discarding = true;
                 None
             }
@@ -310,8 +312,10 @@ impl Connection<'_> {
 
     fn end_of(&self, error: &IntakeError) -> SourceEnd {
         match error {
-            IntakeError::Stopped(Stopped::Cancelled) => SourceEnd::Cancelled,
-            _ => SourceEnd::Failed(refusal_of(error, self.options).to_string()),
+            IntakeError::Stopped(StopReason::Cancelled) => SourceEnd::Cancelled,
+            _ => SourceEnd::Failed(SourceError::Transfer(
+                refusal_of(error, self.options).to_string(),
+            )),
         }
     }
 
@@ -345,8 +349,10 @@ impl Connection<'_> {
 /// The refusal for what an intake cannot take on.
 pub(crate) fn refusal_of(error: &IntakeError, options: &Options) -> Refusal {
     match error {
-        IntakeError::Stopped(Stopped::Cancelled) => Refusal::SessionEnded,
-        IntakeError::Stopped(Stopped::MemoryFull) => Refusal::MemoryFull(options.memory_bytes_max),
+        IntakeError::Stopped(StopReason::Cancelled) => Refusal::SessionEnded,
+        IntakeError::Stopped(StopReason::MemoryFull) => {
+            Refusal::MemoryFull(options.memory_bytes_max)
+        }
         IntakeError::Damaged { at, what } => Refusal::Damaged { at: *at, what: what.clone() },
     }
 }
@@ -368,7 +374,7 @@ async fn abandon(session: Arc<Session>, slot: Arc<Slot>, grace: Duration) {
     }
     if slot.is_interrupted() && slot.interruptions() == lost {
         let refusal = Refusal::Abandoned(grace.as_secs());
-        slot.end_unless_held(SourceEnd::Failed(refusal.to_string()));
+        slot.end_unless_held(SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
         session.touch();
     }
 }

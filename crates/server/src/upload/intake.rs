@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use weir_ingest::{
     ARCHIVE_HEAD_BYTES, Compression, FaultKind, MemberLimit, PushDecoder, ReadError, SourceEnd,
-    SourceProgress, SourceWriter, Stopped, compression_of, is_archive,
+    SourceError, SourceProgress, SourceWriter, StopReason, compression_of, is_archive,
 };
 
 use super::marks::Marks;
@@ -68,7 +68,7 @@ enum Content {
 #[derive(Debug)]
 pub(crate) enum IntakeError {
     /// The pipeline takes no more.
-    Stopped(Stopped),
+    Stopped(StopReason),
     /// The compressed data is damaged or cut short.
     Damaged {
         /// In compressed bytes.
@@ -77,8 +77,8 @@ pub(crate) enum IntakeError {
     },
 }
 
-impl From<Stopped> for IntakeError {
-    fn from(stopped: Stopped) -> Self {
+impl From<StopReason> for IntakeError {
+    fn from(stopped: StopReason) -> Self {
         Self::Stopped(stopped)
     }
 }
@@ -202,12 +202,12 @@ impl Intake {
         self.begin_short().await?;
         let cut_short = self.finish_decoder().await?;
         let end = match self.finish_content().await? {
-            Some(why) if end == SourceEnd::Done => SourceEnd::Failed(why),
+            Some(why) if end == SourceEnd::Done => SourceEnd::Failed(SourceError::Transfer(why)),
             _ => end,
         };
         let end = match &cut_short {
-            Some(IntakeError::Damaged { at, what }) => SourceEnd::Failed(format!(
-                "the {what} at byte {at}; what was read before it stands"
+            Some(IntakeError::Damaged { at, what }) => SourceEnd::Failed(SourceError::Transfer(
+                format!("the {what} at byte {at}; what was read before it stands"),
             )),
             _ => end,
         };
@@ -335,7 +335,7 @@ impl Content {
             Self::Archive(unpacker) => {
                 unpacker.push(bytes).await;
                 if writer.progress().is_cancelled() {
-                    return Err(Stopped::Cancelled.into());
+                    return Err(StopReason::Cancelled.into());
                 }
             }
         }

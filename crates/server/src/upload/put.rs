@@ -6,7 +6,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{HOST, HeaderValue, LOCATION};
 use hyper::{Request, Response, StatusCode};
-use weir_ingest::SourceEnd;
+use weir_ingest::{SourceEnd, SourceError};
 use weir_net::Body;
 
 use super::connection::{kept, refusal_of};
@@ -100,7 +100,7 @@ async fn read(
         () = session.ended() => Err(Refusal::SessionEnded),
     };
     if let Err(refusal) = &result {
-        progress.set_end(SourceEnd::Failed(refusal.to_string()));
+        progress.set_end(SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
     }
     session.touch();
     result

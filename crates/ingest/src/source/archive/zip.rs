@@ -8,8 +8,9 @@ use std::io::{self, BufRead, Read};
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
-use super::super::broken::Medium;
-use super::super::compression::{Compression, decompressed};
+use super::super::byte_counter::ByteCounter;
+use super::super::compression::Compression;
+use super::super::decompress::decompressed;
 use super::{bytes, damaged, shown_name, skip};
 
 const LOCAL_HEADER: u32 = 0x0403_4B50;
@@ -26,7 +27,7 @@ pub(in crate::source) fn is_zip(first_bytes: &[u8]) -> bool {
 /// Reads the members of a zip archive one after the other.
 pub(in crate::source) struct Zip<'a> {
     stream: &'a mut dyn BufRead,
-    medium: &'a Medium,
+    counter: &'a ByteCounter,
 }
 
 /// A member, before its content.
@@ -43,8 +44,8 @@ pub(in crate::source) struct ZipMember {
 }
 
 impl<'a> Zip<'a> {
-    pub(in crate::source) fn new(stream: &'a mut dyn BufRead, medium: &'a Medium) -> Self {
-        Self { stream, medium }
+    pub(in crate::source) fn new(stream: &'a mut dyn BufRead, counter: &'a ByteCounter) -> Self {
+        Self { stream, counter }
     }
 
     /// The next member; `None` behind the last. It has to be read, see [`Self::read`].
@@ -91,7 +92,7 @@ impl<'a> Zip<'a> {
         let Some(length) = member.packed_bytes else { return self.read_open(member, visit) };
         let mut packed = (&mut *self.stream).take(length);
         let content = unpacked(member.method, &mut packed)?;
-        let mut checked = Checked::new(content, Some(member.crc), self.medium);
+        let mut checked = Checked::new(content, Some(member.crc), self.counter);
         let value = visit(&mut checked);
         drop(checked);
         let left = packed.limit();
@@ -117,7 +118,7 @@ impl<'a> Zip<'a> {
             return Err(damaged("where a member ends cannot be told"));
         }
         let content = DeflateDecoder::new(&mut *self.stream);
-        let mut checked = Checked::new(content, None, self.medium);
+        let mut checked = Checked::new(content, None, self.counter);
         let value = visit(&mut checked);
         io::copy(&mut checked, &mut io::sink())?;
         let crc = checked.crc.sum();
@@ -150,19 +151,19 @@ struct Checked<'a, R> {
     content: R,
     crc: Crc,
     expected: Option<u32>,
-    medium: &'a Medium,
+    counter: &'a ByteCounter,
 }
 
 impl<'a, R> Checked<'a, R> {
-    fn new(content: R, expected: Option<u32>, medium: &'a Medium) -> Self {
-        Self { content, crc: Crc::new(), expected, medium }
+    fn new(content: R, expected: Option<u32>, counter: &'a ByteCounter) -> Self {
+        Self { content, crc: Crc::new(), expected, counter }
     }
 }
 
 impl<R: Read> Read for Checked<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // What a visitor has left of a member is passed by here, with no layer around it.
-        self.medium.check()?;
+        self.counter.check()?;
         let length = self.content.read(buffer)?;
         self.crc.update(&buffer[..length]);
         let is_end = length == 0 && !buffer.is_empty();

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::super::archive::{is_tar, is_zip};
 use super::super::compression::compression_of;
-use super::super::writer::SourceWriter;
-use crate::pipeline::Stopped;
+use crate::error::StopReason;
+use crate::writer::SourceWriter;
 
 /// What tells a file from all others.
 pub(super) type Identity = (u64, u64);
@@ -67,7 +67,7 @@ impl Generation {
     }
 
     /// Reads what has come, up to a bound; true where there may be more.
-    pub(super) fn read(&mut self, writer: &mut SourceWriter) -> Result<bool, Stopped> {
+    pub(super) fn read(&mut self, writer: &mut SourceWriter) -> Result<bool, StopReason> {
         let mut read_bytes = 0;
         while read_bytes < TURN_BYTES {
             // A file that cannot be read now is tried again with the next look.
@@ -91,7 +91,7 @@ impl Generation {
     }
 
     /// The last line of a file that is given up counts, if it ended or not.
-    pub(super) fn finish(mut self, writer: &mut SourceWriter) -> Result<(), Stopped> {
+    pub(super) fn finish(mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         self.end_line(writer)
     }
 
@@ -115,7 +115,7 @@ impl Generation {
     }
 
     /// Takes the fresh bytes in the buffer.
-    fn take(&mut self, fresh: usize, writer: &mut SourceWriter) -> Result<(), Stopped> {
+    fn take(&mut self, fresh: usize, writer: &mut SourceWriter) -> Result<(), StopReason> {
         let start = self.known.len();
         let buffer = std::mem::take(&mut self.buffer);
         let (before, bytes) = (&buffer[..start + fresh], &buffer[start..start + fresh]);
@@ -138,13 +138,13 @@ impl Generation {
     }
 
     /// It was truncated: what comes now is at its start.
-    fn start_again(&mut self, writer: &mut SourceWriter) -> Result<(), Stopped> {
+    fn start_again(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         self.position = 0;
         self.known.clear();
         self.end_line(writer)
     }
 
-    fn end_line(&mut self, writer: &mut SourceWriter) -> Result<(), Stopped> {
+    fn end_line(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         if !self.line.is_empty() {
             self.line.push(b'\n');
             writer.write_all(&self.line)?;

@@ -19,10 +19,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::error::{Fault, ReadError};
-use super::progress::{Course, SourceEnd};
-use super::writer::{FormatChoice, SourceWriter};
-use crate::pipeline::{Pipeline, Stopped};
+use crate::error::StopReason;
+use crate::error::{Fault, ReadError};
+use crate::pipeline::Pipeline;
+use crate::progress::{Course, SourceEnd};
+use crate::writer::{FormatChoice, SourceWriter};
 use generation::Generation;
 
 /// How long a file that is no longer at its path is read on after it last grew.
@@ -48,7 +49,7 @@ struct Followed {
     retired: Vec<Generation>,
     /// Since when lines wait for their format to be told.
     waiting_since: Option<Instant>,
-    stopped: Option<Stopped>,
+    stopped: Option<StopReason>,
 }
 
 impl Follower {
@@ -137,7 +138,7 @@ impl Follower {
     fn end(self) -> Vec<Fault> {
         let fault = |followed: Followed| {
             let name = followed.path.to_string_lossy().into_owned();
-            let stopped = followed.end().filter(|stopped| *stopped != Stopped::Cancelled)?;
+            let stopped = followed.end().filter(|stopped| *stopped != StopReason::Cancelled)?;
             Some(Fault::new(&name, ReadError::Stopped(stopped)))
         };
         self.followed.into_iter().filter_map(fault).collect()
@@ -158,7 +159,7 @@ impl Followed {
         Some(self.retired.remove(at))
     }
 
-    fn look(&mut self) -> Result<bool, Stopped> {
+    fn look(&mut self) -> Result<bool, StopReason> {
         // What was there is read before what is there.
         let mut has_more = false;
         for retired in &mut self.retired {
@@ -176,17 +177,13 @@ impl Followed {
     }
 
     /// Ends the source with the lines that have begun; says why it stopped before, if it did.
-    fn end(mut self) -> Option<Stopped> {
+    fn end(mut self) -> Option<StopReason> {
         for file in self.retired.drain(..).chain(self.current.take()) {
             if self.stopped.is_none() {
                 self.stopped = file.finish(&mut self.writer).err();
             }
         }
-        let end = match self.stopped {
-            None => SourceEnd::Done,
-            Some(Stopped::Cancelled) => SourceEnd::Cancelled,
-            Some(stopped) => SourceEnd::Failed(ReadError::Stopped(stopped).to_string()),
-        };
+        let end = self.stopped.map_or(SourceEnd::Done, SourceEnd::from);
         self.stopped.or(self.writer.finish(end).err())
     }
 
@@ -210,7 +207,7 @@ impl Followed {
     }
 
     /// Lets go of files that are no longer at the path and have not grown for long.
-    fn expire(&mut self) -> Result<(), Stopped> {
+    fn expire(&mut self) -> Result<(), StopReason> {
         let mut index = 0;
         while index < self.retired.len() {
             let is_over = self.retired[index].last_growth().elapsed() > PATIENCE
@@ -225,7 +222,7 @@ impl Followed {
     }
 
     /// Lets what came be seen, at once when nothing more comes.
-    fn hand_on(&mut self, has_more: bool) -> Result<(), Stopped> {
+    fn hand_on(&mut self, has_more: bool) -> Result<(), StopReason> {
         if self.writer.offset() > self.writer.handed_on() && !has_more {
             let since = *self.waiting_since.get_or_insert_with(Instant::now);
             if self.writer.is_known() || since.elapsed() >= DETECTION_PATIENCE {

@@ -17,7 +17,7 @@ use weir_core::{Format, LineOutcome, Lines, LogReader, detect};
 /// [`LOOK_BYTES`], or all of it once more where the format seems to change; and formats are tried on no more than one part in [`WAIT`] of what comes, but
 /// for the first few times that one is found.
 #[derive(Debug)]
-pub(super) struct Strangers {
+pub(crate) struct Strangers {
     /// What reads lines in the format, and the format; `None` while none was found.
     reader: Option<(LogReader, Arc<Format>)>,
     /// Lines that were seen to fit, counted as far as it matters.
@@ -36,13 +36,13 @@ pub(super) struct Strangers {
 
 /// Another format, and where in a block it begins.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// The start of a line in the block.
-    pub(super) place: usize,
+    pub(crate) place: usize,
     /// The format of the lines from there on.
-    pub(super) format: Arc<Format>,
+    pub(crate) format: Arc<Format>,
     /// The share of the lines that were looked at which fit it.
-    pub(super) share: f64,
+    pub(crate) share: f64,
 }
 
 /// Bytes at a block's end that are looked at.
@@ -63,7 +63,7 @@ const DOUBLINGS_MAX: u32 = 6;
 
 impl Strangers {
     /// Of a feed in this format, which so many lines are known to fit; in none as yet.
-    pub(super) fn new(format: Option<&Arc<Format>>, fitting: usize) -> Self {
+    pub(crate) fn new(format: Option<&Arc<Format>>, fitting: usize) -> Self {
         Self {
             reader: format.map(reader),
             fitting: fitting.min(RUN_MAX),
@@ -76,7 +76,7 @@ impl Strangers {
     }
 
     /// Passes a block that is read in `format`; says where its lines begin to have another.
-    pub(super) fn pass(&mut self, format: Option<&Arc<Format>>, bytes: &[u8]) -> Option<Change> {
+    pub(crate) fn pass(&mut self, format: Option<&Arc<Format>>, bytes: &[u8]) -> Option<Change> {
         let known = self.reader.as_ref().map(|(_, format)| format);
         if known.map(Arc::as_ptr) != format.map(Arc::as_ptr) {
             // A directive has said so.

@@ -3,13 +3,14 @@
 use std::io::{self, Read};
 use std::sync::mpsc::{Sender, channel};
 
-use super::broken::Broken;
-use super::error::ReadError;
-use super::writer::SourceWriter;
-use crate::pipeline::{Fetch, Job, Stopped};
+use super::SourceWriter;
+use crate::error::ReadError;
+use crate::error::StopReason;
+use crate::error::StreamError;
+use crate::queue::{Job, PullSource};
 
 /// A stream, and the writer of the source that it becomes.
-struct Fetched {
+struct PulledStream {
     /// `None` when the end is told.
     writer: Option<SourceWriter>,
     stream: Box<dyn Read + Send>,
@@ -27,16 +28,16 @@ impl SourceWriter {
     pub fn fetch(
         self,
         stream: Box<dyn Read + Send>,
-    ) -> Result<(Self, Result<(), ReadError>), Stopped> {
+    ) -> Result<(Self, Result<(), ReadError>), StopReason> {
         let (told, end) = channel();
-        let board = self.board().clone();
-        board.offer(Box::new(Fetched { writer: Some(self), stream, told }))?;
-        end.recv().map_err(|_| Stopped::Cancelled)
+        let queue = self.queue().clone();
+        queue.add_pull_source(Box::new(PulledStream { writer: Some(self), stream, told }))?;
+        end.recv().map_err(|_| StopReason::Cancelled)
     }
 }
 
-impl Fetch for Fetched {
-    fn fetch(&mut self, buffer: Option<Vec<u8>>) -> Vec<Job> {
+impl PullSource for PulledStream {
+    fn pull(&mut self, buffer: Option<Vec<u8>>) -> Vec<Job> {
         let Some(writer) = &mut self.writer else { return Vec::new() };
         if let Some(buffer) = buffer {
             writer.move_to(buffer);
@@ -61,7 +62,7 @@ fn next_block(writer: &mut SourceWriter, stream: &mut dyn Read) -> Result<Vec<Jo
             Ok(length) => writer.advance(length),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                return Err(ReadError::Broken(Broken::of_medium(&error, writer.offset())));
+                return Err(ReadError::Stream(StreamError::of_read(&error, writer.offset())));
             }
         }
         if writer.is_full() {

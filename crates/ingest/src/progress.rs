@@ -6,13 +6,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use weir_core::{Format, UnmatchedLine};
 
+use crate::error::StopReason;
+use crate::error::{ReadError, SourceError};
+
 /// What is known of one source, shared by the one who brings its bytes, the parsers and
 /// everyone who asks.
 #[derive(Debug)]
 pub struct SourceProgress {
     name: String,
     bytes_total: Option<u64>,
-    /// Bytes taken from the medium: compressed ones, where it is compressed.
+    /// Bytes taken from the counter: compressed ones, where it is compressed.
     bytes_taken: AtomicU64,
     /// Every byte of the lines before this offset is parsed, was skipped, or was dropped when
     /// the source was cancelled.
@@ -76,10 +79,30 @@ pub(crate) struct BlockCounts {
 pub enum SourceEnd {
     /// Read to its end.
     Done,
-    /// Ended early; the sentence says why.
-    Failed(String),
+    /// Failed before its end.
+    Failed(SourceError),
     /// Ended by the user.
     Cancelled,
+}
+
+impl From<StopReason> for SourceEnd {
+    fn from(reason: StopReason) -> Self {
+        match reason {
+            StopReason::Cancelled => Self::Cancelled,
+            StopReason::MemoryFull => Self::Failed(SourceError::MemoryFull),
+        }
+    }
+}
+
+impl From<&ReadError> for SourceEnd {
+    fn from(error: &ReadError) -> Self {
+        match error {
+            ReadError::Open(error) => Self::Failed(SourceError::Open(error.to_string())),
+            ReadError::Stream(error) => Self::Failed(SourceError::Stream(error.clone())),
+            ReadError::Refused(why) => Self::Failed(SourceError::Refused(why.clone())),
+            ReadError::Stopped(reason) => (*reason).into(),
+        }
+    }
 }
 
 /// A line that did not fit its format.
@@ -100,9 +123,9 @@ pub struct SourceSample {
 pub struct SourceSnapshot {
     /// Its name.
     pub name: String,
-    /// Its size on the medium, where that is known.
+    /// Its size on the counter, where that is known.
     pub bytes_total: Option<u64>,
-    /// Bytes of the medium that are done: parsed, or for a compressed source, taken.
+    /// Bytes of the counter that are done: parsed, or for a compressed source, taken.
     pub bytes_done: u64,
     /// Bytes of lines that are parsed.
     pub bytes_parsed: u64,
@@ -234,7 +257,7 @@ impl SourceProgress {
         self.lock().course
     }
 
-    /// Counts bytes taken from a compressed medium: what is done of the source is told in
+    /// Counts bytes taken from a compressed counter: what is done of the source is told in
     /// these from then on.
     pub fn take_compressed(&self, bytes: u64) {
         self.bytes_taken.fetch_add(bytes, Ordering::Relaxed);

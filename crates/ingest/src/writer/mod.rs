@@ -1,16 +1,18 @@
 //! The end of a source that bytes are written to.
 
-use std::sync::Arc;
+mod pull;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use weir_core::{Block, BlockCutter, BlockLimits, FollowedFormat, Format, detect, format_by_name};
 
-use super::error::ReadError;
-use super::progress::{Course, SourceEnd, SourceProgress};
-use super::strangers::{Change, Strangers};
-use super::year::with_year;
-use crate::pipeline::{Board, DataSet, Job, Stopped};
+use crate::error::StopReason;
+use crate::pipeline::DataSet;
+use crate::progress::{Course, SourceEnd, SourceProgress};
+use crate::queue::{BlockQueue, Job};
+use crate::source::strangers::{Change, Strangers};
+use crate::source::year::with_year;
 
 /// Which format a source's lines have.
 #[derive(Debug, Clone)]
@@ -29,7 +31,7 @@ pub enum FormatChoice {
 /// by whoever holds it.
 #[derive(Debug)]
 pub struct SourceWriter {
-    board: Arc<Board>,
+    queue: Arc<BlockQueue>,
     data: Arc<DataSet>,
     progress: Arc<SourceProgress>,
     index: u32,
@@ -76,7 +78,7 @@ enum FormatState {
 
 impl SourceWriter {
     pub(crate) fn new(
-        board: Arc<Board>,
+        queue: Arc<BlockQueue>,
         data: Arc<DataSet>,
         progress: Arc<SourceProgress>,
         index: u32,
@@ -92,7 +94,7 @@ impl SourceWriter {
             }
         };
         Self {
-            board,
+            queue,
             data,
             progress,
             index,
@@ -187,7 +189,7 @@ impl SourceWriter {
     /// pieces a log comes in.
     pub fn may_hand_on_early(&self) -> bool {
         self.is_known()
-            && self.board.is_idle()
+            && self.queue.is_idle()
             && (self.handed_on < EARLY_BYTES_MAX || self.handed_on_at.elapsed() >= BLOCK_PATIENCE)
     }
 
@@ -195,22 +197,22 @@ impl SourceWriter {
     ///
     /// # Errors
     /// Where the source has to stop.
-    pub fn hand_on(&mut self) -> Result<(), Stopped> {
-        self.cut()?.into_iter().try_for_each(|job| self.board.push(job))
+    pub fn hand_on(&mut self) -> Result<(), StopReason> {
+        self.cut()?.into_iter().try_for_each(|job| self.queue.push(job))
     }
 
     /// As [`Self::hand_on`], for tasks. The future has to be awaited to its end.
     ///
     /// # Errors
     /// Where the source has to stop.
-    pub async fn hand_on_async(&mut self) -> Result<(), Stopped> {
+    pub async fn hand_on_async(&mut self) -> Result<(), StopReason> {
         let jobs = self.cut()?;
         self.push_jobs(jobs).await
     }
 
-    async fn push_jobs(&self, jobs: Vec<Job>) -> Result<(), Stopped> {
+    async fn push_jobs(&self, jobs: Vec<Job>) -> Result<(), StopReason> {
         for job in jobs {
-            self.board.push_async(job).await?;
+            self.queue.push_async(job).await?;
         }
         Ok(())
     }
@@ -219,7 +221,7 @@ impl SourceWriter {
     ///
     /// # Errors
     /// Where the source has to stop.
-    pub fn write_all(&mut self, mut bytes: &[u8]) -> Result<(), Stopped> {
+    pub fn write_all(&mut self, mut bytes: &[u8]) -> Result<(), StopReason> {
         while !bytes.is_empty() {
             bytes = &bytes[self.push(bytes)..];
             if self.is_full() {
@@ -233,7 +235,7 @@ impl SourceWriter {
     ///
     /// # Errors
     /// Where the source has to stop.
-    pub async fn write_all_async(&mut self, mut bytes: &[u8]) -> Result<(), Stopped> {
+    pub async fn write_all_async(&mut self, mut bytes: &[u8]) -> Result<(), StopReason> {
         while !bytes.is_empty() {
             bytes = &bytes[self.push(bytes)..];
             if self.is_full() {
@@ -248,10 +250,10 @@ impl SourceWriter {
     ///
     /// # Errors
     /// Where the source has to stop.
-    pub fn finish(mut self, end: SourceEnd) -> Result<(), Stopped> {
+    pub fn finish(mut self, end: SourceEnd) -> Result<(), StopReason> {
         let jobs = self.cut_all();
         let result =
-            jobs.and_then(|jobs| jobs.into_iter().try_for_each(|job| self.board.push(job)));
+            jobs.and_then(|jobs| jobs.into_iter().try_for_each(|job| self.queue.push(job)));
         self.end(end, &result);
         result
     }
@@ -260,7 +262,7 @@ impl SourceWriter {
     ///
     /// # Errors
     /// Where the source has to stop.
-    pub async fn finish_async(&mut self, end: SourceEnd) -> Result<(), Stopped> {
+    pub async fn finish_async(&mut self, end: SourceEnd) -> Result<(), StopReason> {
         let result = match self.cut_all() {
             Ok(jobs) => self.push_jobs(jobs).await,
             Err(stopped) => Err(stopped),
@@ -274,13 +276,12 @@ impl SourceWriter {
 
     /// The source ends when what was handed on is parsed; where its rest could not be handed
     /// on, the reason is its end.
-    fn end(&self, end: SourceEnd, result: &Result<(), Stopped>) {
+    fn end(&self, end: SourceEnd, result: &Result<(), StopReason>) {
         match (result, end) {
             // What was handed on is dropped: there is nothing to wait for.
-            (Err(Stopped::Cancelled), _) => self.progress.set_end(SourceEnd::Cancelled),
-            (Err(stopped), SourceEnd::Done) => {
-                let why = ReadError::Stopped(*stopped).to_string();
-                self.progress.end_at(self.handed_on, SourceEnd::Failed(why));
+            (Err(StopReason::Cancelled), _) => self.progress.set_end(SourceEnd::Cancelled),
+            (Err(reason), SourceEnd::Done) => {
+                self.progress.end_at(self.handed_on, (*reason).into());
             }
             (_, end) => self.progress.end_at(self.handed_on, end),
         }
@@ -300,7 +301,7 @@ impl SourceWriter {
     ///
     /// # Errors
     /// Where the source has to stop.
-    pub async fn rewind(&mut self) -> Result<u64, Stopped> {
+    pub async fn rewind(&mut self) -> Result<u64, StopReason> {
         let jobs = self.cut()?;
         self.push_jobs(jobs).await?;
         self.parsed_all().await;
@@ -308,8 +309,8 @@ impl SourceWriter {
         Ok(self.cutter.offset())
     }
 
-    pub(super) fn board(&self) -> &Arc<Board> {
-        &self.board
+    pub(super) fn queue(&self) -> &Arc<BlockQueue> {
+        &self.queue
     }
 
     /// Goes on in another buffer; see [`BlockCutter::move_to`].
@@ -318,17 +319,17 @@ impl SourceWriter {
     }
 
     /// The jobs that the bytes so far make, to be handed on in their order.
-    pub(super) fn cut(&mut self) -> Result<Vec<Job>, Stopped> {
+    pub(super) fn cut(&mut self) -> Result<Vec<Job>, StopReason> {
         self.check()?;
         self.handed_on_at = Instant::now();
-        if let Some(buffer) = self.board.take_spare() {
+        if let Some(buffer) = self.queue.take_spare() {
             self.cutter.recycle(buffer);
         }
         let block = self.cutter.cut().or_else(|| self.skipped());
         Ok(block.map(|block| self.jobs(block)).unwrap_or_default())
     }
 
-    fn cut_all(&mut self) -> Result<Vec<Job>, Stopped> {
+    fn cut_all(&mut self) -> Result<Vec<Job>, StopReason> {
         self.check()?;
         let block = self.cutter.finish().or_else(|| self.skipped());
         Ok(block.map(|block| self.jobs(block)).unwrap_or_default())
@@ -344,12 +345,12 @@ impl SourceWriter {
         (seen > self.handed_on).then_some(block)
     }
 
-    fn check(&self) -> Result<(), Stopped> {
+    fn check(&self) -> Result<(), StopReason> {
         if self.progress.is_cancelled() {
-            return Err(Stopped::Cancelled);
+            return Err(StopReason::Cancelled);
         }
         if self.data.is_full() {
-            return Err(Stopped::MemoryFull);
+            return Err(StopReason::MemoryFull);
         }
         Ok(())
     }

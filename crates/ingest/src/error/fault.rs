@@ -1,0 +1,52 @@
+//! Errors and notes about the inputs that were read.
+
+use std::fmt;
+
+use super::read_error::ReadError;
+
+/// An error or a note about an input.
+#[derive(Debug)]
+pub struct Fault {
+    /// The input, or the file in it.
+    pub name: String,
+    /// The error or the note.
+    pub kind: FaultKind,
+}
+
+/// An error or a note.
+#[derive(Debug)]
+pub enum FaultKind {
+    /// A part of the input could not be read.
+    Error(ReadError),
+    /// A part of the input was left out on purpose, or is unusual. The text is a sentence.
+    Note(String),
+}
+
+impl Fault {
+    /// An error of the input of that name.
+    pub fn new(name: &str, error: ReadError) -> Self {
+        Self { name: name.to_owned(), kind: FaultKind::Error(error) }
+    }
+
+    /// A note on the input of that name.
+    pub fn note(name: &str, note: String) -> Self {
+        Self { name: name.to_owned(), kind: FaultKind::Note(note) }
+    }
+
+    /// The error, unless this is a note.
+    pub fn error(&self) -> Option<&ReadError> {
+        match &self.kind {
+            FaultKind::Error(error) => Some(error),
+            FaultKind::Note(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            FaultKind::Error(error) => write!(formatter, "{}: {error}", self.name),
+            FaultKind::Note(note) => write!(formatter, "{}: {note}", self.name),
+        }
+    }
+}

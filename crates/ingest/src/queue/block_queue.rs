@@ -1,0 +1,237 @@
+//! Hands blocks to parsers and keeps the order in which they are appended.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::job::{Job, PullSource, Task, Ticket};
+use crate::error::StopReason;
+
+/// A queue of blocks that is bounded in bytes, and the sequencer that lets parsed blocks be
+/// appended in their order. It has one lock, which is taken a few times per block.
+pub(crate) struct BlockQueue {
+    state: Mutex<State>,
+    /// Signals workers that there is a task.
+    work: Condvar,
+    /// Signals writers, threads and tasks, that there is room.
+    room: Condvar,
+    room_async: Notify,
+    queue_bytes_max: usize,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Ticket>,
+    /// Sources to pull blocks from that no parser is reading.
+    pull_sources: VecDeque<Box<dyn PullSource>>,
+    /// Memory of the blocks that wait or are being parsed, in bytes.
+    queue_bytes: usize,
+    /// Number of the next ticket.
+    tickets: u64,
+    /// The number of the ticket whose turn it is.
+    turn: u64,
+    /// No more blocks will be pushed.
+    is_closing: bool,
+    /// Workers and writers have to stop at once.
+    is_aborted: bool,
+    /// Buffers of parsed blocks, for reuse.
+    spare: Vec<Vec<u8>>,
+}
+
+/// Buffers kept for reuse: enough for the few sources that a session reads at the same time.
+const SPARE_BUFFERS_MAX: usize = 4;
+
+impl BlockQueue {
+    pub(crate) fn new(queue_bytes_max: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            work: Condvar::new(),
+            room: Condvar::new(),
+            room_async: Notify::new(),
+            queue_bytes_max,
+        }
+    }
+
+    /// Pushes a job if there is room; otherwise returns it.
+    ///
+    /// # Errors
+    /// If the queue was aborted.
+    pub(crate) fn try_push(&self, job: Job) -> Result<Option<Job>, StopReason> {
+        self.try_push_locked(&mut self.lock(), job)
+    }
+
+    /// Waits for room and pushes a job.
+    ///
+    /// # Errors
+    /// If the queue was aborted.
+    pub(crate) fn push(&self, mut job: Job) -> Result<(), StopReason> {
+        let mut state = self.lock();
+        while let Some(refused) = self.try_push_locked(&mut state, job)? {
+            job = refused;
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+
+    /// [`Self::push`] for tasks. The future has to be awaited to its end: dropping it while it
+    /// waits loses the job.
+    pub(crate) async fn push_async(&self, mut job: Job) -> Result<(), StopReason> {
+        loop {
+            // Registered before the attempt, so that room made in between is not missed.
+            let mut room = std::pin::pin!(self.room_async.notified());
+            room.as_mut().enable();
+            match self.try_push(job)? {
+                None => return Ok(()),
+                Some(refused) => job = refused,
+            }
+            room.await;
+        }
+    }
+
+    /// Adds a source to pull blocks from.
+    ///
+    /// # Errors
+    /// If the queue was aborted.
+    pub(crate) fn add_pull_source(&self, source: Box<dyn PullSource>) -> Result<(), StopReason> {
+        let mut state = self.lock();
+        if state.is_aborted {
+            return Err(StopReason::Cancelled);
+        }
+        state.pull_sources.push_back(source);
+        drop(state);
+        self.work.notify_one();
+        Ok(())
+    }
+
+    /// Returns a source to the queue with the blocks pulled from it. Returns the first of them
+    /// for the caller to parse. The bound on bytes holds: a parser pulls only if no block waits,
+    /// and it holds what it pulled alone.
+    pub(crate) fn complete_pull(
+        &self,
+        source: Box<dyn PullSource>,
+        jobs: Vec<Job>,
+    ) -> Option<Ticket> {
+        let mut state = self.lock();
+        if state.is_aborted || jobs.is_empty() {
+            return None;
+        }
+        for job in jobs {
+            state.enqueue(job);
+        }
+        state.pull_sources.push_back(source);
+        let first = state.jobs.pop_front();
+        drop(state);
+        self.work.notify_all();
+        first
+    }
+
+    /// Whether no block waits for a parser.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.lock().jobs.is_empty()
+    }
+
+    /// A buffer to reuse, if there is one.
+    pub(crate) fn take_spare(&self) -> Option<Vec<u8>> {
+        self.lock().spare.pop()
+    }
+
+    /// Waits for the next task of a worker. `oldest` is the ticket of the oldest block that the
+    /// worker has parsed and not appended. With `must_append` the worker gets no block to parse
+    /// before it has appended one.
+    pub(crate) fn next_task(&self, oldest: Option<u64>, must_append: bool) -> Task {
+        let mut state = self.lock();
+        loop {
+            if state.is_aborted {
+                return Task::End;
+            }
+            if oldest == Some(state.turn) {
+                return Task::TakeTurn;
+            }
+            if !must_append && let Some(ticket) = state.jobs.pop_front() {
+                return Task::Parse(ticket);
+            }
+            if !must_append && let Some(source) = state.pull_sources.pop_front() {
+                return Task::Pull(source);
+            }
+            if state.is_closing && oldest.is_none() {
+                return Task::End;
+            }
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Releases the memory of a parsed block, in bytes, and keeps its buffer for reuse if there is
+    /// one.
+    pub(crate) fn release(&self, memory_bytes: usize, buffer: Option<Vec<u8>>) {
+        let mut state = self.lock();
+        state.queue_bytes -= memory_bytes;
+        if state.spare.len() < SPARE_BUFFERS_MAX {
+            state.spare.extend(buffer);
+        }
+        drop(state);
+        self.room.notify_all();
+        self.room_async.notify_waiters();
+    }
+
+    /// Ends the current turn.
+    pub(crate) fn end_turn(&self) {
+        self.lock().turn += 1;
+        self.work.notify_all();
+    }
+
+    /// Ends the workers after everything in the queue is parsed.
+    pub(crate) fn close_when_idle(&self) {
+        self.lock().is_closing = true;
+        self.work.notify_all();
+    }
+
+    /// Ends workers and writers at once and drops all blocks that wait.
+    pub(crate) fn abort(&self) {
+        let mut state = self.lock();
+        state.is_aborted = true;
+        state.jobs.clear();
+        state.pull_sources.clear();
+        state.spare.clear();
+        drop(state);
+        self.work.notify_all();
+        self.room.notify_all();
+        self.room_async.notify_waiters();
+    }
+
+    fn try_push_locked(&self, state: &mut State, job: Job) -> Result<Option<Job>, StopReason> {
+        if state.is_aborted {
+            return Err(StopReason::Cancelled);
+        }
+        let bytes = job.block.memory_bytes();
+        if state.queue_bytes > 0 && state.queue_bytes + bytes > self.queue_bytes_max {
+            return Ok(Some(job));
+        }
+        state.enqueue(job);
+        self.work.notify_one();
+        Ok(None)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn enqueue(&mut self, job: Job) {
+        self.queue_bytes += job.block.memory_bytes();
+        self.jobs.push_back(Ticket { number: self.tickets, job });
+        self.tickets += 1;
+    }
+}
+
+impl fmt::Debug for BlockQueue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes_max = self.queue_bytes_max;
+        formatter
+            .debug_struct("BlockQueue")
+            .field("queue_bytes_max", &bytes_max)
+            .finish_non_exhaustive()
+    }
+}

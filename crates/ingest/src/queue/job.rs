@@ -1,0 +1,48 @@
+//! What the queue carries: blocks, and sources that parsers read themselves.
+
+use std::sync::Arc;
+
+use weir_core::{Block, Format};
+
+use crate::progress::SourceProgress;
+
+/// A block to parse.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) source: Arc<SourceProgress>,
+    pub(crate) source_index: u32,
+    pub(crate) format: Arc<Format>,
+    /// The index of the format among those of the data set.
+    pub(crate) format_index: usize,
+    pub(crate) block: Block,
+    /// Whether its lines were written just before they were read.
+    pub(crate) is_live: bool,
+}
+
+/// A source that the parsers read themselves, one parser at a time: a core parses what it has
+/// just read while that is still in its cache.
+pub(crate) trait PullSource: Send {
+    /// Reads the next blocks, in their order. Returns none at the end of the source, after its
+    /// owner has been notified. `buffer` is a buffer of the parser's to read into.
+    fn pull(&mut self, buffer: Option<Vec<u8>>) -> Vec<Job>;
+}
+
+/// A job with its number in the order of all blocks.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    pub(crate) number: u64,
+    pub(crate) job: Job,
+}
+
+/// The next task of a worker.
+pub(crate) enum Task {
+    /// Parse this block, then [release](super::BlockQueue::release) its memory.
+    Parse(Ticket),
+    /// Pull the next blocks from this source, then
+    /// [return it](super::BlockQueue::complete_pull).
+    Pull(Box<dyn PullSource>),
+    /// Append the oldest block that this worker has parsed: it is its turn.
+    TakeTurn,
+    /// Stop: no more blocks will be pushed.
+    End,
+}

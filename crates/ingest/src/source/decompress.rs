@@ -1,0 +1,89 @@
+//! Decompresses a stream while it is read.
+
+use std::io::{self, BufRead, Read};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::compression::{Compression, ZSTD_WINDOW_LOG_MAX};
+use super::push::PushDecoder;
+
+/// The decompressed bytes of a stream.
+///
+/// # Errors
+/// Where the library cannot be set up.
+pub(super) fn decompressed<'a>(
+    compression: Compression,
+    stream: impl BufRead + 'a,
+) -> io::Result<Box<dyn Read + 'a>> {
+    Ok(match compression {
+        Compression::Gzip => Box::new(MultiGzDecoder::new(stream)),
+        Compression::Zstd => {
+            let mut decoder = zstd::Decoder::with_buffer(stream)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+            Box::new(decoder)
+        }
+        Compression::Bzip2 | Compression::Xz | Compression::Lz4 => {
+            let decoder = PushDecoder::new(compression)?;
+            Box::new(PushedRead { stream, decoder, given: 0, is_finished: false })
+        }
+    })
+}
+
+/// Reads what a push decoder makes of a stream.
+struct PushedRead<R> {
+    stream: R,
+    decoder: PushDecoder,
+    /// Bytes of the decoder's output that were read.
+    given: usize,
+    is_finished: bool,
+}
+
+impl<R: BufRead> PushedRead<R> {
+    /// Pushes until there is output; false where none will come any more.
+    fn fill(&mut self) -> io::Result<bool> {
+        self.decoder.output().clear();
+        self.given = 0;
+        while self.decoder.output().is_empty() {
+            if self.is_finished {
+                return Ok(false);
+            }
+            let piece = self.stream.fill_buf()?;
+            if piece.is_empty() && !self.decoder.has_more() {
+                self.is_finished = true;
+                // What came out at the end is given before the error.
+                if let Err(error) = self.decoder.finish() {
+                    self.is_finished = false;
+                    return Err(error);
+                }
+                continue;
+            }
+            let length = self.decoder.push_some(piece)?;
+            self.stream.consume(length);
+        }
+        Ok(true)
+    }
+}
+
+impl<R: BufRead> Read for PushedRead<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.given == self.decoder.output().len() && !self.fill_or_keep()? {
+            return Ok(0);
+        }
+        let output = &self.decoder.output()[self.given..];
+        let length = output.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&output[..length]);
+        self.given += length;
+        Ok(length)
+    }
+}
+
+impl<R: BufRead> PushedRead<R> {
+    /// As [`Self::fill`], where what came out before an error is given first: the error
+    /// comes again with the next read, for a damaged decoder stays damaged.
+    fn fill_or_keep(&mut self) -> io::Result<bool> {
+        match self.fill() {
+            Err(_) if !self.decoder.output().is_empty() => Ok(true),
+            result => result,
+        }
+    }
+}
