@@ -83,7 +83,7 @@ async fn reap(hub: Arc<Hub>, session: Arc<Session>) {
 /// 128 random bits in hexadecimal: who knows them may read the session, and nobody guesses.
 fn random_id() -> Result<String, Refusal> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|_| Refusal::NoRandomness)?;
+    getrandom::getrandom(&mut bytes).map_err(|_| Refusal::NoRandomness)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
