@@ -4,16 +4,16 @@ mod bench;
 mod browsers;
 mod formats;
 mod nginx;
-mod packages;
 mod page;
 mod readme;
-mod shell;
 mod summary;
 mod test;
 mod tidy;
 mod types;
 
 use std::process::ExitCode;
+
+use weir_tools::shell;
 
 use shell::Outcome;
 
@@ -27,8 +27,9 @@ cargo xtask formats         writes docs/formats.md from the known formats' own f
 cargo xtask page            lints the page and builds it into web/dist
 cargo xtask readme          writes what its commands print into README.md
 cargo xtask bench [NAME...] [--record] [--smoke] [--size MEBIBYTES] [--runs N]
-                            all benchmarks or some, beside others that do the same, with the
-                            answers checked; --record keeps what was measured";
+                            all benchmarks or some, beside peers, with every answer checked;
+                            --record writes bench/record and the tables of the documents
+cargo xtask bench docs      writes the tables of the documents from the newest record";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use crate::packages;
-use crate::shell::{Outcome, command, execute_and_keep, is_there};
+use crate::shell::{Outcome, command, execute_and_keep, is_installed};
 use crate::summary::Summary;
+use weir_tools::packages;
 
-/// Runs it. nginx is installed where it is missing.
+/// Runs the test. Installs nginx if it is missing.
 pub(crate) fn test() -> Outcome<Vec<String>> {
-    // Debian has it where only root looks for programs.
-    if !is_there("nginx") && !Path::new("/usr/sbin/nginx").exists() {
+    // Debian installs nginx outside of the search path of users.
+    if !is_installed("nginx") && !Path::new("/usr/sbin/nginx").exists() {
         packages::install(&["nginx-light"])?;
     }
     let arguments = [

@@ -1,24 +1,8 @@
 //! Builds and tests the page.
 
-use std::process::Command;
-
-use crate::shell::{Outcome, command, execute, execute_and_keep, is_there, output_of, root};
+use crate::shell::{Outcome, command, execute, execute_and_keep, output_of};
 use crate::summary::Summary;
-
-/// An npm command in web/.
-pub(crate) fn npm(arguments: &[&str]) -> Command {
-    let mut npm = command("npm", arguments);
-    npm.current_dir(root().join("web"));
-    npm
-}
-
-/// Installs the packages of package-lock.json.
-pub(crate) fn install() -> Outcome {
-    if !is_there("node") || !is_there("npm") {
-        return Err("the page's tests need Node.js 20 or later with npm; install them first".into());
-    }
-    execute(&mut npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
-}
+use weir_tools::npm::{install, npm};
 
 /// Checks format and lints, then builds into web/dist.
 pub(crate) fn build() -> Outcome {

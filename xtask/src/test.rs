@@ -36,6 +36,7 @@ pub(crate) fn run(scope: Scope) -> Outcome {
     })?;
     step("README", readme::check)?;
     step("docs/formats.md", formats::check)?;
+    step("tables of the benchmarks", bench::check_documents)?;
     if scope == Scope::Everything {
         step("types of the page", types::check)?;
         step("page", || {

@@ -7,7 +7,7 @@ use crate::shell::{Outcome, command, output_of};
 
 /// Reports every dependency that a crate's layer does not allow. Those of tests are free.
 pub(super) fn check(faults: &mut Vec<String>) -> Outcome {
-    let arguments = ["metadata", "--no-deps", "--format-version", "1", "--offline"];
+    let arguments = ["metadata", "--no-deps", "--format-version", "1"];
     let metadata: Value = serde_json::from_str(&output_of(&mut command("cargo", &arguments))?)?;
     check_metadata(&metadata, &LAYERS, faults);
     Ok(())

@@ -2,17 +2,17 @@
 
 use std::process::Stdio;
 
-use super::measure::{Measured, Unit};
-use super::settings::Settings;
-use super::table::Table;
-use crate::shell::{Outcome, command, execute, output_of};
+use crate::measure::{Measured, Unit};
+use crate::settings::Settings;
+use crate::table::Table;
+use weir_tools::shell::{Outcome, command, execute, output_of};
 
 /// The packages, and the benchmark that each has.
 const BENCHES: [(&str, &str); 3] =
     [("weir-core", "stages"), ("weir-ingest", "streams"), ("weir-net", "receiving")];
 
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
-    if settings.smoke {
+    if settings.is_smoke {
         return smoke();
     }
     let mut tables = Vec::new();

@@ -1,11 +1,11 @@
 //! What more cores bring, with the log in memory.
 
-use super::build;
-use super::measure::{Measured, Unit};
-use super::parse::wanted_speed_up;
-use super::settings::{Settings, cores};
-use super::table::{Table, Wanted};
-use crate::shell::{Outcome, command, output_of};
+use super::parse::speed_up_goal;
+use crate::build;
+use crate::measure::{Measured, Unit};
+use crate::settings::{Settings, cores};
+use crate::table::{Table, Threshold};
+use weir_tools::shell::{Outcome, command, output_of};
 
 /// One line of the example `throughput` of crates/ingest, which checks its own answers.
 #[derive(Debug, PartialEq)]
@@ -32,10 +32,14 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
         let title = format!("{} MiB of combined log in memory, {what}", settings.mebibytes);
         let mut table = Table::new("scaling", title, rows);
         if let (Some(first), Some(last)) = (table.rows.first(), table.rows.last())
-            && let Some(wanted) = wanted_speed_up(cores)
+            && let Some(wanted) = speed_up_goal(cores)
         {
             let speed_up = Some(last.median() / first.median());
-            table.add_goal(&format!("{cores} threads by one"), speed_up, Wanted::AtLeast(wanted));
+            table.add_goal(
+                &format!("{cores} threads by one"),
+                speed_up,
+                Threshold::AtLeast(wanted),
+            );
         }
         tables.push(table);
     }

@@ -8,14 +8,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::build;
-use super::input::{self, Log};
-use super::measure::{Contender, Measured, Unit, take_turns};
 use super::memory::peak_bytes;
-use super::settings::{Settings, cores};
-use super::table::{Table, Wanted};
-use crate::packages;
-use crate::shell::{Outcome, command, execute, is_there};
+use crate::build;
+use crate::input::{self, Log};
+use crate::measure::{Contender, Measured, Unit, take_turns};
+use crate::settings::{Settings, cores};
+use crate::table::{Table, Threshold};
+use weir_tools::packages;
+use weir_tools::shell::{Outcome, command, execute, is_installed};
 
 /// Packed files that are searched at once.
 const PACKED_FILES: u64 = 4;
@@ -47,10 +47,12 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
 }
 
 fn find_ripgrep(settings: &Settings) -> Result<(), String> {
-    if !is_there("rg") && !settings.smoke {
+    if !is_installed("rg") && !settings.is_smoke {
         packages::install(&["ripgrep"]).map_err(|error| format!("missing: {error}"))?;
     }
-    is_there("rg").then_some(()).ok_or_else(|| "missing: rg (Debian's package ripgrep)".to_owned())
+    is_installed("rg")
+        .then_some(())
+        .ok_or_else(|| "missing: rg (Debian's package ripgrep)".to_owned())
 }
 
 /// A run of a command to its end.
@@ -176,7 +178,7 @@ fn beside_ripgrep(settings: &Settings, log: &Log, case: &Case) -> Outcome<Table>
     let title = format!("{}, plain log of {} in the page cache", case.name, log.size_text());
     let mut table = Table::new("grep", title, rows);
     let best = if cores > 1 { &all[..] } else { ONE };
-    table.add_goal("speed by rg", table.ratio(RIPGREP, best), Wanted::AtLeast(0.95));
+    table.add_goal("speed by rg", table.ratio(RIPGREP, best), Threshold::AtLeast(0.95));
     table.notes.push(format!("one job has {} of rg's speed", ratio_text(&table, RIPGREP, ONE)));
     Ok(table)
 }
@@ -222,7 +224,7 @@ fn count(settings: &Settings, log: &Log) -> Outcome<Table> {
     let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
     let title = format!("lines of a plain log of {} in the page cache", log.size_text());
     let mut table = Table::new("grep", title, rows);
-    table.add_goal("weir count by wc -l", table.ratio(WEIR, WC), Wanted::AtMost(1.2));
+    table.add_goal("weir count by wc -l", table.ratio(WEIR, WC), Threshold::AtMost(1.2));
     Ok(table)
 }
 
@@ -238,7 +240,7 @@ fn number_is(printed: &str, expected: &[u64]) -> Outcome {
 
 /// `weir grep` beside `zgrep`, on one packed file and on several.
 fn packed(settings: &Settings) -> Outcome<Vec<Table>> {
-    if !is_there("zgrep") {
+    if !is_installed("zgrep") {
         let mut table = Table::new("grep", "packed files".to_owned(), Vec::new());
         table.notes.push("missing: zgrep (Debian's package gzip)".to_owned());
         return Ok(vec![table]);
@@ -287,7 +289,7 @@ fn packed_table(settings: &Settings, log: &Log, files: &[String], wanted: f64) -
         _ => format!("rare literal, {} gzip files of {} each", files.len(), log.size_text()),
     };
     let mut table = Table::new("grep", title, rows);
-    table.add_goal("speed by zgrep", table.ratio(ZGREP, WEIR), Wanted::AtLeast(wanted));
+    table.add_goal("speed by zgrep", table.ratio(ZGREP, WEIR), Threshold::AtLeast(wanted));
     Ok(table)
 }
 
@@ -337,7 +339,7 @@ fn nul_run(settings: &Settings) -> Outcome<Vec<Table>> {
     let mut notes = Vec::new();
     let mut contenders = Vec::new();
     for (name, program, arguments, expected) in programs {
-        if !is_there(program) {
+        if !is_installed(program) {
             notes.push(format!("missing: {program}"));
             continue;
         }
@@ -354,10 +356,14 @@ fn nul_run(settings: &Settings) -> Outcome<Vec<Table>> {
     let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
     let title = format!("log of {} with one run of NULs, two fifths of it", log.size_text());
     let mut times = Table::new("grep", title.clone(), rows);
-    times.add_goal("weir count by wc -l", times.ratio("weir count", "wc -l"), Wanted::AtMost(1.2));
+    times.add_goal(
+        "weir count by wc -l",
+        times.ratio("weir count", "wc -l"),
+        Threshold::AtMost(1.2),
+    );
     for other in ["rg -a -c", "grep -a -c"] {
         let ratio = times.ratio("weir grep -c", other);
-        times.add_goal(&format!("weir grep by {other}"), ratio, Wanted::AtMost(1.0));
+        times.add_goal(&format!("weir grep by {other}"), ratio, Threshold::AtMost(1.0));
     }
     times.notes = notes;
     let rows = peaks.into_inner().into_iter().map(|(name, mut runs)| {

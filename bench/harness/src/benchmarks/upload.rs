@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::build;
-use super::input::{self, Log};
-use super::measure::{Measured, Unit};
-use super::settings::Settings;
-use super::table::{Table, Wanted};
-use crate::shell::{Outcome, command, is_there, output_of, root};
-use crate::{browsers, page};
+use crate::build;
+use crate::input::{self, Log};
+use crate::measure::{Measured, Unit};
+use crate::settings::Settings;
+use crate::table::{Table, Threshold};
+use weir_tools::shell::{Outcome, command, is_installed, output_of, root};
+use weir_tools::{browsers, npm};
 
 /// The browsers: as the script calls them, as people do, and the goal in times the rate of the
 /// bare page.
@@ -49,7 +49,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
 /// Installs what is missing, but not in a smoke run.
 fn missing(settings: &Settings) -> Outcome<Option<String>> {
     let has_page = root().join("web/node_modules/puppeteer-core").exists();
-    if settings.smoke {
+    if settings.is_smoke {
         let mut missing = browsers::missing();
         if !has_page {
             missing.push("what `npm ci` in web installs");
@@ -57,14 +57,14 @@ fn missing(settings: &Settings) -> Outcome<Option<String>> {
         let names = missing.join(" and ");
         return Ok((!missing.is_empty()).then(|| format!("missing: {names}")));
     }
-    if !is_there("node") || !is_there("npm") {
+    if !is_installed("node") || !is_installed("npm") {
         return Ok(Some("missing: Node.js 20 or later with npm".to_owned()));
     }
     if let Err(error) = browsers::install() {
         return Ok(Some(format!("missing: {error}")));
     }
     if !has_page {
-        page::install()?;
+        npm::install()?;
     }
     Ok(None)
 }
@@ -109,7 +109,7 @@ fn upload_table(log: &Log, found: &[Found]) -> Table {
     for found in found {
         let [ours, bare] = [OURS, BARE].map(|what| format!("{}, {what}", found.shown));
         let what = format!("{}, rate by the bare page's", found.shown);
-        table.add_goal(&what, table.rate_ratio(&ours, &bare), Wanted::AtLeast(found.wanted));
+        table.add_goal(&what, table.rate_ratio(&ours, &bare), Threshold::AtLeast(found.wanted));
         table.notes.push(format!("{}: {}", found.shown, found.version));
     }
     table.notes.push(
@@ -134,7 +134,7 @@ fn picture_table(log: &Log, found: &[Found]) -> Table {
     let mut table = Table::list("picture", title, rows.collect());
     for found in found {
         let median = table.row(found.shown).map(Measured::median);
-        table.add_goal(&format!("{}, ms", found.shown), median, Wanted::AtMost(PICTURE_MS_MAX));
+        table.add_goal(&format!("{}, ms", found.shown), median, Threshold::AtMost(PICTURE_MS_MAX));
     }
     table
 }

@@ -1,28 +1,30 @@
-//! Where and with what it was measured.
+//! The machine and the versions of a recorded run.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::duckdb;
-use super::settings::{cores, folder};
-use crate::shell::{Outcome, command, output_of, root};
+use serde::{Deserialize, Serialize};
 
-/// The machine that measured.
-#[derive(Debug)]
+use crate::peers::duckdb;
+use crate::settings::{cores, folder};
+use weir_tools::shell::{Outcome, command, output_of, root};
+
+/// The machine of a run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Machine {
-    /// The processor's name, as it gives it.
+    /// The processor's model name.
     pub(crate) cpu: String,
     pub(crate) cores: usize,
     pub(crate) kernel: String,
-    /// Of all memory, in bytes.
+    /// Size of the memory.
     pub(crate) memory_bytes: u64,
-    /// Work that waited or ran in the last minute, before anything was measured.
-    pub(crate) load: f64,
+    /// Load average of the minute before the run.
+    pub(crate) load_before: f64,
 }
 
 impl Machine {
-    /// This one.
-    pub(crate) fn here() -> Outcome<Self> {
+    /// The machine that this program runs on.
+    pub(crate) fn current() -> Outcome<Self> {
         let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -33,29 +35,29 @@ impl Machine {
             memory_bytes: after(&memory, "MemTotal")
                 .and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
                 .map_or(0, |kibibytes| kibibytes << 10),
-            load: load.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0.0),
+            load_before: load.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0.0),
         })
     }
 
-    /// Its name in the name of a file.
+    /// The machine's part of a file name.
     pub(crate) fn slug(&self) -> String {
         slug(&format!("{} {} cores", self.cpu, self.cores))
     }
 }
 
-/// The release without what a distribution adds to it, which tells of nothing measured here.
+/// A kernel release without the suffix of the distribution.
 fn kernel(release: &str) -> String {
     let end = release.find('-').unwrap_or(release.len());
     release[..end].trim().to_owned()
 }
 
-/// What follows a name and a colon.
+/// The value after a name and a colon.
 fn after<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let line = text.lines().find(|line| line.starts_with(name))?;
     Some(line.split_once(':')?.1.trim())
 }
 
-/// Lower case, with a hyphen for whatever is neither letter nor digit.
+/// The words of a text in lower case, joined by hyphens.
 fn slug(text: &str) -> String {
     let words = text.split(|character: char| !character.is_ascii_alphanumeric());
     let words: Vec<String> =
@@ -63,7 +65,7 @@ fn slug(text: &str) -> String {
     words.join("-")
 }
 
-/// The versions of what was measured and of what measured it; what cannot be asked is left out.
+/// The versions of the programs and libraries of a run. Missing programs are left out.
 pub(crate) fn versions() -> BTreeMap<String, String> {
     let questions: [(&str, &str, &[&str]); 7] = [
         ("commit", "git", &["rev-parse", "--short", "HEAD"]),

@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::build;
-use super::measure::{Contender, Unit, take_turns};
-use super::settings::{Settings, folder, text};
-use super::statistics;
-use super::table::{Table, Wanted, number};
-use crate::shell::{Outcome, command, is_there, output_of};
+use crate::build;
+use crate::measure::{Contender, Unit, take_turns};
+use crate::settings::{Settings, folder, text};
+use crate::statistics;
+use crate::table::{Table, Threshold, number};
+use weir_tools::shell::{Outcome, command, is_installed, output_of};
 
 const FLOWS: [&str; 4] = ["unlimited", "passive", "once", "64"];
 const SOCAT: &str = "socat to /dev/null";
@@ -25,7 +25,7 @@ const CONNECTIONS: [usize; 2] = [1, 1_000];
 const SINKS: [(&str, &str); 2] = [("dropped", "nothing"), ("parsed", "pipeline")];
 
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
-    if settings.smoke {
+    if settings.is_smoke {
         build::weir(settings)?;
     }
     let program = build::example(settings, "weir-feed", "flood")?;
@@ -67,7 +67,7 @@ fn flood(
     }
     let mut notes = Vec::new();
     if connections == 1 && sink == "nothing" {
-        match is_there("socat") {
+        match is_installed("socat") {
             true => contenders.push(Contender::new(SOCAT, settings.runs, || socat(program, bytes))),
             false => notes.push("missing: socat (Debian's package socat)".to_owned()),
         }
@@ -78,10 +78,10 @@ fn flood(
     let mut table = Table::new("feed", title, rows);
     for flow in ["passive", "64"] {
         let rate = table.rate_ratio(flow, "unlimited");
-        table.add_goal(&format!("{flow}, rate by unlimited"), rate, Wanted::AtLeast(0.9));
+        table.add_goal(&format!("{flow}, rate by unlimited"), rate, Threshold::AtLeast(0.9));
     }
     let rate = table.rate_ratio("passive", SOCAT);
-    table.add_goal("passive, rate by socat", rate, Wanted::AtLeast(0.9));
+    table.add_goal("passive, rate by socat", rate, Threshold::AtLeast(0.9));
     for (flow, runs) in FLOWS.iter().zip(runs.into_inner()) {
         let calls = system_calls(program, flow, connections, bytes, sink);
         notes.push(note(flow, &runs, calls.ok()));

@@ -3,13 +3,13 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
-use super::build;
-use super::input::{self, Log};
-use super::measure::{Contender, Unit, take_turns};
 use super::scaling;
-use super::settings::{Settings, cores};
-use super::table::{Table, Wanted};
-use crate::shell::{Outcome, command, is_there, output_of};
+use crate::build;
+use crate::input::{self, Log};
+use crate::measure::{Contender, Unit, take_turns};
+use crate::settings::{Settings, cores};
+use crate::table::{Table, Threshold};
+use weir_tools::shell::{Outcome, command, is_installed, output_of};
 
 const DATA_SET: &str = "data set";
 const PEAK: &str = "server's peak, taking curl -T";
@@ -24,15 +24,15 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
         let run = runs.iter().find(|run| run.keep == "Segments");
         run.map(|run| run.memory).ok_or_else(|| "the example keeps no segments".into())
     })];
-    let has_curl = is_there("curl");
+    let has_curl = is_installed("curl");
     if has_curl {
         contenders.push(Contender::new(PEAK, settings.runs_if_slow(), || peak(settings, &log)));
     }
     let title = format!("bytes of memory by bytes of a combined log of {}", log.size_text());
     let rows = take_turns(contenders, Unit::OfTheLog)?;
     let mut table = Table::list("memory", title, rows);
-    let data_set = table.row(DATA_SET).map(super::measure::Measured::median);
-    table.add_goal("data set by log", data_set, Wanted::AtMost(0.15));
+    let data_set = table.row(DATA_SET).map(crate::measure::Measured::median);
+    table.add_goal("data set by log", data_set, Threshold::AtMost(0.15));
     if !has_curl {
         table.notes.push("missing: curl (Debian's package curl)".to_owned());
     }
@@ -55,7 +55,7 @@ fn upload_and_measure(server: &Child, address: &str, log: &Log) -> Outcome<f64> 
     let peak_bytes = peak_bytes(server.id())?;
     let report = format!("{address}api/sessions/{session}/report");
     let report = output_of(&mut command("curl", &["-sS", "--fail", &report]))?;
-    let lines = super::answer::line_count(&report)?;
+    let lines = crate::answer::line_count(&report)?;
     if lines != log.lines {
         return Err(format!("the server has {lines} lines of {}", log.lines).into());
     }
@@ -79,7 +79,7 @@ fn serve(settings: &Settings) -> Outcome<(Child, String)> {
 }
 
 /// The most memory a process has had, as Linux counts it (proc(5), VmHWM).
-pub(super) fn peak_bytes(process: u32) -> Outcome<u64> {
+pub(crate) fn peak_bytes(process: u32) -> Outcome<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use super::answer::{check_against_oracle, report_command, timed};
-use super::input::{self, Log};
-use super::measure::{Contender, Unit, take_turns};
-use super::settings::{Settings, cores};
-use super::table::{Table, Wanted};
-use super::{build, duckdb, goaccess};
-use crate::shell::{Outcome, command};
+use crate::answer::{check_against_oracle, report_command, timed};
+use crate::build;
+use crate::input::{self, Log};
+use crate::measure::{Contender, Unit, take_turns};
+use crate::peers::{duckdb, goaccess};
+use crate::settings::{Settings, cores};
+use crate::table::{Table, Threshold};
+use weir_tools::shell::{Outcome, command};
 
 const WEIR: &str = "weir report";
 const GOACCESS: &str = "GoAccess";
@@ -51,8 +52,8 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
     let title = format!("combined log of {}, {cores} cores, whole process", log.size_text());
     let mut table = Table::new("report", title, rows);
-    table.add_goal("rate by GoAccess", table.rate_ratio(WEIR, GOACCESS), Wanted::AtLeast(100.0));
-    table.add_goal("rate by DuckDB", table.rate_ratio(WEIR, DUCKDB), Wanted::AtLeast(10.0));
+    table.add_goal("rate by GoAccess", table.rate_ratio(WEIR, GOACCESS), Threshold::AtLeast(100.0));
+    table.add_goal("rate by DuckDB", table.rate_ratio(WEIR, DUCKDB), Threshold::AtLeast(10.0));
     table.notes = notes;
     Ok(vec![table])
 }

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use super::settings::{Settings, folder, text};
-use crate::shell::{Outcome, command, execute, output_of};
+use crate::settings::{Settings, folder, text};
+use weir_tools::shell::{Outcome, command, execute, output_of};
 
 /// How much of a kept log is held against what the generator makes today.
 const PROBE_BYTES: u64 = 1 << 20;

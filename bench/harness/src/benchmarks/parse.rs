@@ -1,12 +1,12 @@
 //! `weir report` beside `wc -l`, on a usual log and on those that slow parsers down.
 
-use super::answer::{check_against_oracle, line_count, report_command, timed};
-use super::build;
-use super::input::{self, Log};
-use super::measure::{Contender, Measured, Unit, take_turns};
-use super::settings::{Settings, cores};
-use super::table::{Table, Wanted, number};
-use crate::shell::{Outcome, command};
+use crate::answer::{check_against_oracle, line_count, report_command, timed};
+use crate::build;
+use crate::input::{self, Log};
+use crate::measure::{Contender, Measured, Unit, take_turns};
+use crate::settings::{Settings, cores};
+use crate::table::{Table, Threshold, number};
+use weir_tools::shell::{Outcome, command};
 
 const WC: &str = "wc -l";
 const ONE: &str = "weir report, 1 job";
@@ -39,16 +39,16 @@ fn beside_wc(settings: &Settings, log: &Log) -> Outcome<Table> {
     let title = format!("combined log of {} in the page cache", log.size_text());
     let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
     let mut table = Table::new("parse", title, rows);
-    table.add_goal("one job by wc -l", table.ratio(ONE, WC), Wanted::AtMost(6.0));
+    table.add_goal("one job by wc -l", table.ratio(ONE, WC), Threshold::AtMost(6.0));
     let speed_up = table.ratio(ONE, &all);
-    if let Some(wanted) = wanted_speed_up(cores) {
-        table.add_goal(&format!("{cores} jobs by one"), speed_up, Wanted::AtLeast(wanted));
+    if let Some(wanted) = speed_up_goal(cores) {
+        table.add_goal(&format!("{cores} jobs by one"), speed_up, Threshold::AtLeast(wanted));
     }
     Ok(table)
 }
 
 /// How many times one core's speed so many cores should reach; `None` where nothing is said.
-pub(crate) fn wanted_speed_up(cores: usize) -> Option<f64> {
+pub(crate) fn speed_up_goal(cores: usize) -> Option<f64> {
     match cores {
         2 => Some(1.8),
         16 => Some(12.0),
@@ -110,7 +110,7 @@ fn bad_shapes(settings: &Settings, usual: &Log) -> Outcome<Table> {
         table.add_goal(
             &format!("{shape}, times the usual time of a byte or of a line"),
             by_bytes.map(|by_bytes| by_bytes.min(line / usual_line)),
-            Wanted::AtMost(CLIFF),
+            Threshold::AtMost(CLIFF),
         );
         if *shape == "empty-lines" {
             let millions = number(1e-6 / line);

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::settings::{Settings, folder, text};
-use crate::shell::{Outcome, command, execute, output_of};
+use crate::settings::{Settings, folder, text};
+use weir_tools::shell::{Outcome, command, execute, output_of};
 
 /// Its Python, once DuckDB is installed there; what is missing where it cannot be.
 pub(crate) fn find(settings: &Settings) -> Result<String, String> {
     let missing = |error: Box<dyn std::error::Error>| format!("missing: DuckDB (PyPI): {error}");
     let environment = folder().map_err(missing)?.join("duckdb");
     let python = text(&environment.join("bin/python"));
-    if settings.smoke && version(&python).is_none() {
+    if settings.is_smoke && version(&python).is_none() {
         return Err("missing: DuckDB (PyPI's package duckdb)".to_owned());
     }
     if version(&python).is_none() {

@@ -1,107 +1,106 @@
-//! What a benchmark found, and how it is shown.
+//! The result of a benchmark as text and as Markdown.
 
 use std::fmt::Write;
 
-use super::measure::{Measured, Unit};
-use super::statistics;
+use crate::measure::{Measured, Unit};
+use crate::statistics;
 
-/// What a benchmark found of some contenders, or of parts.
+/// The measurements of one benchmark with one input.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// The benchmark's name.
-    pub(crate) name: &'static str,
-    /// What was done, with what input.
+    pub(crate) name: String,
+    /// The work and its input.
     pub(crate) title: String,
     pub(crate) rows: Vec<Measured>,
-    /// Whether the rows say how many times the first one's time they took.
-    is_compared: bool,
+    /// Whether the rows did the same work, so that each is compared with the first.
+    pub(crate) is_compared: bool,
     pub(crate) goals: Vec<Goal>,
-    /// What was missing or cannot be compared.
+    /// Peers that are missing, and numbers that cannot be compared.
     pub(crate) notes: Vec<String>,
 }
 
-/// A number that is to be reached.
+/// A number with a threshold.
 #[derive(Debug)]
 pub(crate) struct Goal {
     pub(crate) what: String,
     pub(crate) found: f64,
-    pub(crate) wanted: Wanted,
+    pub(crate) threshold: Threshold,
 }
 
-/// Which numbers reach a goal.
+/// The numbers that reach a goal.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Wanted {
+pub(crate) enum Threshold {
     AtLeast(f64),
     AtMost(f64),
 }
 
 impl Goal {
-    /// A goal for a number that could be measured; `None` where it could not.
-    pub(crate) fn of(what: impl Into<String>, found: Option<f64>, wanted: Wanted) -> Option<Self> {
-        Some(Self { what: what.into(), found: found?, wanted })
-    }
-
     pub(crate) fn is_reached(&self) -> bool {
-        match self.wanted {
-            Wanted::AtLeast(least) => self.found >= least,
-            Wanted::AtMost(most) => self.found <= most,
+        match self.threshold {
+            Threshold::AtLeast(least) => self.found >= least,
+            Threshold::AtMost(most) => self.found <= most,
         }
     }
 
-    /// The goal in words: `at least 1.8`.
-    pub(crate) fn wanted_text(&self) -> String {
-        match self.wanted {
-            Wanted::AtLeast(least) => format!("at least {least}"),
-            Wanted::AtMost(most) => format!("at most {most}"),
-        }
-    }
-
-    pub(crate) fn verdict(&self) -> &'static str {
+    fn verdict(&self) -> &'static str {
         if self.is_reached() { "reached" } else { "missed" }
+    }
+}
+
+impl Threshold {
+    /// In words: `at least 1.8`.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::AtLeast(least) => format!("at least {least}"),
+            Self::AtMost(most) => format!("at most {most}"),
+        }
     }
 }
 
 impl Table {
     /// A comparison of all rows with the first, without goals or notes yet.
-    pub(crate) fn new(name: &'static str, title: impl Into<String>, rows: Vec<Measured>) -> Self {
-        let (title, goals, notes) = (title.into(), Vec::new(), Vec::new());
-        Self { name, title, rows, is_compared: true, goals, notes }
+    pub(crate) fn new(name: &str, title: impl Into<String>, rows: Vec<Measured>) -> Self {
+        let (name, title) = (name.to_owned(), title.into());
+        Self { name, title, rows, is_compared: true, goals: Vec::new(), notes: Vec::new() }
     }
 
-    /// Rows that have nothing to do with one another.
-    pub(crate) fn list(name: &'static str, title: impl Into<String>, rows: Vec<Measured>) -> Self {
+    /// Rows of different work, which are not compared.
+    pub(crate) fn list(name: &str, title: impl Into<String>, rows: Vec<Measured>) -> Self {
         Self { is_compared: false, ..Self::new(name, title, rows) }
     }
 
-    /// The row of this name.
+    /// The row with this name.
     pub(crate) fn row(&self, name: &str) -> Option<&Measured> {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// How many times the one row's median is the other's.
+    /// The median of the one row divided by that of the other.
     pub(crate) fn ratio(&self, of: &str, to: &str) -> Option<f64> {
         statistics::ratio(&self.row(of)?.runs, &self.row(to)?.runs)
     }
 
-    /// How many times the one row's rate is the other's, which may have had another input.
+    /// The rate of the one row divided by that of the other. Their inputs may differ in size.
     pub(crate) fn rate_ratio(&self, of: &str, to: &str) -> Option<f64> {
         Some(self.row(of)?.rate()? / self.row(to)?.rate()?)
     }
 
-    /// Notes a goal whose number could be measured.
-    pub(crate) fn add_goal(&mut self, what: &str, found: Option<f64>, wanted: Wanted) {
-        self.goals.extend(Goal::of(what, found, wanted));
+    /// Adds a goal if its number could be measured.
+    pub(crate) fn add_goal(&mut self, what: &str, found: Option<f64>, threshold: Threshold) {
+        let goal = |found| Goal { what: what.to_owned(), found, threshold };
+        self.goals.extend(found.map(goal));
     }
 
-    /// For a terminal.
+    /// Columns of text for a terminal.
     pub(crate) fn to_text(&self) -> String {
         let mut text = format!("\n{}: {}\n", self.name, self.title);
         if !self.rows.is_empty() {
             self.push_rows(&mut text);
         }
         for goal in &self.goals {
-            let (found, wanted) = (number(goal.found), goal.wanted_text());
-            let _ = writeln!(text, "  {}: {found}, goal {wanted}: {}", goal.what, goal.verdict());
+            let (found, threshold) = (number(goal.found), goal.threshold.text());
+            let _ =
+                writeln!(text, "  {}: {found}, goal {threshold}: {}", goal.what, goal.verdict());
         }
         for note in &self.notes {
             let _ = writeln!(text, "  {note}");
@@ -137,7 +136,7 @@ impl Table {
         }
     }
 
-    /// For a document.
+    /// A Markdown table with the goals and the notes.
     pub(crate) fn to_markdown(&self) -> String {
         let mut text = format!("**{}**: {}\n\n", self.name, self.title);
         if !self.rows.is_empty() {
@@ -145,10 +144,11 @@ impl Table {
             text.push('\n');
         }
         for goal in &self.goals {
-            let (found, wanted) = (number(goal.found), goal.wanted_text());
-            let _ = writeln!(text, "- {}: {found}; goal {wanted}: {}", goal.what, goal.verdict());
+            let (found, threshold) = (number(goal.found), goal.threshold.text());
+            let _ =
+                writeln!(text, "- {}: {found}; goal {threshold}: {}", goal.what, goal.verdict());
         }
-        for note in &self.notes {
+        for note in self.notes.iter().filter(|note| !note.is_empty()) {
             let _ = writeln!(text, "- {note}");
         }
         text
@@ -156,25 +156,26 @@ impl Table {
 
     fn push_markdown_rows(&self, text: &mut String) {
         let unit = self.rows.first().map_or("", |row| row.unit.name());
-        let times = if self.is_compared { "times the first" } else { "" };
-        let _ = writeln!(text, "| | {unit}, median (least to most) | GB/s | {times} |");
-        text.push_str("|---|---|---|---|\n");
+        let is_rate = |row: &Measured| row.unit.name() != unit || row.unit.bytes().is_some();
+        let mut columns = vec![format!("{unit}, median (least to most)")];
+        let has_rates = self.rows.iter().any(is_rate);
+        columns.extend(has_rates.then(|| "GB/s".to_owned()));
+        columns.extend(self.is_compared.then(|| "times the first".to_owned()));
+        let _ =
+            writeln!(text, "| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
         for row in &self.rows {
             let (least, most) = statistics::range(&row.runs).unwrap_or((f64::NAN, f64::NAN));
-            let _ = writeln!(
-                text,
-                "| {} | {} ({} to {}) | {} | {} |",
-                row.name,
-                number(row.median()),
-                number(least),
-                number(most),
-                row.rate().map(number).unwrap_or_default(),
-                self.times_first(row).map(number).unwrap_or_default(),
-            );
+            let median = number(row.median());
+            let mut cells = vec![format!("{median} ({} to {})", number(least), number(most))];
+            let rate = || row.rate().map(number).unwrap_or_default();
+            cells.extend(has_rates.then(rate));
+            let times = || self.times_first(row).map(number).unwrap_or_default();
+            cells.extend(self.is_compared.then(times));
+            let _ = writeln!(text, "| {} | {} |", row.name, cells.join(" | "));
         }
     }
 
-    /// The row's time by the first one's; by bytes where their inputs differ in size.
+    /// The row's time divided by the first one's, per byte if their inputs differ in size.
     fn times_first(&self, row: &Measured) -> Option<f64> {
         let first = self.rows.first().filter(|_| self.is_compared)?;
         match (first.unit, row.unit) {
@@ -187,7 +188,7 @@ impl Table {
     }
 }
 
-/// Three digits that mean something.
+/// A number with three significant digits.
 pub(crate) fn number(value: f64) -> String {
     match value.abs() {
         small if small < 1e-9 || !small.is_finite() => format!("{value:.0}"),
@@ -200,7 +201,7 @@ pub(crate) fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Measured, Table, Unit, Wanted, number};
+    use super::{Measured, Table, Threshold, Unit, number};
 
     fn table() -> Table {
         let row = |name: &str, bytes, runs: &[f64]| Measured {
@@ -213,8 +214,12 @@ mod tests {
             row("theirs", 100_000_000, &[1.0, 2.0, 1.0]),
         ];
         let mut table = Table::new("report", "a gigabyte", rows);
-        table.add_goal("ours by theirs", table.rate_ratio("ours", "theirs"), Wanted::AtLeast(25.0));
-        table.add_goal("no such row", table.ratio("ours", "nobody's"), Wanted::AtMost(1.0));
+        table.add_goal(
+            "ours by theirs",
+            table.rate_ratio("ours", "theirs"),
+            Threshold::AtLeast(25.0),
+        );
+        table.add_goal("no such row", table.ratio("ours", "nobody's"), Threshold::AtMost(1.0));
         table
     }
 

@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 
 use serde_json::Value;
 
-use super::build;
-use super::measure::{Contender, Measured, Unit, take_turns};
-use super::settings::Settings;
-use super::table::{Table, Wanted};
-use crate::shell::{Outcome, command, output_of};
+use crate::build;
+use crate::measure::{Contender, Measured, Unit, take_turns};
+use crate::settings::Settings;
+use crate::table::{Table, Threshold};
+use weir_tools::shell::{Outcome, command, output_of};
 
 /// The servers of bench/contenders, and how they are shown.
 const SERVERS: [(&str, &str); 6] = [
@@ -120,7 +120,7 @@ fn elapsed_table(messages: &str, rows: Vec<Measured>) -> Table {
     for ours in [WEIR, WEIR_INTO] {
         for (theirs, wanted) in [("tungstenite", 1.5), ("fastwebsockets", 1.0)] {
             let rate = table.rate_ratio(ours, theirs);
-            table.add_goal(&format!("{ours}, rate by {theirs}"), rate, Wanted::AtLeast(wanted));
+            table.add_goal(&format!("{ours}, rate by {theirs}"), rate, Threshold::AtLeast(wanted));
         }
     }
     if let Some(floor) = table.rate_ratio("sender alone", "tungstenite") {

@@ -1,10 +1,10 @@
-//! Contenders that take turns, and what comes of it.
+//! Contenders that run in turn, and their measurements.
 
-use super::statistics;
-use crate::shell::Outcome;
+use crate::statistics;
+use weir_tools::shell::Outcome;
 
-/// One of those that are compared: does the work once, checks the answer, and gives back the
-/// measured number.
+/// One of the programs that are compared. Its function does the work once, checks the answer and
+/// returns the measured number.
 pub(crate) struct Contender<'a> {
     name: String,
     runs: usize,
@@ -12,7 +12,7 @@ pub(crate) struct Contender<'a> {
 }
 
 impl<'a> Contender<'a> {
-    /// A contender that has `runs` recorded turns.
+    /// A contender with this number of recorded turns.
     pub(crate) fn new(
         name: impl Into<String>,
         runs: usize,
@@ -22,23 +22,42 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// What a number measures.
+/// The unit of a measured number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Unit {
-    /// Seconds; the input's bytes make a rate of it.
+    /// Seconds, for an input of this size.
     Seconds {
         bytes: u64,
     },
     Milliseconds,
     GigabytesPerSecond,
-    /// Of the bytes of the log.
+    /// Bytes divided by the bytes of the log.
     OfTheLog,
-    /// Of memory.
+    /// Mebibytes of memory.
     Mebibytes,
 }
 
 impl Unit {
-    /// As it stands in the record.
+    /// The unit with this name in a record.
+    pub(crate) fn of(name: &str, input_bytes: Option<u64>) -> Self {
+        match name {
+            "ms" => Self::Milliseconds,
+            "GB/s" => Self::GigabytesPerSecond,
+            "of the log" => Self::OfTheLog,
+            "MiB" => Self::Mebibytes,
+            _ => Self::Seconds { bytes: input_bytes.unwrap_or(0) },
+        }
+    }
+
+    /// The size of the input, if the unit has one.
+    pub(crate) fn bytes(self) -> Option<u64> {
+        match self {
+            Self::Seconds { bytes } => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The name in a record.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Seconds { .. } => "s",
@@ -50,7 +69,7 @@ impl Unit {
     }
 }
 
-/// What was measured of a contender.
+/// The measurements of one contender.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
     pub(crate) name: String,
@@ -60,12 +79,12 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// The middle of the runs.
+    /// The median of the runs, or NaN if there are none.
     pub(crate) fn median(&self) -> f64 {
         statistics::median(&self.runs).unwrap_or(f64::NAN)
     }
 
-    /// Input by time, in GB/s, where the unit has one.
+    /// Input by time in GB/s, if the unit has a rate.
     pub(crate) fn rate(&self) -> Option<f64> {
         match self.unit {
             Unit::Seconds { bytes } => Some(bytes as f64 / self.median() / 1e9),
@@ -75,8 +94,8 @@ impl Measured {
     }
 }
 
-/// Lets the contenders take turns, so that a slow moment of the machine hits all of them. One
-/// round before is not recorded: it fills caches and starts what starts late.
+/// Runs the contenders in turn, so that a slow moment of the machine affects all of them. The
+/// first round is not recorded: it fills caches.
 pub(crate) fn take_turns(contenders: Vec<Contender<'_>>, unit: Unit) -> Outcome<Vec<Measured>> {
     let mut contenders = contenders;
     for contender in &mut contenders {

@@ -4,17 +4,19 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::settings::{Settings, folder, text};
-use crate::packages;
-use crate::shell::{Outcome, command, is_there};
+use crate::settings::{Settings, folder, text};
+use weir_tools::packages;
+use weir_tools::shell::{Outcome, command, is_installed};
 
 /// Installs it where that is wanted; `None` and what is missing where it is not there.
 pub(crate) fn find(settings: &Settings) -> Result<(), String> {
-    if !is_there("goaccess") && !settings.smoke {
+    if !is_installed("goaccess") && !settings.is_smoke {
         packages::install(&["goaccess"]).map_err(|error| format!("missing: {error}"))?;
     }
-    let is_there = is_there("goaccess");
-    is_there.then_some(()).ok_or_else(|| "missing: GoAccess (Debian's package goaccess)".to_owned())
+    let is_installed = is_installed("goaccess");
+    is_installed
+        .then_some(())
+        .ok_or_else(|| "missing: GoAccess (Debian's package goaccess)".to_owned())
 }
 
 /// Its report of a log as JSON in a file, with names for clients as the log has them.

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::input::{self, Log};
-use super::settings::{Settings, folder, text};
-use crate::shell::{Outcome, command, execute, is_there, output_of};
+use crate::input::{self, Log};
+use crate::settings::{Settings, folder, text};
+use weir_tools::shell::{Outcome, command, execute, is_installed, output_of};
 
 /// Enough of a log for the oracle, which is slow.
 const CHECKED_MEBIBYTES: u64 = 8;
@@ -45,11 +45,11 @@ pub(crate) fn line_count(printed: &str) -> Outcome<u64> {
 
 /// Holds reports of a small log of this shape against the Python oracle, all numbers of them.
 pub(crate) fn check_against_oracle(settings: &Settings, shape: &str) -> Outcome {
-    if settings.smoke && !is_there("python3") {
+    if settings.is_smoke && !is_installed("python3") {
         println!("missing: python3, so {shape} is not held against the oracle");
         return Ok(());
     }
-    let most = if settings.smoke { SMOKE_CHECKED_MEBIBYTES } else { CHECKED_MEBIBYTES };
+    let most = if settings.is_smoke { SMOKE_CHECKED_MEBIBYTES } else { CHECKED_MEBIBYTES };
     let log = input::generated(settings, shape, settings.mebibytes.min(most))?;
     let arguments = ["report", "--json", "--top", "10", &log.path];
     let (report, _) = timed(&mut command(&settings.weir(), &arguments))?;

@@ -4,14 +4,15 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::input::{self, Log};
-use super::measure::{Measured, Unit};
 use super::queries::{Query, queries, session};
-use super::settings::{Settings, cores, folder, text};
-use super::statistics;
-use super::table::{Table, Wanted};
-use super::{answer, build, duckdb};
-use crate::shell::{Outcome, command, output_of};
+use crate::input::{self, Log};
+use crate::measure::{Measured, Unit};
+use crate::peers::duckdb;
+use crate::settings::{Settings, cores, folder, text};
+use crate::statistics;
+use crate::table::{Table, Threshold};
+use crate::{answer, build};
+use weir_tools::shell::{Outcome, command, output_of};
 
 /// A change is to be answered within a frame, in milliseconds at the median.
 const MEDIAN_MS_MAX: f64 = 16.0;
@@ -159,7 +160,7 @@ fn tables(unfiltered: &Value, all: &[(&str, Vec<Answer>)], note: String) -> Vec<
     let mut table = Table::new("filter", title, summary.collect());
     for name in [FROM_ALL, IN_SESSION] {
         let median = table.row(name).map(Measured::median);
-        table.add_goal(&format!("{name}, ms"), median, Wanted::AtMost(MEDIAN_MS_MAX));
+        table.add_goal(&format!("{name}, ms"), median, Threshold::AtMost(MEDIAN_MS_MAX));
     }
     // DuckDB knows no answer either.
     for name in [FROM_NOTHING, FROM_ALL] {
@@ -167,7 +168,7 @@ fn tables(unfiltered: &Value, all: &[(&str, Vec<Answer>)], note: String) -> Vec<
         table.add_goal(
             &format!("DuckDB's time by that of {name}"),
             times,
-            Wanted::AtLeast(TIMES_DUCKDB),
+            Threshold::AtLeast(TIMES_DUCKDB),
         );
     }
     table.notes.push(note);

@@ -1,18 +1,19 @@
-//! Debian's packages, installed where they are missing.
+//! Debian packages, installed on demand.
 
 use std::process::Stdio;
 
-use crate::shell::{Outcome, command, execute, is_there};
+use crate::shell::{Outcome, command, execute, is_installed};
 
-/// Installs packages with apt-get; an error where that is not there.
-pub(crate) fn install(packages: &[&str]) -> Outcome {
+/// Installs packages with apt-get. Fails if there is no apt-get.
+pub fn install(packages: &[&str]) -> Outcome {
     if packages.is_empty() {
         return Ok(());
     }
     let names = packages.join(" and ");
-    if !is_there("apt-get") {
+    if !is_installed("apt-get") {
         return Err(format!(
-            "Debian's packages {names} are needed, and apt-get is not here to install them"
+            "{names} cannot be installed: there is no apt-get on this machine; install the \
+             programs of these Debian packages by hand"
         )
         .into());
     }

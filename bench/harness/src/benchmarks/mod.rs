@@ -1,0 +1,38 @@
+//! The benchmarks, in the order in which they run.
+
+mod feed;
+mod filter;
+mod grep;
+mod memory;
+mod parse;
+mod queries;
+mod receive;
+mod report;
+mod scaling;
+mod stages;
+mod upload;
+
+use crate::settings::Settings;
+use crate::table::Table;
+use weir_tools::shell::Outcome;
+
+/// One of the benchmarks.
+pub(crate) struct Benchmark {
+    /// What it measures. Any of these names selects it.
+    pub(crate) names: &'static [&'static str],
+    pub(crate) run: fn(&Settings) -> Outcome<Vec<Table>>,
+}
+
+/// All benchmarks.
+pub(crate) const BENCHMARKS: [Benchmark; 10] = [
+    Benchmark { names: &["parse"], run: parse::run },
+    Benchmark { names: &["scaling"], run: scaling::run },
+    Benchmark { names: &["report"], run: report::run },
+    Benchmark { names: &["grep"], run: grep::run },
+    Benchmark { names: &["upload", "picture"], run: upload::run },
+    Benchmark { names: &["receive"], run: receive::run },
+    Benchmark { names: &["feed"], run: feed::run },
+    Benchmark { names: &["filter"], run: filter::run },
+    Benchmark { names: &["memory"], run: memory::run },
+    Benchmark { names: &["stages"], run: stages::run },
+];

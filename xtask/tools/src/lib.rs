@@ -1,0 +1,6 @@
+//! Commands, packages and paths that `cargo xtask` and the benchmarks share.
+
+pub mod browsers;
+pub mod npm;
+pub mod packages;
+pub mod shell;

@@ -1,0 +1,82 @@
+//! Runs commands. The error of a command names it with its arguments.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The result of a chore.
+pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}
+
+/// The folder of cargo's build output.
+pub fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// A command that runs in the root of the repository.
+pub fn command(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Runs a command and shows its output. Fails if the command fails.
+pub fn execute(command: &mut Command) -> Outcome {
+    let status = command.status().map_err(|error| not_started(command, &error))?;
+    if status.success() { Ok(()) } else { Err(failure(command).into()) }
+}
+
+/// Runs a command, shows its output, and returns the lines that `keep` accepts.
+pub fn execute_and_keep(
+    command: &mut Command,
+    keep: impl Fn(&str) -> bool,
+) -> Outcome<Vec<String>> {
+    let mut child =
+        command.stdout(Stdio::piped()).spawn().map_err(|error| not_started(command, &error))?;
+    let mut kept = Vec::new();
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).lines() {
+            let line = line?;
+            println!("{line}");
+            if keep(&line) {
+                kept.push(line);
+            }
+        }
+    }
+    if child.wait()?.success() { Ok(kept) } else { Err(failure(command).into()) }
+}
+
+/// Runs a command and returns its standard output.
+pub fn output_of(command: &mut Command) -> Outcome<String> {
+    let output =
+        command.stderr(Stdio::inherit()).output().map_err(|error| not_started(command, &error))?;
+    if !output.status.success() {
+        return Err(failure(command).into());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether a program can be started.
+pub fn is_installed(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok()
+}
+
+fn not_started(command: &Command, error: &std::io::Error) -> String {
+    format!("{} cannot be started: {error}", command.get_program().display())
+}
+
+fn failure(command: &Command) -> String {
+    let words: Vec<_> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect();
+    format!("`{}` failed", words.join(" "))
+}
