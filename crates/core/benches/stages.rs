@@ -42,7 +42,7 @@ static JSON: LazyLock<Vec<u8>> = LazyLock::new(|| {
             "request_uri": text(Field::Path),
             "server_protocol": text(Field::Protocol),
             "status": text(Field::Status),
-            "body_bytes_sent": record.bytes,
+            "body_bytes_sent": record.number(weir_core::Field::Bytes),
             "http_referer": text(Field::Referer),
             "http_user_agent": text(Field::UserAgent),
         });

@@ -1,10 +1,10 @@
 //! The fields of a record, by the names that users type.
 
-/// A field that every format may fill. Formats can add further text fields of their own;
-/// those are known by name only (see [`crate::Schema`]).
+/// A field that every format may fill. Formats can add text fields of their own, which are known
+/// by name only (see [`crate::Schema`]).
 ///
-/// The discriminants of the text fields are the indices of their columns in every
-/// [`crate::Schema`].
+/// The discriminants are the numbers of the fields' columns in every [`crate::Schema`]: text
+/// fields first, then the numbers, then the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Field {
@@ -28,7 +28,7 @@ pub enum Field {
     Referer,
     /// `User-Agent` header.
     UserAgent,
-    /// The whole request line, where it is no HTTP request.
+    /// The whole request line, if it is not a valid HTTP request line.
     Request,
     /// Response size in bytes.
     Bytes,
@@ -40,7 +40,45 @@ pub enum Field {
     Time,
 }
 
+/// What the values of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ColumnKind {
+    /// Bytes of the log, as ids of distinct values.
+    Text,
+    /// Unsigned integers.
+    Number(Unit),
+    /// Instants with the zone offset that was logged.
+    Time,
+}
+
+/// What a number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// A duration in nanoseconds.
+    Nanoseconds,
+    /// Things without a unit.
+    Count,
+}
+
 impl Field {
+    /// All fields, in the order of their columns.
+    pub const ALL: [Self; Self::TEXT.len() + Self::NUMBERS.len() + 1] = {
+        let mut all = [Self::Time; Self::TEXT.len() + Self::NUMBERS.len() + 1];
+        let mut at = 0;
+        while at < Self::TEXT.len() {
+            all[at] = Self::TEXT[at];
+            at += 1;
+        }
+        let mut number = 0;
+        while number < Self::NUMBERS.len() {
+            all[at + number] = Self::NUMBERS[number];
+            number += 1;
+        }
+        all
+    };
+
     /// The text fields, in column order.
     pub const TEXT: [Self; 11] = [
         Self::Client,
@@ -56,7 +94,7 @@ impl Field {
         Self::Request,
     ];
 
-    /// The number fields.
+    /// The number fields, in column order.
     pub const NUMBERS: [Self; 3] = [Self::Bytes, Self::RequestTime, Self::UpstreamTime];
 
     /// The name in JSON, in `--where` and on the page.
@@ -80,8 +118,7 @@ impl Field {
         }
     }
 
-    /// Finds a field by its name, or by the name that nginx, or the W3C extended log
-    /// format, has for it.
+    /// Finds a field by its own name or by its name in nginx or in the W3C extended log format.
     pub fn by_name(name: &str) -> Option<Self> {
         Some(match name {
             "client" | "remote_addr" | "c-ip" => Self::Client,
@@ -103,16 +140,34 @@ impl Field {
         })
     }
 
-    /// The index of a text field's column; `None` for the other kinds.
+    /// What the field's values are.
+    pub const fn kind(self) -> ColumnKind {
+        match self {
+            Self::Bytes => ColumnKind::Number(Unit::Bytes),
+            Self::RequestTime | Self::UpstreamTime => ColumnKind::Number(Unit::Nanoseconds),
+            Self::Time => ColumnKind::Time,
+            _ => ColumnKind::Text,
+        }
+    }
+
+    /// The position of a text field in [`Self::TEXT`]; `None` for the other kinds.
     pub const fn text_index(self) -> Option<usize> {
         let index = self as usize;
         if index < Self::TEXT.len() { Some(index) } else { None }
+    }
+
+    /// The position of a number field in [`Self::NUMBERS`]; `None` for the other kinds.
+    pub const fn number_index(self) -> Option<usize> {
+        match (self as usize).checked_sub(Self::TEXT.len()) {
+            Some(index) if index < Self::NUMBERS.len() => Some(index),
+            _ => None,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Field;
+    use super::{ColumnKind, Field};
 
     #[test]
     fn names_and_indices_agree() {
@@ -120,9 +175,15 @@ mod tests {
             assert_eq!(field.text_index(), Some(index));
             assert_eq!(Field::by_name(field.name()), Some(field));
         }
-        for field in Field::NUMBERS {
+        for (index, field) in Field::NUMBERS.into_iter().enumerate() {
+            assert_eq!(field.number_index(), Some(index));
             assert_eq!(field.text_index(), None);
+            assert!(matches!(field.kind(), ColumnKind::Number(_)));
             assert_eq!(Field::by_name(field.name()), Some(field));
+        }
+        for (index, field) in Field::ALL.into_iter().enumerate() {
+            assert_eq!(field as usize, index);
+            assert_eq!(field.kind() == ColumnKind::Text, field.text_index().is_some());
         }
         assert_eq!(Field::by_name("c-ip"), Some(Field::Client));
         assert_eq!(Field::by_name("no such field"), None);

@@ -44,8 +44,10 @@ pub use aggregate::{
     StatusClasses, Tally, TopList, Totals,
 };
 pub use block::{Block, BlockCutter, BlockLimits};
-pub use column::{ABSENT, Codes, Numbers, REMAINDER, RowBits, Segment, Selection};
-pub use field::Field;
+pub use column::{
+    ABSENT, Codes, ColumnRef, Numbers, REMAINDER, RowBits, Segment, Selection, Times,
+};
+pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
     Clause, ClauseError, CompiledFilter, Filter, RecordPredicate, TextTest, TimeBounds, Undecided,
 };
@@ -57,7 +59,7 @@ pub use format::{
 pub use line::{Line, Lines};
 pub use read::{BlockReader, ReadBlock, UnmatchedLine};
 pub use record::{FieldAccessor, Record, UnknownField};
-pub use schema::ColumnId;
+pub use schema::{Column, ColumnId, RecordKind, Schema};
 pub use value::{
     AddressBlock, STATUS_CLASS, STATUS_CLASSES, Timestamp, Zone, format_rfc3339, parse_rfc3339,
     status_class,

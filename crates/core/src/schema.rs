@@ -1,6 +1,184 @@
-//! The columns that records have.
+//! The schema of a data set: which columns its records have, and of which kind they are.
 
-/// The number of a text column in a data set: the fields that every format may fill first, then
-/// the fields that formats added, in the order in which they were added.
+use crate::field::{ColumnKind, Field};
+
+/// The number of a column in a [`Schema`].
+///
+/// The columns of the known fields come first and have the same number in every data set, see
+/// [`Field::column`]. The columns that formats add follow in the order in which they were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ColumnId(pub u16);
+pub struct ColumnId(u16);
+
+impl ColumnId {
+    pub(crate) const fn new(index: usize) -> Self {
+        Self(index as u16)
+    }
+
+    /// The position of the column in [`Schema::columns`], from 0.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Field {
+    /// The field's column, the same in every data set.
+    pub const fn column(self) -> ColumnId {
+        ColumnId::new(self as usize)
+    }
+}
+
+/// A column of a data set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// The name in JSON, in conditions and on the page.
+    pub name: String,
+    /// What its values are.
+    pub kind: ColumnKind,
+    /// The known field that the column holds; `None` if a format added the column.
+    pub field: Option<Field>,
+}
+
+/// What a record is about. A format reads records of one kind, and so a segment holds one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RecordKind {
+    /// A request that a server answered.
+    #[default]
+    Request,
+    /// A line of an error log.
+    ErrorLogLine,
+    /// A packet or connection that a firewall logged.
+    FirewallEvent,
+}
+
+/// The columns of a data set, by [`ColumnId`].
+///
+/// ```
+/// use weir_core::{ColumnKind, Field, Schema, Unit};
+///
+/// let mut schema = Schema::new();
+/// let bytes = schema.column(Field::Bytes.column()).expect("a known field");
+/// assert_eq!((bytes.name.as_str(), bytes.kind), ("bytes", ColumnKind::Number(Unit::Bytes)));
+///
+/// let added = schema.add_text_column("ssl_protocol");
+/// assert_eq!(schema.text_column_by_name("ssl_protocol"), Some(added));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schema {
+    columns: Vec<Column>,
+    text_columns: usize,
+}
+
+impl Schema {
+    /// The largest number of text columns: far more than servers log, and few enough that
+    /// hostile files with ever new field names cost little.
+    pub const TEXT_COLUMNS_MAX: usize = 1_024;
+
+    /// The name of the column that all further fields share after [`Self::TEXT_COLUMNS_MAX`].
+    const FURTHER_FIELDS: &str = "further_fields";
+
+    /// The columns of the known fields.
+    pub fn new() -> Self {
+        let column = |field: Field| Column {
+            name: field.name().to_owned(),
+            kind: field.kind(),
+            field: Some(field),
+        };
+        Self {
+            columns: Field::ALL.into_iter().map(column).collect(),
+            text_columns: Field::TEXT.len(),
+        }
+    }
+
+    /// All columns in the order of their ids.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = (ColumnId, &Column)> {
+        self.columns.iter().enumerate().map(|(index, column)| (ColumnId::new(index), column))
+    }
+
+    /// The text columns and their names, in the order of their ids.
+    pub fn text_columns(&self) -> impl Iterator<Item = (ColumnId, &str)> {
+        let is_text = |(_, column): &(ColumnId, &Column)| column.kind == ColumnKind::Text;
+        self.columns().filter(is_text).map(|(id, column)| (id, column.name.as_str()))
+    }
+
+    /// A column; `None` if the data set has no column of that id.
+    pub fn column(&self, id: ColumnId) -> Option<&Column> {
+        self.columns.get(id.index())
+    }
+
+    /// The text column of that name, which may be any name that [`Field::by_name`] accepts.
+    pub fn text_column_by_name(&self, name: &str) -> Option<ColumnId> {
+        match Field::by_name(name) {
+            Some(field) => (field.kind() == ColumnKind::Text).then(|| field.column()),
+            None => self.position(name),
+        }
+    }
+
+    /// The text column of that name, which is added if there is none. After
+    /// [`Self::TEXT_COLUMNS_MAX`] columns all further names share the last one.
+    pub fn add_text_column(&mut self, name: &str) -> ColumnId {
+        if let Some(known) = self.position(name) {
+            return known;
+        }
+        let has_room = self.text_columns + 1 < Self::TEXT_COLUMNS_MAX;
+        let name = if has_room { name } else { Self::FURTHER_FIELDS };
+        self.position(name).unwrap_or_else(|| {
+            self.columns.push(Column {
+                name: name.to_owned(),
+                kind: ColumnKind::Text,
+                field: None,
+            });
+            self.text_columns += 1;
+            ColumnId::new(self.columns.len() - 1)
+        })
+    }
+
+    fn position(&self, name: &str) -> Option<ColumnId> {
+        self.text_columns().find(|(_, own)| *own == name).map(|(id, _)| id)
+    }
+}
+
+impl Default for Schema {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ColumnId, Field, Schema};
+
+    #[test]
+    fn the_known_fields_have_fixed_ids() {
+        let schema = Schema::new();
+        assert_eq!(schema.columns().len(), Field::ALL.len());
+        for field in Field::ALL {
+            let column = schema.column(field.column()).expect("a known field");
+            assert_eq!((column.field, column.kind), (Some(field), field.kind()));
+        }
+        assert_eq!(schema.column(ColumnId::new(Field::ALL.len())), None);
+    }
+
+    #[test]
+    fn the_number_of_text_columns_is_bounded() {
+        let mut schema = Schema::new();
+        let ids: Vec<ColumnId> =
+            (0..3_000).map(|n| schema.add_text_column(&format!("field_{n}"))).collect();
+        assert_eq!(schema.text_columns().count(), Schema::TEXT_COLUMNS_MAX);
+        assert_eq!(schema.add_text_column("field_5"), ids[5], "a known column stays");
+        assert_eq!(
+            schema.text_columns().last(),
+            Some((ids[2_999], "further_fields")),
+            "the rest share a column"
+        );
+    }
+
+    #[test]
+    fn added_columns_are_shared_by_name() {
+        let mut schema = Schema::new();
+        let first = schema.add_text_column("ssl_protocol");
+        assert_eq!(schema.add_text_column("ssl_protocol"), first);
+        assert_eq!(schema.text_column_by_name("ssl_protocol"), Some(first));
+        assert_eq!(schema.text_column_by_name("remote_addr"), Some(Field::Client.column()));
+        assert_eq!(schema.text_column_by_name("bytes"), None, "a number");
+    }
+}

@@ -54,13 +54,12 @@ impl Report {
             format,
             time: time_range(evaluation),
             histogram: histogram(evaluation, values),
-            request_time: quantiles(evaluation.request_time()),
-            upstream_time: quantiles(evaluation.upstream_time()),
+            request_time: quantiles(evaluation, Field::RequestTime),
+            upstream_time: quantiles(evaluation, Field::UpstreamTime),
             ..Self::default()
         };
         let all_estimated = evaluation.is_filter_estimated(values);
-        for (index, name) in values.names().enumerate() {
-            let column = ColumnId(index as u16);
+        for (column, name) in values.schema().text_columns() {
             if let Some(list) = evaluation.top_list(column) {
                 report.distinct.insert(name.to_owned(), list.distinct());
                 report.top.insert(name.to_owned(), top_rows(list, column, values, top));
@@ -69,13 +68,10 @@ impl Report {
                 report.estimated.push(name.to_owned());
             }
         }
-        let durations = [
-            ("request_time", evaluation.request_time()),
-            ("upstream_time", evaluation.upstream_time()),
-        ];
-        for (name, quantiles) in durations {
+        for field in Field::NUMBERS {
+            let Some(quantiles) = evaluation.quantiles(field.column()) else { continue };
             if quantiles.is_estimated() || all_estimated && quantiles.count() > 0 {
-                report.estimated.push(name.to_owned());
+                report.estimated.push(field.name().to_owned());
             }
         }
         report
@@ -122,7 +118,8 @@ fn histogram(evaluation: &Evaluation, values: &Values) -> Option<Histogram> {
     let field = match stack {
         Stack::StatusClass => STATUS_CLASS.to_owned(),
         Stack::Column(column) => {
-            values.names().nth(usize::from(column.0)).unwrap_or_default().to_owned()
+            let column = values.schema().column(column);
+            column.map(|column| column.name.clone()).unwrap_or_default()
         }
     };
     let names = group_names(stack, values);
@@ -196,7 +193,8 @@ fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn quantiles(quantiles: &weir_core::Quantiles) -> Option<Quantiles> {
+fn quantiles(evaluation: &Evaluation, field: Field) -> Option<Quantiles> {
+    let quantiles = evaluation.quantiles(field.column())?;
     let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
     let [p50, p90, p95, p99] = quantiles.quantiles([0.5, 0.9, 0.95, 0.99])?.map(seconds);
     Some(Quantiles { p50, p90, p95, p99, max: seconds(quantiles.max()?) })

@@ -150,7 +150,7 @@ impl Query {
         if self.stack == STATUS_CLASS {
             return Ok(Stack::StatusClass);
         }
-        let column: Option<ColumnId> = values.column_by_name(&self.stack);
+        let column: Option<ColumnId> = values.schema().text_column_by_name(&self.stack);
         column.map(Stack::Column).ok_or_else(|| QueryError::Stack(self.stack.clone()))
     }
 }
@@ -181,7 +181,7 @@ fn core_clauses(clause: &Clause, values: &Values) -> Result<Vec<CoreClause>, Que
         Some(field) if Field::NUMBERS.contains(&field) => {
             let range = |value: &String| number_range(field, clause.op, value);
             let ranges: Result<_, _> = clause.values.iter().map(range).collect();
-            Ok(vec![CoreClause::Number { field, ranges: ranges? }])
+            Ok(vec![CoreClause::Number { column: field.column(), ranges: ranges? }])
         }
         _ => Ok(vec![text_clause(clause, values)?]),
     }

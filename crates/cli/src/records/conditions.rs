@@ -88,7 +88,7 @@ pub(crate) fn parse_clauses(
 fn columns_of(query: &Query) -> Values {
     let mut columns = Values::new(0);
     for column in query.extra_columns() {
-        columns.add_column(&column);
+        columns.add_text_column(&column);
     }
     columns
 }

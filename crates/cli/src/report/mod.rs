@@ -180,7 +180,8 @@ fn contents(
         Group::new(field, values, now, compared.map(|compared| &compared.before), top)
     });
     let comparison = compared.map(|Compared { now_range, now, before_range, before }| {
-        let lists = values.names().filter_map(|name| Changes::new(name, values, now, before, top));
+        let names = values.schema().text_columns().map(|(_, name)| name);
+        let lists = names.filter_map(|name| Changes::new(name, values, now, before, top));
         Comparison {
             now_range: *now_range,
             before_range: *before_range,

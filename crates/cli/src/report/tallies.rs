@@ -27,9 +27,9 @@ impl<'a> Names<'a> {
     /// The values of the field of that name, where there is one.
     pub(super) fn of(field: &str, values: &'a Values) -> Option<Self> {
         if field == STATUS_CLASS {
-            return Some(Self::Classes(values.dictionary(Values::column(Field::Status)?)));
+            return Some(Self::Classes(values.dictionary(Field::Status.column())));
         }
-        let column = values.column_by_name(field)?;
+        let column = values.schema().text_column_by_name(field)?;
         Some(Self::Column(column, values.dictionary(column)))
     }
 
@@ -49,12 +49,12 @@ impl<'a> Names<'a> {
     /// What an answer has counted, by id; at that of no value, what the others lack.
     pub(super) fn tallies(&self, answer: &Evaluation) -> Vec<Tally> {
         let (column, dictionary) = match self {
-            Self::Column(column, dictionary) => (Some(*column), dictionary),
-            Self::Classes(dictionary) => (Values::column(Field::Status), dictionary),
+            Self::Column(column, dictionary) => (*column, dictionary),
+            Self::Classes(dictionary) => (Field::Status.column(), dictionary),
         };
         // A list that was merged has nothing left to be looked for in several places.
         let mut list = TopList::default();
-        if let Some(counted) = column.and_then(|column| answer.top_list(column)) {
+        if let Some(counted) = answer.top_list(column) {
             list.merge(counted);
         }
         let ids = FIRST_ID.max(dictionary.ids());

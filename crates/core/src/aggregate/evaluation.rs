@@ -8,6 +8,7 @@ use super::top_list::TopList;
 use super::totals::Totals;
 use super::visit::{Visit, gather};
 use crate::column::{RowBits, Segment, Selection};
+use crate::field::Field;
 use crate::filter::{CompiledFilter, TimeBounds};
 use crate::schema::ColumnId;
 use crate::value::Zone;
@@ -32,8 +33,8 @@ pub struct Evaluation {
     pub(super) histogram: Option<Histogram>,
     /// By column.
     pub(super) top_lists: Vec<TopList>,
-    pub(super) request_time: Quantiles,
-    pub(super) upstream_time: Quantiles,
+    /// By number column.
+    pub(super) quantiles: Vec<(ColumnId, Quantiles)>,
 }
 
 impl Evaluation {
@@ -49,8 +50,7 @@ impl Evaluation {
             totals: Totals::default(),
             histogram: None,
             top_lists: Vec::new(),
-            request_time: Quantiles::default(),
-            upstream_time: Quantiles::default(),
+            quantiles: no_quantiles(),
         }
     }
 
@@ -69,8 +69,8 @@ impl Evaluation {
         self.filter.learn(values);
         self.classes.learn(values);
         self.ids.clear();
-        let columns = (0..values.names().len()).map(|index| ColumnId(index as u16));
-        self.ids.extend(columns.map(|column| values.dictionary(column).ids()));
+        let columns = values.schema().columns();
+        self.ids.extend(columns.map(|(column, _)| values.dictionary(column).ids()));
         if let (None, Some(offset_s)) = (&self.zone, values.first_offset_s()) {
             self.zone = Some(Zone::fixed(offset_s));
         }
@@ -96,14 +96,13 @@ impl Evaluation {
             self.histogram = histogram;
         }
         self.totals.merge(&totals);
-        for column in 0..segment.text.len() {
-            self.cover(column);
-            if let Some(codes) = &segment.text[column] {
-                self.top_lists[column].add(codes, &visit);
-            }
+        for (column, codes) in segment.text_columns() {
+            self.cover(column.index());
+            self.top_lists[column.index()].add(codes, &visit);
         }
-        self.request_time.update(segment.request_time_ns.as_ref(), &visit.selection);
-        self.upstream_time.update(segment.upstream_time_ns.as_ref(), &visit.selection);
+        for (column, quantiles) in &mut self.quantiles {
+            quantiles.update(segment.numbers(*column), &visit.selection);
+        }
     }
 
     /// Adds the answer to the same question over other segments of the same data set.
@@ -116,8 +115,7 @@ impl Evaluation {
         for (own, other) in self.top_lists.iter_mut().zip(&other.top_lists) {
             own.merge(other);
         }
-        self.request_time.merge(&other.request_time);
-        self.upstream_time.merge(&other.upstream_time);
+        merge_quantiles(&mut self.quantiles, &other.quantiles);
         if self.zone.is_none() {
             self.zone.clone_from(&other.zone);
         }
@@ -161,17 +159,13 @@ impl Evaluation {
 
     /// Counts by value of a text column; `None` where no record had the field.
     pub fn top_list(&self, column: ColumnId) -> Option<&TopList> {
-        self.top_lists.get(usize::from(column.0)).filter(|list| list.has_values())
+        self.top_lists.get(column.index()).filter(|list| list.has_values())
     }
 
-    /// Time to serve a request, in nanoseconds.
-    pub fn request_time(&self) -> &Quantiles {
-        &self.request_time
-    }
-
-    /// Time the upstream took, in nanoseconds.
-    pub fn upstream_time(&self) -> &Quantiles {
-        &self.upstream_time
+    /// The quantiles of a number column, in the column's unit; `None` if the question did not ask
+    /// for them.
+    pub fn quantiles(&self, column: ColumnId) -> Option<&Quantiles> {
+        self.quantiles.iter().find(|(own, _)| *own == column).map(|(_, quantiles)| quantiles)
     }
 
     /// Memory that the lists take, in bytes: most of all that the answer takes.
@@ -216,5 +210,20 @@ impl Evaluation {
             self.top_lists.resize_with(column + 1, TopList::default);
         }
         self.top_lists[column].cover(self.ids.get(column).copied().unwrap_or(0));
+    }
+}
+
+/// The number columns whose quantiles are counted: durations.
+const QUANTILES: [Field; 2] = [Field::RequestTime, Field::UpstreamTime];
+
+/// Quantiles of nothing yet.
+pub(super) fn no_quantiles() -> Vec<(ColumnId, Quantiles)> {
+    QUANTILES.map(|field| (field.column(), Quantiles::default())).into()
+}
+
+/// Adds the counts of other rows, given for the same columns.
+pub(super) fn merge_quantiles(own: &mut [(ColumnId, Quantiles)], others: &[(ColumnId, Quantiles)]) {
+    for ((_, own), (_, other)) in own.iter_mut().zip(others) {
+        own.merge(other);
     }
 }

@@ -1,6 +1,6 @@
 //! Counts over time.
 
-use crate::column::{Numbers, Segment, Selection, decode_time};
+use crate::column::{Segment, Selection, Times};
 use crate::value::Zone;
 
 /// The lengths of a bucket, in seconds of local time. Each divides the next, so that a
@@ -106,8 +106,8 @@ impl Histogram {
 
     /// Adds the selected rows of a segment, whose groups come in the same order.
     pub(super) fn update(&mut self, segment: &Segment, selection: &Selection, groups: &[u8]) {
-        let Some(times) = &segment.time else { return };
-        if !self.count_in_one_bucket(segment, times, groups) {
+        let Some(times) = segment.times() else { return };
+        if !self.count_in_one_bucket(times, groups) {
             self.count(times, selection, groups);
         }
     }
@@ -128,8 +128,8 @@ impl Histogram {
 
     /// Most segments are short, and all of their rows fall into one bucket. False where this
     /// one is not known to.
-    fn count_in_one_bucket(&mut self, segment: &Segment, times: &Numbers, groups: &[u8]) -> bool {
-        let Some((first_ns, last_ns)) = segment.time_range_ns() else { return false };
+    fn count_in_one_bucket(&mut self, times: &Times, groups: &[u8]) -> bool {
+        let (first_ns, last_ns) = times.range_ns();
         let unix_s = first_ns.div_euclid(SECOND_NS);
         let is_inside = |own: &Self| {
             let (from_ns, until_ns) = own.bounds_ns(unix_s, own.bucket(unix_s, own.step));
@@ -156,13 +156,13 @@ impl Histogram {
         true
     }
 
-    fn count(&mut self, times: &Numbers, selection: &Selection, groups: &[u8]) {
+    fn count(&mut self, times: &Times, selection: &Selection, groups: &[u8]) {
         let mut groups = groups.iter();
         // Neighbouring records fall into the same bucket: keep its bounds at hand.
         let (mut from_ns, mut until_ns, mut row) = (0i64, 0i64, 0usize);
-        times.for_each(selection, |code| {
-            let (Some(group), Some(code)) = (groups.next(), code) else { return };
-            let time_ns = decode_time(code);
+        times.instants().for_each(selection, |number| {
+            let (Some(group), Some(number)) = (groups.next(), number) else { return };
+            let time_ns = Times::decode_instant(number);
             if !(from_ns..until_ns).contains(&time_ns) {
                 let unix_s = time_ns.div_euclid(SECOND_NS);
                 // Between the first time and the last, a clock that is put back over the

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::evaluation::Evaluation;
+use super::evaluation::{Evaluation, merge_quantiles, no_quantiles};
 use super::histogram::Histogram;
 use super::quantiles::Quantiles;
 use super::top_list::TopList;
 use super::totals::Totals;
 use super::visit::{Sum, Visit, status_classes};
 use crate::column::{RowBits, Segment, Selection};
+use crate::schema::ColumnId;
 
 /// The rows that an answer counts, in the first of some segments.
 #[derive(Debug, Clone, Copy)]
@@ -78,8 +79,7 @@ pub struct Part {
     /// Only where the histogram is the base's with a difference.
     removed_histogram: Option<Histogram>,
     histogram: Option<Histogram>,
-    request_time: Quantiles,
-    upstream_time: Quantiles,
+    quantiles: Vec<(ColumnId, Quantiles)>,
     /// Used again and again.
     groups: Vec<u8>,
 }
@@ -131,8 +131,7 @@ impl<'a> Recount<'a> {
             added: Sum::default(),
             removed_histogram: self.evaluation.new_histogram().filter(|_| self.changes_histogram),
             histogram: self.evaluation.new_histogram(),
-            request_time: Quantiles::default(),
-            upstream_time: Quantiles::default(),
+            quantiles: no_quantiles(),
             groups: Vec::new(),
         }
     }
@@ -148,21 +147,21 @@ impl<'a> Recount<'a> {
             None => (pass.selection(), Selection::default()),
         };
         let removed = self.visit(segment, removed, part, false);
-        for (list, codes) in part.lists.iter_mut().zip(&segment.text) {
-            if let Some(codes) = codes {
+        for (column, codes) in segment.text_columns() {
+            if let Some(list) = part.lists.get_mut(column.index()) {
                 list.remove(codes, &removed);
             }
         }
         part.removed.add(removed.sum);
         let added = self.visit(segment, added, part, true);
-        for (list, codes) in part.lists.iter_mut().zip(&segment.text) {
-            if let Some(codes) = codes {
+        for (column, codes) in segment.text_columns() {
+            if let Some(list) = part.lists.get_mut(column.index()) {
                 list.add(codes, &added);
             }
         }
         part.added.add(added.sum);
         match self.base {
-            None => part.add_durations(segment, &added.selection),
+            None => part.add_quantiles(segment, &added.selection),
             Some(_) => self.read_all(segment, pass, part),
         }
     }
@@ -206,8 +205,7 @@ impl<'a> Recount<'a> {
         for part in parts {
             evaluation.totals.remove(part.removed);
             evaluation.merge_histogram(part.histogram.as_ref());
-            evaluation.request_time.merge(&part.request_time);
-            evaluation.upstream_time.merge(&part.upstream_time);
+            merge_quantiles(&mut evaluation.quantiles, &part.quantiles);
         }
         evaluation.histogram = evaluation.histogram.filter(|histogram| !histogram.is_empty());
         evaluation
@@ -231,13 +229,13 @@ impl<'a> Recount<'a> {
 
     /// What cannot be had from the difference: reads all rows that pass.
     fn read_all(&self, segment: &Segment, pass: &RowBits, part: &mut Part) {
-        let durations = [&segment.request_time_ns, &segment.upstream_time_ns];
-        let has_durations = durations.iter().any(|numbers| numbers.is_some());
-        if pass.is_empty() || self.changes_histogram && !has_durations {
+        let has_numbers =
+            part.quantiles.iter().any(|(column, _)| segment.numbers(*column).is_some());
+        if pass.is_empty() || self.changes_histogram && !has_numbers {
             return;
         }
         let selection = pass.selection();
-        part.add_durations(segment, &selection);
+        part.add_quantiles(segment, &selection);
         let groups = &mut part.groups;
         if let Some(histogram) = part.histogram.as_mut().filter(|_| !self.changes_histogram) {
             status_classes(segment, &selection, &self.evaluation.classes, groups);
@@ -248,9 +246,10 @@ impl<'a> Recount<'a> {
 }
 
 impl Part {
-    fn add_durations(&mut self, segment: &Segment, selection: &Selection) {
-        self.request_time.update(segment.request_time_ns.as_ref(), selection);
-        self.upstream_time.update(segment.upstream_time_ns.as_ref(), selection);
+    fn add_quantiles(&mut self, segment: &Segment, selection: &Selection) {
+        for (column, quantiles) in &mut self.quantiles {
+            quantiles.update(segment.numbers(*column), selection);
+        }
     }
 }
 

@@ -13,8 +13,7 @@ pub struct StatusClasses {
 impl StatusClasses {
     /// Learns the values that came since the last call.
     pub fn learn(&mut self, values: &Values) {
-        let Some(column) = Values::column(Field::Status) else { return };
-        let dictionary = values.dictionary(column);
+        let dictionary = values.dictionary(Field::Status.column());
         for id in self.by_id.len()..dictionary.ids() {
             // The absent value and the remainder have no class of their own.
             let class = dictionary.value(id as u32).map_or(0, status_class);

@@ -1,7 +1,7 @@
 //! Sums over all records.
 
 use super::visit::Sum;
-use crate::column::{RowBits, Segment, Selection, decode_offset, decode_time};
+use crate::column::{RowBits, Segment, Selection};
 
 /// Sums and extremes over the selected records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,14 +54,10 @@ impl Totals {
     pub(super) fn widen(&mut self, segment: &Segment, selection: &Selection) {
         let times = match selection {
             Selection::All(_) => segment.time_range_ns(),
-            Selection::Rows(_) => {
-                let range = segment.time.as_ref().and_then(|times| times.range(selection));
-                range.map(|(first, last)| (decode_time(first), decode_time(last)))
-            }
+            Selection::Rows(_) => segment.times().and_then(|times| times.range_ns_of(selection)),
         };
         widen(&mut self.time_range_ns, times);
-        let offsets = segment.offset.as_ref().and_then(|offsets| offsets.range(selection));
-        let offsets = offsets.map(|(min, max)| (decode_offset(min), decode_offset(max)));
+        let offsets = segment.times().and_then(|times| times.offset_range_s_of(selection));
         widen(&mut self.offset_range_s, offsets);
     }
 
@@ -70,13 +66,11 @@ impl Totals {
         let is_known = segment.time_range_ns().is_none_or(|(first, last)| {
             self.time_range_ns.is_some_and(|(min, max)| min <= first && last <= max)
         });
-        let offsets = segment.offset.as_ref();
-        let is_offset_known = offsets.is_none_or(|offsets| {
-            let code = offsets.constant().map(decode_offset);
+        let is_offset_known = segment.times().is_none_or(|times| {
             let is_inside = |offset| {
                 self.offset_range_s.is_some_and(|(min, max)| (min..=max).contains(&offset))
             };
-            code.is_some_and(is_inside)
+            times.constant_offset_s().is_some_and(is_inside)
         });
         if bits.is_empty() || is_known && is_offset_known {
             return;

@@ -3,7 +3,6 @@
 use super::status::StatusClasses;
 use crate::column::{Codes, Numbers, Segment, Selection};
 use crate::field::Field;
-use crate::values::Values;
 
 /// Selected rows of a segment, and what is added up for each of them.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +76,7 @@ impl Visit {
     }
 
     fn read_bytes(&mut self, segment: &Segment) {
-        let Some(bytes) = &segment.bytes else {
+        let Some(bytes) = segment.numbers(Field::Bytes.column()) else {
             self.low_bytes.resize(self.selection.len(), 0);
             return;
         };
@@ -175,8 +174,7 @@ pub(super) fn status_classes(
     known: &StatusClasses,
     classes: &mut Vec<u8>,
 ) {
-    let status = Values::column(Field::Status).and_then(|column| segment.text(column));
-    match status {
+    match segment.text(Field::Status.column()) {
         Some(codes) => gather(codes, selection, classes, |id| known.class(id)),
         None => {
             classes.clear();

@@ -1,49 +1,63 @@
 //! Several small segments as one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::codes::{ABSENT, Codes};
 use super::numbers::Numbers;
-use super::segment::Segment;
+use super::segment::{ColumnData, ColumnRef, Segment};
+use super::times::Times;
+use crate::schema::ColumnId;
 
 impl Segment {
-    /// The records of several segments of one source, one segment behind the other; `None` where
-    /// there are none. A segment costs more than a record: those of a feed that brings a few
-    /// lines at a time had better be few.
+    /// The records of several segments of one source and one kind, in order, as one segment;
+    /// `None` if there are no segments. A segment costs more than a record, so a feed that brings
+    /// a few lines at a time should make few of them.
     ///
-    /// All of them have to have arrived, see [`Self::arrive`].
+    /// All segments must have arrived, see [`Self::arrive`].
     pub fn merged(parts: &[Arc<Self>]) -> Option<Self> {
         let first = parts.first()?;
-        let columns = parts.iter().map(|part| part.text.len()).max().unwrap_or_default();
         let block_offset = parts.iter().map(|part| part.block_offset).min().unwrap_or_default();
         let line_starts = parts
             .iter()
             .flat_map(|part| (0..part.rows).map(move |row| part.line_offset(row) - block_offset));
         let line_starts: Vec<u64> = line_starts.collect();
-        let ranges = parts.iter().filter_map(|part| part.time_range_ns);
+        let ids: BTreeSet<ColumnId> =
+            parts.iter().flat_map(|part| part.columns().map(|(id, _)| id)).collect();
         Some(Self {
+            kind: first.kind,
             rows: parts.iter().map(|part| part.rows).sum(),
             source: first.source,
             block_offset,
-            text: (0..columns).map(|column| texts(parts, column)).collect(),
-            bytes: numbers(parts, |part| part.bytes.as_ref()),
-            request_time_ns: numbers(parts, |part| part.request_time_ns.as_ref()),
-            upstream_time_ns: numbers(parts, |part| part.upstream_time_ns.as_ref()),
-            time: numbers(parts, |part| part.time.as_ref()),
-            offset: numbers(parts, |part| part.offset.as_ref()),
-            time_range_ns: ranges
-                .reduce(|(first, last), (from, to)| (first.min(from), last.max(to))),
+            columns: ids
+                .into_iter()
+                .filter_map(|id| Some((id, merge_column(parts, id)?)))
+                .collect(),
             line_start: Codes::pack(line_starts.iter().copied()),
             in_flight: None,
         })
     }
 }
 
-/// A text column of all parts; `None` where no record has the field.
-fn texts(parts: &[Arc<Segment>], column: usize) -> Option<Codes> {
+/// One column of all parts, of the kind that it has in the first part that has it.
+fn merge_column(parts: &[Arc<Segment>], id: ColumnId) -> Option<ColumnData> {
+    Some(match parts.iter().find_map(|part| part.column(id))? {
+        ColumnRef::Text(_) => ColumnData::Text(merge_text(parts, id)?),
+        ColumnRef::Number(_) => {
+            ColumnData::Number(Numbers::pack(&merge_numbers(parts, |part| part.numbers(id)))?)
+        }
+        ColumnRef::Time(_) => {
+            let instants = merge_numbers(parts, |part| part.times().map(Times::instants));
+            let offsets = merge_numbers(parts, |part| part.times().map(Times::offsets));
+            ColumnData::Time(Box::new(Times::pack(&instants, &offsets)?))
+        }
+    })
+}
+
+fn merge_text(parts: &[Arc<Segment>], id: ColumnId) -> Option<Codes> {
     let mut ids = Vec::new();
     for part in parts {
-        match part.text.get(column).and_then(Option::as_ref) {
+        match part.text(id) {
             Some(codes) => ids.extend((0..part.rows).map(|row| codes.get(row) as u32)),
             None => ids.resize(ids.len() + part.rows, ABSENT),
         }
@@ -51,18 +65,18 @@ fn texts(parts: &[Arc<Segment>], column: usize) -> Option<Codes> {
     Codes::pack_text(&ids)
 }
 
-/// A number column of all parts; `None` where no record has the field.
-fn numbers(
+/// The numbers of all rows, [`Numbers::ABSENT`] for a row without one.
+fn merge_numbers(
     parts: &[Arc<Segment>],
     column: impl Fn(&Segment) -> Option<&Numbers>,
-) -> Option<Numbers> {
+) -> Vec<u64> {
     let mut all = Vec::new();
     for part in parts {
         let numbers = column(part);
         let number = |row| numbers.and_then(|numbers| numbers.get(row));
         all.extend((0..part.rows).map(|row| number(row).unwrap_or(Numbers::ABSENT)));
     }
-    Numbers::pack(&all)
+    all
 }
 
 #[cfg(test)]
@@ -79,11 +93,11 @@ mod tests {
     use crate::schema::ColumnId;
     use crate::values::Values;
 
-    /// All that is known of the records.
+    /// Every field of every record.
     fn rows(segments: &[&Segment]) -> Vec<String> {
         let row = |segment: &Segment, row: usize| {
-            let texts: Vec<u64> = (0..16)
-                .map(|column| segment.text(ColumnId(column)).map_or(0, |codes| codes.get(row)))
+            let texts: Vec<u64> = (0..20)
+                .map(|index| segment.text(ColumnId::new(index)).map_or(0, |codes| codes.get(row)))
                 .collect();
             let numbers = [Field::Bytes, Field::RequestTime, Field::UpstreamTime]
                 .map(|field| segment.number(field, row));
@@ -135,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn none_make_none() {
+    fn no_segments_make_no_segment() {
         assert!(Segment::merged(&[]).is_none());
     }
 }

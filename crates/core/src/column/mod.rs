@@ -7,12 +7,14 @@ mod numbers;
 mod row_bits;
 mod segment;
 mod selection;
+mod times;
 
 pub use codes::{ABSENT, Codes, REMAINDER};
 pub use numbers::Numbers;
 pub use row_bits::RowBits;
-pub use segment::Segment;
+pub use segment::{ColumnRef, Segment};
 pub use selection::Selection;
+pub use times::Times;
 
 pub(crate) use generation::{Generation, Generations, InFlight};
-pub(crate) use segment::{decode_offset, decode_time, encode_offset, encode_time};
+pub(crate) use segment::ColumnData;

@@ -4,59 +4,64 @@ use super::codes::Codes;
 use super::generation::InFlight;
 use super::numbers::Numbers;
 use super::selection::Selection;
+use super::times::Times;
 use crate::field::Field;
-use crate::schema::ColumnId;
+use crate::schema::{ColumnId, RecordKind};
 use crate::value::Timestamp;
 
-/// The records of one block: a column for each field that the block's format fills.
+/// The records of one block: a column for each field that some record of the block has.
 #[derive(Debug, Clone)]
 pub struct Segment {
+    pub(crate) kind: RecordKind,
     pub(crate) rows: usize,
-    /// The source the block came from, as its reader numbers them.
+    /// The number of the source that the block came from.
     pub(crate) source: u32,
     /// Where the block starts in its source.
     pub(crate) block_offset: u64,
-    /// Dictionary ids, by [`ColumnId`]; `None` where the format lacks the field.
-    pub(crate) text: Vec<Option<Codes>>,
-    pub(crate) bytes: Option<Numbers>,
-    pub(crate) request_time_ns: Option<Numbers>,
-    pub(crate) upstream_time_ns: Option<Numbers>,
-    /// Times, see [`encode_time`].
-    pub(crate) time: Option<Numbers>,
-    /// Zone offsets in seconds, see [`encode_offset`].
-    pub(crate) offset: Option<Numbers>,
-    /// First and last time in the segment, in nanoseconds since 1970.
-    pub(crate) time_range_ns: Option<(i64, i64)>,
+    /// In the order of their ids, without columns that are absent in every row.
+    pub(crate) columns: Vec<(ColumnId, ColumnData)>,
     /// Where each record's line starts in the block.
     pub(crate) line_start: Codes,
     /// Until it has arrived in the data set.
     pub(crate) in_flight: Option<InFlight>,
 }
 
-/// Times before 1970 are negative; with the sign bit turned they are ordered as unsigned.
-#[inline]
-pub(crate) fn encode_time(unix_ns: i64) -> u64 {
-    (unix_ns as u64) ^ (1 << 63)
+/// The values of one column of a segment, one for each row.
+#[derive(Debug, Clone)]
+pub(crate) enum ColumnData {
+    Text(Codes),
+    Number(Numbers),
+    /// Boxed, because it is larger than the others and a segment has only one.
+    Time(Box<Times>),
 }
 
-/// The inverse of [`encode_time`].
-#[inline]
-pub(crate) fn decode_time(code: u64) -> i64 {
-    (code ^ (1 << 63)) as i64
+/// A borrowed column of a segment: the values of all rows, and which rows have none.
+#[derive(Debug, Clone, Copy)]
+pub enum ColumnRef<'a> {
+    /// Ids of distinct values, [`ABSENT`](crate::ABSENT) for a row without the field.
+    Text(&'a Codes),
+    /// Numbers in the unit of the column's kind.
+    Number(&'a Numbers),
+    /// Times with zone offsets.
+    Time(&'a Times),
 }
 
-/// Offsets lie within a day either way.
-const OFFSET_BIAS_S: i64 = 86_400;
+impl ColumnData {
+    fn as_ref(&self) -> ColumnRef<'_> {
+        match self {
+            Self::Text(codes) => ColumnRef::Text(codes),
+            Self::Number(numbers) => ColumnRef::Number(numbers),
+            Self::Time(times) => ColumnRef::Time(times),
+        }
+    }
 
-#[inline]
-pub(crate) fn encode_offset(offset_s: i32) -> u64 {
-    (i64::from(offset_s) + OFFSET_BIAS_S) as u64
-}
-
-/// The inverse of [`encode_offset`].
-#[inline]
-pub(crate) fn decode_offset(code: u64) -> i32 {
-    (code as i64 - OFFSET_BIAS_S) as i32
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Text(codes) => codes.memory_bytes(),
+            Self::Number(numbers) => numbers.memory_bytes(),
+            Self::Time(times) => size_of::<Times>() + times.memory_bytes(),
+        }
+    }
 }
 
 impl Segment {
@@ -65,9 +70,14 @@ impl Segment {
         self.in_flight.as_ref().map(InFlight::number)
     }
 
-    /// Says that it is where all segments are that are looked at before values are given up.
+    /// Declares that it is in the data set, where a sweep finds the values that it holds.
     pub fn arrive(&mut self) {
         self.in_flight = None;
+    }
+
+    /// What the records are about.
+    pub fn kind(&self) -> RecordKind {
+        self.kind
     }
 
     /// Number of records.
@@ -75,7 +85,7 @@ impl Segment {
         self.rows
     }
 
-    /// The source the records came from, as its reader numbers them.
+    /// The number of the source that the records came from.
     pub fn source(&self) -> u32 {
         self.source
     }
@@ -83,68 +93,95 @@ impl Segment {
     /// Where a record's line starts in its source, in bytes.
     ///
     /// # Panics
-    /// Where there is no such row.
+    /// If there is no such row.
     pub fn line_offset(&self, row: usize) -> u64 {
         self.block_offset + self.line_start.get(row)
     }
 
-    /// The dictionary ids of a text column; `None` where no record has the field.
-    pub fn text(&self, column: ColumnId) -> Option<&Codes> {
-        self.text.get(usize::from(column.0))?.as_ref()
+    /// The columns that some record has, in the order of their ids.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = (ColumnId, ColumnRef<'_>)> {
+        self.columns.iter().map(|(id, data)| (*id, data.as_ref()))
     }
 
-    /// A record's time.
+    /// A whole column, without copying it; `None` if no record has a value in it.
+    pub fn column(&self, id: ColumnId) -> Option<ColumnRef<'_>> {
+        let position = self.columns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        Some(self.columns[position].1.as_ref())
+    }
+
+    /// The ids of a text column; `None` if no record has a value in it.
+    pub fn text(&self, id: ColumnId) -> Option<&Codes> {
+        match self.column(id)? {
+            ColumnRef::Text(codes) => Some(codes),
+            ColumnRef::Number(_) | ColumnRef::Time(_) => None,
+        }
+    }
+
+    /// The text columns that some record has, in the order of their ids.
+    pub fn text_columns(&self) -> impl Iterator<Item = (ColumnId, &Codes)> {
+        self.columns().filter_map(|(id, column)| match column {
+            ColumnRef::Text(codes) => Some((id, codes)),
+            ColumnRef::Number(_) | ColumnRef::Time(_) => None,
+        })
+    }
+
+    /// The values of a number column; `None` if no record has a value in it.
+    pub fn numbers(&self, id: ColumnId) -> Option<&Numbers> {
+        match self.column(id)? {
+            ColumnRef::Number(numbers) => Some(numbers),
+            ColumnRef::Text(_) | ColumnRef::Time(_) => None,
+        }
+    }
+
+    /// The times of the records; `None` if no record has a time.
+    pub fn times(&self) -> Option<&Times> {
+        match self.column(Field::Time.column())? {
+            ColumnRef::Time(times) => Some(times),
+            ColumnRef::Text(_) | ColumnRef::Number(_) => None,
+        }
+    }
+
+    /// The time of a record.
     ///
     /// # Panics
-    /// Where there is no such row.
+    /// If there is no such row.
     pub fn time(&self, row: usize) -> Option<Timestamp> {
-        let unix_ns = decode_time(self.time.as_ref()?.get(row)?);
-        let offset_s = self.offset.as_ref().and_then(|offset| offset.get(row));
-        Some(Timestamp { unix_ns, offset_s: offset_s.map_or(0, decode_offset) })
+        self.times()?.get(row)
     }
 
-    /// Calls `visit` with every record's time in nanoseconds since 1970, in order; `None` where
-    /// it has none.
+    /// Calls `visit` with the time of every record in order, in nanoseconds since 1970; `None` for
+    /// a record without a time.
     pub fn for_each_time_ns(&self, mut visit: impl FnMut(Option<i64>)) {
-        match &self.time {
-            Some(times) => {
-                times.for_each(&Selection::All(self.rows), |code| visit(code.map(decode_time)));
-            }
+        match self.times() {
+            Some(times) => times.instants().for_each(&Selection::All(self.rows), |number| {
+                visit(number.map(Times::decode_instant));
+            }),
             None => (0..self.rows).for_each(|_| visit(None)),
         }
     }
 
-    /// True where a record has no time.
+    /// Whether a record has no time.
     pub fn has_untimed(&self) -> bool {
-        self.rows > 0 && self.time.as_ref().is_none_or(Numbers::has_absent)
+        self.rows > 0 && self.times().is_none_or(Times::has_absent)
     }
 
-    /// A number field of a record; `None` where it has none, and for other fields.
+    /// A number field of a record; `None` if the record has none, and for fields of another kind.
     ///
     /// # Panics
-    /// Where there is no such row.
+    /// If there is no such row.
     pub fn number(&self, field: Field, row: usize) -> Option<u64> {
-        let numbers = match field {
-            Field::Bytes => &self.bytes,
-            Field::RequestTime => &self.request_time_ns,
-            Field::UpstreamTime => &self.upstream_time_ns,
-            _ => &None,
-        };
-        numbers.as_ref()?.get(row)
+        self.numbers(field.column())?.get(row)
     }
 
     /// The first and the last time of the records, in nanoseconds since 1970.
     pub fn time_range_ns(&self) -> Option<(i64, i64)> {
-        self.time_range_ns
+        self.times().map(Times::range_ns)
     }
 
     /// Memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        let text: usize = self.text.iter().flatten().map(Codes::memory_bytes).sum();
-        let numbers =
-            [&self.bytes, &self.request_time_ns, &self.upstream_time_ns, &self.time, &self.offset];
-        let numbers: usize = numbers.into_iter().flatten().map(Numbers::memory_bytes).sum();
-        let table = self.text.capacity() * size_of::<Option<Codes>>();
-        size_of::<Self>() + table + text + numbers + self.line_start.memory_bytes()
+        let columns: usize = self.columns.iter().map(|(_, data)| data.memory_bytes()).sum();
+        let table = self.columns.capacity() * size_of::<(ColumnId, ColumnData)>();
+        size_of::<Self>() + table + columns + self.line_start.memory_bytes()
     }
 }

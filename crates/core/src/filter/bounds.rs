@@ -1,6 +1,6 @@
 //! Rows by their time, whatever is asked about them.
 
-use crate::column::{Codes, RowBits, Segment, decode_time, encode_time};
+use crate::column::{Codes, RowBits, Segment, Times};
 
 /// Which rows of a segment are there at all, where those before a time have left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,20 +29,19 @@ impl TimeBounds {
     /// The first and the last time of the rows within these bounds.
     pub fn time_range_ns(&self, segment: &Segment) -> Option<(i64, i64)> {
         let selection = self.rows(segment).selection();
-        let (first, last) = segment.time.as_ref()?.range(&selection)?;
-        Some((decode_time(first), decode_time(last)))
+        segment.times()?.range_ns_of(&selection)
     }
 
     fn narrow(&self, segment: &Segment, bits: &mut RowBits) {
-        let Some(times) = &segment.time else {
+        let Some(times) = segment.times().map(Times::instants) else {
             if !self.untimed {
                 *bits = RowBits::none(segment.rows());
             }
             return;
         };
-        let range = (encode_time(self.first_ns), encode_time(self.last_ns));
+        let range = [self.first_ns, self.last_ns].map(Times::encode_instant);
         // Code 0 is the absent time's, and no range of codes begins before 1.
-        let (min, max) = times.code_range(range.0, range.1).unwrap_or((1, 0));
+        let (min, max) = times.code_range(range[0], range[1]).unwrap_or((1, 0));
         let passes = |code: u64| (min..=max).contains(&code) || code == 0 && self.untimed;
         match times.codes() {
             Codes::Constant { code, .. } if passes(*code) => {}

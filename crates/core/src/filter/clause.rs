@@ -31,9 +31,9 @@ pub enum Clause {
     /// On a number: within one of some ranges, both bounds included. A record without it
     /// does not pass.
     Number {
-        /// One of [`Field::NUMBERS`].
-        field: Field,
-        /// The ranges; durations in nanoseconds.
+        /// The number's column.
+        column: ColumnId,
+        /// The ranges, in the unit of the column.
         ranges: Vec<(u64, u64)>,
     },
     /// On the time: from the first instant to the last, both included, in nanoseconds since
@@ -140,17 +140,17 @@ impl Clause {
         test: TextTest,
         negated: bool,
     ) -> Result<Self, ClauseError> {
-        let column = values.column_by_name(name).ok_or_else(|| ClauseError::UnknownField {
-            name: name.to_owned(),
-            known: known(values),
+        let column = values.schema().text_column_by_name(name).ok_or_else(|| {
+            ClauseError::UnknownField { name: name.to_owned(), known: known(values) }
         })?;
         Ok(Self::Text { column, test, negated })
     }
 }
 
 fn known(values: &Values) -> Vec<String> {
+    let text = values.schema().text_columns().map(|(_, name)| name);
     let others = Field::NUMBERS.iter().chain([&Field::Time]).map(|field| field.name());
-    values.names().chain(others).map(str::to_owned).collect()
+    text.chain(others).map(str::to_owned).collect()
 }
 
 /// Why a condition cannot be used.

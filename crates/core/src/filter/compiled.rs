@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use super::bounds::TimeBounds;
 use super::clause::{Clause, Filter, TextTest};
-use crate::column::{Codes, Numbers, RowBits, Segment, Selection, encode_time};
-use crate::field::Field;
+use crate::column::{Codes, Numbers, RowBits, Segment, Selection, Times};
 use crate::schema::ColumnId;
 use crate::values::Values;
 
@@ -19,7 +18,7 @@ pub struct CompiledFilter {
 #[derive(Debug, Clone)]
 enum Compiled {
     Text(TextClause),
-    Number { field: Field, ranges: Vec<(u64, u64)> },
+    Number { column: ColumnId, ranges: Vec<(u64, u64)> },
     Time { first_ns: i64, last_ns: i64 },
 }
 
@@ -180,7 +179,7 @@ impl Compiled {
             Clause::Text { column, test, negated } => {
                 Self::Text(TextClause { column, test, negated, passes: Vec::new() })
             }
-            Clause::Number { field, ranges } => Self::Number { field, ranges },
+            Clause::Number { column, ranges } => Self::Number { column, ranges },
             Clause::Time { first_ns, last_ns } => Self::Time { first_ns, last_ns },
         }
     }
@@ -202,22 +201,18 @@ impl Compiled {
     fn narrow(&self, segment: &Segment, bits: &mut RowBits) {
         match self {
             Self::Text(text) => text.narrow(segment, bits),
-            Self::Number { field, ranges } => {
-                let numbers = match field {
-                    Field::Bytes => &segment.bytes,
-                    Field::RequestTime => &segment.request_time_ns,
-                    _ => &segment.upstream_time_ns,
-                };
-                narrow_by_number(numbers.as_ref(), ranges, segment.rows(), bits);
+            Self::Number { column, ranges } => {
+                narrow_by_number(segment.numbers(*column), ranges, segment.rows(), bits);
             }
             Self::Time { first_ns, last_ns } => {
                 let range = segment.time_range_ns();
                 if range.is_some_and(|(first, last)| last < *first_ns || first > *last_ns) {
                     *bits = RowBits::none(segment.rows());
                 } else {
-                    // Even where the whole range passes there may be records without a time.
-                    let range = (encode_time(*first_ns), encode_time(*last_ns));
-                    narrow_by_number(segment.time.as_ref(), &[range], segment.rows(), bits);
+                    // Even if the whole range passes there may be records without a time.
+                    let range = (Times::encode_instant(*first_ns), Times::encode_instant(*last_ns));
+                    let times = segment.times().map(Times::instants);
+                    narrow_by_number(times, &[range], segment.rows(), bits);
                 }
             }
         }

@@ -25,8 +25,9 @@ enum RecordClause<'a> {
         test: &'a TextTest,
         negated: bool,
     },
+    /// `field` is `None` if records have no such field.
     Number {
-        field: Field,
+        field: Option<Field>,
         ranges: &'a [(u64, u64)],
     },
     Time {
@@ -41,11 +42,14 @@ impl<'a> RecordPredicate<'a> {
     pub fn new(filter: &'a Filter, values: &Values, format: &Format) -> Self {
         let clauses = filter.clauses.iter().map(|clause| match clause {
             Clause::Text { column, test, negated } => {
-                let name = values.names().nth(usize::from(column.0));
-                let accessor = name.and_then(|name| format.accessor(name).ok());
+                let column = values.schema().column(*column);
+                let accessor = column.and_then(|column| format.accessor(&column.name).ok());
                 RecordClause::Text { accessor, test, negated: *negated }
             }
-            Clause::Number { field, ranges } => RecordClause::Number { field: *field, ranges },
+            Clause::Number { column, ranges } => {
+                let column = values.schema().column(*column);
+                RecordClause::Number { field: column.and_then(|column| column.field), ranges }
+            }
             Clause::Time { first_ns, last_ns } => {
                 RecordClause::Time { first_ns: *first_ns, last_ns: *last_ns }
             }
@@ -66,9 +70,12 @@ impl RecordClause<'_> {
                 let value = accessor.and_then(|accessor| accessor.value(record));
                 value.is_some_and(|value| test.passes(&value)) != *negated
             }
-            Self::Number { field, ranges } => record.number(*field).is_some_and(|number| {
-                ranges.iter().any(|(min, max)| (*min..=*max).contains(&number))
-            }),
+            Self::Number { field, ranges } => {
+                let number = field.and_then(|field| record.number(field));
+                number.is_some_and(|number| {
+                    ranges.iter().any(|(min, max)| (*min..=*max).contains(&number))
+                })
+            }
             Self::Time { first_ns, last_ns } => {
                 record.time.is_some_and(|time| (*first_ns..=*last_ns).contains(&time.unix_ns))
             }

@@ -4,6 +4,7 @@ use super::program::Program;
 use super::program::wrapper::Wrapper;
 use crate::field::Field;
 use crate::record::{FieldAccessor, UnknownField};
+use crate::schema::RecordKind;
 
 /// A compiled log format: its name, its fields, and the program that reads its lines.
 ///
@@ -93,6 +94,11 @@ impl Format {
     /// The wrapper that stands around each line, if there is one.
     pub fn wrapper(&self) -> Option<Wrapper> {
         self.wrapper
+    }
+
+    /// What the format's records are about.
+    pub fn kind(&self) -> RecordKind {
+        self.program.kind()
     }
 
     /// The known fields that the format fills, each once.

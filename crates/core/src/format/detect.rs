@@ -171,7 +171,7 @@ impl Candidate {
 fn fields_filled(record: &Record<'_>, extra_fields: usize) -> u64 {
     let texts = Field::TEXT.iter().filter(|field| record.text(**field).is_some()).count();
     let extras = (0..extra_fields).filter(|index| record.extra(*index).is_some()).count();
-    let numbers = [record.bytes, record.request_time_ns, record.upstream_time_ns];
-    let numbers = numbers.iter().flatten().count() + usize::from(record.time.is_some());
+    let numbers = Field::NUMBERS.iter().filter(|field| record.number(**field).is_some()).count();
+    let numbers = numbers + usize::from(record.time.is_some());
     (texts + extras + numbers) as u64
 }

@@ -7,12 +7,14 @@ use super::target_columns::{self, TargetColumns};
 use super::text_column::TextColumn;
 use super::unwrapped::UnwrappedBlock;
 use crate::block::{Block, BlockLimits};
-use crate::column::{Codes, Generation, Generations, InFlight, Numbers, Segment};
+use crate::column::{
+    Codes, ColumnData, Generation, Generations, InFlight, Numbers, Segment, Times,
+};
 use crate::field::Field;
 use crate::format::{Format, LineParser, Mismatch};
 use crate::line::{IndexedLine, Line, Lines, StructuralIndex};
 use crate::record::Record;
-use crate::schema::ColumnId;
+use crate::schema::{ColumnId, RecordKind};
 use crate::values::{BATCH, Values};
 
 /// Reads blocks of one format, in three steps that let many readers share one [`Values`]:
@@ -37,8 +39,11 @@ pub struct BlockReader {
     record_indices: Vec<usize>,
     /// The columns that come of the request's target.
     target: Option<TargetColumns>,
+    /// What the format's records are about.
+    kind: RecordKind,
     /// The number columns that the format fills.
     numbers: Vec<Field>,
+    has_time: bool,
     /// Of the block that is read, where the format has a use for them.
     structural_index: StructuralIndex,
     /// True once it has told the shared values of a time's offset.
@@ -70,18 +75,19 @@ impl BlockReader {
         let (mut columns, mut record_indices) = (Vec::new(), Vec::new());
         for (index, field) in Field::TEXT.iter().enumerate() {
             if format.fills(*field) && !is_part(field) {
-                columns.push(TextColumn::new(ColumnId(index as u16)));
+                columns.push(TextColumn::new(field.column()));
                 record_indices.push(index);
             }
         }
         for (index, name) in format.extra_fields().iter().enumerate() {
-            columns.push(TextColumn::new(values.add_column(name)));
+            columns.push(TextColumn::new(values.add_text_column(name)));
             record_indices.push(Field::TEXT.len() + index);
         }
-        let numbers =
-            [Field::Time, Field::Bytes, Field::RequestTime, Field::UpstreamTime].into_iter();
+        let numbers = Field::NUMBERS.into_iter().filter(|field| format.fills(*field));
         Self {
-            numbers: numbers.filter(|field| format.fills(*field)).collect(),
+            kind: format.kind(),
+            numbers: numbers.collect(),
+            has_time: format.fills(Field::Time),
             target: format.has_request_target().then(TargetColumns::new),
             parser: LineParser::keeping_targets(format),
             line_bytes_max: limits.line_bytes_max,
@@ -195,6 +201,9 @@ impl BlockReader {
             target.intern_batch(values, &mut read.columns.targets);
         }
         read.push_numbers(&self.numbers, records);
+        if self.has_time {
+            read.push_times(records);
+        }
     }
 
     fn own_ids(&self) -> OwnIds {
@@ -244,15 +253,10 @@ impl BlockReader {
             rows: line_starts.len(),
             source: read.source,
             block_offset: read.block_offset,
-            bytes: self.seal_numbers(&read, Field::Bytes),
-            request_time_ns: self.seal_numbers(&read, Field::RequestTime),
-            upstream_time_ns: self.seal_numbers(&read, Field::UpstreamTime),
-            time: self.seal_numbers(&read, Field::Time),
-            offset: Numbers::pack(&read.columns.offsets),
-            time_range_ns: read.time_range_ns,
+            kind: self.kind,
             line_start: Codes::pack_ids(line_starts),
             in_flight: read.in_flight.take(),
-            text: self.seal_text(&mut read),
+            columns: self.seal_columns(&mut read),
         };
         self.spare = Some(read.columns);
         match self.unsealed {
@@ -263,35 +267,34 @@ impl BlockReader {
         segment
     }
 
-    /// The packed text columns, by [`ColumnId`].
-    fn seal_text(&mut self, read: &mut ReadBlock) -> Vec<Option<Codes>> {
-        let mut text = Vec::new();
-        let mut put = |column: ColumnId, codes| {
-            let index = usize::from(column.0);
-            if text.len() <= index {
-                text.resize(index + 1, None);
-            }
-            // Several fields share one column only where there are too many, see
-            // `Values::add_column`; it has the first of them.
-            if text[index].is_none() {
-                text[index] = codes;
-            }
-        };
-        for (column, ids) in self.columns.iter().zip(&mut read.columns.text) {
-            put(column.column, column.seal(ids));
+    /// The packed columns that some row has, in the order of their ids.
+    fn seal_columns(&mut self, read: &mut ReadBlock) -> Vec<(ColumnId, ColumnData)> {
+        let mut columns = self.seal_text(read);
+        for (field, numbers) in self.numbers.iter().zip(&read.columns.numbers) {
+            let data = Numbers::pack(numbers).map(ColumnData::Number);
+            columns.extend(data.map(|data| (field.column(), data)));
         }
-        if let Some(target) = &mut self.target {
-            for (column, codes) in target.seal(&read.columns.targets, read.ids.target) {
-                put(column, codes);
-            }
+        if self.has_time {
+            let times = Times::pack(&read.columns.instants, &read.columns.offsets);
+            let data = times.map(|times| ColumnData::Time(Box::new(times)));
+            columns.extend(data.map(|data| (Field::Time.column(), data)));
         }
-        text
+        // Several fields share one column only if there are too many, see
+        // `Schema::add_text_column`. The column gets the first of them: the sort is stable.
+        columns.sort_by_key(|(id, _)| *id);
+        columns.dedup_by_key(|(id, _)| *id);
+        columns
     }
 
-    /// `None` where the format lacks the field or no row has it.
-    fn seal_numbers(&self, read: &ReadBlock, field: Field) -> Option<Numbers> {
-        let index = self.numbers.iter().position(|candidate| *candidate == field)?;
-        Numbers::pack(read.columns.numbers.get(index)?)
+    fn seal_text(&mut self, read: &mut ReadBlock) -> Vec<(ColumnId, ColumnData)> {
+        let columns = self.columns.iter().zip(&mut read.columns.text);
+        let mut text: Vec<_> =
+            columns.map(|(column, ids)| (column.column, column.seal(ids))).collect();
+        if let Some(target) = &mut self.target {
+            text.extend(target.seal(&read.columns.targets, read.ids.target));
+        }
+        let present = |(id, codes): (ColumnId, Option<Codes>)| Some((id, ColumnData::Text(codes?)));
+        text.into_iter().filter_map(present).collect()
     }
 
     /// The memory of the values this reader remembers, in bytes.
@@ -365,13 +368,13 @@ mod tests {
     }
 
     fn texts(segment: &Segment, values: &Values) -> Vec<Option<Vec<u8>>> {
-        let columns = [Field::Client, Field::Path, Field::Status].map(Values::column);
+        let columns = [Field::Client, Field::Path, Field::Status].map(Field::column);
         let text = |row: usize, column| {
             let id = segment.text(column)?.get(row) as u32;
             values.dictionary(column).value(id).map(<[u8]>::to_vec)
         };
         (0..segment.rows())
-            .flat_map(|row| columns.into_iter().flatten().map(move |column| text(row, column)))
+            .flat_map(|row| columns.into_iter().map(move |column| text(row, column)))
             .collect()
     }
 
@@ -398,7 +401,10 @@ mod tests {
                 expected.resolve(&read, &mut expected_values);
                 let expected = expected.seal(read);
                 assert_eq!(texts(&segment, &values), texts(&expected, &expected_values));
-                assert_eq!(segment.text, expected.text, "the ids are the same");
+                let ids = |segment: &Segment| -> Vec<_> {
+                    segment.text_columns().map(|(id, codes)| (id, codes.clone())).collect()
+                };
+                assert_eq!(ids(&segment), ids(&expected), "the ids are the same");
             }
             assert!(!forgetful.is_large(), "it forgets when all is sealed");
         }

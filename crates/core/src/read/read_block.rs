@@ -2,7 +2,7 @@
 
 use super::target_columns::TargetIds;
 use crate::block::Block;
-use crate::column::{InFlight, Numbers, encode_offset, encode_time};
+use crate::column::{InFlight, Numbers, Times};
 use crate::field::Field;
 use crate::line::Line;
 use crate::record::Record;
@@ -26,7 +26,6 @@ pub struct ReadBlock {
     pub(super) columns: Columns,
     pub(super) in_flight: Option<InFlight>,
     pub(super) first_offset_s: Option<i32>,
-    pub(super) time_range_ns: Option<(i64, i64)>,
 }
 
 /// How many own ids each column of the reader had when the block was read.
@@ -45,7 +44,9 @@ pub(super) struct Columns {
     pub(super) targets: Vec<u32>,
     /// By row, for each of the reader's number columns; [`Numbers::ABSENT`] where absent.
     pub(super) numbers: Vec<Vec<u64>>,
-    /// Zone offsets of the times by row, encoded.
+    /// Instants by row, see [`Times::encode_instant`]; [`Numbers::ABSENT`] where absent.
+    pub(super) instants: Vec<u64>,
+    /// Zone offsets by row, see [`Times::encode_offset`]; likewise.
     pub(super) offsets: Vec<u64>,
     pub(super) line_starts: Vec<u32>,
 }
@@ -79,6 +80,7 @@ impl Columns {
         self.targets.clear();
         self.numbers.resize_with(numbers, Vec::new);
         self.numbers.iter_mut().for_each(Vec::clear);
+        self.instants.clear();
         self.offsets.clear();
         self.line_starts.clear();
     }
@@ -98,36 +100,27 @@ impl ReadBlock {
             columns,
             in_flight: None,
             first_offset_s: None,
-            time_range_ns: None,
         }
     }
 
     /// Adds the numbers of a few records, a column at a time.
     pub(super) fn push_numbers(&mut self, fields: &[Field], records: &[Record<'_>]) {
         for (field, column) in fields.iter().zip(&mut self.columns.numbers) {
-            match field {
-                Field::Bytes => extend(column, records, |record| record.bytes),
-                Field::RequestTime => extend(column, records, |record| record.request_time_ns),
-                Field::UpstreamTime => extend(column, records, |record| record.upstream_time_ns),
-                _ => {
-                    let time = |record: &Record<'_>| Some(encode_time(record.time?.unix_ns));
-                    extend(column, records, time);
-                }
-            }
+            let Some(index) = field.number_index() else { continue };
+            extend(column, records, |record| record.number_at(index));
         }
-        self.push_times(records);
     }
 
-    /// A row without a time keeps its place among the offsets.
-    fn push_times(&mut self, records: &[Record<'_>]) {
-        let times = || records.iter().filter_map(|record| record.time);
-        let offset = |record: &Record<'_>| Some(encode_offset(record.time?.offset_s));
+    /// Adds the times of a few records.
+    pub(super) fn push_times(&mut self, records: &[Record<'_>]) {
+        let instant = |record: &Record<'_>| Some(Times::encode_instant(record.time?.unix_ns));
+        let offset = |record: &Record<'_>| Some(Times::encode_offset(record.time?.offset_s));
+        extend(&mut self.columns.instants, records, instant);
         extend(&mut self.columns.offsets, records, offset);
-        let Some(first) = times().next() else { return };
-        self.first_offset_s.get_or_insert(first.offset_s);
-        let range = self.time_range_ns.unwrap_or((first.unix_ns, first.unix_ns));
-        let wider = |(first, last): (i64, i64), time: i64| (first.min(time), last.max(time));
-        self.time_range_ns = Some(times().map(|time| time.unix_ns).fold(range, wider));
+        if self.first_offset_s.is_none() {
+            let first = records.iter().find_map(|record| record.time);
+            self.first_offset_s = first.map(|time| time.offset_s);
+        }
     }
 
     /// True where no more lines that did not fit are shown, only counted.

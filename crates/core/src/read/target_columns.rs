@@ -33,7 +33,7 @@ pub(super) const FIELDS: [Field; 2] = [Field::Path, Field::Query];
 
 impl TargetColumns {
     pub(super) fn new() -> Self {
-        let [path, query] = FIELDS.map(|field| TextColumn::new(ColumnId(field as u16)));
+        let [path, query] = FIELDS.map(|field| TextColumn::new(field.column()));
         let absent = vec![[ABSENT; 2]];
         Self { interner: LocalInterner::new(), path, query, own: absent.clone(), shared: absent }
     }

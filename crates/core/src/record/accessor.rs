@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::Record;
-use crate::field::Field;
+use crate::field::{ColumnKind, Field, Unit};
 use crate::value::{STATUS_CLASS, STATUS_CLASSES, format_rfc3339, status_class};
 
 /// Reads one field of the records of one format; made by [`crate::Format::accessor`].
@@ -85,14 +85,16 @@ impl FieldAccessor {
                 let class = status_class(record.text(Field::Status)?);
                 Cow::Borrowed(STATUS_CLASSES[class].as_bytes())
             }
-            Self::Field(Field::Time) => Cow::Owned(format_rfc3339(record.time?).into_bytes()),
-            Self::Field(Field::Bytes) => {
-                Cow::Owned(record.number(Field::Bytes)?.to_string().into_bytes())
-            }
-            Self::Field(field) if self.is_number() => {
-                Cow::Owned(seconds(record.number(field)?).into_bytes())
-            }
-            Self::Field(field) => Cow::Borrowed(record.text(field)?),
+            Self::Field(field) => match field.kind() {
+                ColumnKind::Text => Cow::Borrowed(record.text(field)?),
+                ColumnKind::Time => Cow::Owned(format_rfc3339(record.time?).into_bytes()),
+                ColumnKind::Number(Unit::Nanoseconds) => {
+                    Cow::Owned(seconds(record.number(field)?).into_bytes())
+                }
+                ColumnKind::Number(Unit::Bytes | Unit::Count) => {
+                    Cow::Owned(record.number(field)?.to_string().into_bytes())
+                }
+            },
         })
     }
 

@@ -9,21 +9,16 @@ use crate::value::{RequestLine, Timestamp, split_target, split_url};
 
 /// The fields of one line, borrowed from its bytes.
 ///
-/// A record is made once and filled again for every line, so that parsing a line
-/// allocates nothing. A field that the line does not have is `None`; one that is logged
-/// as `-` or as nothing is `Some(b"-")` or `Some(b"")`.
+/// A record is created once and filled again for every line, so that parsing a line allocates
+/// nothing. A field that the line does not have is `None`; a field that is logged as `-` or as an
+/// empty string is `Some(b"-")` or `Some(b"")`.
 #[derive(Debug, Clone, Default)]
 pub struct Record<'a> {
-    /// When it was logged; `None` where the format has no time.
+    /// When it was logged; `None` if the line has no time.
     pub time: Option<Timestamp>,
-    /// Response size in bytes.
-    pub bytes: Option<u64>,
-    /// Time to serve the request, in nanoseconds.
-    pub request_time_ns: Option<u64>,
-    /// Time the upstream took, in nanoseconds.
-    pub upstream_time_ns: Option<u64>,
-    /// The request's target, where it was kept whole instead of being split into path and
-    /// query.
+    /// By [`Field::number_index`], in the unit of the field's kind.
+    numbers: [Option<u64>; Field::NUMBERS.len()],
+    /// The request target, if it was kept whole instead of being split into path and query.
     pub(crate) target: Option<&'a [u8]>,
     text: [Option<&'a [u8]>; Field::TEXT.len()],
     /// The format's own fields, in the order of [`crate::Format::extra_fields`].
@@ -40,16 +35,35 @@ impl<'a> Record<'a> {
     /// own.
     pub(crate) fn clear(&mut self, extra_fields: usize) {
         self.time = None;
-        self.bytes = None;
-        self.request_time_ns = None;
-        self.upstream_time_ns = None;
+        self.numbers = [None; Field::NUMBERS.len()];
         self.target = None;
         self.text = [None; Field::TEXT.len()];
         self.extra.clear();
         self.extra.resize(extra_fields, None);
     }
 
-    /// The bytes of a text field; `None` where the line has none, and for other kinds.
+    /// The value of a number field, in the unit of [`Field::kind`]; `None` if the line has none,
+    /// and for fields of another kind.
+    #[inline]
+    pub fn number(&self, field: Field) -> Option<u64> {
+        field.number_index().and_then(|index| self.numbers[index])
+    }
+
+    /// The value of the number field at this position in [`Field::NUMBERS`].
+    #[inline]
+    pub(crate) fn number_at(&self, index: usize) -> Option<u64> {
+        self.numbers[index]
+    }
+
+    /// Sets a number field, in the unit of [`Field::kind`].
+    #[inline]
+    pub(crate) fn set_number(&mut self, field: Field, value: Option<u64>) {
+        if let Some(index) = field.number_index() {
+            self.numbers[index] = value;
+        }
+    }
+
+    /// The bytes of a text field; `None` if the line has none, and for fields of another kind.
     pub fn text(&self, field: Field) -> Option<&'a [u8]> {
         field.text_index().and_then(|index| self.text[index])
     }
@@ -59,17 +73,6 @@ impl<'a> Record<'a> {
         match index.checked_sub(Field::TEXT.len()) {
             None => self.text[index],
             Some(extra) => self.extra[extra],
-        }
-    }
-
-    /// The value of a number field: bytes, or nanoseconds for a duration. `None` if the line
-    /// lacks it, and for other kinds of field.
-    pub fn number(&self, field: Field) -> Option<u64> {
-        match field {
-            Field::Bytes => self.bytes,
-            Field::RequestTime => self.request_time_ns,
-            Field::UpstreamTime => self.upstream_time_ns,
-            _ => None,
         }
     }
 
@@ -92,7 +95,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Sets the fields of a request line, all of them; what is none is kept as it stands.
+    /// Sets all fields of a request line. A text that is not a valid request line becomes the field
+    /// `request`, unchanged.
     #[inline]
     pub(crate) fn set_request_line(&mut self, value: &'a [u8], keeps_target: bool) {
         let line = RequestLine::parse(value);
@@ -127,7 +131,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Sets path and query, and the host where the target is a URL.
+    /// Sets path and query, and the host if the target is a URL.
     pub(crate) fn set_url(&mut self, value: &'a [u8], keeps_target: bool) {
         match split_url(value) {
             Some((host, target)) => {

@@ -2,7 +2,6 @@
 
 use super::store::Values;
 use crate::column::{Codes, Segment};
-use crate::schema::ColumnId;
 
 /// A bit for each id of a column.
 #[derive(Debug, Clone, Default)]
@@ -51,15 +50,14 @@ impl IdBits {
 impl LiveIds {
     /// None of the ids that there are.
     pub fn new(values: &Values) -> Self {
-        let columns = (0..values.names().len()).map(|index| ColumnId(index as u16));
-        let columns = columns.map(|column| IdBits::new(values.dictionary(column).ids()));
-        Self { columns: columns.collect() }
+        let bits = values.columns.iter().map(|column| IdBits::new(column.dictionary.ids()));
+        Self { columns: bits.collect() }
     }
 
     /// Adds the ids that occur in a segment.
     pub fn mark(&mut self, segment: &Segment) {
-        for (bits, codes) in self.columns.iter_mut().zip(&segment.text) {
-            if let Some(codes) = codes {
+        for (id, codes) in segment.text_columns() {
+            if let Some(bits) = self.columns.get_mut(id.index()) {
                 bits.mark(codes);
             }
         }

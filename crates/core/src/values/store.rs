@@ -1,44 +1,43 @@
-//! The dictionaries of a data set, with the memory they may take.
+//! The dictionaries of a data set, with the memory that they may take.
 
 use super::dictionary::Dictionary;
 use super::sweep::Sweep;
 use crate::column::{Generations, REMAINDER};
-use crate::field::Field;
-use crate::schema::ColumnId;
+use crate::schema::{ColumnId, Schema};
 
-/// The text columns of a data set: their names and their dictionaries.
+/// The distinct values of a data set: its schema, a dictionary for each text column, and a limit
+/// on the memory that the dictionaries take.
 #[derive(Debug, Clone)]
 pub struct Values {
-    pub(super) columns: Vec<Column>,
+    schema: Schema,
+    /// By [`ColumnId`]; the columns of numbers and times have empty ones.
+    pub(super) columns: Vec<ColumnValues>,
     pub(super) memory_bytes: usize,
-    /// Of these, what ids take that were given up and wait for values.
+    /// The part of `memory_bytes` that belongs to free ids.
     pub(super) free_bytes: usize,
     memory_bytes_max: usize,
-    /// The offset of the first record that had a time, in seconds east of UTC.
+    /// The offset of the first record with a time, in seconds east of UTC.
     first_offset_s: Option<i32>,
     pub(crate) generations: Generations,
     pub(super) sweep: Option<Sweep>,
     pub(super) reuses: u64,
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct Column {
-    name: String,
+#[derive(Debug, Clone, Default)]
+pub(super) struct ColumnValues {
     pub(super) dictionary: Dictionary,
-    /// True once a value was folded into the remainder.
+    /// Whether a value was folded into the remainder.
     pub(super) folded: bool,
 }
 
 impl Values {
-    /// The most columns: far more than servers log, few enough that hostile files of ever
-    /// other field names cost little.
-    pub const COLUMNS_MAX: usize = 1_024;
-
-    /// The known columns, with so much memory for their distinct values.
+    /// No values yet, and the columns of the known fields. The values may take
+    /// `memory_bytes_max` bytes.
     pub fn new(memory_bytes_max: usize) -> Self {
-        let columns = Field::TEXT.iter().map(|field| Column::new(field.name())).collect();
+        let schema = Schema::new();
         Self {
-            columns,
+            columns: schema.columns().map(|_| ColumnValues::default()).collect(),
+            schema,
             memory_bytes: 0,
             free_bytes: 0,
             memory_bytes_max,
@@ -49,55 +48,38 @@ impl Values {
         }
     }
 
-    /// The column of a known text field.
-    pub fn column(field: Field) -> Option<ColumnId> {
-        field.text_index().map(|index| ColumnId(index as u16))
+    /// The columns of the data set.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
     }
 
-    /// The column of that name.
-    pub fn column_by_name(&self, name: &str) -> Option<ColumnId> {
-        if let Some(field) = Field::by_name(name) {
-            return Self::column(field);
-        }
-        self.position(name)
+    /// The text column of that name, which is added if there is none; see
+    /// [`Schema::add_text_column`].
+    pub fn add_text_column(&mut self, name: &str) -> ColumnId {
+        let column = self.schema.add_text_column(name);
+        self.columns.resize_with(self.schema.columns().len(), ColumnValues::default);
+        column
     }
 
-    /// The column of an extra field, made if there is none of that name. Behind
-    /// [`Self::COLUMNS_MAX`] columns all further names have the last one together.
-    pub fn add_column(&mut self, name: &str) -> ColumnId {
-        let is_room = self.columns.len() + 1 < Self::COLUMNS_MAX;
-        let known = self.position(name);
-        let name = if is_room { name } else { "further_fields" };
-        known.or_else(|| self.position(name)).unwrap_or_else(|| {
-            self.columns.push(Column::new(name));
-            ColumnId(self.columns.len() as u16 - 1)
-        })
-    }
-
-    /// The columns' names, in order.
-    pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator {
-        self.columns.iter().map(|column| column.name.as_str())
-    }
-
-    /// The distinct values of a column.
+    /// The distinct values of a column; none for a column of numbers or times.
     ///
     /// # Panics
-    /// Where this data set has no such column.
+    /// If this data set has no such column.
     pub fn dictionary(&self, column: ColumnId) -> &Dictionary {
-        &self.columns[usize::from(column.0)].dictionary
+        &self.columns[column.index()].dictionary
     }
 
-    /// True where values of the column were folded into the remainder.
+    /// Whether values of the column were folded into the remainder.
     pub fn is_estimated(&self, column: ColumnId) -> bool {
-        self.columns[usize::from(column.0)].folded
+        self.columns[column.index()].folded
     }
 
-    /// The id of a value. Where the memory is spent, a new value gets [`REMAINDER`].
+    /// The id of a value. A new value gets [`REMAINDER`] if the memory is full.
     ///
     /// # Panics
-    /// Where this data set has no such column.
+    /// If this data set has no such column.
     pub fn intern(&mut self, column: ColumnId, value: &[u8]) -> u32 {
-        let column = &mut self.columns[usize::from(column.0)];
+        let column = &mut self.columns[column.index()];
         if let Some(id) = column.dictionary.revive(value) {
             return id;
         }
@@ -118,8 +100,8 @@ impl Values {
         self.memory_bytes
     }
 
-    /// The part of [`Self::memory_bytes`] that holds values, in bytes: the rest is for values to
-    /// come.
+    /// The part of [`Self::memory_bytes`] that holds values, in bytes. The rest belongs to ids that
+    /// are free for new values.
     pub fn used_bytes(&self) -> usize {
         self.memory_bytes - self.free_bytes
     }
@@ -132,54 +114,23 @@ impl Values {
     pub(crate) fn note_offset(&mut self, offset_s: Option<i32>) {
         self.first_offset_s = self.first_offset_s.or(offset_s);
     }
-
-    fn position(&self, name: &str) -> Option<ColumnId> {
-        let index = self.columns.iter().position(|column| column.name == name)?;
-        Some(ColumnId(index as u16))
-    }
-}
-
-impl Column {
-    fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), dictionary: Dictionary::new(), folded: false }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ColumnId, REMAINDER, Values};
+    use super::{REMAINDER, Values};
+    use crate::field::Field;
 
     #[test]
     fn folds_new_values_when_memory_is_spent() {
         let mut values = Values::new(10_000);
-        let column = ColumnId(4);
+        let column = Field::Path.column();
         let ids: Vec<u32> =
             (0..1_000).map(|n| values.intern(column, format!("/{n}").as_bytes())).collect();
         assert_eq!(ids[0], 2);
         assert_eq!(ids[999], REMAINDER);
-        assert!(values.is_estimated(column) && !values.is_estimated(ColumnId(0)));
+        assert!(values.is_estimated(column) && !values.is_estimated(Field::Client.column()));
         assert!(values.memory_bytes() <= 10_000);
-        assert_eq!(values.intern(column, b"/0"), 2, "what is known stays exact");
-    }
-
-    #[test]
-    fn there_is_an_end_to_columns() {
-        let mut values = Values::new(1 << 20);
-        let ids: Vec<ColumnId> =
-            (0..3_000).map(|n| values.add_column(&format!("field_{n}"))).collect();
-        assert_eq!(values.names().len(), Values::COLUMNS_MAX);
-        assert_eq!(values.add_column("field_5"), ids[5], "what is known stays known");
-        assert_eq!(usize::from(ids[2_999].0), Values::COLUMNS_MAX - 1);
-        assert_eq!(values.names().next_back(), Some("further_fields"));
-    }
-
-    #[test]
-    fn extra_columns_are_shared_by_name() {
-        let mut values = Values::new(1 << 20);
-        let first = values.add_column("ssl_protocol");
-        assert_eq!(values.add_column("ssl_protocol"), first);
-        assert_eq!(values.column_by_name("ssl_protocol"), Some(first));
-        assert_eq!(values.column_by_name("remote_addr"), Some(ColumnId(0)));
-        assert_eq!(values.column_by_name("bytes"), None);
+        assert_eq!(values.intern(column, b"/0"), 2, "known values stay exact");
     }
 }

@@ -66,8 +66,8 @@ impl Values {
 
     /// Has the values of a segment not given up.
     pub fn keep_all_of(&mut self, segment: &Segment) {
-        for (column, codes) in self.columns.iter_mut().zip(&segment.text) {
-            if let Some(codes) = codes {
+        for (id, codes) in segment.text_columns() {
+            if let Some(column) = self.columns.get_mut(id.index()) {
                 column.dictionary.keep_codes(codes);
             }
         }
@@ -139,13 +139,12 @@ mod tests {
     }
 
     fn texts(segment: &Segment, values: &Values) -> Vec<Vec<u8>> {
-        let column = |field| Values::column(field).expect("a text field");
         let text = |row: usize, column: ColumnId| {
             let id = segment.text(column).expect("the format has it").get(row) as u32;
             values.dictionary(column).value(id).expect("a value").to_vec()
         };
         (0..segment.rows())
-            .flat_map(|row| [Field::Client, Field::Path].map(|field| text(row, column(field))))
+            .flat_map(|row| [Field::Client, Field::Path].map(|field| text(row, field.column())))
             .collect()
     }
 
@@ -222,7 +221,7 @@ mod tests {
         let before = values.reuses();
         let read_before = values.begin_sweep(LiveIds::new(&values));
         assert!(read_before.have_arrived());
-        let column = Values::column(Field::Path).expect("a text field");
+        let column = Field::Path.column();
         let id = segment.text(column).expect("the format has it").get(0) as u32;
         let mut goes_on = true;
         while goes_on {
@@ -250,12 +249,12 @@ mod tests {
             assert!(before.have_arrived());
             while values.sweep(512) {}
             assert_eq!(texts(&segment, &values), lines(&numbers));
-            let held: usize = (0..values.names().len())
-                .map(|index| values.dictionary(ColumnId(index as u16)).memory_bytes())
-                .sum();
+            let columns = values.schema().columns();
+            let held: usize =
+                columns.map(|(column, _)| values.dictionary(column).memory_bytes()).sum();
             highest = highest.max(held.max(values.memory_bytes()));
         }
-        let path = Values::column(Field::Path).expect("a text field");
+        let path = Field::Path.column();
         assert!(values.dictionary(path).ids() < 4_000, "ids are used again");
         assert!(highest < 600_000, "{highest} bytes");
         assert_eq!(values.reuses(), 2 * 200);

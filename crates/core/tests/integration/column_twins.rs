@@ -118,17 +118,16 @@ fn row_of_record(record: &Record<'_>, format: &Format, line_start: usize) -> Row
     let extra = (0..format.extra_fields().len()).map(|index| record.extra(index));
     let texts = known.chain(extra).map(|text| text.map(<[u8]>::to_vec)).collect();
     let time = record.time.map(|time| (time.unix_ns, time.offset_s));
-    let numbers = [record.bytes, record.request_time_ns, record.upstream_time_ns];
+    let numbers = Field::NUMBERS.map(|field| record.number(field));
     (texts, time, numbers, line_start as u64)
 }
 
 fn row_of_segment(segment: &Segment, row: usize, values: &Values) -> Row {
-    let text = |index: usize| {
-        let column = ColumnId(index as u16);
+    let text = |(column, _): (ColumnId, &str)| {
         let id = segment.text(column)?.get(row) as u32;
         values.dictionary(column).value(id).map(<[u8]>::to_vec)
     };
-    let texts = (0..values.names().len()).map(text).collect();
+    let texts = values.schema().text_columns().map(text).collect();
     let time = segment.time(row).map(|time| (time.unix_ns, time.offset_s));
     let numbers = Field::NUMBERS.map(|field| segment.number(field, row));
     (texts, time, numbers, segment.line_offset(row))

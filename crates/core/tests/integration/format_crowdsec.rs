@@ -94,14 +94,16 @@ fn compare(parser: &str, raw: &str, expected: &Value) {
             "status" | "response" | "http_status_code" => text(Field::Status).map(str::to_owned),
             "http_referer" | "referrer" => text(Field::Referer).map(str::to_owned),
             "http_user_agent" => text(Field::UserAgent).map(str::to_owned),
-            "body_bytes_sent" | "bytes" => {
-                Some(record.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()))
-            }
+            "body_bytes_sent" | "bytes" => Some(
+                record
+                    .number(Field::Bytes)
+                    .map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
+            ),
             "time_backend_response" => {
-                record.upstream_time_ns.map(|ns| (ns / 1_000_000).to_string())
+                record.number(Field::UpstreamTime).map(|ns| (ns / 1_000_000).to_string())
             }
             "request_duration_in_ms" | "time_duration" => {
-                record.request_time_ns.map(|ns| (ns / 1_000_000).to_string())
+                record.number(Field::RequestTime).map(|ns| (ns / 1_000_000).to_string())
             }
             "time_local" | "timestamp" | "accept_date" => {
                 let time = format_rfc3339(record.time.unwrap());
@@ -110,7 +112,7 @@ fn compare(parser: &str, raw: &str, expected: &Value) {
                 continue;
             }
             "client_ip" => text(Field::Client).map(str::to_owned),
-            "bytes_read" => record.bytes.map(|bytes| bytes.to_string()),
+            "bytes_read" => record.number(Field::Bytes).map(|bytes| bytes.to_string()),
             "frontend_name" => extra(&line_parser, &record, "frontend"),
             "backend_name" => extra(&line_parser, &record, "backend"),
             "server_name" => extra(&line_parser, &record, "server"),

@@ -165,9 +165,9 @@ pub(crate) fn fields(format: &Format, record: &Record<'_>) -> Vec<(String, Strin
         .iter()
         .map(|field| (field.name().to_owned(), text(record.text(*field))))
         .collect();
-    fields.push(("bytes".to_owned(), record.bytes.map(|bytes| bytes.to_string())));
-    fields.push(("request_time".to_owned(), record.request_time_ns.map(seconds)));
-    fields.push(("upstream_time".to_owned(), record.upstream_time_ns.map(seconds)));
+    fields.push(("bytes".to_owned(), record.number(Field::Bytes).map(|bytes| bytes.to_string())));
+    fields.push(("request_time".to_owned(), record.number(Field::RequestTime).map(seconds)));
+    fields.push(("upstream_time".to_owned(), record.number(Field::UpstreamTime).map(seconds)));
     fields.push(("time".to_owned(), record.time.map(format_rfc3339)));
     for (index, name) in format.extra_fields().iter().enumerate() {
         fields.push((format!("+{name}"), text(record.extra(index))));

@@ -151,7 +151,7 @@ fn clause() -> impl Strategy<Value = Clause> {
     // Bounds in the wrong order are an empty range.
     let ranges = prop::collection::vec((bound.clone(), bound), 0..3);
     let number = (prop::sample::select(&Field::NUMBERS[..]), ranges)
-        .prop_map(|(field, ranges)| Clause::Number { field, ranges });
+        .prop_map(|(field, ranges)| Clause::Number { column: field.column(), ranges });
     // 2025-12-17T09:03:00Z.
     let instant =
         prop_oneof![(-5i64..65).prop_map(|s| (1_765_962_180 + s) * 1_000_000_000), any::<i64>()];
@@ -164,7 +164,7 @@ fn clause() -> impl Strategy<Value = Clause> {
 fn values() -> Values {
     let mut values = Values::new(1 << 20);
     for column in EXTRA_COLUMNS {
-        values.add_column(column);
+        values.add_text_column(column);
     }
     values
 }

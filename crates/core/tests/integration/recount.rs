@@ -78,7 +78,7 @@ impl Condition {
                 text("client", test, *negated)
             }
             Self::Bytes(min, max) => {
-                Ok(Clause::Number { field: Field::Bytes, ranges: vec![(*min, *max)] })
+                Ok(Clause::Number { column: Field::Bytes.column(), ranges: vec![(*min, *max)] })
             }
             Self::Time(first_s, last_s) => {
                 let [first_ns, last_ns] = [first_s, last_s].map(|time_s| time_s * 1_000_000_000);
@@ -117,7 +117,7 @@ struct Shown {
 
 fn shown(evaluation: &Evaluation, values: &Values) -> Shown {
     let totals = evaluation.totals();
-    let columns = || (0..values.names().len()).map(|index| ColumnId(index as u16));
+    let columns = || values.schema().text_columns().map(|(column, _)| column);
     let list = |column: ColumnId| {
         let dictionary = values.dictionary(column);
         let Some(list) = evaluation.top_list(column) else { return Vec::new() };
@@ -125,7 +125,7 @@ fn shown(evaluation: &Evaluation, values: &Values) -> Shown {
         let row = |id: u32| (dictionary.value(id).unwrap_or_default().to_vec(), list.tally(id));
         ids.into_iter().map(row).collect()
     };
-    let quantiles = evaluation.request_time();
+    let quantiles = evaluation.quantiles(Field::RequestTime.column()).expect("it is asked for");
     Shown {
         totals: (totals.records, totals.bytes_sent, totals.errors),
         range: totals.time_range_ns,
@@ -247,7 +247,7 @@ proptest! {
             zone: (zone > 0).then(|| cet.clone()),
             buckets_max,
             stack: match number % 3 {
-                2 => Stack::Column(Values::column(Field::Path).expect("a column")),
+                2 => Stack::Column(Field::Path.column()),
                 _ => Stack::StatusClass,
             },
         };
@@ -267,7 +267,7 @@ proptest! {
             let rows: Vec<Row> = blocks.concat();
             let (totals, paths) = counted_plainly(&rows, conditions);
             prop_assert_eq!(expected.totals, totals);
-            let path = Values::column(Field::Path).expect("a column");
+            let path = Field::Path.column();
             for (path_id, count) in fresh.top_list(path).iter().flat_map(|list| {
                 let dictionary = values.dictionary(path);
                 (2..dictionary.ids() as u32).map(|id| (id, list.tally(id).count))

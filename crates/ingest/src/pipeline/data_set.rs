@@ -107,8 +107,8 @@ impl DataSet {
         };
         let mut values = Values::new(for_values);
         for name in columns {
-            if values.column_by_name(name).is_none() {
-                values.add_column(name);
+            if values.schema().text_column_by_name(name).is_none() {
+                values.add_text_column(name);
             }
         }
         let data = Arc::new(Self {
@@ -241,7 +241,7 @@ impl DataSet {
         }
         let mut values = self.values_mut();
         for name in format.extra_fields() {
-            values.add_column(name);
+            values.add_text_column(name);
         }
         formats.push(format.clone());
         formats.len() - 1

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use weir_core::{Field, Values};
+use weir_core::Field;
 use weir_ingest::{DataSet, Fault, Follower, FormatChoice, Keep, Pipeline, PipelineOptions};
 
 /// How long anything may take, on the slowest machine.
@@ -70,7 +70,7 @@ fn lines(data: &DataSet) -> u64 {
 /// Distinct paths that were asked for, one for each line.
 fn distinct(data: &Arc<DataSet>) -> u64 {
     let values = data.values();
-    let column = Values::column(Field::Path).expect("a text field");
+    let column = Field::Path.column();
     let dictionary = values.dictionary(column);
     let paths = (0..dictionary.ids() as u32).filter_map(|id| dictionary.value(id));
     paths.filter(|path| path.starts_with(b"/")).count() as u64

@@ -39,7 +39,13 @@ fn by_line(log: &[u8], format: &Arc<Format>) -> Answer {
             field.or_else(|| extra.and_then(|index| record.extra(index))).map(<[u8]>::to_vec)
         };
         let [client, path, server] = COLUMNS.map(text);
-        rows.push((record.time.map(|time| time.unix_ns), client, path, server, record.bytes));
+        rows.push((
+            record.time.map(|time| time.unix_ns),
+            client,
+            path,
+            server,
+            record.number(weir_core::Field::Bytes),
+        ));
     }
     (rows, unmatched)
 }
@@ -63,7 +69,7 @@ fn by_pipeline(pieces: &[&[u8]], jobs: usize, block_bytes: usize, format: &Forma
     for segment in data.segments_from(0) {
         for row in 0..segment.rows() {
             let text = |name: &str| {
-                let column = values.column_by_name(name)?;
+                let column = values.schema().text_column_by_name(name)?;
                 let id = segment.text(column)?.get(row) as u32;
                 values.dictionary(column).value(id).map(<[u8]>::to_vec)
             };

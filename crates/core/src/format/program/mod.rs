@@ -18,6 +18,7 @@ use self::line_program::LineProgram;
 use self::mismatch::{Explanation, Mismatch};
 use self::sink::LineState;
 use crate::record::Record;
+use crate::schema::RecordKind;
 
 /// Reads the lines of one format.
 #[derive(Debug, Clone)]
@@ -70,6 +71,14 @@ impl Program {
             Self::Json(_) => false,
             Self::Delimited(program) => program.has_request_target(),
             Self::Handwritten(program) => program.has_request_target(),
+        }
+    }
+
+    /// What the lines are about.
+    pub(super) fn kind(&self) -> RecordKind {
+        match self {
+            Self::Handwritten(program) => program.kind(),
+            Self::Line(_) | Self::Json(_) | Self::Delimited(_) => RecordKind::Request,
         }
     }
 

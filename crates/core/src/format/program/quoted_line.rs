@@ -122,7 +122,7 @@ impl QuotedLine {
         record.set_text(Field::User, &line[user_start..user]);
         record.set_request_line(&line[request_start..request_end], state.keeps_target);
         record.set_text(Field::Status, &line[status_start..status_start + 3]);
-        record.bytes = bytes;
+        record.set_number(Field::Bytes, bytes);
         Some(())
     }
 

@@ -111,7 +111,7 @@ impl Sink {
                 }
                 record.set_text(Field::Status, value);
             }
-            Self::Bytes => record.bytes = optional(value, parse_bytes)?,
+            Self::Bytes => record.set_number(Field::Bytes, optional(value, parse_bytes)?),
             Self::Time(TimeKind::Clf) => {
                 let time = state.clf_times.parse(value.try_into().ok()?)?;
                 state.time.set_clf(time);
@@ -148,13 +148,15 @@ impl Sink {
             }
             Self::UpstreamTimePart { unit_ns } => {
                 let part_ns = optional_duration(value, |text| parse_duration_ns(text, *unit_ns))?;
-                record.upstream_time_ns = part_ns;
+                record.set_number(Field::UpstreamTime, part_ns);
                 add_request_time(record, part_ns);
             }
             Self::TimeTaken => {
                 let unit_ns = if value.contains(&b'.') { 1_000_000_000 } else { 1_000_000 };
-                record.request_time_ns =
-                    optional_duration(value, |text| parse_duration_ns(text, unit_ns))?;
+                record.set_number(
+                    Field::RequestTime,
+                    optional_duration(value, |text| parse_duration_ns(text, unit_ns))?,
+                );
             }
             Self::Date => state.time.add_date(value)?,
             Self::TimeOfDay => state.time.add_time_of_day(value)?,
@@ -165,19 +167,28 @@ impl Sink {
                 }
             }
             Self::RequestTime { unit_ns } => {
-                record.request_time_ns = optional(value, |text| parse_duration_ns(text, *unit_ns))?;
+                record.set_number(
+                    Field::RequestTime,
+                    optional(value, |text| parse_duration_ns(text, *unit_ns))?,
+                );
             }
-            Self::UpstreamTimes => record.upstream_time_ns = parse_upstream_time_ns(value)?,
+            Self::UpstreamTimes => {
+                record.set_number(Field::UpstreamTime, parse_upstream_time_ns(value)?);
+            }
             Self::ClientWithPort => record.set_text(Field::Client, without_port(value)),
             Self::RequestDuration { unit_ns } => {
-                record.request_time_ns = optional(value, |text| duration_ns(text, *unit_ns))?;
+                record.set_number(
+                    Field::RequestTime,
+                    optional(value, |text| duration_ns(text, *unit_ns))?,
+                );
             }
             Self::UpstreamDuration { unit_ns } => {
                 let read = optional(value, |text| duration_ns(text, *unit_ns));
-                record.upstream_time_ns = match read {
+                let time_ns = match read {
                     Some(time_ns) => time_ns,
                     None => parse_upstream_time_ns(value)?,
                 };
+                record.set_number(Field::UpstreamTime, time_ns);
             }
         }
         Some(())
@@ -327,7 +338,8 @@ fn optional_duration(value: &[u8], parse: impl Fn(&[u8]) -> Option<u64>) -> Opti
 
 fn add_request_time(record: &mut Record<'_>, part_ns: Option<u64>) {
     if let Some(part_ns) = part_ns {
-        record.request_time_ns = Some(record.request_time_ns.unwrap_or(0).saturating_add(part_ns));
+        let sum_ns = record.number(Field::RequestTime).unwrap_or(0).saturating_add(part_ns);
+        record.set_number(Field::RequestTime, Some(sum_ns));
     }
 }
 

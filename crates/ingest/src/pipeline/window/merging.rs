@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_core::Segment;
+use weir_core::{RecordKind, Segment};
 
 use super::{Kept, Window};
 
@@ -91,17 +91,18 @@ impl Window {
         }
     }
 
-    /// The last segments, as far as they are of this level and may be merged, by source.
-    fn last_of(&self, level: Level) -> BTreeMap<u32, Vec<u64>> {
+    /// The last segments, as far as they are of this level and may be merged, by source and kind.
+    fn last_of(&self, level: Level) -> BTreeMap<(u32, RecordKind), Vec<u64>> {
         let is_ahead = |number: u64| self.ahead.iter().any(|(ahead, _)| *ahead == number);
         let may_be = |(number, kept): &(&u64, &Kept)| {
             // Those without a time leave as old as they were when they were read.
             let is_plain = self.clock.is_none() || !kept.has_untimed;
             kept.level == level && kept.is_unbounded() && is_plain && !is_ahead(**number)
         };
-        let mut groups: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        let mut groups: BTreeMap<(u32, RecordKind), Vec<u64>> = BTreeMap::new();
         for (number, kept) in self.kept.iter().rev().take_while(may_be) {
-            groups.entry(kept.segment.source()).or_default().push(*number);
+            let group = (kept.segment.source(), kept.segment.kind());
+            groups.entry(group).or_default().push(*number);
         }
         groups.values_mut().for_each(|numbers| numbers.reverse());
         groups

@@ -12,10 +12,12 @@ use crate::field::Field;
 use crate::format::program::mismatch::Mismatch;
 use crate::format::program::sink::LineState;
 use crate::record::Record;
+use crate::schema::RecordKind;
 use crate::value::{TimeParts, month_by_name, parse_digits};
 
 pub(super) const APACHEERROR: Definition = Definition {
     name: "APACHEERROR",
+    kind: RecordKind::ErrorLogLine,
     fields: &[Field::Client, Field::Referer, Field::Time],
     extra_fields: &["level", "module", "error", "client_port", "message"],
     parse,

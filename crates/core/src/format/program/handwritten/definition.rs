@@ -4,6 +4,7 @@ use crate::field::Field;
 use crate::format::program::mismatch::Mismatch;
 use crate::format::program::sink::LineState;
 use crate::record::Record;
+use crate::schema::RecordKind;
 
 /// Reads a line into an empty record.
 pub(super) type Parse =
@@ -14,6 +15,8 @@ pub(super) type Parse =
 #[derive(Debug)]
 pub(super) struct Definition {
     pub(super) name: &'static str,
+    /// What the lines are about.
+    pub(super) kind: RecordKind,
     pub(super) fields: &'static [Field],
     pub(super) extra_fields: &'static [&'static str],
     pub(super) parse: Parse,

@@ -13,9 +13,11 @@ use crate::format::program::mismatch::Mismatch;
 use crate::format::program::sink::LineState;
 use crate::format::program::wrapper::syslog;
 use crate::record::Record;
+use crate::schema::RecordKind;
 
 pub(super) const FIREWALL: Definition = Definition {
     name: "FIREWALL",
+    kind: RecordKind::FirewallEvent,
     fields: &[Field::Client, Field::Protocol, Field::Time],
     extra_fields: &["action", "dst-ip", "src-port", "dst-port", "in", "out", "size"],
     parse,

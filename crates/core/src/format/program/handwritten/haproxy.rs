@@ -10,10 +10,12 @@ use crate::field::Field;
 use crate::format::program::mismatch::Mismatch;
 use crate::format::program::sink::LineState;
 use crate::record::Record;
+use crate::schema::RecordKind;
 use crate::value::{CLF_LENGTH, parse_digits, parse_duration_ns};
 
 pub(super) const HAPROXY: Definition = Definition {
     name: "HAPROXY",
+    kind: RecordKind::Request,
     fields: &[
         Field::Client,
         Field::Method,
@@ -70,7 +72,10 @@ fn parse<'a>(
     let bytes_at = cursor.at;
     let bytes = cursor.before(b' ', "expected a number of bytes")?;
     let bytes = parse_digits(without_plus(bytes)).filter(|bytes| *bytes < u64::MAX);
-    record.bytes = Some(bytes.ok_or(misfit(bytes_at, "the number of bytes is none"))?);
+    record.set_number(
+        Field::Bytes,
+        Some(bytes.ok_or(misfit(bytes_at, "the number of bytes is none"))?),
+    );
     cursor.before(b' ', "expected the request's captured cookie")?;
     cursor.before(b' ', "expected the response's captured cookie")?;
     record.set_extra(4, cursor.before(b' ', "expected the termination state")?);
@@ -104,8 +109,8 @@ fn set_timers(cursor: &mut Cursor<'_>, record: &mut Record<'_>) -> Result<(), Mi
     for _ in 0..3 {
         timer(cursor, b'/')?;
     }
-    record.upstream_time_ns = timer(cursor, b'/')?;
-    record.request_time_ns = timer(cursor, b' ')?;
+    record.set_number(Field::UpstreamTime, timer(cursor, b'/')?);
+    record.set_number(Field::RequestTime, timer(cursor, b' ')?);
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use super::mismatch::Mismatch;
 use super::sink::LineState;
 use crate::field::Field;
 use crate::record::Record;
+use crate::schema::RecordKind;
 
 const ALL: [&Definition; 4] =
     [&haproxy::HAPROXY, &nginx_error::NGINXERROR, &apache_error::APACHEERROR, &firewall::FIREWALL];
@@ -25,6 +26,11 @@ impl HandwrittenProgram {
     /// The program of the format with this name.
     pub(in crate::format) fn by_name(name: &str) -> Option<Self> {
         ALL.into_iter().find(|definition| definition.name == name).map(Self)
+    }
+
+    /// What the lines are about.
+    pub(in crate::format) fn kind(self) -> RecordKind {
+        self.0.kind
     }
 
     /// The fields that the format fills, sorted.

@@ -12,10 +12,12 @@ use crate::field::Field;
 use crate::format::program::mismatch::Mismatch;
 use crate::format::program::sink::LineState;
 use crate::record::Record;
+use crate::schema::RecordKind;
 use crate::value::{TimeKind, parse_digits};
 
 pub(super) const NGINXERROR: Definition = Definition {
     name: "NGINXERROR",
+    kind: RecordKind::ErrorLogLine,
     fields: &[
         Field::Client,
         Field::Host,
