@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
 use weir_ingest::{Input, Keep, Pipeline};
-use weir_server::{BindError, Options, Refusal, Server, SessionHandle};
+use weir_server::{Options, Refusal, Server, SessionHandle};
 
 use crate::arguments::{PageArguments, ServeArguments};
 use crate::options::Feed;
@@ -200,7 +200,7 @@ async fn bind(asked: Option<SocketAddr>, options: Options) -> Result<Server, Fai
     let address = asked.unwrap_or(usual);
     let bound = Server::bind(Options { address, ..options.clone() }).await;
     let bound = match bound {
-        Err(BindError::InUse(_)) if asked.is_none() => {
+        Err(error) if error.is_address_in_use() && asked.is_none() => {
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
             Server::bind(Options { address, ..options }).await
         }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use weir_feed::{Address, Feed, FeedOptions, PipelineSink, Running, Sink};
+use weir_feed::{Feed, FeedAddress, FeedOptions, PipelineSink, RunningFeed, Sink};
 use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, StopReason};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -98,12 +98,12 @@ fn take(
 ) -> Outcome {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let _inside = runtime.enter();
-    let address: Address = format!("tcp://127.0.0.1:0?active={flow}").parse()?;
+    let address: FeedAddress = format!("tcp://127.0.0.1:0?active={flow}").parse()?;
     let options = FeedOptions { cap_bytes: usize::MAX / 2, ..FeedOptions::default() };
     let feed = runtime.block_on(Feed::bind(options, &[address]))?;
     let name = feed.names()[0].clone();
     let host = name.trim_start_matches("tcp://").to_owned();
-    let say = Arc::new(|sentence| eprintln!("{sentence}"));
+    let report: weir_feed::Report = Arc::new(|notice| eprintln!("{notice}"));
     let per_connection = bytes / connections;
     let total = (per_connection * connections) as u64;
     let senders = || match is_alone {
@@ -114,9 +114,9 @@ fn take(
         }
     };
     if !to_pipeline {
-        let running = feed.start(|_| Nothing::default(), say);
+        let running = feed.start(|_| Nothing::default(), report);
         // A last line that is cut gets its line end.
-        let had = |running: &Running<Nothing>| {
+        let had = |running: &RunningFeed<Nothing>| {
             running.sinks().next().is_some_and(|sink| sink.0.load(Ordering::Relaxed) >= total)
         };
         return measure(&running, senders()?, had);
@@ -126,9 +126,10 @@ fn take(
     let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
     let pipeline = Pipeline::start(&options, data, None);
     let sink = |name: &str| PipelineSink::new(&pipeline, name, FormatChoice::Detect);
-    let running = feed.start(sink, say);
-    let had =
-        |_: &Running<PipelineSink>| pipeline.data().sources()[0].snapshot().bytes_parsed >= total;
+    let running = feed.start(sink, report);
+    let had = |_: &RunningFeed<PipelineSink>| {
+        pipeline.data().sources()[0].snapshot().bytes_parsed >= total
+    };
     measure(&running, senders()?, had)
 }
 
@@ -153,9 +154,9 @@ impl Senders {
 /// Waits until all is had, and prints what it took as one JSON object. The clock runs from the
 /// first bytes on.
 fn measure<S: Sink>(
-    running: &Running<S>,
+    running: &RunningFeed<S>,
     senders: Option<Senders>,
-    had: impl Fn(&Running<S>) -> bool,
+    had: impl Fn(&RunningFeed<S>) -> bool,
 ) -> Outcome {
     while running.counts()[0].bytes == 0 {
         std::thread::sleep(Duration::from_micros(200));

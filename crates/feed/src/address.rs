@@ -1,81 +1,80 @@
-//! Where to listen, as it is written.
+//! Addresses of a feed: where to listen, and the options of that listener.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::options::{Active, Framing};
+use weir_net::socket::{Address, AddressError};
 
-/// What a listener's bytes come by.
+use crate::framing::Framing;
+use crate::option_error::OptionError;
+use crate::options::ActiveMode;
+
+/// Where to listen, with options for this listener alone.
+///
+/// An [`Address`], optionally followed by `?active=64`, `?framing=octets`, or both joined by `&`.
+///
+/// ```
+/// use weir_feed::{FeedAddress, Framing};
+///
+/// let address: FeedAddress = "unix:/run/weir.sock?framing=octets".parse()?;
+/// assert_eq!(address.socket.to_string(), "unix:/run/weir.sock");
+/// assert_eq!((address.active, address.framing), (None, Some(Framing::Octets)));
+/// # Ok::<(), weir_feed::FeedAddressError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Transport {
-    /// TCP, at a host and a port.
-    Tcp(String),
-    /// TLS over TCP, at a host and a port.
-    Tls(String),
-    /// UDP, at a host and a port.
-    Udp(String),
-    /// A Unix stream socket at this path.
-    Unix(PathBuf),
-    /// A Unix datagram socket at this path.
-    UnixDatagram(PathBuf),
+pub struct FeedAddress {
+    /// The transport and the place.
+    pub socket: Address,
+    /// How it is read; `None` for the feed's mode.
+    pub active: Option<ActiveMode>,
+    /// How lines are separated; `None` for the feed's framing.
+    pub framing: Option<Framing>,
 }
 
-impl Transport {
-    /// True where each message is a datagram, which nobody sends again.
-    pub fn is_datagram(&self) -> bool {
-        matches!(self, Self::Udp(_) | Self::UnixDatagram(_))
-    }
+/// A text that is not a valid [`FeedAddress`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FeedAddressError {
+    /// The part before `?` is not an address.
+    Address(AddressError),
+    /// An option has an invalid value.
+    Option {
+        /// The whole text.
+        address: String,
+        /// The fault.
+        error: OptionError,
+    },
+    /// An option is neither `active` nor `framing`.
+    UnknownOption {
+        /// The whole text.
+        address: String,
+        /// The option.
+        option: String,
+    },
 }
 
-impl fmt::Display for Transport {
+impl fmt::Display for FeedAddressError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp(host) => write!(formatter, "tcp://{host}"),
-            Self::Tls(host) => write!(formatter, "tls://{host}"),
-            Self::Udp(host) => write!(formatter, "udp://{host}"),
-            Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
-            Self::UnixDatagram(path) => write!(formatter, "unixgram:{}", path.display()),
+            Self::Address(error) => error.fmt(formatter),
+            Self::Option { address, error } => write!(formatter, "`{address}`: {error}"),
+            Self::UnknownOption { address, option } => write!(
+                formatter,
+                "`{address}`: `{option}` is not a valid option; after `?` write active=MODE, \
+                 framing=MODE, or both joined by `&`"
+            ),
         }
     }
 }
 
-/// Where to listen and what is special about it.
-///
-/// `tcp://127.0.0.1:5140`, `tls://[::]:6514`, `udp://127.0.0.1:5140`, `unix:/run/weir.sock` and
-/// `unixgram:/run/weir.sock`; `127.0.0.1:5140` is TCP. `?active=64`, `?framing=octets`, or both
-/// with `&` between, may follow.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
-    /// What and where.
-    pub transport: Transport,
-    /// How it is read, where it says so.
-    pub active: Option<Active>,
-    /// How lines are told, where it says so.
-    pub framing: Option<Framing>,
-}
+impl std::error::Error for FeedAddressError {}
 
-/// Why a text is no address: a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AddressError(String);
+impl FromStr for FeedAddress {
+    type Err = FeedAddressError;
 
-impl fmt::Display for AddressError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for AddressError {}
-
-impl FromStr for Address {
-    type Err = AddressError;
-
-    fn from_str(text: &str) -> Result<Self, AddressError> {
-        let (place, options) = match text.rsplit_once('?') {
-            Some((place, options)) => (place, options),
-            None => (text, ""),
-        };
-        let mut address = Self { transport: transport(place)?, active: None, framing: None };
+    fn from_str(text: &str) -> Result<Self, FeedAddressError> {
+        let (socket, options) = text.rsplit_once('?').unwrap_or((text, ""));
+        let socket = socket.parse().map_err(FeedAddressError::Address)?;
+        let mut address = Self { socket, active: None, framing: None };
         for option in options.split('&').filter(|option| !option.is_empty()) {
             address.set(text, option)?;
         }
@@ -83,113 +82,46 @@ impl FromStr for Address {
     }
 }
 
-impl Address {
-    fn set(&mut self, text: &str, option: &str) -> Result<(), AddressError> {
-        let failed = |why: &str| AddressError(format!("`{text}`: {why}"));
+impl FeedAddress {
+    fn set(&mut self, text: &str, option: &str) -> Result<(), FeedAddressError> {
+        let invalid = |error| FeedAddressError::Option { address: text.to_owned(), error };
         match option.split_once('=') {
-            Some(("active", value)) => {
-                self.active = Some(value.parse().map_err(|why: String| failed(&why))?);
+            Some(("active", value)) => self.active = Some(value.parse().map_err(invalid)?),
+            Some(("framing", value)) => self.framing = Some(value.parse().map_err(invalid)?),
+            _ => {
+                return Err(FeedAddressError::UnknownOption {
+                    address: text.to_owned(),
+                    option: option.to_owned(),
+                });
             }
-            Some(("framing", value)) => {
-                self.framing = Some(value.parse().map_err(|why: String| failed(&why))?);
-            }
-            _ => return Err(failed("behind `?` may stand active=MODE and framing=MODE")),
         }
         Ok(())
     }
 }
 
-fn transport(place: &str) -> Result<Transport, AddressError> {
-    let (scheme, rest) = match place.split_once(':') {
-        Some((scheme @ ("tcp" | "tls" | "udp"), rest)) => {
-            let rest = rest.strip_prefix("//").ok_or_else(|| no_port(place))?;
-            (scheme, rest.trim_end_matches('/'))
-        }
-        Some((scheme @ ("unix" | "unixgram"), path)) => {
-            return unix(place, scheme, path);
-        }
-        _ => ("tcp", place),
-    };
-    let port = rest.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>()));
-    let Some((host, Ok(_))) = port else { return Err(no_port(place)) };
-    if host.is_empty() || host.contains('/') {
-        return Err(no_port(place));
-    }
-    let rest = rest.to_owned();
-    Ok(match scheme {
-        "tls" => Transport::Tls(rest),
-        "udp" => Transport::Udp(rest),
-        _ => Transport::Tcp(rest),
-    })
-}
-
-fn unix(place: &str, scheme: &str, path: &str) -> Result<Transport, AddressError> {
-    let path = path.strip_prefix("//").unwrap_or(path);
-    if path.is_empty() {
-        return Err(AddressError(format!("`{place}` has no path, as in {scheme}:/run/weir.sock")));
-    }
-    let path = PathBuf::from(path);
-    Ok(if scheme == "unix" { Transport::Unix(path) } else { Transport::UnixDatagram(path) })
-}
-
-fn no_port(place: &str) -> AddressError {
-    AddressError(format!(
-        "`{place}` is no address to listen at; write it as tcp://127.0.0.1:5140, tls://HOST:PORT, \
-         udp://HOST:PORT, unix:/PATH or unixgram:/PATH"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Address, Transport};
-    use crate::options::{Active, Framing};
-
-    #[test]
-    fn addresses_are_read() {
-        let tcp = |host: &str| Transport::Tcp(host.to_owned());
-        for (text, transport) in [
-            ("127.0.0.1:5140", tcp("127.0.0.1:5140")),
-            ("localhost:0", tcp("localhost:0")),
-            ("tcp://[::1]:514/", tcp("[::1]:514")),
-            ("tls://0.0.0.0:6514", Transport::Tls("0.0.0.0:6514".to_owned())),
-            ("udp://127.0.0.1:514", Transport::Udp("127.0.0.1:514".to_owned())),
-            ("unix:/run/w.sock", Transport::Unix("/run/w.sock".into())),
-            ("unix:///run/w.sock", Transport::Unix("/run/w.sock".into())),
-            ("unixgram:w.sock", Transport::UnixDatagram("w.sock".into())),
-        ] {
-            let address: Address = text.parse().expect(text);
-            assert_eq!(address.transport, transport, "{text}");
-            assert_eq!((address.active, address.framing), (None, None));
-        }
-    }
+    use super::FeedAddress;
+    use crate::framing::Framing;
+    use crate::options::ActiveMode;
 
     #[test]
     fn options_follow_a_question_mark() {
-        let address: Address = "unix:/w?active=64&framing=octets".parse().expect("an address");
-        assert_eq!(address.active, Active::times(64));
+        let address: FeedAddress = "unix:/w?active=64&framing=octets".parse().expect("an address");
+        assert_eq!(address.active, ActiveMode::count(64));
         assert_eq!(address.framing, Some(Framing::Octets));
-        let address: Address = "a:1?active=once".parse().expect("an address");
-        assert_eq!(address.active, Some(Active::Once));
+        let address: FeedAddress = "a:1?active=once".parse().expect("an address");
+        assert_eq!((address.active, address.framing), (Some(ActiveMode::Once), None));
+        let address: FeedAddress = "a:1".parse().expect("an address");
+        assert_eq!((address.active, address.framing), (None, None));
     }
 
     #[test]
-    fn what_is_no_address_is_said() {
-        for text in [
-            "",
-            "5140",
-            "127.0.0.1",
-            ":5140",
-            "tcp:127.0.0.1:1",
-            "tcp://h:99999",
-            "unix:",
-            "http://h:80/",
-            "h:1?active=0",
-            "h:1?active=many",
-            "h:1?framing=x",
-            "h:1?what",
-        ] {
-            let error = text.parse::<Address>().expect_err(text).to_string();
-            assert!(error.contains('`'), "{error}");
+    fn errors_quote_the_address() {
+        for text in ["h", "h:1?active=0", "h:1?active=many", "h:1?framing=x", "h:1?what"] {
+            let error = text.parse::<FeedAddress>().expect_err(text).to_string();
+            assert!(error.contains(&format!("`{text}`")), "{error}");
+            assert!(error.contains("is not a valid"), "{error}");
         }
     }
 }

@@ -1,43 +1,43 @@
-//! What happened at a listener, in numbers.
+//! The counts of a listener.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What happened at a listener so far.
+/// The counts of a listener since it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FeedCounts {
     /// Connections that are open now.
     pub connections_open: u64,
-    /// Connections that were taken, whether or not they are still open.
+    /// Connections that were accepted, open or closed.
     pub connections: u64,
-    /// Connections that were refused, as there were as many as may be.
+    /// Connections that were refused at the limit of connections.
     pub connections_refused: u64,
-    /// Connections that were closed for having completed no line for too long, or no TLS
-    /// handshake.
+    /// Connections that were closed because they completed no line, or no TLS handshake, in time.
     pub connections_timed_out: u64,
-    /// Connections that were dropped for what they sent: lying counts, no TLS, too much.
+    /// Connections that were dropped for their input: wrong counts, no TLS, too much of it.
     pub connections_dropped: u64,
-    /// Datagrams that were received, those that we dropped among them.
+    /// Datagrams that were received, dropped ones included.
     pub datagrams: u64,
-    /// Datagrams that were longer than 64 KiB, of which the line was dropped that did not fit.
+    /// Datagrams over 64 KiB, which lost the line that exceeds it.
     pub datagrams_cut: u64,
-    /// Datagrams that we dropped, where reading was unlimited and the cap was reached.
+    /// Datagrams that the feed dropped at the cap of unlimited reading.
     pub datagrams_dropped: u64,
-    /// Datagrams that the kernel dropped, as its buffer was full.
+    /// Datagrams that the kernel dropped because its buffer was full.
     pub datagrams_dropped_by_kernel: u64,
     /// Bytes that were read.
     pub bytes: u64,
-    /// Reads that brought something.
+    /// Reads that returned bytes.
     pub reads: u64,
     /// Time in reads, in nanoseconds of all threads together.
     pub receiving_ns: u64,
-    /// Time in telling lines and handing them on, waiting for room included.
+    /// Time in splitting and writing lines, in nanoseconds of all threads together, with the
+    /// time that the sink had no room.
     pub working_ns: u64,
 }
 
 macro_rules! counters {
     ($($name:ident),*) => {
-        /// The same, for many to count at once.
+        /// The same counts, for concurrent updates.
         #[derive(Debug, Default)]
         pub(crate) struct Counters {
             $(pub(crate) $name: Counter),*
@@ -93,7 +93,7 @@ impl Counter {
 }
 
 impl FeedCounts {
-    /// The counts that a person wants to see, as a sentence; what did not happen is left out.
+    /// The counts of interest to a person, as a sentence without the zeros.
     pub fn sentence(&self, is_datagram: bool) -> String {
         let mut parts = Vec::new();
         if is_datagram {
@@ -104,25 +104,25 @@ impl FeedCounts {
                 parts.push(format!("{} so far", self.connections));
             }
         }
-        for (number, noun, what) in [
-            (self.connections_refused, "connection", " refused, as there were too many"),
+        for (number, noun, event) in [
+            (self.connections_refused, "connection", " refused at the limit"),
             (self.connections_timed_out, "connection", " timed out"),
-            (self.connections_dropped, "connection", " dropped for what they sent"),
+            (self.connections_dropped, "connection", " dropped for invalid input"),
             (self.datagrams_cut, "datagram", " cut at 64 KiB"),
             (self.datagrams_dropped, "datagram", " dropped at the cap"),
             (self.datagrams_dropped_by_kernel, "datagram", " dropped by the kernel"),
         ] {
             if number > 0 {
-                parts.push(amount(number, noun, what));
+                parts.push(amount(number, noun, event));
             }
         }
         parts.join(", ")
     }
 }
 
-fn amount(number: u64, noun: &str, what: &str) -> String {
+fn amount(number: u64, noun: &str, event: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}{what}")
+    format!("{number} {noun}{plural}{event}")
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
     use super::FeedCounts;
 
     #[test]
-    fn says_what_happened() {
+    fn counts_become_a_sentence() {
         let mut counts = FeedCounts { connections_open: 1, connections: 3, ..Default::default() };
         assert_eq!(counts.sentence(false), "1 connection open, 3 so far");
         counts.datagrams_dropped_by_kernel = 7;

@@ -1,13 +1,12 @@
-//! Lines from sockets: TCP, TLS, UDP and Unix sockets, many senders at once, in bounded memory.
+//! Log lines from sockets: TCP, TLS, UDP and Unix sockets, many senders at once, bounded memory.
 //!
-//! [`Feed::bind`] listens at every [`Address`]; [`Feed::start`] gives each listener a [`Sink`]
-//! that takes its whole lines. [`PipelineSink`] is the one that makes a listener a source of a
+//! [`Feed::bind`] listens at every [`FeedAddress`]. [`Feed::start`] creates a [`Sink`] for each
+//! listener, which receives its whole lines. [`PipelineSink`] makes a listener a source of a
 //! pipeline.
 //!
-//! How a connection is read is a choice, [`Active`], with the names that Erlang gave to it: a
-//! passive one is read when there is room, once and N arm so many reads ahead of the work, and
-//! an unlimited one is read as fast as it brings, up to a cap. In all but the last a full sink
-//! stops the sender by the window of its own transport. `docs/flow-control.md` measures them.
+//! How far reading may run ahead of the sink is an [`ActiveMode`], named after Erlang's sockets.
+//! In every mode but the unlimited one a full sink holds the sender back by the flow control of
+//! its transport. `docs/flow-control.md` compares the modes.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -20,38 +19,35 @@
 //! let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
 //! let pipeline = Pipeline::start(&options, data, None);
 //! let feed = Feed::bind(FeedOptions::default(), &["tcp://127.0.0.1:0".parse()?]).await?;
-//! println!("{}", feed.names()[0]);
+//! println!("listening at {}", feed.names()[0]);
 //! let sink = |name: &str| PipelineSink::new(&pipeline, name, FormatChoice::Detect);
-//! let running = feed.start(sink, Arc::new(|sentence| eprintln!("{sentence}")));
+//! let running = feed.start(sink, Arc::new(|notice| eprintln!("{notice}")));
 //! assert_eq!(running.counts()[0].connections_open, 0);
 //! # Ok(())
 //! # }
 //! ```
 
 mod address;
-mod bind;
 mod connection;
 mod counts;
-mod datagram;
 mod feed;
-mod files;
 mod framing;
-mod herald;
-mod kernel;
-mod medium;
+mod listener;
+mod memory;
+mod notice;
+mod option_error;
 mod options;
-mod partials;
-mod pool;
+mod rate_limited_log;
 mod sink;
-mod tls;
-#[cfg(unix)]
-mod unix;
 
-pub use address::{Address, AddressError, Transport};
-pub use bind::BindError;
+pub use address::{FeedAddress, FeedAddressError};
 pub use counts::FeedCounts;
-pub use feed::{Feed, Running};
-pub use framing::{FrameError, Framer};
-pub use herald::Say;
-pub use options::{Active, FeedOptions, Framing, SocketMode};
+pub use feed::{Feed, RunningFeed};
+pub use framing::{FrameError, Framer, Framing, Lines};
+pub use notice::{Event, LimitOrigin, Notice, Report};
+pub use option_error::OptionError;
+pub use options::{ActiveMode, FeedOptions};
 pub use sink::{PipelineSink, Sink};
+pub use weir_net::socket::{
+    Address, AddressError, BindError, BindOptions, Peer, SocketMode, TlsFiles, TlsHandshakeError,
+};

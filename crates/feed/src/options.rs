@@ -1,158 +1,103 @@
-//! How a feed works and what it may take. Every limit is here with its reason.
+//! How a feed works and its limits, each with its reason.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How far reading may be ahead of the work: the names are those of Erlang's `inet:setopts`.
+use weir_net::socket::BindOptions;
+
+use crate::framing::Framing;
+use crate::option_error::OptionError;
+
+/// How far reading may run ahead of the sink. The names follow Erlang's `inet:setopts`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Active {
-    /// Read only when there is room (`{active, false}`).
+pub enum ActiveMode {
+    /// Read, wait for the sink, read again (`{active, false}`).
     #[default]
     Passive,
-    /// One read is armed; the work arms the next (`{active, once}`).
+    /// One read may be ahead of the sink (`{active, once}`).
     Once,
-    /// So many reads are armed; the work arms each again (`{active, N}`).
-    Times(NonZeroUsize),
-    /// Read whatever comes (`{active, true}`), up to [`FeedOptions::cap_bytes`].
+    /// This many reads may be ahead of the sink (`{active, N}`).
+    Count(NonZeroUsize),
+    /// Read all that comes (`{active, true}`), up to [`FeedOptions::cap_bytes`].
     Unlimited,
 }
 
-impl Active {
-    /// So many reads; `None` for 0.
-    pub fn times(reads: usize) -> Option<Self> {
-        NonZeroUsize::new(reads).map(Self::Times)
+impl ActiveMode {
+    /// The mode with `reads` reads ahead; `None` for 0.
+    pub fn count(reads: usize) -> Option<Self> {
+        NonZeroUsize::new(reads).map(Self::Count)
     }
 }
 
-impl FromStr for Active {
-    type Err = String;
+impl FromStr for ActiveMode {
+    type Err = OptionError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, OptionError> {
         match text {
             "passive" | "false" => return Ok(Self::Passive),
             "once" => return Ok(Self::Once),
             "unlimited" | "true" => return Ok(Self::Unlimited),
             _ => {}
         }
-        let times = text.parse().ok().and_then(Self::times);
-        times.ok_or_else(|| {
-            format!("`{text}` is no way to read; there are passive, once, a number and unlimited")
+        let count = text.parse().ok().and_then(Self::count);
+        count.ok_or_else(|| {
+            OptionError::new(text, "active mode", "passive, once, a number or unlimited")
         })
     }
 }
 
-/// How the lines of a stream are told from one another.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Framing {
-    /// By the first bytes of a connection: a number, a space and `<` begin a counted frame.
-    #[default]
-    Auto,
-    /// By line feeds.
-    Newline,
-    /// By counts of octets (RFC 6587 section 3.4.1).
-    Octets,
-}
-
-impl FromStr for Framing {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "newline" => Ok(Self::Newline),
-            "octets" => Ok(Self::Octets),
-            _ => Err(format!("`{text}` is no framing; there are auto, newline and octets")),
-        }
-    }
-}
-
-/// The permissions of a Unix socket. Who may write to it may send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SocketMode(u32);
-
-impl SocketMode {
-    /// The bits as chmod(2) has them.
-    pub fn bits(self) -> u32 {
-        self.0
-    }
-}
-
-impl FromStr for SocketMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let is_octal =
-            (3..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        let bits = u32::from_str_radix(text, 8).ok().filter(|bits| is_octal && *bits <= 0o777);
-        bits.map(Self).ok_or_else(|| {
-            format!("`{text}` is no mode of a socket; write it in octal, as 0660 or 0666")
-        })
-    }
-}
-
-/// How a feed works. Options of an [`Address`](crate::Address) go before these.
+/// How a feed works. Options of a [`FeedAddress`](crate::FeedAddress) take precedence.
 #[derive(Debug, Clone)]
 pub struct FeedOptions {
     /// How connections are read.
-    pub active: Active,
-    /// How lines are told.
+    pub active: ActiveMode,
+    /// How lines are separated.
     pub framing: Framing,
-    /// Connections at a time, of all listeners together. Each takes a few KiB, and up to
-    /// [`Self::LINE_FREE_BYTES`] for a line that has begun. Default 4,096.
+    /// Open connections of all listeners together. Each takes a few KiB, and up to
+    /// [`Self::LINE_FREE_BYTES`] for its partial line. Default 4,096.
     pub connections_max: usize,
-    /// A connection that completes no line for so long is closed: half-open ones, idle ones, and
-    /// those that send a byte now and then to be kept. Senders of logs may have nothing to say
-    /// at night, so the default is an hour; the kernel finds dead peers in two minutes.
+    /// A connection that completes no line for this long is closed: half-open and silent ones,
+    /// and those that send single bytes to stay open. Senders of logs may be silent at night, so
+    /// the default is an hour; the kernel finds dead peers in two minutes.
     pub idle: Duration,
-    /// A TLS handshake takes a few round trips; one that takes longer than this is ended.
-    /// Default 10 s.
+    /// How long a TLS handshake may take. It is a few round trips. Default 10 s.
     pub handshake: Duration,
-    /// Where reading is unlimited: bytes of one listener that wait for the work, at the most.
-    /// Default 64 MiB.
+    /// In unlimited mode: the bytes of one listener that may wait for the sink. Default 64 MiB.
     pub cap_bytes: usize,
-    /// Lines longer than this are counted and skipped. Default 1 MiB.
+    /// The length of a line; the rest of a longer one is skipped. Default 1 MiB.
     pub line_bytes_max: usize,
-    /// What all lines that have begun may take together, beyond
-    /// [`Self::LINE_FREE_BYTES`] each. Default 64 MiB.
-    pub lines_begun_bytes_max: usize,
-    /// The permissions of Unix sockets, as chmod(1) has them in octal; where there are none, those
-    /// that the process's umask leaves.
-    pub socket_mode: Option<SocketMode>,
-    /// The certificate chain of TLS, in PEM.
-    pub tls_certificate: Option<PathBuf>,
-    /// The private key of TLS, in PEM.
-    pub tls_key: Option<PathBuf>,
+    /// Memory for the partial lines of all connections, beyond [`Self::LINE_FREE_BYTES`] for
+    /// each. Default 64 MiB.
+    pub partial_lines_bytes_max: usize,
+    /// The permissions of Unix sockets, and the files of TLS.
+    pub bind: BindOptions,
 }
 
 impl FeedOptions {
-    /// What a line that has begun may take of each connection, whatever the others take: any
-    /// usual line.
+    /// Memory that the partial line of each connection may always take: enough for usual lines.
     pub const LINE_FREE_BYTES: usize = 16 << 10;
 
-    /// Bytes that are read at once, at the most. More saves no time: a system call a 128 KiB is
-    /// nothing beside copying them; and this stays in the processor's cache.
+    /// Bytes of one read. More saves nothing: one system call in 128 KiB costs little beside the
+    /// copy, and the bytes stay in the processor's cache.
     pub const CHUNK_BYTES: usize = 128 << 10;
 
-    /// What reads that are armed ahead of the work may take, of one listener: 64 MiB.
+    /// Chunks of one listener that may be read ahead: 64 MiB.
     pub const CHUNKS_AHEAD_MAX: usize = 512;
 }
 
 impl Default for FeedOptions {
     fn default() -> Self {
         Self {
-            active: Active::default(),
+            active: ActiveMode::default(),
             framing: Framing::default(),
             connections_max: 4_096,
             idle: Duration::from_secs(3_600),
             handshake: Duration::from_secs(10),
             cap_bytes: 64 << 20,
             line_bytes_max: 1 << 20,
-            lines_begun_bytes_max: 64 << 20,
-            socket_mode: None,
-            tls_certificate: None,
-            tls_key: None,
+            partial_lines_bytes_max: 64 << 20,
+            bind: BindOptions::default(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where lines go.
+//! The receivers of lines.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,36 +6,36 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 use weir_ingest::{Course, FormatChoice, Pipeline, SourceProgress, SourceWriter, StopReason};
 
-/// Takes the lines of one listener.
+/// Receives the lines of one listener.
 pub trait Sink: Send + Sync + 'static {
-    /// Takes whole lines, these parts one behind the other with nothing between them, and waits
-    /// while there is no room. The future is awaited to its end.
+    /// Takes whole lines in two adjacent parts, and waits while there is no room. The future is
+    /// always awaited to its end.
     ///
     /// # Errors
-    /// Where no more is taken.
+    /// If the sink takes no more lines.
     fn write(&self, parts: [&[u8]; 2]) -> impl Future<Output = Result<(), StopReason>> + Send;
 
-    /// Hands on what was taken, so that it is seen. Called every few hundredths of a second.
+    /// Makes the lines taken so far visible. Called every 50 ms.
     ///
     /// # Errors
-    /// Where no more is taken.
+    /// If the sink takes no more lines.
     fn flush(&self) -> impl Future<Output = Result<(), StopReason>> + Send {
         async { Ok(()) }
     }
 
-    /// What is odd about the listener, each time that changes.
+    /// Sets the note about the listener, a sentence with its counts. Called when it changes.
     fn note(&self, _note: Option<String>) {}
 
-    /// What a person should hear at once: a sentence, once. Asked for after each
+    /// Returns a message to report to the person at the terminal, once. Called after each
     /// [`Self::flush`].
-    fn news(&self) -> Option<String> {
+    fn take_message(&self) -> Option<String> {
         None
     }
 
-    /// No more comes, for this reason.
+    /// Ends the sink: no more lines come, for this reason.
     fn end(&self, _why: StopReason) {}
 
-    /// Waits until nobody wants lines any more.
+    /// Waits until the sink wants no more lines.
     fn closed(&self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }
@@ -50,7 +50,7 @@ pub struct PipelineSink {
     touch: Touch,
 }
 
-/// What tells those who look at the data set that a source's state has changed.
+/// Notifies the readers of the data set that the state of a source has changed.
 #[derive(Debug)]
 struct Touch(Arc<weir_ingest::DataSet>);
 
@@ -58,7 +58,7 @@ impl PipelineSink {
     /// Opens a source of this name.
     pub fn new(pipeline: &Pipeline, name: &str, format: FormatChoice) -> Self {
         let mut writer = pipeline.source(name, None, format);
-        // Whoever reaches the listener may have sent the first line.
+        // Any program that can reach the listener may have sent the first line.
         writer.watch_format();
         let progress = writer.progress().clone();
         progress.set_course(Course::Listening);
@@ -88,7 +88,7 @@ impl Sink for PipelineSink {
         self.touch.0.touch();
     }
 
-    fn news(&self) -> Option<String> {
+    fn take_message(&self) -> Option<String> {
         self.progress.take_news()
     }
 

@@ -6,7 +6,7 @@ use divan::counter::BytesCount;
 use weir_net::websocket::client::encode_binary;
 use weir_net::websocket::{Decoder, Frame};
 
-/// What one read of a socket brings at most.
+/// The most that one read of a socket returns.
 const READ_BYTES: usize = 256 << 10;
 const MESSAGE_BYTES: usize = 4 << 20;
 
@@ -20,7 +20,7 @@ fn main() {
 fn decode(bencher: Bencher<'_, '_>, frame_bytes: usize) {
     let payload: Vec<u8> = (0..MESSAGE_BYTES).map(|i| (i * 31 % 251) as u8).collect();
     let message = encode_binary(&payload, frame_bytes);
-    // The bytes are unmasked where they lie, so each run needs them anew.
+    // The bytes are unmasked in place, so each run needs a fresh copy.
     bencher
         .counter(BytesCount::new(MESSAGE_BYTES))
         .with_inputs(|| message.clone())

@@ -1,4 +1,4 @@
-//! What a response carries.
+//! The body of a response.
 
 use std::fmt;
 use std::pin::Pin;
@@ -32,16 +32,16 @@ enum Kind {
 }
 
 impl Body {
-    /// No bytes at all.
+    /// An empty body.
     pub fn empty() -> Self {
         Self(Kind::Whole(None))
     }
 
     /// A body fed through the returned sender, chunked on the wire.
     ///
-    /// `parts_max` (at least 1) parts wait in between; then [`BodySender::send`] waits for the
-    /// client. Parts that are ready together are merged; as soon as none is ready, what there
-    /// is goes out, so a slow producer's parts are never held back.
+    /// Up to `parts_max` parts (at least 1) are queued; then [`BodySender::send`] waits for the
+    /// client. Parts that are ready together are merged. When no more is ready they are sent, so
+    /// the parts of a slow producer are never held back.
     pub fn channel(parts_max: usize) -> (BodySender, Self) {
         let (sender, receiver) = mpsc::channel(parts_max.max(1));
         let parts = Parts { receiver, held: None, state: State::Open };
@@ -112,7 +112,7 @@ impl BodySender {
         self.sender.send(Part::End).await.map_err(|_| Disconnected)
     }
 
-    /// Waits until nobody reads this body any more.
+    /// Waits until the body is dropped, because the client is gone or has it all.
     pub async fn closed(&self) {
         self.sender.closed().await;
     }
@@ -152,7 +152,7 @@ enum Part {
 #[derive(Debug)]
 struct Parts {
     receiver: mpsc::Receiver<Part>,
-    /// A part that did not fit into the merged one before it.
+    /// A part that exceeded the room in the merged part before it.
     held: Option<Bytes>,
     state: State,
 }
@@ -160,9 +160,9 @@ struct Parts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    /// The sender said so: this body is whole.
+    /// The sender finished: the body is whole.
     Finished,
-    /// The sender is gone without a word.
+    /// The sender was dropped before it finished.
     Aborted,
 }
 

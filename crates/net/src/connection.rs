@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its last.
+//! One HTTP connection, from its first byte to its last.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -14,19 +14,19 @@ use tokio::sync::watch;
 
 use crate::body::Body;
 use crate::options::{HEADERS_MAX_ON_STACK, ServeOptions};
-use crate::peer::Peer;
+use crate::socket::{Connection, ConnectionPermit, Peer};
 use crate::transport::Transport;
 
-/// hyper, set up once for all connections.
+/// The configuration of hyper that all connections share.
 pub(crate) fn protocol(options: &ServeOptions) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
-        // Without a timer hyper's header timeout is inert.
+        // Without a timer hyper's header timeout has no effect.
         .timer(TokioTimer::new())
         .header_read_timeout(options.header_timeout)
         .max_header_size(options.header_bytes_max)
-        // A client may close its sending side and still wait for the answer
-        // (`nc`, `curl -T -`); that is no reason to drop the request.
+        // A client may close its sending side and still wait for the answer (`nc`,
+        // `curl -T -`); that is no reason to drop the request.
         .half_close(true);
     if options.headers_max != HEADERS_MAX_ON_STACK {
         builder.max_headers(options.headers_max);
@@ -34,30 +34,43 @@ pub(crate) fn protocol(options: &ServeOptions) -> http1::Builder {
     builder
 }
 
-/// Serves requests on `transport` until the client leaves, the connection is upgraded, a limit
-/// is hit, or `stopping` turns true and the request in flight is answered.
-pub(crate) async fn run<H, F>(
-    protocol: http1::Builder,
-    transport: Transport,
-    peer: Peer,
-    handler: Arc<H>,
-    mut stopping: watch::Receiver<bool>,
-) where
+/// What the connections of a server share.
+pub(crate) struct HttpConnection<H> {
+    pub(crate) protocol: http1::Builder,
+    pub(crate) options: ServeOptions,
+    pub(crate) handler: H,
+}
+
+impl<H, F> HttpConnection<H>
+where
     H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    let service = service_fn(move |request| {
-        let response = handler(request, peer.clone());
-        async move { Ok::<_, Infallible>(response.await) }
-    });
-    let connection = protocol.serve_connection(TokioIo::new(transport), service).with_upgrades();
-    let mut connection = pin!(connection);
-    // What hyper reports here is the client's doing (gone, too slow, malformed) and hyper has
-    // answered it where HTTP has an answer, so nobody is left to tell.
-    tokio::select! {
-        _ended = connection.as_mut() => return,
-        _ = stopping.wait_for(|stopping| *stopping) => {}
+    /// Serves the requests of one connection until the client leaves, the connection is
+    /// upgraded, a limit is hit, or `stopping` turns true and the request in flight is answered.
+    pub(crate) async fn run(
+        self: Arc<Self>,
+        connection: Connection,
+        permit: ConnectionPermit,
+        mut stopping: watch::Receiver<bool>,
+    ) {
+        let peer = connection.peer();
+        // The handshake is a part of the time until the first request.
+        let Ok(stream) = connection.open(self.options.header_timeout).await else { return };
+        let transport = Transport::new(stream, permit, self.options.write_timeout);
+        let service = service_fn(|request| {
+            let response = (self.handler)(request, peer);
+            async move { Ok::<_, Infallible>(response.await) }
+        });
+        let connection = self.protocol.serve_connection(TokioIo::new(transport), service);
+        let mut connection = pin!(connection.with_upgrades());
+        // An error here is the client's (gone, too slow, malformed), and hyper has answered it
+        // if HTTP has an answer.
+        tokio::select! {
+            _ended = connection.as_mut() => return,
+            _ = stopping.wait_for(|stopping| *stopping) => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        let _ended = connection.await;
     }
-    connection.as_mut().graceful_shutdown();
-    let _ended = connection.await;
 }

@@ -1,9 +1,9 @@
 //! Which requests a loopback server may answer.
 //!
-//! Any page that a browser shows can send requests to a server on the same machine: by naming
-//! it (and a WebSocket handshake is not even bound by the same-origin policy), or by a domain
-//! of its own that it points at 127.0.0.1 (DNS rebinding). The browser gives both away, in
-//! `Origin` and in `Host`, so both are compared with the addresses the server goes by.
+//! Any page in a browser can send requests to a server on the same machine: to its address
+//! (WebSocket handshakes are not even subject to the same-origin policy), or to a domain of its
+//! own that resolves to 127.0.0.1 (DNS rebinding). The browser reveals both, in `Origin` and in
+//! `Host`, so both are compared with the addresses of the server.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -39,17 +39,17 @@ impl HostGuard {
         Ok(self)
     }
 
-    /// Checks that a request was meant for this server and, if a page sent it, that the page
-    /// is the server's own.
+    /// Checks that a request is for this server and, if a page sent it, that the page is the
+    /// server's own.
     ///
-    /// - `Host` (RFC 9110 section 7.2) must be there exactly once and be allowed.
+    /// - `Host` (RFC 9110 section 7.2) must be present exactly once and be allowed.
     /// - An absolute request target (RFC 9112 section 3.2.2) must be of scheme `http` and be
     ///   allowed as well.
-    /// - `Origin` (RFC 6454 section 7) may be absent, as programs other than browsers leave it.
+    /// - `Origin` (RFC 6454 section 7) may be absent, because programs other than browsers do not send it.
     ///   Otherwise it must be one allowed `http` origin; `null`, which sandboxed pages and local
     ///   files send, is refused.
     pub fn check<B>(&self, request: &Request<B>) -> Result<(), Refused> {
-        if !self.is_meant_for_us(request) {
+        if !self.is_for_this_server(request) {
             return Err(Refused::MisdirectedHost);
         }
         match values(request.headers(), ORIGIN) {
@@ -59,12 +59,12 @@ impl HostGuard {
         }
     }
 
-    fn is_meant_for_us<B>(&self, request: &Request<B>) -> bool {
+    fn is_for_this_server<B>(&self, request: &Request<B>) -> bool {
         let Values::One(host) = values(request.headers(), HOST) else { return false };
         let target = request.uri();
-        let target_is_ours = target.authority().is_none_or(|a| self.allows(a.as_str()));
-        let scheme_is_ours = target.scheme_str().is_none_or(|s| s.eq_ignore_ascii_case("http"));
-        host.to_str().is_ok_and(|host| self.allows(host)) && target_is_ours && scheme_is_ours
+        let is_own_target = target.authority().is_none_or(|a| self.allows(a.as_str()));
+        let is_own_scheme = target.scheme_str().is_none_or(|s| s.eq_ignore_ascii_case("http"));
+        host.to_str().is_ok_and(|host| self.allows(host)) && is_own_target && is_own_scheme
     }
 
     fn is_own_origin(&self, origin: &HeaderValue) -> bool {
@@ -113,13 +113,13 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// The text given to [`HostGuard::allow`] is no `host` or `host:port`.
+/// A text that is not a valid `host` or `host:port`, from [`HostGuard::allow`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidAuthority(String);
 
 impl fmt::Display for InvalidAuthority {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:?} is not a host name or address with an optional port", self.0)
+        write!(formatter, "`{}` is not a valid host; write HOST or HOST:PORT", self.0)
     }
 }
 
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn host_must_be_there_exactly_once() {
+    fn host_must_be_present_exactly_once() {
         let guard = HostGuard::loopback(8080);
         let host = ("host", "localhost:8080");
         assert_eq!(check(&guard, "/", &[]), HOST_REFUSED);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_cannot_be_allowed() {
+    fn invalid_authorities_cannot_be_allowed() {
         for text in ["", "a b", "http://x", "x:99999", "[::1"] {
             assert!(HostGuard::loopback(1).allow(text).is_err(), "{text:?}");
         }

@@ -1,12 +1,13 @@
-//! HTTP/1.1 serving with limits that hold, and WebSocket bytes as they arrive.
+//! Sockets, HTTP/1.1 serving with enforced limits, and WebSocket bytes as they arrive.
 //!
-//! This crate is what stands between a socket and a handler. It knows nothing of logs: it
-//! accepts connections, bounds what each may cost, answers requests, and turns an upgraded
-//! connection into a stream of WebSocket events.
+//! This crate is everything between the network and a handler. It knows nothing of logs: it
+//! binds sockets, accepts connections, bounds the cost of each, answers requests, and turns an
+//! upgraded connection into a stream of WebSocket events.
 //!
-//! - [`Server`] owns the accept loop: connection limit, header timeout, graceful shutdown.
+//! - [`socket`] binds and accepts: TCP, TLS, UDP and Unix sockets.
+//! - [`Server`] serves HTTP: connection limit, header timeout, graceful shutdown.
 //!   [`ServeOptions`] holds every limit with its reason.
-//! - [`Body`] is what a response carries: nothing, some bytes, or parts from a [`BodySender`].
+//! - [`Body`] is the body of a response: empty, one buffer, or parts from a [`BodySender`].
 //! - [`HostGuard`] refuses requests that a browser was tricked into sending.
 //! - [`websocket::accept`] answers a WebSocket handshake; [`websocket::Reader`] lends out the
 //!   payload of each frame from one reused buffer, without waiting for the frame's end.
@@ -18,7 +19,7 @@
 //! use weir_net::{Body, HostGuard, Server};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> std::io::Result<()> {
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = Server::bind("127.0.0.1:0".parse().unwrap()).await?;
 //! let guard = HostGuard::loopback(server.local_addr()?.port());
 //! let shutdown = async { /* for instance: wait for ctrl-c */ };
@@ -43,16 +44,15 @@
 mod body;
 mod connection;
 mod guard;
-mod listener;
 mod options;
-mod peer;
 mod serve;
+pub mod socket;
 mod transport;
 pub mod websocket;
 
 pub use body::{Body, BodyAborted, BodySender, Disconnected};
 pub use guard::{HostGuard, InvalidAuthority, Refused};
 pub use options::ServeOptions;
-pub use peer::{Address, Peer};
 pub use serve::Server;
+pub use socket::Peer;
 pub use transport::Transport;

@@ -2,27 +2,26 @@
 
 use std::time::Duration;
 
-/// What a [`Server`](crate::Server) lets a client cost.
+/// What a client may cost a [`Server`](crate::Server).
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// How long a client may take until the head of its next request is complete: counted
-    /// from the moment the connection is accepted, and again from the end of each response.
-    /// So it closes silent connections, heads that dribble in, and idle kept-alive
-    /// connections alike. Default 10 s.
+    /// How long a client may take to complete the head of its next request, counted from the
+    /// moment the connection is accepted and again from the end of each response. It closes
+    /// silent connections, idle ones that are kept alive, and those that send a head byte by
+    /// byte. A TLS handshake may take as long. Default 10 s.
     pub header_timeout: Duration,
-    /// How long a client may take none of what it is sent, before its connection is closed:
-    /// whoever does not read must not hold a connection for ever. Connections that were
-    /// upgraded are bound by it too. Default 60 s.
+    /// How long a client may read nothing while bytes wait for it; then its connection is
+    /// closed. It holds for upgraded connections too. Default 60 s.
     pub write_timeout: Duration,
     /// The size of a request's head, start line included, in bytes; beyond it the answer is
-    /// `431`. Default 32 KiB, four times what browsers send with a jar full of cookies.
+    /// `431`. Default 32 KiB, four times what browsers send with many cookies.
     pub header_bytes_max: usize,
     /// The number of header fields of a request; beyond it the answer is `431`. Default 100,
     /// up to which hyper parses without allocating.
     pub headers_max: usize,
-    /// Connections open at a time, upgraded ones included, at least 1. At the limit the server
-    /// stops accepting until one closes; newcomers wait in the kernel's queue. Default 1024.
-    /// When the process runs out of file descriptors first, accepting pauses as well.
+    /// Open connections, upgraded ones included, at least 1. At the limit the server stops
+    /// accepting until one closes; new clients wait in the kernel's queue. Default 1024. If the
+    /// process runs out of file descriptors first, accepting pauses as well.
     pub connections_max: usize,
     /// How long requests in flight may take to finish once shutdown begins. Default 5 s.
     pub grace_period: Duration,

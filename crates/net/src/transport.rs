@@ -1,4 +1,4 @@
-//! An accepted connection, whatever it runs over.
+//! An open connection with its limits: a permit, and a deadline for writes.
 
 use std::future::Future;
 use std::io;
@@ -8,32 +8,34 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 
-/// One accepted connection. It counts against
-/// [`connections_max`](crate::ServeOptions::connections_max) until it is dropped, also after
-/// an upgrade has taken it away from HTTP.
+use crate::socket::{ConnectionPermit, SocketStream};
+
+/// One open connection of a [`Server`](crate::Server). It counts against
+/// [`connections_max`](crate::ServeOptions::connections_max) until it is dropped, also after an
+/// upgrade has taken it away from HTTP. A write fails with [`io::ErrorKind::TimedOut`] if the
+/// client takes nothing for [`write_timeout`](crate::ServeOptions::write_timeout).
 #[derive(Debug)]
 pub struct Transport {
-    stream: Accepted,
-    patience: Patience,
-    _permit: OwnedSemaphorePermit,
+    stream: SocketStream,
+    deadline: WriteDeadline,
+    _permit: ConnectionPermit,
 }
 
-/// A wait that ended so long ago was given up before.
-const UNSEEN: Duration = Duration::from_secs(1);
+/// A deadline that passed this long ago unnoticed belongs to a write that was abandoned.
+const ABANDONED_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a peer may take nothing of what it is sent.
+/// How long a client may take none of the bytes that are written to it.
 #[derive(Debug)]
-struct Patience {
+struct WriteDeadline {
     timeout: Duration,
-    /// When it ends; `None` while nothing waits to be taken.
+    /// The end of the wait; `None` while no write waits.
     end: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patience {
-    /// Passes on what a write came to, or that the peer had its time.
+impl WriteDeadline {
+    /// Returns the result of a write, or the error that the deadline has passed.
     fn check<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -43,47 +45,34 @@ impl Patience {
             self.end = None;
             return written;
         }
-        // Where nobody was there to see it end, nobody was waiting.
-        let is_past = |end: &mut Pin<Box<Sleep>>| end.deadline() + UNSEEN < Instant::now();
-        self.end.take_if(is_past);
+        // A live write is polled when its deadline passes. If none was, the deadline is of a
+        // write whose future was dropped, and this write starts a new one.
+        let is_abandoned =
+            |end: &mut Pin<Box<Sleep>>| end.deadline() + ABANDONED_AFTER < Instant::now();
+        self.end.take_if(is_abandoned);
         let end = self.end.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.timeout)));
         ready!(end.as_mut().poll(context));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
     }
-}
-
-/// The kinds of stream that a listener yields. TLS and Unix sockets become variants here.
-#[derive(Debug)]
-pub(crate) enum Accepted {
-    Tcp(TcpStream),
 }
 
 impl Transport {
     pub(crate) fn new(
-        stream: Accepted,
-        permit: OwnedSemaphorePermit,
+        stream: SocketStream,
+        permit: ConnectionPermit,
         write_timeout: Duration,
     ) -> Self {
-        let patience = Patience { timeout: write_timeout, end: None };
-        Self { stream, patience, _permit: permit }
+        let deadline = WriteDeadline { timeout: write_timeout, end: None };
+        Self { stream, deadline, _permit: permit }
     }
 
-    /// The TCP socket underneath, where there is one: to read or set its options.
+    /// The TCP socket underneath, to read or set its options; `None` for a Unix socket.
     pub fn tcp(&self) -> Option<&TcpStream> {
-        match &self.stream {
-            Accepted::Tcp(stream) => Some(stream),
-        }
+        self.stream.tcp()
     }
 
-    fn stream(self: Pin<&mut Self>) -> Pin<&mut TcpStream> {
-        self.parts().0
-    }
-
-    fn parts(self: Pin<&mut Self>) -> (Pin<&mut TcpStream>, &mut Patience) {
-        let this = self.get_mut();
-        match &mut this.stream {
-            Accepted::Tcp(stream) => (Pin::new(stream), &mut this.patience),
-        }
+    fn stream(self: Pin<&mut Self>) -> Pin<&mut SocketStream> {
+        Pin::new(&mut self.get_mut().stream)
     }
 }
 
@@ -103,9 +92,9 @@ impl AsyncWrite for Transport {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let (stream, patience) = self.parts();
-        let written = stream.poll_write(context, bytes);
-        patience.check(context, written)
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write(context, bytes);
+        this.deadline.check(context, written)
     }
 
     fn poll_write_vectored(
@@ -113,15 +102,13 @@ impl AsyncWrite for Transport {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let (stream, patience) = self.parts();
-        let written = stream.poll_write_vectored(context, slices);
-        patience.check(context, written)
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write_vectored(context, slices);
+        this.deadline.check(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        match &self.stream {
-            Accepted::Tcp(stream) => stream.is_write_vectored(),
-        }
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

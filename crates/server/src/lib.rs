@@ -8,7 +8,7 @@
 //! use weir_server::{Options, Server};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), weir_server::BindError> {
+//! # async fn main() -> Result<(), weir_server::StartError> {
 //! let address = "127.0.0.1:0".parse().expect("an address");
 //! let server = Server::bind(Options { address, ..Options::default() }).await?;
 //! println!("http://{}/", server.local_addr());
@@ -34,6 +34,6 @@ mod view;
 
 pub use answer::{Evaluator, format_of, read_counts, report};
 pub use hub::SessionHandle;
-pub use options::{BindError, Options};
+pub use options::{Options, StartError};
 pub use refusal::Refusal;
 pub use server::Server;

@@ -1,11 +1,11 @@
 //! How a server works, and why it may not start.
 
 use std::fmt;
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use weir_ingest::{FormatChoice, Keep, PipelineOptions};
+use weir_net::socket::BindError;
 use weir_view::UnknownZone;
 
 /// How a server works and what it may take.
@@ -62,44 +62,29 @@ impl Options {
     }
 }
 
-/// Why a server did not start.
+/// Why a server could not start.
 #[derive(Debug)]
-pub enum BindError {
-    /// Somebody else listens at that address.
-    InUse(SocketAddr),
-    /// Listening there failed otherwise.
-    Io {
-        /// The address asked for.
-        address: SocketAddr,
-        /// What went wrong.
-        error: io::Error,
-    },
+pub enum StartError {
+    /// The address cannot be bound.
+    Bind(BindError),
     /// The zone of the options does not exist.
     Zone(UnknownZone),
 }
 
-impl BindError {
-    pub(crate) fn new(address: SocketAddr, error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::AddrInUse => Self::InUse(address),
-            _ => Self::Io { address, error },
-        }
+impl StartError {
+    /// Whether another program listens at the address.
+    pub fn is_address_in_use(&self) -> bool {
+        matches!(self, Self::Bind(BindError::InUse(_)))
     }
 }
 
-impl fmt::Display for BindError {
+impl fmt::Display for StartError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InUse(address) => write!(
-                formatter,
-                "the address {address} is in use by another program; choose another port, or 0 for any that is free"
-            ),
-            Self::Io { address, error } => {
-                write!(formatter, "cannot listen at {address}: {error}")
-            }
+            Self::Bind(error) => error.fmt(formatter),
             Self::Zone(error) => error.fmt(formatter),
         }
     }
 }
 
-impl std::error::Error for BindError {}
+impl std::error::Error for StartError {}

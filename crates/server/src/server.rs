@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use weir_ingest::Keep;
 use weir_net::HostGuard;
+use weir_net::socket::{Address, BindError};
 use weir_view::find_zone;
 
 use crate::hub::{Hub, SessionHandle};
-use crate::options::{BindError, Options};
+use crate::options::{Options, StartError};
 use crate::refusal::Refusal;
 use crate::routes;
 use crate::session::Hold;
@@ -26,15 +27,17 @@ impl Server {
     /// Listens at the address of the options.
     ///
     /// # Errors
-    /// Where the address is in use or not this machine's, or the zone of the options does not
-    /// exist.
-    pub async fn bind(options: Options) -> Result<Self, BindError> {
+    /// If the address is in use or does not belong to this machine, or the zone of the options
+    /// does not exist.
+    pub async fn bind(options: Options) -> Result<Self, StartError> {
         if let Some(zone) = &options.zone {
-            find_zone(zone).map_err(BindError::Zone)?;
+            find_zone(zone).map_err(StartError::Zone)?;
         }
-        let failed = |error| BindError::new(options.address, error);
-        let net = weir_net::Server::bind(options.address).await.map_err(failed)?;
-        let address = net.local_addr().map_err(failed)?;
+        let net = weir_net::Server::bind(options.address).await.map_err(StartError::Bind)?;
+        let address = net.local_addr().map_err(|error| {
+            let address = Address::Tcp(options.address.to_string());
+            StartError::Bind(BindError::Io { address, error })
+        })?;
         let hub = Arc::new(Hub::new(options, guard(address)));
         Ok(Self { net, address, hub })
     }

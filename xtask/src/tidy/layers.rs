@@ -9,7 +9,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 9] = [
     ("demo", &[]),
     ("net", &[]),
     ("ingest", &["weir-core"]),
-    ("feed", &["weir-ingest"]),
+    ("feed", &["weir-ingest", "weir-net"]),
     ("view", &["weir-core"]),
     ("server", &["weir-core", "weir-ingest", "weir-net", "weir-view"]),
     ("cli", &["weir-core", "weir-demo", "weir-feed", "weir-ingest", "weir-server", "weir-view"]),

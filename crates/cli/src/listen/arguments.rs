@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use weir_feed::{Active, Address, FeedOptions, Framing, SocketMode};
+use weir_feed::{ActiveMode, BindOptions, FeedAddress, FeedOptions, Framing, SocketMode, TlsFiles};
 
 use crate::arguments::PageArguments;
 use crate::options::{KeepArguments, parse_duration, parse_size};
@@ -15,36 +15,36 @@ use crate::outcome::Failure;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ListenArguments {
     /// Where to listen for lines: tcp://HOST:PORT or plain HOST:PORT, tls://HOST:PORT,
-    /// udp://HOST:PORT, unix:PATH, unixgram:PATH. Behind `?` may stand active=MODE and
-    /// framing=MODE, for this listener alone
+    /// udp://HOST:PORT, unix:PATH, unixgram:PATH. `?active=MODE` and `?framing=MODE` after an
+    /// address set the mode of this listener alone
     #[arg(value_name = "ADDRESS", required = true)]
-    pub(crate) addresses: Vec<Address>,
+    pub(crate) addresses: Vec<FeedAddress>,
 
     /// How far reading may be ahead of parsing: passive (read when there is room), once (one read
     /// ahead), a number of reads ahead, or unlimited, up to --cap
     #[arg(long, value_name = "MODE", default_value = "passive")]
-    active: Active,
+    active: ActiveMode,
 
-    /// How lines are told: newline, octets (counted, RFC 6587), or auto, by a connection's first
-    /// bytes
+    /// How lines are separated: newline, octets (counted, RFC 6587), or auto: detected from the
+    /// first bytes of a connection
     #[arg(long, value_name = "MODE", default_value = "auto")]
     framing: Framing,
 
-    /// With --active unlimited: what may wait to be parsed; a connection that brings more is
-    /// dropped
+    /// With --active unlimited: the bytes that may wait to be parsed; a connection that exceeds
+    /// them is dropped
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     cap: String,
 
-    /// Connections at a time, of all listeners together
+    /// Open connections of all listeners together
     #[arg(long, value_name = "N", default_value_t = FeedOptions::default().connections_max)]
     connections: usize,
 
-    /// Close a connection that completes no line for so long: 90s, 10m, 1h, 1d
+    /// Close a connection that completes no line for this long: 90s, 10m, 1h, 1d
     #[arg(long, value_name = "TIME", default_value = "1h")]
     idle: String,
 
     /// The permissions of unix: and unixgram: sockets, in octal: 0660 lets the owner and the group
-    /// send, 0666 everybody [default: as the umask has it, mostly 0755: the owner alone]
+    /// send, 0666 every user [default: by the umask, usually 0755: the owner alone]
     #[arg(long, value_name = "MODE")]
     socket_mode: Option<SocketMode>,
 
@@ -76,23 +76,31 @@ Examples:
   weir listen tls://0.0.0.0:6514 --tls-cert cert.pem --tls-key key.pem
   tail -F access.log | socat - TCP:127.0.0.1:5140
 
-The page is at --listen, which is for the browser alone. Everybody who can reach an address can
-send lines to it; only tls:// hides them from others.";
+The page is at --listen, which is for the browser alone. Every program that can reach an address can
+send lines to it; only tls:// encrypts them.";
 
 impl ListenArguments {
     /// How the feed works.
     pub(crate) fn feed_options(&self) -> Result<FeedOptions, Failure> {
         let cap = parse_size(&self.cap).filter(|bytes| *bytes > 0).ok_or_else(|| {
-            Failure::new(format_args!("--cap: `{}` is not a size; write it as 64MiB", self.cap))
+            Failure::new(format_args!(
+                "--cap: `{}` is not a valid size; write it as 64MiB",
+                self.cap
+            ))
         })?;
         let idle = parse_duration(&self.idle).filter(|idle| *idle > Duration::ZERO);
         let idle = idle.ok_or_else(|| {
-            Failure::new(format_args!("--idle: `{}` is no time; write it as 90s or 1h", self.idle))
+            Failure::new(format_args!(
+                "--idle: `{}` is not a valid duration; write it as 90s or 1h",
+                self.idle
+            ))
         })?;
-        // More is as good as for ever, and can be added to any time.
+        // A longer limit has the same effect and could overflow when added to a time.
         let idle = idle.min(IDLE_MAX);
         if self.connections == 0 {
-            return Err(Failure::new("--connections: give 1 or more"));
+            return Err(Failure::new(
+                "--connections: 0 is not a valid number of connections; write 1 or more",
+            ));
         }
         Ok(FeedOptions {
             active: self.active,
@@ -100,10 +108,14 @@ impl ListenArguments {
             connections_max: self.connections,
             idle,
             cap_bytes: usize::try_from(cap).unwrap_or(usize::MAX),
-            socket_mode: self.socket_mode,
-            tls_certificate: self.tls_cert.clone(),
-            tls_key: self.tls_key.clone(),
+            bind: BindOptions { socket_mode: self.socket_mode, tls: self.tls_files() },
             ..FeedOptions::default()
         })
+    }
+
+    /// The files of TLS; clap requires both or neither.
+    fn tls_files(&self) -> Option<TlsFiles> {
+        let (certificate, key) = (self.tls_cert.clone()?, self.tls_key.clone()?);
+        Some(TlsFiles { certificate, key })
     }
 }

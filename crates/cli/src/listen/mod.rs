@@ -1,6 +1,7 @@
-//! `weir listen ADDRESS...`: the page of what servers send.
+//! `weir listen ADDRESS...`: the page with the lines that servers send.
 
 mod arguments;
+mod notices;
 
 use std::sync::Arc;
 
@@ -21,20 +22,20 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
     let page = Page::open(&arguments.page)?;
     let runtime = page.runtime();
     let feed = runtime.block_on(Feed::bind(options, &arguments.addresses));
-    let feed = feed.map_err(Failure::new)?;
+    let feed = feed.map_err(|error| notices::bind_failure(&error))?;
     for name in feed.names() {
         say(format_args!("listening at {}", safe(&name)));
     }
     page.serve_feed(window, move |pipeline: &Pipeline| {
         let _inside = runtime.enter();
         let sink = |name: &str| PipelineSink::new(pipeline, name, format.clone());
-        let running = feed.start(sink, Arc::new(say));
+        let running = feed.start(sink, Arc::new(notices::report));
         let mut exit = Exit::Done;
         for (name, stopped) in runtime.block_on(running.ended()) {
             if stopped == StopReason::MemoryFull {
                 say(format_args!(
-                    "{}: the memory limit is reached; what was read stands, give more with \
-                     --memory",
+                    "{}: the memory limit is reached; the lines read before are kept; --memory \
+                     raises the limit",
                     safe(&name)
                 ));
                 exit = Exit::Failed;

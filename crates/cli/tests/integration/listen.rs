@@ -104,11 +104,11 @@ fn what_cannot_be_listened_at_is_said() {
     let address = taken.local_addr().expect("an address").to_string();
     for (arguments, sentence) in [
         (vec![address.as_str()], "the address is in use by another program"),
-        (vec!["tls://127.0.0.1:0"], "needs a certificate and its key"),
-        (vec!["127.0.0.1:0", "--idle", "soon"], "--idle: `soon` is no time"),
-        (vec!["127.0.0.1:0", "--cap", "much"], "--cap: `much` is not a size"),
-        (vec!["unix:x", "--socket-mode", "rw"], "`rw` is no mode of a socket"),
-        (vec!["5140"], "is no address to listen at"),
+        (vec!["tls://127.0.0.1:0"], "needs a certificate and its key; name them with --tls-cert"),
+        (vec!["127.0.0.1:0", "--idle", "soon"], "--idle: `soon` is not a valid duration"),
+        (vec!["127.0.0.1:0", "--cap", "much"], "--cap: `much` is not a valid size"),
+        (vec!["unix:x", "--socket-mode", "rw"], "`rw` is not a valid socket mode"),
+        (vec!["5140"], "`5140` is not a valid address to listen at"),
     ] {
         let page = ["--no-open", "--listen", "127.0.0.1:0"];
         let run = run([&["listen"][..], &arguments, &page].concat());

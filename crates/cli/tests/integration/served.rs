@@ -217,7 +217,8 @@ fn an_address_in_use_is_said() {
     let host = address.trim_start_matches("http://").trim_end_matches('/');
     let run = run(["--no-open", "--listen", host]);
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-    let sentence = format!("weir: --listen: the address {host} is in use by another program");
+    let sentence =
+        format!("weir: --listen: tcp://{host}: the address is in use by another program");
     assert!(run.stderr.starts_with(&sentence), "{}", run.stderr);
 }
 

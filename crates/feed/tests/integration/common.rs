@@ -1,4 +1,4 @@
-//! A feed into memory, and senders to it.
+//! A feed into memory, and its senders.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,24 +10,36 @@ use tokio::sync::watch;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use weir_feed::{Address, Feed, FeedCounts, FeedOptions, Running, Sink};
+use weir_feed::{
+    BindOptions, Feed, FeedAddress, FeedCounts, FeedOptions, Notice, RunningFeed, Sink, TlsFiles,
+};
 use weir_ingest::StopReason;
 
-/// How long anything may take, on the slowest machine.
+/// The time limit of every wait, for the slowest machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Keeps lines, and takes none while it is paused.
+/// A sink that keeps lines, and takes none while it is paused.
 #[derive(Debug, Clone)]
 pub(crate) struct MemorySink {
     pub(crate) lines: Arc<Mutex<Vec<u8>>>,
     pub(crate) paused: Arc<watch::Sender<bool>>,
 }
 
+impl MemorySink {
+    pub(crate) fn new() -> Self {
+        Self { lines: Arc::default(), paused: Arc::new(watch::Sender::new(false)) }
+    }
+
+    pub(crate) fn lines(&self) -> Vec<u8> {
+        self.lines.lock().expect("no thread panicked").clone()
+    }
+}
+
 impl Sink for MemorySink {
     async fn write(&self, parts: [&[u8]; 2]) -> Result<(), StopReason> {
         let mut paused = self.paused.subscribe();
         paused.wait_for(|paused| !paused).await.expect("the sender lives in the sink");
-        let mut lines = self.lines.lock().expect("nobody panicked");
+        let mut lines = self.lines.lock().expect("no thread panicked");
         parts.iter().for_each(|part| lines.extend_from_slice(part));
         assert_eq!(lines.last(), Some(&b'\n'), "only whole lines are written");
         Ok(())
@@ -38,8 +50,8 @@ impl Sink for MemorySink {
 pub(crate) struct TestFeed {
     pub(crate) name: String,
     pub(crate) sink: MemorySink,
-    pub(crate) said: Arc<Mutex<Vec<String>>>,
-    running: Option<Running<MemorySink>>,
+    pub(crate) notices: Arc<Mutex<Vec<String>>>,
+    running: Option<RunningFeed<MemorySink>>,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -47,25 +59,28 @@ impl TestFeed {
     pub(crate) fn new(address: &str, options: FeedOptions) -> Self {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().build().expect("threads");
-        let addresses = [address.parse::<Address>().expect("an address")];
+        let addresses = [address.parse::<FeedAddress>().expect("an address")];
         let options = FeedOptions {
-            tls_certificate: Some(data("cert.pem")),
-            tls_key: Some(data("key.pem")),
+            bind: BindOptions {
+                tls: Some(TlsFiles { certificate: data("cert.pem"), key: data("key.pem") }),
+                ..options.bind
+            },
             ..options
         };
         let feed = runtime.block_on(Feed::bind(options, &addresses)).expect("a free address");
         let name = feed.names()[0].clone();
-        let sink =
-            MemorySink { lines: Arc::default(), paused: Arc::new(watch::Sender::new(false)) };
-        let said: Arc<Mutex<Vec<String>>> = Arc::default();
-        let say = {
-            let said = said.clone();
-            Arc::new(move |sentence| said.lock().expect("nobody panicked").push(sentence))
+        let sink = MemorySink::new();
+        let notices: Arc<Mutex<Vec<String>>> = Arc::default();
+        let report = {
+            let notices = notices.clone();
+            Arc::new(move |notice: &Notice| {
+                notices.lock().expect("no thread panicked").push(notice.to_string());
+            })
         };
         let inside = runtime.enter();
-        let running = feed.start(|_| sink.clone(), say);
+        let running = feed.start(|_| sink.clone(), report);
         drop(inside);
-        Self { name, sink, said, running: Some(running), _runtime: runtime }
+        Self { name, sink, notices, running: Some(running), _runtime: runtime }
     }
 
     pub(crate) fn counts(&self) -> FeedCounts {
@@ -82,29 +97,29 @@ impl TestFeed {
     }
 
     pub(crate) fn lines(&self) -> Vec<u8> {
-        self.sink.lines.lock().expect("nobody panicked").clone()
+        self.sink.lines()
     }
 
     pub(crate) fn line_count(&self) -> usize {
-        let lines = self.sink.lines.lock().expect("nobody panicked");
+        let lines = self.sink.lines.lock().expect("no thread panicked");
         lines.iter().filter(|byte| **byte == b'\n').count()
     }
 
-    /// Waits for something to be so.
-    pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+    /// Waits for a condition.
+    pub(crate) fn wait(&self, what: &str, is_met: impl Fn(&Self) -> bool) {
         let start = Instant::now();
-        while !is_so(self) {
-            let said = self.said.lock().expect("nobody panicked");
-            assert!(start.elapsed() < PATIENCE, "{what}: {:?} {said:?}", self.counts());
-            drop(said);
+        while !is_met(self) {
+            let notices = self.notices.lock().expect("no thread panicked");
+            assert!(start.elapsed() < PATIENCE, "{what}: {:?} {notices:?}", self.counts());
+            drop(notices);
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    pub(crate) fn wait_said(&self, what: &str) {
+    pub(crate) fn wait_for_notice(&self, what: &str) {
         self.wait(what, |feed| {
-            let said = feed.said.lock().expect("nobody panicked");
-            said.iter().any(|sentence| sentence.contains(what))
+            let notices = feed.notices.lock().expect("no thread panicked");
+            notices.iter().any(|sentence| sentence.contains(what))
         });
     }
 
@@ -134,12 +149,12 @@ impl TestFeed {
 
 impl Drop for TestFeed {
     fn drop(&mut self) {
-        // Its tasks end on the runtime that goes after it.
+        // Its tasks end on the runtime, which is dropped after it.
         self.running.take();
     }
 }
 
-/// Ends TLS as it should be ended.
+/// Ends TLS with a close_notify alert.
 struct TlsSender(Option<StreamOwned<ClientConnection, std::net::TcpStream>>);
 
 impl Write for TlsSender {
@@ -162,10 +177,10 @@ impl Drop for TlsSender {
 }
 
 fn data(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../net/tests/data").join(name)
 }
 
-/// A path that nobody has.
+/// A path that no other test uses.
 pub(crate) fn socket_path() -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -192,7 +207,7 @@ pub(crate) fn framed(lines: &[String], framing: &str) -> Vec<u8> {
     }
 }
 
-/// What a listener should have made of them.
+/// The lines that a listener should have made of them.
 pub(crate) fn expected(lines: &[String], framing: &str) -> Vec<u8> {
     let prefix = if framing == "newline" { "" } else { "<13>" };
     lines.iter().map(|line| format!("{prefix}{line}\n")).collect::<String>().into_bytes()

@@ -3,4 +3,5 @@
 mod common;
 mod flooding;
 mod hostile;
+mod idle;
 mod transports;

@@ -1,5 +1,5 @@
-//! A small WebSocket client for tests and benchmarks: no TLS, no extensions, no patience with
-//! servers that breach the protocol. Its masks are not secret, so it is not for use on the
+//! A small WebSocket client for tests and benchmarks, without TLS and extensions. It fails if the
+//! server violates the protocol. Its masks are predictable, so it must not be used on the
 //! internet.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -12,7 +12,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-use super::close::{self, CloseCode, CloseFrame};
+use super::close::{self, CloseFrame};
+use super::close_code::CloseCode;
 use super::decoder::{Decoder, Frame};
 use super::frame::{Opcode, Sender, put_header};
 use super::handshake::accept_text;
@@ -89,7 +90,7 @@ pub async fn connect(
     Ok((sender, ClientReceiver { half: read_half, decoder, buffer: rest, consumed: 0, message }))
 }
 
-/// Reads up to the empty line; what was read beyond it comes apart.
+/// Reads up to the empty line; returns the head, and the bytes read beyond it.
 async fn read_head(stream: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
     let mut head = Vec::new();
     loop {

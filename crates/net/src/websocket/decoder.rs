@@ -7,34 +7,34 @@ use super::frame::{CONTROL_BYTES_MAX, HEADER_BYTES_MAX, Opcode, Sender, Start};
 use super::mask;
 use super::violation::Violation;
 
-/// Empty fragments that may follow one another inside a message. A sender may have a reason
-/// for one (to flush, to end); a thousand only cost time and never end anything.
+/// Consecutive empty fragments inside a message. A sender may have a reason for one (to flush,
+/// to end); a thousand only cost time.
 const EMPTY_FRAGMENTS_MAX: u32 = 16;
 
-/// What the bytes given to [`Decoder::decode`] amount to.
+/// A frame, or a part of one, that [`Decoder::decode`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// The next bytes of a binary message: they lie, unmasked, in this range of the input.
     Binary {
-        /// Where in the input. Empty only where an empty frame ends a message.
+        /// The range of the input. Empty only if an empty frame ends a message.
         range: Range<usize>,
         /// Whether they are the last of their message.
         end_of_message: bool,
     },
-    /// A whole text message; [`Decoder::text`] has it.
+    /// A whole text message; [`Decoder::text`] returns it.
     Text,
-    /// A ping; [`Decoder::control`] has its payload, to be sent back in a pong.
+    /// A ping; [`Decoder::control`] returns its payload, to be sent back in a pong.
     Ping,
-    /// A pong; [`Decoder::control`] has its payload.
+    /// A pong; [`Decoder::control`] returns its payload.
     Pong,
-    /// The peer closes; whatever follows is ignored.
+    /// The peer closes; further bytes are ignored.
     Close(CloseFrame),
 }
 
 /// An incremental decoder of the frames that a client sends (RFC 6455 section 5).
 ///
-/// The caller owns the input and is told where in it payload lies, so payload is never copied.
-/// Only texts are assembled (up to a limit) and control payloads (up to 125 bytes) kept.
+/// The decoder returns the ranges of the caller's input that are payload, so payload is never
+/// copied. Only texts (up to a limit) and control payloads (up to 125 bytes) are kept.
 ///
 /// ```
 /// use weir_net::websocket::{Decoder, Frame};
@@ -64,7 +64,7 @@ pub struct Decoder {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Inside a header, of which `filled` bytes are there.
+    /// Inside a header, of which `filled` bytes have arrived.
     Header {
         bytes: [u8; HEADER_BYTES_MAX],
         filled: usize,
@@ -118,11 +118,12 @@ impl Decoder {
         }
     }
 
-    /// Decodes from the front of `input` up to the next frame worth telling, and says how many
-    /// bytes that took. `None` comes only when all of `input` is consumed; otherwise call again
-    /// with the rest. Each byte is looked at once, and unmasked in place where it is payload.
+    /// Decodes from the start of `input` up to the next frame. Returns the number of bytes
+    /// consumed and the frame; `None` only if all of `input` is consumed. Otherwise call again
+    /// with the rest. Each byte is visited once, and payload is unmasked in place.
     ///
-    /// Fails when the client breaches the protocol; then every later call fails alike.
+    /// # Errors
+    /// If the client violates the protocol; then every later call returns the same error.
     pub fn decode(&mut self, input: &mut [u8]) -> Result<(usize, Option<Frame>), Violation> {
         if let State::Ended(violation) = self.state {
             return violation.map_or(Ok((input.len(), None)), Err);
@@ -134,9 +135,9 @@ impl Decoder {
         decoded
     }
 
-    /// Bytes still to come of the binary frame that is in progress; `None` where a header is
-    /// due, or the frame is no binary one. So many bytes may be read straight to where they
-    /// belong and decoded there: all of them are payload.
+    /// Bytes still to come of the current binary frame; `None` if a header is due or the frame
+    /// is not binary. That many bytes are all payload, so they may be read directly into their
+    /// final buffer and decoded there.
     pub fn binary_bytes_due(&self) -> Option<u64> {
         match self.state {
             State::Payload(Payload { kind: Kind::Data(Message::Binary), remaining, .. }) => {
@@ -171,8 +172,8 @@ impl Decoder {
         Ok((consumed, None))
     }
 
-    /// Goes on with a header. What can be checked is checked before more bytes are waited for.
-    /// Yields a frame when the header ends and the payload is empty.
+    /// Continues a header. Each part is checked before more bytes are awaited. Returns a frame
+    /// if the header ends and the payload is empty.
     fn take_header(
         &mut self,
         input: &[u8],
@@ -265,8 +266,8 @@ impl Decoder {
         }
     }
 
-    /// Swaps the completed text in and the one before out, so that neither is copied and their
-    /// memory is used again.
+    /// Swaps the completed text with the previous one, so that neither is copied and their
+    /// memory is reused.
     fn finish_text(&mut self) -> Result<Frame, Violation> {
         let bytes = std::mem::take(&mut self.text_partial);
         let text = String::from_utf8(bytes).map_err(|_| Violation::NotUtf8)?;
@@ -288,7 +289,7 @@ impl Decoder {
     }
 }
 
-/// What a frame carries, given the message that is in progress (section 5.4).
+/// The kind of a frame's payload, given the message in progress (section 5.4).
 fn kind(opcode: Opcode, message: Option<Message>) -> Result<Kind, Violation> {
     match (opcode, message) {
         (Opcode::Continuation, Some(message)) => Ok(Kind::Data(message)),
@@ -300,8 +301,8 @@ fn kind(opcode: Opcode, message: Option<Message>) -> Result<Kind, Violation> {
     }
 }
 
-/// Moves bytes of the input into the header until it has `wanted`; false when the input ends
-/// before.
+/// Moves bytes of the input into the header until it has `wanted`. Returns false if the input
+/// ends before that.
 fn fill(
     header: &mut [u8; HEADER_BYTES_MAX],
     filled: &mut usize,

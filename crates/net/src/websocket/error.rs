@@ -1,10 +1,10 @@
-//! Why a WebSocket ended other than by agreement.
+//! Why a WebSocket failed.
 
 use std::{fmt, io};
 
 use super::violation::Violation;
 
-/// Why a WebSocket cannot go on.
+/// Why a WebSocket cannot continue.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -12,7 +12,7 @@ pub enum Error {
     Violation(Violation),
     /// The connection ended without a close frame: the peer crashed, or the network broke.
     Disconnected,
-    /// A close frame was sent already; nothing may follow it (RFC 6455 section 5.5.1).
+    /// A close frame has been sent; nothing may follow it (RFC 6455 section 5.5.1).
     Closed,
     /// The socket failed.
     Io(io::Error),
@@ -24,7 +24,9 @@ impl fmt::Display for Error {
             Error::Violation(violation) => {
                 write!(formatter, "the peer breached the WebSocket protocol: {violation}")
             }
-            Error::Disconnected => formatter.write_str("the connection broke without a goodbye"),
+            Error::Disconnected => {
+                formatter.write_str("the connection ended without a close frame")
+            }
             Error::Closed => formatter.write_str("the WebSocket is closed already"),
             Error::Io(error) => write!(formatter, "the WebSocket's connection failed: {error}"),
         }

@@ -64,7 +64,7 @@ pub(crate) enum Sender {
     Server,
 }
 
-/// The first two bytes of a frame, checked for what they say on their own.
+/// The first two bytes of a frame, checked as far as they determine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) is_final: bool,
@@ -141,7 +141,7 @@ impl Start {
         Ok(length)
     }
 
-    /// The mask from a complete header; zeros, which change nothing, where there is none.
+    /// The mask from a complete header; zeros, which change nothing, if the frame has none.
     pub(crate) fn mask(self, header: &[u8; HEADER_BYTES_MAX]) -> [u8; 4] {
         let mut mask = [0; 4];
         if self.is_masked {

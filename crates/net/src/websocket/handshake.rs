@@ -14,21 +14,21 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use sha1::{Digest, Sha1};
 
 use super::error::Error;
-use super::socket::{SocketOptions, WebSocket};
+use super::options::SocketOptions;
+use super::socket::WebSocket;
 use super::stream::Stream;
 use crate::body::Body;
 
-/// What the key is joined with before hashing (section 1.3).
+/// The suffix of the key before hashing (section 1.3).
 const KEY_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const VERSION: HeaderValue = HeaderValue::from_static("13");
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 
 /// Checks a handshake and makes its `101` answer, which accepts no extension and no
-/// subprotocol. Whether the request comes from a page that may connect is for
-/// [`HostGuard`](crate::HostGuard) to say, before this.
+/// subprotocol. Check with a [`HostGuard`](crate::HostGuard) first that the page may connect.
 ///
 /// Return the response from the handler, and wait for the [`Upgrade`] in another task: it
-/// comes about when the response is sent.
+/// resolves when the response is sent.
 pub fn accept(
     request: &mut Request<Incoming>,
 ) -> Result<(Response<Body>, Upgrade), HandshakeError> {
@@ -60,7 +60,7 @@ impl Upgrade {
     }
 }
 
-/// Why a request is no WebSocket handshake.
+/// Why a request is not a valid WebSocket handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeError {
     /// The method is not `GET`.

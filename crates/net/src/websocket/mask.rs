@@ -10,9 +10,11 @@
 /// }
 /// ```
 ///
-/// This one turns the key to where the piece starts, once, and then works on words of eight
-/// bytes, two keys long, a loop that the compiler turns into vector instructions. Both use the
-/// machine's byte order, so it cancels out.
+/// This version departs from it in two ways:
+///
+/// 1. The key is rotated once to the start of the piece.
+/// 2. The loop works on words of eight bytes, two keys long, which the compiler turns into vector
+///    instructions. Key and words are in the machine's byte order, so it cancels out.
 pub(crate) fn apply(bytes: &mut [u8], mut key: [u8; 4], offset: u64) {
     key.rotate_left((offset % 4) as usize);
     let [a, b, c, d] = key;

@@ -1,19 +1,19 @@
 //! The server side of WebSocket (RFC 6455), made for large uploads.
 //!
-//! A library that hands out messages must first gather them: a copy of every byte, and memory
-//! for the largest message. Here nothing is gathered but short texts. Bytes are read into one
-//! buffer, unmasked where they lie, and lent to the caller as they come, wherever frames and
-//! messages happen to end.
+//! A library that returns messages must first assemble them: a copy of every byte, and memory
+//! for the largest message. This one assembles only short texts. Bytes are read into one buffer,
+//! unmasked in place, and lent to the caller as they arrive, whether or not a frame or message
+//! ends there.
 //!
 //! - [`accept`] checks a handshake and makes the `101` answer; the [`Upgrade`] it returns
 //!   becomes a [`WebSocket`] once that answer is sent.
 //! - [`Reader`] yields [`Event`]s and answers pings and closes; [`Writer`] sends. They may live
-//!   in different tasks. [`Reader::next_into`] reads payload straight to where it belongs.
+//!   in different tasks. [`Reader::next_into`] reads payload directly into a buffer of the caller.
 //! - [`Decoder`] is the protocol without the socket: bytes in, [`Frame`]s out, for tests and
 //!   fuzzing.
 //!
-//! No extension is ever negotiated: compressing a log costs more time than sending it to the
-//! same machine, and inflating is where decompression bombs live.
+//! No extension is negotiated. Compressing a log costs more time than sending it to the same
+//! machine, and decompression would need limits against bombs.
 //!
 //! ```no_run
 //! # use hyper::{Request, Response, body::Incoming};
@@ -48,11 +48,13 @@
 #[cfg(any(test, feature = "client"))]
 pub mod client;
 mod close;
+mod close_code;
 mod decoder;
 mod error;
 mod frame;
 mod handshake;
 mod mask;
+mod options;
 mod outgoing;
 mod reader;
 mod socket;
@@ -60,12 +62,14 @@ mod stream;
 mod violation;
 mod writer;
 
-pub use close::{CloseCode, CloseFrame};
+pub use close::CloseFrame;
+pub use close_code::CloseCode;
 pub use decoder::{Decoder, Frame};
 pub use error::Error;
 pub use handshake::{HandshakeError, Upgrade, accept};
+pub use options::SocketOptions;
 pub use reader::{Event, Reader, Received};
-pub use socket::{SocketOptions, WebSocket};
+pub use socket::WebSocket;
 pub use stream::Stream;
 pub use violation::Violation;
 pub use writer::Writer;

@@ -1,4 +1,4 @@
-//! The sending side, shared by the reader (which answers) and the writers (which speak).
+//! The sending half, shared by the reader, which answers, and the writers.
 
 use std::future::poll_fn;
 use std::io;
@@ -9,11 +9,12 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncWrite, AsyncWriteExt, WriteHalf};
 
-use super::close::{self, CloseCode};
+use super::close;
+use super::close_code::CloseCode;
 use super::error::Error;
 use super::frame::{HEADER_BYTES_MAX, Opcode, put_header};
 
-/// The send buffer is given back when a message made it grow beyond this.
+/// The send buffer is freed if a message made it grow beyond this.
 const UNSENT_BYTES_KEPT: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -27,8 +28,8 @@ pub(crate) struct Outgoing<S> {
 #[derive(Debug)]
 struct Sink<S> {
     half: WriteHalf<S>,
-    /// Encoded frames that are not written yet. They outlive the future that wrote them, so
-    /// a send that is dropped half way leaves no torn frame: the next one goes on with it.
+    /// Encoded frames that are not written yet. They outlive the future that encoded them, so a
+    /// send that is dropped midway leaves no torn frame: the next send continues it.
     unsent: BytesMut,
     /// A close frame was encoded; nothing may follow it.
     is_closing: bool,
@@ -68,16 +69,17 @@ impl<S: AsyncWrite> Outgoing<S> {
         sink.half.shutdown().await
     }
 
-    /// Notes a ping to answer, in place of any that is unanswered.
+    /// Stores a ping to answer, in place of an unanswered one.
     pub(crate) fn owe_pong(&self, payload: &[u8]) {
         *self.pong.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload.to_vec());
     }
 
-    /// Answers the ping noted, as far as that goes without waiting; true when nothing is left.
+    /// Answers the stored ping as far as that is possible without waiting. Returns whether
+    /// nothing is left to send.
     ///
-    /// The reader must not wait here: a peer that reads only when it has sent everything would
-    /// then wait for us as we wait for it. A writer that holds the lock looks for the pong when
-    /// it is done.
+    /// The reader must not wait here: a peer that reads only after it has sent everything would
+    /// wait for this side, and this side for it. A writer that holds the lock sends the pong
+    /// when it is done.
     pub(crate) fn poll_pong(&self, context: &mut Context<'_>) -> bool {
         let Ok(mut sink) = self.sink.try_lock() else { return false };
         loop {
@@ -90,8 +92,8 @@ impl<S: AsyncWrite> Outgoing<S> {
     }
 
     async fn send_pong(&self) -> Result<(), Error> {
-        // The lock is free between two looks at the pong: whoever notes one and finds the lock
-        // taken can rely on its holder's next look.
+        // The lock is free between two checks of the pong. A reader that stores a pong and finds
+        // the lock taken can rely on the next check of its holder.
         while self.owes_pong() {
             let Ok(mut sink) = self.sink.try_lock() else { break };
             if let Some(payload) = self.take_pong() {

@@ -13,15 +13,15 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::close::CloseFrame;
 use super::decoder::{Decoder, Frame};
 use super::error::Error;
+use super::options::SocketOptions;
 use super::outgoing::Outgoing;
-use super::socket::SocketOptions;
 use super::violation::Violation;
 
-/// What the peer sent. Everything is borrowed from the reader, until its next call.
+/// An event from the peer, borrowed from the reader until its next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The next bytes of a binary message, as they came off the socket: neither a frame's nor
-    /// a message's end is waited for.
+    /// The next bytes of a binary message as they were read from the socket, before the end of
+    /// their frame or message.
     Binary {
         /// The bytes, at most as many as the read buffer holds. Empty only at the end of a
         /// message.
@@ -35,12 +35,12 @@ pub enum Event<'a> {
     Pong(&'a [u8]),
 }
 
-/// What [`Reader::next_into`] yields.
+/// An event from [`Reader::next_into`], whose binary payload is in the buffer of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received<'a> {
-    /// The next bytes of a binary message lie at the start of the space that was given.
+    /// The next bytes of a binary message are at the start of the given space.
     Binary {
-        /// How many. 0 only at the end of a message, and where the space was empty.
+        /// The number of bytes. 0 only at the end of a message, or if the space was empty.
         length: usize,
         /// Whether they are the last of their message.
         end_of_message: bool,
@@ -51,18 +51,18 @@ pub enum Received<'a> {
     Pong(&'a [u8]),
 }
 
-/// Receives from a WebSocket, and answers what must be answered.
+/// Receives from a WebSocket, and answers pings and close frames.
 pub struct Reader<S> {
     half: ReadHalf<S>,
     outgoing: Arc<Outgoing<S>>,
     decoder: Decoder,
-    /// What the last read brought; its capacity is fixed. Bytes before `consumed` are decoded.
+    /// The bytes of the last read; the capacity is fixed. Bytes before `consumed` are decoded.
     buffer: Vec<u8>,
     consumed: usize,
-    /// The last binary frame went past the buffer: the next one probably does too, and only
-    /// its header should come into the buffer.
-    is_passing: bool,
-    /// Whether a pong may be due still.
+    /// The last binary frame was read into space of the caller. The next one probably will be
+    /// too, so only its header should be read into the buffer.
+    bypasses_buffer: bool,
+    /// Whether a pong may still be due.
     owes_pong: bool,
     phase: Phase,
     close_frame: Option<CloseFrame>,
@@ -72,7 +72,7 @@ pub struct Reader<S> {
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Open,
-    /// The peer is to be told of the end, until the deadline.
+    /// The peer must be told of the end, until the deadline.
     Leaving(End, Instant),
     Ended(End),
 }
@@ -97,7 +97,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
             decoder: Decoder::new(options.text_bytes_max),
             buffer: Vec::with_capacity(options.read_buffer_bytes.max(READ_BUFFER_BYTES_MIN)),
             consumed: 0,
-            is_passing: false,
+            bypasses_buffer: false,
             owes_pong: false,
             phase: Phase::Open,
             close_frame: None,
@@ -106,10 +106,10 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     }
 
     /// Waits for the next event. `None` means that the peer closed with a close frame, which
-    /// has been answered; [`close_frame`](Reader::close_frame) has it.
+    /// has been answered; [`close_frame`](Reader::close_frame) returns it.
     ///
-    /// Pings are answered on the way. The future may be dropped at any time without losing
-    /// anything, so it may stand in a `select!` or under a timeout.
+    /// Pings are answered meanwhile. The future may be dropped at any time without losing
+    /// anything, so it may be used in a `select!` or under a timeout.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     /// the peer is told with a close frame and given
     /// [`linger_timeout`](SocketOptions::linger_timeout) to read it. [`Error::Disconnected`]
     /// when the connection ends without a close frame, [`Error::Io`] when reading fails
-    /// otherwise. Calling on after an end returns that end again, a failed read as disconnected.
+    /// otherwise. Further calls return the same end, a failed read as disconnected.
     pub async fn next(&mut self) -> Result<Option<Event<'_>>, Error> {
         while self.advance().await? {
             if !self.has_buffered() {
@@ -137,10 +137,11 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         Ok(None)
     }
 
-    /// As [`next`](Reader::next), but the bytes of binary messages are put at the start of
-    /// `space`: straight from the socket, and unmasked there, for all but the first few of a
-    /// long frame. At most [`read_buffer_bytes`](SocketOptions::read_buffer_bytes) come at
-    /// once. What `space` holds behind them is unspecified afterwards.
+    /// As [`next`](Reader::next), but stores the bytes of binary messages at the start of
+    /// `space`. All but the first few of a long frame are read from the socket directly and
+    /// unmasked there. One call stores at most
+    /// [`read_buffer_bytes`](SocketOptions::read_buffer_bytes). The rest of `space` is
+    /// unspecified afterwards.
     ///
     /// Calls of `next` and `next_into` may alternate. The future may be dropped at any time
     /// without losing anything.
@@ -155,9 +156,9 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
             }
             if !self.has_buffered() {
                 if let Some(bytes_due) = self.decoder.binary_bytes_due() {
-                    return self.pass(space, bytes_due).await.map(Some);
+                    return self.read_directly(space, bytes_due).await.map(Some);
                 }
-                let room = if self.is_passing { HEADER_ROOM_BYTES } else { usize::MAX };
+                let room = if self.bypasses_buffer { HEADER_ROOM_BYTES } else { usize::MAX };
                 self.fill(room).await?;
             }
             let start = self.consumed;
@@ -165,7 +166,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
                 Some(Frame::Binary { range, end_of_message }) => {
                     let bytes = &self.buffer[start..][range];
                     space[..bytes.len()].copy_from_slice(bytes);
-                    self.is_passing &= self.decoder.binary_bytes_due().is_some();
+                    self.bypasses_buffer &= self.decoder.binary_bytes_due().is_some();
                     return Ok(Some(Received::Binary { length: bytes.len(), end_of_message }));
                 }
                 Some(Frame::Text) => return Ok(Some(Received::Text(self.decoder.text()))),
@@ -176,22 +177,26 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         Ok(None)
     }
 
-    /// Reads payload, of which so many bytes are due, past the buffer.
-    async fn pass(&mut self, space: &mut [u8], bytes_due: u64) -> Result<Received<'_>, Error> {
+    /// Reads payload directly into `space`; `bytes_due` is the rest of the frame.
+    async fn read_directly(
+        &mut self,
+        space: &mut [u8],
+        bytes_due: u64,
+    ) -> Result<Received<'_>, Error> {
         let most = space.len().min(self.buffer.capacity());
         let length = usize::try_from(bytes_due).map_or(most, |due| due.min(most));
         let read = self.half.read(&mut space[..length]);
         let result = receive(read, &self.outgoing, &mut self.owes_pong).await;
-        let length = self.note_read(result)?;
-        self.is_passing = true;
-        // Inside a payload nothing can be violated, and all that was read belongs to it.
+        let length = self.check_read(result)?;
+        self.bypasses_buffer = true;
+        // A payload cannot violate the protocol, and all bytes read belong to it.
         let decoded = self.decoder.decode(&mut space[..length]);
         let end_of_message =
             matches!(decoded, Ok((_, Some(Frame::Binary { end_of_message: true, .. }))));
         Ok(Received::Binary { length, end_of_message })
     }
 
-    /// Decodes at most so many of the bytes in the buffer.
+    /// Decodes at most `bytes_max` of the bytes in the buffer.
     fn decode_buffered(&mut self, bytes_max: usize) -> Option<Frame> {
         let start = self.consumed;
         let end = self.buffer.len().min(start.saturating_add(bytes_max));
@@ -201,37 +206,37 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
                 frame
             }
             Err(violation) => {
-                self.leave(End::Violation(violation));
+                self.begin_close(End::Violation(violation));
                 None
             }
         }
     }
 
-    /// Deals with a frame that is none of the caller's business.
+    /// Handles a frame that the caller does not see.
     async fn answer(&mut self, frame: Option<Frame>) {
         match frame {
             Some(Frame::Ping) => self.answer_ping().await,
             Some(Frame::Close(frame)) => {
                 self.close_frame = Some(frame);
-                self.leave(End::Closed);
+                self.begin_close(End::Closed);
             }
             _ => {}
         }
     }
 
-    /// Whether bytes that were read wait to be decoded: the next event probably comes without
-    /// waiting. When this is false, the socket may still have more; to know that the peer
-    /// pauses, wait for [`next`](Reader::next) under a short timeout.
+    /// Whether bytes that were read are not yet decoded, so that the next event probably comes
+    /// at once. If not, the socket may still have more; to detect a pause of the peer, call
+    /// [`next`](Reader::next) with a short timeout.
     pub fn has_buffered(&self) -> bool {
         self.consumed < self.buffer.len()
     }
 
-    /// What the peer's close frame said, once [`next`](Reader::next) returned `None`.
+    /// The peer's close frame, once [`next`](Reader::next) has returned `None`.
     pub fn close_frame(&self) -> Option<&CloseFrame> {
         self.close_frame.as_ref()
     }
 
-    /// Discards what still comes until the peer closes, for at most
+    /// Discards further messages until the peer closes, for at most
     /// [`linger_timeout`](SocketOptions::linger_timeout). For use after
     /// [`Writer::close`](super::Writer::close): closing a socket with unread bytes in it resets
     /// the connection, and a reset can overtake the close frame.
@@ -241,16 +246,16 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         let _ended_in_time = timeout(linger_timeout, end).await;
     }
 
-    fn leave(&mut self, end: End) {
+    fn begin_close(&mut self, end: End) {
         self.phase = Phase::Leaving(end, Instant::now() + self.options.linger_timeout);
     }
 
-    /// Finishes a leave in progress. True while the connection is open; false or an error, by
-    /// how it came about, at its end.
+    /// Tells the peer of an end that is due. Returns whether the connection is open, or the
+    /// error that ended it.
     async fn advance(&mut self) -> Result<bool, Error> {
         if let Phase::Leaving(end, deadline) = self.phase {
-            // The peer may be gone or stuck; it had its chance.
-            let _told_in_time = timeout_at(deadline, self.say_goodbye(end)).await;
+            // The peer may be gone or stuck; the deadline bounds the wait.
+            let _told_in_time = timeout_at(deadline, self.send_close(end)).await;
             self.phase = Phase::Ended(end);
         }
         match self.phase {
@@ -261,7 +266,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         }
     }
 
-    async fn say_goodbye(&mut self, end: End) -> io::Result<()> {
+    async fn send_close(&mut self, end: End) -> io::Result<()> {
         match end {
             End::Closed => {
                 let code = self.close_frame.as_ref().and_then(|frame| frame.code);
@@ -275,7 +280,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         }
     }
 
-    /// Reads to the end, decoding nothing: see [`drain`](Reader::drain) for the reason.
+    /// Reads to the end without decoding; [`drain`](Reader::drain) has the reason.
     async fn discard(&mut self) -> io::Result<()> {
         loop {
             self.buffer.clear();
@@ -296,8 +301,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         .await;
     }
 
-    /// Fills the buffer, which must be consumed, with what one read of the socket yields, at
-    /// most `bytes_max`.
+    /// Fills the buffer, all of which must be decoded, by one read of at most `bytes_max`.
     async fn fill(&mut self, bytes_max: usize) -> Result<(), Error> {
         self.buffer.clear();
         self.consumed = 0;
@@ -307,11 +311,11 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         let mut space = (&mut self.buffer).limit(room);
         let read = self.half.read_buf(&mut space);
         let result = receive(read, &self.outgoing, &mut self.owes_pong).await;
-        self.note_read(result).map(drop)
+        self.check_read(result).map(drop)
     }
 
-    /// Says how many bytes a read brought; where it brought none, the connection has ended.
-    fn note_read(&mut self, result: io::Result<usize>) -> Result<usize, Error> {
+    /// Returns the length of a read, or ends the connection if it is 0 or the read failed.
+    fn check_read(&mut self, result: io::Result<usize>) -> Result<usize, Error> {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
         let error = match result {
             Ok(0) => Error::Disconnected,
@@ -326,7 +330,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     }
 }
 
-/// Waits for a read. A pong that could not be sent at once is tried again whenever this wakes.
+/// Waits for a read. A pong that could not be sent at once is retried at each wake-up.
 async fn receive<S: AsyncWrite>(
     read: impl Future<Output = io::Result<usize>>,
     outgoing: &Outgoing<S>,
@@ -355,5 +359,5 @@ impl<S> fmt::Debug for Reader<S> {
 /// Below this, system calls would cost more than the bytes.
 const READ_BUFFER_BYTES_MIN: usize = 4 * 1024;
 
-/// Room for the header of a long frame; what else comes with it is copied.
+/// Room for the header of a long frame. Payload that comes with it is copied.
 const HEADER_ROOM_BYTES: usize = 64;

@@ -1,4 +1,4 @@
-//! The byte stream that is left of an HTTP connection after its upgrade.
+//! The byte stream of an HTTP connection after its upgrade.
 
 use std::io;
 use std::pin::Pin;
@@ -13,11 +13,11 @@ use crate::transport::Transport;
 
 /// A connection that no longer speaks HTTP.
 ///
-/// Where it was accepted by this crate's server, it is the socket itself, and reading costs
-/// one system call and no copy; under any other server, hyper's wrapper around it.
+/// If this crate's server accepted it, it is the socket itself, and reading costs one system call
+/// and no copy; under any other server it is hyper's wrapper.
 #[derive(Debug)]
 pub struct Stream {
-    /// What HTTP had read beyond the end of the request.
+    /// Bytes that HTTP read beyond the end of the request.
     read_ahead: Bytes,
     inner: Inner,
 }
@@ -40,7 +40,7 @@ impl Stream {
         }
     }
 
-    /// The connection itself, where this crate's server accepted it.
+    /// The connection itself; `None` if another server accepted it.
     pub fn transport(&self) -> Option<&Transport> {
         match &self.inner {
             Inner::Transport(transport) => Some(transport),

@@ -1,8 +1,8 @@
-//! What a peer may do wrong.
+//! Violations of the protocol by a peer.
 
 use std::fmt;
 
-use super::close::CloseCode;
+use super::close_code::CloseCode;
 
 /// A breach of RFC 6455, or of this crate's limits. It ends the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

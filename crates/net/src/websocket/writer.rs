@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::io::AsyncWrite;
 
-use super::close::CloseCode;
+use super::close_code::CloseCode;
 use super::error::Error;
 use super::frame::{CONTROL_BYTES_MAX, Opcode};
 use super::outgoing::Outgoing;

@@ -5,4 +5,5 @@ mod decoder;
 mod passing;
 mod serve;
 mod socket;
+mod transports;
 mod websocket;

@@ -283,7 +283,7 @@ async fn strangers_are_refused() {
 async fn the_handler_is_told_who_asks() {
     let handler = |_, peer: Peer| async move {
         assert!(peer.ip().is_some_and(|ip| ip.is_loopback()));
-        Response::new(Body::from(peer.address.to_string()))
+        Response::new(Body::from(peer.to_string()))
     };
     let server = Running::start(ServeOptions::default(), handler).await;
     let mut stream = server.connect().await;

@@ -3,7 +3,7 @@
 use crate::common::{Running, compare, log, read_response};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use weir_server::{BindError, Options, Server};
+use weir_server::{Options, Server, StartError};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_and_its_files() {
@@ -128,11 +128,11 @@ async fn an_address_in_use_is_named() {
     let server = Server::bind(Options::default()).await.expect("a free port");
     let address = server.local_addr();
     let error = Server::bind(Options { address, ..Options::default() }).await.expect_err("taken");
-    assert!(matches!(error, BindError::InUse(_)));
+    assert!(error.is_address_in_use());
     assert!(error.to_string().contains(&address.to_string()));
     let zone = Some("Europe/Atlantis".to_owned());
     let error = Server::bind(Options { zone, ..Options::default() }).await.expect_err("no zone");
-    assert!(matches!(error, BindError::Zone(_)));
+    assert!(matches!(error, StartError::Zone(_)));
 }
 
 /// The session of a response to `curl -T`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::common::{Running, Uploader, compare, log, within};
 use proptest::prelude::{ProptestConfig, prop, proptest};
 use weir_net::websocket::CloseCode;
-use weir_net::websocket::client::encode_binary;
+use weir_net::websocket::client::{Message, encode_binary};
 use weir_server::Options;
 use weir_view::{UploadReply, UploadRequest};
 
@@ -30,6 +30,13 @@ async fn send_block(upload: &mut Uploader, file: &str, log: &[u8], offset: usize
     block(upload, file, offset).await;
     let bytes = &log[offset..log.len().min(offset + length)];
     upload.sender.send_binary(bytes).await.expect("it reads");
+}
+
+/// Waits until the server has read all that the connection sent: it answers pings in order.
+async fn all_read(upload: &mut Uploader) {
+    upload.sender.send_ping(b"").await.expect("it reads");
+    let answer = within(upload.receiver.next()).await;
+    assert!(matches!(answer, Ok(Some(Message::Pong(_)))), "{answer:?}");
 }
 
 /// One attempt to send the file: so many joined connections, blocks of these sizes in turn,
@@ -262,7 +269,7 @@ async fn what_makes_no_sense_is_refused() {
     // Two blocks that overlap.
     let mut other = join(&server, &id, "a").await;
     send_block(&mut other, "a", &log, 900, 100).await;
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    all_read(&mut other).await;
     send_block(&mut first, "a", &log, 0, 950).await;
     assert_eq!(first.error().await, "bad_request");
     assert_eq!(first.close_code().await, 1008);

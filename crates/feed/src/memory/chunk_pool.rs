@@ -1,34 +1,34 @@
-//! Buffers to read into. There are only so many, which is what bounds a feed's memory.
+//! Reusable buffers to read into. Their number bounds the memory of a listener.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Buffers of one size that are used again.
+/// A pool of buffers of one size.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub(crate) struct ChunkPool {
     chunk_bytes: usize,
     permits: Arc<Semaphore>,
-    /// Buffers that were used before: fresh memory costs a page fault every 4 KiB.
+    /// Returned buffers. Fresh memory costs a page fault every 4 KiB.
     spare: Mutex<Vec<Vec<u8>>>,
     spare_max: usize,
 }
 
-/// A buffer, and what was read into it.
+/// A buffer and the bytes that were read into it. Dropping it returns the buffer to its pool.
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    /// All of it is initialised; what counts is `buffer[..filled]`.
+    /// Initialised to its whole length; the received bytes are `buffer[..filled]`.
     pub(crate) buffer: Vec<u8>,
     pub(crate) filled: usize,
     /// Datagrams in it.
     pub(crate) datagrams: u64,
-    /// Those among them that were too long to be taken whole.
+    /// Those of them that were cut because they were too long.
     pub(crate) datagrams_cut: u64,
-    pool: Arc<Pool>,
+    pool: Arc<ChunkPool>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Pool {
+impl ChunkPool {
     pub(crate) fn new(chunk_bytes: usize, chunks_max: usize) -> Arc<Self> {
         Arc::new(Self {
             chunk_bytes,
@@ -38,14 +38,14 @@ impl Pool {
         })
     }
 
-    /// A buffer, when there is one.
+    /// Waits for a free buffer.
     pub(crate) async fn take(self: &Arc<Self>) -> Chunk {
         // The semaphore is never closed.
         let permit = self.permits.clone().acquire_owned().await.ok();
         self.chunk(permit)
     }
 
-    /// A buffer beyond the bound; whoever takes it has a bound of its own.
+    /// A buffer that does not count against the limit; the caller has a limit of its own.
     pub(crate) fn take_unbounded(self: &Arc<Self>) -> Chunk {
         self.chunk(None)
     }
@@ -67,14 +67,14 @@ impl Chunk {
         &self.buffer[..self.filled]
     }
 
-    /// Memory that it takes, in bytes. Beside what was read that is the chunk itself, its place in
-    /// a queue and the allocator's share: a sender may send nothing but empty datagrams.
+    /// The memory that the chunk takes, in bytes: its buffer, and the chunk itself with its place
+    /// in a queue and the allocator's share, for a sender may send only empty datagrams.
     pub(crate) fn memory_bytes(&self) -> usize {
-        const ITSELF_BYTES: usize = 256;
-        self.buffer.len() + ITSELF_BYTES
+        const OVERHEAD_BYTES: usize = 256;
+        self.buffer.len() + OVERHEAD_BYTES
     }
 
-    /// Gives up the room that was not filled, where that is most of it.
+    /// Frees the unused part of the buffer if it is more than half.
     pub(crate) fn shrink(&mut self) {
         if self.filled < self.buffer.len() / 2 {
             self.buffer.truncate(self.filled);

@@ -1,42 +1,52 @@
-//! The lines of a stream, in whatever pieces it comes.
+//! The lines of a stream, in pieces of any size.
 //!
 //! RFC 6587 has two framings of syslog over streams: line feeds (section 3.4.2) and counted
-//! octets (section 3.4.1). Counted frames begin with a digit, and so does a log whose lines begin
-//! with an address; only the former go on with a space and the `<` of a priority.
+//! octets (section 3.4.1). Counted frames begin with a digit, and so do logs whose lines begin
+//! with an IP address. Only counted frames continue with a space and the `<` of a priority.
 
 use std::fmt;
 
 use memchr::{memchr, memrchr};
 
-use crate::options::Framing;
+use super::Framing;
 
-/// Takes a stream in pieces and gives its whole lines, each with a line feed behind it.
+/// Splits a stream into whole lines, each ended by a line feed.
 ///
-/// It holds the line that has begun, at most [`Self::new`]'s limit and a piece. Lines over the
-/// limit are given out cut to one byte more than it, so that whoever counts lines knows of them.
+/// Memory: the partial line, at most the line limit and one piece. A line over the limit is
+/// returned cut to one byte more than the limit, so that the receiver sees that it was too long.
+///
+/// ```
+/// use weir_feed::{Framer, Framing};
+///
+/// let mut framer = Framer::new(Framing::Auto, 1 << 20);
+/// let (lines, error) = framer.push(b"one\ntw");
+/// assert_eq!((lines.first, lines.rest, error), (&b""[..], &b"one\n"[..], None));
+/// let (lines, _) = framer.push(b"o\nthree\n");
+/// assert_eq!((lines.first, lines.rest), (&b"two\n"[..], &b"three\n"[..]));
+/// ```
 #[derive(Debug)]
 pub struct Framer {
     state: State,
     line_bytes_max: usize,
-    /// The line or frame that has begun.
-    begun: Vec<u8>,
-    /// What the last piece has completed and is no part of it.
-    complete: Vec<u8>,
+    /// The partial line or frame.
+    partial: Vec<u8>,
+    /// Lines that the last piece completed and that are not a part of it.
+    completed: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The first bytes, in `begun`, do not tell yet.
+    /// The first bytes, in `partial`, do not determine the framing yet.
     Undecided,
     Lines,
     /// Inside a line over the limit, up to its line feed.
     Skipping,
-    /// Inside a frame's count.
+    /// Inside the count of a frame.
     Count {
         octets: usize,
         digits: usize,
     },
-    /// Inside a frame; so many octets are to come.
+    /// Inside a frame, with this many octets to come.
     Frame {
         octets_left: usize,
     },
@@ -44,16 +54,16 @@ enum State {
 
 const COUNT: State = State::Count { octets: 0, digits: 0 };
 
-/// Why a stream of counted frames cannot be read on.
+/// Why a stream of counted frames cannot be read further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameError {
-    /// Where a count should be there is none, so that a count before it was wrong.
+    /// A frame does not begin with a count, so the count before it was wrong.
     NoCount,
-    /// A frame claims more octets than a line may have.
+    /// The count of a frame exceeds the line limit.
     TooLong {
-        /// What it claims.
+        /// The count, as far as it was read.
         octets: usize,
-        /// What is allowed.
+        /// The limit.
         octets_max: usize,
     },
 }
@@ -63,12 +73,12 @@ impl fmt::Display for FrameError {
         match self {
             Self::NoCount => formatter.write_str(
                 "a frame does not begin with the count of its octets, so the count before it was \
-                 wrong; what was read before stands",
+                 wrong; the lines read before are kept",
             ),
             Self::TooLong { octets, octets_max } => write!(
                 formatter,
-                "a frame claims {octets} octets or more, and {octets_max} are allowed; what was \
-                 read before stands"
+                "a frame claims {octets} octets or more, and {octets_max} are allowed; the lines \
+                 read before are kept"
             ),
         }
     }
@@ -76,164 +86,168 @@ impl fmt::Display for FrameError {
 
 impl std::error::Error for FrameError {}
 
-/// Whole lines: those of `first` come before those of `rest`.
+/// Whole lines in two parts: those of `first` precede those of `rest`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lines<'a> {
-    /// What needed the framer's own memory.
+    /// Lines in the framer's own memory.
     pub first: &'a [u8],
-    /// A part of the piece.
+    /// Lines in the piece.
     pub rest: &'a [u8],
 }
 
 impl Lines<'_> {
-    /// True where no line was completed.
+    const NONE: Lines<'static> = Lines { first: &[], rest: &[] };
+
+    /// Whether no line was completed.
     pub fn is_empty(&self) -> bool {
         self.first.is_empty() && self.rest.is_empty()
     }
 }
 
 impl Framer {
-    /// A framer at the start of a stream.
+    /// A framer at the start of a stream, for lines of up to `line_bytes_max` bytes.
     pub fn new(framing: Framing, line_bytes_max: usize) -> Self {
         let state = match framing {
             Framing::Auto => State::Undecided,
             Framing::Newline => State::Lines,
             Framing::Octets => COUNT,
         };
-        Self { state, line_bytes_max, begun: Vec::new(), complete: Vec::new() }
+        Self { state, line_bytes_max, partial: Vec::new(), completed: Vec::new() }
     }
 
-    /// Memory that a begun line takes between pieces, in bytes.
-    pub fn held_bytes(&self) -> usize {
-        self.begun.capacity()
+    /// The memory that the partial line takes between pieces, in bytes.
+    pub fn partial_bytes(&self) -> usize {
+        self.partial.capacity()
     }
 
-    /// Takes a piece; gives the lines that it completes, and what is wrong behind them.
-    pub fn take<'a>(&'a mut self, piece: &'a [u8]) -> (Lines<'a>, Option<FrameError>) {
+    /// Takes the next piece of the stream. Returns the lines that it completes, and the error
+    /// that follows them, if any.
+    pub fn push<'a>(&'a mut self, piece: &'a [u8]) -> (Lines<'a>, Option<FrameError>) {
         self.release();
         if self.state == State::Undecided {
             match self.decide(piece) {
                 Ok(true) => {}
-                undecided => return (Lines { first: &[], rest: &[] }, undecided.err()),
+                undecided => return (Lines::NONE, undecided.err()),
             }
         }
         match self.state {
             State::Count { .. } | State::Frame { .. } => {
-                let error = self.take_frames(piece).err();
-                (Lines { first: &self.complete, rest: &[] }, error)
+                let error = self.push_frames(piece).err();
+                (Lines { first: &self.completed, rest: &[] }, error)
             }
-            _ => (self.take_lines(piece), None),
+            _ => (self.push_lines(piece), None),
         }
     }
 
-    /// Frees the memory of the lines that were given out last.
+    /// Frees the memory of the lines returned last.
     pub fn release(&mut self) {
-        self.complete = Vec::new();
+        self.completed = Vec::new();
     }
 
-    /// Ends the stream: the line that has begun is one, with a line feed behind it.
+    /// Ends the stream and returns the partial line, ended by a line feed; empty if there is
+    /// none.
     pub fn finish(&mut self) -> &[u8] {
         self.release();
-        if self.state != State::Skipping && !self.begun.is_empty() {
-            let begun = std::mem::take(&mut self.begun);
+        if self.state != State::Skipping && !self.partial.is_empty() {
+            let partial = std::mem::take(&mut self.partial);
             match self.state {
-                State::Frame { .. } => push_message(&begun, &mut self.complete),
+                State::Frame { .. } => push_message(&partial, &mut self.completed),
                 _ => {
-                    self.complete = begun;
-                    self.complete.push(b'\n');
+                    self.completed = partial;
+                    self.completed.push(b'\n');
                 }
             }
         }
         self.state = State::Lines;
-        &self.complete
+        &self.completed
     }
 
-    /// Tells the framing by the first bytes; false where they do not tell yet. They are then
-    /// kept, and a part of the line that they begin.
+    /// Detects the framing by the first bytes. Returns false if more are needed; these are then
+    /// kept as a part of the first line.
     fn decide(&mut self, piece: &[u8]) -> Result<bool, FrameError> {
         let start_bytes = piece.len().min(START_BYTES_MAX);
-        self.begun.extend_from_slice(&piece[..start_bytes]);
-        let is_counted = begins_counted(&self.begun);
-        let kept = self.begun.len() - start_bytes;
+        self.partial.extend_from_slice(&piece[..start_bytes]);
+        let is_counted = begins_counted(&self.partial);
+        let kept = self.partial.len() - start_bytes;
         match is_counted {
             None => return Ok(false),
             Some(false) => {
-                self.begun.truncate(kept);
+                self.partial.truncate(kept);
                 self.state = State::Lines;
             }
             Some(true) => {
-                let start = std::mem::take(&mut self.begun);
+                let start = std::mem::take(&mut self.partial);
                 self.state = COUNT;
-                self.take_frames(&start[..kept])?;
+                self.push_frames(&start[..kept])?;
             }
         }
         Ok(true)
     }
 
-    fn take_lines<'a>(&'a mut self, mut piece: &'a [u8]) -> Lines<'a> {
+    fn push_lines<'a>(&'a mut self, mut piece: &'a [u8]) -> Lines<'a> {
         if self.state == State::Skipping {
-            let Some(end) = memchr(b'\n', piece) else { return Lines { first: &[], rest: &[] } };
+            let Some(end) = memchr(b'\n', piece) else { return Lines::NONE };
             piece = &piece[end + 1..];
             self.state = State::Lines;
         }
         let Some(last) = memrchr(b'\n', piece) else {
-            self.begun.extend_from_slice(piece);
-            if self.begun.len() > self.line_bytes_max {
-                self.complete = std::mem::take(&mut self.begun);
-                self.complete.truncate(self.line_bytes_max + 1);
-                self.complete.push(b'\n');
+            self.partial.extend_from_slice(piece);
+            if self.partial.len() > self.line_bytes_max {
+                self.completed = std::mem::take(&mut self.partial);
+                self.completed.truncate(self.line_bytes_max + 1);
+                self.completed.push(b'\n');
                 self.state = State::Skipping;
             }
-            return Lines { first: &self.complete, rest: &[] };
+            return Lines { first: &self.completed, rest: &[] };
         };
         let (lines, tail) = piece.split_at(last + 1);
         let mut rest = lines;
-        if !self.begun.is_empty() {
+        if !self.partial.is_empty() {
             let first = memchr(b'\n', lines).map_or(lines.len(), |end| end + 1);
-            self.complete = std::mem::take(&mut self.begun);
-            self.complete.extend_from_slice(&lines[..first]);
+            self.completed = std::mem::take(&mut self.partial);
+            self.completed.extend_from_slice(&lines[..first]);
             rest = &lines[first..];
         }
-        self.begun.extend_from_slice(tail);
-        Lines { first: &self.complete, rest }
+        self.partial.extend_from_slice(tail);
+        Lines { first: &self.completed, rest }
     }
 
-    fn take_frames(&mut self, mut piece: &[u8]) -> Result<(), FrameError> {
+    fn push_frames(&mut self, mut piece: &[u8]) -> Result<(), FrameError> {
         while !piece.is_empty() {
             match self.state {
                 State::Frame { octets_left } => {
                     let (part, rest) = piece.split_at(octets_left.min(piece.len()));
                     piece = rest;
-                    self.take_frame(part, octets_left);
+                    self.push_frame(part, octets_left);
                 }
-                _ => piece = self.take_count(piece)?,
+                _ => piece = self.push_count(piece)?,
             }
         }
         Ok(())
     }
 
-    /// Takes a part of a frame.
-    fn take_frame(&mut self, part: &[u8], octets_left: usize) {
+    /// Takes a part of a frame, of which `octets_left` octets are still to come.
+    fn push_frame(&mut self, part: &[u8], octets_left: usize) {
         let octets_left = octets_left - part.len();
         if octets_left > 0 {
-            self.begun.extend_from_slice(part);
+            self.partial.extend_from_slice(part);
             self.state = State::Frame { octets_left };
             return;
         }
-        if self.begun.is_empty() {
-            push_message(part, &mut self.complete);
+        if self.partial.is_empty() {
+            push_message(part, &mut self.completed);
         } else {
-            let mut frame = std::mem::take(&mut self.begun);
+            let mut frame = std::mem::take(&mut self.partial);
             frame.extend_from_slice(part);
-            push_message(&frame, &mut self.complete);
+            push_message(&frame, &mut self.completed);
         }
         self.state = COUNT;
     }
 
-    /// Takes what there is of a count; gives what is behind it.
-    fn take_count<'a>(&mut self, piece: &'a [u8]) -> Result<&'a [u8], FrameError> {
+    /// Takes the part of a count at the start of `piece`; returns the rest.
+    fn push_count<'a>(&mut self, piece: &'a [u8]) -> Result<&'a [u8], FrameError> {
         let State::Count { mut octets, mut digits } = self.state else { return Ok(piece) };
-        for (at, byte) in piece.iter().enumerate() {
+        for (index, byte) in piece.iter().enumerate() {
             match byte {
                 b'0'..=b'9' if digits > 0 || *byte > b'0' => {
                     octets = octets.saturating_mul(10).saturating_add(usize::from(byte - b'0'));
@@ -241,7 +255,7 @@ impl Framer {
                 }
                 b' ' if digits > 0 => {
                     self.state = State::Frame { octets_left: octets };
-                    return Ok(&piece[at + 1..]);
+                    return Ok(&piece[index + 1..]);
                 }
                 _ => return Err(FrameError::NoCount),
             }
@@ -257,10 +271,10 @@ impl Framer {
 /// Digits of the longest count that a stream may begin with.
 const DIGITS_MAX: usize = 10;
 
-/// Bytes by which the framing is told in any case.
+/// Bytes that always suffice to detect the framing.
 const START_BYTES_MAX: usize = DIGITS_MAX + 2;
 
-/// Whether a stream that begins so is one of counted frames; `None` where more has to come.
+/// Whether a stream with this start is one of counted frames; `None` if more bytes are needed.
 fn begins_counted(start: &[u8]) -> Option<bool> {
     let digits = start.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if start.first().is_some_and(|byte| !(b'1'..=b'9').contains(byte)) || digits > DIGITS_MAX {
@@ -273,9 +287,9 @@ fn begins_counted(start: &[u8]) -> Option<bool> {
     }
 }
 
-/// Appends a message as one line. A line feed inside of it becomes a space, as it is no line
-/// end; at the end many senders put one, or a NUL, for receivers of the other framing.
-pub(crate) fn push_message(message: &[u8], lines: &mut Vec<u8>) {
+/// Appends a message as one line. A line feed inside it becomes a space. At its end many senders
+/// add a line feed or a NUL, for receivers of the other framing; these are dropped.
+fn push_message(message: &[u8], lines: &mut Vec<u8>) {
     let end = message.iter().rposition(|byte| !b"\n\r\0".contains(byte)).map_or(0, |at| at + 1);
     let start = lines.len();
     lines.extend_from_slice(&message[..end]);
@@ -289,11 +303,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{FrameError, Framer, begins_counted};
-    use crate::options::Framing;
+    use crate::framing::Framing;
 
     const LINE_BYTES_MAX: usize = 40;
 
-    /// The lines of a stream that comes in these pieces, and what is wrong with it.
+    /// The lines of a stream in these pieces, and its error.
     fn frame<'a>(
         framing: Framing,
         pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -301,7 +315,7 @@ mod tests {
         let mut framer = Framer::new(framing, LINE_BYTES_MAX);
         let mut all = Vec::new();
         for piece in pieces {
-            let (lines, error) = framer.take(piece);
+            let (lines, error) = framer.push(piece);
             all.extend_from_slice(lines.first);
             all.extend_from_slice(lines.rest);
             if error.is_some() {
@@ -312,7 +326,7 @@ mod tests {
         (all, None)
     }
 
-    /// A line a line feed, and a line over the limit cut behind it.
+    /// One line for each line feed, and the rest.
     fn oracle_lines(stream: &[u8]) -> Vec<u8> {
         let mut lines: Vec<&[u8]> = stream.split(|byte| *byte == b'\n').collect();
         if lines.last().is_some_and(|last| last.is_empty()) {
@@ -344,23 +358,23 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_is_given_once_and_skipped() {
+    fn a_line_over_the_limit_is_returned_once_and_skipped() {
         let stream = [&[b'x'; 500][..], b"\nnext\n"].concat();
         let cut = [&[b'x'; LINE_BYTES_MAX + 1][..], b"\nnext\n"].concat();
         for size in 1..LINE_BYTES_MAX {
             let mut framer = Framer::new(Framing::Auto, LINE_BYTES_MAX);
             let mut all = Vec::new();
             for piece in stream.chunks(size) {
-                let (lines, _) = framer.take(piece);
+                let (lines, _) = framer.push(piece);
                 all.extend([lines.first, lines.rest].concat());
-                assert!(framer.held_bytes() <= 4 * LINE_BYTES_MAX);
+                assert!(framer.partial_bytes() <= 4 * LINE_BYTES_MAX);
             }
             assert_eq!(all, cut, "pieces of {size}");
         }
     }
 
     #[test]
-    fn counts_that_lie_are_found() {
+    fn wrong_counts_are_detected() {
         let too_long = FrameError::TooLong { octets: 41, octets_max: LINE_BYTES_MAX };
         for (stream, lines, error) in [
             (&b"5 <1>ab4 <2>abc3 <3>"[..], &b"<1>ab\n<2>a\n"[..], FrameError::NoCount),
@@ -380,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn framings_are_told_apart() {
+    fn framings_are_detected() {
         for (start, is_counted) in [
             (&b""[..], None),
             (b"12", None),
@@ -398,11 +412,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_are_those_of_the_oracle(
+        fn lines_agree_with_the_oracle(
             stream in vec(prop_oneof![Just(b'\n'), Just(b'1'), Just(b' '), any::<u8>()], 0..400),
             size in 1usize..60,
         ) {
-            // Lines within the limit; the others have a test of their own.
+            // All lines are within the limit; longer ones have a test of their own.
             let stream: Vec<u8> = stream
                 .chunks(LINE_BYTES_MAX - 1)
                 .flat_map(|line| line.iter().copied().chain([b'\n']))
@@ -430,7 +444,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_makes_it_fail(
+        fn no_input_panics(
             pieces in vec(vec(any::<u8>(), 0..50), 0..20),
             counted in any::<bool>(),
         ) {

@@ -1,14 +1,15 @@
 //! Datagrams as lines.
 
-/// Makes lines of a datagram that lies at `buffer[start..end]`, in place; says where they end.
-/// There has to be a byte of room behind it.
+/// Turns the datagram at `buffer[start..end]` into lines, in place, and returns their end. The
+/// buffer needs one byte of room after `end`.
 ///
-/// One that begins as a syslog message does is one line, whatever is in it; any other is as many
-/// lines as it has. The last ends with a line feed in any case.
+/// A datagram that begins with `<` is one syslog message and so one line; its line feeds become
+/// spaces. Any other datagram has the lines that it holds. The last line always ends with a line
+/// feed.
 pub(crate) fn normalise(buffer: &mut [u8], start: usize, end: usize) -> usize {
     let datagram = &mut buffer[start..end];
-    let text = datagram.iter().rposition(|byte| !b"\n\r\0".contains(byte));
-    let Some(last) = text else { return start };
+    let last_text_byte = datagram.iter().rposition(|byte| !b"\n\r\0".contains(byte));
+    let Some(last) = last_text_byte else { return start };
     if datagram[0] == b'<' {
         let message = &mut datagram[..last];
         message.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
@@ -17,8 +18,8 @@ pub(crate) fn normalise(buffer: &mut [u8], start: usize, end: usize) -> usize {
     start + last + 2
 }
 
-/// Where the last whole line ends of a datagram that was cut: half a line may read as a record that
-/// nobody has written. None is whole of one that begins as a syslog message does.
+/// The length of the whole lines of a datagram that was cut. Half a line may parse as a record
+/// that was never written. A syslog message that was cut has no whole line.
 pub(crate) fn whole_lines(datagram: &[u8]) -> usize {
     if datagram.first() == Some(&b'<') {
         return 0;
@@ -48,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_cut_datagram_whole_lines_are_left() {
+    fn a_cut_datagram_keeps_its_whole_lines() {
         for (datagram, lines) in
             [(&b""[..], 0), (b"a", 0), (b"a\nb", 2), (b"a\nb\n", 4), (b"<34>a\nb", 0)]
         {

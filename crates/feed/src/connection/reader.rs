@@ -1,0 +1,99 @@
+//! The socket's side of a connection.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Instant;
+
+use super::context::ConnectionContext;
+use super::end::ConnectionEnd;
+use super::idle::IdleClock;
+use super::socket::Socket;
+use crate::memory::Chunk;
+use crate::sink::Sink;
+
+/// Where the reader takes its buffers from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ChunkSource {
+    /// The listener's pool, which may have none for a while.
+    Pool,
+    /// The allocator, if the pool has none.
+    Unbounded,
+}
+
+/// Reads a socket into chunks.
+pub(crate) struct Reader<S> {
+    pub(crate) context: Arc<ConnectionContext<S>>,
+    pub(crate) socket: Socket,
+    pub(crate) idle: Arc<IdleClock>,
+}
+
+impl<S: Sink> Reader<S> {
+    /// The next bytes. Holds no buffer while it waits for them.
+    pub(crate) async fn read(&mut self, source: ChunkSource) -> Result<Chunk, ConnectionEnd> {
+        let pool = self.context.memory.chunks.clone();
+        loop {
+            let mut chunk = match source {
+                ChunkSource::Pool => pool.take().await,
+                ChunkSource::Unbounded => pool.take_unbounded(),
+            };
+            match self.try_read(&mut chunk).await {
+                Some(Ok(())) if chunk.filled > 0 || chunk.datagrams > 0 => {
+                    self.count(&chunk);
+                    return Ok(chunk);
+                }
+                Some(Ok(())) => return Err(ConnectionEnd::Closed),
+                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Some(Err(error)) => return Err(ConnectionEnd::ReadFailed(error)),
+                None => {
+                    drop(chunk);
+                    self.wait().await?;
+                }
+            }
+        }
+    }
+
+    /// Reads once; `None` if nothing is ready. The socket then wakes this task when it is.
+    async fn try_read(&mut self, chunk: &mut Chunk) -> Option<io::Result<()>> {
+        let start = Instant::now();
+        let read = poll_fn(|context| {
+            Poll::Ready(match self.socket.poll_fill(context, chunk) {
+                Poll::Ready(result) => Some(result),
+                Poll::Pending => None,
+            })
+        })
+        .await;
+        self.context.counters.receiving_ns.add_time(start.elapsed());
+        read
+    }
+
+    /// Waits until the socket, which had nothing to read, wakes this task. Fails once the
+    /// connection is idle for too long.
+    async fn wait(&mut self) -> Result<(), ConnectionEnd> {
+        let mut was_polled = false;
+        let woken = poll_fn(|_| {
+            if std::mem::replace(&mut was_polled, true) { Poll::Ready(()) } else { Poll::Pending }
+        });
+        if self.socket.is_datagram() {
+            woken.await;
+            return Ok(());
+        }
+        let time_left = self.idle.time_left(self.context.options.idle);
+        if time_left.is_zero() {
+            return Err(ConnectionEnd::IdleTimeout);
+        }
+        // The timer wakes the task as the socket does. The caller reads once more and returns
+        // here, where the time left is then zero.
+        let _ = tokio::time::timeout(time_left, woken).await;
+        Ok(())
+    }
+
+    fn count(&self, chunk: &Chunk) {
+        let counters = &self.context.counters;
+        counters.reads.add(1);
+        counters.bytes.add(chunk.filled as u64);
+        counters.datagrams.add(chunk.datagrams);
+        counters.datagrams_cut.add(chunk.datagrams_cut);
+    }
+}

@@ -1,0 +1,106 @@
+//! The sink's side of a connection.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+
+use super::context::ConnectionContext;
+use super::end::ConnectionEnd;
+use super::idle::IdleClock;
+use super::queue::QueuedChunk;
+use crate::framing::{Framer, Framing};
+use crate::memory::{Chunk, LineMemoryShare};
+use crate::sink::Sink;
+
+/// Splits chunks into lines and writes these to the sink.
+pub(crate) struct Worker<S> {
+    context: Arc<ConnectionContext<S>>,
+    idle: Arc<IdleClock>,
+    framer: Framer,
+    line_memory: LineMemoryShare,
+}
+
+impl<S: Sink> Worker<S> {
+    pub(crate) fn new(
+        context: Arc<ConnectionContext<S>>,
+        idle: Arc<IdleClock>,
+        is_datagram: bool,
+    ) -> Self {
+        let options = &context.options;
+        // Datagrams have been turned into lines.
+        let framing = if is_datagram { Framing::Newline } else { options.framing };
+        let framer = Framer::new(framing, options.line_bytes_max);
+        let line_memory = context.memory.lines.share();
+        Self { context, idle, framer, line_memory }
+    }
+
+    /// Writes the lines that a chunk completes.
+    pub(crate) async fn write(&mut self, chunk: Chunk) -> Result<(), ConnectionEnd> {
+        let start = Instant::now();
+        let (lines, error) = self.framer.push(chunk.bytes());
+        if !lines.is_empty() {
+            self.idle.hold_back();
+            let written = self.context.sink.write([lines.first, lines.rest]).await;
+            self.idle.complete_line();
+            written.map_err(ConnectionEnd::SinkStopped)?;
+        }
+        self.framer.release();
+        self.context.counters.working_ns.add_time(start.elapsed());
+        if let Some(error) = error {
+            return Err(ConnectionEnd::MalformedFrame(error));
+        }
+        if self.line_memory.resize(self.framer.partial_bytes()) {
+            Ok(())
+        } else {
+            Err(ConnectionEnd::LineMemoryFull)
+        }
+    }
+
+    /// Writes the lines of all queued chunks. Returns itself, to be finished.
+    pub(crate) async fn write_queued(
+        mut self,
+        mut queue: mpsc::UnboundedReceiver<QueuedChunk>,
+    ) -> (Result<(), ConnectionEnd>, Self) {
+        while let Some(QueuedChunk { chunk, permit }) = queue.recv().await {
+            let is_capped = permit.is_none();
+            let bytes = chunk.memory_bytes();
+            let result = self.write(chunk).await;
+            if is_capped {
+                self.context.memory.release_ahead(bytes);
+            }
+            drop(permit);
+            if result.is_err() {
+                self.discard(queue, is_capped);
+                return (result, self);
+            }
+        }
+        (Ok(()), self)
+    }
+
+    /// Drops the chunks that follow an error.
+    fn discard(&self, mut queue: mpsc::UnboundedReceiver<QueuedChunk>, is_capped: bool) {
+        queue.close();
+        while let Ok(queued) = queue.try_recv() {
+            if is_capped {
+                self.context.memory.release_ahead(queued.chunk.memory_bytes());
+            }
+        }
+    }
+
+    /// Writes the partial line, unless the sink or the framing failed, and returns the final
+    /// reason of the end.
+    pub(crate) async fn finish(mut self, end: ConnectionEnd) -> ConnectionEnd {
+        if matches!(end, ConnectionEnd::SinkStopped(_) | ConnectionEnd::MalformedFrame(_)) {
+            return end;
+        }
+        let last = self.framer.finish();
+        if last.is_empty() {
+            return end;
+        }
+        match self.context.sink.write([last, &[]]).await {
+            Ok(()) => end,
+            Err(stopped) => ConnectionEnd::SinkStopped(stopped),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Accepting connections, and how each begins and ends.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use weir_net::socket::{
+    Connection, ConnectionPermit, Listener as SocketListener, Peer, TlsHandshakeError,
+};
+
+use super::Listener;
+use crate::connection::{self, ConnectionEnd, Socket};
+use crate::notice::Event;
+use crate::sink::Sink;
+
+/// The line that a refused sender receives, if it can.
+const REFUSAL: &str = "weir: too many connections; try again later\n";
+
+impl<S: Sink> Listener<S> {
+    /// Accepts connections until the task is dropped.
+    pub(crate) async fn accept_all(
+        self: &Arc<Self>,
+        mut socket: SocketListener,
+        connections: &mut JoinSet<()>,
+    ) {
+        loop {
+            let accepted = socket.accept().await;
+            while connections.try_join_next().is_some() {}
+            match accepted {
+                Ok(connection) => self.admit(connection, connections),
+                Err(error) => self.report(Event::AcceptFailed(error)),
+            }
+        }
+    }
+
+    /// Serves a connection in a task of its own, or refuses it at the limit.
+    fn admit(self: &Arc<Self>, connection: Connection, connections: &mut JoinSet<()>) {
+        if let Some(permit) = self.admission.limit.try_acquire() {
+            connections.spawn(self.clone().serve(connection, permit));
+            return;
+        }
+        self.context.counters.connections_refused.add(1);
+        self.report(Event::ConnectionRefused {
+            peer: connection.peer(),
+            connections_max: self.admission.limit.connections_max(),
+            origin: self.admission.origin,
+        });
+        connection.refuse(REFUSAL);
+    }
+
+    /// Serves one connection to its end.
+    async fn serve(self: Arc<Self>, connection: Connection, _permit: ConnectionPermit) {
+        let peer = connection.peer();
+        self.context.counters.connections.add(1);
+        self.context.counters.connections_open.add(1);
+        match connection.open(self.admission.handshake).await {
+            Ok(stream) => {
+                let end = connection::run(self.context.clone(), Socket::Stream(stream)).await;
+                self.close(peer, end);
+            }
+            Err(error) => {
+                let counters = &self.context.counters;
+                let counter = match error {
+                    TlsHandshakeError::TimedOut => &counters.connections_timed_out,
+                    TlsHandshakeError::Failed(_) => &counters.connections_dropped,
+                };
+                counter.add(1);
+                self.report(Event::HandshakeFailed(peer, error));
+            }
+        }
+        self.context.counters.connections_open.subtract(1);
+    }
+
+    /// Counts and reports how a connection ended.
+    fn close(&self, peer: Peer, end: ConnectionEnd) {
+        let counters = &self.context.counters;
+        let (counter, event) = match end {
+            ConnectionEnd::Closed => return,
+            ConnectionEnd::SinkStopped(why) => return self.stop(why),
+            ConnectionEnd::ReadFailed(error) => {
+                return self.report(Event::ReadFailed(Some(peer), error));
+            }
+            ConnectionEnd::IdleTimeout => (
+                &counters.connections_timed_out,
+                Event::IdleTimeout(peer, self.context.options.idle),
+            ),
+            ConnectionEnd::MalformedFrame(error) => {
+                (&counters.connections_dropped, Event::MalformedFrame(peer, error))
+            }
+            ConnectionEnd::LineMemoryFull => {
+                (&counters.connections_dropped, Event::LineMemoryFull(peer))
+            }
+            ConnectionEnd::CapReached => (
+                &counters.connections_dropped,
+                Event::CapReached(peer, self.context.options.cap_bytes),
+            ),
+        };
+        counter.add(1);
+        self.report(event);
+    }
+}

@@ -1,0 +1,47 @@
+//! What a listener does at intervals: flushing lines, and reporting counts.
+
+use std::time::Duration;
+
+use crate::notice::Event;
+use crate::sink::Sink;
+
+use super::Listener;
+
+/// How often lines that do not fill a block are flushed, so that they show within 200 ms.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How often the counts are updated, in flushes.
+const FLUSHES_PER_NOTE: u32 = 10;
+
+impl<S: Sink> Listener<S> {
+    /// Flushes the sink, passes on its messages and keeps its note up to date, until the sink
+    /// takes no more.
+    pub(crate) async fn flush_all(&self) {
+        let mut last_note = None;
+        for flush in 0u32.. {
+            tokio::time::sleep(FLUSH_INTERVAL).await;
+            if let Err(stopped) = self.context.sink.flush().await {
+                self.stop(stopped);
+                return;
+            }
+            if let Some(message) = self.context.sink.take_message() {
+                self.report(Event::SinkMessage(message));
+            }
+            if flush.is_multiple_of(FLUSHES_PER_NOTE) {
+                self.note_counts(&mut last_note);
+            }
+        }
+    }
+
+    /// Hands the counts to the sink as a sentence, if it changed.
+    fn note_counts(&self, last_note: &mut Option<String>) {
+        if let Some(drops) = self.drop_counter.and_then(|counter| counter.datagrams_dropped()) {
+            self.context.counters.datagrams_dropped_by_kernel.set(drops);
+        }
+        let note = Some(self.context.counters.now().sentence(self.address.is_datagram()));
+        if note != *last_note {
+            self.context.sink.note(note.clone());
+            *last_note = note;
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A listener: accepting, flushing, reporting.
+
+mod accept;
+mod flush;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use weir_ingest::StopReason;
+use weir_net::socket::{
+    Address, BindError, BindOptions, ConnectionLimit, DatagramSocket, DropCounter,
+};
+
+use crate::connection::{self, ConnectionContext, ConnectionEnd, Socket};
+use crate::notice::{Event, LimitOrigin};
+use crate::rate_limited_log::RateLimitedLog;
+use crate::sink::Sink;
+
+/// A listener, whose connections share its context.
+#[derive(Debug)]
+pub(crate) struct Listener<S> {
+    pub(crate) address: Address,
+    pub(crate) context: Arc<ConnectionContext<S>>,
+    pub(crate) admission: Admission,
+    pub(crate) log: Arc<RateLimitedLog>,
+    /// `None` for streams, and if the system does not count drops.
+    pub(crate) drop_counter: Option<DropCounter>,
+    /// Set once the sink takes no more.
+    pub(crate) stopped: watch::Sender<Option<StopReason>>,
+}
+
+/// The limits of new connections, which all listeners share.
+#[derive(Debug, Clone)]
+pub(crate) struct Admission {
+    /// How long a TLS handshake may take.
+    pub(crate) handshake: Duration,
+    pub(crate) limit: ConnectionLimit,
+    pub(crate) origin: LimitOrigin,
+}
+
+/// A bound socket of a feed.
+#[derive(Debug)]
+pub(crate) enum BoundSocket {
+    Stream(weir_net::socket::Listener),
+    Datagrams(DatagramSocket),
+}
+
+impl BoundSocket {
+    pub(crate) async fn bind(address: &Address, options: &BindOptions) -> Result<Self, BindError> {
+        Ok(if address.is_datagram() {
+            Self::Datagrams(DatagramSocket::bind(address, options).await?)
+        } else {
+            Self::Stream(weir_net::socket::Listener::bind(address, options).await?)
+        })
+    }
+
+    /// Where it listens. Port 0 is replaced by the port that was free.
+    pub(crate) fn address(&self) -> &Address {
+        match self {
+            Self::Stream(listener) => listener.address(),
+            Self::Datagrams(socket) => socket.address(),
+        }
+    }
+
+    pub(crate) fn drop_counter(&self) -> Option<DropCounter> {
+        match self {
+            Self::Stream(_) => None,
+            Self::Datagrams(socket) => socket.drop_counter(),
+        }
+    }
+}
+
+impl<S: Sink> Listener<S> {
+    /// Serves the socket until the sink takes no more.
+    pub(crate) async fn run(self: Arc<Self>, socket: BoundSocket) {
+        let mut connections = JoinSet::new();
+        tokio::select! {
+            () = self.receive(socket, &mut connections) => {}
+            () = self.flush_all() => {}
+            () = self.wait_stopped() => {}
+            () = self.context.sink.closed() => self.stop(StopReason::Cancelled),
+        }
+    }
+
+    async fn receive(self: &Arc<Self>, socket: BoundSocket, connections: &mut JoinSet<()>) {
+        match socket {
+            BoundSocket::Stream(listener) => self.accept_all(listener, connections).await,
+            BoundSocket::Datagrams(socket) => {
+                match connection::run(self.context.clone(), Socket::Datagrams(socket)).await {
+                    ConnectionEnd::ReadFailed(error) => self.report(Event::ReadFailed(None, error)),
+                    ConnectionEnd::SinkStopped(why) => self.stop(why),
+                    // A datagram socket has no end, frames, partial lines or idle limit.
+                    _ => {}
+                }
+                self.stop(StopReason::Cancelled);
+            }
+        }
+    }
+
+    /// Ends the sink and every task of the listener, unless that has happened.
+    pub(crate) fn stop(&self, why: StopReason) {
+        let is_first = self.stopped.send_if_modified(|stopped| {
+            let is_first = stopped.is_none();
+            stopped.get_or_insert(why);
+            is_first
+        });
+        if is_first {
+            self.context.sink.end(why);
+        }
+    }
+
+    /// Waits until the sink takes no more.
+    async fn wait_stopped(&self) {
+        // The sender lives in `self`, so this cannot fail.
+        let _ = self.stopped.subscribe().wait_for(Option::is_some).await;
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.address.to_string()
+    }
+
+    pub(crate) fn report(&self, event: Event) {
+        self.log.report(Some(&self.name()), event);
+    }
+}

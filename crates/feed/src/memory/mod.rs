@@ -1,0 +1,7 @@
+//! The memory of a feed: buffers to read into, and partial lines.
+
+mod chunk_pool;
+mod line_memory;
+
+pub(crate) use chunk_pool::{Chunk, ChunkPool};
+pub(crate) use line_memory::{LineMemory, LineMemoryShare};

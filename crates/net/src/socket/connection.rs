@@ -1,0 +1,99 @@
+//! An accepted connection, before its TLS handshake.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use tokio_rustls::TlsAcceptor;
+
+use super::peer::Peer;
+use super::stream::SocketStream;
+
+/// An accepted connection. Its TLS handshake, if its listener is TLS, has not begun.
+pub struct Connection {
+    stream: SocketStream,
+    peer: Peer,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Connection {
+    pub(crate) fn new(stream: SocketStream, peer: Peer, tls: Option<TlsAcceptor>) -> Self {
+        Self { stream, peer, tls }
+    }
+
+    /// The client.
+    pub fn peer(&self) -> Peer {
+        self.peer
+    }
+
+    /// Runs the TLS handshake, if the listener is TLS, and returns the stream. Await it outside
+    /// the accept loop, because a client may take all of `handshake_timeout`.
+    ///
+    /// # Errors
+    /// If the client does not speak TLS, no common version or cipher exists, or the handshake
+    /// takes longer than `handshake_timeout`. Never without TLS.
+    pub async fn open(
+        self,
+        handshake_timeout: Duration,
+    ) -> Result<SocketStream, TlsHandshakeError> {
+        let (tcp, tls) = match (self.stream, self.tls) {
+            (SocketStream::Tcp(tcp), Some(tls)) => (tcp, tls),
+            (stream, _) => return Ok(stream),
+        };
+        let handshake = tokio::time::timeout(handshake_timeout, tls.accept(tcp)).await;
+        let stream = handshake.map_err(|_| TlsHandshakeError::TimedOut)?;
+        Ok(SocketStream::Tls(Box::new(stream.map_err(TlsHandshakeError::Failed)?)))
+    }
+
+    /// Closes the connection with a line of text that says why, if the client can read it: a
+    /// TLS client gets none, and neither does one whose buffer is full.
+    pub fn refuse(self, line: &str) {
+        if self.tls.is_some() {
+            return;
+        }
+        // The write must not wait; a client that cannot take a line sees the connection close.
+        let _ = match &self.stream {
+            SocketStream::Tcp(stream) => stream.try_write(line.as_bytes()),
+            #[cfg(unix)]
+            SocketStream::Unix(stream) => stream.try_write(line.as_bytes()),
+            SocketStream::Tls(_) => Ok(0),
+        };
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Connection")
+            .field("peer", &self.peer)
+            .field("is_tls", &self.tls.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a TLS handshake failed.
+#[derive(Debug)]
+pub enum TlsHandshakeError {
+    /// It took too long.
+    TimedOut,
+    /// The client does not speak TLS, or does not accept what the server offers.
+    Failed(io::Error),
+}
+
+impl fmt::Display for TlsHandshakeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut => formatter.write_str("the TLS handshake timed out"),
+            Self::Failed(error) => write!(formatter, "the TLS handshake failed: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for TlsHandshakeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::TimedOut => None,
+            Self::Failed(error) => Some(error),
+        }
+    }
+}

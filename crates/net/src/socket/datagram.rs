@@ -1,0 +1,94 @@
+//! Receiving datagrams.
+
+use std::io;
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
+use std::task::{Context, Poll};
+
+use tokio::io::ReadBuf;
+use tokio::net::UdpSocket;
+#[cfg(unix)]
+use tokio::net::UnixDatagram;
+
+use super::address::Address;
+use super::drops::DropCounter;
+use super::error::BindError;
+use super::options::BindOptions;
+#[cfg(unix)]
+use super::unix::{self, SocketFile};
+
+/// The room for waiting datagrams that the kernel is asked for; Linux allows up to
+/// `net.core.rmem_max`. With less, the kernel drops more of a burst.
+const RECEIVE_BUFFER_BYTES: usize = 8 << 20;
+
+/// A socket that receives datagrams over UDP or a Unix socket. Dropping it removes the file of a
+/// Unix socket.
+#[derive(Debug)]
+pub struct DatagramSocket {
+    socket: Socket,
+    address: Address,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Udp(UdpSocket),
+    #[cfg(unix)]
+    Unix(UnixDatagram, #[expect(dead_code, reason = "removes the file when dropped")] SocketFile),
+}
+
+impl DatagramSocket {
+    /// Receives at a datagram address. Port 0 takes a free one. The file that an ended program
+    /// left at the path of a Unix socket is replaced.
+    ///
+    /// # Errors
+    /// If the address is in use, does not belong to this machine or is of connections; if the
+    /// path of a Unix socket holds another file.
+    pub async fn bind(address: &Address, options: &BindOptions) -> Result<Self, BindError> {
+        let failed = |error| BindError::new(address, error);
+        let (socket, address) = match address {
+            Address::Udp(host) => {
+                let socket = UdpSocket::bind(host).await.map_err(failed)?;
+                let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(RECEIVE_BUFFER_BYTES);
+                let host = socket.local_addr().map_err(failed)?.to_string();
+                (Socket::Udp(socket), Address::Udp(host))
+            }
+            #[cfg(unix)]
+            Address::UnixDatagram(path) => {
+                let datagram = socket2::Type::DGRAM;
+                let (socket, file) = unix::bind(address, path, datagram, options.socket_mode)?;
+                let socket = UnixDatagram::from_std(OwnedFd::from(socket).into());
+                (Socket::Unix(socket.map_err(failed)?, file), address.clone())
+            }
+            _ => return Err(BindError::Unsupported(address.clone())),
+        };
+        Ok(Self { socket, address })
+    }
+
+    /// Where it receives. Port 0 is replaced by the port that was free.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Receives one datagram into `buffer`; what does not fit is dropped.
+    pub fn poll_receive(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &self.socket {
+            Socket::Udp(socket) => socket.poll_recv(context, buffer),
+            #[cfg(unix)]
+            Socket::Unix(socket, _) => socket.poll_recv(context, buffer),
+        }
+    }
+
+    /// The counter of datagrams that the kernel drops here; `None` for a Unix socket, at which
+    /// it drops none, and if the system does not tell.
+    pub fn drop_counter(&self) -> Option<DropCounter> {
+        match &self.socket {
+            Socket::Udp(socket) => DropCounter::of(socket),
+            #[cfg(unix)]
+            Socket::Unix(..) => None,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The number of connections that may be open at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Limits the open connections of one or more listeners. Clones share the limit.
+///
+/// ```
+/// use weir_net::socket::ConnectionLimit;
+///
+/// let limit = ConnectionLimit::new(1);
+/// let permit = limit.try_acquire().expect("no connection is open");
+/// assert!(limit.try_acquire().is_none());
+/// drop(permit);
+/// assert!(limit.try_acquire().is_some());
+/// ```
+#[derive(Clone, Debug)]
+pub struct ConnectionLimit {
+    permits: Arc<Semaphore>,
+    connections_max: u32,
+}
+
+/// The right to keep one connection open. Dropping it makes room for another one.
+#[derive(Debug)]
+pub struct ConnectionPermit {
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+/// The most that can be told apart; no machine has as many descriptors.
+const CONNECTIONS_MAX: usize = 1 << 24;
+
+impl ConnectionLimit {
+    /// A limit of `connections_max` connections, at least 1.
+    pub fn new(connections_max: usize) -> Self {
+        let connections_max = connections_max.clamp(1, CONNECTIONS_MAX);
+        let permits = Arc::new(Semaphore::new(connections_max));
+        Self { permits, connections_max: connections_max as u32 }
+    }
+
+    /// The limit itself.
+    pub fn connections_max(&self) -> usize {
+        self.connections_max as usize
+    }
+
+    /// Waits until a connection may be opened.
+    pub async fn acquire(&self) -> ConnectionPermit {
+        // The semaphore is never closed, so there always is a permit.
+        ConnectionPermit { _permit: self.permits.clone().acquire_owned().await.ok() }
+    }
+
+    /// A permit, or `None` if the limit is reached.
+    pub fn try_acquire(&self) -> Option<ConnectionPermit> {
+        let permit = self.permits.clone().try_acquire_owned().ok()?;
+        Some(ConnectionPermit { _permit: Some(permit) })
+    }
+
+    /// Waits until no connection is open, for at most `grace_period`. Returns whether that
+    /// happened in time. For shutdown: stop accepting first.
+    pub async fn wait_idle(&self, grace_period: Duration) -> bool {
+        let idle = self.permits.acquire_many(self.connections_max);
+        tokio::time::timeout(grace_period, idle).await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn shutdown_waits_for_open_connections() {
+        let limit = ConnectionLimit::new(2);
+        let permit = limit.acquire().await;
+        assert!(!limit.wait_idle(Duration::from_secs(5)).await);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            drop(permit);
+        });
+        assert!(limit.wait_idle(Duration::from_secs(5)).await);
+    }
+
+    #[test]
+    fn extreme_limits_are_clamped() {
+        assert_eq!(ConnectionLimit::new(0).connections_max(), 1);
+        assert_eq!(ConnectionLimit::new(usize::MAX).connections_max(), CONNECTIONS_MAX);
+    }
+}

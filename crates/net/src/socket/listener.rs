@@ -1,0 +1,144 @@
+//! Listening for connections.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
+
+use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::net::UnixListener;
+use tokio_rustls::TlsAcceptor;
+
+use super::address::Address;
+use super::backoff::Backoff;
+use super::connection::Connection;
+use super::error::BindError;
+use super::keep_alive;
+use super::options::BindOptions;
+use super::peer::Peer;
+use super::stream::SocketStream;
+use super::tls;
+#[cfg(unix)]
+use super::unix::{self, SocketFile};
+
+/// Connections that may wait in the kernel to be accepted; the kernel may allow fewer. Clients
+/// that reconnect all at once, as after a restart, would otherwise wait a second or more.
+const BACKLOG: i32 = 4_096;
+
+/// A socket that listens for connections over TCP, TLS or a Unix socket.
+///
+/// Clients can connect from [`bind`](Listener::bind) on; they wait in the kernel's queue until
+/// [`accept`](Listener::accept) is called. Dropping the listener stops listening and removes the
+/// file of a Unix socket.
+pub struct Listener {
+    socket: Socket,
+    tls: Option<TlsAcceptor>,
+    address: Address,
+    backoff: Backoff,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(UnixListener, #[expect(dead_code, reason = "removes the file when dropped")] SocketFile),
+}
+
+impl Listener {
+    /// Listens at a stream address. Port 0 takes a free one. The file that an ended program left
+    /// at the path of a Unix socket is replaced.
+    ///
+    /// # Errors
+    /// If the address is in use, does not belong to this machine or is of datagrams; if the
+    /// certificate or key of a `tls://` address is missing or cannot be used; if the path of a
+    /// Unix socket holds another file.
+    pub async fn bind(address: &Address, options: &BindOptions) -> Result<Self, BindError> {
+        let failed = |error| BindError::new(address, error);
+        let mut tls = None;
+        let (socket, address) = match address {
+            Address::Tcp(host) => {
+                let (socket, host) = listen_tcp(host).await.map_err(failed)?;
+                (Socket::Tcp(socket), Address::Tcp(host))
+            }
+            Address::Tls(host) => {
+                tls = Some(tls::acceptor(options.tls.as_ref())?);
+                let (socket, host) = listen_tcp(host).await.map_err(failed)?;
+                (Socket::Tcp(socket), Address::Tls(host))
+            }
+            #[cfg(unix)]
+            Address::Unix(path) => {
+                let stream = socket2::Type::STREAM;
+                let (socket, file) = unix::bind(address, path, stream, options.socket_mode)?;
+                // Connecting is refused until this call, when the permissions are set.
+                socket.listen(BACKLOG).map_err(failed)?;
+                let socket = UnixListener::from_std(OwnedFd::from(socket).into());
+                (Socket::Unix(socket.map_err(failed)?, file), address.clone())
+            }
+            _ => return Err(BindError::Unsupported(address.clone())),
+        };
+        Ok(Self { socket, tls, address, backoff: Backoff::default() })
+    }
+
+    /// Where it listens. Port 0 is replaced by the port that was free.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// The IP address and port where it listens.
+    ///
+    /// # Errors
+    /// For a Unix socket, which has none.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        match &self.socket {
+            Socket::Tcp(socket) => socket.local_addr(),
+            #[cfg(unix)]
+            Socket::Unix(..) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Waits for the next connection. Dropping the future loses none.
+    ///
+    /// # Errors
+    /// If the system cannot accept, for want of descriptors or memory. Report it and call again:
+    /// the next call waits first, 5 ms and then longer, up to 1 s.
+    pub async fn accept(&mut self) -> io::Result<Connection> {
+        let (stream, peer) = match &self.socket {
+            Socket::Tcp(socket) => {
+                let (stream, peer) = self.backoff.accept(|| socket.accept()).await?;
+                prepare(&stream);
+                (SocketStream::Tcp(stream), Peer::tcp(peer))
+            }
+            #[cfg(unix)]
+            Socket::Unix(socket, _) => {
+                let (stream, _) = self.backoff.accept(|| socket.accept()).await?;
+                (SocketStream::Unix(stream), Peer::local())
+            }
+        };
+        Ok(Connection::new(stream, peer, self.tls.clone()))
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Listener").field(&self.address).finish()
+    }
+}
+
+/// Listens at a host and a port; returns the socket with its address and port.
+async fn listen_tcp(host: &str) -> io::Result<(TcpListener, String)> {
+    let socket = TcpListener::bind(host).await?;
+    // tokio listens with a shorter queue; a second listen(2) only lengthens it.
+    let _ = socket2::SockRef::from(&socket).listen(BACKLOG);
+    let address = socket.local_addr()?.to_string();
+    Ok((socket, address))
+}
+
+/// Sets the options of an accepted socket. One that refuses an option works all the same.
+fn prepare(stream: &tokio::net::TcpStream) {
+    // A chunked response is many small writes. With Nagle's algorithm (RFC 896) each waits up to
+    // 40 ms for the client's delayed acknowledgement of the one before.
+    let _ = stream.set_nodelay(true);
+    keep_alive::enable(stream);
+}

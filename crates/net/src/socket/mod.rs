@@ -1,0 +1,65 @@
+//! Sockets: addresses, binding, TLS, Unix sockets, accepting with back-off, limits.
+//!
+//! Every server of the workspace listens through this module: the web server, the feed of log
+//! lines, and whatever is added next.
+//!
+//! - [`Address`] is where to listen, as a person writes it: `tcp://HOST:PORT`, `tls://HOST:PORT`,
+//!   `udp://HOST:PORT`, `unix:PATH`, `unixgram:PATH`.
+//! - [`Listener`] binds a stream address and accepts [`Connection`]s. It paces itself while the
+//!   system cannot accept; dropping it stops listening and removes its socket file.
+//! - [`Connection`] is accepted but not yet encrypted. [`Connection::open`] runs the TLS
+//!   handshake, outside the accept loop, and returns a [`SocketStream`].
+//! - [`DatagramSocket`] binds a datagram address.
+//! - [`ConnectionLimit`] bounds the open connections of any number of listeners, and waits for
+//!   them to end when a server shuts down.
+//!
+//! # Example
+//!
+//! ```
+//! use std::time::Duration;
+//! use tokio::io::AsyncReadExt;
+//! use weir_net::socket::{Address, BindOptions, Listener};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let address: Address = "tcp://127.0.0.1:0".parse()?;
+//! let mut listener = Listener::bind(&address, &BindOptions::default()).await?;
+//! println!("listening at {}", listener.address());
+//! # tokio::net::TcpStream::connect(listener.local_addr()?).await?;
+//! let connection = listener.accept().await?;
+//! println!("a connection from {}", connection.peer());
+//! let mut stream = connection.open(Duration::from_secs(10)).await?;
+//! let mut received = Vec::new();
+//! stream.read_to_end(&mut received).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod address;
+mod backoff;
+mod connection;
+mod datagram;
+mod drops;
+mod error;
+mod keep_alive;
+mod limit;
+mod listener;
+mod open_files;
+mod options;
+mod peer;
+mod stream;
+mod tls;
+#[cfg(unix)]
+mod unix;
+
+pub use address::{Address, AddressError};
+pub use connection::{Connection, TlsHandshakeError};
+pub use datagram::DatagramSocket;
+pub use drops::DropCounter;
+pub use error::BindError;
+pub use limit::{ConnectionLimit, ConnectionPermit};
+pub use listener::Listener;
+pub use open_files::{ConnectionBudget, reserve_connections};
+pub use options::{BindOptions, SocketMode, SocketModeError, TlsFiles};
+pub use peer::Peer;
+pub use stream::SocketStream;

@@ -1,0 +1,77 @@
+//! What binding a socket needs beside its address.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Options of binding, for any kind of address.
+#[derive(Clone, Debug, Default)]
+pub struct BindOptions {
+    /// The permissions of a Unix socket's file; `None` leaves them to the process's umask.
+    pub socket_mode: Option<SocketMode>,
+    /// The certificate and the key of `tls://` addresses.
+    pub tls: Option<TlsFiles>,
+}
+
+/// The files that a `tls://` listener needs, in PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate chain, the server's own certificate first.
+    pub certificate: PathBuf,
+    /// The private key of the first certificate.
+    pub key: PathBuf,
+}
+
+/// The permissions of a Unix socket's file. Write permission lets a program connect or send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketMode(u32);
+
+impl SocketMode {
+    /// The permission bits of chmod(2), at most `0o777`.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+}
+
+impl FromStr for SocketMode {
+    type Err = SocketModeError;
+
+    fn from_str(text: &str) -> Result<Self, SocketModeError> {
+        let is_octal =
+            (3..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        let bits = u32::from_str_radix(text, 8).ok().filter(|bits| is_octal && *bits <= 0o777);
+        bits.map(Self).ok_or_else(|| SocketModeError(text.to_owned()))
+    }
+}
+
+/// A text that is not a valid [`SocketMode`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SocketModeError(String);
+
+impl fmt::Display for SocketModeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "`{}` is not a valid socket mode; write it in octal, as 0660 or 0666",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for SocketModeError {}
+
+#[cfg(test)]
+mod tests {
+    use super::SocketMode;
+
+    #[test]
+    fn socket_modes_are_octal_permissions() {
+        for (text, bits) in [("0600", 0o600), ("666", 0o666), ("0777", 0o777)] {
+            assert_eq!(text.parse::<SocketMode>().map(SocketMode::bits), Ok(bits));
+        }
+        for text in ["", "66", "0888", "07777", "1777", "+666", "rw", "0o66", "-066"] {
+            let error = text.parse::<SocketMode>().expect_err(text).to_string();
+            assert!(error.contains("in octal"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The other end of a connection.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+/// The client of a connection, as the kernel reports it; never what a header claims.
+///
+/// ```
+/// use weir_net::socket::Peer;
+///
+/// let peer = Peer::tcp("192.0.2.1:51234".parse().unwrap());
+/// assert_eq!(peer.to_string(), "192.0.2.1:51234");
+/// assert_eq!(Peer::local().ip(), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Peer {
+    /// `None` for a Unix socket.
+    address: Option<SocketAddr>,
+}
+
+impl Peer {
+    /// A peer at this address and port.
+    pub fn tcp(address: SocketAddr) -> Self {
+        Self { address: Some(address) }
+    }
+
+    /// A peer on this machine, over a Unix socket.
+    pub fn local() -> Self {
+        Self { address: None }
+    }
+
+    /// The address and port; `None` for a Unix socket.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// The IP address; `None` for a Unix socket.
+    pub fn ip(&self) -> Option<IpAddr> {
+        self.address.map(|address| address.ip())
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.address {
+            Some(address) => address.fmt(formatter),
+            None => formatter.write_str("a local client"),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Unix sockets: their files, and the permissions of those.
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::path::{Path, PathBuf};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use super::address::Address;
+use super::error::BindError;
+use super::options::SocketMode;
+
+/// A bound Unix socket and its file. Not listening yet; calls do not block.
+pub(crate) fn bind(
+    address: &Address,
+    path: &Path,
+    kind: Type,
+    mode: Option<SocketMode>,
+) -> Result<(Socket, SocketFile), BindError> {
+    remove_stale(address, path)?;
+    let socket = bind_at(path, kind, mode).map_err(|error| BindError::new(address, error))?;
+    Ok((socket, SocketFile::new(path)))
+}
+
+/// The file of a bound socket. Dropping it removes the file, unless another program has
+/// replaced it meanwhile.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    id: Option<FileId>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    /// The identity of the file itself, not of a link's target; `None` if there is no file.
+    fn of(path: &Path) -> Option<Self> {
+        let metadata = std::fs::symlink_metadata(path).ok()?;
+        Some(Self { device: metadata.dev(), inode: metadata.ino() })
+    }
+}
+
+impl SocketFile {
+    fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), id: FileId::of(path) }
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if self.id.is_some() && self.id == FileId::of(&self.path) {
+            // It does no harm if another program removed the file first.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Removes a socket file that a program left when it ended. Fails if a live program has the
+/// socket open, or the file is not a socket.
+fn remove_stale(address: &Address, path: &Path) -> Result<(), BindError> {
+    let Ok(metadata) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    if !metadata.file_type().is_socket() {
+        return Err(BindError::NotSocket(path.to_owned()));
+    }
+    if is_live(path) {
+        return Err(BindError::InUse(address.clone()));
+    }
+    std::fs::remove_file(path).map_err(|error| BindError::new(address, error))
+}
+
+/// Whether a program has the socket open, as a stream or as a datagram socket.
+fn is_live(path: &Path) -> bool {
+    let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    let datagram = UnixDatagram::unbound().and_then(|socket| socket.connect(path));
+    let stream = UnixStream::connect(path).map(|_| ());
+    // A live socket of the other kind fails with another error than "refused".
+    ![stream, datagram].iter().any(|result| result.as_ref().is_err_and(is_refused))
+}
+
+/// Binds a socket at `path`.
+///
+/// With a mode, the file never has more permissions than that. On Linux the file takes the
+/// permissions of the socket from its first moment; on other systems, and if the umask removes
+/// some, they are set once the file exists.
+fn bind_at(path: &Path, kind: Type, mode: Option<SocketMode>) -> io::Result<Socket> {
+    let address = SockAddr::unix(path)?;
+    let mut socket = Socket::new(Domain::UNIX, kind, None)?;
+    socket.set_nonblocking(true)?;
+    let permissions = mode.map(|mode| Permissions::from_mode(mode.bits()));
+    if let Some(permissions) = &permissions {
+        let file = File::from(OwnedFd::from(socket));
+        // If sockets have no permissions of their own here, the file's are set below.
+        let _ = file.set_permissions(permissions.clone());
+        socket = OwnedFd::from(file).into();
+    }
+    socket.bind(&address)?;
+    if let Some(permissions) = permissions {
+        set_permissions(path, permissions)?;
+    }
+    Ok(socket)
+}
+
+/// Sets the permissions of the socket at `path`, and never of another file: a program that may
+/// write to the folder can replace the socket with a link to any file of this user at any time.
+#[cfg(target_os = "linux")]
+fn set_permissions(path: &Path, permissions: Permissions) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
+    use rustix::fs::{Mode, OFlags, open};
+
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(open(path, flags, Mode::empty())?);
+    let metadata = file.metadata()?;
+    if !metadata.file_type().is_socket() {
+        return Err(io::Error::other("another file was put in the socket's place"));
+    }
+    if metadata.mode() & 0o7777 == permissions.mode() {
+        return Ok(());
+    }
+    // fchmod(2) refuses O_PATH descriptors; chmod through /proc reaches the same inode.
+    std::fs::set_permissions(format!("/proc/self/fd/{}", file.as_raw_fd()), permissions)
+}
+
+/// Sets the permissions of the socket at `path`.
+#[cfg(not(target_os = "linux"))]
+fn set_permissions(path: &Path, permissions: Permissions) -> io::Result<()> {
+    std::fs::set_permissions(path, permissions)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use socket2::Type;
+
+    use super::{bind_at, set_permissions};
+
+    #[test]
+    fn a_link_in_place_of_the_socket_grants_nothing() {
+        let folder = std::env::temp_dir().join(format!("weir-unix-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (file, socket) = (folder.join("file"), folder.join("socket"));
+        let _socket = bind_at(&socket, Type::DGRAM, Some("0600".parse().unwrap())).unwrap();
+        fs::write(&file, "").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        for target in [&file, &socket] {
+            let link = folder.join("link");
+            symlink(target, &link).unwrap();
+            set_permissions(&link, Permissions::from_mode(0o666)).unwrap_err();
+            fs::remove_file(&link).unwrap();
+            let mode = fs::metadata(target).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{}", target.display());
+        }
+        set_permissions(&file, Permissions::from_mode(0o666)).unwrap_err();
+        set_permissions(&socket, Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o666);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,128 @@
+//! The HTTP server over every kind of stream socket.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Response;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use weir_net::socket::{
+    Address, BindError, BindOptions, Listener, Peer, SocketStream, TlsFiles, TlsHandshakeError,
+};
+use weir_net::{Body, Server};
+
+use crate::common::{read_all, soon};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn tls_options() -> BindOptions {
+    let tls = TlsFiles { certificate: data("cert.pem"), key: data("key.pem") };
+    BindOptions { tls: Some(tls), ..BindOptions::default() }
+}
+
+/// Serves the name of the peer as the body of every response.
+fn serve(listener: Listener) {
+    let handler = |_, peer: Peer| async move { Response::new(Body::from(peer.to_string())) };
+    tokio::spawn(Server::new(listener).serve(handler, std::future::pending()));
+}
+
+async fn get(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
+    stream.write_all(GET.as_bytes()).await.unwrap();
+    read_all(&mut stream).await
+}
+
+async fn connect_tls(host: &str) -> impl AsyncRead + AsyncWrite + Unpin {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(data("cert.pem")).unwrap()).unwrap();
+    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let stream = TcpStream::connect(host).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+}
+
+#[tokio::test]
+async fn requests_over_tls_are_answered() {
+    let address: Address = "tls://127.0.0.1:0".parse().unwrap();
+    let listener = Listener::bind(&address, &tls_options()).await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    serve(listener);
+    // A client that never begins its handshake delays no other.
+    let _silent = TcpStream::connect(&host).await.unwrap();
+    let answer = get(soon(connect_tls(&host)).await).await;
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("127.0.0.1:"), "{answer}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn requests_over_a_unix_socket_are_answered() {
+    let path = std::env::temp_dir().join(format!("weir-net-{}.sock", std::process::id()));
+    let address = Address::Unix(path.clone());
+    let options = BindOptions { socket_mode: Some("0600".parse().unwrap()), tls: None };
+    let listener = Listener::bind(&address, &options).await.unwrap();
+    assert!(listener.local_addr().is_err(), "a Unix socket has no port");
+    let error = Listener::bind(&address, &options).await.unwrap_err();
+    assert!(matches!(error, BindError::InUse(_)), "{error}");
+    serve(listener);
+    let stream = tokio::net::UnixStream::connect(&path).await.unwrap();
+    let answer = get(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("a local client"), "{answer}");
+    std::fs::remove_file(path).unwrap();
+}
+
+#[tokio::test]
+async fn handshakes_that_stall_or_are_not_tls_fail() {
+    let address: Address = "tls://127.0.0.1:0".parse().unwrap();
+    let mut listener = Listener::bind(&address, &tls_options()).await.unwrap();
+    let host = listener.local_addr().unwrap();
+    let _silent = TcpStream::connect(host).await.unwrap();
+    let stalled = listener.accept().await.unwrap().open(Duration::from_millis(20)).await;
+    assert!(matches!(stalled, Err(TlsHandshakeError::TimedOut)), "{stalled:?}");
+    let mut plain = TcpStream::connect(host).await.unwrap();
+    plain.write_all(GET.as_bytes()).await.unwrap();
+    let failed = soon(listener.accept().await.unwrap().open(Duration::from_secs(60))).await;
+    assert!(matches!(failed, Err(TlsHandshakeError::Failed(_))), "{failed:?}");
+}
+
+#[tokio::test]
+async fn a_refused_connection_reads_the_reason() {
+    let address: Address = "127.0.0.1:0".parse().unwrap();
+    let mut listener = Listener::bind(&address, &BindOptions::default()).await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    listener.accept().await.unwrap().refuse("too many connections\n");
+    assert_eq!(read_all(&mut client).await, "too many connections\n");
+    let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let stream = listener.accept().await.unwrap().open(Duration::from_secs(60)).await.unwrap();
+    assert!(matches!(stream, SocketStream::Tcp(_)));
+    drop(client);
+}
+
+#[tokio::test]
+async fn unsuitable_addresses_and_certificates_are_errors() {
+    for (text, options) in [
+        ("udp://127.0.0.1:0", BindOptions::default()),
+        ("tls://127.0.0.1:0", BindOptions::default()),
+        ("tls://127.0.0.1:0", {
+            let tls = TlsFiles { certificate: data("key.pem"), key: data("key.pem") };
+            BindOptions { tls: Some(tls), ..BindOptions::default() }
+        }),
+    ] {
+        let address: Address = text.parse().unwrap();
+        let error = Listener::bind(&address, &options).await.unwrap_err();
+        assert!(
+            matches!(
+                error,
+                BindError::Unsupported(_) | BindError::NoCertificate | BindError::Tls { .. }
+            ),
+            "{text}: {error}"
+        );
+    }
+}
