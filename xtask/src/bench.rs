@@ -1,11 +1,11 @@
 //! Runs the benchmarks, which are a program of their own in `bench/harness`.
 
-use crate::shell::{Outcome, command, execute};
+use crate::shell::{Outcome, build_workspace, command, execute};
 
 /// Runs `weir-bench` with these arguments.
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
-    let program = ["run", "--quiet", "--package", "weir-bench", "--"];
-    execute(command("cargo", &program).args(arguments))
+    let program = build_workspace(&["--bin", "weir-bench"])?.join("weir-bench");
+    execute(&mut command(&program.to_string_lossy(), arguments))
 }
 
 /// Checks that every benchmark runs and gets the right answers, with or without the page.

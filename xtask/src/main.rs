@@ -23,9 +23,9 @@ cargo xtask test            everything that has to pass: format, lints, layering
 cargo xtask test --quick    the same without the page and the browsers
 cargo xtask tidy            the layering checks alone
 cargo xtask types           writes web/src/generated from crates/view
-cargo xtask formats         writes docs/formats.md from the known formats' own files
+cargo xtask formats         writes docs/formats.md from the files of the known formats
 cargo xtask page            lints the page and builds it into web/dist
-cargo xtask readme          writes what its commands print into README.md
+cargo xtask readme          writes the output of its commands to README.md
 cargo xtask bench [NAME...] [--record] [--smoke] [--size MEBIBYTES] [--runs N]
                             all benchmarks or some, beside peers, with every answer checked;
                             --record writes bench/record and the tables of the documents
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
             println!("{HELP}");
             Ok(())
         }
-        _ => Err(format!("unknown chore; these are known:\n{HELP}").into()),
+        _ => Err(format!("not a known chore; choose one of\n{HELP}").into()),
     };
     report(outcome)
 }

@@ -1,10 +1,11 @@
-//! Runs the README's sessions and holds them against what is printed there.
+//! Runs the sessions of the README and compares their output with the text.
 
 use std::fs;
+use std::path::Path;
 
-use crate::shell::{Outcome, command, execute, output_of, root, target_folder};
+use crate::shell::{Outcome, build_workspace, command, output_of, root};
 
-/// Fails where the README shows another output than the command prints.
+/// Fails if the README shows another output than a command prints.
 pub(crate) fn check() -> Outcome {
     let path = root().join("README.md");
     let text = fs::read_to_string(&path)?;
@@ -12,10 +13,10 @@ pub(crate) fn check() -> Outcome {
     if fresh == text {
         return Ok(());
     }
-    Err("README.md shows what its commands no longer print; run `cargo xtask readme`".into())
+    Err("README.md differs from the output of its commands; run `cargo xtask readme`".into())
 }
 
-/// Writes what the commands print into the README.
+/// Writes the output of the commands to the README.
 pub(crate) fn write() -> Outcome {
     let path = root().join("README.md");
     let text = fs::read_to_string(&path)?;
@@ -23,9 +24,9 @@ pub(crate) fn write() -> Outcome {
     Ok(())
 }
 
-/// The text with every `console` block's output as it is now.
+/// The text with the present output in every `console` block.
 fn rendered(text: &str) -> Outcome<String> {
-    execute(&mut command("cargo", &["build", "--quiet", "--package", "weir"]))?;
+    let folder = build_workspace(&["--bin", "weir"])?;
     let mut fresh = String::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -38,18 +39,17 @@ fn rendered(text: &str) -> Outcome<String> {
         let shell = prompt.strip_prefix("$ ").ok_or("a console block starts with `$ weir`")?;
         fresh.push_str(prompt);
         fresh.push('\n');
-        fresh.push_str(output_of(&mut session(shell))?.trim_end());
+        fresh.push_str(output_of(&mut session(shell, &folder))?.trim_end());
         fresh.push_str("\n```\n");
         lines.by_ref().find(|line| *line == "```");
     }
     Ok(fresh)
 }
 
-/// The command with the binary that was built first on the path, on a terminal of 80 columns
-/// without colours.
-fn session(shell: &str) -> std::process::Command {
+/// The command on a terminal of 80 columns without colours, with this folder first in the search
+/// path.
+fn session(shell: &str, folder: &Path) -> std::process::Command {
     let path = std::env::var("PATH").unwrap_or_default();
-    let folder = target_folder().join("debug");
     let mut session = command("sh", &["-c", shell]);
     session.env("PATH", format!("{}:{path}", folder.display())).env("COLUMNS", "80");
     session.env("NO_COLOR", "1");

@@ -1,6 +1,6 @@
-//! Adds up what the test runners say.
+//! Adds up the results of the test runners.
 
-/// The runners' closing lines and their sum.
+/// The closing lines of the runners and their sums.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     lines: Vec<String>,
@@ -9,7 +9,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// True for the line with which a test runner closes.
+    /// Whether a test runner prints this line at its end.
     pub(crate) fn is_closing_line(line: &str) -> bool {
         counts(line).is_some()
     }
@@ -20,7 +20,7 @@ impl Summary {
                 self.passed += passed;
                 self.failed += failed;
             }
-            // Crates without tests say nothing.
+            // Crates without tests are left out.
             if !line.contains(" 0 passed; 0 failed") {
                 self.lines.push(line);
             }
@@ -36,7 +36,7 @@ impl Summary {
     }
 }
 
-/// Tests that passed and failed, by the closing lines of `cargo test`, vitest and node.
+/// Passed and failed tests, from a closing line of `cargo test`, vitest or node.
 fn counts(line: &str) -> Option<(u64, u64)> {
     let line = line.trim();
     if line.starts_with("test result:") {
@@ -52,7 +52,7 @@ fn counts(line: &str) -> Option<(u64, u64)> {
     Some((0, number("ℹ fail ").or_else(|| number("# fail "))?))
 }
 
-/// The number in front of a word.
+/// The number before a word.
 fn before(line: &str, word: &str) -> Option<u64> {
     let end = line.find(word)?;
     line[..end].rsplit([' ', '|', '.']).next()?.parse().ok()

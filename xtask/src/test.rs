@@ -1,4 +1,4 @@
-//! Everything that has to pass.
+//! The steps that a change has to pass.
 
 use std::time::Instant;
 
@@ -6,12 +6,12 @@ use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
 use crate::{bench, browsers, formats, nginx, page, readme, tidy, types};
 
-/// How much of it.
+/// The steps to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// All.
+    /// All steps.
     Everything,
-    /// What needs Rust alone.
+    /// The steps that need only Rust.
     Quick,
 }
 

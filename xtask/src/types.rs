@@ -10,12 +10,12 @@ fn folder() -> PathBuf {
     root().join("web/src/generated")
 }
 
-/// Writes them anew.
+/// Writes the declarations.
 pub(crate) fn write() -> Outcome {
     generate(&folder())
 }
 
-/// Fails where those in the tree are not what would be written.
+/// Fails if the declarations differ from what [`write`] would write.
 pub(crate) fn check() -> Outcome {
     let fresh = target_folder().join("generated-types");
     if fresh.exists() {
@@ -30,8 +30,8 @@ pub(crate) fn check() -> Outcome {
 
 fn generate(into: &Path) -> Outcome {
     fs::create_dir_all(into)?;
-    // The crate's tests of this feature write the files. Numbers fit a double: counts of
-    // lines and bytes stay below 2^53.
+    // The tests of this feature write the files. Numbers fit a double, because counts of lines and
+    // bytes stay below 2^53.
     execute(
         command(
             "cargo",

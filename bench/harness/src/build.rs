@@ -1,25 +1,27 @@
-//! Builds what is measured.
+//! Builds the programs that are measured.
+//!
+//! `--workspace` gives all crates one set of features, so that no dependency is built twice.
 
 use crate::settings::{Settings, text};
 use weir_tools::shell::{Outcome, command, execute, target_folder};
 
-/// Builds the program; for a smoke run the examples as well, with what the tests have built.
+/// Builds the program `weir`. A smoke run also builds the examples.
 pub(crate) fn weir(settings: &Settings) -> Outcome {
     if settings.is_smoke {
         return cargo(&["build", "--workspace", "--bins", "--examples"]);
     }
-    cargo(&["build", "--release", "--package", "weir"])
+    cargo(&["build", "--release", "--workspace", "--bin", "weir"])
 }
 
-/// An example's path, once it is built.
-pub(crate) fn example(settings: &Settings, package: &str, name: &str) -> Outcome<String> {
+/// Builds an example of one of the crates and returns its path.
+pub(crate) fn example(settings: &Settings, name: &str) -> Outcome<String> {
     if !settings.is_smoke {
-        cargo(&["build", "--release", "--package", package, "--example", name])?;
+        cargo(&["build", "--release", "--workspace", "--example", name])?;
     }
     Ok(settings.example(name))
 }
 
-/// A program of bench/contenders, a package of its own.
+/// Builds a program of `bench/contenders`, which is not part of the workspace.
 pub(crate) fn contender(settings: &Settings, name: &str) -> Outcome<String> {
     let manifest = "bench/contenders/Cargo.toml";
     let target = text(&target_folder().join("contenders"));

@@ -19,6 +19,15 @@ pub fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// Builds a target of the workspace in debug mode and returns the folder of the programs.
+///
+/// `--workspace` gives all crates one set of features, so that nothing is built again that the
+/// tests have built.
+pub fn build_workspace(target: &[&str]) -> Outcome<PathBuf> {
+    execute(command("cargo", &["build", "--quiet", "--workspace"]).args(target))?;
+    Ok(root().join(target_folder()).join("debug"))
+}
+
 /// A command that runs in the root of the repository.
 pub fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);

@@ -28,7 +28,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     if settings.is_smoke {
         build::weir(settings)?;
     }
-    let program = build::example(settings, "weir-feed", "flood")?;
+    let program = build::example(settings, "flood")?;
     let mut tables = Vec::new();
     for connections in CONNECTIONS {
         for sink in SINKS {

@@ -70,7 +70,7 @@ fn recompute(
     queries: &[Query],
     from: &str,
 ) -> Outcome<Vec<Answer>> {
-    let example = build::example(settings, "weir-server", "recompute")?;
+    let example = build::example(settings, "recompute")?;
     let file = folder()?.join("queries.jsonl");
     write_lines(&file, queries.iter().map(|query| json!(query.clauses)))?;
     let runs = (settings.runs + 1).to_string();

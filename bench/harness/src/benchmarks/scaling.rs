@@ -48,7 +48,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
 
 /// Runs the example with these numbers of threads, one after the other.
 pub(crate) fn throughput(settings: &Settings, threads: &[usize]) -> Outcome<Vec<Throughput>> {
-    let example = build::example(settings, "weir-ingest", "throughput")?;
+    let example = build::example(settings, "throughput")?;
     let numbers = [&[settings.mebibytes as usize], threads].concat();
     let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
     let printed = output_of(command(&example, &[]).args(numbers))?;

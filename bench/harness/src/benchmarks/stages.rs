@@ -17,7 +17,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     }
     let mut tables = Vec::new();
     for (package, bench) in BENCHES {
-        let arguments = ["bench", "--quiet", "--package", package, "--bench", bench];
+        let arguments = ["bench", "--quiet", "--workspace", "--bench", bench];
         let printed = output_of(&mut command("cargo", &arguments))?;
         let rows = rows(&printed);
         if rows.is_empty() {

@@ -5,7 +5,7 @@
 //! no register and no memory and never faults, whatever the address (AMD64 Architecture
 //! Programmer's Manual, volume 3, PREFETCHlevel; Intel SDM, volume 2, PREFETCHh). So leaving it
 //! out is its safe twin, and what is done on processors for which none is written here.
-//! `cargo xtask bench parse` shows the gain; docs/performance.md has it.
+//! `cargo xtask bench parse` shows the gain; docs/experiments/2026-11-21-parsing-speed.md has it.
 
 /// Bytes that come near together.
 pub(super) const CACHE_LINE_BYTES: usize = 64;
