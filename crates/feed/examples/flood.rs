@@ -1,5 +1,5 @@
-//! Takes what one or many senders flood it with, in one of the ways of reading, and says what it
-//! took: the program that `cargo xtask bench feed` measures.
+//! Receives a flood from one or many senders in one of the active modes, and prints the time and
+//! memory that it took: the program that `cargo xtask bench feed` measures.
 //!
 //!     flood FLOW CONNECTIONS BYTES SINK [wait]
 //!     flood send HOST CONNECTIONS BYTES_EACH
@@ -42,7 +42,7 @@ fn lines() -> Vec<u8> {
     lines
 }
 
-/// Sends so many bytes over each of so many connections, as fast as they are taken.
+/// Sends `bytes` over each of `connections` connections, as fast as they are taken.
 fn send(host: &str, connections: usize, bytes: usize) -> Outcome {
     const THREADS_MAX: usize = 4;
     let lines = lines();
@@ -59,8 +59,8 @@ fn send(host: &str, connections: usize, bytes: usize) -> Outcome {
     Ok(())
 }
 
-/// Sends a piece over each connection in turn. The pieces are whole mebibytes over one
-/// connection, and smaller ones where they are many.
+/// Sends a piece over each connection in turn. A piece is a mebibyte over one connection, and
+/// smaller if there are many.
 fn send_round(streams: &mut [TcpStream], lines: &[u8], bytes: usize) {
     let piece_bytes = (lines.len() / streams.len().max(1)).max(8 << 10);
     let mut left = bytes;
@@ -77,7 +77,7 @@ fn send_round(streams: &mut [TcpStream], lines: &[u8], bytes: usize) {
     }
 }
 
-/// Counts the bytes of lines.
+/// A sink that counts bytes and drops them.
 #[derive(Debug, Default)]
 struct Nothing(AtomicU64);
 
@@ -151,8 +151,8 @@ impl Senders {
     }
 }
 
-/// Waits until all is had, and prints what it took as one JSON object. The clock runs from the
-/// first bytes on.
+/// Waits until all bytes have arrived, and prints the measurement as one JSON object. The clock
+/// starts with the first bytes.
 fn measure<S: Sink>(
     running: &RunningFeed<S>,
     senders: Option<Senders>,

@@ -58,12 +58,12 @@ impl<T: Into<Bytes>> From<T> for Body {
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    type Error = BodyAborted;
+    type Error = BodyAbortError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyAborted>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyAbortError>>> {
         let next = match &mut self.get_mut().0 {
             Kind::Whole(bytes) => Poll::Ready(bytes.take().map(Ok)),
             Kind::Parts(parts) => parts.poll_merged(context),
@@ -99,17 +99,17 @@ pub struct BodySender {
 
 impl BodySender {
     /// Sends the next part, waiting while the queue is full. Fails once the client is gone.
-    pub async fn send(&self, part: impl Into<Bytes>) -> Result<(), Disconnected> {
+    pub async fn send(&self, part: impl Into<Bytes>) -> Result<(), ClientGoneError> {
         let bytes = part.into();
         if bytes.is_empty() {
             return Ok(());
         }
-        self.sender.send(Part::Bytes(bytes)).await.map_err(|_| Disconnected)
+        self.sender.send(Part::Bytes(bytes)).await.map_err(|_| ClientGoneError)
     }
 
     /// Ends the body: everything was sent. Fails when the client went away before.
-    pub async fn finish(self) -> Result<(), Disconnected> {
-        self.sender.send(Part::End).await.map_err(|_| Disconnected)
+    pub async fn finish(self) -> Result<(), ClientGoneError> {
+        self.sender.send(Part::End).await.map_err(|_| ClientGoneError)
     }
 
     /// Waits until the body is dropped, because the client is gone or has it all.
@@ -120,27 +120,27 @@ impl BodySender {
 
 /// The producer of a [`Body::channel`] went away before the end of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BodyAborted;
+pub struct BodyAbortError;
 
-impl fmt::Display for BodyAborted {
+impl fmt::Display for BodyAbortError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("the response ended before all of its body was produced")
     }
 }
 
-impl std::error::Error for BodyAborted {}
+impl std::error::Error for BodyAbortError {}
 
 /// The client of a [`Body::channel`] went away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Disconnected;
+pub struct ClientGoneError;
 
-impl fmt::Display for Disconnected {
+impl fmt::Display for ClientGoneError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("the client went away before the whole response was sent")
     }
 }
 
-impl std::error::Error for Disconnected {}
+impl std::error::Error for ClientGoneError {}
 
 #[derive(Debug)]
 enum Part {
@@ -175,7 +175,7 @@ impl Parts {
     fn poll_merged(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, BodyAborted>>> {
+    ) -> Poll<Option<Result<Bytes, BodyAbortError>>> {
         let mut merged = BytesMut::new();
         loop {
             match self.poll_part(context) {
@@ -194,7 +194,7 @@ impl Parts {
                 }
                 _ if !merged.is_empty() => return Poll::Ready(Some(Ok(merged.freeze()))),
                 Poll::Ready(None) if self.state == State::Aborted => {
-                    return Poll::Ready(Some(Err(BodyAborted)));
+                    return Poll::Ready(Some(Err(BodyAbortError)));
                 }
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => return Poll::Pending,
@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
 
-    async fn frames(mut body: Body) -> Result<Vec<usize>, BodyAborted> {
+    async fn frames(mut body: Body) -> Result<Vec<usize>, BodyAbortError> {
         let mut sizes = Vec::new();
         while let Some(frame) = body.frame().await {
             sizes.push(frame?.into_data().map_or(0, |data| data.len()));
@@ -269,7 +269,7 @@ mod tests {
         sender.send("half").await.unwrap();
         drop(sender);
         assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "half");
-        assert_eq!(body.frame().await.unwrap().unwrap_err(), BodyAborted);
+        assert_eq!(body.frame().await.unwrap().unwrap_err(), BodyAbortError);
     }
 
     #[tokio::test]
@@ -277,7 +277,7 @@ mod tests {
         let (sender, body) = Body::channel(4);
         drop(body);
         sender.closed().await;
-        assert_eq!(sender.send("x").await, Err(Disconnected));
+        assert_eq!(sender.send("x").await, Err(ClientGoneError));
     }
 
     #[tokio::test]

@@ -48,14 +48,14 @@ impl HostGuard {
     /// - `Origin` (RFC 6454 section 7) may be absent, because programs other than browsers do not send it.
     ///   Otherwise it must be one allowed `http` origin; `null`, which sandboxed pages and local
     ///   files send, is refused.
-    pub fn check<B>(&self, request: &Request<B>) -> Result<(), Refused> {
+    pub fn check<B>(&self, request: &Request<B>) -> Result<(), GuardError> {
         if !self.is_for_this_server(request) {
-            return Err(Refused::MisdirectedHost);
+            return Err(GuardError::MisdirectedHost);
         }
         match values(request.headers(), ORIGIN) {
             Values::None => Ok(()),
             Values::One(origin) if self.is_own_origin(origin) => Ok(()),
-            _ => Err(Refused::ForeignOrigin),
+            _ => Err(GuardError::ForeignOrigin),
         }
     }
 
@@ -80,38 +80,38 @@ impl HostGuard {
     }
 }
 
-/// Why a request was refused.
+/// Why a [`HostGuard`] refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum GuardError {
     /// The request names another host than this server's, no host, or several.
     MisdirectedHost,
     /// The request was sent by a page of another origin.
     ForeignOrigin,
 }
 
-impl Refused {
+impl GuardError {
     /// `421 Misdirected Request` (RFC 9110 section 15.5.20) or `403 Forbidden`.
     pub fn status(self) -> StatusCode {
         match self {
-            Refused::MisdirectedHost => StatusCode::MISDIRECTED_REQUEST,
-            Refused::ForeignOrigin => StatusCode::FORBIDDEN,
+            GuardError::MisdirectedHost => StatusCode::MISDIRECTED_REQUEST,
+            GuardError::ForeignOrigin => StatusCode::FORBIDDEN,
         }
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for GuardError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Refused::MisdirectedHost => {
+            GuardError::MisdirectedHost => {
                 "the request names a host that this server does not answer to; \
                  use the address that the server printed"
             }
-            Refused::ForeignOrigin => "the request was sent by a page of another site",
+            GuardError::ForeignOrigin => "the request was sent by a page of another site",
         })
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for GuardError {}
 
 /// A text that is not a valid `host` or `host:port`, from [`HostGuard::allow`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,11 +199,11 @@ fn values(headers: &HeaderMap, name: HeaderName) -> Values<'_> {
 mod tests {
     use super::*;
 
-    const OK: Result<(), Refused> = Ok(());
-    const HOST_REFUSED: Result<(), Refused> = Err(Refused::MisdirectedHost);
-    const ORIGIN_REFUSED: Result<(), Refused> = Err(Refused::ForeignOrigin);
+    const OK: Result<(), GuardError> = Ok(());
+    const HOST_REFUSED: Result<(), GuardError> = Err(GuardError::MisdirectedHost);
+    const ORIGIN_REFUSED: Result<(), GuardError> = Err(GuardError::ForeignOrigin);
 
-    fn check(guard: &HostGuard, target: &str, fields: &[(&str, &str)]) -> Result<(), Refused> {
+    fn check(guard: &HostGuard, target: &str, fields: &[(&str, &str)]) -> Result<(), GuardError> {
         let mut request = Request::builder().uri(target);
         for (name, value) in fields {
             request = request.header(*name, *value);

@@ -50,8 +50,8 @@ pub mod socket;
 mod transport;
 pub mod websocket;
 
-pub use body::{Body, BodyAborted, BodySender, Disconnected};
-pub use guard::{HostGuard, InvalidAuthority, Refused};
+pub use body::{Body, BodyAbortError, BodySender, ClientGoneError};
+pub use guard::{GuardError, HostGuard, InvalidAuthority};
 pub use options::ServeOptions;
 pub use serve::Server;
 pub use socket::Peer;

@@ -10,8 +10,8 @@ use weir_view::{Failure, QueryError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The guard found the request to be meant for, or sent by, somebody else.
-    Guard(weir_net::Refused),
+    /// The request is for another host, or a page of another site sent it.
+    Guard(weir_net::GuardError),
     /// No such address.
     NotFound,
     /// The address exists, but not for this method.
@@ -91,10 +91,10 @@ impl Refusal {
 
     fn row(&self) -> (&'static str, StatusCode) {
         match self {
-            Self::Guard(weir_net::Refused::MisdirectedHost) => {
+            Self::Guard(weir_net::GuardError::MisdirectedHost) => {
                 ("foreign_host", StatusCode::MISDIRECTED_REQUEST)
             }
-            Self::Guard(weir_net::Refused::ForeignOrigin) => {
+            Self::Guard(weir_net::GuardError::ForeignOrigin) => {
                 ("foreign_origin", StatusCode::FORBIDDEN)
             }
             Self::NotFound => ("not_found", StatusCode::NOT_FOUND),
@@ -201,8 +201,8 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-impl From<weir_net::Refused> for Refusal {
-    fn from(refused: weir_net::Refused) -> Self {
+impl From<weir_net::GuardError> for Refusal {
+    fn from(refused: weir_net::GuardError) -> Self {
         Self::Guard(refused)
     }
 }
@@ -223,20 +223,22 @@ impl From<QueryError> for Refusal {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use weir_net::Refused;
+    use weir_net::GuardError;
     use weir_net::websocket::HandshakeError;
 
     use super::Refusal;
 
-    const FIRST: Refusal = Refusal::Guard(Refused::MisdirectedHost);
+    const FIRST: Refusal = Refusal::Guard(GuardError::MisdirectedHost);
 
     /// The refusal after this one, in the order of the type. The match has no wildcard: a new
     /// variant does not compile until it has a place here, and then has to be documented.
     fn next(refusal: &Refusal) -> Option<Refusal> {
         use HandshakeError::{InvalidKey, NotGet, NotHttp11, NotUpgrade, UnsupportedVersion};
         Some(match refusal {
-            Refusal::Guard(Refused::MisdirectedHost) => Refusal::Guard(Refused::ForeignOrigin),
-            Refusal::Guard(Refused::ForeignOrigin) => Refusal::NotFound,
+            Refusal::Guard(GuardError::MisdirectedHost) => {
+                Refusal::Guard(GuardError::ForeignOrigin)
+            }
+            Refusal::Guard(GuardError::ForeignOrigin) => Refusal::NotFound,
             Refusal::NotFound => Refusal::MethodNotAllowed,
             Refusal::MethodNotAllowed => Refusal::Handshake(NotGet),
             Refusal::Handshake(NotGet) => Refusal::Handshake(NotHttp11),

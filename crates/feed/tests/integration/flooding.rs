@@ -1,4 +1,4 @@
-//! Senders that are faster than the work.
+//! Senders that are faster than the sink.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use weir_feed::FeedOptions;
 const LINE: &[u8] = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 10\n";
 const FLOOD_LINES: usize = 700_000;
 
-/// Sends the flood; counts what the kernel has taken.
+/// Sends the flood; counts the bytes that the kernel has taken.
 fn flood(mut stream: Box<dyn Write + Send>, sent: &AtomicU64) -> std::io::Result<()> {
     let block = LINE.repeat(1_000);
     for _ in 0..FLOOD_LINES / 1_000 {
@@ -21,8 +21,8 @@ fn flood(mut stream: Box<dyn Write + Send>, sent: &AtomicU64) -> std::io::Result
     Ok(())
 }
 
-/// Waits until the sender has not got on for a while; says how far it is.
-fn where_it_blocks(sent: &AtomicU64) -> u64 {
+/// Waits until the sender has made no progress for half a second; returns the bytes it has sent.
+fn wait_until_blocked(sent: &AtomicU64) -> u64 {
     let (mut last, mut quiet) = (0, 0);
     while quiet < 20 {
         std::thread::sleep(Duration::from_millis(25));
@@ -44,7 +44,7 @@ fn a_paused_pipeline_blocks_the_sender_and_loses_nothing() {
             let sent = Arc::new(AtomicU64::new(0));
             let (stream, counted) = (feed.connect(), sent.clone());
             let sender = std::thread::spawn(move || flood(stream, &counted));
-            let blocked_at = where_it_blocks(&sent);
+            let blocked_at = wait_until_blocked(&sent);
             assert!(blocked_at < TOTAL, "{address} {flow}: the sender is not held back");
             let read_max = (reads * FeedOptions::CHUNK_BYTES) as u64;
             assert!(feed.counts().bytes <= read_max, "{address} {flow}: {:?}", feed.counts());
@@ -57,7 +57,7 @@ fn a_paused_pipeline_blocks_the_sender_and_loses_nothing() {
 }
 
 #[test]
-fn a_connection_over_the_cap_is_dropped_and_what_was_read_stands() {
+fn a_connection_over_the_cap_is_dropped_and_its_lines_are_kept() {
     let options = FeedOptions { cap_bytes: 1 << 20, ..FeedOptions::default() };
     let feed = TestFeed::new("tcp://127.0.0.1:0?active=unlimited", options);
     feed.pause(true);
@@ -65,8 +65,8 @@ fn a_connection_over_the_cap_is_dropped_and_what_was_read_stands() {
     let (stream, counted) = (feed.connect(), sent.clone());
     let sender = std::thread::spawn(move || flood(stream, &counted));
     let mut other = feed.connect();
-    // Reading is unlimited, so it can be nothing but the cap.
-    where_it_blocks(&sent);
+    // Reading is unlimited, so only the cap can stop the sender.
+    wait_until_blocked(&sent);
     let read = feed.counts().bytes as usize;
     feed.pause(false);
     sender.join().expect("it ends").expect_err("it is dropped");
@@ -74,8 +74,8 @@ fn a_connection_over_the_cap_is_dropped_and_what_was_read_stands() {
     feed.wait("only it was dropped", |feed| feed.counts().connections_open == 1);
     other.write_all(b"still here\n").expect("it is read");
     feed.wait("the other", |feed| feed.lines().ends_with(b"still here\n"));
-    // The chunk that was too much is dropped with the connection; of the last line that was read
-    // what came stands.
+    // The chunk that exceeds the cap is dropped with the connection; the partial last line before
+    // it is kept.
     let lines = feed.lines();
     let stands = lines.strip_suffix(b"still here\n").expect("it was waited for");
     let sent = LINE.repeat(read / LINE.len() + 1);
@@ -86,7 +86,7 @@ fn a_connection_over_the_cap_is_dropped_and_what_was_read_stands() {
 }
 
 #[test]
-fn datagrams_are_dropped_and_counted_never_kept() {
+fn datagrams_beyond_the_limit_are_dropped_and_counted() {
     for (flow, by_us) in [("passive", false), ("unlimited", true)] {
         let options = FeedOptions { cap_bytes: 1 << 20, ..FeedOptions::default() };
         let feed = TestFeed::new(&format!("udp://127.0.0.1:0?active={flow}"), options);
@@ -100,7 +100,7 @@ fn datagrams_are_dropped_and_counted_never_kept() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
-        // The kernel's count is told every half second.
+        // The kernel's count is updated every half second.
         feed.wait("every datagram is counted", |feed| {
             let counts = feed.counts();
             let waiting = if by_us { 0 } else { DATAGRAMS };
@@ -119,9 +119,9 @@ fn datagrams_are_dropped_and_counted_never_kept() {
 
 #[cfg(unix)]
 #[test]
-fn datagrams_of_a_byte_or_none_count_for_what_they_take() {
+fn tiny_datagrams_count_with_the_memory_they_take() {
     const DATAGRAMS: u64 = 5_000;
-    // Much more than the text of all of them, and less than what keeps it.
+    // Much more than the text of all datagrams, and less than the chunks that hold it.
     let options = FeedOptions { cap_bytes: 16 << 10, ..FeedOptions::default() };
     let path = socket_path();
     let address = format!("unixgram:{}?active=unlimited", path.display());

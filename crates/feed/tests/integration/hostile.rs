@@ -1,4 +1,4 @@
-//! Senders that lie, stall and flood.
+//! Senders with wrong counts, endless lines, no TLS, and stalled handshakes.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,8 +11,8 @@ fn tcp(options: FeedOptions) -> TestFeed {
     TestFeed::new("tcp://127.0.0.1:0", options)
 }
 
-/// Waits until the other side has ended the connection.
-fn is_ended(stream: &mut TcpStream) {
+/// Waits until the feed has closed the connection.
+fn wait_for_end(stream: &mut TcpStream) {
     stream.set_read_timeout(Some(crate::common::PATIENCE)).expect("a time-out");
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {
@@ -22,7 +22,7 @@ fn is_ended(stream: &mut TcpStream) {
 }
 
 #[test]
-fn counts_that_lie_end_the_connection_and_what_was_read_stands() {
+fn wrong_counts_end_the_connection_and_earlier_lines_are_kept() {
     for (sent, had, why) in [
         ("6 <1>abc4 <2>abc3 <3>", "<1>abc\n<2>a\n", "the count before it was wrong"),
         ("6 <1>abc99999999 <2>", "<1>abc\n", "a frame claims"),
@@ -30,7 +30,7 @@ fn counts_that_lie_end_the_connection_and_what_was_read_stands() {
         let feed = tcp(FeedOptions::default());
         let mut stream = TcpStream::connect(feed.host()).expect("it listens");
         stream.write_all(sent.as_bytes()).expect("it is read");
-        is_ended(&mut stream);
+        wait_for_end(&mut stream);
         feed.wait_for_notice(why);
         assert_eq!(String::from_utf8(feed.lines()).expect("UTF-8"), had);
         feed.wait("counted", |feed| feed.counts().connections_dropped == 1);
@@ -52,13 +52,13 @@ fn a_line_without_an_end_is_one_line_and_its_memory_is_bounded() {
 }
 
 #[test]
-fn lines_that_many_have_begun_are_bounded_together() {
+fn partial_lines_are_bounded_together() {
     let options = FeedOptions { partial_lines_bytes_max: 1 << 20, ..FeedOptions::default() };
     let feed = tcp(options);
     let mut streams: Vec<TcpStream> = Vec::new();
     for _ in 0..10 {
         let mut stream = TcpStream::connect(feed.host()).expect("it listens");
-        // A sender that is dropped may be told while it sends.
+        // A sender that is dropped may see an error while it sends.
         let _ = stream.write_all(&[b'x'; 300_000]);
         streams.push(stream);
     }
@@ -69,13 +69,13 @@ fn lines_that_many_have_begun_are_bounded_together() {
 }
 
 #[test]
-fn what_is_no_tls_is_dropped() {
+fn connections_without_tls_are_dropped() {
     let feed = TestFeed::new("tls://127.0.0.1:0", FeedOptions::default());
     for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 5_000], b"\x16\x03\x01\xff\xff"] {
         let mut stream = TcpStream::connect(feed.host()).expect("it listens");
         let _ = stream.write_all(garbage);
         let _ = stream.shutdown(std::net::Shutdown::Write);
-        is_ended(&mut stream);
+        wait_for_end(&mut stream);
     }
     feed.wait("all are dropped", |feed| feed.counts().connections_dropped == 3);
     feed.wait_for_notice("the TLS handshake failed");
@@ -91,12 +91,12 @@ fn a_handshake_that_stalls_ends() {
     let feed = TestFeed::new("tls://127.0.0.1:0", FeedOptions { handshake, ..Default::default() });
     let mut stream = TcpStream::connect(feed.host()).expect("it listens");
     stream.write_all(b"\x16\x03\x01").expect("it is read");
-    is_ended(&mut stream);
+    wait_for_end(&mut stream);
     feed.wait_for_notice("the TLS handshake timed out");
 }
 
 #[test]
-fn thousands_of_idle_connections_take_places_and_no_more() {
+fn thousands_of_idle_connections_only_count_against_the_limit() {
     const CONNECTIONS_MAX: usize = 1_500;
     let feed = tcp(FeedOptions { connections_max: CONNECTIONS_MAX, ..Default::default() });
     let connect = |_| TcpStream::connect(feed.host()).expect("it listens");

@@ -1,11 +1,11 @@
-//! Every transport, framing, flow and chunking, against what was sent.
+//! Every transport, framing, active mode and chunking, compared with the lines sent.
 
 use std::collections::BTreeMap;
 
 use crate::common::{TestFeed, expected, framed, numbered, socket_path};
 use weir_feed::{BindOptions, FeedOptions};
 
-const FLOWS: [&str; 4] = ["passive", "once", "64", "unlimited"];
+const MODES: [&str; 4] = ["passive", "once", "64", "unlimited"];
 
 fn streams() -> [String; 3] {
     ["tcp://127.0.0.1:0".into(), "tls://127.0.0.1:0".into(), unix()]
@@ -16,7 +16,7 @@ fn unix() -> String {
 }
 
 #[test]
-fn what_is_sent_is_what_is_had() {
+fn received_lines_are_the_lines_sent() {
     let lines = numbered(1, 20);
     for address in streams() {
         for framing in ["newline", "octets"] {
@@ -42,7 +42,7 @@ fn what_is_sent_is_what_is_had() {
 fn lines_of_many_senders_are_whole_and_in_the_order_of_each() {
     const SENDERS: usize = 40;
     const LINES: usize = 400;
-    for (number, flow) in FLOWS.iter().enumerate() {
+    for (number, flow) in MODES.iter().enumerate() {
         let address = format!("{}?active={flow}", streams()[number % 3]);
         let feed = TestFeed::new(&address, FeedOptions::default());
         std::thread::scope(|scope| {
@@ -77,7 +77,7 @@ fn lines_of_many_senders_are_whole_and_in_the_order_of_each() {
 #[test]
 fn datagrams_are_lines() {
     let lines = numbered(3, 300);
-    for flow in FLOWS {
+    for flow in MODES {
         let feed =
             TestFeed::new(&format!("udp://127.0.0.1:0?active={flow}"), FeedOptions::default());
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -99,12 +99,12 @@ fn datagrams_are_lines() {
 fn unix_datagrams_are_lines() {
     let lines = numbered(4, 300);
     let path = socket_path();
-    for flow in FLOWS {
+    for flow in MODES {
         let address = format!("unixgram:{}?active={flow}", path.display());
         let feed = TestFeed::new(&address, FeedOptions::default());
         let socket = std::os::unix::net::UnixDatagram::unbound().expect("a socket");
         for line in &lines {
-            // Waits where the receiver is slower.
+            // Blocks while the receiver is slower.
             socket.send_to(format!("{line}\n").as_bytes(), &path).expect("it is sent");
         }
         feed.wait("all lines", |feed| feed.line_count() == lines.len());
@@ -121,7 +121,7 @@ fn unix_datagrams_are_lines() {
 #[test]
 fn datagrams_that_are_too_long_are_cut_at_a_line_and_counted() {
     let path = socket_path();
-    for flow in FLOWS {
+    for flow in MODES {
         let address = format!("unixgram:{}?active={flow}", path.display());
         let feed = TestFeed::new(&address, FeedOptions::default());
         let socket = std::os::unix::net::UnixDatagram::unbound().expect("a socket");
@@ -154,12 +154,12 @@ fn datagrams_that_are_too_long_are_cut_at_a_line_and_counted() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn senders_that_come_all_at_once_need_not_come_again() {
+fn senders_that_connect_all_at_once_need_no_retry() {
     use weir_feed::Feed;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
     let addresses = ["tcp://127.0.0.1:0".parse().expect("an address")];
-    // Nobody accepts yet.
+    // The feed does not accept yet.
     let feed = runtime.block_on(Feed::bind(FeedOptions::default(), &addresses)).expect("a port");
     let address = feed.names()[0].trim_start_matches("tcp://").parse().expect("an address");
     let connect = |_| {
@@ -174,7 +174,7 @@ fn senders_that_come_all_at_once_need_not_come_again() {
 
 #[cfg(unix)]
 #[test]
-fn sockets_have_the_permissions_that_were_asked_for() {
+fn sockets_have_the_requested_permissions() {
     use std::os::unix::fs::PermissionsExt;
     for scheme in ["unix", "unixgram"] {
         for mode in ["0600", "0660", "666", "0777"] {
@@ -201,7 +201,7 @@ fn sockets_have_the_permissions_that_were_asked_for() {
 
 #[cfg(unix)]
 #[test]
-fn the_socket_of_who_came_after_stays() {
+fn the_socket_of_a_later_program_stays() {
     use std::os::unix::net::UnixListener;
     let path = socket_path();
     let feed = TestFeed::new(&format!("unix:{}", path.display()), FeedOptions::default());

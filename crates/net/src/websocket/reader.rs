@@ -14,7 +14,7 @@ use super::close::CloseFrame;
 use super::decoder::{Decoder, Frame};
 use super::error::Error;
 use super::options::SocketOptions;
-use super::outgoing::Outgoing;
+use super::send_half::SendHalf;
 use super::violation::Violation;
 
 /// An event from the peer, borrowed from the reader until its next call.
@@ -54,7 +54,7 @@ pub enum Received<'a> {
 /// Receives from a WebSocket, and answers pings and close frames.
 pub struct Reader<S> {
     half: ReadHalf<S>,
-    outgoing: Arc<Outgoing<S>>,
+    send_half: Arc<SendHalf<S>>,
     decoder: Decoder,
     /// The bytes of the last read; the capacity is fixed. Bytes before `consumed` are decoded.
     buffer: Vec<u8>,
@@ -88,12 +88,12 @@ enum End {
 impl<S: AsyncRead + AsyncWrite> Reader<S> {
     pub(crate) fn new(
         half: ReadHalf<S>,
-        outgoing: Arc<Outgoing<S>>,
+        send_half: Arc<SendHalf<S>>,
         options: SocketOptions,
     ) -> Self {
         Self {
             half,
-            outgoing,
+            send_half,
             decoder: Decoder::new(options.text_bytes_max),
             buffer: Vec::with_capacity(options.read_buffer_bytes.max(READ_BUFFER_BYTES_MIN)),
             consumed: 0,
@@ -186,7 +186,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         let most = space.len().min(self.buffer.capacity());
         let length = usize::try_from(bytes_due).map_or(most, |due| due.min(most));
         let read = self.half.read(&mut space[..length]);
-        let result = receive(read, &self.outgoing, &mut self.owes_pong).await;
+        let result = receive(read, &self.send_half, &mut self.owes_pong).await;
         let length = self.check_read(result)?;
         self.bypasses_buffer = true;
         // A payload cannot violate the protocol, and all bytes read belong to it.
@@ -270,10 +270,10 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         match end {
             End::Closed => {
                 let code = self.close_frame.as_ref().and_then(|frame| frame.code);
-                self.outgoing.finish(code, "").await
+                self.send_half.finish(code, "").await
             }
             End::Violation(violation) => {
-                self.outgoing.finish(Some(violation.close_code()), &violation.to_string()).await?;
+                self.send_half.finish(Some(violation.close_code()), &violation.to_string()).await?;
                 self.discard().await
             }
             End::Disconnected => Ok(()),
@@ -292,10 +292,10 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     }
 
     async fn answer_ping(&mut self) {
-        self.outgoing.owe_pong(self.decoder.control());
+        self.send_half.owe_pong(self.decoder.control());
         self.owes_pong = true;
         poll_fn(|context| {
-            self.owes_pong = !self.outgoing.poll_pong(context);
+            self.owes_pong = !self.send_half.poll_pong(context);
             Poll::Ready(())
         })
         .await;
@@ -310,7 +310,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         let room = bytes_max.min(self.buffer.capacity());
         let mut space = (&mut self.buffer).limit(room);
         let read = self.half.read_buf(&mut space);
-        let result = receive(read, &self.outgoing, &mut self.owes_pong).await;
+        let result = receive(read, &self.send_half, &mut self.owes_pong).await;
         self.check_read(result).map(drop)
     }
 
@@ -333,13 +333,13 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
 /// Waits for a read. A pong that could not be sent at once is retried at each wake-up.
 async fn receive<S: AsyncWrite>(
     read: impl Future<Output = io::Result<usize>>,
-    outgoing: &Outgoing<S>,
+    send_half: &SendHalf<S>,
     owes_pong: &mut bool,
 ) -> io::Result<usize> {
     let mut read = pin!(read);
     poll_fn(|context| {
         if *owes_pong {
-            *owes_pong = !outgoing.poll_pong(context);
+            *owes_pong = !send_half.poll_pong(context);
         }
         read.as_mut().poll(context)
     })

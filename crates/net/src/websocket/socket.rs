@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::options::SocketOptions;
-use super::outgoing::Outgoing;
 use super::reader::Reader;
+use super::send_half::SendHalf;
 use super::writer::Writer;
 
 /// The server's end of a WebSocket (RFC 6455), over any stream that has been upgraded.
@@ -20,9 +20,9 @@ impl<S: AsyncRead + AsyncWrite> WebSocket<S> {
     /// Takes over a stream on which the handshake is done; see [`accept`](super::accept).
     pub fn new(stream: S, options: SocketOptions) -> Self {
         let (read_half, write_half) = tokio::io::split(stream);
-        let outgoing = Arc::new(Outgoing::new(write_half));
-        let reader = Reader::new(read_half, Arc::clone(&outgoing), options);
-        Self { reader, writer: Writer::new(outgoing) }
+        let send_half = Arc::new(SendHalf::new(write_half));
+        let reader = Reader::new(read_half, Arc::clone(&send_half), options);
+        Self { reader, writer: Writer::new(send_half) }
     }
 
     /// The two halves, each of which may move to a task of its own. The connection closes when

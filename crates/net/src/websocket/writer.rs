@@ -7,7 +7,7 @@ use tokio::io::AsyncWrite;
 use super::close_code::CloseCode;
 use super::error::Error;
 use super::frame::{CONTROL_BYTES_MAX, Opcode};
-use super::outgoing::Outgoing;
+use super::send_half::SendHalf;
 
 /// Sends messages over a WebSocket; clones of it share the connection.
 ///
@@ -15,29 +15,29 @@ use super::outgoing::Outgoing;
 /// may be dropped meanwhile (by a timeout, say): the frame is then finished by the next call.
 #[derive(Debug)]
 pub struct Writer<S> {
-    outgoing: Arc<Outgoing<S>>,
+    send_half: Arc<SendHalf<S>>,
 }
 
 impl<S> Clone for Writer<S> {
     fn clone(&self) -> Self {
-        Self { outgoing: Arc::clone(&self.outgoing) }
+        Self { send_half: Arc::clone(&self.send_half) }
     }
 }
 
 impl<S: AsyncWrite> Writer<S> {
-    pub(crate) fn new(outgoing: Arc<Outgoing<S>>) -> Self {
-        Self { outgoing }
+    pub(crate) fn new(send_half: Arc<SendHalf<S>>) -> Self {
+        Self { send_half }
     }
 
     /// Sends a text message. Fails with [`Error::Closed`] after a close frame, and with
     /// [`Error::Io`] when the connection broke.
     pub async fn send_text(&self, text: &str) -> Result<(), Error> {
-        self.outgoing.send(Opcode::Text, text.as_bytes()).await
+        self.send_half.send(Opcode::Text, text.as_bytes()).await
     }
 
     /// Sends a binary message; fails as [`send_text`](Writer::send_text) does.
     pub async fn send_binary(&self, bytes: &[u8]) -> Result<(), Error> {
-        self.outgoing.send(Opcode::Binary, bytes).await
+        self.send_half.send(Opcode::Binary, bytes).await
     }
 
     /// Sends a ping (RFC 6455 section 5.5.2) with at most 125 bytes of payload, the rest being
@@ -45,7 +45,7 @@ impl<S: AsyncWrite> Writer<S> {
     /// [`send_text`](Writer::send_text) does.
     pub async fn send_ping(&self, payload: &[u8]) -> Result<(), Error> {
         let payload = &payload[..payload.len().min(CONTROL_BYTES_MAX)];
-        self.outgoing.send(Opcode::Ping, payload).await
+        self.send_half.send(Opcode::Ping, payload).await
     }
 
     /// Sends a close frame (RFC 6455 section 5.5.1), unless one was sent already. A reason over
@@ -53,6 +53,6 @@ impl<S: AsyncWrite> Writer<S> {
     /// [`Reader::next`](super::Reader::next) yields `None`, or call
     /// [`Reader::drain`](super::Reader::drain), or the frame may be lost with the connection.
     pub async fn close(&self, code: CloseCode, reason: &str) -> Result<(), Error> {
-        self.outgoing.close(Some(code), reason).await
+        self.send_half.close(Some(code), reason).await
     }
 }

@@ -1,4 +1,4 @@
-//! What several tests use.
+//! Helpers of several tests.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use weir_net::{Body, Peer, ServeOptions, Server};
 
-/// How long anything may take that should happen at once, on however loaded a machine.
+/// The time limit of events that are immediate on an idle machine.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 /// A server in the background of a test.
@@ -52,7 +52,7 @@ pub(crate) async fn exchange(stream: &mut TcpStream, request: &str) -> String {
     read_all(stream).await
 }
 
-/// Everything up to the end of the connection, which a reset is, too.
+/// Everything up to the end of the connection; a reset counts as the end.
 pub(crate) async fn read_all(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut received = Vec::new();
     while let Ok(1..) = soon(stream.read_buf(&mut received)).await {}

@@ -1,4 +1,4 @@
-//! The frame decoder: what it refuses, and that chunking never matters.
+//! The frame decoder: its violations, and its independence of chunking.
 
 use crate::common::frame;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use weir_net::websocket::{CloseCode, CloseFrame, Decoder, Frame, Violation};
 
 const TEXT_BYTES_MAX: usize = 1000;
 
-/// What a decoder tells, with neighbouring pieces of one binary message joined.
+/// The frames of a decoder, with adjacent pieces of one binary message joined.
 #[derive(Clone, Debug, PartialEq)]
 enum Seen {
     Binary { bytes: Vec<u8>, end_of_message: bool },
@@ -33,7 +33,7 @@ impl Outcome {
     }
 }
 
-/// Runs the decoder over the input in chunks of the given sizes, over and over.
+/// Runs the decoder over the input in chunks of the given sizes, repeatedly.
 fn decode(input: &[u8], chunk_sizes: &[usize]) -> Outcome {
     let mut decoder = Decoder::new(TEXT_BYTES_MAX);
     let mut outcome = Outcome::default();
@@ -204,7 +204,7 @@ fn close(code: u16, reason: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_breach_is_named_and_has_its_close_code() {
+fn every_violation_is_named_and_has_its_close_code() {
     let half = frame(0x02, b"half a message");
     let long_length = |flags: u8, length: u64| {
         [&[flags, 0x80 | 127], &length.to_be_bytes()[..], &[0; 4]].concat()
@@ -249,7 +249,7 @@ fn every_breach_is_named_and_has_its_close_code() {
 }
 
 #[test]
-fn what_only_looks_like_a_breach_passes() {
+fn legal_frames_that_look_like_violations_are_accepted() {
     let shy = [frame(0x02, b""), frame(0x00, b"").repeat(15), frame(0x00, b"x")].concat();
     let shy = [shy, frame(0x00, b"").repeat(16), frame(0x80, b"")].concat();
     let split_character = [frame(0x01, b"\xc3"), frame(0x89, b"!"), frame(0x80, b"\xa9")].concat();
@@ -268,7 +268,7 @@ fn what_only_looks_like_a_breach_passes() {
 }
 
 #[test]
-fn a_breach_is_seen_before_the_frame_is_whole() {
+fn a_violation_is_detected_before_the_frame_is_complete() {
     for input in [
         &[0x81, 0xfe, 0xff, 0xff][..], // a text of 65,535 bytes, its mask still to come
         &[0x89, 0xfe],

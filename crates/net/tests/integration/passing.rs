@@ -1,5 +1,5 @@
-//! Payload that goes past the reader's buffer: the same bytes and events as by way of it, and
-//! as the decoder alone finds, wherever reads and the space for them happen to end.
+//! Payload that is read directly into the caller's space: the same bytes and events as through
+//! the reader's buffer, and as from the decoder alone, at every split of reads and space.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,7 +13,7 @@ use weir_net::websocket::{
     Decoder, Error, Event, Frame, Received, SocketOptions, Violation, WebSocket,
 };
 
-/// A connection that brings its bytes in given pieces and takes whatever is sent.
+/// A connection that delivers its bytes in given pieces and accepts all writes.
 struct Pieces(VecDeque<Vec<u8>>);
 
 impl Pieces {
@@ -67,7 +67,7 @@ impl AsyncWrite for Pieces {
     }
 }
 
-/// What came, with neighbouring pieces of one binary message joined.
+/// The events, with adjacent pieces of one binary message joined.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     messages: Vec<(Vec<u8>, bool)>,
@@ -116,7 +116,7 @@ fn expected(input: &[u8]) -> Seen {
     seen
 }
 
-/// The reader, by way of a space of these sizes, over and over; a size of 0 stands for a call
+/// The reader with spaces of these sizes, repeatedly; a size of 0 stands for a call
 /// of `next`.
 async fn read(pieces: Pieces, space_sizes: &[usize]) -> Seen {
     let (mut reader, _writer) = WebSocket::new(pieces, SocketOptions::default()).split();
@@ -193,7 +193,7 @@ fn sample() -> Vec<u8> {
 }
 
 #[test]
-fn every_split_of_the_input_gives_the_same() {
+fn every_split_of_the_input_yields_the_same_events() {
     let input = sample();
     let expected = expected(&input);
     assert_eq!(expected.end, Some(Violation::InterruptedMessage));

@@ -1,4 +1,4 @@
-//! The server over real sockets: time limits, shutdown, and what reaches the client.
+//! The server over real sockets: time limits, shutdown, and the bytes that reach the client.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ async fn a_head_that_dribbles_in_is_cut_off() {
     let (mut read_half, mut write_half) = server.connect().await.into_split();
     let dribble = tokio::spawn(async move {
         let _ = write_half.write_all(b"GET / HTTP/1.1\r\nX: ").await;
-        // A byte is always under way: only a limit on the whole head can end this.
+        // A byte is always in flight: only a limit on the whole head can end this.
         while write_half.write_all(b"x").await.is_ok() {
             sleep(Duration::from_millis(20)).await;
         }
@@ -66,25 +66,25 @@ async fn a_client_that_does_not_read_is_cut_off() {
         connections_max: 1,
         ..ServeOptions::default()
     };
-    // More than all buffers on the way hold.
+    // More than all buffers between server and client hold.
     let handler = |_, _| async { Response::new(Body::from(vec![b'x'; 64 << 20])) };
     let server = Running::start(options, handler).await;
     let mut first = server.connect().await;
     first.write_all(GET.as_bytes()).await.unwrap();
-    // It takes its answer for a while, however slowly, which is no reason to cut it off.
+    // The client reads slowly for a while, which does not end the connection.
     let mut some = vec![0; 1 << 20];
     for _ in 0..4 {
         first.read_exact(&mut some).await.unwrap();
         sleep(Duration::from_millis(100)).await;
     }
-    // Then it does not, and makes room for the next one.
+    // Then it stops reading, and its connection is closed in favour of the next one.
     let mut second = server.connect().await;
     second.write_all(GET.as_bytes()).await.unwrap();
     read_until(&mut second, "200 OK").await;
 }
 
 #[tokio::test]
-async fn a_slow_handler_is_not_the_clients_fault() {
+async fn a_slow_handler_does_not_use_up_the_header_timeout() {
     let handler = |_, _| async {
         sleep(2 * HEADER_TIMEOUT).await;
         Response::new(Body::from("hello"))
@@ -121,7 +121,7 @@ async fn a_client_may_close_its_side_and_wait() {
 }
 
 #[tokio::test]
-async fn at_the_connection_limit_newcomers_wait() {
+async fn at_the_connection_limit_new_clients_wait() {
     let options = ServeOptions { connections_max: 1, ..ServeOptions::default() };
     let server = Running::start(options, hello).await;
     let mut first = server.connect().await;
@@ -167,7 +167,7 @@ async fn shutdown_finishes_what_is_in_flight_and_closes_what_is_idle() {
     let served = server.stop();
     assert_eq!(read_all(&mut idle).await, "", "the idle connection closes");
     assert!(!served.is_finished(), "the request in flight is waited for");
-    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "the socket is closed");
     release.notify_one();
     assert!(read_all(&mut busy).await.ends_with(HELLO_END));
     soon(served).await.unwrap();
@@ -236,7 +236,7 @@ async fn many_small_parts_arrive_without_stalls() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_finished_is_not_passed_off_as_whole() {
+async fn an_unfinished_body_does_not_look_whole() {
     let handler = |_, _| async {
         let (sender, body) = Body::channel(4);
         tokio::spawn(async move { sender.send("half").await });
@@ -248,7 +248,7 @@ async fn a_body_that_is_not_finished_is_not_passed_off_as_whole() {
 }
 
 #[tokio::test]
-async fn strangers_are_refused() {
+async fn foreign_hosts_and_origins_are_refused() {
     let guard = Arc::new(std::sync::OnceLock::<HostGuard>::new());
     let guard_inside = Arc::clone(&guard);
     let handler = move |request: Request<Incoming>, _| {
@@ -280,7 +280,7 @@ async fn strangers_are_refused() {
 }
 
 #[tokio::test]
-async fn the_handler_is_told_who_asks() {
+async fn the_handler_receives_the_peer() {
     let handler = |_, peer: Peer| async move {
         assert!(peer.ip().is_some_and(|ip| ip.is_loopback()));
         Response::new(Body::from(peer.to_string()))

@@ -1,4 +1,4 @@
-//! The reader and the writer over an in-memory pipe, where every wait can be foretold.
+//! The reader and the writer over an in-memory pipe, which makes every wait deterministic.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn close_payload(code: u16, reason: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn payload_is_handed_on_before_its_frame_ends() {
+async fn payload_is_returned_before_its_frame_ends() {
     let (mut client, (mut reader, _writer)) = pipe(1000);
     // The head of a frame of a gigabyte, and its first three bytes; the mask is zero.
     let head = [&[0x82, 0xff], &(1_u64 << 30).to_be_bytes()[..], &[0; 4], b"abc"].concat();
@@ -38,7 +38,7 @@ async fn payload_is_handed_on_before_its_frame_ends() {
 }
 
 #[tokio::test]
-async fn several_frames_of_one_read_come_one_by_one() {
+async fn several_frames_of_one_read_are_separate_events() {
     let (mut client, (mut reader, _writer)) = pipe(1000);
     let all = [frame(0x02, b"a"), frame(0x8a, b"p"), frame(0x80, b"b"), frame(0x81, b"t")];
     client.write_all(&all.concat()).await.unwrap();
@@ -92,7 +92,7 @@ async fn pings_of_a_peer_that_does_not_read_keep_the_newest_pong() {
     for index in 0..1000_u16 {
         client.write_all(&frame(0x89, &index.to_be_bytes())).await.unwrap();
     }
-    // Paused time moves on only when the reader has taken everything in and waits.
+    // Paused time advances only when the reader has read everything and waits.
     tokio::time::sleep(Duration::from_millis(1)).await;
     let mut answered = Vec::new();
     while answered.last() != Some(&999) {
@@ -100,7 +100,7 @@ async fn pings_of_a_peer_that_does_not_read_keep_the_newest_pong() {
         assert_eq!(first, 0x8a);
         answered.push(u16::from_be_bytes([payload[0], payload[1]]));
     }
-    // Four pongs fill the pipe, one is torn at its end, and one is noted.
+    // Four pongs fill the pipe, one is torn at its end, and one is stored.
     assert!(answered.len() <= 6, "{answered:?}");
     client.write_all(&frame(0x81, b"over")).await.unwrap();
     assert_eq!(reading.await.unwrap(), Ok(true));
@@ -157,7 +157,7 @@ async fn our_close_is_sent_once_and_drain_waits_for_the_peers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_breach_is_told_and_ends_the_connection() {
+async fn a_violation_is_answered_and_ends_the_connection() {
     for (input, violation, code) in [
         (vec![0x82, 0x00], Violation::Unmasked, 1002),
         (frame(0x81, b"\xff"), Violation::NotUtf8, 1007),
@@ -179,7 +179,7 @@ async fn a_breach_is_told_and_ends_the_connection() {
         let (first, payload) = read_frame(&mut client).await;
         assert_eq!((first, &payload[..2]), (0x88, &u16::to_be_bytes(code)[..]));
         assert_eq!(read_all(&mut client).await, "");
-        // Closing on bytes under way would reset the connection and lose the close frame.
+        // Closing with bytes in flight would reset the connection and lose the close frame.
         client.write_all(&[0; 100_000]).await.unwrap();
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(!reading.is_finished(), "the reader waits for the peer to go");
@@ -192,7 +192,7 @@ async fn a_breach_is_told_and_ends_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_will_not_go_is_left_after_a_while() {
+async fn a_peer_that_does_not_close_is_left_after_the_linger_timeout() {
     // It neither reads, so the close frame does not fit, nor ends the connection.
     let (mut client, (mut reader, writer)) = pipe(16);
     let stuck = tokio::spawn(async move { writer.send_binary(&[0; 100]).await });
@@ -207,7 +207,7 @@ async fn a_peer_that_will_not_go_is_left_after_a_while() {
 }
 
 #[tokio::test]
-async fn an_end_without_a_close_is_told_apart() {
+async fn an_end_without_a_close_is_distinguished() {
     let (mut client, (mut reader, _writer)) = pipe(1000);
     client.write_all(&frame(0x02, b"half")).await.unwrap();
     drop(client);

@@ -11,7 +11,7 @@ use weir_net::websocket::client::{ClientOptions, ConnectError, Message, connect,
 use weir_net::websocket::{CloseCode, Error, Event, SocketOptions, Stream, WebSocket, accept};
 use weir_net::{Body, HostGuard, Peer, ServeOptions};
 
-/// A server that gives every WebSocket it accepts to `run`.
+/// A server that passes every WebSocket it accepts to `run`.
 async fn start<R, F>(run: R) -> Running
 where
     R: Fn(WebSocket<Stream>) -> F + Clone + Send + Sync + 'static,
@@ -55,7 +55,7 @@ async fn echo(socket: WebSocket<Stream>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes in which a shift, a swap or a wrong mask shows.
+/// Bytes that reveal a shift, a swap or a wrong mask.
 fn pattern(bytes: usize) -> Vec<u8> {
     (0..bytes as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }
@@ -162,7 +162,7 @@ async fn the_stream_is_the_socket_and_has_nodelay() {
 }
 
 #[tokio::test]
-async fn a_plain_request_is_told_what_is_spoken_here() {
+async fn a_plain_request_is_answered_with_the_supported_version() {
     let server = start(echo).await;
     let mut stream = server.connect().await;
     stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();

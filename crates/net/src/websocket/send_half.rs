@@ -18,7 +18,7 @@ use super::frame::{HEADER_BYTES_MAX, Opcode, put_header};
 const UNSENT_BYTES_KEPT: usize = 64 * 1024;
 
 #[derive(Debug)]
-pub(crate) struct Outgoing<S> {
+pub(crate) struct SendHalf<S> {
     /// The payload of the newest ping that is unanswered. A pong may answer just that one
     /// (section 5.5.3), so a peer that sends pings and reads nothing costs 125 bytes.
     pong: Mutex<Option<Vec<u8>>>,
@@ -35,7 +35,7 @@ struct Sink<S> {
     is_closing: bool,
 }
 
-impl<S: AsyncWrite> Outgoing<S> {
+impl<S: AsyncWrite> SendHalf<S> {
     pub(crate) fn new(half: WriteHalf<S>) -> Self {
         let sink = Sink { half, unsent: BytesMut::new(), is_closing: false };
         Self { pong: Mutex::new(None), sink: tokio::sync::Mutex::new(sink) }
