@@ -1,4 +1,4 @@
-//! Reports of Weir's, and whether they are right.
+//! Reports of Weir and their check against the oracle.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -9,12 +9,12 @@ use crate::input::{self, Log};
 use crate::settings::{Settings, folder, text};
 use weir_tools::shell::{Outcome, command, execute, is_installed, output_of};
 
-/// Enough of a log for the oracle, which is slow.
+/// The oracle is slow, so it gets a small log.
 const CHECKED_MEBIBYTES: u64 = 8;
 const SMOKE_CHECKED_MEBIBYTES: u64 = 2;
 
-/// Runs a command to its end, and gives back what it printed and the seconds it took. Weir ends
-/// with 1 where no line fits, which is an answer.
+/// Runs a command and returns its output and its time in seconds. Exit code 1 with an output is an
+/// answer: Weir ends with it if no line can be parsed.
 pub(crate) fn timed(command: &mut Command) -> Outcome<(String, f64)> {
     let start = Instant::now();
     let output = command.stderr(Stdio::piped()).output()?;
@@ -23,17 +23,17 @@ pub(crate) fn timed(command: &mut Command) -> Outcome<(String, f64)> {
     if output.status.success() || output.status.code() == Some(1) && !printed.is_empty() {
         return Ok((printed, seconds));
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
     let program = command.get_program().display();
-    Err(format!("{program} failed: {}", said.trim()).into())
+    Err(format!("{program} failed: {}", message.trim()).into())
 }
 
-/// The report of a log as JSON, by so many threads.
+/// The command for the report of a log as JSON, with `jobs` threads.
 pub(crate) fn report_command(settings: &Settings, log: &str, jobs: usize) -> Command {
     command(&settings.weir(), &["report", "--json", "-j", &jobs.to_string(), log])
 }
 
-/// The number of lines, out of what `wc -l` or `weir report --json` printed.
+/// The number of lines in the output of `wc -l` or `weir report --json`.
 pub(crate) fn line_count(printed: &str) -> Outcome<u64> {
     if printed.starts_with('{') {
         let report: Value = serde_json::from_str(printed)?;
@@ -43,10 +43,10 @@ pub(crate) fn line_count(printed: &str) -> Outcome<u64> {
     Ok(first.parse()?)
 }
 
-/// Holds reports of a small log of this shape against the Python oracle, all numbers of them.
+/// Compares every number of the report of a small log of this shape with the Python oracle.
 pub(crate) fn check_against_oracle(settings: &Settings, shape: &str) -> Outcome {
     if settings.is_smoke && !is_installed("python3") {
-        println!("missing: python3, so {shape} is not held against the oracle");
+        println!("missing: python3, so {shape} is not compared with the oracle");
         return Ok(());
     }
     let most = if settings.is_smoke { SMOKE_CHECKED_MEBIBYTES } else { CHECKED_MEBIBYTES };

@@ -1,4 +1,4 @@
-//! The logs that the benchmarks read. They are generated once and kept.
+//! The logs that the benchmarks read. They are generated once and kept in `target/bench`.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -8,10 +8,10 @@ use std::process::Stdio;
 use crate::settings::{Settings, folder, text};
 use weir_tools::shell::{Outcome, command, execute, output_of};
 
-/// How much of a kept log is held against what the generator makes today.
+/// The part of a kept log that is compared with the generator's present output.
 const PROBE_BYTES: u64 = 1 << 20;
 
-/// Stays in the second-level cache.
+/// Fits into the second-level cache.
 const TOUCH_BYTES: usize = 128 << 10;
 
 /// A log in a file.
@@ -29,13 +29,13 @@ impl Log {
         let counted = output_of(&mut command("wc", &["-lc", &path]))?;
         let mut numbers = counted.split_whitespace().map_while(|word| word.parse().ok());
         let (Some(lines), Some(bytes)) = (numbers.next(), numbers.next()) else {
-            return Err(format!("wc says `{counted}` of {path}").into());
+            return Err(format!("`{counted}` is not a count of lines and bytes of {path}").into());
         };
         Ok(Self { path, bytes, lines })
     }
 
-    /// Reads it once. On a virtual machine the page cache itself is paged: what nobody read for a
-    /// minute the host has put away, and the next one to read it waits for the host.
+    /// Reads the log once. A hypervisor reclaims page-cache memory that was not read for about a
+    /// minute, which would slow the next reader.
     pub(crate) fn touch(&self) -> Outcome {
         let mut file = File::open(&self.path)?;
         let mut buffer = vec![0; TOUCH_BYTES];
@@ -43,7 +43,7 @@ impl Log {
         Ok(())
     }
 
-    /// The size as it stands in a title.
+    /// The size for a title.
     pub(crate) fn size_text(&self) -> String {
         match self.bytes {
             large if large >= 1_000_000_000 => format!("{:.2} GB", large as f64 / 1e9),
@@ -52,12 +52,12 @@ impl Log {
     }
 }
 
-/// The combined log of the size that the settings want.
+/// The combined log of the size in the settings.
 pub(crate) fn combined(settings: &Settings) -> Outcome<Log> {
     generated(settings, "combined", settings.mebibytes)
 }
 
-/// A log of a shape of the generator's.
+/// A log of one of the generator's shapes.
 pub(crate) fn generated(settings: &Settings, shape: &str, mebibytes: u64) -> Outcome<Log> {
     let path = folder()?.join(format!("{shape}-{mebibytes}.log"));
     let size = format!("{mebibytes}MiB");
@@ -69,14 +69,14 @@ pub(crate) fn generated(settings: &Settings, shape: &str, mebibytes: u64) -> Out
     Log::of(&path)
 }
 
-/// True where a file begins as the generator begins today.
+/// Whether a file begins with the present output of the generator.
 fn is_current(settings: &Settings, path: &Path, shape: &str, size: &str) -> Outcome<bool> {
     let Ok(file) = File::open(path) else { return Ok(false) };
     let arguments = ["demo", "--shape", shape, "--size", size, "--write", "-"];
     let mut generator = command(&settings.weir(), &arguments);
     let mut child = generator.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let fresh = child.stdout.take().map(first_bytes).transpose()?;
-    // It would write the rest into a pipe that nobody reads.
+    // The generator would block on a pipe without a reader.
     child.kill()?;
     child.wait()?;
     Ok(fresh == Some(first_bytes(file)?))
@@ -88,7 +88,7 @@ fn first_bytes(reader: impl Read) -> Outcome<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The log without its few lines that are no UTF-8, for contenders that read none.
+/// The log without its few lines that are not UTF-8, for contenders that cannot read those.
 pub(crate) fn as_text(log: &Log) -> Outcome<Log> {
     let path = PathBuf::from(log.path.replace(".log", "-text.log"));
     if !is_newer(&path, Path::new(&log.path))? {
@@ -104,7 +104,7 @@ pub(crate) fn as_text(log: &Log) -> Outcome<Log> {
     Log::of(&path)
 }
 
-/// Visits lines, line feeds included.
+/// Visits every line, with its line feed.
 fn for_each_line(path: &Path, mut visit: impl FnMut(&[u8]) -> Outcome) -> Outcome {
     let mut reader = BufReader::with_capacity(1 << 20, File::open(path)?);
     let mut line = Vec::new();

@@ -1,6 +1,6 @@
-//! Medians, and ratios of them.
+//! Medians and their ratios.
 
-/// The middle value, or the mean of the two in the middle; `None` of nothing.
+/// The middle value, or the mean of the two in the middle; `None` if there are none.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -11,15 +11,14 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
     Some(f64::midpoint(sorted[sorted.len() / 2 - 1], upper))
 }
 
-/// The smallest and the largest value; `None` of nothing.
+/// The smallest and the largest value; `None` if there are none.
 pub(crate) fn range(values: &[f64]) -> Option<(f64, f64)> {
     let smallest = values.iter().copied().min_by(f64::total_cmp)?;
     let largest = values.iter().copied().max_by(f64::total_cmp)?;
     Some((smallest, largest))
 }
 
-/// How many times the median of the one is the median of the other; `None` where either has
-/// no value, or the other's median is 0.
+/// The one median divided by the other; `None` if either list is empty, or the divisor is 0.
 pub(crate) fn ratio(of: &[f64], to: &[f64]) -> Option<f64> {
     let to = median(to).filter(|median| *median != 0.0)?;
     Some(median(of)? / to)

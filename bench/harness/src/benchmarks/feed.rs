@@ -1,4 +1,4 @@
-//! `weir listen`'s four ways of reading a flooding sender, or a thousand of them, beside socat.
+//! The four modes of `weir listen` with one flooding sender and with a thousand, beside socat.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader};
@@ -18,10 +18,10 @@ use weir_tools::shell::{Outcome, command, is_installed, output_of};
 const FLOWS: [&str; 4] = ["unlimited", "passive", "once", "64"];
 const SOCAT: &str = "socat to /dev/null";
 
-/// What is sent over one connection, and over a thousand together.
+/// All bytes are sent over one connection, or divided among a thousand.
 const CONNECTIONS: [usize; 2] = [1, 1_000];
 
-/// What becomes of the lines: in words, and as the program takes it.
+/// What the receiver does with the lines: in words, and as an argument of the program.
 const SINKS: [(&str, &str); 2] = [("dropped", "nothing"), ("parsed", "pipeline")];
 
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
@@ -38,16 +38,16 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     Ok(tables)
 }
 
-/// One way of reading, and what it took in each run.
+/// The results of one mode, a run each.
 type Runs = Vec<Value>;
 
 fn flood(
     settings: &Settings,
     program: &str,
     connections: usize,
-    (becomes, sink): (&str, &str),
+    (action, sink): (&str, &str),
 ) -> Outcome<Table> {
-    // Each connection brings as much as every other.
+    // Every connection sends the same number of bytes.
     let bytes = (settings.mebibytes << 20) / connections as u64 * connections as u64;
     let words = [connections.to_string(), bytes.to_string()];
     let runs: RefCell<Vec<Runs>> = RefCell::new(vec![Runs::new(); FLOWS.len()]);
@@ -57,9 +57,9 @@ fn flood(
         contenders.push(Contender::new(*flow, settings.runs, move || {
             let arguments = [flow, words[0].as_str(), words[1].as_str(), sink];
             let run: Value = serde_json::from_str(&output_of(&mut command(program, &arguments))?)?;
-            let seconds = run["seconds"].as_f64().ok_or("the program prints no time")?;
+            let seconds = run["seconds"].as_f64().ok_or("the program printed no time")?;
             if run["bytes"] != bytes {
-                return Err(format!("{} of {bytes} bytes came", run["bytes"]).into());
+                return Err(format!("{} of {bytes} bytes were received", run["bytes"]).into());
             }
             runs.borrow_mut()[index].push(run);
             Ok(seconds)
@@ -74,7 +74,7 @@ fn flood(
     }
     let rows = take_turns(contenders, Unit::Seconds { bytes })?;
     let senders = if connections == 1 { "connection" } else { "connections" };
-    let title = format!("{connections} flooding {senders}, lines {becomes}");
+    let title = format!("{connections} flooding {senders}, lines {action}");
     let mut table = Table::new("feed", title, rows);
     for flow in ["passive", "64"] {
         let rate = table.rate_ratio(flow, "unlimited");
@@ -90,7 +90,7 @@ fn flood(
     Ok(table)
 }
 
-/// What one way of reading took, in the middle of its runs.
+/// The medians of one mode: reads, system calls, processor time and memory.
 fn note(flow: &str, runs: &Runs, calls: Option<f64>) -> String {
     let middle = |value: fn(&Value) -> f64| {
         let values: Vec<f64> = runs.iter().map(value).collect();
@@ -114,8 +114,8 @@ fn field(run: &Value, key: &str) -> f64 {
     run[key].as_f64().unwrap_or(f64::NAN)
 }
 
-/// System calls of the receiving process for each mebibyte, as strace counts them in a run of
-/// its own, which they slow down.
+/// System calls of the receiving process for each mebibyte. strace counts them in a separate run,
+/// because it slows the process down.
 fn system_calls(
     program: &str,
     flow: &str,
@@ -125,7 +125,7 @@ fn system_calls(
 ) -> Outcome<f64> {
     let table = folder()?.join("feed-strace.txt");
     let table = text(&table);
-    // A part of the bytes is enough to count.
+    // A part of the bytes is enough for counting.
     let each = (bytes / connections as u64).min((16 << 20) / connections as u64);
     let total = each * connections as u64;
     let (connections, total_text) = (connections.to_string(), total.to_string());
@@ -139,11 +139,11 @@ fn system_calls(
     let line = counted.lines().find(|line| line.trim_end().ends_with("total"));
     // % time, seconds, usecs/call, calls, errors, total.
     let calls = line.and_then(|line| line.split_whitespace().nth(3)?.parse::<f64>().ok());
-    let calls = calls.ok_or("strace counts nothing")?;
+    let calls = calls.ok_or("the output of strace has no total")?;
     Ok(calls / (total as f64 / f64::from(1 << 20)))
 }
 
-/// Seconds from the first byte to the end of all, with socat to take them.
+/// Seconds from the first byte to the last, with socat as the receiver.
 fn socat(program: &str, bytes: u64) -> Outcome<f64> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let listen = format!("TCP-LISTEN:{port},reuseaddr,bind=127.0.0.1");
@@ -167,7 +167,7 @@ fn send(program: &str, host: &str, connections: &str, bytes: &str) -> Outcome {
 
 fn first_line(child: &mut Child) -> Outcome<String> {
     let mut line = String::new();
-    let output = child.stdout.as_mut().ok_or("it has no output")?;
+    let output = child.stdout.as_mut().ok_or("the program has no output")?;
     BufReader::new(output).read_line(&mut line)?;
     Ok(line)
 }

@@ -1,4 +1,4 @@
-//! A filter changed: everything that is on the page computed anew.
+//! A changed filter: everything on the page is computed again.
 
 use std::path::Path;
 
@@ -14,16 +14,16 @@ use crate::table::{Table, Threshold};
 use crate::{answer, build};
 use weir_tools::shell::{Outcome, command, output_of};
 
-/// A change is to be answered within a frame, in milliseconds at the median.
+/// The goal for the median: one frame of a screen.
 const MEDIAN_MS_MAX: f64 = 16.0;
-/// DuckDB is to take so many times as long.
+/// The goal: DuckDB takes this many times as long.
 const TIMES_DUCKDB: f64 = 5.0;
 const FROM_NOTHING: &str = "Weir, with no answer known";
 const FROM_ALL: &str = "Weir, from no filter";
 const IN_SESSION: &str = "Weir, in a session's order";
 const DUCKDB: &str = "DuckDB";
 
-/// Recorded runs of each of its queries, which take seconds.
+/// Recorded runs of each query of DuckDB, which take seconds.
 const DUCKDB_RUNS: usize = 2;
 
 /// The answer to one query.
@@ -39,7 +39,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let (printed, _) = answer::timed(&mut answer::report_command(settings, &log.path, cores()?))?;
     let unfiltered = serde_json::from_str(&printed)?;
     let (Some(queries), Some(session)) = (queries(&unfiltered), session(&unfiltered)) else {
-        return Err("the log has too little in it to ask for".into());
+        return Err("the log is too small for the queries; use a larger --size".into());
     };
     let from_nothing = recompute(settings, &log, &queries, "nothing")?;
     let from_all = recompute(settings, &log, &queries, "all")?;
@@ -62,8 +62,8 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     Ok(tables(&unfiltered, &all, note))
 }
 
-/// Asks Weir, which shows the answer to no query (`nothing`), to no filter (`all`) or to the
-/// query before (`session`); the first run of each does not count.
+/// Asks Weir while it knows no answer (`nothing`), the answer without a filter (`all`) or the answer
+/// to the query before (`session`). The first run of each query is not recorded.
 fn recompute(
     settings: &Settings,
     log: &Log,
@@ -80,7 +80,7 @@ fn recompute(
     answers(&printed, queries)
 }
 
-/// Asks DuckDB, and holds its answers against ours.
+/// Asks DuckDB, and compares its answers with Weir's.
 fn duckdb(
     settings: &Settings,
     python: &str,
@@ -90,7 +90,7 @@ fn duckdb(
 ) -> Outcome<Vec<Answer>> {
     let file = folder()?.join("queries-duckdb.jsonl");
     let lines = queries.iter().zip(ours).map(|(query, ours)| {
-        // Of no rows there is no histogram.
+        // An answer without rows has no histogram.
         let step_s = ours.report["histogram"]["step_s"].as_u64().unwrap_or(1);
         json!({"clauses": query.clauses, "step_s": step_s})
     });
@@ -112,7 +112,7 @@ fn write_lines(file: &Path, lines: impl Iterator<Item = Value>) -> Outcome {
     Ok(std::fs::write(file, lines.concat())?)
 }
 
-/// Reads a JSON line for each query.
+/// Reads one line of JSON for each query.
 fn answers(printed: &str, queries: &[Query]) -> Outcome<Vec<Answer>> {
     let lines: Vec<&str> = printed.lines().filter(|line| line.starts_with('{')).collect();
     if lines.len() != queries.len() {
@@ -120,14 +120,14 @@ fn answers(printed: &str, queries: &[Query]) -> Outcome<Vec<Answer>> {
     }
     let answers = lines.into_iter().zip(queries).map(|(line, query)| {
         let mut answer: Value = serde_json::from_str(line)?;
-        let runs = answer["runs_ms"].as_array().ok_or("an answer without its times")?;
+        let runs = answer["runs_ms"].as_array().ok_or("an answer has no times")?;
         let runs_ms = runs.iter().skip(1).filter_map(Value::as_f64).collect();
         Ok(Answer { name: query.name.clone(), runs_ms, report: answer["report"].take() })
     });
     answers.collect()
 }
 
-/// What is computed from another filter has to be what is computed from none.
+/// Checks that an answer does not depend on the answer that it was computed from.
 fn check_orders(
     queries: &[Query],
     ours: &[Answer],
@@ -140,12 +140,20 @@ fn check_orders(
             if query.clauses == other_query.clauses {
                 compared += 1;
                 if answer.report != other.report {
-                    return Err(format!("{} depends on what was asked before", query.name).into());
+                    return Err(format!(
+                        "the answer to {} depends on the query before",
+                        query.name
+                    )
+                    .into());
                 }
             }
         }
     }
-    if compared == 0 { Err("the session shares no query with the list".into()) } else { Ok(()) }
+    if compared == 0 {
+        Err("the session and the list have no query in common".into())
+    } else {
+        Ok(())
+    }
 }
 
 fn tables(unfiltered: &Value, all: &[(&str, Vec<Answer>)], note: String) -> Vec<Table> {
@@ -162,7 +170,7 @@ fn tables(unfiltered: &Value, all: &[(&str, Vec<Answer>)], note: String) -> Vec<
         let median = table.row(name).map(Measured::median);
         table.add_goal(&format!("{name}, ms"), median, Threshold::AtMost(MEDIAN_MS_MAX));
     }
-    // DuckDB knows no answer either.
+    // DuckDB does not reuse an answer either.
     for name in [FROM_NOTHING, FROM_ALL] {
         let times = table.ratio(DUCKDB, name);
         table.add_goal(

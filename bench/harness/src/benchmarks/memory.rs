@@ -1,4 +1,4 @@
-//! What a log takes in memory.
+//! The memory that a log takes.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -14,7 +14,7 @@ use weir_tools::shell::{Outcome, command, is_installed, output_of};
 const DATA_SET: &str = "data set";
 const PEAK: &str = "server's peak, taking curl -T";
 
-/// The data set after a log, and the server's peak while it takes the same log.
+/// Measures the data set of a log, and the peak of a server that receives the same log.
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     build::weir(settings)?;
     let log = input::combined(settings)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     Ok(vec![table])
 }
 
-/// The peak of resident memory by the bytes of the log, of a server that takes it whole.
+/// The peak of resident memory of a server that receives the log, by the bytes of the log.
 fn peak(settings: &Settings, log: &Log) -> Outcome<f64> {
     let (mut server, address) = serve(settings)?;
     let result = upload_and_measure(&server, &address, log);
@@ -49,20 +49,20 @@ fn peak(settings: &Settings, log: &Log) -> Outcome<f64> {
 }
 
 fn upload_and_measure(server: &Child, address: &str, log: &Log) -> Outcome<f64> {
-    let said = output_of(&mut command("curl", &["-sS", "--fail", "-T", &log.path, address]))?;
-    let session = said.rsplit("/s/").next().map(str::trim).unwrap_or_default();
+    let answer = output_of(&mut command("curl", &["-sS", "--fail", "-T", &log.path, address]))?;
+    let session = answer.rsplit("/s/").next().map(str::trim).unwrap_or_default();
     let session: String = session.chars().take_while(char::is_ascii_hexdigit).collect();
     let peak_bytes = peak_bytes(server.id())?;
     let report = format!("{address}api/sessions/{session}/report");
     let report = output_of(&mut command("curl", &["-sS", "--fail", &report]))?;
     let lines = crate::answer::line_count(&report)?;
     if lines != log.lines {
-        return Err(format!("the server has {lines} lines of {}", log.lines).into());
+        return Err(format!("the server counts {lines} lines, not {}", log.lines).into());
     }
     Ok(peak_bytes as f64 / log.bytes as f64)
 }
 
-/// A server on a free port, and its address with a slash at the end.
+/// Starts a server on a free port. Returns it with its address, which ends with a slash.
 fn serve(settings: &Settings) -> Outcome<(Child, String)> {
     let mut server = command(&settings.weir(), &["--listen", "127.0.0.1:0", "--no-open"]);
     let mut child = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
@@ -78,10 +78,12 @@ fn serve(settings: &Settings) -> Outcome<(Child, String)> {
     Err("the server printed no address".into())
 }
 
-/// The most memory a process has had, as Linux counts it (proc(5), VmHWM).
+/// The peak of resident memory of a process (proc(5), `VmHWM`).
 pub(crate) fn peak_bytes(process: u32) -> Outcome<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kibibytes.map(|kibibytes| kibibytes << 10).ok_or_else(|| "Linux names no VmHWM".into())
+    kibibytes
+        .map(|kibibytes| kibibytes << 10)
+        .ok_or_else(|| "/proc has no VmHWM for the process".into())
 }

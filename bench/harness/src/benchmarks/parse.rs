@@ -1,4 +1,4 @@
-//! `weir report` beside `wc -l`, on a usual log and on those that slow parsers down.
+//! `weir report` beside `wc -l`, on a usual log and on logs that slow parsers down.
 
 use crate::answer::{check_against_oracle, line_count, report_command, timed};
 use crate::build;
@@ -11,14 +11,14 @@ use weir_tools::shell::{Outcome, command};
 const WC: &str = "wc -l";
 const ONE: &str = "weir report, 1 job";
 
-/// The generator's shapes that are hard on parsers.
+/// The generator's shapes that slow parsers down.
 const BAD_SHAPES: [&str; 6] =
     ["long-lines", "one-line", "many-agents", "empty-lines", "every-second", "nul-run"];
-/// A bad shape has a part of the main input's size.
+/// The size of a bad shape is the main input's size divided by this.
 const BAD_SHAPE_PART: u64 = 4;
-/// A log of line feeds alone has so many more lines a byte that a smaller one does.
+/// The same for a log of line feeds alone, which has many more lines a byte.
 const EMPTY_LINES_PART: u64 = 32;
-/// Where neither a byte nor a line takes three times as long as usually, there is no cliff.
+/// The goal: a byte or a line takes at most three times as long as usual.
 const CLIFF: f64 = 3.0;
 
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
@@ -47,7 +47,7 @@ fn beside_wc(settings: &Settings, log: &Log) -> Outcome<Table> {
     Ok(table)
 }
 
-/// How many times one core's speed so many cores should reach; `None` where nothing is said.
+/// The goal for the speed of `cores` cores by that of one; `None` if there is no goal.
 pub(crate) fn speed_up_goal(cores: usize) -> Option<f64> {
     match cores {
         2 => Some(1.8),
@@ -74,14 +74,14 @@ fn weir<'a>(settings: &'a Settings, log: &'a Log, name: &str, jobs: usize) -> Co
 
 fn checked(printed: &str, log: &Log) -> Outcome {
     let lines = line_count(printed)?;
-    // The last line of a file may have no line feed, which wc does not count.
+    // wc does not count a last line without a line feed.
     if lines == log.lines || lines == log.lines + 1 {
         return Ok(());
     }
-    Err(format!("{lines} lines were counted, and there are {}", log.lines).into())
+    Err(format!("the count is {lines} lines, not {}", log.lines).into())
 }
 
-/// Every core on one shape after the other, in turn with the usual log of the same size.
+/// All cores on each bad shape, in turn with the usual log.
 fn bad_shapes(settings: &Settings, usual: &Log) -> Outcome<Table> {
     let cores = cores()?;
     let part = (settings.mebibytes / BAD_SHAPE_PART).max(1);

@@ -1,11 +1,11 @@
-//! The questions of the benchmark `filter`.
+//! The queries of the benchmark `filter`.
 
 use serde_json::{Value, json};
 
-/// Conditions, joined by *and*, as docs/protocol.md has them.
+/// Clauses of docs/protocol.md, joined by *and*.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Query {
-    /// What a person would call it.
+    /// A short description.
     pub(crate) name: String,
     pub(crate) clauses: Vec<Value>,
 }
@@ -17,8 +17,8 @@ impl Query {
     }
 }
 
-/// Queries of many kinds, that keep few of the rows or most, for a log of the generator's of
-/// which this is the unfiltered report.
+/// Queries of many kinds, which keep few rows or most, for a log of the generator with this
+/// unfiltered report. `None` if the report lacks the values.
 pub(crate) fn queries(report: &Value) -> Option<Vec<Query>> {
     let parts = Parts::of(report)?;
     Some(vec![
@@ -35,8 +35,7 @@ pub(crate) fn queries(report: &Value) -> Option<Vec<Query>> {
     ])
 }
 
-/// The same conditions in an order in which a person would add and take them away: each is a
-/// small change of the one before.
+/// The same clauses in the order of a session: each query is a small change of the one before.
 pub(crate) fn session(report: &Value) -> Option<Vec<Query>> {
     let parts = Parts::of(report)?;
     let Parts { not_found, server_errors, get, not_get, bots, from, to, path, .. } = &parts;
@@ -57,7 +56,7 @@ pub(crate) fn session(report: &Value) -> Option<Vec<Query>> {
     ])
 }
 
-/// The conditions.
+/// The clauses.
 struct Parts {
     not_found: Value,
     server_errors: Value,
@@ -118,7 +117,7 @@ mod tests {
             texts.iter().any(|text| text.contains("T02:00:00Z") && text.contains("T04:00:00Z"))
         );
         assert!(texts.iter().any(|text| text.contains("/search")));
-        // Each step of a session keeps or drops a condition of the one before.
+        // Each query of a session has a clause of the query before.
         for pair in session(&report).unwrap().windows(2) {
             let shared = pair[0].clauses.iter().any(|clause| pair[1].clauses.contains(clause));
             assert!(shared, "{} -> {}", pair[0].name, pair[1].name);

@@ -1,4 +1,4 @@
-//! Weir's WebSocket beside those of others, over loopback and without a browser.
+//! Weir's WebSocket reader beside other libraries, over loopback and without a browser.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use crate::table::{Table, Threshold};
 use weir_tools::shell::{Outcome, command, output_of};
 
-/// The servers of bench/contenders, and how they are shown.
+/// The servers of `bench/contenders`, and their names in the table.
 const SERVERS: [(&str, &str); 6] = [
     ("weir", WEIR),
     ("weir-into", WEIR_INTO),
@@ -22,19 +22,19 @@ const SERVERS: [(&str, &str); 6] = [
 const WEIR: &str = "weir, payload lent";
 const WEIR_INTO: &str = "weir, payload into a block";
 
-/// How frames make messages: in words, and as the program takes it.
+/// How frames make up messages: in words, and as an argument of the program.
 const MESSAGES: [(&str, Option<&str>); 2] = [
     ("128 frames a message, as Chromium sends 16 MiB", Some("16")),
     ("each frame a message", None),
 ];
 
-/// Two cores that share a cache are nearer than this, others farther away.
+/// A cache line goes between two cores with a common cache in less time than this.
 const NEAR_NS: f64 = 80.0;
-/// How often a run is tried until its cores are near.
+/// Attempts to run on near cores.
 const TRIES: usize = 6;
 
-/// Runs on cores that share no cache: those that were made again, and those that count because
-/// they never did.
+/// Runs on cores without a common cache: those that were repeated, and those that count because
+/// every attempt was on such cores.
 #[derive(Default)]
 struct FarRuns {
     repeated: Cell<usize>,
@@ -63,10 +63,10 @@ fn receive(
     let contenders = SERVERS.iter().enumerate().map(|(index, (server, shown))| {
         let (wanted, worked, far) = (&wanted, &worked, &far);
         Contender::new(*shown, settings.runs, move || {
-            let [seconds, worked_s] = far.pass_over(|| {
+            let [seconds, worked_s] = far.repeat(|| {
                 let printed = output_of(command(program, &[server, wanted]).args(rounds))?;
                 let result: Value = serde_json::from_str(&printed)?;
-                let number = |key: &str| result[key].as_f64().ok_or("the server prints no time");
+                let number = |key: &str| result[key].as_f64().ok_or("the server printed no time");
                 let times = [number("seconds")?, number("worked_s")?];
                 Ok((times, number("distance_ns")?))
             })?;
@@ -76,7 +76,7 @@ fn receive(
     });
     let unit = Unit::Seconds { bytes };
     let rows = take_turns(contenders.collect(), unit)?;
-    // Its first turn does not count here either.
+    // The first turn is not recorded here either.
     let worked = worked.into_inner().into_iter().zip(SERVERS).map(|(runs, (_, shown))| Measured {
         name: shown.to_owned(),
         unit,
@@ -88,10 +88,10 @@ fn receive(
 }
 
 impl FarRuns {
-    /// The first run whose cores were near, or the last one. A virtual machine's cores may be
-    /// put on processors without a common cache at any time, and memory then takes several
-    /// times as long from one to the other, whoever receives.
-    fn pass_over(&self, mut run: impl FnMut() -> Outcome<([f64; 2], f64)>) -> Outcome<[f64; 2]> {
+    /// Returns the first run on near cores, or the last run. A host may move virtual cores to
+    /// processors without a common cache at any time. A hand-over of memory then takes several
+    /// times as long for every receiver.
+    fn repeat(&self, mut run: impl FnMut() -> Outcome<([f64; 2], f64)>) -> Outcome<[f64; 2]> {
         for _ in 1..TRIES {
             let (times, distance_ns) = run()?;
             if distance_ns < NEAR_NS {
@@ -106,8 +106,9 @@ impl FarRuns {
 
     fn note(&self) -> String {
         format!(
-            "a run is made again, up to {TRIES} times, while the two cores share no cache (a line \
-             takes {NEAR_NS} ns or more between them): {} were, and {} count that never did",
+            "a run is repeated, up to {TRIES} times, if the two cores share no cache (a cache line \
+             takes {NEAR_NS} ns or more between them): {} runs were repeated, and {} count although \
+             the cores shared none",
             self.repeated.get(),
             self.kept.get()
         )
@@ -125,8 +126,8 @@ fn elapsed_table(messages: &str, rows: Vec<Measured>) -> Table {
     }
     if let Some(floor) = table.rate_ratio("sender alone", "tungstenite") {
         table.notes.push(format!(
-            "the sender alone, whose bytes the system throws away, is {floor:.2} times as fast \
-             as with tungstenite: nobody can be faster than that"
+            "the sender alone, whose bytes the kernel discards, is {floor:.2} times as fast as with \
+             tungstenite: no receiver can be faster"
         ));
     }
     table.notes.push("the payload's length and a sparse checksum are verified".to_owned());
@@ -137,8 +138,8 @@ fn worked_table(messages: &str, rows: Vec<Measured>) -> Table {
     let title = format!("{messages}: how long the receiving thread had a core");
     let mut table = Table::new("receive", title, rows);
     table.notes.push(
-        "where sending takes longer than receiving, the elapsed times are alike, and only these \
-         tell the servers apart"
+        "if sending takes longer than receiving, the elapsed times are alike, and only the \
+         processor times tell the servers apart"
             .to_owned(),
     );
     table

@@ -1,4 +1,4 @@
-//! The whole command beside others that answer the same questions of the same log.
+//! `weir report`, the whole process, beside programs that make the same report.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ const WEIR: &str = "weir report";
 const GOACCESS: &str = "GoAccess";
 const DUCKDB: &str = "DuckDB";
 
-/// The others are given the whole as well, which takes each of them most of a minute.
+/// The peers read the whole log as well, which takes each of them up to a minute.
 const SLOW_RUNS: usize = 2;
 
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
@@ -63,7 +63,7 @@ fn report_of(settings: &Settings, log: &Log) -> Outcome<Value> {
     Ok(serde_json::from_str(&printed)?)
 }
 
-/// DuckDB reads the log into a table, and answers what the report has.
+/// DuckDB reads the log into a table and computes the numbers of the report.
 fn duckdb_contender<'a>(
     settings: &Settings,
     python: String,
@@ -81,7 +81,7 @@ fn duckdb_contender<'a>(
     })
 }
 
-const GOACCESS_NOTE: &str = "of GoAccess the requests, status codes and top clients are checked. It \
+const GOACCESS_NOTE: &str = "GoAccess: its requests, status codes and top clients are checked. It \
     counts paths with their queries and methods, and some torn lines, so its other lists and its \
     sum of bytes are not compared";
 

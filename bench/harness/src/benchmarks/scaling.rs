@@ -1,4 +1,4 @@
-//! What more cores bring, with the log in memory.
+//! The speed with more cores, with the log in memory.
 
 use super::parse::speed_up_goal;
 use crate::build;
@@ -7,10 +7,10 @@ use crate::settings::{Settings, cores};
 use crate::table::{Table, Threshold};
 use weir_tools::shell::{Outcome, command, output_of};
 
-/// One line of the example `throughput` of crates/ingest, which checks its own answers.
+/// One line of the example `throughput` of ingest, which checks its own answers.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Throughput {
-    /// What was kept.
+    /// The data that was kept.
     pub(crate) keep: String,
     pub(crate) threads: usize,
     pub(crate) gigabytes_per_second: f64,

@@ -1,4 +1,4 @@
-//! The benchmarks beside the crates: each stage alone.
+//! The benchmarks of single stages, which are in the crates.
 
 use std::process::Stdio;
 
@@ -21,16 +21,16 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
         let printed = output_of(&mut command("cargo", &arguments))?;
         let rows = rows(&printed);
         if rows.is_empty() {
-            return Err(format!("{bench} printed nothing that can be read").into());
+            return Err(format!("the output of {bench} has no rates").into());
         }
         let mut table = Table::list("stages", format!("{package}, one stage alone"), rows);
-        table.notes.push("of some ten to a hundred samples: slowest, median, fastest".to_owned());
+        table.notes.push("ten to a hundred samples: slowest, median, fastest".to_owned());
         tables.push(table);
     }
     Ok(tables)
 }
 
-/// Runs each once, built with what the tests have built.
+/// Runs each benchmark once, in the build of the tests.
 fn smoke() -> Outcome<Vec<Table>> {
     let mut cargo = command("cargo", &["test", "--quiet", "--workspace"]);
     for (_, bench) in BENCHES {
@@ -40,11 +40,11 @@ fn smoke() -> Outcome<Vec<Table>> {
     Ok(Vec::new())
 }
 
-/// Reads the tree that divan prints: below each name stand the rates, of which the first three
-/// are those of the fastest, the slowest and the median sample.
+/// Reads the tree that divan prints. The line after a name has its rates: those of the fastest, the
+/// slowest and the median sample come first.
 fn rows(printed: &str) -> Vec<Measured> {
     let mut rows = Vec::new();
-    // The names on the way to the last one, with the columns where they stand.
+    // The names from the root to the present one, with their columns of text.
     let mut path: Vec<(usize, &str)> = Vec::new();
     for line in printed.lines() {
         if let Some((before, rest)) = line.split_once("─ ") {

@@ -1,4 +1,4 @@
-//! A log given to the page, in two real browsers.
+//! A log dropped on the page, in two real browsers.
 
 use serde_json::Value;
 
@@ -10,26 +10,26 @@ use crate::table::{Table, Threshold};
 use weir_tools::shell::{Outcome, command, is_installed, output_of, root};
 use weir_tools::{browsers, npm};
 
-/// The browsers: as the script calls them, as people do, and the goal in times the rate of the
-/// bare page.
+/// The browsers: name in the script, name in the table, and the goal as a multiple of the bare
+/// page's rate.
 const BROWSERS: [(&str, &str, f64); 2] =
     [("chromium", "Chromium", 1.8), ("firefox", "Firefox", 1.3)];
 
-/// The first picture is to be there by then.
+/// The goal for the first picture.
 const PICTURE_MS_MAX: f64 = 200.0;
 
-/// What one browser made of a log.
-struct Found {
-    shown: &'static str,
-    wanted: f64,
+/// The measurements of one browser.
+struct BrowserRuns {
+    title: &'static str,
+    goal: f64,
     version: String,
     seconds: Vec<f64>,
     bare_seconds: Vec<f64>,
     picture_ms: Vec<f64>,
 }
 
-/// The time for all of a log, beside a page and a server that do nothing with it; and the time
-/// to the first picture.
+/// Measures the time until a whole log is title, beside a page and a server that do nothing with
+/// it, and the time to the first picture.
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     if let Some(missing) = missing(settings)? {
         let mut table = Table::new("upload", "a log given to the page", Vec::new());
@@ -39,20 +39,20 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     build::weir(settings)?;
     let log = input::combined(settings)?;
     let program = build::contender(settings, "acknowledge")?;
-    let mut found = Vec::new();
-    for (name, shown, wanted) in BROWSERS {
-        found.push(in_browser(settings, &log, &program, name, shown, wanted)?);
+    let mut browsers = Vec::new();
+    for (name, title, goal) in BROWSERS {
+        browsers.push(in_browser(settings, &log, &program, name, title, goal)?);
     }
-    Ok(vec![upload_table(&log, &found), picture_table(&log, &found)])
+    Ok(vec![upload_table(&log, &browsers), picture_table(&log, &browsers)])
 }
 
-/// Installs what is missing, but not in a smoke run.
+/// Installs missing programs, except in a smoke run. Returns a note about those still missing.
 fn missing(settings: &Settings) -> Outcome<Option<String>> {
     let has_page = root().join("web/node_modules/puppeteer-core").exists();
     if settings.is_smoke {
         let mut missing = browsers::missing();
         if !has_page {
-            missing.push("what `npm ci` in web installs");
+            missing.push("the packages of `npm ci` in web");
         }
         let names = missing.join(" and ");
         return Ok((!missing.is_empty()).then(|| format!("missing: {names}")));
@@ -74,47 +74,47 @@ fn in_browser(
     log: &Log,
     program: &str,
     name: &str,
-    shown: &'static str,
-    wanted: f64,
-) -> Outcome<Found> {
+    title: &'static str,
+    goal: f64,
+) -> Outcome<BrowserRuns> {
     let runs = settings.runs.to_string();
     let arguments = ["bench/browser/upload.mjs", name, &runs, &log.path, program];
     let printed = output_of(command("node", &arguments).env("WEIR_BINARY", settings.weir()))?;
-    let found: Value = serde_json::from_str(&printed)?;
-    let list = |key: &str| found[key].as_array().cloned().unwrap_or_default();
+    let result: Value = serde_json::from_str(&printed)?;
+    let list = |key: &str| result[key].as_array().cloned().unwrap_or_default();
     let numbers = |key: &str| list("weir").iter().filter_map(|run| run[key].as_f64()).collect();
-    Ok(Found {
-        shown,
-        wanted,
-        version: found["version"].as_str().unwrap_or_default().to_owned(),
+    Ok(BrowserRuns {
+        title,
+        goal,
+        version: result["version"].as_str().unwrap_or_default().to_owned(),
         seconds: numbers("seconds"),
         bare_seconds: list("bare").iter().filter_map(Value::as_f64).collect(),
         picture_ms: numbers("picture_ms"),
     })
 }
 
-fn upload_table(log: &Log, found: &[Found]) -> Table {
+fn upload_table(log: &Log, browsers: &[BrowserRuns]) -> Table {
     let unit = Unit::Seconds { bytes: log.bytes };
-    let rows = found.iter().flat_map(|found| {
+    let rows = browsers.iter().flat_map(|browser| {
         let row = |what: &str, runs: &[f64]| Measured {
-            name: format!("{}, {what}", found.shown),
+            name: format!("{}, {what}", browser.title),
             unit,
             runs: runs.to_vec(),
         };
-        [row(OURS, &found.seconds), row(BARE, &found.bare_seconds)]
+        [row(OURS, &browser.seconds), row(BARE, &browser.bare_seconds)]
     });
     let title =
         format!("a combined log of {} given to the page, parsed and shown", log.size_text());
     let mut table = Table::new("upload", title, rows.collect());
-    for found in found {
-        let [ours, bare] = [OURS, BARE].map(|what| format!("{}, {what}", found.shown));
-        let what = format!("{}, rate by the bare page's", found.shown);
-        table.add_goal(&what, table.rate_ratio(&ours, &bare), Threshold::AtLeast(found.wanted));
-        table.notes.push(format!("{}: {}", found.shown, found.version));
+    for browser in browsers {
+        let [ours, bare] = [OURS, BARE].map(|what| format!("{}, {what}", browser.title));
+        let what = format!("{}, rate by the bare page's", browser.title);
+        table.add_goal(&what, table.rate_ratio(&ours, &bare), Threshold::AtLeast(browser.goal));
+        table.notes.push(format!("{}: {}", browser.title, browser.version));
     }
     table.notes.push(
-        "the bare page sends Blobs of 1 MiB, each after the answer to the one before, to a server \
-         by tungstenite that reads nothing out of them; browser and server share the cores"
+        "the bare page sends Blobs of 1 MiB, each after the answer to the one before, to a \
+         tungstenite server that does not parse them; browser and server share the cores"
             .to_owned(),
     );
     table
@@ -123,18 +123,22 @@ fn upload_table(log: &Log, found: &[Found]) -> Table {
 const OURS: &str = "Weir's page";
 const BARE: &str = "bare page";
 
-fn picture_table(log: &Log, found: &[Found]) -> Table {
-    let rows = found.iter().map(|found| Measured {
-        name: found.shown.to_owned(),
+fn picture_table(log: &Log, browsers: &[BrowserRuns]) -> Table {
+    let rows = browsers.iter().map(|browser| Measured {
+        name: browser.title.to_owned(),
         unit: Unit::Milliseconds,
-        runs: found.picture_ms.clone(),
+        runs: browser.picture_ms.clone(),
     });
     let title =
         format!("from the choice of a log of {} to the first picture of it", log.size_text());
     let mut table = Table::list("picture", title, rows.collect());
-    for found in found {
-        let median = table.row(found.shown).map(Measured::median);
-        table.add_goal(&format!("{}, ms", found.shown), median, Threshold::AtMost(PICTURE_MS_MAX));
+    for browser in browsers {
+        let median = table.row(browser.title).map(Measured::median);
+        table.add_goal(
+            &format!("{}, ms", browser.title),
+            median,
+            Threshold::AtMost(PICTURE_MS_MAX),
+        );
     }
     table
 }

@@ -1,4 +1,4 @@
-//! DuckDB, from PyPI, in a virtual environment of its own.
+//! DuckDB from PyPI, in its own virtual environment.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::settings::{Settings, folder, text};
 use weir_tools::shell::{Outcome, command, execute, output_of};
 
-/// Its Python, once DuckDB is installed there; what is missing where it cannot be.
+/// The Python of the environment with DuckDB. Installs it, except in a smoke run; the error names
+/// the missing program.
 pub(crate) fn find(settings: &Settings) -> Result<String, String> {
     let missing = |error: Box<dyn std::error::Error>| format!("missing: DuckDB (PyPI): {error}");
     let environment = folder().map_err(missing)?.join("duckdb");
@@ -27,12 +28,12 @@ fn install(environment: &str, python: &str) -> Outcome {
     execute(&mut command(python, &["-m", "pip", "install", "--quiet", "duckdb"]))
 }
 
-/// Its version in the folder where [`find`] puts it.
+/// The version that [`find`] installed in this folder.
 pub(crate) fn version_in(folder: &Path) -> Option<String> {
     version(&text(&folder.join("duckdb/bin/python")))
 }
 
-/// Its version; `None` where it is not there.
+/// The version of DuckDB in a Python; `None` if there is none.
 pub(crate) fn version(python: &str) -> Option<String> {
     if !Path::new(python).exists() {
         return None;
@@ -41,17 +42,19 @@ pub(crate) fn version(python: &str) -> Option<String> {
     output_of(&mut command(python, &print)).ok().map(|version| version.trim().to_owned())
 }
 
-/// Holds an answer of `bench/duckdb` against Weir's own report of the same log: the totals, the
-/// lists of every column with all their numbers, the distinct values, the whole histogram.
+/// Compares an answer of `bench/duckdb` with Weir's report of the same log: totals, the lists of
+/// every column with all their numbers, distinct values, and the whole histogram.
 pub(crate) fn check(ours: &Value, theirs: &Value) -> Outcome {
     for key in ["matched", "bytes_sent", "errors"] {
         same(key, &ours[key], &theirs[key])?;
     }
-    for (column, theirs) in theirs["distinct"].as_object().ok_or("it counts no values")? {
-        // A column in which no row has a value is left out of our report.
+    for (column, theirs) in
+        theirs["distinct"].as_object().ok_or("DuckDB's answer has no counts of distinct values")?
+    {
+        // Weir's report leaves out a column without values.
         same(column, &Value::from(ours["distinct"][column].as_u64().unwrap_or(0)), theirs)?;
     }
-    for (column, theirs) in theirs["top"].as_object().ok_or("it has no lists")? {
+    for (column, theirs) in theirs["top"].as_object().ok_or("DuckDB's answer has no lists")? {
         let ours = ours["top"][column].as_array().into_iter().flatten();
         let rows = ours.map(|row| {
             let keys = ["value", "count", "bytes_sent", "errors"];
@@ -59,12 +62,13 @@ pub(crate) fn check(ours: &Value, theirs: &Value) -> Outcome {
         });
         same(column, &rows.collect(), theirs)?;
     }
-    let buckets = ours["histogram"]["buckets"].as_array().ok_or("our report has no histogram")?;
+    let buckets =
+        ours["histogram"]["buckets"].as_array().ok_or("Weir's report has no histogram")?;
     let counts = buckets.iter().flat_map(|bucket| {
         let by = bucket["by"].as_object().into_iter().flatten();
         by.filter(|(_, count)| count.as_u64() != Some(0)).map(|(_, count)| count.clone())
     });
-    let theirs = theirs["histogram"].as_array().ok_or("it has no histogram")?;
+    let theirs = theirs["histogram"].as_array().ok_or("DuckDB's answer has no histogram")?;
     let theirs = theirs.iter().map(|group| group[2].clone());
     same("histogram", &counts.collect(), &theirs.collect())
 }

@@ -1,4 +1,4 @@
-//! GoAccess, from Debian's package, as a contender of `weir report`.
+//! GoAccess from Debian, which makes a report like `weir report`.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use crate::settings::{Settings, folder, text};
 use weir_tools::packages;
 use weir_tools::shell::{Outcome, command, is_installed};
 
-/// Installs it where that is wanted; `None` and what is missing where it is not there.
+/// Installs GoAccess, except in a smoke run. The error names the missing package.
 pub(crate) fn find(settings: &Settings) -> Result<(), String> {
     if !is_installed("goaccess") && !settings.is_smoke {
         packages::install(&["goaccess"]).map_err(|error| format!("missing: {error}"))?;
@@ -19,7 +19,7 @@ pub(crate) fn find(settings: &Settings) -> Result<(), String> {
         .ok_or_else(|| "missing: GoAccess (Debian's package goaccess)".to_owned())
 }
 
-/// Its report of a log as JSON in a file, with names for clients as the log has them.
+/// The command that writes a report as JSON to a file, with clients named as in the log.
 pub(crate) fn report_command(log: &str) -> Outcome<Command> {
     let output = text(&folder()?.join("goaccess.json"));
     let output = format!("--output={output}");
@@ -36,35 +36,37 @@ pub(crate) fn report_command(log: &str) -> Outcome<Command> {
     ))
 }
 
-/// Holds what [`report_command`] wrote against Weir's own report of the same log: the number
-/// of requests, the status codes and the top clients, each up to the lines that do not fit,
-/// of which GoAccess takes some.
+/// Compares the file of [`report_command`] with Weir's report of the same log: the number of
+/// requests, the status codes and the top clients. Each may differ by the number of unparsed lines,
+/// because GoAccess accepts some of them.
 pub(crate) fn check(ours: &Value) -> Outcome {
     let written = std::fs::read_to_string(folder()?.join("goaccess.json"))?;
     let theirs: Value = serde_json::from_str(&written)?;
     let general = &theirs["general"];
-    let unfitting = ours["unmatched"].as_u64().ok_or("our report counts no lines")?;
+    let unparsed = ours["unmatched"].as_u64().ok_or("Weir's report does not count its lines")?;
     let is_near = |ours: &Value, theirs: Option<u64>| {
         let (Some(ours), Some(theirs)) = (ours.as_u64(), theirs) else { return false };
-        theirs.abs_diff(ours) <= unfitting
+        theirs.abs_diff(ours) <= unparsed
     };
     if !is_near(&ours["matched"], general["valid_requests"].as_u64()) {
-        return Err(
-            format!("it counts {}, Weir {}", general["valid_requests"], ours["matched"]).into()
-        );
+        return Err(format!(
+            "GoAccess counts {}, Weir {}",
+            general["valid_requests"], ours["matched"]
+        )
+        .into());
     }
     for (field, panel) in [("status", "status_codes"), ("client", "hosts")] {
-        for row in ours["top"][field].as_array().ok_or("our report has no lists")? {
+        for row in ours["top"][field].as_array().ok_or("Weir's report has no lists")? {
             let value = row["value"].as_str().unwrap_or_default();
             if !is_near(&row["count"], hits(&theirs[panel]["data"], value)) {
-                return Err(format!("it counts {field} {value} differently").into());
+                return Err(format!("GoAccess and Weir count {field} {value} differently").into());
             }
         }
     }
     Ok(())
 }
 
-/// The hits of a value; a status is followed by what it means, and lies one level down.
+/// The hits of a value. A status is followed by its meaning, and is one level deeper.
 fn hits(panel: &Value, value: &str) -> Option<u64> {
     panel.as_array()?.iter().find_map(|row| {
         let name = row["data"].as_str()?;
