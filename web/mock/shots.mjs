@@ -24,7 +24,7 @@ const PAGES = {
   refused: "/s/a0?f=path~re~(",
   methods: "/s/a0?by=method&top=50",
 };
-const WIDTHS = { 1280: 800, 1920: 1080, 390: 844 };
+const WIDTHS = { 420: 844, 900: 700, 1280: 800 };
 
 await mkdir(directory, { recursive: true });
 const profile = await mkdtemp(join(tmpdir(), "weir-shots-"));

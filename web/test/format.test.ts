@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../src/format/bytes";
-import { latency, span, step } from "../src/format/duration";
+import { duration, perStep, span, step } from "../src/format/duration";
 import { COLUMNS_MAX, columnCount, fieldColumns, fieldTitle } from "../src/format/field";
 import { hexOf, textOfHex } from "../src/format/hex";
 import { compact, count, frequency, plural, share } from "../src/format/number";
@@ -41,6 +41,7 @@ describe("numbers", () => {
   it("never rounds a part to nothing or to the whole", () => {
     expect(share(0, 10)).toBe("0%");
     expect(share(1, 1_000_000)).toBe("<0.1%");
+    expect(share(7, 10_000)).toBe("0.1%");
     expect(share(999_999, 1_000_000)).toBe(">99.9%");
     expect(share(10, 10)).toBe("100%");
     expect(share(1, 3)).toBe("33.3%");
@@ -48,10 +49,10 @@ describe("numbers", () => {
   });
 
   it("names a frequency by the unit in which something happens", () => {
-    expect(frequency(1234.5)).toBe("1,235 a second");
-    expect(frequency(2.34)).toBe("2.3 a second");
-    expect(frequency(0.5)).toBe("30 a minute");
-    expect(frequency(0.001)).toBe("3.6 an hour");
+    expect(frequency(1234.5)).toBe("1,235 per second");
+    expect(frequency(2.34)).toBe("2.3 per second");
+    expect(frequency(0.5)).toBe("30 per minute");
+    expect(frequency(0.001)).toBe("3.6 per hour");
   });
 
   it("shows sizes with three figures that count", () => {
@@ -69,27 +70,29 @@ describe("numbers", () => {
 });
 
 describe("durations", () => {
-  it("shows latencies", () => {
-    expect([0, 0.00034, 0.0045, 0.012, 1.25, 65].map(latency)).toEqual([
-      "0 ms",
+  it("have three digits, and two units above a minute", () => {
+    expect([0, 0.00034, 0.0045, 0.012, 0.9999, 1.25, 59.94, 65].map(duration)).toEqual([
+      "0 s",
       "340 µs",
-      "4.5 ms",
-      "12 ms",
+      "4.50 ms",
+      "12.0 ms",
+      "1.00 s",
       "1.25 s",
+      "59.9 s",
       "1 min 5 s",
     ]);
   });
 
-  it("shows spans in two units and steps by their name", () => {
-    expect([0, 59, 3600, 90_061].map(span)).toEqual(["0 s", "59 s", "1 h", "1 d 1 h"]);
-    expect([1, 300, 86_400, 604_800, 31 * 86_400, 365 * 86_400].map(step)).toEqual([
-      "1 s",
-      "5 min",
+  it("of ranges have two units, and steps have names", () => {
+    expect([0, 59, 3600, 90_061].map(span)).toEqual(["0 s", "59 s", "1 h", "1 day 1 h"]);
+    expect([1, 300, 86_400, 604_800, 28 * 86_400].map(step)).toEqual([
+      "1 second",
+      "5 minutes",
       "1 day",
       "1 week",
-      "1 month",
-      "1 year",
+      "4 weeks",
     ]);
+    expect([1, 300, 86_400].map(perStep)).toEqual(["second", "5 minutes", "day"]);
   });
 });
 

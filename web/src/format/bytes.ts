@@ -1,4 +1,6 @@
-/** Sizes in decimal units, as file managers and network tools show them. */
+/** Sizes in decimal units, in the form that docs/vocabulary.md describes. */
+
+import { threeDigits } from "./number";
 
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
@@ -11,8 +13,7 @@ export function bytes(value: number): string {
     shown /= 1000;
     unit += 1;
   }
-  const digits = unit === 0 || shown >= 99.95 ? 0 : shown >= 9.995 ? 1 : 2;
-  return `${shown.toFixed(digits)} ${UNITS[unit]}`;
+  return `${unit === 0 ? shown.toFixed(0) : threeDigits(shown)} ${UNITS[unit]}`;
 }
 
 /** Bytes a second: `12.5 MB/s`. */

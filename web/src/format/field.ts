@@ -14,13 +14,13 @@ const TITLES: Record<string, string> = {
   protocol: "Protocols",
   query: "Query strings",
   user: "Users",
-  request: "Raw requests",
+  request: "Malformed requests",
 };
 
 const LABELS: Record<string, string> = {
   [STATUS_CLASS]: "status class",
   user_agent: "user agent",
-  request: "raw request",
+  request: "malformed request",
 };
 
 /**

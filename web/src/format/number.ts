@@ -29,22 +29,28 @@ export function share(part: number, whole: number): string {
   if (part === 0) return "0%";
   if (part === whole) return "100%";
   const percent = (100 * part) / whole;
-  if (percent < 0.1) return "<0.1%";
-  if (percent > 99.9) return ">99.9%";
+  if (percent < 0.05) return "<0.1%";
+  if (percent >= 99.95) return ">99.9%";
   return `${percent.toFixed(1)}%`;
 }
 
 /** A rate per second, minute or hour: the first unit in which it is at least 1. */
 export function frequency(perSecond: number): string {
-  if (perSecond >= 100) return `${count(perSecond)} a second`;
-  if (perSecond >= 1) return `${trimmed(perSecond, 1)} a second`;
-  if (perSecond * 60 >= 1) return `${trimmed(perSecond * 60, 1)} a minute`;
-  return `${trimmed(perSecond * 3600, 1)} an hour`;
+  if (perSecond >= 100) return `${count(perSecond)} per second`;
+  if (perSecond >= 1) return `${trimmed(perSecond, 1)} per second`;
+  if (perSecond * 60 >= 1) return `${trimmed(perSecond * 60, 1)} per minute`;
+  return `${trimmed(perSecond * 3600, 1)} per hour`;
 }
 
 /** `1 line`, `2 lines`, `1,000 lines`. */
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** A positive number below 1000 with three digits: `1.25`, `12.5`, `125`. */
+export function threeDigits(value: number): string {
+  const decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return value.toFixed(decimals);
 }
 
 /** At most `digits` decimals, without the zeros at the end. */

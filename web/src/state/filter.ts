@@ -19,19 +19,19 @@ export interface Value {
  */
 export function toggleInclude(clauses: Clause[], field: string, value: Value): Clause[] {
   if (isIncluded(clauses, field, value)) return withoutValue(clauses, field, value, false);
-  const kept = withoutValue(clauses, field, value, true);
-  const at = kept.findIndex((clause) => clause.field === field && isInclude(clause.op));
-  if (at < 0) return [...kept, clauseOf(field, value, false)];
-  return kept.map((clause, index) => (index === at ? joined(clause, value) : clause));
+  const rest = withoutValue(clauses, field, value, true);
+  const at = rest.findIndex((clause) => clause.field === field && isInclude(clause.op));
+  if (at < 0) return [...rest, clauseOf(field, value, false)];
+  return rest.map((clause, index) => (index === at ? joined(clause, value) : clause));
 }
 
 /** Excludes a value, and removes it from the included ones. */
 export function exclude(clauses: Clause[], field: string, value: Value): Clause[] {
-  const kept = withoutValue(clauses, field, value, false);
+  const rest = withoutValue(clauses, field, value, false);
   const wanted = clauseOf(field, value, true);
-  const at = kept.findIndex((clause) => clause.field === field && clause.op === wanted.op);
-  if (at < 0) return [...kept, wanted];
-  return kept.map((clause, index) =>
+  const at = rest.findIndex((clause) => clause.field === field && clause.op === wanted.op);
+  if (at < 0) return [...rest, wanted];
+  return rest.map((clause, index) =>
     index === at && !holds(clause, value)
       ? { ...clause, values: [...clause.values, ...wanted.values] }
       : clause,
@@ -129,7 +129,7 @@ function withoutValue(clauses: Clause[], field: string, value: Value, negative: 
   return clauses.flatMap((clause) => {
     if (clause.field !== field || !meant(clause.op) || !holds(clause, value)) return [clause];
     const gone = encoded(clause.op, value);
-    const values = clause.values.filter((kept) => kept !== gone);
+    const values = clause.values.filter((rest) => rest !== gone);
     return values.length > 0 ? [{ ...clause, values }] : [];
   });
 }

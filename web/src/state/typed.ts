@@ -34,11 +34,11 @@ export function withClause(clauses: Clause[], added: Clause): Clause[] {
   if (op === "!=") return exclude(clauses, field, value);
   if (clauses.some((clause) => sameClauses([clause], [added]))) return clauses;
   // Of two lower or two upper ends only one has an effect, so the new one replaces the old.
-  const kept =
+  const rest =
     field === "time"
       ? clauses.filter((clause) => clause.field !== field || clause.op !== op)
       : clauses;
-  return [...kept, added];
+  return [...rest, added];
 }
 
 /** Completions of the text: fields of the data, or frequent values of the field. */

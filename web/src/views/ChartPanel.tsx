@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import { isStacked, type Series, seriesOf } from "../chart/series";
 import { change, filterBy } from "../control/questions";
-import { step } from "../format/duration";
+import { perStep, step } from "../format/duration";
 import { fieldLabel, recordsNoun } from "../format/field";
 import { count, plural, share } from "../format/number";
 import { rangeText } from "../format/time";
@@ -33,7 +33,7 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
     <div class="chart-panel">
       <div class="chart-head">
         <h2>
-          {noun === "request" ? "Requests" : "Records"} per {step(histogram.step_s)}
+          {noun === "request" ? "Requests" : "Records"} per {perStep(histogram.step_s)}
           {!complete && <SoFar />}
         </h2>
         {isStacked(series) && <Legend series={series} />}
@@ -64,8 +64,8 @@ function SoFar() {
 /** Offers to overlay firewall events on the requests, if the data has both. */
 function Overlay({ report }: { report: Report }) {
   const { stack } = question.value;
-  const lines = (report.top.action ?? []).reduce((sum, row) => sum + row.count, 0);
-  if (stack !== STATUS_CLASS || lines === 0 || lines === report.matched) return null;
+  const events = (report.top.action ?? []).reduce((sum, row) => sum + row.count, 0);
+  if (stack !== STATUS_CLASS || events === 0 || events === report.matched) return null;
   return (
     <button
       type="button"
@@ -73,7 +73,7 @@ function Overlay({ report }: { report: Report }) {
       data-testid="overlay"
       onClick={() => change({ stack: "action" })}
     >
-      Lay {count(lines)} firewall lines over the requests
+      Overlay {plural(events, "firewall event")}
     </button>
   );
 }
@@ -101,7 +101,7 @@ function StackSelect({ report }: { report: Report }) {
   const shown = fields.includes(stack) ? fields : [...fields, stack];
   return (
     <label class="stack-select">
-      Divided by{" "}
+      Stack by{" "}
       <select
         value={stack}
         data-testid="stack"
@@ -123,13 +123,13 @@ function NoChart({ report, complete }: { report: Report; complete: boolean }) {
   if (report.matched > 0)
     return (
       <p class="no-chart">
-        The lines of this format carry no time, so there is nothing to draw over time.
+        The lines of this format have no time, so there is nothing to draw over time.
       </p>
     );
   if (report.records > 0 && filtered) {
     return (
       <p class="no-chart">
-        None of the {plural(report.records, recordsNoun(report))} passes the filter.{" "}
+        None of the {plural(report.records, recordsNoun(report))} matches the filter.{" "}
         <button type="button" class="button small" onClick={() => filterBy([])}>
           Clear the filter
         </button>

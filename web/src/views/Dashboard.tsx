@@ -84,8 +84,8 @@ function NothingParsed({ complete }: { complete: boolean }) {
   return (
     <p class="no-chart bad">
       {complete
-        ? "No line fitted a known format, so there is nothing to draw."
-        : "No line has fitted a known format so far."}{" "}
+        ? "No line matches a known format, so there is nothing to draw."
+        : "No line matches a known format so far."}{" "}
       The lines below show why.
     </p>
   );

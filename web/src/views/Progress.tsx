@@ -86,14 +86,14 @@ function bytesText(row: Row): string {
 function Lines({ row }: { row: Row }) {
   const { source } = row;
   if (!source) return <span class="progress-lines" data-testid="progress-lines" data-lines={0} />;
-  const bad = source.unmatched + source.too_long;
-  const directives = source.lines - source.records - bad;
+  const unparsed = source.unmatched + source.too_long;
+  const directives = source.lines - source.records - unparsed;
   return (
     <span
       class="progress-lines"
       data-testid="progress-lines"
       data-lines={source.lines}
-      data-unmatched={bad}
+      data-unparsed={unparsed}
     >
       {plural(source.lines, "line")}
       {source.format && (
@@ -102,7 +102,7 @@ function Lines({ row }: { row: Row }) {
         </span>
       )}
       {directives > 0 && <span class="muted"> {plural(directives, "directive")}</span>}
-      {bad > 0 && <span class="unparsed">{count(bad)} did not fit</span>}
+      {unparsed > 0 && <span class="unparsed">{count(unparsed)} unparsed</span>}
     </span>
   );
 }

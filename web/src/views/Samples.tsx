@@ -13,18 +13,17 @@ export function Samples({ view }: { view: View }) {
   const { report, samples } = view;
   const shown = all ? samples : firstOfEach(samples, SHOWN);
   return (
-    <section class="panel samples" data-testid="samples" aria-label="Lines that did not fit">
-      <h2>Lines that did not fit</h2>
+    <section class="panel samples" data-testid="samples" aria-label="Unparsed lines">
+      <h2>Unparsed lines</h2>
       <p>
-        {count(report.unmatched)} of {count(report.lines)} lines did not fit the format
-        {report.too_long > 0 &&
-          `, ${count(report.too_long)} were over the length limit and skipped`}
-        . <Shares view={view} />
+        {count(report.unmatched)} of {count(report.lines)} lines do not match the format
+        {report.too_long > 0 && `, ${count(report.too_long)} are too long and were skipped`}.{" "}
+        <Shares view={view} />
       </p>
       <p class="hint">
-        To force a format, start Weir with it: <code>weir --format COMBINED FILE</code>, or with the{" "}
-        <code>log_format</code> of your nginx or the <code>LogFormat</code> of your Apache in
-        quotes. <code>weir formats FILE</code> tries every format it knows.
+        To choose a format, start Weir with it: <code>weir --format COMBINED FILE</code>, or with
+        the quoted <code>log_format</code> of nginx or <code>LogFormat</code> of Apache.{" "}
+        <code>weir formats FILE</code> tries all known formats.
       </p>
       <ol>
         {shown.map((sample) => (
@@ -58,7 +57,7 @@ function Shares({ view }: { view: View }) {
       {known.map((source, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: sources are only ever appended
         <span key={at} class="detected">
-          <LogText value={source.name} />: {share(source.fits!, 1)} of the first lines fit{" "}
+          <LogText value={source.name} />: {share(source.fits!, 1)} of the first lines match{" "}
           <span class="tag" title={source.format!.definition}>
             {source.format!.name}
           </span>{" "}

@@ -133,7 +133,7 @@ function Dot({ status, theme: shown }: { status: string; theme: Theme }) {
 
 function titleOf(row: TopRow, { matched, absent }: Report): string {
   const facts = [`${plural(row.count, "request")}, ${share(row.count, matched)}`];
-  if (!absent.includes("errors")) facts.push(`${share(row.errors, row.count)} errors`);
+  if (!absent.includes("errors")) facts.push(`error rate ${share(row.errors, row.count)}`);
   if (!absent.includes("bytes_sent")) facts.push(`${bytes(row.bytes_sent)} sent`);
   return `${visible(row.value)}\n\n${facts.join(" · ")}\nClick to include, Alt-click to exclude`;
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { bytes } from "../format/bytes";
-import { latency, span } from "../format/duration";
+import { duration, span } from "../format/duration";
 import { recordsNoun } from "../format/field";
 import { count, frequency, plural, share } from "../format/number";
 import { clockText, dateText, dayText, instantSeconds, parseStamp } from "../format/time";
@@ -24,7 +24,7 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
   return (
     <dl class="totals">
       <Figure
-        name={recordsNoun(report) === "request" ? "Requests" : "Records"}
+        name={totalName(report, records)}
         id="total-requests"
         value={report.matched}
         text={count(report.matched)}
@@ -39,17 +39,17 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
           text={count(report.errors)}
           tone={report.errors > 0 ? "bad" : ""}
         >
-          {report.matched > 0 && `${share(report.errors, report.matched)} of requests`}
+          {report.matched > 0 && `error rate ${share(report.errors, report.matched)}`}
         </Figure>
       )}
       {!report.absent.includes("bytes_sent") && (
         <Figure
-          name="Sent"
+          name="Bytes sent"
           id="total-bytes"
           value={report.bytes_sent}
           text={bytes(report.bytes_sent)}
         >
-          {report.matched > 0 && `${bytes(report.bytes_sent / report.matched)} a response`}
+          {report.matched > 0 && `${bytes(report.bytes_sent / report.matched)} per response`}
         </Figure>
       )}
       {report.distinct.client !== undefined && (
@@ -73,8 +73,8 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
         />
       )}
       <Figure
-        name="Did not fit"
-        id="total-unmatched"
+        name="Unparsed lines"
+        id="total-unparsed"
         value={unparsed}
         text={count(unparsed)}
         tone={unparsed > 0 ? "warn" : ""}
@@ -125,6 +125,12 @@ function Clients({ report, clients }: { report: Report; clients: number }) {
       {paths !== undefined && `${plural(paths, "path")}`}
     </Figure>
   );
+}
+
+function totalName(report: Report, records: number): string {
+  const noun = recordsNoun(report);
+  if (report.matched !== records) return `Matching ${noun}s`;
+  return noun === "request" ? "Requests" : "Records";
 }
 
 function requestsNote(report: Report, records: number): string {
@@ -178,11 +184,11 @@ function Latency({
   return (
     <Figure
       name={<FieldName name={`${name}, median`} field={field} report={report} />}
-      text={latency(times.p50)}
+      text={duration(times.p50)}
       wide
     >
-      p90 {latency(times.p90)} · p95 {latency(times.p95)} · p99 {latency(times.p99)} · max{" "}
-      {latency(times.max)}
+      p90 {duration(times.p90)} · p95 {duration(times.p95)} · p99 {duration(times.p99)} · max{" "}
+      {duration(times.max)}
     </Figure>
   );
 }

@@ -165,7 +165,7 @@ export function hostile(define) {
     await choose(page, file);
     await settled(page);
     await shows(page, await report(file));
-    await page.click(`${byId("total-unmatched")} ~ .figure-note button`);
+    await page.click(`${byId("total-unparsed")} ~ .figure-note button`);
     const samples = await page.waitForSelector(byId("samples"));
     const text = await samples.evaluate((one) => one.textContent);
     for (const shown of [SCRIPT, IMAGE, "\\x1b[31m", "\\u202e"])

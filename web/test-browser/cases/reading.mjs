@@ -110,11 +110,11 @@ export function reading(define, { browserName }) {
     await choose(page, file);
     await settled(page);
     const text = await page.$eval("main", (main) => main.textContent);
-    assert.match(text, /No line fitted a known format/);
+    assert.match(text, /No line matches a known format/);
     const samples = await page.$eval(byId("samples"), (one) => one.textContent);
     assert.match(samples, /line 1, column \d+: \S.*The fog comes/);
     assert.match(samples, /weir --format/);
-    assert.equal(await page.$eval(byId("total-unmatched"), (one) => Number(one.dataset.value)), 80);
+    assert.equal(await page.$eval(byId("total-unparsed"), (one) => Number(one.dataset.value)), 80);
   });
 
   define("an empty file is read to its end", async (world) => {

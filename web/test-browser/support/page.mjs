@@ -90,7 +90,7 @@ export function numbers(page) {
       requestsText: one("total-requests")?.textContent,
       errors: value("total-errors"),
       bytes: value("total-bytes"),
-      unmatched: value("total-unmatched"),
+      unparsed: value("total-unparsed"),
       clients: value("total-clients"),
       chart:
         chart === undefined
@@ -124,7 +124,7 @@ export function numbersOf(report) {
     requestsText: report.matched.toLocaleString("en-US"),
     errors: report.errors,
     bytes: report.bytes_sent,
-    unmatched: report.unmatched + report.too_long,
+    unparsed: report.unmatched + report.too_long,
     clients: report.distinct.client ?? 0,
     chart: histogram
       ? {

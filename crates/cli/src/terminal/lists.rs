@@ -1,4 +1,4 @@
-//! The top lists, side by side where there is room.
+//! The top lists, side by side if there is room.
 
 use weir_view::{Report, TopRow};
 
@@ -7,7 +7,7 @@ use super::number::{separated, share};
 use super::style::{Painter, Style};
 use super::text::{fit_middle, left, right, safe, width};
 
-/// The fields in the order of the lists, and their titles. Fields of the log's own follow.
+/// The fields in the order of the lists, with their titles. Other fields of the log follow.
 const TITLES: [(&str, &str); 11] = [
     ("path", "Paths"),
     ("client", "Clients"),
@@ -16,16 +16,16 @@ const TITLES: [(&str, &str); 11] = [
     ("host", "Hosts"),
     ("referer", "Referers"),
     ("user_agent", "User agents"),
-    ("request", "Requests that are not HTTP"),
-    ("query", "Queries"),
+    ("request", "Malformed requests"),
+    ("query", "Query strings"),
     ("user", "Users"),
     ("protocol", "Protocols"),
 ];
 
-/// A list is not drawn narrower, and two are drawn side by side where both can be so wide.
+/// Minimum width of a list; if there is room for two, they are side by side.
 const LIST_COLUMNS_MIN: usize = 56;
 
-/// Between two lists side by side.
+/// Columns between two lists.
 const GAP: usize = 4;
 
 /// Columns of the longest bar.
@@ -34,7 +34,7 @@ const BAR_COLUMNS: usize = 8;
 /// Columns of a share, such as `>99.9%`.
 const SHARE_COLUMNS: usize = 6;
 
-/// Bars that lie, in eighths of a column.
+/// Horizontal bars in eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// All lists, line by line.
@@ -48,7 +48,7 @@ pub(crate) fn draw(report: &Report, screen: &Screen) -> Vec<String> {
         .collect();
     let mut placed: Vec<Vec<String>> = vec![Vec::new(); stacks];
     for list in lists {
-        // The list goes where it ends highest.
+        // The list is added to the shorter stack.
         if let Some(stack) = placed.iter_mut().min_by_key(|stack| stack.len()) {
             stack.extend(list);
             stack.push(String::new());
@@ -57,11 +57,11 @@ pub(crate) fn draw(report: &Report, screen: &Screen) -> Vec<String> {
     beside(&placed, columns)
 }
 
-/// The fields that have something to show, in the order of their lists.
+/// The fields with values, in the order of their lists.
 pub(crate) fn fields_with_values(report: &Report) -> Vec<&str> {
     let shows = |field: &str| {
         let rows = report.top.get(field).map_or(&[][..], Vec::as_slice);
-        // A list of nothing but `-` says that the log does not know.
+        // A list of only `-` has no information.
         match rows {
             [] => false,
             [row] => !matches!(row.value.as_str(), "-" | ""),
@@ -93,12 +93,12 @@ fn list(report: &Report, field: &str, columns: usize, screen: &Screen) -> Vec<St
     lines
 }
 
-/// The title of a field's list; its name, where it is the log's own.
+/// The title of a field's list, or the name of a field without one.
 pub(crate) fn title_of(field: &str) -> &str {
     TITLES.iter().find(|(name, _)| *name == field).map_or(field, |(_, title)| title)
 }
 
-/// The place of a field's list among all; the log's own fields come last.
+/// The position of a field's list; fields without a title come last.
 pub(crate) fn titled_order(field: &str) -> usize {
     TITLES.iter().position(|(name, _)| *name == field).unwrap_or(TITLES.len())
 }
@@ -108,7 +108,7 @@ fn title(report: &Report, field: &str, shown: usize, painter: Painter) -> String
     let distinct = report.distinct.get(field).copied().unwrap_or(0);
     let estimated = report.estimated.iter().any(|name| name == field);
     let number = match (estimated, distinct > shown as u64) {
-        (true, _) => format!("  {shown} of more than {}, incomplete", separated(distinct)),
+        (true, _) => format!("  {shown} of more than {}, estimated", separated(distinct)),
         (false, true) => format!("  {shown} of {}", separated(distinct)),
         (false, false) => String::new(),
     };
@@ -120,14 +120,14 @@ fn value(row: &TopRow, columns: usize) -> String {
     fit_middle(if value.is_empty() { "(empty)" } else { &value }, columns)
 }
 
-/// A bar as long as its count; what is there is seen.
+/// A bar whose length is proportional to its count; at least an eighth of a column.
 fn bar(count: u64, count_max: u64) -> String {
     let length = count as f64 / count_max.max(1) as f64 * (BAR_COLUMNS * 8) as f64;
     let length = (length.round() as usize).max(usize::from(count > 0));
     format!("{}{}", "█".repeat(length / 8), EIGHTHS[length % 8])
 }
 
-/// The stacks side by side, each so many columns wide.
+/// The stacks side by side, each `columns` wide.
 fn beside(stacks: &[Vec<String>], columns: usize) -> Vec<String> {
     let rows = stacks.iter().map(Vec::len).max().unwrap_or(0);
     let line = |row: usize| {

@@ -1,8 +1,8 @@
-//! Times and steps of time for people, from the RFC 3339 stamps of a report.
+//! Times and lengths of time for people, from the RFC 3339 stamps of a report.
 
 use jiff::civil::DateTime;
 
-/// A local time as its stamp has it, whatever the offset.
+/// The local time of a stamp, without its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Local(DateTime);
 
@@ -43,7 +43,7 @@ impl Local {
     }
 }
 
-/// The length of a histogram's step in words: `5 minutes`, `day`.
+/// The length of a histogram's step after "per": `5 minutes`, `day`.
 pub(crate) fn step(step_s: u64) -> String {
     const UNITS: [(u64, &str); 5] =
         [(604_800, "week"), (86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
@@ -58,7 +58,7 @@ pub(crate) fn step(step_s: u64) -> String {
     format!("{step_s} seconds")
 }
 
-/// How long a range of time is, to two units: `17 days 3 h`, `5 min 2 s`.
+/// The length of a time range in its two largest units: `17 days 3 h`, `5 min 2 s`.
 pub(crate) fn span(seconds: u64) -> String {
     const UNITS: [(u64, &str, &str); 4] =
         [(86_400, "day", "days"), (3_600, "h", "h"), (60, "min", "min"), (1, "s", "s")];
@@ -74,7 +74,7 @@ pub(crate) fn span(seconds: u64) -> String {
         }
     }
     words.truncate(2);
-    if words.is_empty() { "an instant".to_owned() } else { words.join(" ") }
+    if words.is_empty() { "0 s".to_owned() } else { words.join(" ") }
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(step(300), "5 minutes");
         assert_eq!(step(86_400), "day");
         assert_eq!(step(28 * 86_400), "4 weeks");
-        assert_eq!(span(0), "an instant");
+        assert_eq!(span(0), "0 s");
         assert_eq!(span(59), "59 s");
         assert_eq!(span(3_600), "1 h");
         assert_eq!(span(86_400 * 17 + 3 * 3600 + 5), "17 days 3 h");

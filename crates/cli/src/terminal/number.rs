@@ -1,8 +1,9 @@
-//! Numbers for people.
+//! Numbers for people, in the form that docs/vocabulary.md describes and the page uses too.
 
+use super::moment::span;
 use crate::report::percent;
 
-/// A whole number with its thousands apart: `1,234,567`.
+/// A whole number with grouped digits: `1,234,567`.
 pub(crate) fn separated(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -15,14 +16,14 @@ pub(crate) fn separated(number: u64) -> String {
     text
 }
 
-/// Bytes with a unit of a power of 1024, of three digits or so: `1.25 GiB`.
+/// Bytes in a decimal unit with three significant digits: `1.25 GB`.
 pub(crate) fn bytes(number: u64) -> String {
-    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
     let mut scaled = number as f64;
     let mut unit = 0;
-    // 1023.5 would be shown as 1024.
-    while scaled >= 1023.5 && unit + 1 < UNITS.len() {
-        scaled /= 1024.0;
+    // 999.5 and more would be printed as 1000 of the smaller unit.
+    while scaled >= 999.5 && unit + 1 < UNITS.len() {
+        scaled /= 1000.0;
         unit += 1;
     }
     match unit {
@@ -31,42 +32,51 @@ pub(crate) fn bytes(number: u64) -> String {
     }
 }
 
-/// A duration in seconds with the unit that suits it: `850 µs`, `12.5 ms`, `1.20 s`.
+/// A speed: `12.5 MB/s`.
+pub(crate) fn rate(bytes_per_s: f64) -> String {
+    format!("{}/s", bytes(bytes_per_s.round() as u64))
+}
+
+/// A duration in seconds with three significant digits, or above a minute in two units:
+/// `850 µs`, `12.5 ms`, `1.20 s`, `2 min 5 s`.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         0.0 => "0 s".to_owned(),
         s if s < 0.000_999_5 => format!("{} µs", three_digits(s * 1e6)),
         s if s < 0.999_5 => format!("{} ms", three_digits(s * 1e3)),
-        s => format!("{} s", three_digits(s)),
+        s if s < 59.95 => format!("{} s", three_digits(s)),
+        s => span(s.round() as u64),
     }
 }
 
-/// A share of a whole in percent, with one decimal. What is there is never shown as 0, and
-/// what is not all never as 100.
+/// A share of a whole in percent, with one decimal. Only nothing is `0%`, and only the whole is
+/// `100%`. A share of nothing is `–`.
 pub(crate) fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
-        return "0.0%".to_owned();
+        return "–".to_owned();
     }
     let percent = part as f64 * 100.0 / whole as f64;
     match percent {
-        p if part > 0 && p < 0.05 => "<0.1%".to_owned(),
-        p if part < whole && p >= 99.95 => ">99.9%".to_owned(),
+        _ if part == 0 => "0%".to_owned(),
+        _ if part == whole => "100%".to_owned(),
+        p if p < 0.05 => "<0.1%".to_owned(),
+        p if p >= 99.95 => ">99.9%".to_owned(),
         p => format!("{p:.1}%"),
     }
 }
 
-/// A difference with its sign and its thousands apart: `+1,234`, `-5`.
+/// A difference with its sign and grouped digits: `+1,234`, `-5`.
 pub(crate) fn signed(difference: i128) -> String {
     let sign = if difference < 0 { '-' } else { '+' };
     let number = u64::try_from(difference.unsigned_abs()).unwrap_or(u64::MAX);
     format!("{sign}{}", separated(number))
 }
 
-/// A change in percent of what was before: `+4.9%`, `-100.0%`; `new` where nothing was.
+/// A change in percent of the previous number: `+4.9%`, `-100.0%`; `new` if that was 0.
 pub(crate) fn change(now: u64, before: u64) -> String {
     match percent(now, before) {
         Some(percent) if percent.abs() < 999.95 => format!("{percent:+.1}%"),
-        // Beyond that the times say more.
+        // A factor is easier to read than such a large percentage.
         Some(_) => format!("×{}", three_digits(now as f64 / before as f64)),
         None if now == 0 => String::new(),
         None => "new".to_owned(),
@@ -83,7 +93,7 @@ fn three_digits(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, change, duration, separated, share, signed};
+    use super::{bytes, change, duration, rate, separated, share, signed};
 
     #[test]
     fn changes_for_people() {
@@ -102,18 +112,22 @@ mod tests {
         assert_eq!(separated(0), "0");
         assert_eq!(separated(999), "999");
         assert_eq!(separated(1_234_567), "1,234,567");
-        assert_eq!(bytes(1023), "1023 B");
-        assert_eq!(bytes(1536), "1.50 KiB");
-        assert_eq!(bytes((1 << 20) - 1), "1.00 MiB");
-        assert_eq!(bytes(u64::MAX), "16384 PiB");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1_500), "1.50 kB");
+        assert_eq!(bytes(999_600), "1.00 MB");
+        assert_eq!(bytes(u64::MAX), "18447 PB");
+        assert_eq!(rate(12_540_000.4), "12.5 MB/s");
         assert_eq!(duration(0.00085), "850 µs");
         assert_eq!(duration(0.0125), "12.5 ms");
         assert_eq!(duration(1.2), "1.20 s");
         assert_eq!(duration(0.9999), "1.00 s");
+        assert_eq!(duration(125.4), "2 min 5 s");
         assert_eq!(share(1, 3), "33.3%");
         assert_eq!(share(1, 100_000), "<0.1%");
         assert_eq!(share(99_999, 100_000), ">99.9%");
-        assert_eq!(share(5, 5), "100.0%");
-        assert_eq!(share(0, 0), "0.0%");
+        assert_eq!(share(7, 10_000), "0.1%");
+        assert_eq!(share(5, 5), "100%");
+        assert_eq!(share(0, 5), "0%");
+        assert_eq!(share(0, 0), "–");
     }
 }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use weir_ingest::{DataSet, SourceSnapshot};
 
-use super::number::{bytes, separated};
+use super::number::{bytes, rate, separated};
 use super::text::{fit, fit_middle, safe};
 
-/// Between two looks: more often than a person sees is wasted.
+/// The pause between two updates; a person does not see more frequent ones.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Nothing is shown of what takes no longer than this.
+/// Nothing is shown during this time, so that short tasks show nothing.
 const DELAY: Duration = Duration::from_millis(200);
 
 /// Columns of the bar.
@@ -24,14 +24,14 @@ const BAR_COLUMNS: usize = 20;
 /// Columns of the name.
 const NAME_COLUMNS: usize = 24;
 
-/// Shows how far the reading is while it lives, where standard error is a terminal.
+/// Shows progress while it exists, if standard error is a terminal.
 #[derive(Debug)]
 pub(crate) struct Progress {
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Starts to show how far the sources of a data set are.
+    /// Starts to show the progress of the sources of a data set.
     pub(crate) fn of_reading(data: Arc<DataSet>, bytes_total: Option<u64>) -> Self {
         Self::start(move |elapsed| {
             let sources = data.sources();
@@ -40,7 +40,7 @@ impl Progress {
         })
     }
 
-    /// Starts to show how much is written of something.
+    /// Starts to show the progress of writing a file.
     pub(crate) fn of_writing(name: String, done: Arc<AtomicU64>, bytes_total: u64) -> Self {
         Self::start(move |elapsed| {
             let done = done.load(Ordering::Relaxed);
@@ -65,11 +65,11 @@ impl Progress {
         Self { thread: Some((end, thread)) }
     }
 
-    /// Takes it off the screen.
+    /// Removes it from the screen.
     pub(crate) fn end(self) {
         if let Some((end, thread)) = self.thread {
             drop(end);
-            // A thread that panicked has nothing on the screen to take off.
+            // A thread that panicked left nothing to remove.
             let _ = thread.join();
         }
     }
@@ -78,12 +78,12 @@ impl Progress {
 fn show(line: &str) {
     let columns = terminal_size::terminal_size_of(std::io::stderr())
         .map_or(80, |(width, _)| usize::from(width.0));
-    // The last column stays free, so that nothing is wrapped.
+    // The last column stays free, so that the line is not wrapped.
     let line = fit(line, columns.saturating_sub(1));
     write(&format!("\r{line}\x1b[K"));
 }
 
-/// How far sources are, with their lines and what did not fit.
+/// The progress of the sources, with their lines and unparsed lines.
 fn reading(sources: &[SourceSnapshot], bytes_total: Option<u64>, elapsed: Duration) -> String {
     let sum = |of: fn(&SourceSnapshot) -> u64| sources.iter().map(of).sum::<u64>();
     let name = sources.last().map_or("", |source| source.name.as_str());
@@ -91,7 +91,7 @@ fn reading(sources: &[SourceSnapshot], bytes_total: Option<u64>, elapsed: Durati
     let lines = separated(sum(|source| source.lines));
     match sum(|source| source.unmatched + source.too_long) {
         0 => format!("{begin}, {lines} lines"),
-        unfit => format!("{begin}, {lines} lines, {} did not fit", separated(unfit)),
+        unparsed => format!("{begin}, {lines} lines, {} unparsed", separated(unparsed)),
     }
 }
 
@@ -103,14 +103,14 @@ fn begin(name: &str, done: u64, bytes_total: Option<u64>, elapsed: Duration) -> 
         let bar = "█".repeat(filled) + &"░".repeat(BAR_COLUMNS - filled);
         format!("{bar} {:3.0}%  ", (share * 100.0).floor())
     });
-    let speed = done as f64 / 1e6 / elapsed.as_secs_f64().max(0.001);
+    let speed = rate(done as f64 / elapsed.as_secs_f64().max(0.001));
     let name = fit_middle(&safe(name), NAME_COLUMNS);
-    format!("{name}  {}{}, {speed:.0} MB/s", bar.unwrap_or_default(), bytes(done))
+    format!("{name}  {}{}, {speed}", bar.unwrap_or_default(), bytes(done))
 }
 
 fn write(text: &str) {
     let mut stderr = std::io::stderr().lock();
-    // A bar that cannot be drawn is no reason to stop reading.
+    // Reading continues even if the bar cannot be drawn.
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
@@ -123,7 +123,7 @@ mod tests {
     use super::reading;
 
     #[test]
-    fn says_how_far_it_is() {
+    fn shows_bytes_lines_and_speed() {
         let source = SourceSnapshot {
             name: "access\x1b.log".to_owned(),
             bytes_total: Some(4_000_000),
@@ -143,11 +143,11 @@ mod tests {
         let second = Duration::from_secs(1);
         assert_eq!(
             reading(std::slice::from_ref(&source), Some(4_000_000), second),
-            "access\\x1b.log  ██████████░░░░░░░░░░  50%  1.91 MiB, 2 MB/s, 12,345 lines, 2 did not fit"
+            "access\\x1b.log  ██████████░░░░░░░░░░  50%  2.00 MB, 2.00 MB/s, 12,345 lines, 2 unparsed"
         );
         assert_eq!(
             reading(&[source], None, second),
-            "access\\x1b.log  1.91 MiB, 2 MB/s, 12,345 lines, 2 did not fit"
+            "access\\x1b.log  2.00 MB, 2.00 MB/s, 12,345 lines, 2 unparsed"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Lines that did not fit, with a mark where they stopped fitting.
+//! Samples of unparsed lines, with a mark where they differ from the format.
 
 use weir_ingest::{SourceSample, SourceSnapshot};
 
@@ -7,11 +7,11 @@ use super::number::separated;
 use super::style::{Painter, Style};
 use super::text::{fit, safe, width};
 
-/// Samples shown of each source, and of all.
+/// Maximum number of samples of each source, and of all.
 const OF_EACH: usize = 3;
 const OF_ALL: usize = 8;
 
-/// The samples, line by line; nothing where every line fitted.
+/// The samples, line by line; nothing if every line was parsed.
 pub(crate) fn draw(sources: &[SourceSnapshot], screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
     let unmatched: u64 = sources.iter().map(|source| source.unmatched).sum();
@@ -24,9 +24,8 @@ pub(crate) fn draw(sources: &[SourceSnapshot], screen: &Screen) -> Vec<String> {
         return Vec::new();
     }
     let number = format!("  {} of {}", samples.len(), separated(unmatched));
-    let mut lines = vec![
-        painter.paint(Style::TITLE, "Lines that did not fit") + &painter.paint(Style::DIM, &number),
-    ];
+    let mut lines =
+        vec![painter.paint(Style::TITLE, "Unparsed lines") + &painter.paint(Style::DIM, &number)];
     for (source, sample) in samples {
         lines.extend(one(source, sample, screen, painter));
     }
@@ -58,15 +57,15 @@ fn one(
     lines
 }
 
-/// As much of a line around byte `at` as fits, and the column of that byte in it, where the
-/// sample is long enough to have it.
+/// Returns the part of a line around byte `at` that fits `columns`, and the column of that byte, if
+/// the sample is long enough to have it.
 pub(crate) fn marked(line: &[u8], at: usize, columns: usize) -> (String, Option<usize>) {
     let shown = |bytes: &[u8]| safe(&String::from_utf8_lossy(bytes));
     if at > line.len() {
         return (fit(&shown(line), columns), None);
     }
     let (before, after) = (shown(&line[..at]), shown(&line[at..]));
-    // What went before is more telling than what comes.
+    // The text before the byte explains more than the text after it.
     let before_columns = columns * 2 / 3;
     let mut start = before.as_str();
     let is_cut = width(start) > before_columns;

@@ -1,4 +1,4 @@
-//! The first lines: what was read, of what time, and the sums.
+//! The first lines: sources, period and totals.
 
 use weir_ingest::SourceSnapshot;
 use weir_view::{Quantiles, Report};
@@ -9,7 +9,7 @@ use super::number::{bytes, duration, separated, share};
 use super::style::{Painter, Style};
 use super::text::{fit, fit_middle, left, safe, width};
 
-/// Columns of the names in front.
+/// Columns of the names.
 const NAME_COLUMNS: usize = 16;
 
 /// The lines of the totals.
@@ -22,8 +22,8 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
         lines.push(format!("{name}{text}"));
     };
     add("Requests", requests(report));
-    if let Some(unfit) = unfit(report) {
-        add("Left out", unfit);
+    if let Some(unparsed) = unparsed_lines(report) {
+        add("Unparsed lines", unparsed);
     }
     if report.directives > 0 {
         add("Directives", format!("{} lines", separated(report.directives)));
@@ -36,11 +36,11 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
         if has("errors") {
             let errors = separated(report.errors);
             let share = share(report.errors, report.matched);
-            add("Errors", format!("{errors} ({share}) with a status of 400 to 599"));
+            add("Errors", format!("{errors} (error rate {share}, status 400 to 599)"));
         }
         if has("bytes_sent") {
             let (short, all) = (bytes(report.bytes_sent), separated(report.bytes_sent));
-            add("Sent", format!("{short} ({all} bytes)"));
+            add("Bytes sent", format!("{short} ({all} bytes)"));
         }
     }
     if let Some(clients) = report.distinct.get("client") {
@@ -82,28 +82,24 @@ fn requests(report: &Report) -> String {
         return separated(report.records);
     }
     format!(
-        "{} of {} pass the conditions ({})",
+        "{} of {} match the filter ({})",
         separated(report.matched),
         separated(report.records),
         share(report.matched, report.records)
     )
 }
 
-/// Lines that are no requests, if there are any.
-fn unfit(report: &Report) -> Option<String> {
+/// Lines that were not parsed, if there are any.
+fn unparsed_lines(report: &Report) -> Option<String> {
     let count = report.unmatched + report.too_long;
-    let reasons = match (report.unmatched, report.too_long) {
+    let too_long = match (report.unmatched, report.too_long) {
         (0, 0) => return None,
-        (_, 0) => "not in the format".to_owned(),
-        (0, _) => "over 1 MiB long".to_owned(),
-        (unmatched, too_long) => format!(
-            "{} not in the format, {} over 1 MiB long",
-            separated(unmatched),
-            separated(too_long)
-        ),
+        (_, 0) => String::new(),
+        (0, _) => ", over 1 MiB long".to_owned(),
+        (_, too_long) => format!(", {} of them over 1 MiB long", separated(too_long)),
     };
     let (lines, share) = (separated(report.lines), share(count, report.lines));
-    Some(format!("{} of {lines} lines ({share}), {reasons}", separated(count)))
+    Some(format!("{} of {lines} ({share}){too_long}", separated(count)))
 }
 
 fn period(report: &Report) -> Option<String> {
@@ -115,7 +111,7 @@ fn period(report: &Report) -> Option<String> {
 
 fn quantile_words(quantiles: &Quantiles) -> String {
     let Quantiles { p50, p90, p95, p99, max } = quantiles;
-    let named = [("median", p50), ("90%", p90), ("95%", p95), ("99%", p99), ("max", max)];
+    let named = [("median", p50), ("p90", p90), ("p95", p95), ("p99", p99), ("max", max)];
     let words = named.map(|(name, seconds)| format!("{name} {}", duration(*seconds)));
     words.join(", ")
 }

@@ -267,7 +267,7 @@ fn formats_are_listed_and_tried() {
     );
     let own = run(["formats", "--format", "$remote_addr [$time_local]", text(&path)]);
     assert_eq!(own.code, 1);
-    assert!(own.stdout.contains("   0.0%        0 lines  custom"), "{}", own.stdout);
+    assert!(own.stdout.contains("     0%        0 lines  custom"), "{}", own.stdout);
     let mut piped = weir(["formats", "-"]);
     let piped = finish(piped.stdin(std::fs::File::open(&path).expect("a fixture")));
     assert_eq!(piped.stdout.lines().next(), Some("standard input, the first 41 lines"));

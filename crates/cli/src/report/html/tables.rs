@@ -32,7 +32,7 @@ pub(super) fn lists(report: &Report) -> String {
         let distinct = report.distinct.get(field).copied().unwrap_or(0);
         let is_estimated = report.estimated.iter().any(|name| name == field);
         let numbers = match (is_estimated, distinct > rows.len() as u64) {
-            (true, _) => format!("{} of more than {}, incomplete", rows.len(), separated(distinct)),
+            (true, _) => format!("{} of more than {}, estimated", rows.len(), separated(distinct)),
             (false, true) => format!("{} of {}", rows.len(), separated(distinct)),
             (false, false) => String::new(),
         };
