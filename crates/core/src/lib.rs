@@ -52,9 +52,10 @@ pub use filter::{
     Clause, ClauseError, CompiledFilter, Filter, RecordPredicate, TextTest, TimeBounds, Undecided,
 };
 pub use format::{
-    Candidate, Detection, FollowedFormat, Format, FormatError, FormatNotes, LineMismatch,
-    LineOutcome, LineParser, LogReader, Mismatch, Wrapper, detect, fit, format_by_name,
-    format_notes, known_formats,
+    BlockFormats, Candidate, Detection, FollowedFormat, Format, FormatChoice, FormatError,
+    FormatFinding, FormatNotes, FormatSpan, FormatTracker, LineMismatch, LineOutcome, LineParser,
+    LogReader, Mismatch, TrackerOptions, Wrapper, detect, fit, format_by_name, format_notes,
+    known_formats, with_log_year,
 };
 pub use line::{Line, Lines};
 pub use read::{BlockReader, ReadBlock, UnmatchedLine};

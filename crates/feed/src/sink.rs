@@ -4,7 +4,9 @@ use std::future::Future;
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use weir_ingest::{Course, FormatChoice, Pipeline, SourceProgress, SourceWriter, StopReason};
+use weir_ingest::{
+    FormatChoice, Phase, Pipeline, SourceOptions, SourceProgress, SourceWriter, StopReason,
+};
 
 /// Receives the lines of one listener.
 pub trait Sink: Send + Sync + 'static {
@@ -57,11 +59,10 @@ struct Touch(Arc<weir_ingest::DataSet>);
 impl PipelineSink {
     /// Opens a source of this name.
     pub fn new(pipeline: &Pipeline, name: &str, format: FormatChoice) -> Self {
-        let mut writer = pipeline.source(name, None, format);
         // Any program that can reach the listener may have sent the first line.
-        writer.watch_format();
+        let writer = pipeline.open(SourceOptions::new(name, format).watch_drift());
         let progress = writer.progress().clone();
-        progress.set_course(Course::Listening);
+        progress.set_phase(Phase::Listening);
         Self { writer: Mutex::new(writer), progress, touch: Touch(pipeline.data().clone()) }
     }
 }
@@ -77,8 +78,8 @@ impl Sink for PipelineSink {
 
     async fn flush(&self) -> Result<(), StopReason> {
         let mut writer = self.writer.lock().await;
-        if writer.offset() > writer.handed_on() {
-            writer.hand_on_async().await?;
+        if writer.offset() > writer.submitted() {
+            writer.flush_async().await?;
         }
         Ok(())
     }

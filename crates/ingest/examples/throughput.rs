@@ -27,7 +27,7 @@ fn main() {
                 Pipeline::start(&PipelineOptions::new(*jobs, keep), data.clone(), Some(&question));
             let writer = pipeline.source("memory", None, FormatChoice::Detect);
             let progress = writer.progress().clone();
-            let (writer, result) = writer.fetch(Box::new(log)).expect("the pipeline takes it");
+            let (writer, result) = writer.pull(Box::new(log)).expect("the pipeline takes it");
             result.expect("memory can be read");
             writer.finish(SourceEnd::Done).expect("the pipeline takes it");
             let answer = pipeline.finish().expect("a question was asked");

@@ -5,6 +5,7 @@
 //! source that is faster than the parsers waits, in a thread or in a task. What a source
 //! is told about its progress is what is parsed, never what was merely received.
 
+mod clock;
 mod error;
 mod pipeline;
 mod progress;
@@ -12,12 +13,14 @@ mod queue;
 mod source;
 mod writer;
 
+pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamError};
 pub use pipeline::{DataSet, Keep, MachineClock, Moment, Pipeline, PipelineOptions, Slot};
-pub use progress::{Course, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
+pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
 pub use source::{
     ARCHIVE_HEAD_BYTES, Compression, Follower, Head, Input, MemberLimit, PushDecoder, ReadArchive,
     Text, can_follow, compression_of, find_inputs, first_time, is_archive, read_archive,
     read_inputs, read_stream, with_year,
 };
-pub use writer::{FormatChoice, SourceWriter};
+pub use weir_core::FormatChoice;
+pub use writer::{SourceOptions, SourceWriter};

@@ -39,12 +39,12 @@ struct State {
     /// How its format has changed.
     format_note: Option<String>,
     news: Option<String>,
-    course: Course,
+    phase: Phase,
 }
 
 /// What a source does that has not ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Course {
+pub enum Phase {
     /// Brings what is there.
     #[default]
     Reading,
@@ -148,7 +148,7 @@ pub struct SourceSnapshot {
     /// What is odd about it.
     pub note: Option<String>,
     /// What it does while it goes on.
-    pub course: Course,
+    pub phase: Phase,
 }
 
 /// Samples kept of a source: as many as a person reads.
@@ -193,7 +193,7 @@ impl SourceProgress {
             samples: state.samples.clone(),
             end: state.end.clone(),
             note: joined(&state.note, &state.format_note),
-            course: state.course,
+            phase: state.phase,
         }
     }
 
@@ -248,13 +248,13 @@ impl SourceProgress {
     }
 
     /// Says what it does now.
-    pub fn set_course(&self, course: Course) {
-        self.lock().course = course;
+    pub fn set_phase(&self, phase: Phase) {
+        self.lock().phase = phase;
     }
 
     /// What it does now.
-    pub(crate) fn course(&self) -> Course {
-        self.lock().course
+    pub(crate) fn phase(&self) -> Phase {
+        self.lock().phase
     }
 
     /// Counts bytes taken from a compressed counter: what is done of the source is told in

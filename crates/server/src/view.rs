@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use weir_ingest::{Course, DataSet, Keep, SourceEnd, SourceSnapshot};
+use weir_ingest::{DataSet, Keep, Phase, SourceEnd, SourceSnapshot};
 use weir_view::{Format, Sample, Source, SourceState, View, Window};
 
 use crate::answer::Answer;
@@ -49,7 +49,7 @@ fn source(snapshot: &SourceSnapshot, slot: Option<&&Arc<Slot>>) -> Source {
         Some(SourceEnd::Failed(why)) => (SourceState::Failed, Some(why.to_string())),
         Some(SourceEnd::Cancelled) => (SourceState::Cancelled, None),
         None if slot.is_some_and(|slot| slot.is_interrupted()) => (SourceState::Interrupted, None),
-        None => (going_on(snapshot.course), None),
+        None => (going_on(snapshot.phase), None),
     };
     let format = snapshot.format.as_ref().map(|format| Format {
         name: format.name().to_owned(),
@@ -71,11 +71,11 @@ fn source(snapshot: &SourceSnapshot, slot: Option<&&Arc<Slot>>) -> Source {
     }
 }
 
-fn going_on(course: Course) -> SourceState {
-    match course {
-        Course::Reading => SourceState::Reading,
-        Course::Following => SourceState::Following,
-        Course::Listening => SourceState::Listening,
+fn going_on(phase: Phase) -> SourceState {
+    match phase {
+        Phase::Reading => SourceState::Reading,
+        Phase::Following => SourceState::Following,
+        Phase::Listening => SourceState::Listening,
     }
 }
 

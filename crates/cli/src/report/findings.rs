@@ -144,7 +144,7 @@ fn looks_binary(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use weir_ingest::{Course, SourceEnd, SourceError, SourceSnapshot};
+    use weir_ingest::{Phase, SourceEnd, SourceError, SourceSnapshot};
 
     use super::{looks_binary, truncated};
 
@@ -163,7 +163,7 @@ mod tests {
             samples: Vec::new(),
             end: Some(end),
             note: None,
-            course: Course::Reading,
+            phase: Phase::Reading,
         }
     }
 

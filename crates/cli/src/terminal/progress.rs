@@ -118,7 +118,7 @@ fn write(text: &str) {
 mod tests {
     use std::time::Duration;
 
-    use weir_ingest::{Course, SourceSnapshot};
+    use weir_ingest::{Phase, SourceSnapshot};
 
     use super::reading;
 
@@ -138,7 +138,7 @@ mod tests {
             samples: Vec::new(),
             end: None,
             note: None,
-            course: Course::Reading,
+            phase: Phase::Reading,
         };
         let second = Duration::from_secs(1);
         assert_eq!(

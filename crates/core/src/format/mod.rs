@@ -1,8 +1,8 @@
 //! Formats: how the bytes of a line become the fields of a record.
 //!
 //! `notation` compiles a definition to a `program`, which [`Format`] (`compiled`) holds;
-//! `read` reads lines with it; `catalog` has the formats that are known by name, and `detect`
-//! chooses one of them for a log.
+//! `read` reads lines with it; `catalog` has the formats that are known by name; `detect`
+//! chooses one of them for a log, and `tracker` follows the format through a source.
 
 mod catalog;
 mod compiled;
@@ -12,6 +12,7 @@ mod notation;
 mod parse;
 mod program;
 mod read;
+mod tracker;
 
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
 pub use compiled::Format;
@@ -22,3 +23,7 @@ pub use program::wrapper::Wrapper;
 pub use read::followed_format::FollowedFormat;
 pub use read::line_parser::LineParser;
 pub use read::log_reader::{LineOutcome, LogReader};
+pub use tracker::{
+    BlockFormats, FormatChoice, FormatFinding, FormatSpan, FormatTracker, TrackerOptions,
+    with_log_year,
+};

@@ -9,6 +9,7 @@ mod format_json;
 mod format_nginx;
 mod format_properties;
 mod format_support;
+mod format_tracker;
 mod format_wrappers;
 mod histogram;
 mod record_predicate;

@@ -10,11 +10,11 @@ pub use window::Slot;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use weir_core::{BlockLimits, Evaluation, Question};
+use weir_core::{BlockLimits, Evaluation, Format, FormatChoice, Question};
 
 use crate::progress::SourceProgress;
 use crate::queue::BlockQueue;
-use crate::writer::{FormatChoice, SourceWriter};
+use crate::writer::{Destination, SourceOptions, SourceWriter};
 use worker::Worker;
 
 /// How a pipeline works and what it may take.
@@ -96,24 +96,23 @@ impl Pipeline {
         &self.data
     }
 
-    /// Opens a source of that name, of `bytes_total` bytes where that is known. Sources are
-    /// independent of one another and may be written to at the same time.
+    /// Opens a source of `bytes_total` bytes, if that is known; see [`Self::open`].
     pub fn source(
         &self,
         name: &str,
         bytes_total: Option<u64>,
         format: FormatChoice,
     ) -> SourceWriter {
-        let progress = Arc::new(SourceProgress::new(name, bytes_total));
+        self.open(SourceOptions::new(name, format).bytes_total(bytes_total))
+    }
+
+    /// Opens a source. Sources are independent of one another and may be written to at the same
+    /// time.
+    pub fn open(&self, options: SourceOptions) -> SourceWriter {
+        let progress = Arc::new(SourceProgress::new(&options.name, options.bytes_total));
         let index = self.data.add_source(&progress);
-        SourceWriter::new(
-            self.queue.clone(),
-            self.data.clone(),
-            progress,
-            index,
-            format,
-            self.limits,
-        )
+        let (queue, data) = (self.queue.clone(), self.data.clone());
+        SourceWriter::new(options, (progress, index), queue, data, self.limits)
     }
 
     /// Ends everything now, whoever else still holds the pipeline: its sources have to stop,
@@ -137,6 +136,20 @@ impl Pipeline {
             }
         }
         answer
+    }
+}
+
+impl Destination for DataSet {
+    fn format_index(&self, format: &Arc<Format>) -> usize {
+        self.add_format(format)
+    }
+
+    fn is_full(&self) -> bool {
+        Self::is_full(self)
+    }
+
+    fn notify(&self) {
+        self.touch();
     }
 }
 

@@ -12,7 +12,7 @@ use super::head::Head;
 use super::input::Input;
 use super::unpack::is_text;
 use crate::error::{Fault, ReadError};
-use crate::writer::FormatChoice;
+use weir_core::FormatChoice;
 
 /// Directories inside directories: deeper than anybody's, and no deeper than the stack.
 const DEPTH_MAX: usize = 64;

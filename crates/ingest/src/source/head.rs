@@ -11,7 +11,7 @@ use super::input::Input;
 use super::unpack::{Text, unpack};
 use super::year::with_year;
 use crate::error::{Fault, FaultKind, ReadError};
-use crate::writer::FormatChoice;
+use weir_core::FormatChoice;
 
 /// A head is no longer than this.
 const TEXT_BYTES_MAX: usize = 1 << 20;

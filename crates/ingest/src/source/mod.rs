@@ -12,10 +12,9 @@ mod input;
 mod lz4;
 mod push;
 mod read;
-pub(crate) mod strangers;
 mod timed;
 mod unpack;
-pub(crate) mod year;
+mod year;
 
 pub use archive::{ARCHIVE_HEAD_BYTES, is_archive};
 pub use compression::{Compression, compression_of};

@@ -13,7 +13,9 @@ use super::unpack::{Text, unpack};
 use crate::error::{Fault, FaultKind, ReadError};
 use crate::pipeline::Pipeline;
 use crate::progress::{SourceEnd, SourceProgress};
-use crate::writer::{FormatChoice, SourceWriter};
+use weir_core::FormatChoice;
+
+use crate::writer::{SourceOptions, SourceWriter};
 
 /// A stream that brings so few lines that its format cannot be looked for in as many as one
 /// would like is shown after this time all the same, read with what fits the lines so far.
@@ -236,11 +238,11 @@ impl<'a> Reader<'a> {
         }
         // Of a file in an archive the length on the counter is not known.
         let bytes_total = self.bytes_total.filter(|_| !text.is_member());
-        let mut writer = self.source(text.name(), bytes_total);
-        writer.set_written(text.written());
+        let mut options = self.options(text.name(), bytes_total).written(text.written());
         if self.turn.as_ref().is_some_and(|turn| turn.is_live) {
-            writer.watch_format();
+            options = options.watch_drift();
         }
+        let mut writer = self.open(options);
         let order = self.turn.as_ref().filter(|turn| !turn.is_live && !text.is_packed());
         let lane = order.map(|turn| turn.order.plain.lock());
         let result = self.copy(&mut writer, text);
@@ -251,10 +253,9 @@ impl<'a> Reader<'a> {
     /// Has the parsers read a plain file.
     fn fetch(&mut self, input: &Input, stream: Box<dyn Read + Send>) {
         let name = input.name();
-        let mut writer = self.source(&name, self.bytes_total);
-        writer.set_written(input.written());
+        let writer = self.open(self.options(&name, self.bytes_total).written(input.written()));
         let lane = self.turn.as_ref().map(|turn| turn.order.plain.lock());
-        let fetched = writer.fetch(stream);
+        let fetched = writer.pull(stream);
         drop(lane);
         match fetched {
             Ok((writer, result)) => drop(self.finish(&name, writer, result)),
@@ -294,13 +295,17 @@ impl<'a> Reader<'a> {
         is_full
     }
 
+    fn options(&self, name: &str, bytes_total: Option<u64>) -> SourceOptions {
+        SourceOptions::new(name, self.format.clone()).bytes_total(bytes_total)
+    }
+
     /// Opens a source; the first one in its turn.
-    fn source(&mut self, name: &str, bytes_total: Option<u64>) -> SourceWriter {
+    fn open(&mut self, options: SourceOptions) -> SourceWriter {
         let turn = self.turn.as_ref().filter(|turn| self.sources.is_empty() && !turn.is_live);
         if let Some(turn) = turn {
             turn.order.wait(turn.index);
         }
-        let writer = self.pipeline.source(name, bytes_total, self.format.clone());
+        let writer = self.pipeline.open(options);
         if let Some(turn) = turn {
             turn.order.begin(turn.index);
         }
@@ -329,12 +334,12 @@ impl<'a> Reader<'a> {
             let is_slow = start.elapsed() > DETECTION_PATIENCE;
             // Let what there is be seen at once, if nobody is busy; if somebody is, when
             // nothing more has come for a while.
-            let may_show = match writer.is_known() {
-                true => is_waiting || writer.may_hand_on_early(),
+            let may_show = match writer.is_format_decided() {
+                true => is_waiting || writer.may_flush_early(),
                 false => is_slow,
             };
             if writer.is_full() || (length < room && may_show) {
-                writer.hand_on()?;
+                writer.flush()?;
             }
         }
     }
@@ -352,7 +357,7 @@ impl<'a> Reader<'a> {
     fn end(mut self, name: &str, faults: Vec<Fault>) -> Vec<Fault> {
         self.note(faults);
         if self.faults.is_empty() && self.sources.is_empty() {
-            let writer = self.source(name, None);
+            let writer = self.open(self.options(name, None));
             let _ = writer.finish(SourceEnd::Done);
         }
         if let Some(turn) = &self.turn {
@@ -366,7 +371,7 @@ impl<'a> Reader<'a> {
         let is_open = |fault: &Fault| matches!(fault.error(), Some(ReadError::Open(_)));
         for fault in &faults {
             if let Some(error) = fault.error().filter(|_| !is_open(fault) && !self.is_full()) {
-                let writer = self.source(&fault.name, None);
+                let writer = self.open(self.options(&fault.name, None));
                 // The reason is in the list, whether the source could be ended or not.
                 let _ = writer.finish(SourceEnd::from(error));
             }

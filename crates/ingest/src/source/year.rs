@@ -1,17 +1,14 @@
 //! The year of times that were written without one.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
-use weir_core::Format;
+use weir_core::{Format, with_log_year};
 
-/// The same format, with the time at hand for those whose lines have no year: when the log was
-/// last `written`, and where nobody knows what it has already, or now.
+use crate::clock::{Clock, SystemClock, seconds_since_1970};
+
+/// Gives a format whose times have no year the reference that determines it: when the log was last
+/// `written`, or else a reference that the format has already, or else this machine's time.
 pub fn with_year(format: Arc<Format>, written: Option<SystemTime>) -> Arc<Format> {
-    if !format.lacks_year() || (written.is_none() && format.year_reference().is_some()) {
-        return format;
-    }
-    let reference = written.unwrap_or_else(SystemTime::now);
-    let reference = reference.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Arc::new(Format::clone(&format).with_year_reference(reference.as_secs() as i64))
+    with_log_year(format, written.map(seconds_since_1970), SystemClock::default().unix_s())
 }

@@ -3,13 +3,15 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use weir_core::Field;
-use weir_ingest::{DataSet, Fault, Follower, FormatChoice, Keep, Pipeline, PipelineOptions};
+use weir_ingest::{
+    Clock, DataSet, Fault, Follower, FormatChoice, Keep, Pipeline, PipelineOptions, SystemClock,
+};
 
 /// How long anything may take, on the slowest machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,23 +40,70 @@ fn appending(path: &Path) -> File {
     OpenOptions::new().create(true).append(true).open(path).expect("a file")
 }
 
-/// Follows these paths while `write` runs, which gives the number of its lines; waits until
-/// so many are counted, and checks that each is there once.
-fn follow(paths: &[PathBuf], write: impl FnOnce(&DataSet) -> u64 + Send) {
+/// The system's clock, which counts the follower's polls and may shorten the pauses between them.
+#[derive(Debug)]
+struct PollClock {
+    clock: SystemClock,
+    pause_max: Duration,
+    polls: AtomicU64,
+}
+
+impl PollClock {
+    fn new(pause_max: Duration) -> Arc<Self> {
+        Arc::new(Self { clock: SystemClock::default(), pause_max, polls: AtomicU64::new(0) })
+    }
+
+    /// Waits until the follower has polled `count` more times and found nothing.
+    fn wait_for_polls(&self, count: u64) {
+        let before = self.polls.load(Ordering::Relaxed);
+        let start = Instant::now();
+        while self.polls.load(Ordering::Relaxed) < before + count && start.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Clock for PollClock {
+    fn elapsed(&self) -> Duration {
+        self.clock.elapsed()
+    }
+
+    fn unix_s(&self) -> i64 {
+        self.clock.unix_s()
+    }
+
+    fn sleep(&self, duration: Duration) {
+        self.polls.fetch_add(1, Ordering::Relaxed);
+        thread::sleep(duration.min(self.pause_max));
+    }
+}
+
+/// Follows these paths with short pauses; see [`follow_with`].
+fn follow(paths: &[PathBuf], write: impl FnOnce(&DataSet, &PollClock) -> u64 + Send) {
+    follow_with(&PollClock::new(Duration::from_millis(5)), paths, write);
+}
+
+/// Follows these paths while `write` runs, which returns the number of lines. Waits until as many
+/// are counted, and checks that each is there once.
+fn follow_with(
+    clock: &Arc<PollClock>,
+    paths: &[PathBuf],
+    write: impl FnOnce(&DataSet, &PollClock) -> u64 + Send,
+) {
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let options = PipelineOptions::new(1, Keep::Segments);
     let pipeline = Pipeline::start(&options, data.clone(), None);
     let ends = AtomicBool::new(false);
-    let follower = Follower::new(&pipeline, paths, &FormatChoice::Detect);
+    let follower = Follower::with_clock(&pipeline, paths, &FormatChoice::Detect, clock.clone());
     thread::scope(|scope| {
         let following = scope.spawn(|| follower.run(&ends, |_| ()));
-        let expected = write(&data);
+        let expected = write(&data, clock);
         let start = Instant::now();
         while lines(&data) < expected && start.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(5));
         }
-        // Time for lines that should not come.
-        thread::sleep(Duration::from_millis(300));
+        // Further polls must not find more lines.
+        clock.wait_for_polls(6);
         ends.store(true, Ordering::Relaxed);
         assert!(following.join().expect("it does not panic").is_empty());
         pipeline.finish();
@@ -107,7 +156,7 @@ fn rotation_by_renaming_loses_and_doubles_nothing() {
     let path = folder.0.join("access.log");
     // The rotated name is followed too, as by `access.log*`.
     let rotated = folder.0.join("access.log.1");
-    follow(&[path.clone(), rotated.clone()], |_| {
+    follow(&[path.clone(), rotated.clone()], |_, _| {
         let mut load = Load { file: appending(&path), written: 0 };
         for _ in 0..5 {
             load.write(3_000);
@@ -125,9 +174,9 @@ fn rotation_by_renaming_loses_and_doubles_nothing() {
 fn deletion_and_truncation_lose_and_double_nothing() {
     let folder = Folder::new("truncate");
     let path = folder.0.join("access.log");
-    follow(std::slice::from_ref(&path), |data| {
+    follow(std::slice::from_ref(&path), |data, clock| {
         // It is not there at first.
-        thread::sleep(Duration::from_millis(120));
+        clock.wait_for_polls(3);
         let mut load = Load { file: appending(&path), written: 0 };
         for round in 0..6 {
             load.write(2_000);
@@ -154,7 +203,8 @@ fn deletion_and_truncation_lose_and_double_nothing() {
 fn new_lines_are_seen_within_200_ms() {
     let folder = Folder::new("latency");
     let path = folder.0.join("access.log");
-    follow(std::slice::from_ref(&path), |data| {
+    let clock = PollClock::new(Follower::INTERVAL);
+    follow_with(&clock, std::slice::from_ref(&path), |data, _| {
         let mut load = Load { file: appending(&path), written: 0 };
         let mut times = Vec::new();
         for _ in 0..20 {

@@ -3,8 +3,8 @@
 mod drip;
 mod finding;
 mod follow;
+mod format_drift;
 mod oracle;
 mod packed;
 mod sources;
-mod strangers;
 mod w3c;

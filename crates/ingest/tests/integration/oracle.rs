@@ -82,7 +82,7 @@ fn report(pieces: &[&[u8]], jobs: usize, limits: BlockLimits, query: &Query) -> 
 fn report_fetched(pieces: &[&[u8]], jobs: usize, limits: BlockLimits, query: &Query) -> Report {
     let pieces = pieces.iter().map(|piece| piece.to_vec()).collect();
     report_of(jobs, limits, query, |writer| {
-        let (writer, result) = writer.fetch(Box::new(Pieces(pieces))).expect("it goes on");
+        let (writer, result) = writer.pull(Box::new(Pieces(pieces))).expect("it goes on");
         result.expect("nothing fails");
         writer
     })

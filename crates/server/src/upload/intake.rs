@@ -120,12 +120,12 @@ impl Intake {
 
     /// True where something that was handed on is not parsed yet.
     pub(crate) fn is_parsing(&self) -> bool {
-        *self.progress().parsed().borrow() < self.writer.handed_on()
+        *self.progress().parsed().borrow() < self.writer.submitted()
     }
 
     /// True where what there is should be handed on before there is a whole block.
-    pub(crate) fn may_hand_on_early(&self) -> bool {
-        self.writer.may_hand_on_early()
+    pub(crate) fn may_flush_early(&self) -> bool {
+        self.writer.may_flush_early()
     }
 
     /// Takes the next bytes; waits while the queue is full.
@@ -164,7 +164,7 @@ impl Intake {
         self.is_dirty = true;
         self.writer.advance(length);
         if self.writer.is_full() {
-            self.writer.hand_on_async().await?;
+            self.writer.flush_async().await?;
         }
         Ok(())
     }
@@ -172,8 +172,8 @@ impl Intake {
     /// Hands on all whole lines; waits while the queue is full.
     pub(crate) async fn hand_on(&mut self) -> Result<(), IntakeError> {
         self.is_dirty = false;
-        self.writer.hand_on_async().await?;
-        self.marks.clamp(self.writer.handed_on());
+        self.writer.flush_async().await?;
+        self.marks.clamp(self.writer.submitted());
         Ok(())
     }
 
@@ -190,7 +190,7 @@ impl Intake {
             Stage::Discarded { .. } => {}
             Stage::Plain(_) | Stage::Compressed(..) => {
                 self.hand_on().await?;
-                self.writer.parsed_all().await;
+                self.writer.wait_until_parsed().await;
             }
         }
         self.is_dirty = false;

@@ -114,7 +114,7 @@ async fn read_body(hub: &Hub, intake: &mut Intake, mut body: Incoming) -> Result
             Ok(Some(Ok(frame))) => {
                 let Ok(bytes) = frame.into_data() else { continue };
                 intake.write(&bytes).await.map_err(refusal)?;
-                if intake.may_hand_on_early() {
+                if intake.may_flush_early() {
                     intake.hand_on().await.map_err(refusal)?;
                 }
             }

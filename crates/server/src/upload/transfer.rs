@@ -181,7 +181,7 @@ impl Receiving<'_> {
                 }
                 came => self.take(came).await?,
             }
-            if self.pauses() && self.intake.may_hand_on_early() {
+            if self.pauses() && self.intake.may_flush_early() {
                 self.intake.hand_on().await?;
             }
         }

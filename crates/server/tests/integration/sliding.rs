@@ -36,8 +36,8 @@ async fn a_filter_changes_while_the_window_moves() {
     for step in 0..40u64 {
         let read = (step + 1) * 25;
         feed.write_all_async(lines(step * 25..read).as_bytes()).await.expect("there is room");
-        feed.hand_on_async().await.expect("there is room");
-        feed.parsed_all().await;
+        feed.flush_async().await.expect("there is room");
+        feed.wait_until_parsed().await;
         id += 1;
         let (clauses, share) = match step % 3 {
             0 => (json!([]), 1),

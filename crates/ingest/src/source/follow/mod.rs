@@ -1,166 +1,179 @@
-//! Files that go on growing: what is written to them is read, through every way of rotating.
+//! Follows growing files through every way of rotation.
 //!
-//! Files are looked at every [`Follower::INTERVAL`], which works on every file system and
-//! needs nothing from the system but `stat` and `read`.
+//! Files are polled every [`Follower::INTERVAL`], which works on every file system and needs
+//! nothing from the system but `stat` and `read`.
 //!
-//! - Renamed: the old file is read to its end and watched on for a while, as its writer may
-//!   take its time to open the new one; the new one is read from its start.
-//! - Deleted and made again: the same.
-//! - Truncated: read from its start again. That it was is seen by its length, and, where it
-//!   has already grown beyond what was read, by the bytes before that place, which are not
-//!   what they were. Lines that were written and truncated between two looks are lost: no
-//!   one but their writer has ever seen them.
-//! - Renamed twice between two looks: the file in between is not found.
+//! - Renamed: the old file is read to its end, and for a while longer, because its writer may open
+//!   the new one late. The new file is read from its start.
+//! - Deleted and created again: the same.
+//! - Truncated: read from its start again. A truncation shows in the length, or, if the file has
+//!   grown beyond the position again, in the bytes before the position. Lines that are written
+//!   and truncated between two polls are lost.
+//! - Renamed twice between two polls: the file in between is not found.
 
-mod generation;
+mod log_file;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::clock::{Clock, SystemClock};
 use crate::error::StopReason;
 use crate::error::{Fault, ReadError};
 use crate::pipeline::Pipeline;
-use crate::progress::{Course, SourceEnd};
-use crate::writer::{FormatChoice, SourceWriter};
-use generation::Generation;
+use crate::progress::{Phase, SourceEnd};
+use weir_core::FormatChoice;
 
-/// How long a file that is no longer at its path is read on after it last grew.
+use self::log_file::{FileId, LogFile};
+use crate::writer::{SourceOptions, SourceWriter};
+
+/// How long a file that has left its path is still read after it last grew.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long lines wait for more of their kind, to tell their format by.
+/// How long lines wait for more, to detect their format in.
 const DETECTION_PATIENCE: Duration = Duration::from_millis(100);
 
-/// Files that are no longer at their paths and are read on, at the most, for each path.
+/// Files that have left a path and are still read, at most, per path.
 const RETIRED_MAX: usize = 8;
 
 /// Follows files into a pipeline.
 pub struct Follower {
-    followed: Vec<Followed>,
+    paths: Vec<FollowedPath>,
+    clock: Arc<dyn Clock>,
 }
 
 /// One path, and the files that are or were there.
-struct Followed {
+struct FollowedPath {
     path: PathBuf,
     writer: SourceWriter,
-    /// The file that is there, the last time it was looked at.
-    current: Option<Generation>,
-    retired: Vec<Generation>,
-    /// Since when lines wait for their format to be told.
-    waiting_since: Option<Instant>,
+    /// The file that was at the path at the last poll.
+    current: Option<LogFile>,
+    /// Files that have left the path.
+    retired: Vec<LogFile>,
+    clock: Arc<dyn Clock>,
+    /// Since when lines wait for their format to be detected.
+    waiting_since: Option<Duration>,
     stopped: Option<StopReason>,
 }
 
 impl Follower {
-    /// How often files are looked at, so that lines are seen well within 200 ms.
+    /// The time between two polls, so that lines are seen well within 200 ms.
     pub const INTERVAL: Duration = Duration::from_millis(50);
 
-    /// Opens a source for each of these paths, whether there is a file or not yet.
+    /// Opens a source for each path, whether there is a file yet or not.
     pub fn new(pipeline: &Pipeline, paths: &[PathBuf], format: &FormatChoice) -> Self {
-        let followed = paths.iter().map(|path| {
-            let mut writer = pipeline.source(&path.to_string_lossy(), None, format.clone());
-            writer.watch_format();
-            let path = path.clone();
-            Followed {
-                path,
-                writer,
+        Self::with_clock(pipeline, paths, format, Arc::new(SystemClock::default()))
+    }
+
+    /// [`Self::new`] with a clock, which decides when files are polled and given up.
+    pub fn with_clock(
+        pipeline: &Pipeline,
+        paths: &[PathBuf],
+        format: &FormatChoice,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let followed = |path: &PathBuf| {
+            let options = SourceOptions::new(&path.to_string_lossy(), format.clone());
+            FollowedPath {
+                path: path.clone(),
+                writer: pipeline.open(options.watch_drift()),
                 current: None,
                 retired: Vec::new(),
+                clock: clock.clone(),
                 waiting_since: None,
                 stopped: None,
             }
-        });
-        Self { followed: followed.collect() }
+        };
+        Self { paths: paths.iter().map(followed).collect(), clock }
     }
 
-    /// Follows until `ends` or until no source takes any more; gives what went wrong. What there
-    /// is to say meanwhile is told at once.
-    pub fn run(mut self, ends: &AtomicBool, tell: impl Fn(Fault)) -> Vec<Fault> {
+    /// Follows the files until `ends` is set or no source takes more. Passes notes to `report` at
+    /// once, and returns the errors.
+    pub fn run(mut self, ends: &AtomicBool, report: impl Fn(Fault)) -> Vec<Fault> {
         while !ends.load(Ordering::Relaxed) && self.is_going() {
-            let has_more = self.look();
-            self.news().for_each(&tell);
+            let has_more = self.poll();
+            self.news().for_each(&report);
             if !has_more {
-                thread::sleep(Self::INTERVAL);
+                self.clock.sleep(Self::INTERVAL);
             }
         }
         self.end()
     }
 
-    /// Reads what has come since the last look, a bounded amount of each file; true where
-    /// there may be more at once.
-    pub fn look(&mut self) -> bool {
+    /// Reads the bytes that were appended since the last poll, up to a bound for each file.
+    /// Returns whether there may be more at once.
+    pub fn poll(&mut self) -> bool {
         let mut has_more = false;
-        for index in 0..self.followed.len() {
-            if self.followed[index].stopped.is_some() {
+        for index in 0..self.paths.len() {
+            if self.paths[index].stopped.is_some() {
                 continue;
             }
             self.take_over(index);
-            match self.followed[index].look() {
+            match self.paths[index].poll() {
                 Ok(more) => has_more |= more,
-                Err(stopped) => self.followed[index].stopped = Some(stopped),
+                Err(reason) => self.paths[index].stopped = Some(reason),
             }
         }
         has_more
     }
 
-    /// What there is to say since the last time.
+    /// Notes about the sources since the last call.
     fn news(&self) -> impl Iterator<Item = Fault> {
-        let progress = self.followed.iter().map(|followed| followed.writer.progress());
+        let progress = self.paths.iter().map(|path| path.writer.progress());
         progress.filter_map(|one| Some(Fault::note(one.name(), one.take_news()?)))
     }
 
-    /// Where a rotation has moved a file from one followed path to another, it goes on there
-    /// from where it was read.
+    /// If a rotation has moved a file from one followed path to another, continues there from the
+    /// same position.
     fn take_over(&mut self, index: usize) {
-        let path = self.followed[index].path.clone();
-        let Some(identity) = generation::identity_at(&path) else { return };
-        if self.followed[index].is_current(identity) {
+        let Some(id) = log_file::id_at(&self.paths[index].path) else { return };
+        if self.paths[index].is_current(id) {
             return;
         }
-        for other in 0..self.followed.len() {
+        for other in 0..self.paths.len() {
             if other == index {
                 continue;
             }
-            let Some(moved) = self.followed[other].give_up(identity) else { continue };
-            let old = self.followed[index].current.replace(moved);
-            self.followed[index].retire(old);
+            let Some(moved) = self.paths[other].remove(id) else { continue };
+            let old = self.paths[index].current.replace(moved);
+            self.paths[index].retire(old);
             return;
         }
     }
 
     fn is_going(&self) -> bool {
-        self.followed.iter().any(|followed| {
-            followed.stopped.is_none() && !followed.writer.progress().is_cancelled()
-        })
+        self.paths
+            .iter()
+            .any(|path| path.stopped.is_none() && !path.writer.progress().is_cancelled())
     }
 
     fn end(self) -> Vec<Fault> {
-        let fault = |followed: Followed| {
-            let name = followed.path.to_string_lossy().into_owned();
-            let stopped = followed.end().filter(|stopped| *stopped != StopReason::Cancelled)?;
+        let fault = |path: FollowedPath| {
+            let name = path.path.to_string_lossy().into_owned();
+            let stopped = path.end().filter(|stopped| *stopped != StopReason::Cancelled)?;
             Some(Fault::new(&name, ReadError::Stopped(stopped)))
         };
-        self.followed.into_iter().filter_map(fault).collect()
+        self.paths.into_iter().filter_map(fault).collect()
     }
 }
 
-impl Followed {
-    fn is_current(&self, identity: generation::Identity) -> bool {
-        self.current.as_ref().is_some_and(|current| current.identity() == identity)
+impl FollowedPath {
+    fn is_current(&self, id: FileId) -> bool {
+        self.current.as_ref().is_some_and(|current| current.id() == id)
     }
 
-    /// Gives up a file that is at another path now.
-    fn give_up(&mut self, identity: generation::Identity) -> Option<Generation> {
-        if self.is_current(identity) {
+    /// Removes a file from this path.
+    fn remove(&mut self, id: FileId) -> Option<LogFile> {
+        if self.is_current(id) {
             return self.current.take();
         }
-        let at = self.retired.iter().position(|retired| retired.identity() == identity)?;
+        let at = self.retired.iter().position(|retired| retired.id() == id)?;
         Some(self.retired.remove(at))
     }
 
-    fn look(&mut self) -> Result<bool, StopReason> {
-        // What was there is read before what is there.
+    /// Reads appended bytes, of old files before the current one.
+    fn poll(&mut self) -> Result<bool, StopReason> {
         let mut has_more = false;
         for retired in &mut self.retired {
             has_more |= retired.read(&mut self.writer)?;
@@ -172,11 +185,11 @@ impl Followed {
             has_more = self.follow_path();
         }
         self.expire()?;
-        self.hand_on(has_more)?;
+        self.flush(has_more)?;
         Ok(has_more)
     }
 
-    /// Ends the source with the lines that have begun; says why it stopped before, if it did.
+    /// Ends the source, incomplete lines included. Returns why it had to stop, if it did.
     fn end(mut self) -> Option<StopReason> {
         for file in self.retired.drain(..).chain(self.current.take()) {
             if self.stopped.is_none() {
@@ -187,31 +200,31 @@ impl Followed {
         self.stopped.or(self.writer.finish(end).err())
     }
 
-    /// Opens the file that has come to the path, if it is another.
+    /// Opens the file at the path if it is another one. Returns whether it is.
     fn follow_path(&mut self) -> bool {
-        if generation::identity_at(&self.path).is_none_or(|identity| self.is_current(identity)) {
+        if log_file::id_at(&self.path).is_none_or(|id| self.is_current(id)) {
             return false;
         }
-        let Some(fresh) = Generation::open(&self.path) else { return false };
-        if self.is_current(fresh.identity()) {
+        let Some(fresh) = LogFile::open(&self.path, &self.clock) else { return false };
+        if self.is_current(fresh.id()) {
             return false;
         }
-        let again = self.give_up(fresh.identity());
+        let again = self.remove(fresh.id());
         let old = self.current.replace(again.unwrap_or(fresh));
         self.retire(old);
         true
     }
 
-    fn retire(&mut self, old: Option<Generation>) {
+    fn retire(&mut self, old: Option<LogFile>) {
         self.retired.extend(old);
     }
 
-    /// Lets go of files that are no longer at the path and have not grown for long.
+    /// Closes files that have left the path and have not grown for a while.
     fn expire(&mut self) -> Result<(), StopReason> {
         let mut index = 0;
         while index < self.retired.len() {
-            let is_over = self.retired[index].last_growth().elapsed() > PATIENCE
-                || self.retired.len() > RETIRED_MAX;
+            let is_over =
+                self.retired[index].idle_time() > PATIENCE || self.retired.len() > RETIRED_MAX;
             if is_over {
                 self.retired.remove(index).finish(&mut self.writer)?;
             } else {
@@ -221,26 +234,27 @@ impl Followed {
         Ok(())
     }
 
-    /// Lets what came be seen, at once when nothing more comes.
-    fn hand_on(&mut self, has_more: bool) -> Result<(), StopReason> {
-        if self.writer.offset() > self.writer.handed_on() && !has_more {
-            let since = *self.waiting_since.get_or_insert_with(Instant::now);
-            if self.writer.is_known() || since.elapsed() >= DETECTION_PATIENCE {
-                self.writer.hand_on()?;
+    /// Submits the lines that were read, once no more arrive.
+    fn flush(&mut self, has_more: bool) -> Result<(), StopReason> {
+        if self.writer.offset() > self.writer.submitted() && !has_more {
+            let now = self.clock.elapsed();
+            let waited = now.saturating_sub(*self.waiting_since.get_or_insert(now));
+            if self.writer.is_format_decided() || waited >= DETECTION_PATIENCE {
+                self.writer.flush()?;
                 self.waiting_since = None;
             }
         }
-        // Only when it is handed on: what was there already had not just been written.
+        // Only after it is submitted: old lines were not written just now.
         if has_more {
-            self.writer.progress().set_course(Course::Reading);
+            self.writer.progress().set_phase(Phase::Reading);
         } else if self.waiting_since.is_none() {
-            self.writer.progress().set_course(Course::Following);
+            self.writer.progress().set_phase(Phase::Following);
         }
         Ok(())
     }
 }
 
-/// True for a path whose file can be followed: a plain text, or nothing yet.
+/// Whether the file at a path can be followed: it is plain text, or does not exist yet.
 pub fn can_follow(path: &Path) -> bool {
-    generation::can_follow(path)
+    log_file::can_follow(path)
 }

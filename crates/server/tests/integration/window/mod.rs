@@ -11,7 +11,7 @@ use std::time::Duration;
 use naive::{Line, NaiveWindow};
 use proptest::prelude::*;
 use weir_core::Format;
-use weir_ingest::{Course, DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceWriter};
+use weir_ingest::{DataSet, FormatChoice, Keep, Phase, Pipeline, PipelineOptions, SourceWriter};
 use weir_server::{Evaluator, report};
 use weir_view::{Clause, Query, Report};
 
@@ -57,8 +57,8 @@ fn runtime() -> tokio::runtime::Runtime {
 
 async fn write(writer: &mut SourceWriter, text: &str) {
     writer.write_all_async(text.as_bytes()).await.expect("there is room");
-    writer.hand_on_async().await.expect("there is room");
-    writer.parsed_all().await;
+    writer.flush_async().await.expect("there is room");
+    writer.wait_until_parsed().await;
 }
 
 /// The report on these lines alone, counted anew, with the counts of all that was read.
@@ -141,7 +141,7 @@ async fn check(steps: Vec<Step>, is_live: bool) -> Result<(), TestCaseError> {
     };
     let (pipeline, mut writer) = pipeline_of(DataSet::with_clock(keep, 1 << 30, &[], clock), 2);
     if is_live {
-        writer.progress().set_course(Course::Listening);
+        writer.progress().set_phase(Phase::Listening);
     }
     let mut naive = NaiveWindow::new(WIDTH_S, is_live);
     let go_on = AtomicBool::new(false);

@@ -1,50 +1,51 @@
-//! Whether most lines of a feed fit its format.
+//! Estimates from a few lines of each block whether most lines of a feed fit its format.
 
 use std::hash::{BuildHasher, RandomState};
 use std::iter::once;
 
 use memchr::{memchr, memchr_iter};
 
-/// Lines of a block that are looked at, wherever they are.
+/// Lines that are sampled of each block.
 const SAMPLES: u64 = 4;
 
-/// A line that fits makes up for so many that do not.
+/// A line that fits outweighs this many that do not.
 const FIT_WEIGHT: usize = 4;
 
-/// Counts lines here and there in each block: where fewer than one in five fit, the balance grows.
+/// Samples lines of each block. Its balance grows while fewer than one line in five fits.
 ///
-/// Lines in a row say sooner that a feed has changed. But one that fits ends a row, so that a sender
-/// who has one among fifty could keep the format from the other forty-nine for ever.
+/// A run of lines that do not fit shows a new format sooner. But each line that fits ends a run,
+/// so one sender in fifty could keep the old format for the other forty-nine.
 #[derive(Debug)]
-pub(super) struct Majority {
-    /// Lines that do not fit, less what those that do make up for.
+pub(super) struct MismatchSampler {
+    /// Lines that do not fit, less those that fitting lines outweigh.
     balance: usize,
-    /// The last of those that do not, with their line feeds.
+    /// The last lines that did not fit, with their line feeds.
     lines: Vec<u8>,
     lines_bytes_max: usize,
-    /// Nobody is to know which lines are looked at.
+    /// Chooses the lines, so that no sender can know which ones are sampled.
     random: RandomState,
     blocks: u64,
 }
 
-impl Majority {
-    /// None of the lines seen as yet, of which so many bytes are kept at most.
+impl MismatchSampler {
+    /// A sampler that keeps fewer than `lines_bytes_max` bytes of lines that do not fit.
     pub(super) fn new(lines_bytes_max: usize) -> Self {
         let random = RandomState::new();
         Self { balance: 0, lines: Vec::new(), lines_bytes_max, random, blocks: 0 }
     }
 
-    /// True where so many more lines than the others make up for did not fit.
-    pub(super) fn is_lost(&self, needed: usize) -> bool {
+    /// Whether the balance has reached `needed` lines.
+    pub(super) fn has_majority(&self, needed: usize) -> bool {
         self.balance >= needed
     }
 
-    /// Lines that do not fit, the last of them.
+    /// The last lines that did not fit, with their line feeds.
     pub(super) fn lines(&self) -> &[u8] {
         &self.lines
     }
 
-    /// Some of the block's lines, each once; all are as likely, however long they are.
+    /// Chooses lines of a block, without their line feeds. Each line is equally likely, whatever
+    /// its length, and none is chosen twice.
     pub(super) fn sample<'a>(&mut self, bytes: &'a [u8]) -> Vec<&'a [u8]> {
         self.blocks += 1;
         let line_count = memchr_iter(b'\n', bytes).count().max(1) as u64;
@@ -63,7 +64,7 @@ impl Majority {
         chosen.into_iter().filter_map(start_of).map(line).collect()
     }
 
-    /// Counts a line that was looked at. The balance does not grow beyond `needed`.
+    /// Counts a sampled line. The balance does not grow beyond `needed`.
     pub(super) fn count(&mut self, line: &[u8], fits: bool, needed: usize) {
         if fits {
             self.balance = self.balance.saturating_sub(FIT_WEIGHT);
@@ -85,34 +86,34 @@ impl Majority {
 
 #[cfg(test)]
 mod tests {
-    use super::Majority;
+    use super::MismatchSampler;
 
     #[test]
-    fn lines_are_whole_and_come_once() {
-        let mut majority = Majority::new(100);
-        assert_eq!(majority.sample(b""), [b""]);
-        assert_eq!(majority.sample(b"only\n"), [b"only"]);
+    fn samples_are_whole_lines_and_distinct() {
+        let mut sampler = MismatchSampler::new(100);
+        assert_eq!(sampler.sample(b""), [b""]);
+        assert_eq!(sampler.sample(b"only\n"), [b"only"]);
         for _ in 0..100 {
-            let lines = majority.sample(b"a\nbb\nccc\n\ndd");
+            let lines = sampler.sample(b"a\nbb\nccc\n\ndd");
             assert!(lines.iter().all(|line| [&b"a"[..], b"bb", b"ccc", b"", b"dd"].contains(line)));
             assert!(lines.len() <= 4 && !lines.is_empty());
         }
     }
 
     #[test]
-    fn one_in_five_that_fits_is_enough() {
-        let mut majority = Majority::new(100);
+    fn one_fitting_line_in_five_is_enough() {
+        let mut sampler = MismatchSampler::new(100);
         for _ in 0..1_000 {
-            (0..4).for_each(|_| majority.count(b"other", false, 16));
-            majority.count(b"own", true, 16);
-            assert!(!majority.is_lost(16));
+            (0..4).for_each(|_| sampler.count(b"other", false, 16));
+            sampler.count(b"own", true, 16);
+            assert!(!sampler.has_majority(16));
         }
         for _ in 0..16 {
-            (0..5).for_each(|_| majority.count(b"other", false, 16));
-            assert!(majority.lines().len() < 100 && majority.lines().ends_with(b"other\n"));
-            majority.count(b"own", true, 16);
+            (0..5).for_each(|_| sampler.count(b"other", false, 16));
+            assert!(sampler.lines().len() < 100 && sampler.lines().ends_with(b"other\n"));
+            sampler.count(b"own", true, 16);
         }
-        (0..4).for_each(|_| majority.count(b"other", false, 16));
-        assert!(majority.is_lost(16));
+        (0..4).for_each(|_| sampler.count(b"other", false, 16));
+        assert!(sampler.has_majority(16));
     }
 }

@@ -1,79 +1,86 @@
-//! One file at a path that is followed, from its start to its end.
+//! One file that is or was at a followed path.
 
 use std::fs::{self, File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::super::archive::{is_tar, is_zip};
-use super::super::compression::compression_of;
+use crate::clock::Clock;
 use crate::error::StopReason;
+use crate::source::archive::{is_tar, is_zip};
+use crate::source::compression::compression_of;
 use crate::writer::SourceWriter;
 
-/// What tells a file from all others.
-pub(super) type Identity = (u64, u64);
+/// The device and inode number of a file, which identify it.
+pub(super) type FileId = (u64, u64);
 
-/// Bytes read at once.
+/// Bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
 
-/// Bytes read of one file before the others have their turn.
+/// Bytes that are read of one file before the others get their turn.
 const TURN_BYTES: usize = 16 << 20;
 
-/// Bytes before the place that was read to, by which a file is known again.
-const KNOWN_BYTES: usize = 64;
+/// Bytes before the current position that have to be unchanged when reading continues.
+const FINGERPRINT_BYTES: usize = 64;
 
-/// A line that is longer counts as too long whatever comes; it is not kept together.
+/// A longer line is over the length limit anyway, so it need not be kept whole.
 const LINE_BYTES_MAX: usize = (1 << 20) + 2;
 
-/// Bytes that show what a file is.
+/// Bytes that show whether a file is packed.
 const HEAD_BYTES: u64 = 512;
 
-pub(super) struct Generation {
+/// A log file, open at the position up to which it was read.
+pub(super) struct LogFile {
     file: File,
-    identity: Identity,
+    id: FileId,
+    clock: Arc<dyn Clock>,
     /// Bytes read.
     position: u64,
-    /// The last of them.
-    known: Vec<u8>,
-    /// The line that has begun and not ended: files of one path are read beside one another,
-    /// so only whole lines are written.
+    /// The last bytes before the position.
+    fingerprint: Vec<u8>,
+    /// The incomplete line at the end. The files of one path are read in turns, so only whole
+    /// lines are written.
     line: Vec<u8>,
     buffer: Vec<u8>,
-    last_growth: Instant,
+    last_growth: Duration,
 }
 
-impl Generation {
-    /// The file at a path, where there is one.
-    pub(super) fn open(path: &Path) -> Option<Self> {
+impl LogFile {
+    /// Opens the file at a path, if there is one.
+    pub(super) fn open(path: &Path, clock: &Arc<dyn Clock>) -> Option<Self> {
         let file = File::open(path).ok()?;
         let metadata = file.metadata().ok().filter(Metadata::is_file)?;
         Some(Self {
-            identity: identity(&metadata),
+            id: id_of(&metadata),
             file,
+            last_growth: clock.elapsed(),
+            clock: clock.clone(),
             position: 0,
-            known: Vec::new(),
+            fingerprint: Vec::new(),
             line: Vec::new(),
             buffer: Vec::new(),
-            last_growth: Instant::now(),
         })
     }
 
-    pub(super) fn identity(&self) -> Identity {
-        self.identity
+    /// What identifies the file.
+    pub(super) fn id(&self) -> FileId {
+        self.id
     }
 
-    pub(super) fn last_growth(&self) -> Instant {
-        self.last_growth
+    /// The time since bytes were last appended.
+    pub(super) fn idle_time(&self) -> Duration {
+        self.clock.elapsed().saturating_sub(self.last_growth)
     }
 
-    /// Reads what has come, up to a bound; true where there may be more.
+    /// Reads appended bytes up to a bound. Returns whether there may be more.
     pub(super) fn read(&mut self, writer: &mut SourceWriter) -> Result<bool, StopReason> {
         let mut read_bytes = 0;
         while read_bytes < TURN_BYTES {
-            // A file that cannot be read now is tried again with the next look.
+            // If the file cannot be read now, the next poll tries again.
             let Ok(length) = self.file.metadata().map(|metadata| metadata.len()) else { break };
             if length < self.position {
-                self.start_again(writer)?;
+                self.restart(writer)?;
             }
             if length == self.position {
                 return Ok(false);
@@ -84,44 +91,44 @@ impl Generation {
                     read_bytes += fresh;
                 }
                 Some(_) => return Ok(false),
-                None => self.start_again(writer)?,
+                None => self.restart(writer)?,
             }
         }
         Ok(read_bytes >= TURN_BYTES)
     }
 
-    /// The last line of a file that is given up counts, if it ended or not.
+    /// Ends reading. An incomplete last line counts.
     pub(super) fn finish(mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         self.end_line(writer)
     }
 
-    /// Reads on into the buffer, and says how many bytes came; `None` where the bytes before
-    /// are not those that were read: it was truncated and has grown since.
+    /// Reads on into the buffer and returns the number of new bytes. Returns `None` if the bytes
+    /// before the position have changed: the file was truncated and has grown since.
     fn read_once(&mut self) -> Option<usize> {
-        let known = self.known.len();
-        self.buffer.resize(KNOWN_BYTES + READ_BYTES, 0);
-        // In one read, so that nothing changes in between.
+        let known = self.fingerprint.len();
+        self.buffer.resize(FINGERPRINT_BYTES + READ_BYTES, 0);
+        // One read covers both, so that the file cannot change in between.
         let start = self.position - known as u64;
         let read = self
             .file
             .seek(SeekFrom::Start(start))
             .and_then(|_| self.file.read(&mut self.buffer[..known + READ_BYTES]));
-        // What cannot be read now is looked at again soon; it is no sign of truncation.
+        // A failed read is not a sign of truncation; the next poll tries again.
         let Ok(read) = read else { return Some(0) };
-        if read < known || self.buffer[..known] != self.known {
+        if read < known || self.buffer[..known] != self.fingerprint {
             return None;
         }
         Some(read - known)
     }
 
-    /// Takes the fresh bytes in the buffer.
+    /// Writes the new bytes in the buffer.
     fn take(&mut self, fresh: usize, writer: &mut SourceWriter) -> Result<(), StopReason> {
-        let start = self.known.len();
+        let start = self.fingerprint.len();
         let buffer = std::mem::take(&mut self.buffer);
         let (before, bytes) = (&buffer[..start + fresh], &buffer[start..start + fresh]);
         self.position += fresh as u64;
-        self.known = before[before.len().saturating_sub(KNOWN_BYTES)..].to_vec();
-        self.last_growth = Instant::now();
+        self.fingerprint = before[before.len().saturating_sub(FINGERPRINT_BYTES)..].to_vec();
+        self.last_growth = self.clock.elapsed();
         let ended = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         if ended > 0 {
             writer.write_all(&self.line)?;
@@ -137,10 +144,10 @@ impl Generation {
         Ok(())
     }
 
-    /// It was truncated: what comes now is at its start.
-    fn start_again(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
+    /// Continues at the start of the file, which was truncated.
+    fn restart(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         self.position = 0;
-        self.known.clear();
+        self.fingerprint.clear();
         self.end_line(writer)
     }
 
@@ -154,28 +161,29 @@ impl Generation {
     }
 }
 
-/// Which file is at a path.
-pub(super) fn identity_at(path: &Path) -> Option<Identity> {
-    fs::metadata(path).ok().filter(Metadata::is_file).map(|metadata| identity(&metadata))
+/// What identifies the file at a path, if there is one.
+pub(super) fn id_at(path: &Path) -> Option<FileId> {
+    fs::metadata(path).ok().filter(Metadata::is_file).map(|metadata| id_of(&metadata))
 }
 
 #[cfg(unix)]
-fn identity(metadata: &Metadata) -> Identity {
+fn id_of(metadata: &Metadata) -> FileId {
     use std::os::unix::fs::MetadataExt;
     (metadata.dev(), metadata.ino())
 }
 
-/// Where files have no numbers, they are told by when they were made.
+/// Elsewhere the creation time identifies a file.
 #[cfg(not(unix))]
-fn identity(metadata: &Metadata) -> Identity {
-    let made = metadata.created().ok();
-    let since = made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
+fn id_of(metadata: &Metadata) -> FileId {
+    let created = metadata.created().ok();
+    let since = created.and_then(|created| created.duration_since(std::time::UNIX_EPOCH).ok());
     since.map_or((0, 0), |since| (since.as_secs(), u64::from(since.subsec_nanos())))
 }
 
+/// Whether a path has a plain text file, or nothing yet.
 pub(super) fn can_follow(path: &Path) -> bool {
     let Ok(metadata) = fs::metadata(path) else { return true };
-    // A pipe would lose what is read here, and may not even open.
+    // Reading a pipe here would take bytes from it, and opening it may block.
     if !metadata.is_file() {
         return false;
     }

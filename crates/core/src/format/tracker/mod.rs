@@ -1,0 +1,240 @@
+//! Which format the lines of a source have: detection, directives, drift and years.
+
+mod drift;
+mod sampler;
+mod year;
+
+use std::sync::Arc;
+
+pub use self::year::with_log_year;
+
+use self::drift::{FormatChange, FormatDrift};
+use super::catalog::{format_by_name, known_formats};
+use super::compiled::Format;
+use super::detect::detect;
+use super::read::followed_format::FollowedFormat;
+
+/// How the format of a source is chosen.
+#[derive(Debug, Clone)]
+pub enum FormatChoice {
+    /// The known format that fits most of the first lines.
+    Detect,
+    /// This format.
+    Forced(Arc<Format>),
+}
+
+/// What a [`FormatTracker`] knows of its source beforehand.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TrackerOptions {
+    /// When the log was last written, in seconds since 1970. It determines the year of times
+    /// without one; without it the current time does.
+    pub written_s: Option<i64>,
+    /// Whether the format is detected again after lines no longer fit it, as in a feed that
+    /// several senders may reach. A forced format is kept.
+    pub watches_drift: bool,
+}
+
+/// Follows the format of one source, block by block.
+///
+/// It detects the format in the first lines, follows directives that change it, and, if asked,
+/// notices that lines no longer fit. It has no clock: the current time is an argument.
+///
+/// ```
+/// use weir_core::{FormatChoice, FormatTracker, TrackerOptions};
+///
+/// let mut tracker = FormatTracker::new(FormatChoice::Detect, TrackerOptions::default(), 0);
+/// let line = b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5\n";
+/// let formats = tracker.track(line, 0);
+/// assert_eq!(formats.spans[0].format.name(), "COMMON");
+/// assert_eq!(formats.findings[0].fits, 1.0);
+/// assert!(tracker.is_decided());
+/// ```
+#[derive(Debug)]
+pub struct FormatTracker {
+    state: State,
+    options: TrackerOptions,
+    drift: Option<FormatDrift>,
+    /// Formats that the source had before a drift. If one returns, it resumes here, so that its
+    /// directives yield the same compiled formats again and their number stays bounded.
+    earlier: Vec<FollowedFormat>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Not detected in this many bytes. The format stands in for it.
+    Unknown(Arc<Format>, usize),
+    /// Detected or forced.
+    Known(FollowedFormat),
+}
+
+/// The formats of one block's lines.
+#[derive(Debug)]
+pub struct BlockFormats {
+    /// The parts of the block, in order; never empty, and the first starts at 0.
+    pub spans: Vec<FormatSpan>,
+    /// Formats that were detected in this block, in order.
+    pub findings: Vec<FormatFinding>,
+}
+
+/// A part of a block whose lines have one format.
+#[derive(Debug)]
+pub struct FormatSpan {
+    /// The offset in the block, a start of a line.
+    pub start: usize,
+    /// The format from there on.
+    pub format: Arc<Format>,
+}
+
+/// A format that was detected.
+#[derive(Debug)]
+pub struct FormatFinding {
+    /// The offset in the block of the first line in this format.
+    pub start: usize,
+    /// The format.
+    pub format: Arc<Format>,
+    /// The share of the examined lines that fit it, 0 to 1.
+    pub fits: f64,
+    /// Whether the source had another format before.
+    pub is_change: bool,
+}
+
+/// After this many bytes without a format, whatever the size of their blocks, the source is not a
+/// log, and further detection would only slow it down.
+const DETECTION_BYTES_MAX: usize = 16 << 20;
+
+impl FormatTracker {
+    /// The bytes that a format is detected in. Callers collect as many before they call
+    /// [`Self::track`], so that the result does not depend on the pieces in which they arrive.
+    pub const DETECTION_BYTES: usize = 256 << 10;
+
+    /// A tracker at the start of a source. `now_s` is the current time in seconds since 1970.
+    pub fn new(choice: FormatChoice, options: TrackerOptions, now_s: i64) -> Self {
+        let (state, watches_drift) = match choice {
+            FormatChoice::Detect => (State::Unknown(stand_in(), 0), options.watches_drift),
+            FormatChoice::Forced(format) => {
+                let format = with_log_year(format, options.written_s, now_s);
+                (State::Known(FollowedFormat::new(format)), false)
+            }
+        };
+        let options = TrackerOptions { watches_drift, ..options };
+        Self { state, options, drift: None, earlier: Vec::new() }
+    }
+
+    /// Whether the format is decided: forced, detected, or not found in 16 MiB.
+    pub fn is_decided(&self) -> bool {
+        match self.state {
+            State::Known(_) => true,
+            State::Unknown(_, bytes) => bytes >= DETECTION_BYTES_MAX,
+        }
+    }
+
+    /// The format of the next line. Before one is known it is a stand-in, `COMBINED`, whose
+    /// mismatches show why lines fail.
+    pub fn format(&self) -> &Arc<Format> {
+        match &self.state {
+            State::Unknown(format, _) => format,
+            State::Known(followed) => followed.format(),
+        }
+    }
+
+    /// Determines the formats of the next block's lines. `bytes` are whole lines, and `now_s` is
+    /// the current time in seconds since 1970.
+    pub fn track(&mut self, bytes: &[u8], now_s: i64) -> BlockFormats {
+        let mut findings = Vec::new();
+        if !self.is_decided() && !bytes.is_empty() {
+            findings.extend(self.detect(bytes, now_s));
+        }
+        let mut spans = self.follow_directives(bytes, 0);
+        if self.options.watches_drift
+            && self.is_decided()
+            && let Some(last) = spans.pop()
+        {
+            let (rest, finding) = self.follow_drift(bytes, last, now_s);
+            spans.extend(rest);
+            findings.extend(finding);
+        }
+        BlockFormats { spans, findings }
+    }
+
+    /// Detects the format in a block's first lines. If none fits, the next block is tried: some
+    /// logs begin with a page of other text.
+    fn detect(&mut self, bytes: &[u8], now_s: i64) -> Option<FormatFinding> {
+        let detection = detect(bytes);
+        let Some(best) = detection.best() else {
+            if let State::Unknown(_, tried_bytes) = &mut self.state {
+                *tried_bytes += bytes.len();
+            }
+            return None;
+        };
+        let fits = best.fitting as f64 / best.lines.max(1) as f64;
+        let format = with_log_year(best.format.clone(), self.options.written_s, now_s);
+        if self.options.watches_drift {
+            self.drift = Some(FormatDrift::new(Some(&format), best.fitting as usize));
+        }
+        self.state = State::Known(FollowedFormat::new(format.clone()));
+        Some(FormatFinding { start: 0, format, fits, is_change: false })
+    }
+
+    /// The spans of the bytes from `start` on, as directives among them change the format.
+    fn follow_directives(&mut self, bytes: &[u8], start: usize) -> Vec<FormatSpan> {
+        let mut spans = vec![FormatSpan { start, format: self.format().clone() }];
+        if let State::Known(followed) = &mut self.state {
+            for (at, format) in followed.pass_block(&bytes[start..]) {
+                if at == 0 {
+                    // No line is in the format before.
+                    spans.clear();
+                }
+                spans.push(FormatSpan { start: start + at, format });
+            }
+        }
+        spans
+    }
+
+    /// The last span of a block, split where its lines have come to have another format.
+    fn follow_drift(
+        &mut self,
+        bytes: &[u8],
+        last: FormatSpan,
+        now_s: i64,
+    ) -> (Vec<FormatSpan>, Option<FormatFinding>) {
+        let known = matches!(self.state, State::Known(_)).then_some(&last.format);
+        let drift = self.drift.get_or_insert_with(|| FormatDrift::new(known, 0));
+        let Some(change) = drift.examine(known, &bytes[last.start..]) else {
+            return (vec![last], None);
+        };
+        let FormatChange { start, format, fits } = change;
+        let at = last.start + start;
+        let format = with_log_year(format, self.options.written_s, now_s);
+        self.change_format(&format);
+        let mut spans = Vec::new();
+        if start > 0 {
+            spans.push(last);
+        }
+        spans.extend(self.follow_directives(bytes, at));
+        (spans, Some(FormatFinding { start: at, format, fits, is_change: true }))
+    }
+
+    /// Continues in another format, which may be one that the source had before.
+    fn change_format(&mut self, format: &Arc<Format>) {
+        let is_same = |followed: &FollowedFormat| {
+            let base = followed.base();
+            base.name() == format.name() && base.definition() == format.definition()
+        };
+        let next = match self.earlier.iter().position(is_same) {
+            Some(at) => self.earlier.swap_remove(at),
+            None => FollowedFormat::new(format.clone()),
+        };
+        if let State::Known(before) = std::mem::replace(&mut self.state, State::Known(next)) {
+            self.earlier.push(before);
+        }
+    }
+}
+
+/// The format that stands in for an unknown one, so that mismatches have a reason to show.
+fn stand_in() -> Arc<Format> {
+    static STAND_IN: std::sync::LazyLock<Arc<Format>> = std::sync::LazyLock::new(|| {
+        let combined = format_by_name("COMBINED");
+        Arc::new(combined.unwrap_or_else(|| known_formats()[0].clone()))
+    });
+    STAND_IN.clone()
+}

@@ -1,0 +1,48 @@
+//! Time and waiting, so that tests can replace them.
+
+use std::fmt::Debug;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A source of time.
+pub trait Clock: Debug + Send + Sync {
+    /// The time since a fixed instant. It never goes back.
+    fn elapsed(&self) -> Duration;
+
+    /// The time of day, in seconds since 1970.
+    fn unix_s(&self) -> i64;
+
+    /// Blocks the thread for this long.
+    fn sleep(&self, duration: Duration);
+}
+
+/// The clock of this machine.
+#[derive(Debug)]
+pub struct SystemClock {
+    start: Instant,
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self { start: Instant::now() }
+    }
+}
+
+impl Clock for SystemClock {
+    fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn unix_s(&self) -> i64 {
+        seconds_since_1970(SystemTime::now())
+    }
+
+    fn sleep(&self, duration: Duration) {
+        thread::sleep(duration);
+    }
+}
+
+/// A time of day in seconds since 1970; earlier times count as 1970.
+pub(crate) fn seconds_since_1970(time: SystemTime) -> i64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64
+}

@@ -1,0 +1,189 @@
+//! Assembles blocks from pieces of any size.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_core::{Block, BlockCutter, BlockLimits};
+
+use crate::clock::Clock;
+
+/// Up to this many bytes of a source, a block is submitted as soon as the parsers are idle. After
+/// that, only whole blocks and those before a pause are. Parsers that are faster than the source
+/// are idle whenever bytes arrive: a fast source would otherwise be cut into blocks of a few
+/// reads, each of which wakes a parser and becomes a segment for every view to process.
+const EARLY_BYTES_MAX: u64 = BlockLimits::BLOCK_BYTES as u64;
+
+/// The longest wait for a block to fill. A source that brings a line every few milliseconds never
+/// pauses, so a block could take minutes.
+const BLOCK_PATIENCE: Duration = Duration::from_millis(100);
+
+/// Assembles the bytes of one source into blocks, and decides when a partly filled block may be
+/// submitted.
+#[derive(Debug)]
+pub(super) struct BlockAssembler {
+    cutter: BlockCutter,
+    clock: Arc<dyn Clock>,
+    /// The end of the last block that was cut.
+    end: u64,
+    /// When a block was last cut, or the attempt was made.
+    cut_at: Duration,
+}
+
+impl BlockAssembler {
+    pub(super) fn new(limits: BlockLimits, clock: Arc<dyn Clock>) -> Self {
+        let cut_at = clock.elapsed();
+        Self { cutter: BlockCutter::new(limits), clock, end: 0, cut_at }
+    }
+
+    /// Bytes written so far.
+    pub(super) fn offset(&self) -> u64 {
+        self.cutter.offset()
+    }
+
+    /// The end of the last block that was cut, skipped bytes included.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Bytes that are in no block yet.
+    pub(super) fn pending_bytes(&self) -> usize {
+        self.cutter.pending_bytes()
+    }
+
+    /// Whether a block has to be cut before more is written.
+    pub(super) fn is_full(&self) -> bool {
+        self.cutter.is_full()
+    }
+
+    /// Room for more bytes, never empty; see [`BlockCutter::space`].
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        self.cutter.space()
+    }
+
+    /// Takes the first `length` bytes of [`Self::space`].
+    pub(super) fn advance(&mut self, length: usize) {
+        self.cutter.advance(length);
+    }
+
+    /// Copies as much of `piece` as fits, and returns its length.
+    pub(super) fn push(&mut self, piece: &[u8]) -> usize {
+        self.cutter.push(piece)
+    }
+
+    /// Whether a partly filled block may be submitted to idle parsers.
+    pub(super) fn may_flush_early(&self) -> bool {
+        self.end < EARLY_BYTES_MAX
+            || self.clock.elapsed().saturating_sub(self.cut_at) >= BLOCK_PATIENCE
+    }
+
+    /// Cuts a block of all whole lines. `spare` is a buffer to continue in.
+    pub(super) fn cut(&mut self, spare: Option<Vec<u8>>) -> Option<Block> {
+        self.cut_at = self.clock.elapsed();
+        if let Some(buffer) = spare {
+            self.cutter.recycle(buffer);
+        }
+        let block = self.cutter.cut();
+        self.with_skipped(block)
+    }
+
+    /// Cuts the last block, which includes a last line without a line feed.
+    pub(super) fn finish(&mut self) -> Option<Block> {
+        let block = self.cutter.finish();
+        self.with_skipped(block)
+    }
+
+    /// Drops the incomplete line at the end.
+    pub(super) fn forget_tail(&mut self) {
+        self.cutter.forget_tail();
+    }
+
+    /// Continues in another buffer; see [`BlockCutter::move_to`].
+    pub(super) fn move_to(&mut self, buffer: Vec<u8>) {
+        self.cutter.move_to(buffer);
+    }
+
+    /// The block, or else an empty one that stands for skipped bytes. So progress also covers the
+    /// middle of a line over the limit and a run of NULs.
+    fn with_skipped(&mut self, block: Option<Block>) -> Option<Block> {
+        let block = block.or_else(|| {
+            let seen = self.cutter.offset() - self.cutter.pending_bytes() as u64;
+            let mut empty = Block::new(Vec::new());
+            (empty.offset, empty.offset_end) = (seen, seen);
+            (seen > self.end).then_some(empty)
+        });
+        if let Some(block) = &block {
+            self.end = block.offset_end;
+        }
+        block
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
+    use weir_core::BlockLimits;
+
+    use super::{BLOCK_PATIENCE, BlockAssembler, EARLY_BYTES_MAX};
+    use crate::clock::Clock;
+
+    /// A clock that the test sets, in milliseconds.
+    #[derive(Debug, Default)]
+    struct ManualClock(AtomicU64);
+
+    impl Clock for ManualClock {
+        fn elapsed(&self) -> Duration {
+            Duration::from_millis(self.0.load(Ordering::Relaxed))
+        }
+
+        fn unix_s(&self) -> i64 {
+            0
+        }
+
+        fn sleep(&self, duration: Duration) {
+            self.0.fetch_add(duration.as_millis() as u64, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn flushes_early_at_the_start_and_after_a_pause() {
+        let clock = Arc::new(ManualClock::default());
+        let mut assembler = BlockAssembler::new(BlockLimits::default(), clock.clone());
+        assert!(assembler.may_flush_early());
+        let line = [b'a'; 1_000];
+        while assembler.end() < EARLY_BYTES_MAX {
+            assert!(assembler.may_flush_early());
+            while !assembler.is_full() {
+                assembler.push(&line);
+                assembler.push(b"\n");
+            }
+            assembler.cut(None);
+        }
+        assert!(!assembler.may_flush_early());
+        clock.sleep(BLOCK_PATIENCE - Duration::from_millis(1));
+        assert!(!assembler.may_flush_early());
+        clock.sleep(Duration::from_millis(1));
+        assert!(assembler.may_flush_early());
+        assembler.cut(None);
+        assert!(!assembler.may_flush_early(), "an attempt counts");
+    }
+
+    #[test]
+    fn skipped_bytes_have_an_empty_block() {
+        let clock = Arc::new(ManualClock::default());
+        let mut assembler = BlockAssembler::new(BlockLimits::default(), clock);
+        let mut written = 0;
+        let block = loop {
+            written += assembler.push(&[0; 4_096]) as u64;
+            if let Some(block) = assembler.cut(None) {
+                break block;
+            }
+            assert!(written < 64 << 20, "a run of NULs is skipped");
+        };
+        assert!(block.bytes().is_empty());
+        assert_eq!((block.offset_end, assembler.end()), (written, written));
+        assert!(assembler.cut(None).is_none());
+    }
+}

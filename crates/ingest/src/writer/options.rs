@@ -1,0 +1,63 @@
+//! What is known of a source when it is opened.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use weir_core::FormatChoice;
+
+use crate::clock::{Clock, SystemClock};
+
+/// What is known of a source when it is opened with [`crate::Pipeline::open`].
+#[derive(Debug, Clone)]
+pub struct SourceOptions {
+    pub(crate) name: String,
+    pub(crate) bytes_total: Option<u64>,
+    pub(crate) format: FormatChoice,
+    pub(crate) written: Option<SystemTime>,
+    pub(crate) watches_drift: bool,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl SourceOptions {
+    /// A source with this name, of unknown size.
+    pub fn new(name: &str, format: FormatChoice) -> Self {
+        Self {
+            name: name.to_owned(),
+            bytes_total: None,
+            format,
+            written: None,
+            watches_drift: false,
+            clock: Arc::new(SystemClock::default()),
+        }
+    }
+
+    /// Sets the size of the source in bytes, if it is known.
+    #[must_use]
+    pub fn bytes_total(mut self, bytes_total: Option<u64>) -> Self {
+        self.bytes_total = bytes_total;
+        self
+    }
+
+    /// Sets when the source was last written, if that is known. It determines the year of times
+    /// that have none; without it the current time does.
+    #[must_use]
+    pub fn written(mut self, written: Option<SystemTime>) -> Self {
+        self.written = written;
+        self
+    }
+
+    /// Has the format detected again when lines no longer fit, as in a feed whose lines may come
+    /// to have another format. A forced format is kept.
+    #[must_use]
+    pub fn watch_drift(mut self) -> Self {
+        self.watches_drift = true;
+        self
+    }
+
+    /// Replaces the clock, which decides when a partly filled block is submitted.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+}

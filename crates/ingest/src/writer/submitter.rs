@@ -1,0 +1,117 @@
+//! Submits the blocks of one source to the parsers.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use weir_core::{Block, BlockFormats, FormatFinding};
+
+use crate::error::StopReason;
+use crate::progress::{Phase, SourceEnd, SourceProgress};
+use crate::queue::{BlockQueue, Job};
+
+/// Where parsed blocks go.
+pub(crate) trait Destination: Debug + Send + Sync {
+    /// The index of a format, which is registered if it is new.
+    fn format_index(&self, format: &Arc<weir_core::Format>) -> usize;
+
+    /// Whether the memory limit is reached.
+    fn is_full(&self) -> bool;
+
+    /// Notifies observers that the state of a source has changed.
+    fn notify(&self);
+}
+
+/// Submits the blocks of one source, and ends it.
+#[derive(Debug)]
+pub(super) struct Submitter {
+    pub(super) queue: Arc<BlockQueue>,
+    pub(super) destination: Arc<dyn Destination>,
+    pub(super) progress: Arc<SourceProgress>,
+    /// The index of the source in the data set.
+    pub(super) index: u32,
+}
+
+impl Submitter {
+    /// Fails if the source has to stop.
+    pub(super) fn check(&self) -> Result<(), StopReason> {
+        if self.progress.is_cancelled() {
+            return Err(StopReason::Cancelled);
+        }
+        if self.destination.is_full() {
+            return Err(StopReason::MemoryFull);
+        }
+        Ok(())
+    }
+
+    /// Whether no block waits for a parser.
+    pub(super) fn is_idle(&self) -> bool {
+        self.queue.is_idle()
+    }
+
+    /// A buffer to reuse, if there is one.
+    pub(super) fn take_spare(&self) -> Option<Vec<u8>> {
+        self.queue.take_spare()
+    }
+
+    /// The jobs of a block, one for each format of its lines: jobs are parsed in parallel, so each
+    /// has one format.
+    pub(super) fn jobs(&self, block: Block, formats: BlockFormats) -> Vec<Job> {
+        for finding in formats.findings {
+            self.report(finding, block.offset);
+        }
+        let starts: Vec<usize> = formats.spans.iter().skip(1).map(|span| span.start).collect();
+        let blocks = block.split(starts).into_iter();
+        let job = |(block, format)| Job {
+            source: self.progress.clone(),
+            source_index: self.index,
+            format_index: self.destination.format_index(&format),
+            format,
+            block,
+            is_live: self.progress.phase() != Phase::Reading,
+        };
+        blocks.zip(formats.spans.into_iter().map(|span| span.format)).map(job).collect()
+    }
+
+    /// Shows a format that was detected in the block at `offset`.
+    fn report(&self, finding: FormatFinding, offset: u64) {
+        let FormatFinding { start, format, fits, is_change } = finding;
+        if is_change {
+            self.progress.change_format(format, fits, offset + start as u64);
+        } else {
+            self.progress.set_format(format, Some(fits));
+        }
+    }
+
+    /// Pushes jobs in order, and waits for room.
+    pub(super) fn push(&self, jobs: Vec<Job>) -> Result<(), StopReason> {
+        jobs.into_iter().try_for_each(|job| self.queue.push(job))
+    }
+
+    /// [`Self::push`] for tasks. The future has to be awaited to its end.
+    pub(super) async fn push_async(&self, jobs: Vec<Job>) -> Result<(), StopReason> {
+        for job in jobs {
+            self.queue.push_async(job).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the source once it is parsed up to `offset`. If its last blocks could not be pushed,
+    /// the reason is its end.
+    pub(super) fn end(&self, offset: u64, end: SourceEnd, pushed: &Result<(), StopReason>) {
+        match (pushed, end) {
+            // The submitted blocks are dropped, so there is nothing to wait for.
+            (Err(StopReason::Cancelled), _) => self.progress.set_end(SourceEnd::Cancelled),
+            (Err(reason), SourceEnd::Done) => self.progress.end_at(offset, (*reason).into()),
+            (_, end) => self.progress.end_at(offset, end),
+        }
+        self.destination.notify();
+    }
+
+    /// Waits until the source is parsed up to `offset`, or cancelled.
+    pub(super) async fn wait_until_parsed(&self, offset: u64) {
+        let is_done = |parsed: &u64| *parsed >= offset || self.progress.is_cancelled();
+        let mut parsed = self.progress.parsed();
+        // The sender lives in `self.progress`, so this cannot fail.
+        let _ = parsed.wait_for(is_done).await;
+    }
+}
