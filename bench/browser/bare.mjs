@@ -1,5 +1,5 @@
-// What Weir's page is compared with: the plainest page that sends a file over a WebSocket, and
-// a server that acknowledges.
+// The peer of Weir's page: the simplest page that sends a file over a WebSocket, and a server that
+// acknowledges.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ export class Acknowledger {
   }
 }
 
-/** Blobs of 1 MiB, one after the other; each waits for the answer to the one before. */
+/** Sends Blobs of 1 MiB, each after the answer to the one before. */
 const PAGE = `<!doctype html>
 <title>bare</title>
 <input type="file" disabled>

@@ -2,10 +2,10 @@
 //
 // upload.mjs BROWSER RUNS LOG ACKNOWLEDGE
 //
-// BROWSER is chromium or firefox, ACKNOWLEDGE the program of bench/contenders; WEIR_BINARY names
-// Weir. Prints JSON: of each run after the first, the seconds until all is parsed and the last
-// view is on the screen, the milliseconds until the first picture, and the seconds of the bare
-// page. What is on Weir's page is held against `weir report`, number by number.
+// BROWSER is chromium or firefox, ACKNOWLEDGE the program of bench/contenders, and the variable
+// WEIR_BINARY the path of Weir. Prints JSON for each run after the first: the seconds until all is
+// parsed and the last view is on the screen, the milliseconds until the first picture, and the
+// seconds of the bare page. Every number on Weir's page is compared with `weir report`.
 
 import assert from "node:assert/strict";
 import { realpath, stat } from "node:fs/promises";
@@ -15,12 +15,12 @@ import { Server, report } from "../../web/test-browser/support/weir.mjs";
 import { Acknowledger, serveBarePage } from "./bare.mjs";
 
 const VIEWPORT = { width: 1280, height: 900 };
-/** What is sent over WebSockets is otherwise told to this script too, the text and bytes of it. */
+/** Otherwise the browser reports every WebSocket message to this script, with its bytes. */
 const UNWATCHED = { networkEnabled: false };
-/** The slowest of all takes some ten seconds for a gigabyte. */
+/** The slowest run takes about ten seconds for a gigabyte. */
 const WAIT = { timeout: 55_000, polling: 100 };
 
-/** Notes on the page itself when it saw the first picture and the end. */
+/** Records the times of the first picture and of the end, inside the page. */
 function watch() {
   const one = (selector) => document.querySelector(selector);
   const isDone = () => {
@@ -29,7 +29,7 @@ function watch() {
     const isAnswered = one(".dashboard")?.getAttribute("aria-busy") === "false";
     return isAnswered && complete === "true" && rows > 0 && Number(sources) === rows;
   };
-  // When the frame is drawn that shows what is there now.
+  // The time at which the frame with the present content is drawn.
   const note = (what) => {
     if (window.timed[what] !== undefined) return;
     window.timed[what] = null;
@@ -43,13 +43,13 @@ function watch() {
   const begin = (event) => {
     if (event.target.type !== "file" || window.timed) return;
     window.timed = { start: performance.now() };
-    // Looking at each frame would itself call for frames.
+    // Checking every frame would itself request frames.
     new MutationObserver(look).observe(document, { subtree: true, childList: true, attributes: true });
   };
   addEventListener("change", begin, { capture: true });
 }
 
-/** Runs `body` on a page of its own. */
+/** Runs `body` on a new page. */
 async function onPage(browser, body) {
   const context = await browser.createBrowserContext();
   try {
@@ -102,7 +102,7 @@ async function main(name, runs, path, program) {
     for (let run = 0; run <= runs; run += 1) {
       const weir = await onWeir(browser, log, expected);
       const seconds = await onBarePage(browser, log, bare.url);
-      // The first is not recorded.
+      // The first run is not recorded.
       if (run === 0) continue;
       found.weir.push(weir);
       found.bare.push(seconds);

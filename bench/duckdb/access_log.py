@@ -1,4 +1,4 @@
-"""An access log in DuckDB, and the questions that `weir report` answers of it."""
+"""An access log in DuckDB, and the queries of `weir report`."""
 
 import duckdb
 
@@ -8,7 +8,7 @@ LINE = (
     r'^([^ ]+) [^ ]+ ([^\[]+) \[([^\]]+)\] "((?:[^"\\]|\\.)*)" ([0-9]{3}|-) ([0-9]+|-) '
     r'"((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"$'
 )
-# What stands between the first quotes, where it is HTTP.
+# The text between the first quotes, if it is a request line of HTTP.
 REQUEST = r"^([A-Za-z]+) ([^?]*?)(\?.*)? (HTTP/[0-9]+(?:\.[0-9]+)?)$"
 GROUPS = ["client", "user", "time", "request", "status", "bytes", "referer", "user_agent"]
 
@@ -25,17 +25,17 @@ CLASS = "CASE WHEN status[1] BETWEEN '1' AND '5' THEN status[1] || 'xx' ELSE 'ot
 def connect(threads):
     connection = duckdb.connect(":memory:")
     connection.execute(f"SET threads = {threads}")
-    # Rows may come in any order, which is faster.
+    # Rows without an order are faster.
     connection.execute("SET preserve_insertion_order = false")
     connection.execute("SET enable_progress_bar = false")
     return connection
 
 
 def load(connection, path):
-    """The table `log`, by one regular expression a line and one a request."""
+    """Makes the table `log`, with one regular expression for lines and one for requests."""
     names = ", ".join(f"'{name}'" for name in GROUPS)
     quoted = path.replace("'", "''")
-    # A delimiter that no log has makes each line one value.
+    # No log has this delimiter, so that each line is one value.
     connection.execute(
         f"""
         CREATE TABLE log AS
@@ -66,7 +66,7 @@ def load(connection, path):
 
 
 def report(connection, step_s, table="log", top=10):
-    """All that a report says of the rows of a table."""
+    """All numbers of a report, for the rows of a table."""
     rows = connection.execute(
         f"""SELECT count(*), coalesce(sum(bytes), 0)::UBIGINT, count(*) FILTER ({IS_ERROR}),
                    min(epoch(time))::BIGINT, max(epoch(time))::BIGINT
@@ -94,7 +94,7 @@ def report(connection, step_s, table="log", top=10):
 
 
 def top_list(connection, column, table, top):
-    """The most frequent values of a column, and how many there are."""
+    """The most frequent values of a column, and the number of distinct values."""
     rows = connection.execute(
         f"""WITH counted AS (
                 SELECT {column} AS value, count(*) AS count, sum(bytes)::UBIGINT AS bytes_sent,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A filter changed, by DuckDB: filter.py LOG THREADS QUERIES RUNS
+"""A changed filter in DuckDB: filter.py LOG THREADS QUERIES RUNS
 
 QUERIES has a JSON object a line: {"clauses": [...], "step_s": N}, the clauses as in
 docs/protocol.md. The log is read into a table once. Prints a JSON line for each query: the
@@ -20,7 +20,7 @@ def quoted(text):
 
 
 def is_one_of(field, values):
-    """A condition for `=`; a block of addresses is the beginning of their text."""
+    """A condition for `=`. A CIDR block is a prefix of the text of its addresses."""
     return " OR ".join(
         f"starts_with({field}, {quoted(prefix(value))})"
         if field == "client" and "/" in value
@@ -30,10 +30,10 @@ def is_one_of(field, values):
 
 
 def prefix(block):
-    """`192.0.0.0/16` -> `192.0.`; only whole octets are beginnings."""
+    """`192.0.0.0/16` -> `192.0.`. Only whole octets are a prefix."""
     address, bits = block.split("/")
     if bits not in ("8", "16", "24"):
-        sys.exit(f"filter.py: {block} is no beginning of the text of an address")
+        sys.exit(f"filter.py: {block} does not end with an octet, so it is not a prefix of a text")
     return ".".join(address.split(".")[: int(bits) // 8]) + "."
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The questions of `weir report`, by DuckDB: report.py LOG THREADS STEP_S
+"""The queries of `weir report` in DuckDB: report.py LOG THREADS STEP_S
 
 Reads the log once and prints the answers as JSON.
 """

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Holds a report of Weir's against the oracle's: compare.py WEIR.json ORACLE.json
+"""Compares a report of Weir with that of the oracle: compare.py WEIR.json ORACLE.json
 
-Ends with the names of what differs. What only one of them can know is left out.
+Ends with the names of the parts that differ. Parts that only one of them has are left out.
 """
 
 import json
 import sys
 
-# The oracle knows no groups of a histogram, and names no zone; bytes that are no text differ
-# in how they are shown.
+# The oracle has no groups of a histogram and no zone, and shows bytes that are not UTF-8 in another
+# way.
 ONLY_OURS = ("groups", "value_hex", "zone")
 
 
@@ -22,7 +22,7 @@ def plain(value):
 
 def main():
     ours, oracle = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:3])
-    # Of a log in which nothing fits there are no lists.
+    # The report of a log without a parsed line has no lists.
     wrong = [key for key in oracle if plain(oracle[key]) != plain(ours.get(key)) and oracle[key]]
     if wrong:
         sys.exit("the report differs from the oracle in " + ", ".join(wrong))

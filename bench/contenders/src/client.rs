@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::payload::{Checksum, FRAME_BYTES, PAYLOADS, Received, payloads};
 
-/// The key of every frame; it is no zero, and no byte comes twice.
+/// The key of every frame: four distinct bytes, none of them zero.
 const MASK: [u8; 4] = [0x1b, 0xad, 0xca, 0xfe];
 /// First bytes of frames (RFC 6455 section 5.2): a whole binary message, the beginning, the
 /// middle and the end of one.
@@ -16,18 +16,18 @@ const MIDDLE: u8 = 0x00;
 const LAST: u8 = 0x80;
 const CLOSE: u8 = 0x88;
 
-/// What the client says before it sends frames.
+/// How the client opens the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handshake {
-    /// Nothing: the server takes the bare socket.
+    /// Not at all: the server uses the bare socket.
     None,
     /// The opening handshake of RFC 6455.
     Http,
 }
 
-/// Sends frames of [`FRAME_BYTES`] until `bytes` of payload are sent or a little more, closes,
-/// and returns what the server should have received. Each frame is a message, or as many
-/// `rounds` of eight frames are one.
+/// Sends frames of [`FRAME_BYTES`] until at least `bytes` of payload are sent, closes, and returns
+/// what the server should have received. Each frame is a message, or `rounds` times eight frames
+/// are one.
 pub fn send(
     address: SocketAddr,
     handshake: Handshake,

@@ -1,4 +1,4 @@
-//! How far apart the cores are on which two threads run.
+//! The distance of the cores of two threads.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 const BATCHES: u32 = 5;
 const ROUNDS: u32 = 2_000;
 
-/// How long a cache line takes from one core to another, at the least of a few batches.
+/// The time that a cache line takes from one core to another, the least of a few batches.
 ///
-/// On a virtual machine it changes while it runs: two virtual cores may share a cache now, and
-/// be put on processors that share none a second later. Whoever hands memory from thread to
-/// thread has a fraction of the speed then, whatever the program.
+/// It changes on a virtual machine: the host may move two virtual cores from processors with a common
+/// cache to processors without one at any time. A program that hands memory from thread to thread
+/// then has a fraction of its speed.
 pub fn distance_of_cores() -> Duration {
     let turn = AtomicU32::new(0);
     let wait_for = |number: u32| {

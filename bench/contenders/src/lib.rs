@@ -1,7 +1,7 @@
 //! WebSocket servers that receive as fast as they can, and a client that sends to them.
 //!
-//! Each server has a function that listens on a free port, says which, serves one connection
-//! until the client closes it, and returns what it [`Received`].
+//! The function of a server listens on a free port, sends the address to the client, serves one
+//! connection until the client closes it, and returns a [`Received`].
 
 mod client;
 mod distance;
@@ -26,11 +26,11 @@ pub use weir::{weir, weir_into};
 /// One of the servers.
 #[derive(Clone, Copy)]
 pub struct Contender {
-    /// By which it is asked for.
+    /// The argument of the program.
     pub name: &'static str,
-    /// What the client says first.
+    /// How the client opens the connection.
     pub handshake: Handshake,
-    /// Says where it listens, and receives until the client closes.
+    /// Sends its address, and receives until the client closes.
     pub receive: fn(Sender<SocketAddr>) -> io::Result<Received>,
 }
 
@@ -44,7 +44,7 @@ pub const CONTENDERS: [Contender; 6] = [
     Contender { name: "discard", handshake: Handshake::None, receive: discard },
 ];
 
-/// A free port on loopback, on which somebody was told to connect.
+/// Listens on a free port on loopback, and sends the address to the client.
 fn listen(ready: &Sender<SocketAddr>) -> io::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     ready.send(listener.local_addr()?).map_err(io::Error::other)?;

@@ -1,28 +1,28 @@
-//! What is sent, and how it is recognised.
+//! The payload and its checksum.
 
 use std::time::Duration;
 
 /// Payload of a frame in bytes: Chromium cuts messages into frames of this size.
 pub const FRAME_BYTES: usize = 131_000;
 
-/// Distinct payloads; they are sent one after the other, again and again.
+/// Distinct payloads, which are sent in turn.
 pub(crate) const PAYLOADS: usize = 8;
 
-/// Bytes of a frame that the checksum passes over for each one that it takes: enough are taken
-/// to notice a wrong mask or a shift, and too few to cost time.
+/// The checksum takes one byte of this many: enough to notice a wrong mask or a shift, and too few
+/// to cost time.
 const STRIDE_BYTES: usize = 509;
 
-/// What a server has received.
+/// The payload that a server received, and its times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received {
     /// Payload in bytes.
     pub bytes: u64,
-    /// See [`Checksum`]; 0 of a server that looks at no payload.
+    /// See [`Checksum`]; 0 for a server that does not read the payload.
     pub checksum: u64,
     /// From the end of the handshake to the close frame.
     pub elapsed: Duration,
-    /// What the receiving thread has worked, its system calls included; zero where the system
-    /// does not say.
+    /// Processor time of the receiving thread, system calls included; zero if the system does not
+    /// report it.
     pub worked: Duration,
 }
 
@@ -31,16 +31,16 @@ pub struct Received {
 pub struct Checksum {
     bytes: u64,
     sum: u64,
-    /// Where in its message the next piece lies.
+    /// Offset of the next piece in its message.
     offset: usize,
 }
 
 impl Checksum {
-    /// Adds the next piece of a message, of which it may be the last.
+    /// Adds the next piece of a message.
     pub fn add(&mut self, piece: &[u8], end_of_message: bool) {
         let first = self.offset.next_multiple_of(STRIDE_BYTES) - self.offset;
         for at in (first..piece.len()).step_by(STRIDE_BYTES) {
-            // The place counts as well, so that bytes that change places are noticed.
+            // The product contains the offset, so that swapped bytes are noticed.
             let product = u64::from(piece[at]) * (self.offset + at + 1) as u64;
             self.sum = self.sum.wrapping_add(product);
         }
@@ -48,20 +48,20 @@ impl Checksum {
         self.offset = if end_of_message { 0 } else { self.offset + piece.len() };
     }
 
-    /// What was received in this time.
+    /// The sums so far, with the elapsed time.
     pub fn received(&self, elapsed: Duration) -> Received {
         Received { bytes: self.bytes, checksum: self.sum, elapsed, worked: worked() }
     }
 }
 
-/// The time that this thread has had a core, by Linux (proc(5), `schedstat`).
+/// Processor time of this thread (proc(5), `schedstat`).
 pub(crate) fn worked() -> Duration {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = statistics.split(' ').next().and_then(|text| text.parse().ok());
     Duration::from_nanos(nanoseconds.unwrap_or(0))
 }
 
-/// Bytes that look like nothing, different for each number below [`PAYLOADS`].
+/// Pseudo-random bytes, different for each payload.
 pub(crate) fn payloads() -> Vec<Vec<u8>> {
     let payload = |number: usize| {
         let bytes = (number * FRAME_BYTES) as u64..((number + 1) * FRAME_BYTES) as u64;

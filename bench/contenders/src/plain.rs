@@ -1,4 +1,4 @@
-//! Reading alone, and not even that.
+//! Two limits: a receiver that only reads, and one that discards.
 
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
@@ -12,10 +12,10 @@ use socket2::SockRef;
 use crate::listen;
 use crate::payload::{Received, worked};
 
-/// As much as Weir reads at once.
+/// The size of Weir's reads.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Counts what comes, frame headers included, and looks at nothing: what loopback can do.
+/// Counts the received bytes, frame headers included, and does nothing else: the limit of loopback.
 pub fn read(ready: Sender<SocketAddr>) -> io::Result<Received> {
     let (mut stream, _) = listen(&ready)?.accept()?;
     let start = Instant::now();
@@ -31,14 +31,14 @@ pub fn read(ready: Sender<SocketAddr>) -> io::Result<Received> {
     }
 }
 
-/// How long [`discard`] leaves the sender alone: a fraction of what it needs to fill the buffer.
+/// The pause of [`discard`]: a fraction of the time in which the sender fills the socket's buffer.
 const PAUSE: Duration = Duration::from_micros(200);
-/// More than comes in a pause.
+/// More than the sender sends in a pause.
 const DISCARDED_BYTES: usize = 16 << 20;
 
-/// Has the system throw away what comes (`MSG_TRUNC`, tcp(7)), now and then, so that the sender
-/// is neither stopped nor has to wake anybody. What is left is the sender's time, and no receiver
-/// can be faster than that.
+/// Makes the kernel discard the received bytes (`MSG_TRUNC`, tcp(7)) from time to time, so that the
+/// sender neither stops nor wakes a reader. The time left is that of the sender, and no receiver can
+/// be faster.
 pub fn discard(ready: Sender<SocketAddr>) -> io::Result<Received> {
     let (stream, _) = listen(&ready)?.accept()?;
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! tungstenite on a blocking socket, its fastest way.
+//! tungstenite on a blocking socket, its fastest mode.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Weir's own, through its whole server.
+//! Weir's WebSocket reader, through the whole of `weir-net`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,17 +14,17 @@ use weir_net::{Body, Server};
 
 use crate::payload::{Checksum, Received};
 
-/// Receives until the client closes, with the payload lent out of the reader's buffer.
+/// Receives until the client closes. The payload is lent out of the reader's buffer.
 pub fn weir(ready: Sender<SocketAddr>) -> io::Result<Received> {
     serve(ready, Way::Lent)
 }
 
-/// Receives until the client closes, with the payload put into a block, as for a parser.
+/// Receives until the client closes. The payload is read into a block, as for a parser.
 pub fn weir_into(ready: Sender<SocketAddr>) -> io::Result<Received> {
     serve(ready, Way::Into)
 }
 
-/// How payload is handed on.
+/// How the payload is received.
 #[derive(Clone, Copy)]
 enum Way {
     Lent,

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("ws://{}/", listener.local_addr()?);
     for stream in listener.incoming() {
         let stream = stream?;
-        // A connection that breaks off is the browser's affair.
+        // The browser reports a broken connection.
         thread::spawn(move || acknowledge(stream).ok());
     }
     Ok(())

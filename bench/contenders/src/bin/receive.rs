@@ -1,5 +1,5 @@
-//! `receive SERVER BYTES [ROUNDS]`: one client, one server, and how long it took, as JSON. `distance_ns` is
-//! the larger of [`distance_of_cores`] before and after.
+//! `receive SERVER BYTES [ROUNDS]` runs one client and one server, and prints the times as JSON.
+//! `distance_ns` is the larger of [`distance_of_cores`] before and after.
 
 use std::error::Error;
 use std::sync::mpsc;
@@ -15,7 +15,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = bytes.parse()?;
     let rounds = rounds.first().map(|rounds| rounds.parse()).transpose()?;
     let contender = CONTENDERS.into_iter().find(|contender| contender.name == name);
-    let contender = contender.ok_or_else(|| format!("there is no server {name}"))?;
+    let contender = contender.ok_or_else(|| {
+        format!("`{name}` is not a server; bench/contenders/README.md lists them")
+    })?;
     let distance_before = distance_of_cores();
     let (ready, address) = mpsc::channel();
     let server = thread::spawn(move || (contender.receive)(ready));
