@@ -22,8 +22,8 @@ pub(crate) fn run() -> Outcome {
     for file in &files {
         text::check(file, &fs::read_to_string(root().join(file))?, &mut faults);
     }
-    let mut forbidden = forbidden::Check::new(&FORBIDDEN, &EXCEPTIONS);
-    let mut circles = circles::Check::new(&CIRCLES);
+    let mut forbidden = forbidden::Check::new(FORBIDDEN, EXCEPTIONS);
+    let mut circles = circles::Check::new(CIRCLES);
     for (name, sources) in sources::by_crate(&files)? {
         for (module, file) in &sources.files {
             let syntax = &sources.modules[module];
