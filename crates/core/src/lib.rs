@@ -36,6 +36,7 @@ mod line;
 mod read;
 mod record;
 mod schema;
+mod snapshot;
 mod value;
 mod values;
 
@@ -61,6 +62,7 @@ pub use line::{Line, Lines};
 pub use read::{BlockReader, ReadBlock, UnmatchedLine};
 pub use record::{FieldAccessor, Record, UnknownField};
 pub use schema::{Column, ColumnId, RecordKind, Schema};
+pub use snapshot::{LogSource, ReadCounts, SegmentList, Snapshot, SnapshotSegment, Snapshots};
 pub use value::{
     AddressBlock, STATUS_CLASS, STATUS_CLASSES, Timestamp, Zone, format_rfc3339, parse_rfc3339,
     status_class,

@@ -15,7 +15,7 @@ mod writer;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamError};
-pub use pipeline::{DataSet, Keep, MachineClock, Moment, Pipeline, PipelineOptions, Slot};
+pub use pipeline::{DataSet, Keep, MachineClock, OrderedSegments, Pipeline, PipelineOptions};
 pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
 pub use source::{
     ARCHIVE_HEAD_BYTES, Compression, Follower, Head, Input, MemberLimit, PushDecoder, ReadArchive,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
-use weir_core::{Format, UnmatchedLine};
+use weir_core::{Format, LogSource, ReadCounts, UnmatchedLine};
 
 use crate::error::StopReason;
 use crate::error::{ReadError, SourceError};
@@ -149,6 +149,22 @@ pub struct SourceSnapshot {
     pub note: Option<String>,
     /// What it does while it goes on.
     pub phase: Phase,
+}
+
+impl LogSource for SourceSnapshot {
+    fn read_counts(&self) -> ReadCounts {
+        ReadCounts {
+            lines: self.lines,
+            records: self.records,
+            unmatched: self.unmatched,
+            too_long: self.too_long,
+            bytes_read: self.bytes_parsed,
+        }
+    }
+
+    fn format(&self) -> Option<&Arc<Format>> {
+        self.format.as_ref()
+    }
 }
 
 /// Samples kept of a source: as many as a person reads.

@@ -32,7 +32,6 @@ mod session;
 mod upload;
 mod view;
 
-pub use answer::{Evaluator, format_of, read_counts, report};
 pub use hub::SessionHandle;
 pub use options::{Options, StartError};
 pub use refusal::Refusal;

@@ -8,9 +8,10 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
+use weir_query::{Evaluator, settled};
 use weir_view::{LiveReply, LiveRequest, Now, Query};
 
-use crate::answer::{Abandon, Evaluator, settled};
+use crate::answer::Abandon;
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -147,7 +148,7 @@ async fn publish(
             let question = asked.borrow_and_update();
             // It made sense when it was asked. Its dates are other instants as soon as the log's
             // zone is known, which makes it another question.
-            let settled = settled(&question.query, data, &question.now);
+            let settled = settled(&question.query, &**data, &question.now);
             let query = settled.unwrap_or_else(|_| question.query.clone());
             (query, question.abandon.flag())
         };
@@ -235,9 +236,9 @@ fn answer(
     session: &Session,
     data: &Arc<DataSet>,
     query: Query,
-    previous: Option<Evaluator>,
+    previous: Option<Evaluator<DataSet>>,
     abandoned: &AtomicBool,
-) -> (Option<String>, Option<Evaluator>) {
+) -> (Option<String>, Option<Evaluator<DataSet>>) {
     let id = query.id;
     // It made sense when it was asked, and columns are only ever added.
     let evaluator = match previous {

@@ -107,8 +107,8 @@ async fn report(
     let mut query = query_string::query(request.uri().query())?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
-    let query = answer::settled(&query, &data, &Now::read())?;
-    let report = answer::report_async(data, query, session.jobs()).await?;
+    let query = weir_query::settled(&query, &*data, &Now::read())?;
+    let report = answer::report(data, query, session.jobs()).await?;
     let text = serde_json::to_string(&report).unwrap_or_default();
     Ok(response::json(StatusCode::OK, text + "\n"))
 }

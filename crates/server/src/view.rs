@@ -4,16 +4,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use weir_ingest::{DataSet, Keep, Phase, SourceEnd, SourceSnapshot};
+use weir_query::Answer;
 use weir_view::{Format, Sample, Source, SourceState, View, Window};
 
-use crate::answer::Answer;
 use crate::upload::Slot;
 
 /// Samples of all sources together, at the most.
 const SAMPLES_MAX: usize = 100;
 
 /// The view of an answer to the query of that id.
-pub(crate) fn view(query: u64, answer: Answer, data: &DataSet, slots: &[Arc<Slot>]) -> View {
+pub(crate) fn view(
+    query: u64,
+    answer: Answer<SourceSnapshot>,
+    data: &DataSet,
+    slots: &[Arc<Slot>],
+) -> View {
     let by_source: HashMap<_, _> =
         slots.iter().map(|slot| (Arc::as_ptr(slot.progress()), slot)).collect();
     // Sources are only ever added, so the first ones are those of the answer.
@@ -37,10 +42,10 @@ pub(crate) fn view(query: u64, answer: Answer, data: &DataSet, slots: &[Arc<Slot
     }
 }
 
-fn window(answer: &Answer, data: &DataSet) -> Option<Window> {
+fn window(answer: &Answer<SourceSnapshot>, data: &DataSet) -> Option<Window> {
     let Keep::Window { width } = data.keep() else { return None };
     let width_s = width.map(|width| width.as_secs_f64());
-    Some(Window { width_s, records: answer.rows_kept? })
+    Some(Window { width_s, records: answer.rows_kept })
 }
 
 fn source(snapshot: &SourceSnapshot, slot: Option<&&Arc<Slot>>) -> Source {
@@ -51,10 +56,7 @@ fn source(snapshot: &SourceSnapshot, slot: Option<&&Arc<Slot>>) -> Source {
         None if slot.is_some_and(|slot| slot.is_interrupted()) => (SourceState::Interrupted, None),
         None => (going_on(snapshot.phase), None),
     };
-    let format = snapshot.format.as_ref().map(|format| Format {
-        name: format.name().to_owned(),
-        definition: format.definition().to_owned(),
-    });
+    let format = snapshot.format.as_deref().map(Format::from);
     Source {
         file: slot.map(|slot| slot.file().to_owned()).unwrap_or_default(),
         name: snapshot.name.clone(),
@@ -90,7 +92,7 @@ fn samples(source: &SourceSnapshot) -> impl Iterator<Item = Sample> {
 }
 
 /// What the reader of the numbers should know.
-fn notes(answer: &Answer, data: &DataSet) -> Vec<String> {
+fn notes(answer: &Answer<SourceSnapshot>, data: &DataSet) -> Vec<String> {
     let mut notes = Vec::new();
     if answer.offsets_s.len() > 1 {
         let offsets: Vec<String> =

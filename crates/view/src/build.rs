@@ -4,32 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_core::{
-    ColumnId, Evaluation, Field, REMAINDER, STATUS_CLASS, STATUS_CLASSES, Stack, Timestamp,
-    TopList, Values, Zone, format_rfc3339,
+    ColumnId, Evaluation, Field, REMAINDER, ReadCounts, STATUS_CLASS, STATUS_CLASSES, Stack,
+    Timestamp, TopList, Values, Zone, format_rfc3339,
 };
 
+use crate::bytes::{hex_if_needed, shown};
 use crate::report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
 
-/// What was read, whether or not it passes a filter.
-#[derive(Debug, Clone, Default)]
-pub struct ReadCounts {
-    /// Lines read.
-    pub lines: u64,
-    /// Lines that fit.
-    pub records: u64,
-    /// Lines that did not.
-    pub unmatched: u64,
-    /// Lines over the length limit.
-    pub too_long: u64,
-    /// Bytes read, after decompression.
-    pub bytes_read: u64,
-}
+/// The value that is shown for records without a field.
+pub const NO_VALUE: &str = "(none)";
 
-/// The value shown for the rows of a histogram's division without the field.
-const NO_VALUE: &str = "(none)";
-
-/// The name of the remainder in lists.
-const REMAINDER_NAME: &str = "(all other values)";
+/// The value that is shown for the remainder, into which rare values are folded.
+pub const REMAINDER_VALUE: &str = "(all other values)";
 
 impl Report {
     /// The report of an answer, with so many rows in each top list.
@@ -159,7 +145,7 @@ fn group_names(stack: Stack, values: &Values) -> Vec<String> {
             let name = |id: usize| match id {
                 0 => NO_VALUE.to_owned(),
                 _ if id == REMAINDER as usize || id == Stack::GROUPS_MAX - 1 => {
-                    REMAINDER_NAME.to_owned()
+                    REMAINDER_VALUE.to_owned()
                 }
                 _ => shown(dictionary.value(id as u32).unwrap_or_default()),
             };
@@ -172,10 +158,10 @@ fn top_rows(list: &TopList, column: ColumnId, values: &Values, top: usize) -> Ve
     let dictionary = values.dictionary(column);
     let row = |id: u32| {
         let tally = list.tally(id);
-        let bytes = dictionary.value(id).unwrap_or(REMAINDER_NAME.as_bytes());
+        let bytes = dictionary.value(id).unwrap_or(REMAINDER_VALUE.as_bytes());
         TopRow {
             value: shown(bytes),
-            value_hex: std::str::from_utf8(bytes).is_err().then(|| to_hex(bytes)),
+            value_hex: hex_if_needed(bytes),
             remainder: id == REMAINDER,
             count: tally.count,
             bytes_sent: tally.bytes_sent,
@@ -183,14 +169,6 @@ fn top_rows(list: &TopList, column: ColumnId, values: &Values, top: usize) -> Ve
         }
     };
     list.top(top, dictionary).into_iter().map(row).collect()
-}
-
-fn shown(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn quantiles(evaluation: &Evaluation, field: Field) -> Option<Quantiles> {
@@ -204,9 +182,9 @@ fn quantiles(evaluation: &Evaluation, field: Field) -> Option<Quantiles> {
 mod tests {
     use std::sync::Arc;
 
-    use weir_core::{Block, BlockLimits, BlockReader, Evaluation, Format, Values};
+    use weir_core::{Block, BlockLimits, BlockReader, Evaluation, Format, ReadCounts, Values};
 
-    use super::{ReadCounts, Report};
+    use super::Report;
     use crate::query::{Clause, Query};
 
     /// The estimated fields where there is memory for a few of the paths only.

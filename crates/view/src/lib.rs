@@ -6,6 +6,10 @@
 //! are generated from these types (feature `typescript`).
 
 mod build;
+mod bytes;
+mod comparison;
+mod format;
+mod group;
 mod message;
 mod moment;
 mod query;
@@ -14,7 +18,9 @@ mod report;
 mod view;
 mod zone;
 
-pub use build::ReadCounts;
+pub use build::{NO_VALUE, REMAINDER_VALUE};
+pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
+pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use message::{Failure, LiveReply, LiveRequest, SessionCreated, UploadReply, UploadRequest};
 pub use moment::{Moment, Now};
 pub use query::{Clause, Operator, Query};

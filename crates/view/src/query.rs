@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::Compare;
+
 /// One question: a filter and how to show what passes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
@@ -19,6 +21,15 @@ pub struct Query {
     pub stack: String,
     /// The most buckets the histogram may have.
     pub buckets: u32,
+    /// The field whose values are to be grouped: `status_class` or a field's name, but neither
+    /// the time nor a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub group: Option<String>,
+    /// The period to compare with the one before it. The report is about that period.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub compare: Option<Compare>,
 }
 
 impl Default for Query {
@@ -30,6 +41,8 @@ impl Default for Query {
             top: 10,
             stack: weir_core::STATUS_CLASS.to_owned(),
             buckets: 400,
+            group: None,
+            compare: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use weir_core::{
     STATUS_CLASS, Stack, TextTest, Timestamp, Values, Zone, format_rfc3339, parse_rfc3339,
 };
 
+use crate::bytes;
 use crate::moment::{Moment, Now};
 use crate::query::{Clause, Operator, Query};
 use crate::zone::{UnknownZone, find_zone};
@@ -35,6 +36,10 @@ pub enum QueryError {
     Zone(UnknownZone),
     /// The histogram cannot be divided by this.
     Stack(String),
+    /// Records cannot be grouped by time.
+    GroupByTime,
+    /// Records cannot be grouped by this number.
+    GroupByNumber(String),
 }
 
 impl fmt::Display for QueryError {
@@ -58,6 +63,13 @@ impl fmt::Display for QueryError {
             Self::Zone(error) => write!(formatter, "{error}"),
             Self::Stack(name) => {
                 write!(formatter, "the histogram cannot be divided by `{name}`")
+            }
+            Self::GroupByTime => write!(
+                formatter,
+                "the histogram divides by time; group by a field such as status or host"
+            ),
+            Self::GroupByNumber(field) => {
+                write!(formatter, "`{field}` is a number; group by a field such as status or host")
             }
         }
     }
@@ -88,11 +100,22 @@ impl Query {
     pub fn settled(&self, now: &Now, log_zone: &dyn Fn() -> Zone) -> Result<Self, QueryError> {
         let is_time = |clause: &Clause| Field::by_name(&clause.field) == Some(Field::Time);
         let mut settled = self.clone();
-        if !self.clauses.iter().any(is_time) {
+        if self.compare.is_none() && !self.clauses.iter().any(is_time) {
             return Ok(settled);
         }
         let zone = self.zone.as_deref().map(find_zone).transpose().map_err(QueryError::Zone)?;
         let zone = || zone.clone().unwrap_or_else(log_zone);
+        if let Some(compare) = &mut settled.compare {
+            let read = |text: &String| {
+                Moment::parse(text, now).ok_or_else(|| QueryError::NotATime(text.clone()))
+            };
+            if let Some(since) = &mut compare.since {
+                *since = instant_stamp(read(since)?.first_ns(zone));
+            }
+            if let Some(until) = &mut compare.until {
+                *until = instant_stamp(read(until)?.until_ns(zone));
+            }
+        }
         settled.clauses.clear();
         for clause in &self.clauses {
             if !is_time(clause) {
@@ -121,6 +144,9 @@ impl Query {
         let mut clauses: Vec<CoreClause> = Vec::new();
         for clause in merged(&self.clauses) {
             clauses.extend(core_clauses(&clause, values)?);
+        }
+        if let Some(group) = &self.group {
+            check_group(group)?;
         }
         let zone = self.zone.as_deref().map(find_zone).transpose().map_err(QueryError::Zone)?;
         Ok(Question {
@@ -187,17 +213,30 @@ fn core_clauses(clause: &Clause, values: &Values) -> Result<Vec<CoreClause>, Que
     }
 }
 
+/// Refuses to group by a field that has no values to name.
+fn check_group(field: &str) -> Result<(), QueryError> {
+    match Field::by_name(field) {
+        Some(Field::Time) => Err(QueryError::GroupByTime),
+        Some(number) if Field::NUMBERS.contains(&number) => {
+            Err(QueryError::GroupByNumber(field.to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An instant as text, RFC 3339 in UTC.
+pub(crate) fn instant_stamp(unix_ns: i64) -> String {
+    format_rfc3339(Timestamp { unix_ns, offset_s: 0 })
+}
+
 /// A comparison with all of a range of time, by its two ends.
 fn instant_clauses(
     field: &str,
     op: Operator,
     (first_ns, last_ns): (i64, i64),
 ) -> impl Iterator<Item = Clause> {
-    let clause = |op, unix_ns| Clause {
-        field: field.to_owned(),
-        op,
-        values: vec![format_rfc3339(Timestamp { unix_ns, offset_s: 0 })],
-    };
+    let clause =
+        |op, unix_ns| Clause { field: field.to_owned(), op, values: vec![instant_stamp(unix_ns)] };
     let (one, other) = match op {
         Operator::Equal if first_ns != last_ns => (
             clause(Operator::GreaterOrEqual, first_ns),
@@ -302,14 +341,7 @@ fn comparison(op: Operator, value: &str) -> Result<TextTest, QueryError> {
 }
 
 fn from_hex(text: &str) -> Result<Vec<u8>, QueryError> {
-    let wrong = || QueryError::NotHexadecimal(text.to_owned());
-    if !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return Err(wrong());
-    }
-    (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong()))
-        .collect()
+    bytes::from_hex(text).ok_or_else(|| QueryError::NotHexadecimal(text.to_owned()))
 }
 
 impl Clause {

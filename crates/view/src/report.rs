@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::Comparison;
+use crate::group::Group;
+
 /// Everything that is known about the records that pass a filter.
 ///
 /// `lines = records + unmatched + too_long + directives` always holds; `records` counts the lines
@@ -51,16 +54,25 @@ pub struct Report {
     /// They are 0 here and in every list, and are left out where people read them.
     #[serde(default)]
     pub absent: Vec<String>,
+    /// The records of each value of the field that the query groups by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub group: Option<Group>,
+    /// What has changed since the period before, if the query compares two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub compare: Option<Comparison>,
 }
 
 /// A log format: its name and what it was compiled from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct Format {
-    /// A known name such as `COMBINED`, `custom` for a pasted definition, or `mixed`
-    /// where the sources of one data set have different formats.
+    /// A known name such as `COMBINED`, `custom` for a pasted definition, or `mixed` if the
+    /// sources of a data set have different formats.
     pub name: String,
-    /// The definition in nginx's or Apache's own notation, or the JSON keys read.
+    /// The definition in nginx's or Apache's own notation, or the JSON keys read. Of mixed
+    /// formats, a line with the name and the definition of each.
     pub definition: String,
 }
 

@@ -1,13 +1,8 @@
 //! The report as CSV: one table, whose columns docs/report.md describes.
 
-use weir_core::{Tally, Zone};
 use weir_ingest::SourceSnapshot;
-use weir_view::{Quantiles, Report, TopRow, find_zone};
+use weir_view::{Comparison, Group, GroupRow, PeriodTally, Quantiles, Report, TopRow};
 
-use super::Contents;
-use super::compare::Comparison;
-use super::group::{Group, GroupRow};
-use super::json::totals;
 use crate::csv::row;
 
 /// The columns; those from `before_requests` on are there with `--compare` only.
@@ -34,14 +29,14 @@ struct Rows {
 }
 
 /// All sections of the report.
-pub(super) fn write(contents: &Contents, sources: &[SourceSnapshot]) -> String {
-    let Contents { report, group, comparison } = contents;
-    let is_compared = comparison.is_some();
+pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
+    let Report { group, compare, .. } = report;
+    let is_compared = compare.is_some();
     let mut rows = Rows { text: String::new(), is_compared, matched: report.matched };
     rows.push(COLUMNS.map(str::to_owned));
     rows.totals(report, sources);
-    if let Some(comparison) = comparison {
-        rows.compared(report, comparison);
+    if let Some(comparison) = compare {
+        rows.compared(comparison);
     }
     for (name, quantiles) in
         [("request_time", &report.request_time), ("upstream_time", &report.upstream_time)]
@@ -57,7 +52,7 @@ pub(super) fn write(contents: &Contents, sources: &[SourceSnapshot]) -> String {
     for (field, top) in &report.top {
         top.iter().for_each(|top| rows.top(field, top));
     }
-    for list in comparison.iter().flat_map(|comparison| &comparison.lists) {
+    for list in compare.iter().flat_map(|comparison| &comparison.lists) {
         let kinds = [("changed", &list.both), ("new", &list.new), ("vanished", &list.vanished)];
         for (section, changes) in kinds {
             changes.iter().for_each(|change| rows.group_row(section, &list.field, change));
@@ -82,8 +77,8 @@ impl Rows {
     }
 
     /// A row of counts.
-    fn counted(&mut self, section: &str, field: &str, value: &str, tallies: (Tally, Tally)) {
-        let (now, before) = tallies;
+    fn counted(&mut self, section: &str, field: &str, value: &str, tally: &PeriodTally) {
+        let (now, before) = (tally.now, tally.before());
         let share = now.count as f64 / self.matched.max(1) as f64;
         self.push([
             section.to_owned(),
@@ -129,16 +124,14 @@ impl Rows {
         }
     }
 
-    fn compared(&mut self, report: &Report, comparison: &Comparison) {
-        let zone = find_zone(&report.time.zone).unwrap_or_else(|_| Zone::utc());
-        let ranges = [("range", comparison.now_range), ("before_range", comparison.before_range)];
-        for (section, range) in ranges {
-            let [since, until] = range.stamps(&zone);
-            self.single(section, "since", since);
-            self.single(section, "until", until);
+    fn compared(&mut self, comparison: &Comparison) {
+        let periods = [("range", &comparison.range), ("before_range", &comparison.before_range)];
+        for (section, period) in periods {
+            self.single(section, "since", &period.since);
+            self.single(section, "until", &period.until);
         }
-        for (name, _, before) in totals(report, &comparison.before) {
-            self.single("before_total", name, before);
+        for (name, change) in comparison.totals.by_name() {
+            self.single("before_total", name, change.before);
         }
     }
 
@@ -167,18 +160,17 @@ impl Rows {
 
     fn group(&mut self, group: &Group) {
         group.rows.iter().for_each(|row| self.group_row("group", &group.field, row));
-        if group.rest_values > 0 {
-            let values = format!("({} other values)", group.rest_values);
-            self.counted("group_rest", &group.field, &values, group.rest);
+        if group.rest.values > 0 {
+            let values = format!("({} other values)", group.rest.values);
+            self.counted("group_rest", &group.field, &values, &group.rest.tally);
         }
     }
 
     fn group_row(&mut self, section: &str, field: &str, row: &GroupRow) {
-        let value = String::from_utf8_lossy(&row.value);
-        self.counted(section, field, &value, (row.now, row.before));
+        self.counted(section, field, &row.value, &row.tally);
     }
 
-    /// What was before is among the changes.
+    /// A row without counts of the period before, which are among the changes.
     fn top(&mut self, field: &str, top: &TopRow) {
         let share = top.count as f64 / self.matched.max(1) as f64;
         let mut cells: [String; 10] = Default::default();

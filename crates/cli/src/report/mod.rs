@@ -1,25 +1,20 @@
 //! `weir report`: totals, a histogram and top lists of some logs.
 
 mod arguments;
-mod compare;
 mod csv;
 mod findings;
-mod group;
 mod html;
-mod json;
 mod request;
-mod tallies;
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use weir_core::{Evaluation, Question};
 use weir_ingest::{DataSet, Input, Keep, Pipeline, SourceSnapshot};
-use weir_view::{Format, Report};
+use weir_query::{Evaluator, PeriodError, report_of_fold};
+use weir_view::{QueryError, Report};
 
 pub(crate) use arguments::ReportArguments;
-pub(crate) use compare::{Changes, Comparison, Range, difference, percent};
-pub(crate) use group::{Group, GroupRow};
 
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::sources::{self, Complaint};
@@ -51,38 +46,30 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     }
     let mut reading = read(arguments, &inputs, &request)?;
     reading.complaints.splice(0..0, complaints);
-    let Reading { contents, sources, .. } = &reading;
+    let Reading { report, sources, .. } = &reading;
     if let Some(file) = &arguments.html {
-        html::write(file, contents, sources)?;
+        html::write(file, report, sources)?;
     }
     if arguments.json {
-        print(&json::write(contents)?)?;
+        print(&(serde_json::to_string(report).map_err(Failure::new)? + "\n"))?;
     } else if arguments.csv {
-        print_csv(&csv::write(contents, sources))?;
-    } else if arguments.html.is_none() && contents.report.lines > 0 {
-        print(&terminal::draw(contents, sources, &screen))?;
+        print_csv(&csv::write(report, sources))?;
+    } else if arguments.html.is_none() && report.lines > 0 {
+        print(&terminal::draw(report, sources, &screen))?;
     }
     Ok(reading.say())
 }
 
-/// What is printed.
-#[derive(Debug)]
-pub(crate) struct Contents {
-    pub(crate) report: Report,
-    pub(crate) group: Option<Group>,
-    pub(crate) comparison: Option<Comparison>,
-}
-
-/// All that was found out.
+/// A report, and what a person should know beside it.
 struct Reading {
-    contents: Contents,
+    report: Report,
     sources: Vec<SourceSnapshot>,
     complaints: Vec<Complaint>,
     notes: Vec<String>,
 }
 
 impl Reading {
-    /// Says what a person should know beside the numbers.
+    /// Prints the notes and the complaints, and returns how the run ended.
     fn say(&self) -> Exit {
         for note in &self.notes {
             say(note);
@@ -90,7 +77,7 @@ impl Reading {
         for complaint in &self.complaints {
             say(complaint);
         }
-        match (self.complaints.is_empty(), self.contents.report.records > 0) {
+        match (self.complaints.is_empty(), self.report.records > 0) {
             (false, _) => Exit::Failed,
             (true, true) => Exit::Done,
             (true, false) => Exit::NothingFitted,
@@ -103,12 +90,12 @@ fn read(
     inputs: &[Input],
     request: &Request,
 ) -> Result<Reading, Failure> {
-    // Which ranges are compared is known when all is read, so the records have to be kept.
+    // The periods to compare are known when all is read, so the records have to be kept.
     let keep = if arguments.compare { Keep::Segments } else { Keep::ValuesOnly };
     let options = arguments.read.pipeline_options(keep)?;
     let columns = request.query.extra_columns();
     let data = DataSet::new(keep, options.memory_bytes_max, &columns);
-    let question = request.query.question(&data.values()).map_err(Failure::new)?;
+    let question = request.query.question(&data.values()).map_err(query_failure)?;
     let pipeline = Pipeline::start(&options, data.clone(), Some(&question));
 
     let progress = Progress::of_reading(data.clone(), sources::bytes_total(inputs));
@@ -119,97 +106,44 @@ fn read(
     let answer = answer.ok_or_else(|| {
         Failure::new("the parser threads could not be started; try fewer with -j 1")
     })?;
-    let sources = snapshots(&data);
-    findings::check_fields(arguments, &sources, &data.formats())?;
-    complaints.extend(findings::truncated(&sources));
-    let answers = if arguments.compare { compared(&data, request)? } else { None };
-    let contents = contents(arguments, &data, &sources, (&answer, answers.as_ref()));
-    let mut notes = findings::notes(&sources, &contents.report);
-    notes.extend(findings::mixed_offsets(answer.totals().offset_range_s, &contents.report));
-    Ok(Reading { contents, sources, complaints, notes })
+    let snapshot = data.snapshot();
+    findings::check_fields(arguments, &snapshot.sources, &snapshot.formats)?;
+    complaints.extend(findings::truncated(&snapshot.sources));
+    let compared = if arguments.compare { compared(&data, request, options.jobs)? } else { None };
+    let report = compared
+        .unwrap_or_else(|| report_of_fold(&answer, &data.values(), &snapshot, &request.query));
+    let mut notes = findings::notes(&snapshot.sources, &report);
+    notes.extend(findings::mixed_offsets(answer.totals().offset_range_s, &report));
+    Ok(Reading { report, sources: snapshot.sources, complaints, notes })
 }
 
-/// Answers about two ranges of time.
-struct Compared {
-    now_range: Range,
-    now: Evaluation,
-    before_range: Range,
-    before: Evaluation,
-}
-
-/// Asks about the range and the one before it; `None` where no record has a time.
-fn compared(data: &DataSet, request: &Request) -> Result<Option<Compared>, Failure> {
-    let segments = data.segments_from(0);
-    let ranges = segments.iter().filter_map(|segment| segment.time_range_ns());
-    let range = ranges.reduce(|(first, last), (from, to)| (first.min(from), last.max(to)));
-    let Some(range) = range else { return Ok(None) };
-    let (since_ns, until_ns) = request.range_ns;
-    let (now_range, before_range) = Range::now_and_before(since_ns, until_ns, range)?;
-    let question = |range| request.within(range).question(&data.values()).map_err(Failure::new);
-    let (now, before) = (question(now_range)?, question(before_range)?);
-    let answer = |question: &Question| {
-        let mut answer = Evaluation::new(question);
-        answer.learn(&data.values());
-        segments.iter().for_each(|segment| answer.update(segment));
-        answer
-    };
-    let (now, before) = std::thread::scope(|scope| {
-        let now = scope.spawn(|| answer(&now));
-        let before = answer(&before);
-        (now.join(), before)
-    });
-    let now = now.map_err(|_| Failure::new("the range could not be counted"))?;
-    Ok(Some(Compared { now_range, now, before_range, before }))
-}
-
-/// What is printed of an answer about all, or of those about two ranges.
-fn contents(
-    arguments: &ReportArguments,
-    data: &DataSet,
-    sources: &[SourceSnapshot],
-    (answer, compared): (&Evaluation, Option<&Compared>),
-) -> Contents {
-    let values = &*data.values();
-    let (counts, format) = (weir_server::read_counts(sources), format_of(sources));
-    let top = arguments.top as usize;
-    let now = compared.map_or(answer, |compared| &compared.now);
-    let formats = data.formats();
-    let report =
-        |answer| Report::new(answer, values, &counts, format.clone(), top).of_formats(&formats);
-    let group = arguments.group.as_ref().and_then(|field| {
-        Group::new(field, values, now, compared.map(|compared| &compared.before), top)
-    });
-    let comparison = compared.map(|Compared { now_range, now, before_range, before }| {
-        let names = values.schema().text_columns().map(|(_, name)| name);
-        let lists = names.filter_map(|name| Changes::new(name, values, now, before, top));
-        Comparison {
-            now_range: *now_range,
-            before_range: *before_range,
-            before: report(before),
-            lists: lists.collect(),
-        }
-    });
-    Contents { report: report(now), group, comparison }
-}
-
-fn snapshots(data: &Arc<DataSet>) -> Vec<SourceSnapshot> {
-    data.sources().iter().map(|source| source.snapshot()).collect()
-}
-
-/// The one format of all sources, or `mixed` with the names of all.
-fn format_of(sources: &[SourceSnapshot]) -> Format {
-    let mut formats: Vec<Format> = Vec::new();
-    for format in sources.iter().filter_map(|source| source.format.as_ref()) {
-        let format =
-            Format { name: format.name().to_owned(), definition: format.definition().to_owned() };
-        if !formats.contains(&format) {
-            formats.push(format);
+/// The report that compares two periods; `None` if no record has a time.
+fn compared(
+    data: &Arc<DataSet>,
+    request: &Request,
+    jobs: usize,
+) -> Result<Option<Report>, Failure> {
+    let evaluator = Evaluator::new(data.clone(), request.query.clone(), jobs);
+    let answer = evaluator.map_err(query_failure)?.answer(&AtomicBool::new(false));
+    let answer = answer.ok_or_else(|| Failure::new("the periods could not be counted"))?;
+    match answer.period_error {
+        None => Ok(Some(answer.report)),
+        Some(PeriodError::NoTime) => Ok(None),
+        Some(PeriodError::Empty) => Err(Failure::new(
+            "--compare: nothing was logged at --since or later; give an earlier time",
+        )),
+        Some(PeriodError::TooShort) => {
+            Err(Failure::new("--compare: there is no time to halve; say from when on with --since"))
         }
     }
-    if formats.len() <= 1 {
-        return formats.pop().unwrap_or_default();
+}
+
+/// A failure that names the option with the error.
+fn query_failure(error: QueryError) -> Failure {
+    match error {
+        QueryError::GroupByTime | QueryError::GroupByNumber(_) => {
+            Failure::new(format_args!("--group: {error}"))
+        }
+        _ => Failure::new(error),
     }
-    let describe = |format: &Format| format!("{}: {}", format.name, format.definition);
-    let definition = formats.iter().map(describe).collect::<Vec<_>>().join("\n");
-    Format { name: "mixed".to_owned(), definition }
 }

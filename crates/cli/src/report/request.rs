@@ -1,24 +1,21 @@
-//! What is asked, made of the arguments.
+//! The query of the arguments.
 
 use std::cell::LazyCell;
 
-use weir_core::{Field, Timestamp, Zone, format_rfc3339};
+use weir_core::{Timestamp, Zone, format_rfc3339};
 use weir_ingest::{FormatChoice, Input};
-use weir_view::{Clause, Moment, Now, Operator, Query};
+use weir_view::{Clause, Compare, Moment, Now, Operator, Query};
 
 use super::ReportArguments;
-use super::compare::Range;
 use crate::outcome::Failure;
 use crate::records::parse_clauses;
 use crate::terminal::Screen;
 use crate::zone;
 
-/// Everything that is known before the first line is read for good.
+/// The arguments as a query, known before the logs are read.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) query: Query,
-    /// The range of `--since` and `--until`; the query has it only where nothing is compared.
-    pub(crate) range_ns: (Option<i64>, Option<i64>),
     pub(crate) format: FormatChoice,
 }
 
@@ -26,7 +23,7 @@ impl Request {
     /// The request of these arguments.
     ///
     /// # Errors
-    /// With a sentence for the first argument that makes no sense.
+    /// Fails for the first argument that is not valid.
     pub(crate) fn new(
         arguments: &ReportArguments,
         inputs: &mut [Input],
@@ -34,16 +31,15 @@ impl Request {
     ) -> Result<Self, Failure> {
         let format = arguments.read.format_choice()?;
         let zone = arguments.read.zone()?;
-        // A log is looked at once, and only where a time has no offset.
+        // The log is read once for it, and only if a time has no offset.
         let zone = LazyCell::new(|| zone.unwrap_or_else(|| zone::of_log(inputs, &format)));
         let (now, zone) = (Now::read(), || zone.clone());
         let mut clauses = parse_clauses(&arguments.conditions, &now, &zone)?;
-        let range_ns = time_range(arguments, &now, &zone)?;
+        let (since, until) = time_range(arguments, &now, &zone)?;
+        let compare =
+            arguments.compare.then(|| Compare { since: since.clone(), until: until.clone() });
         if !arguments.compare {
-            clauses.extend(range_clauses(range_ns.0, range_ns.1));
-        }
-        if let Some(field) = &arguments.group {
-            check_group(field)?;
+            clauses.extend(range_clauses(since, until));
         }
         let is_for_screen = !arguments.json && !arguments.csv && arguments.html.is_none();
         let buckets = arguments.buckets.unwrap_or_else(|| {
@@ -56,49 +52,27 @@ impl Request {
             top: arguments.top,
             stack: arguments.stack.clone(),
             buckets,
+            group: arguments.group.clone(),
+            compare,
         };
-        Ok(Self { query, range_ns, format })
-    }
-
-    /// The query about a range of time.
-    pub(crate) fn within(&self, range: Range) -> Query {
-        let mut query = self.query.clone();
-        query.clauses.extend(range_clauses(Some(range.since_ns), Some(range.until_ns)));
-        query
+        Ok(Self { query, format })
     }
 }
 
-/// Refuses to group by what has no values to name.
-fn check_group(field: &str) -> Result<(), Failure> {
-    match Field::by_name(field) {
-        Some(Field::Time) => Err(Failure::new(
-            "--group: the histogram divides by time; group by a field such as status or host",
-        )),
-        Some(known) if Field::NUMBERS.contains(&known) => Err(Failure::new(format_args!(
-            "--group: `{field}` is a number; group by a field such as status or host"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// The conditions that a range of time is.
-fn range_clauses(since_ns: Option<i64>, until_ns: Option<i64>) -> impl Iterator<Item = Clause> {
-    let clause = |op, unix_ns| Clause {
-        field: "time".to_owned(),
-        op,
-        values: vec![format_rfc3339(Timestamp { unix_ns, offset_s: 0 })],
-    };
-    let since = since_ns.map(|unix_ns| clause(Operator::GreaterOrEqual, unix_ns));
-    let until = until_ns.map(|unix_ns| clause(Operator::Less, unix_ns));
+/// The conditions on the time of records from `since` up to `until`.
+fn range_clauses(since: Option<String>, until: Option<String>) -> impl Iterator<Item = Clause> {
+    let clause = |op, instant| Clause { field: "time".to_owned(), op, values: vec![instant] };
+    let since = since.map(|instant| clause(Operator::GreaterOrEqual, instant));
+    let until = until.map(|instant| clause(Operator::Less, instant));
     since.into_iter().chain(until)
 }
 
-/// The instants of `--since` and `--until`.
+/// The instants of `--since` and `--until`, RFC 3339.
 fn time_range(
     arguments: &ReportArguments,
     now: &Now,
     zone: &dyn Fn() -> Zone,
-) -> Result<(Option<i64>, Option<i64>), Failure> {
+) -> Result<(Option<String>, Option<String>), Failure> {
     let read = |option: &str, text: &Option<String>| {
         let Some(text) = text else { return Ok(None) };
         Moment::parse(text, now).map(Some).ok_or_else(|| {
@@ -119,5 +93,6 @@ fn time_range(
             "--since {since} is not before --until {until}; nothing lies between them"
         )));
     }
-    Ok((since_ns, until_ns))
+    let stamp = |unix_ns| format_rfc3339(Timestamp { unix_ns, offset_s: 0 });
+    Ok((since_ns.map(stamp), until_ns.map(stamp)))
 }

@@ -1,7 +1,7 @@
-//! A range of time beside the one before it.
+//! A period beside the one before it.
 
 use weir_ingest::SourceSnapshot;
-use weir_view::Report;
+use weir_view::{Changes, Comparison, GroupRow, Period, Report, difference};
 
 use super::Screen;
 use super::lists::{title_of, titled_order};
@@ -10,12 +10,11 @@ use super::number::{bytes, change, duration, separated, signed};
 use super::style::{Painter, Style};
 use super::text::{fit, fit_middle, left, right, safe, safe_bytes, width};
 use super::totals::heading;
-use crate::report::{Changes, Comparison, GroupRow, Range, difference};
 
 /// Columns of the names in front.
 const NAME_COLUMNS: usize = 16;
 
-/// The two ranges and their sums, line by line.
+/// The two periods and their sums, line by line.
 pub(super) fn totals(
     report: &Report,
     comparison: &Comparison,
@@ -28,8 +27,8 @@ pub(super) fn totals(
         let text = fit(text, screen.columns.saturating_sub(NAME_COLUMNS));
         lines.push(painter.paint(Style::DIM, &left(name, NAME_COLUMNS)) + &text);
     };
-    add("Now", &range(comparison.now_range, &report.time.zone));
-    add("Before", &range(comparison.before_range, &report.time.zone));
+    add("Now", &period(&comparison.range));
+    add("Before", &period(&comparison.before_range));
     lines.push(String::new());
     let rows = sums(report, &comparison.before);
     let columns = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
@@ -83,12 +82,10 @@ fn sums(now: &Report, before: &Report) -> Vec<[String; 5]> {
     rows
 }
 
-fn range(range: Range, zone: &str) -> String {
-    let zone = weir_view::find_zone(zone).unwrap_or_else(|_| weir_core::Zone::utc());
-    let [since, until] = range.stamps(&zone).map(|stamp| Local::parse(&stamp));
+fn period(period: &Period) -> String {
+    let [since, until] = [&period.since, &period.until].map(|stamp| Local::parse(stamp));
     let (Some(since), Some(until)) = (since, until) else { return String::new() };
-    let length_s = range.until_ns.saturating_sub(range.since_ns) / 1_000_000_000;
-    let length = span(length_s.unsigned_abs());
+    let length = span(period.length_s());
     format!("{} to before {} ({length})", since.full(), until.full())
 }
 
@@ -107,7 +104,7 @@ pub(super) fn lists(comparison: &Comparison, screen: &Screen) -> Vec<String> {
 /// A list of nothing but `-` says that the log does not know.
 fn shows(list: &Changes) -> bool {
     match (&list.both[..], &list.new[..], &list.vanished[..]) {
-        ([row], [], []) => !matches!(&row.value[..], b"-" | b""),
+        ([row], [], []) => !matches!(row.value.as_str(), "-" | ""),
         _ => true,
     }
 }
@@ -136,7 +133,7 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
     for (row, cells) in rows.iter().zip(&cells) {
         let numbers = cells.iter().zip(widths).map(|(cell, width)| right(cell, width));
         let numbers = numbers.collect::<Vec<_>>().join("  ");
-        let value = safe_bytes(&row.value);
+        let value = safe_bytes(&row.value_bytes());
         let value = if value.is_empty() { "(empty)" } else { &value };
         let value = fit_middle(value, screen.columns.saturating_sub(used + 2));
         lines.push(format!("  {numbers}  {value}"));
@@ -145,7 +142,7 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
 }
 
 fn cells(row: &GroupRow) -> [String; 4] {
-    let (now, before) = (row.now.count, row.before.count);
+    let (now, before) = (row.tally.now.count, row.tally.before().count);
     let what = match (now, before) {
         (_, 0) => "new".to_owned(),
         (0, _) => "gone".to_owned(),

@@ -1,30 +1,29 @@
-//! What each value of a field comes to.
+//! The records of each value of a field.
 
-use weir_core::Tally;
+use weir_view::{Group, GroupRow, PeriodTally, Report};
 
 use super::Screen;
 use super::number::{bytes, separated, share, signed};
 use super::style::{Painter, Style};
 use super::text::{fit_middle, right, safe, safe_bytes, width};
-use crate::report::{Group, GroupRow, difference};
 
 /// The group, line by line: a head, a row for each value, and one for the rest.
-pub(super) fn draw(group: &Group, is_compared: bool, screen: &Screen) -> Vec<String> {
+pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
-    let head = group_columns(is_compared).iter().map(|name| (*name).to_owned()).collect();
-    let row = |now, before| group_cells(now, before, group.all.0, is_compared, signed);
+    let columns = group_columns(report.compare.is_some());
+    let head = columns.iter().map(|name| (*name).to_owned()).collect();
+    let row = |tally: &PeriodTally| group_cells(tally, report.matched, signed);
     let mut rows: Vec<Vec<String>> = vec![head];
-    rows.extend(group.rows.iter().map(|value| row(value.now, value.before)));
+    rows.extend(group.rows.iter().map(|value| row(&value.tally)));
     let mut names: Vec<String> = group.rows.iter().map(name).collect();
-    if group.rest_values > 0 {
-        rows.push(row(group.rest.0, group.rest.1));
-        names.push(match group.rest_values {
+    if group.rest.values > 0 {
+        rows.push(row(&group.rest.tally));
+        names.push(match group.rest.values {
             1 => "(1 other value)".to_owned(),
             many => format!("({} other values)", separated(many)),
         });
     }
-    let columns = rows[0].len();
-    let widths: Vec<usize> = (0..columns)
+    let widths: Vec<usize> = (0..columns.len())
         .map(|column| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0))
         .collect();
     let used: usize = widths.iter().map(|width| width + 2).sum();
@@ -47,28 +46,28 @@ pub(super) fn draw(group: &Group, is_compared: bool, screen: &Screen) -> Vec<Str
     lines
 }
 
-/// What the columns are called.
+/// The heads of the columns.
 pub(crate) fn group_columns(is_compared: bool) -> &'static [&'static str] {
-    match is_compared {
-        true => &["requests", "before", "change", "sent", "before", "errors", "before"],
-        false => &["requests", "share", "sent", "errors", "of them"],
+    if is_compared {
+        &["requests", "before", "change", "sent", "before", "errors", "before"]
+    } else {
+        &["requests", "share", "sent", "errors", "of them"]
     }
 }
 
-/// The numbers of a value under [`group_columns`]; `all` is what there is of all values now, and `change`
-/// writes a difference.
+/// The numbers of a value under [`group_columns`]. `matched` is the number of all requests, and
+/// `change` writes a difference.
 pub(crate) fn group_cells(
-    now: Tally,
-    before: Tally,
-    all: Tally,
-    is_compared: bool,
-    change: fn(i128) -> String,
+    tally: &PeriodTally,
+    matched: u64,
+    change: fn(i64) -> String,
 ) -> Vec<String> {
-    if is_compared {
+    let now = tally.now;
+    if let (Some(before), Some(difference)) = (tally.before, tally.difference) {
         return vec![
             separated(now.count),
             separated(before.count),
-            change(difference(now.count, before.count)),
+            change(difference),
             bytes(now.bytes_sent),
             bytes(before.bytes_sent),
             separated(now.errors),
@@ -77,7 +76,7 @@ pub(crate) fn group_cells(
     }
     vec![
         separated(now.count),
-        share(now.count, all.count),
+        share(now.count, matched),
         bytes(now.bytes_sent),
         separated(now.errors),
         share(now.errors, now.count),
@@ -85,7 +84,7 @@ pub(crate) fn group_cells(
 }
 
 fn name(row: &GroupRow) -> String {
-    match safe_bytes(&row.value) {
+    match safe_bytes(&row.value_bytes()) {
         empty if empty.is_empty() => "(empty)".to_owned(),
         value => value,
     }

@@ -14,8 +14,8 @@ mod totals;
 
 use std::io::IsTerminal;
 
-use crate::report::Contents;
 use weir_ingest::SourceSnapshot;
+use weir_view::Report;
 
 pub(crate) use group::{group_cells, group_columns};
 pub(crate) use lists::{fields_with_values, title_of, titled_order};
@@ -65,22 +65,22 @@ impl Screen {
 }
 
 /// The report as text.
-pub(crate) fn draw(contents: &Contents, sources: &[SourceSnapshot], screen: &Screen) -> String {
-    let Contents { report, group, comparison } = contents;
-    let mut lines = match comparison {
+pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen) -> String {
+    let Report { group, compare, .. } = report;
+    let mut lines = match compare {
         Some(comparison) => comparison::totals(report, comparison, sources, screen),
         None => totals::draw(report, sources, screen),
     };
-    if let Some(histogram) = report.histogram.as_ref().filter(|_| comparison.is_none()) {
+    if let Some(histogram) = report.histogram.as_ref().filter(|_| compare.is_none()) {
         lines.push(String::new());
         lines.extend(chart::draw(histogram, &report.time, screen));
     }
     lines.push(String::new());
     if let Some(group) = group {
-        lines.extend(group::draw(group, comparison.is_some(), screen));
+        lines.extend(group::draw(group, report, screen));
         lines.push(String::new());
     }
-    lines.extend(match comparison {
+    lines.extend(match compare {
         Some(comparison) => comparison::lists(comparison, screen),
         None => lists::draw(report, screen),
     });

@@ -1,7 +1,8 @@
 //! Numbers for people, in the form that docs/vocabulary.md describes and the page uses too.
 
+use weir_view::percent;
+
 use super::moment::span;
-use crate::report::percent;
 
 /// A whole number with grouped digits: `1,234,567`.
 pub(crate) fn separated(number: u64) -> String {
@@ -66,10 +67,9 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
 }
 
 /// A difference with its sign and grouped digits: `+1,234`, `-5`.
-pub(crate) fn signed(difference: i128) -> String {
+pub(crate) fn signed(difference: i64) -> String {
     let sign = if difference < 0 { '-' } else { '+' };
-    let number = u64::try_from(difference.unsigned_abs()).unwrap_or(u64::MAX);
-    format!("{sign}{}", separated(number))
+    format!("{sign}{}", separated(difference.unsigned_abs()))
 }
 
 /// A change in percent of the previous number: `+4.9%`, `-100.0%`; `new` if that was 0.

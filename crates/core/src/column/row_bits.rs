@@ -62,8 +62,14 @@ impl RowBits {
 
     /// The number of rows that pass here or in `other`, but not in both.
     pub fn differing(&self, other: &Self) -> usize {
-        if self.words.is_empty() && other.words.is_empty() {
-            return self.passing.abs_diff(other.passing);
+        // If one of them has no words, it is all rows or none.
+        match (self.words.is_empty(), other.words.is_empty()) {
+            (true, true) => return self.passing.abs_diff(other.passing),
+            (true, false) if self.is_empty() => return other.passing,
+            (true, false) => return self.rows - other.passing,
+            (false, true) if other.is_empty() => return self.passing,
+            (false, true) => return self.rows - self.passing,
+            (false, false) => {}
         }
         let words = 0..self.rows.div_ceil(WORD_ROWS);
         words.map(|at| (self.word(at) ^ other.word(at)).count_ones() as usize).sum()

@@ -1,11 +1,14 @@
 //! The pipeline: a queue bounded in bytes, one parser a core, ordered append.
 
 mod data_set;
-mod window;
+mod reorder;
+mod retention;
+mod subscribers;
 mod worker;
 
-pub use data_set::{DataSet, Keep, MachineClock, Moment};
-pub use window::Slot;
+pub use data_set::DataSet;
+pub use retention::{Keep, MachineClock};
+pub use subscribers::OrderedSegments;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -159,5 +162,6 @@ impl Drop for Pipeline {
         if !self.workers.is_empty() {
             self.cancel();
         }
+        self.data.finish_subscribers();
     }
 }

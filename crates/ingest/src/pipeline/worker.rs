@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use weir_core::{Block, BlockLimits, BlockReader, Evaluation, ReadBlock};
 
-use super::data_set::{DataSet, Sealed};
+use super::data_set::DataSet;
+use super::reorder::ParsedBlock;
 use crate::error::SourceError;
 use crate::progress::{BlockCounts, SourceEnd, SourceProgress};
 use crate::queue::{BlockQueue, Job, PullSource, Task, Ticket};
@@ -137,7 +138,8 @@ impl Worker {
             self.queue.end_turn();
             let Parsed { ticket, source, offset_end, is_live, .. } = parsed;
             let counts = BlockCounts::default();
-            self.data.append(ticket, Sealed { source, offset_end, counts, is_live, segment: None });
+            self.data
+                .append(ticket, ParsedBlock { source, offset_end, counts, is_live, segment: None });
             return;
         };
         let counts = BlockCounts {
@@ -158,8 +160,10 @@ impl Worker {
             evaluation.update(&segment);
         }
         let Parsed { ticket, source, offset_end, is_live, .. } = parsed;
-        self.data
-            .append(ticket, Sealed { source, offset_end, counts, is_live, segment: Some(segment) });
+        self.data.append(
+            ticket,
+            ParsedBlock { source, offset_end, counts, is_live, segment: Some(segment) },
+        );
     }
 }
 

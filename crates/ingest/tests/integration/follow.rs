@@ -291,7 +291,7 @@ fn what_was_there_already_says_how_far_its_clock_is_ahead() {
         ends.store(true, Ordering::Relaxed);
         following.join().expect("it does not panic");
     });
-    let slots = data.moment().expect("a window").slots;
-    let first_ns = slots.iter().map(|slot| slot.bounds.first_ns).min().expect("rows");
+    let segments = data.snapshot().segments;
+    let first_ns = segments.iter().map(|kept| kept.bounds.first_ns).min().expect("rows");
     assert_eq!(first_ns, (first_s + 199 - 60) * 1_000_000_000);
 }

@@ -5,6 +5,7 @@ mod finding;
 mod follow;
 mod format_drift;
 mod oracle;
+mod ordered;
 mod packed;
 mod sources;
 mod w3c;

@@ -6,14 +6,14 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use serde_json::Value;
-use weir_core::{BlockLimits, Evaluation, Format};
+use weir_core::{BlockLimits, Evaluation, Format, ReadCounts};
 use weir_demo::{Options, Shape, Traffic};
 use weir_ingest::{
     DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd, SourceWriter,
 };
 use weir_testkit::chunking;
 use weir_testkit::oracle::{Layout, Oracle, Record};
-use weir_view::{Clause, Query, ReadCounts, Report};
+use weir_view::{Clause, Query, Report};
 
 const ROWS: usize = 25;
 
@@ -235,13 +235,14 @@ fn merging_any_split_of_the_segments_gives_the_same_answer() {
     writer.finish(SourceEnd::Done).expect("the pipeline takes it");
     assert!(pipeline.finish().is_none());
 
-    let segments = data.segments_from(0);
+    let kept = data.snapshot().segments;
+    let segments: Vec<_> = kept.iter().map(|kept| &kept.segment).collect();
     assert!(segments.len() > 20);
     let question = Query::default().question(&data.values()).expect("a good query");
     let evaluate = |numbers: &mut dyn Iterator<Item = usize>| {
         let mut evaluation = Evaluation::new(&question);
         evaluation.learn(&data.values());
-        numbers.for_each(|number| evaluation.update(&segments[number]));
+        numbers.for_each(|number| evaluation.update(segments[number]));
         evaluation
     };
     let report = |evaluation: &Evaluation| {

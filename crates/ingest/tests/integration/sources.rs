@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
+use weir_core::SnapshotSegment;
 use weir_demo::{Options, Traffic};
 use weir_ingest::{
     Compression, DataSet, FormatChoice, Input, Keep, Pipeline, PipelineOptions, PushDecoder,
@@ -229,7 +230,7 @@ fn the_year_of_times_that_have_none_is_that_of_their_file() {
     assert!(faults.is_empty(), "{faults:?}");
     pipeline.finish();
     let mut ranges: Vec<_> =
-        data.segments_from(0).iter().filter_map(|segment| segment.time_range_ns()).collect();
+        data.snapshot().segments.iter().filter_map(|kept| kept.segment.time_range_ns()).collect();
     ranges.sort_unstable();
     let day = |text: &str| weir_core::parse_rfc3339(text.as_bytes()).expect("a time").unix_ns;
     let expected = [
@@ -264,7 +265,7 @@ fn a_cancelled_source_ends_at_once_and_keeps_what_was_parsed() {
         let endless = Endless { log: &log, at: 0 };
         let reader =
             scope.spawn(|| read_stream(&pipeline, "endless", None, endless, FormatChoice::Detect));
-        while data.segments_from(0).len() < 3 {
+        while data.snapshot().segments.len() < 3 {
             std::thread::yield_now();
         }
         data.sources()[0].cancel();
@@ -274,7 +275,7 @@ fn a_cancelled_source_ends_at_once_and_keeps_what_was_parsed() {
     pipeline.finish();
     let source = data.sources()[0].snapshot();
     assert_eq!(source.end, Some(SourceEnd::Cancelled));
-    let rows: usize = data.segments_from(0).iter().map(|segment| segment.rows()).sum();
+    let rows: usize = data.snapshot().segments.iter().map(SnapshotSegment::rows).sum();
     assert_eq!(source.records, rows as u64);
     // It is the log's begin, with no block missing in between.
     let (rounds, rest) =
@@ -492,7 +493,7 @@ fn a_stream_that_brings_few_lines_is_seen_before_it_ends() {
         let reader = scope
             .spawn(|| read_stream(&pipeline, "pipe", None, trickle, FormatChoice::Detect).is_ok());
         let start = Instant::now();
-        while data.segments_from(0).is_empty() {
+        while data.snapshot().segments.is_empty() {
             assert!(start.elapsed() < Duration::from_secs(20), "some lines are seen");
             tell.send(()).expect("the reader reads");
             std::thread::sleep(Duration::from_millis(200));

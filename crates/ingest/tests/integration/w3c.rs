@@ -66,7 +66,7 @@ fn by_pipeline(pieces: &[&[u8]], jobs: usize, block_bytes: usize, format: &Forma
     assert_eq!(snapshot.bytes_parsed, pieces.iter().map(|piece| piece.len() as u64).sum::<u64>());
     let values = data.values();
     let mut rows = Vec::new();
-    for segment in data.segments_from(0) {
+    for segment in data.snapshot().segments.iter().map(|kept| &kept.segment) {
         for row in 0..segment.rows() {
             let text = |name: &str| {
                 let column = values.schema().text_column_by_name(name)?;

@@ -6,6 +6,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{HOST, HeaderValue, LOCATION};
 use hyper::{Request, Response, StatusCode};
+use weir_core::ReadCounts;
 use weir_ingest::{SourceEnd, SourceError};
 use weir_net::Body;
 
@@ -71,8 +72,8 @@ impl Drop for Unheard<'_> {
 
 /// One line that says what was read.
 fn summary(session: &Session) -> String {
-    let sources = session.data().map(|data| data.snapshot(usize::MAX).1).unwrap_or_default();
-    let read = crate::answer::read_counts(&sources);
+    let sources = session.data().map(|data| data.snapshot().sources).unwrap_or_default();
+    let read = ReadCounts::of_all(&sources);
     format!(
         "{} lines: {} records, {} unmatched, {} too long",
         read.lines, read.records, read.unmatched, read.too_long

@@ -10,4 +10,3 @@ mod joined;
 mod live;
 mod sliding;
 mod upload;
-mod window;

@@ -8,12 +8,9 @@ mod text;
 use std::io::{self, Write};
 use std::path::Path;
 
-use weir_core::Zone;
 use weir_ingest::{Input, SourceSnapshot};
-use weir_view::{Report, find_zone};
+use weir_view::{Comparison, Period, Report};
 
-use super::Contents;
-use super::compare::{Comparison, Range};
 use crate::outcome::{Failure, print};
 use crate::terminal::{bytes, change, duration, separated, share};
 use text::{safe, safe_bytes, time};
@@ -33,10 +30,10 @@ const SAMPLES_MAX: usize = 8;
 /// Where the file cannot be written.
 pub(super) fn write(
     file: &Path,
-    contents: &Contents,
+    report: &Report,
     sources: &[SourceSnapshot],
 ) -> Result<(), Failure> {
-    let page = page(contents, sources);
+    let page = page(report, sources);
     if file.as_os_str() == "-" {
         return print(&page);
     }
@@ -67,8 +64,8 @@ pub(super) fn refuse_input(file: &Path, inputs: &[Input]) -> Result<(), Failure>
 }
 
 /// The page.
-fn page(contents: &Contents, sources: &[SourceSnapshot]) -> String {
-    let Contents { report, group, comparison } = contents;
+fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
+    let Report { group, compare, .. } = report;
     let name = match sources {
         [source] => safe(&source.name),
         _ => format!("{} files", separated(sources.len() as u64)),
@@ -85,19 +82,19 @@ fn page(contents: &Contents, sources: &[SourceSnapshot]) -> String {
          <h1>{name}</h1>\n<p class=\"dim\">{}</p>\n",
         subtitle(report)
     );
-    match comparison {
+    match compare {
         Some(comparison) => page += &ranges(report, comparison),
         None => page += &period(report),
     }
     page += "</header>\n";
-    page += &totals(report, comparison.as_ref().map(|comparison| &comparison.before));
+    page += &totals(report, compare.as_ref().map(|comparison| &*comparison.before));
     if let Some(histogram) = &report.histogram {
         page += &chart::draw(histogram, &report.time.zone);
     }
     if let Some(group) = group {
-        page += &tables::group(group, comparison.is_some());
+        page += &tables::group(group, report);
     }
-    page += &match comparison {
+    page += &match compare {
         Some(comparison) => tables::changes(comparison),
         None => tables::lists(report),
     };
@@ -131,15 +128,12 @@ fn period(report: &Report) -> String {
 }
 
 fn ranges(report: &Report, comparison: &Comparison) -> String {
-    let zone = find_zone(&report.time.zone).unwrap_or_else(|_| Zone::utc());
-    let words = |range: Range| {
-        let [since, until] = range.stamps(&zone);
-        format!("{} to before {}", time(&since), time(&until))
-    };
+    let words =
+        |period: &Period| format!("{} to before {}", time(&period.since), time(&period.until));
     format!(
         "<p>{}, compared with {}, times in {}</p>\n",
-        words(comparison.now_range),
-        words(comparison.before_range),
+        words(&comparison.range),
+        words(&comparison.before_range),
         safe(&report.time.zone)
     )
 }

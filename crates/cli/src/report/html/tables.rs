@@ -1,9 +1,7 @@
 //! The lists, as tables.
 
-use weir_view::{Report, TopRow};
+use weir_view::{Changes, Comparison, Group, GroupRow, PeriodTally, Report, TopRow, difference};
 
-use super::super::compare::{Changes, Comparison, difference};
-use super::super::group::{Group, GroupRow};
 use super::text::{safe, value};
 use crate::terminal::{
     change, fields_with_values, group_cells, group_columns, separated, share, signed, title_of,
@@ -11,16 +9,17 @@ use crate::terminal::{
 };
 
 /// The groups, with a last row for the values that have none.
-pub(super) fn group(group: &Group, is_compared: bool) -> String {
-    let cells = |now, before| group_cells(now, before, group.all.0, is_compared, coloured);
-    let row = |group: &GroupRow| named_row(&value(&group.value), &cells(group.now, group.before));
+pub(super) fn group(group: &Group, report: &Report) -> String {
+    let cells = |tally: &PeriodTally| group_cells(tally, report.matched, coloured);
+    let row = |row: &GroupRow| named_row(&value(&row.value_bytes()), &cells(&row.tally));
     let mut rows: String = group.rows.iter().map(row).collect();
-    if group.rest_values > 0 {
+    if group.rest.values > 0 {
         let name =
-            format!("<span class=\"dim\">{} other values</span>", separated(group.rest_values));
-        rows += &named_row(&name, &cells(group.rest.0, group.rest.1));
+            format!("<span class=\"dim\">{} other values</span>", separated(group.rest.values));
+        rows += &named_row(&name, &cells(&group.rest.tally));
     }
-    let names: String = group_columns(is_compared).iter().map(|name| column(name)).collect();
+    let names: String =
+        group_columns(report.compare.is_some()).iter().map(|name| column(name)).collect();
     let head = format!("<tr><th class=\"value\" scope=\"col\"></th>{names}</tr>\n");
     section(&format!("By {}", safe(&group.field)), "", &(head + &rows))
 }
@@ -67,21 +66,24 @@ fn list_of_changes(list: &Changes) -> String {
     let counts: Vec<String> =
         counts.map(|(count, what)| format!("{} {what}", separated(count))).collect();
     let rows = list.both.iter().chain(&list.new).chain(&list.vanished).map(|change_row| {
-        let (now, before) = (change_row.now.count, change_row.before.count);
+        let (now, before) = (change_row.tally.now.count, change_row.tally.before().count);
         let what = match (now, before) {
             (_, 0) => "new".to_owned(),
             (0, _) => "gone".to_owned(),
             _ => change(now, before),
         };
         let difference = coloured(difference(now, before));
-        row(&[separated(now), separated(before), difference, what], &value(&change_row.value))
+        row(
+            &[separated(now), separated(before), difference, what],
+            &value(&change_row.value_bytes()),
+        )
     });
     let head = head(&["now", "before", "change", ""]);
     section(&safe(title_of(&list.field)), &counts.join(", "), &(head + &rows.collect::<String>()))
 }
 
 /// More is not good and less not bad; the two are only told apart.
-fn coloured(difference: i128) -> String {
+fn coloured(difference: i64) -> String {
     let class = if difference < 0 { "down" } else { "up" };
     format!("<span class=\"{class}\">{}</span>", signed(difference))
 }

@@ -1,6 +1,6 @@
 //! Answers one query after the other over a log in memory, as a page does whose filter is
 //! changed, and prints how long each took and what came out:
-//! `cargo run --release -p weir-server --example recompute -- LOG QUERIES.jsonl RUNS THREADS [FROM]`
+//! `cargo run --release -p weir-query --example recompute -- LOG QUERIES.jsonl RUNS THREADS [FROM]`
 //!
 //! A line of QUERIES is a list of clauses as in docs/protocol.md. FROM is what the page shows
 //! before each query: `session`, which is the default, for the query of the line before,
@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
-use weir_server::Evaluator;
+use weir_query::Evaluator;
 use weir_view::{Clause, Query};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,18 +1,22 @@
-//! Work spread over threads.
+//! Spreads work over threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Does `work` for every item on up to `jobs` threads: whoever is free takes the next one.
-/// Each thread has a state of its own, which `begin` makes. `None` where `abandoned` became
-/// true meanwhile.
+use crate::counter::Interruption;
+
+/// Does `work` for every item on up to `jobs` threads, each of which takes the next item when
+/// it is free. Each thread has a state of its own, which `begin` makes; the states are returned.
+///
+/// # Errors
+/// Fails if `abandoned` becomes true.
 pub(super) fn spread_with<I, S>(
     jobs: usize,
     items: I,
     abandoned: &AtomicBool,
     begin: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, I::Item) + Sync,
-) -> Option<Vec<S>>
+) -> Result<Vec<S>, Interruption>
 where
     I: ExactSizeIterator + Send,
     S: Send,
@@ -24,29 +28,33 @@ where
         let mut state = begin();
         while let Some(item) = next() {
             if abandoned.load(Ordering::Relaxed) {
-                return None;
+                return Err(Interruption::Abandoned);
             }
             work(&mut state, item);
         }
-        Some(state)
+        Ok(state)
     };
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..jobs).map(|_| scope.spawn(do_part)).collect();
         let mut states = vec![do_part()?];
         for other in others {
-            states.push(other.join().ok().flatten()?);
+            states.push(other.join().unwrap_or(Err(Interruption::Abandoned))?);
         }
-        Some(states)
+        Ok(states)
     })
 }
 
-/// The same, where each item has a result; they come in the order of the items.
+/// Does `work` for every item on up to `jobs` threads, and returns the results in the order of
+/// the items.
+///
+/// # Errors
+/// Fails if `abandoned` becomes true.
 pub(super) fn spread<I, T>(
     jobs: usize,
     items: I,
     abandoned: &AtomicBool,
     work: impl Fn(I::Item) -> T + Sync,
-) -> Option<Vec<T>>
+) -> Result<Vec<T>, Interruption>
 where
     I: ExactSizeIterator + Send,
     T: Send,
@@ -58,23 +66,23 @@ where
         .flatten()
         .collect::<Vec<_>>();
     done.sort_unstable_by_key(|(number, _)| *number);
-    Some(done.into_iter().map(|(_, result)| result).collect())
+    Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use super::spread;
+    use super::{Interruption, spread};
 
     #[test]
     fn results_come_in_order() {
         let go_on = AtomicBool::new(false);
         for jobs in [0, 1, 3, 100] {
             let squares = spread(jobs, 0..50usize, &go_on, |n| n * n);
-            assert_eq!(squares, Some((0..50).map(|n| n * n).collect()));
+            assert_eq!(squares, Ok((0..50).map(|n| n * n).collect()));
         }
-        assert_eq!(spread(2, 0..0usize, &go_on, |n| n), Some(Vec::new()));
+        assert_eq!(spread(2, 0..0usize, &go_on, |n| n), Ok(Vec::new()));
     }
 
     #[test]
@@ -84,6 +92,6 @@ mod tests {
             assert!(n < 10);
             abandoned.store(n == 3, Ordering::Relaxed);
         };
-        assert_eq!(spread(1, 0..50, &abandoned, work), None);
+        assert_eq!(spread(1, 0..50, &abandoned, work), Err(Interruption::Abandoned));
     }
 }

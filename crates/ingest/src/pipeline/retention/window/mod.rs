@@ -1,77 +1,68 @@
-//! The segments of a data set whose oldest leave.
+//! A sliding window over the segments of a feed.
 
-mod cleaning;
 mod clock;
 mod limits;
 mod merging;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_core::{Segment, TimeBounds};
+use weir_core::{Segment, SegmentList, SnapshotSegment, TimeBounds};
 
-pub(super) use cleaning::Cleaning;
 pub(super) use clock::ReadAt;
 use clock::{AGREEING, Clock};
 pub(super) use limits::WindowLimits;
 use merging::{Level, Runs};
 
-/// A segment in a window.
-#[derive(Debug, Clone)]
-pub struct Slot {
-    /// Its number: segments are numbered in the order of their blocks.
-    pub number: u64,
-    /// The segment.
-    pub segment: Arc<Segment>,
-    /// The rows of it that have not left.
-    pub bounds: TimeBounds,
-}
+use super::Departed;
 
-/// The segments of a data set whose oldest leave: by time, by memory, or both.
+/// The segments of a feed that goes on. The oldest leave: by time, by memory, or both.
 ///
-/// By time single rows leave: of a segment that is partly too old [`Slot::bounds`] says which
-/// are left. By memory whole segments leave, those first that were read first. What has left
-/// stays at hand for a while in [`Self::departed`], for those who have counted it and are to
-/// take it away from their sums.
+/// By time single rows expire: [`SnapshotSegment::bounds`] says which rows of a segment that is
+/// partly too old remain. By memory whole segments leave, those first that were read first.
+/// Segments that left stay available for a while in [`Self::departed`], so that an answer that
+/// counted them can subtract them.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(in crate::pipeline::retention) struct Window {
     clock: Option<Clock>,
-    kept: BTreeMap<u64, Kept>,
-    /// The newest time of each segment, with its number: the order in which they leave.
+    kept: BTreeMap<u64, WindowSegment>,
+    /// The newest time of each segment, with its number: the order in which they expire.
     by_time: BTreeSet<(i64, u64)>,
-    /// Segments with rows that are ahead of the clock, with what [`Clock::agreed`] was.
+    /// Segments with rows that are ahead of the clock, with the value of [`Clock::agreed`] when
+    /// they were read.
     ahead: Vec<(u64, u64)>,
-    departed: BTreeMap<u64, Arc<Segment>>,
-    /// In the order in which they left.
-    departures: std::collections::VecDeque<u64>,
+    departed: Departed,
+    /// Their numbers in the order in which they left.
+    departures: VecDeque<u64>,
     departed_bytes: usize,
     kept_bytes: usize,
     rows_kept: usize,
-    /// Rows that have left since values were given up.
+    /// Rows that left since values were last evicted.
     rows_left: usize,
     floor_ns: i64,
     next: u64,
     runs: Runs,
 }
 
+/// A segment in the window.
 #[derive(Debug)]
-struct Kept {
+struct WindowSegment {
     segment: Arc<Segment>,
     bytes: usize,
-    /// Bounds that stay whatever the clock does: nothing that has left comes back.
+    /// Bounds that stay whatever the clock does: a row that expired never returns.
     first_ns: i64,
     last_ns: i64,
-    /// The newest time when it was read, which counts for its rows without one.
+    /// The newest time when the segment was read. It counts as the time of rows without one.
     read_ns: i64,
     has_untimed: bool,
-    /// Its place in `by_time`.
-    leaves_ns: i64,
+    /// Its key in `by_time`.
+    expires_ns: i64,
     level: Level,
 }
 
 impl Window {
-    /// A window of this width in time; `None` where only memory bounds it.
+    /// A window that reaches back by `width`; `None` if only memory bounds it.
     pub(super) fn new(width: Option<Duration>) -> Self {
         let width_ns =
             width.map(|width| i64::try_from(width.as_nanos()).unwrap_or(i64::MAX).max(1));
@@ -80,8 +71,8 @@ impl Window {
             kept: BTreeMap::new(),
             by_time: BTreeSet::new(),
             ahead: Vec::new(),
-            departed: BTreeMap::new(),
-            departures: Default::default(),
+            departed: Departed::new(),
+            departures: VecDeque::new(),
             departed_bytes: 0,
             kept_bytes: 0,
             rows_kept: 0,
@@ -92,30 +83,30 @@ impl Window {
         }
     }
 
-    /// Memory of the segments, those included that have left and are at hand, in bytes.
+    /// Memory of the segments in bytes, including those in [`Self::departed`].
     pub(super) fn memory_bytes(&self) -> usize {
         self.kept_bytes + self.departed_bytes
     }
 
-    /// What is kept, in order.
-    pub(super) fn slots(&self) -> Vec<Slot> {
-        let slot = |(number, kept): (&u64, &Kept)| Slot {
+    /// The segments in order.
+    pub(super) fn segments(&self) -> SegmentList {
+        let segment = |(number, kept): (&u64, &WindowSegment)| SnapshotSegment {
             number: *number,
             segment: kept.segment.clone(),
             bounds: kept.bounds(self.floor_ns),
         };
-        self.kept.iter().map(slot).collect()
+        self.kept.iter().map(segment).collect()
     }
 
-    /// What has left not long ago, by number.
-    pub(super) fn departed(&self) -> BTreeMap<u64, Arc<Segment>> {
+    /// Segments that left a short time ago, by number.
+    pub(super) fn departed(&self) -> Departed {
         self.departed.clone()
     }
 
-    /// Takes a segment in, and lets leave what is too old after it.
-    pub(super) fn push(&mut self, segment: Segment, at: ReadAt) {
+    /// Adds a segment, and expires the rows that are too old after it.
+    pub(super) fn push(&mut self, segment: Arc<Segment>, at: ReadAt) {
         if let Some(clock) = &mut self.clock {
-            clock.pass(&segment, at);
+            clock.update(&segment, at);
         }
         if segment.rows() == 0 {
             return;
@@ -124,20 +115,20 @@ impl Window {
         let newest_ns = newest_ns.unwrap_or(if at.is_live { at.machine_ns } else { i64::MAX });
         let time_range = segment.time_range_ns();
         let has_untimed = segment.has_untimed();
-        let mut leaves_ns = time_range.map_or(newest_ns, |(_, last_ns)| last_ns);
+        let mut expires_ns = time_range.map_or(newest_ns, |(_, last_ns)| last_ns);
         if has_untimed {
-            leaves_ns = leaves_ns.max(newest_ns);
+            expires_ns = expires_ns.max(newest_ns);
         }
         let level = Level::of_new(&segment);
-        let kept = Kept {
+        let kept = WindowSegment {
             level,
             bytes: segment.memory_bytes(),
-            segment: Arc::new(segment),
+            segment,
             first_ns: i64::MIN,
             last_ns: i64::MAX,
             read_ns: newest_ns,
             has_untimed,
-            leaves_ns,
+            expires_ns,
         };
         let number = self.insert(kept);
         if let Some(clock) = &self.clock
@@ -145,97 +136,98 @@ impl Window {
         {
             self.ahead.push((number, clock.agreed()));
         }
-        self.move_on();
+        self.advance();
         self.merge_small(level);
     }
 
-    /// Puts a segment behind all others; gives its number.
-    fn insert(&mut self, kept: Kept) -> u64 {
+    /// Adds a segment at the end. Returns its number.
+    fn insert(&mut self, kept: WindowSegment) -> u64 {
         let number = self.next;
         self.next += 1;
         self.kept_bytes += kept.bytes;
         self.rows_kept += kept.segment.rows();
         if self.clock.is_some() {
-            self.by_time.insert((kept.leaves_ns, number));
+            self.by_time.insert((kept.expires_ns, number));
         }
         self.kept.insert(number, kept);
         number
     }
 
-    /// Takes a segment out.
-    fn take(&mut self, number: u64) -> Option<Kept> {
+    /// Removes a segment.
+    fn take(&mut self, number: u64) -> Option<WindowSegment> {
         let kept = self.kept.remove(&number)?;
-        self.by_time.remove(&(kept.leaves_ns, number));
+        self.by_time.remove(&(kept.expires_ns, number));
         self.kept_bytes -= kept.bytes;
         self.rows_kept -= kept.segment.rows();
         Some(kept)
     }
 
-    /// True where so much has left since values were given up that it is worth to do so again:
-    /// half of what is kept. So at most a third of the values have left, where all are new.
+    /// Whether enough rows left since values were last evicted to make another eviction
+    /// worthwhile: half of the number of rows that are kept. If every row has new values, then
+    /// at most a third of the values are dead.
     pub(super) fn has_moved_on(&self) -> bool {
         self.rows_left > 0 && self.rows_left >= self.rows_kept / 2
     }
 
-    /// True where nothing is kept.
+    /// Whether no segment is kept.
     pub(super) fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// All segments that are at hand, before values are given up, and the number of the next.
-    pub(super) fn segments_for_cleaning(&mut self) -> (Vec<Arc<Segment>>, u64) {
+    /// All segments whose values must not be evicted, and the number of the next segment.
+    pub(super) fn segments_for_eviction(&mut self) -> (Vec<Arc<Segment>>, u64) {
         self.rows_left = 0;
         let kept = self.kept.values().map(|kept| kept.segment.clone());
         (kept.chain(self.departed.values().cloned()).collect(), self.next)
     }
 
-    /// The segments at hand from this number on.
+    /// The segments from this number on, including those in [`Self::departed`].
     pub(super) fn segments_since(&self, number: u64) -> impl Iterator<Item = &Arc<Segment>> {
         let kept = self.kept.range(number..).map(|(_, kept)| &kept.segment);
         kept.chain(self.departed.range(number..).map(|(_, segment)| segment))
     }
 
-    /// Lets a quarter of the segments leave, and what has left before.
+    /// Drops a quarter of the segments, and all that left before.
     pub(super) fn shrink_by_a_quarter(&mut self) {
         self.shrink_to(self.kept_bytes - self.kept_bytes.div_ceil(4));
         while self.forget_departed() {}
     }
 
-    /// Lets the segments that were read first leave until the memory is no more than this.
+    /// Drops segments, those first that were read first, until the memory is at most
+    /// `bytes_max`.
     pub(super) fn shrink_to(&mut self, bytes_max: usize) {
         while self.memory_bytes() > bytes_max {
-            // What has left before stays at hand as long as it is little, also where the
-            // memory is always spent.
+            // A few departed segments stay even if the memory is always full.
             let first = self.kept.keys().next().copied();
             match first.filter(|_| self.departed_bytes <= bytes_max / 16) {
-                Some(number) => self.leave(number),
+                Some(number) => self.remove(number),
                 None if self.forget_departed() => {}
                 None => break,
             }
         }
     }
 
-    /// Lets rows leave by time.
-    fn move_on(&mut self) {
+    /// Expires rows by time.
+    fn advance(&mut self) {
         self.check_ahead();
         let Some(floor_ns) = self.clock.as_ref().and_then(Clock::floor_ns) else { return };
         if floor_ns < self.floor_ns {
-            // The clock was wrong. What has left because of it stays away; the newest segment
-            // has not been held against it.
+            // The clock was wrong. Rows that expired because of it do not return. The newest
+            // segment was never compared with the wrong time.
             let before_ns = self.floor_ns;
             let earlier = self.kept.range_mut(..self.next - 1);
             earlier.for_each(|(_, kept)| kept.first_ns = kept.first_ns.max(before_ns));
         }
         self.floor_ns = floor_ns;
-        while let Some((leaves_ns, number)) = self.by_time.first().copied() {
-            if leaves_ns >= floor_ns {
+        while let Some((expires_ns, number)) = self.by_time.first().copied() {
+            if expires_ns >= floor_ns {
                 break;
             }
-            self.leave(number);
+            self.remove(number);
         }
     }
 
-    /// Lets rows leave whose time is far ahead of what many records after them say.
+    /// Expires rows whose time is far ahead of that of many records after them.
     fn check_ahead(&mut self) {
         let Some(clock) = &self.clock else { return };
         let ceiling_ns = clock.ceiling_ns();
@@ -245,7 +237,7 @@ impl Window {
             if is_refuted(*agreed) {
                 refuted.push(*number);
             }
-            // By memory they may leave before anything says that their times are wrong.
+            // They may have left to free memory before their times were refuted.
             !is_refuted(*agreed) && self.kept.contains_key(number)
         });
         for number in refuted {
@@ -254,33 +246,33 @@ impl Window {
             let range = kept.bounds(self.floor_ns).time_range_ns(&kept.segment);
             let untimed_ns = kept.has_untimed.then_some(kept.read_ns);
             let last_ns = range.map(|(_, last_ns)| last_ns).max(untimed_ns);
-            self.by_time.remove(&(kept.leaves_ns, number));
-            kept.leaves_ns = last_ns.unwrap_or(i64::MIN);
-            self.by_time.insert((kept.leaves_ns, number));
+            self.by_time.remove(&(kept.expires_ns, number));
+            kept.expires_ns = last_ns.unwrap_or(i64::MIN);
+            self.by_time.insert((kept.expires_ns, number));
             if last_ns.is_none() {
-                self.leave(number);
+                self.remove(number);
             }
         }
     }
 
-    fn leave(&mut self, number: u64) {
+    fn remove(&mut self, number: u64) {
         let Some(kept) = self.take(number) else { return };
         self.rows_left += kept.segment.rows();
         self.depart(number, kept.segment);
     }
 
-    /// Keeps a segment at hand that was taken out.
+    /// Keeps a segment available that was taken out.
     fn depart(&mut self, number: u64, segment: Arc<Segment>) {
         self.departed_bytes += segment.memory_bytes();
         self.departures.push_back(number);
         self.departed.insert(number, segment);
-        // Enough for whoever asks a few times a second; who comes too late counts anew.
+        // Enough for a reader that asks a few times a second. A slower one counts all rows again.
         while self.departed_bytes > self.kept_bytes / 8 + Self::DEPARTED_BYTES_MIN {
             self.forget_departed();
         }
     }
 
-    /// Beside this there may be one part in eight of what is kept.
+    /// Departed segments may take this, in bytes, and an eighth of the memory of the others.
     const DEPARTED_BYTES_MIN: usize = 1 << 16;
 
     fn forget_departed(&mut self) -> bool {
@@ -294,14 +286,14 @@ impl Window {
     }
 }
 
-impl Kept {
-    /// True where no bounds of its own are set for good.
+impl WindowSegment {
+    /// Whether it has no permanent bounds of its own.
     fn is_unbounded(&self) -> bool {
         (self.first_ns, self.last_ns) == (i64::MIN, i64::MAX)
     }
 
-    /// As they are where the clock lets all before `floor_ns` leave. Bounds that take nothing
-    /// away are given as none, so that they are equal as long as the rows are.
+    /// Its bounds if rows before `floor_ns` have expired. Bounds that exclude no row are
+    /// returned as unbounded, so that they are equal as long as the rows are.
     fn bounds(&self, floor_ns: i64) -> TimeBounds {
         let floor_ns = self.first_ns.max(floor_ns);
         let range = self.segment.time_range_ns();
@@ -325,12 +317,12 @@ mod tests {
 
     const AT: ReadAt = ReadAt { machine_ns: 0, is_live: false };
 
-    /// Segments with so many rows each, of these sources in turn, one second after the other.
+    /// `count` segments of `rows` rows, of the sources in turn, one second apart.
     fn segments(count: usize, rows: usize, sources: u32) -> Vec<Segment> {
         segments_at((0..count).collect(), rows, sources)
     }
 
-    /// Segments of these seconds.
+    /// A segment at each of these seconds.
     fn segments_at(seconds: Vec<usize>, rows: usize, sources: u32) -> Vec<Segment> {
         let mut values = Values::new(1 << 20);
         let format = Arc::new(Format::parse("$remote_addr $msec").expect("a format"));
@@ -346,15 +338,15 @@ mod tests {
     }
 
     #[test]
-    fn of_segments_that_have_left_nothing_is_remembered() {
-        // Times that are by turns far ahead and far behind agree with nothing.
+    fn nothing_remains_of_segments_that_left() {
+        // Times that alternate between far ahead and far behind agree with nothing.
         let odd = (0..2_000).map(|number| if number % 2 == 0 { 2_000_000 } else { 0 });
         let seconds = std::iter::repeat_n(1_000_000, 20).chain(odd).collect();
         let segments = segments_at(seconds, 1, 1);
         let bytes_max = segments[0].memory_bytes() * 64;
         let mut window = Window::new(Some(std::time::Duration::from_secs(60)));
         for segment in segments {
-            window.push(segment, AT);
+            window.push(Arc::new(segment), AT);
             window.shrink_to(bytes_max);
         }
         assert!(window.kept.len() <= 100, "{}", window.kept.len());
@@ -362,18 +354,18 @@ mod tests {
     }
 
     #[test]
-    fn what_has_left_is_at_hand_for_a_while_within_the_memory() {
+    fn departed_segments_stay_for_a_while_within_the_memory() {
         // Too large to be merged.
         let segments = segments(200, 2_048, 1);
         let bytes_max = segments[0].memory_bytes() * 64;
         let mut window = Window::new(None);
         for (number, segment) in (0u64..).zip(segments) {
-            window.push(segment, AT);
+            window.push(Arc::new(segment), AT);
             window.shrink_to(bytes_max);
             assert!(window.memory_bytes() <= bytes_max);
             let kept = window.kept.keys().copied().collect::<Vec<_>>();
             let first = kept[0];
-            assert_eq!(kept, (first..=number).collect::<Vec<_>>(), "what was read last");
+            assert_eq!(kept, (first..=number).collect::<Vec<_>>(), "the last ones read");
             if first > 0 {
                 assert!(window.departed.contains_key(&(first - 1)), "{number}");
                 assert!(kept.len() >= 56, "{}", kept.len());
@@ -390,12 +382,12 @@ mod tests {
             let (mut most, mut read) = (0, Vec::new());
             for (number, segment) in segments(5_000, 3, 1).into_iter().enumerate() {
                 segment.for_each_time_ns(|time_ns| read.push(time_ns));
-                window.push(segment, AT);
+                window.push(Arc::new(segment), AT);
                 most = most.max(window.kept.len());
                 if number % 97 == 0 || number == 4_999 {
                     let mut kept = Vec::new();
-                    for slot in window.slots() {
-                        slot.segment.for_each_time_ns(|time_ns| kept.push(time_ns));
+                    for kept_segment in window.segments().iter() {
+                        kept_segment.segment.for_each_time_ns(|time_ns| kept.push(time_ns));
                     }
                     assert_eq!(kept, read, "in the order in which they were read");
                     assert_eq!(window.rows_kept, read.len());
@@ -412,7 +404,7 @@ mod tests {
     #[test]
     fn segments_of_many_sources_are_merged_when_there_are_more_of_each() {
         let mut window = Window::new(None);
-        segments(5_000, 3, 50).into_iter().for_each(|segment| window.push(segment, AT));
+        segments(5_000, 3, 50).into_iter().for_each(|segment| window.push(Arc::new(segment), AT));
         assert!(window.kept.len() < 1_000, "{}", window.kept.len());
         assert_eq!(window.rows_kept, 15_000);
     }

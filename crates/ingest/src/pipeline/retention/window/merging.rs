@@ -1,34 +1,34 @@
-//! Small segments of a window become fewer.
+//! Merges the small segments of a window.
 //!
-//! A quiet feed makes a segment of every few lines, twenty times a second, and who asks about the
-//! window looks at every segment. So whenever the last [`RUN`] segments are small they become one
-//! for each source; when so many of those have come they become one again, and so on: an hour of
-//! such a feed is a few dozen segments instead of 72,000, and each row was copied a few times.
+//! A quiet feed makes a segment of a few lines twenty times a second, and every answer reads every
+//! segment. So the last [`RUN`] small segments are merged into one for each source, the last [`RUN`]
+//! of those are merged again, and so on. An hour of such a feed is then a few dozen segments
+//! instead of 72,000, and each row was copied a few times.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_core::{RecordKind, Segment};
 
-use super::{Kept, Window};
+use super::{Window, WindowSegment};
 
-/// Segments that become one.
+/// Segments that are merged into one.
 const RUN: usize = 16;
 
-/// A segment with fewer rows is small when it is new.
+/// A new segment with fewer rows is small.
 const SMALL_ROWS: usize = 2_048;
 
-/// A merged segment with as many rows is as large as those of busy feeds.
+/// A merged segment with this many rows is as large as one of a busy feed.
 const ROWS_ENOUGH: usize = 16_384;
 
-/// More than are ever reached: 16 to the power of this many rows.
+/// More levels than are ever reached: 16 to this power is the number of rows.
 const LEVELS: usize = 6;
 
-/// How far a segment is: how often it was merged.
+/// How often a segment was merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Times(usize),
-    /// It is merged no more.
+    /// It is large enough and is not merged again.
     Done,
 }
 
@@ -47,8 +47,8 @@ impl Level {
     }
 }
 
-/// How many segments of each level stand behind one another at the end of the window, at the
-/// most, and at how many of them merging is tried.
+/// For each level, an upper bound of the number of its segments in a row at the end of the
+/// window, and the number at which a merge is tried.
 #[derive(Debug)]
 pub(super) struct Runs([(usize, usize); LEVELS]);
 
@@ -60,15 +60,15 @@ impl Runs {
     fn add(&mut self, level: Level, segments: usize) {
         match level {
             Level::Times(times) => self.0[times].0 += segments,
-            // Nothing is merged across it.
+            // Segments on both sides of it are never merged.
             Level::Done => *self = Self::new(),
         }
     }
 }
 
 impl Window {
-    /// Merges the last segments where they are many and small, after one of this level has
-    /// come. The order of a source's rows stays.
+    /// Merges the last segments if they are many and small, after one of this level was added.
+    /// The rows of a source keep their order.
     pub(super) fn merge_small(&mut self, level: Level) {
         self.runs.add(level, 1);
         for times in 0..LEVELS {
@@ -79,7 +79,7 @@ impl Window {
             let groups = self.last_of(Level::Times(times));
             let count: usize = groups.values().map(Vec::len).sum();
             if count < RUN || groups.len() * 8 > count {
-                // Of too many sources: there is no use in that before there are more of each.
+                // Too many sources: merging pays only when there are more segments of each.
                 self.runs.0[times] = (count, wanted.max(count) * 2);
                 return;
             }
@@ -91,11 +91,12 @@ impl Window {
         }
     }
 
-    /// The last segments, as far as they are of this level and may be merged, by source and kind.
+    /// The segments at the end of the window that have this level and may be merged, by source
+    /// and kind.
     fn last_of(&self, level: Level) -> BTreeMap<(u32, RecordKind), Vec<u64>> {
         let is_ahead = |number: u64| self.ahead.iter().any(|(ahead, _)| *ahead == number);
-        let may_be = |(number, kept): &(&u64, &Kept)| {
-            // Those without a time leave as old as they were when they were read.
+        let may_be = |(number, kept): &(&u64, &WindowSegment)| {
+            // Rows without a time expire by the time at which their segment was read.
             let is_plain = self.clock.is_none() || !kept.has_untimed;
             kept.level == level && kept.is_unbounded() && is_plain && !is_ahead(**number)
         };
@@ -108,7 +109,7 @@ impl Window {
         groups
     }
 
-    /// Makes one segment of these, which is the newest then; gives its level.
+    /// Merges these segments into one at the end of the window. Returns its level.
     fn merge(&mut self, numbers: &[u64], level: Level) -> Level {
         if let [number] = numbers
             && let Some(kept) = self.kept.get_mut(number)
@@ -116,11 +117,13 @@ impl Window {
             kept.level = level.next(kept.segment.rows());
             return kept.level;
         }
-        let parts: Vec<Kept> = numbers.iter().filter_map(|number| self.take(*number)).collect();
+        let parts: Vec<WindowSegment> =
+            numbers.iter().filter_map(|number| self.take(*number)).collect();
         let segments: Vec<Arc<Segment>> = parts.iter().map(|part| part.segment.clone()).collect();
         let Some(merged) = Segment::merged(&segments) else { return level };
-        let newest = |time: fn(&Kept) -> i64| parts.iter().map(time).max().unwrap_or(i64::MIN);
-        let kept = Kept {
+        let newest =
+            |time: fn(&WindowSegment) -> i64| parts.iter().map(time).max().unwrap_or(i64::MIN);
+        let kept = WindowSegment {
             level: level.next(merged.rows()),
             bytes: merged.memory_bytes(),
             segment: Arc::new(merged),
@@ -128,10 +131,10 @@ impl Window {
             last_ns: i64::MAX,
             read_ns: newest(|part| part.read_ns),
             has_untimed: parts.iter().any(|part| part.has_untimed),
-            leaves_ns: newest(|part| part.leaves_ns),
+            expires_ns: newest(|part| part.expires_ns),
         };
         for (number, part) in numbers.iter().zip(parts) {
-            // Whoever has counted its rows takes them away and counts those of the merged one.
+            // An answer that counted it subtracts it and counts the merged one instead.
             self.depart(*number, part.segment);
         }
         let level = kept.level;

@@ -12,7 +12,7 @@ use naive::{Line, NaiveWindow};
 use proptest::prelude::*;
 use weir_core::Format;
 use weir_ingest::{DataSet, FormatChoice, Keep, Phase, Pipeline, PipelineOptions, SourceWriter};
-use weir_server::{Evaluator, report};
+use weir_query::{Evaluator, report};
 use weir_view::{Clause, Query, Report};
 
 const WIDTH_S: i64 = 100;

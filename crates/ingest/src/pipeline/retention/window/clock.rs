@@ -1,49 +1,48 @@
-//! The time of a log that is still being written, by what it says itself.
+//! The current time of a log that is still being written, by its own time stamps.
 
 use weir_core::Segment;
 
-/// The newest time of a log's records, from which a window of time is counted.
+/// The newest credible time of a log, from which a sliding window reaches back.
 ///
-/// The log's own time counts and not this machine's, so that an old log that is read again is
-/// asked in its own time. A few records with a wrong time, whoever wrote them, neither empty
-/// the window nor stop it:
+/// The times in the log count, not this machine's clock, so that an old log can be read again in
+/// its own time. A few records with a wrong time neither empty the window nor stop it:
 ///
-/// - a time that is ahead of the newest by more than the window becomes the newest only when
-///   [`AGREEING`] records in a row are as far ahead; then it is the first of these times. That
-///   is also what happens where a log was silent for longer than the window is wide.
-/// - where as many in a row are behind the window as have agreed with the newest time, up to
-///   [`AGREEING_MAX`], the newest time was wrong, and the last of theirs takes its place.
-/// - of a live source no time is believed that is ahead of this machine's by more than
-///   [`Clock::slack_ns`], however many are: anybody may send them. Servers whose clock or time
-///   zone is wrong do so for ever, though: where no other time came for a while that is longer,
-///   a time may be ahead by that while instead, and one that is believed so stays this far ahead.
-/// - where [`PRESENT`] more records of a live source have this machine's time than are further ahead,
-///   the newest time was wrong, in a row or not: whoever moved the clock while nobody sent anything is
-///   not to hold it by a record now and then.
+/// - A time that is ahead of the newest one by more than the window becomes the newest only if
+///   [`AGREEING`] records in a row are that far ahead. The earliest of them is taken. The same
+///   happens after the log was silent for longer than the window is wide.
+/// - If as many records in a row are behind the window as agreed with the newest time (at most
+///   [`AGREEING_MAX`]), then the newest time was wrong, and the latest of theirs replaces it.
+/// - A live source cannot move the window ahead of this machine's clock by more than
+///   [`Clock::slack_ns`], however many records it sends, because anyone may send them. A server
+///   whose clock or time zone is wrong stays ahead, though. So if no other time came for a
+///   longer while, a time may be ahead by the length of that while, and the lead is remembered.
+/// - If [`PRESENT`] more records of a live source agree with this machine's clock than are
+///   ahead of the window, in a row or not, then the newest time was wrong. A sender that moved
+///   the clock during a silence cannot hold it with a record now and then.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     width_ns: i64,
     newest_ns: Option<i64>,
     /// Records that agreed with the newest time.
     agreeing: u64,
-    /// All that ever did.
+    /// Records that ever agreed.
     agreed: u64,
-    /// This machine's time when one last did; at first, when there was a record.
+    /// This machine's time when a record last agreed, or when the first record came.
     agreed_at_ns: Option<i64>,
-    /// How far the log's time was seen to be ahead of this machine's, and believed.
+    /// How far the log is credibly ahead of this machine's clock.
     lead_ns: i64,
     run: Run,
-    /// Records that have this machine's time and are behind the window, less those further ahead.
+    /// Records behind the window that agree with this machine's clock, minus those ahead.
     present: u64,
 }
 
-/// When something was read.
+/// When a segment was read.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::pipeline) struct ReadAt {
+pub(in crate::pipeline::retention) struct ReadAt {
     /// By this machine's clock, in nanoseconds since 1970.
-    pub(in crate::pipeline) machine_ns: i64,
-    /// True where it had just been written.
-    pub(in crate::pipeline) is_live: bool,
+    pub(in crate::pipeline::retention) machine_ns: i64,
+    /// Whether its lines had just been written.
+    pub(in crate::pipeline::retention) is_live: bool,
 }
 
 /// Records in a row that do not agree.
@@ -51,22 +50,22 @@ pub(in crate::pipeline) struct ReadAt {
 struct Run {
     records: u64,
     is_ahead: bool,
-    /// The earliest of those that are ahead, the latest of those that are behind.
+    /// The earliest time of a run ahead, the latest one of a run behind.
     nearest_ns: i64,
-    /// The same of how far they were ahead of this machine's time.
+    /// The least lead over this machine's clock of a run ahead, the greatest one of a run behind.
     lead_ns: i64,
 }
 
-/// So many records make a time believed.
+/// Records that make a time credible.
 pub(super) const AGREEING: u64 = 16;
 
-/// More agreeing records than this make it no more so.
+/// More agreeing records than this make a time no more credible.
 pub(super) const AGREEING_MAX: u64 = 1 << 14;
 
-/// So many more records with this machine's time than with later ones take the newest time back.
+/// Surplus of records that agree with this machine's clock which takes the newest time back.
 const PRESENT: u64 = 32;
 
-/// What clocks of servers may differ by: a minute.
+/// Clocks of servers may differ by this: a minute.
 const SLACK_NS_MAX: i64 = 60_000_000_000;
 
 impl Clock {
@@ -83,10 +82,10 @@ impl Clock {
         }
     }
 
-    /// Passes the records of a segment.
-    pub(super) fn pass(&mut self, segment: &Segment, at: ReadAt) {
+    /// Updates the clock with the records of a segment.
+    pub(super) fn update(&mut self, segment: &Segment, at: ReadAt) {
         let Some((first_ns, last_ns)) = segment.time_range_ns() else { return };
-        let is_all_near = last_ns <= self.believable_ns(at)
+        let is_all_near = last_ns <= self.credible_ns(at)
             && self.newest_ns.is_some_and(|newest_ns| {
                 first_ns >= newest_ns.max(last_ns).saturating_sub(self.width_ns)
                     && last_ns <= newest_ns.saturating_add(self.width_ns)
@@ -97,82 +96,82 @@ impl Clock {
         }
         segment.for_each_time_ns(|time_ns| {
             if let Some(time_ns) = time_ns {
-                self.pass_one(time_ns, at);
+                self.update_one(time_ns, at);
             }
         });
     }
 
-    /// The newest time, wrong or right; `None` before the first.
+    /// The newest time, right or wrong; `None` before the first record.
     pub(super) fn newest_ns(&self) -> Option<i64> {
         self.newest_ns
     }
 
-    /// What is before this time is to leave; `None` while too few records agree.
+    /// Rows before this time expire; `None` while too few records agree.
     pub(super) fn floor_ns(&self) -> Option<i64> {
         let newest_ns = self.newest_ns.filter(|_| self.agreeing >= AGREEING)?;
         Some(newest_ns.saturating_sub(self.width_ns))
     }
 
-    /// Times beyond this one are ahead.
+    /// Times after this one are ahead.
     pub(super) fn ceiling_ns(&self) -> i64 {
         self.newest_ns.map_or(i64::MAX, |newest_ns| newest_ns.saturating_add(self.width_ns))
     }
 
-    /// Times beyond this one were ahead when they were read: none can be believed yet, or they
-    /// are beyond [`Self::ceiling_ns`].
+    /// Times after this one were ahead when they were read: they are after
+    /// [`Self::ceiling_ns`], or there is no newest time yet and they are not credible.
     pub(super) fn ceiling_at_ns(&self, at: ReadAt) -> i64 {
         match self.newest_ns {
             Some(_) => self.ceiling_ns(),
-            None => self.believable_ns(at),
+            None => self.credible_ns(at),
         }
     }
 
-    /// The number of records that ever agreed with what was then the newest time.
+    /// Number of records that ever agreed with the newest time.
     pub(super) fn agreed(&self) -> u64 {
         self.agreed
     }
 
-    /// How far ahead of this machine's time a time may be: a minute, but no more than a tenth of
-    /// the window, so that nobody can make more of it leave.
+    /// How far a time may be ahead of this machine's clock: a minute, but at most a tenth of the
+    /// window, so that a wrong clock expires no more than that.
     fn slack_ns(&self) -> i64 {
         SLACK_NS_MAX.min(self.width_ns / 10)
     }
 
-    /// The last time that is believed of a record.
-    fn believable_ns(&self, at: ReadAt) -> i64 {
+    /// The latest credible time of a record.
+    fn credible_ns(&self, at: ReadAt) -> i64 {
         if !at.is_live {
             return i64::MAX;
         }
         at.machine_ns.saturating_add(self.lead_ns).saturating_add(self.slack_ns())
     }
 
-    /// True where a run of records that are so far ahead is believed.
-    fn is_believable(&self, lead_ns: i64, at: ReadAt) -> bool {
+    /// Whether a run of records is credible that are ahead of this machine's clock by `lead_ns`.
+    fn is_credible(&self, lead_ns: i64, at: ReadAt) -> bool {
         let since_ns = self.agreed_at_ns.unwrap_or(at.machine_ns);
         let silence_ns = at.machine_ns.saturating_sub(since_ns).max(0);
-        // The moments between others' records are no silence: by the slack and a moment each,
-        // somebody could go as far as they like.
+        // The moments between records of others are not a silence. Otherwise a sender could use
+        // each of them to move the clock on by the slack.
         let most_ns = self.lead_ns.saturating_add(self.slack_ns().max(silence_ns));
-        // After a window nothing is left that it could make leave.
+        // After a silence of a whole window there are no rows that could expire.
         !at.is_live || lead_ns <= most_ns || silence_ns >= self.width_ns
     }
 
-    fn pass_one(&mut self, time_ns: i64, at: ReadAt) {
+    fn update_one(&mut self, time_ns: i64, at: ReadAt) {
         self.agreed_at_ns.get_or_insert(at.machine_ns);
-        let ceiling_ns = self.ceiling_ns().min(self.believable_ns(at));
+        let ceiling_ns = self.ceiling_ns().min(self.credible_ns(at));
         let floor_ns =
             self.newest_ns.map_or(i64::MIN, |newest| newest.saturating_sub(self.width_ns));
         let is_ahead = time_ns > ceiling_ns;
         if !is_ahead && time_ns >= floor_ns {
             return self.agree(time_ns, 1, at);
         }
-        match self.is_present(time_ns, at) {
-            true => self.present += 1,
-            false if is_ahead => self.present = self.present.saturating_sub(1),
-            false => {}
+        if self.is_present(time_ns, at) {
+            self.present += 1;
+        } else if is_ahead {
+            self.present = self.present.saturating_sub(1);
         }
         if !is_ahead && self.present >= PRESENT {
-            return self.come_back(time_ns, at);
+            return self.take_back(time_ns, at);
         }
         let lead_ns = time_ns.saturating_sub(at.machine_ns);
         let run = match self.run {
@@ -187,16 +186,16 @@ impl Clock {
             }
         };
         let needed = if is_ahead { AGREEING } else { self.agreeing.clamp(AGREEING, AGREEING_MAX) };
-        if run.records < needed || (is_ahead && !self.is_believable(run.lead_ns, at)) {
+        if run.records < needed || (is_ahead && !self.is_credible(run.lead_ns, at)) {
             self.run = run;
             return;
         }
-        // Records that were not believed at first make a time no surer.
+        // Records that were not credible at first do not make a time more credible.
         self.agreeing = if is_ahead { AGREEING } else { run.records };
         self.newest_ns = Some(run.nearest_ns);
         let is_slack =
             is_ahead && at.is_live && run.lead_ns <= self.lead_ns.saturating_add(self.slack_ns());
-        // What is within the slack says no more than that the clock is no further ahead.
+        // A lead within the slack only shows that the clock is not further ahead.
         let lead_ns = if is_slack { run.lead_ns.min(self.lead_ns) } else { run.lead_ns };
         self.lead_ns = lead_ns.max(0);
         self.agreed_at_ns = Some(at.machine_ns);
@@ -204,13 +203,13 @@ impl Clock {
         self.present = 0;
     }
 
-    /// True for the time of a record that has just been written by somebody whose clock is right.
+    /// Whether a record was just written by a sender whose clock agrees with this machine's.
     fn is_present(&self, time_ns: i64, at: ReadAt) -> bool {
         at.is_live && time_ns.saturating_sub(at.machine_ns).saturating_abs() <= self.slack_ns()
     }
 
-    /// The newest time was further ahead than most records are.
-    fn come_back(&mut self, time_ns: i64, at: ReadAt) {
+    /// Replaces a newest time that was further ahead than most records.
+    fn take_back(&mut self, time_ns: i64, at: ReadAt) {
         self.agreeing = self.present;
         self.newest_ns = Some(time_ns);
         self.lead_ns = time_ns.saturating_sub(at.machine_ns).max(0);
@@ -229,10 +228,8 @@ impl Clock {
             self.lead_ns = newest_ns.saturating_sub(at.machine_ns).max(0);
         }
         self.run = Run::default();
-        self.present = match self.is_present(time_ns, at) {
-            true => 0,
-            false => self.present.saturating_sub(records),
-        };
+        let is_present = self.is_present(time_ns, at);
+        self.present = if is_present { 0 } else { self.present.saturating_sub(records) };
     }
 }
 
@@ -245,20 +242,20 @@ mod tests {
     fn after(times: impl IntoIterator<Item = i64>) -> Clock {
         let mut clock = Clock::new(WIDTH);
         let at = ReadAt { machine_ns: 1_000_000, is_live: false };
-        times.into_iter().for_each(|time| clock.pass_one(time, at));
+        times.into_iter().for_each(|time| clock.update_one(time, at));
         clock
     }
 
-    /// The clock after records of these times, each read at that of this machine.
+    /// The clock after records of a live source, given as this machine's time and their own.
     fn after_live(records: impl IntoIterator<Item = (i64, i64)>) -> Clock {
         let mut clock = Clock::new(WIDTH);
         for (machine_ns, time) in records {
-            clock.pass_one(time, ReadAt { machine_ns, is_live: true });
+            clock.update_one(time, ReadAt { machine_ns, is_live: true });
         }
         clock
     }
 
-    /// A record each moment, as it is written.
+    /// A record each moment, with the right time.
     fn normal(moments: std::ops::Range<i64>) -> impl Iterator<Item = (i64, i64)> + Clone {
         moments.map(|now| (now, now))
     }
@@ -290,15 +287,15 @@ mod tests {
     fn goes_over_a_silence_and_comes_back_from_an_error() {
         let jump = (5_000..5_000 + AGREEING as i64).rev();
         let clock = after((0..200).chain(jump.clone()));
-        assert_eq!(clock.newest_ns(), Some(5_000), "as many as make it believed");
+        assert_eq!(clock.newest_ns(), Some(5_000), "enough to be credible");
         let clock = after((0..200).chain(jump).chain(200..240));
-        assert_eq!(clock.newest_ns(), Some(239), "more say otherwise");
+        assert_eq!(clock.newest_ns(), Some(239), "more records disagree");
         let sparse = after((0..100).map(|n| n * 1_000));
         assert!(sparse.newest_ns() >= Some(100_000 - 2_000 * AGREEING as i64));
     }
 
     #[test]
-    fn nobody_sends_a_live_window_into_the_future() {
+    fn no_sender_moves_a_live_window_into_the_future() {
         for time in [i64::MAX, 10_000_000, 2_000, 1_095, 1_012] {
             let clock = after_live(normal(0..1_000).chain(times(1_000, 999, time)));
             assert_eq!(clock.newest_ns(), Some(999), "{time}");
@@ -313,25 +310,25 @@ mod tests {
     }
 
     #[test]
-    fn nobody_uses_the_moments_between_the_records_of_others() {
-        // Just beyond what is believed, before the next record of others comes.
+    fn no_sender_uses_the_moments_between_the_records_of_others() {
+        // Just after the credible times, before the next record of the others.
         let mut clock = Clock::new(WIDTH);
         for now in 0..1_000 {
             let at = ReadAt { machine_ns: now, is_live: true };
-            let believed = clock.believable_ns(at);
-            (0..AGREEING).for_each(|_| clock.pass_one(believed + 1, at));
-            clock.pass_one(now, at);
+            let credible = clock.credible_ns(at);
+            (0..AGREEING).for_each(|_| clock.update_one(credible + 1, at));
+            clock.update_one(now, at);
         }
         assert!(clock.newest_ns() <= Some(999 + WIDTH / 10), "{:?}", clock.newest_ns());
     }
 
     #[test]
-    fn who_moves_the_clock_in_a_silence_does_not_hold_it() {
+    fn a_sender_that_moves_the_clock_in_a_silence_cannot_hold_it() {
         let (begin, silent_to) = (normal(0..200), 200 + WIDTH);
         let far = times(AGREEING_MAX as usize, silent_to, 1_000_000);
         let clock = after_live(begin.clone().chain(far.clone()));
-        assert_eq!(clock.newest_ns(), Some(1_000_000), "nothing is left to leave");
-        // One among ten, before and behind the time that was believed.
+        assert_eq!(clock.newest_ns(), Some(1_000_000), "no row is left that could expire");
+        // One record in ten is ahead, by the same time or by more.
         for farther in [0, 10 * WIDTH] {
             let mixed = (silent_to..silent_to + 1_000).flat_map(|now| match now % 10 {
                 0 => vec![(now, now), (now, 1_000_000 + farther)],
@@ -358,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_are_ahead_for_ever_are_believed_after_as_long() {
+    fn a_clock_that_stays_ahead_is_credible_after_as_long() {
         let ahead =
             |moments: std::ops::Range<i64>| normal(moments).map(|(now, time)| (now, time + 60));
         let clock = after_live(normal(0..1_000).chain(ahead(1_000..1_040)));
@@ -372,13 +369,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_says_itself_how_far_its_clock_is_ahead() {
+    fn a_file_shows_how_far_its_clock_is_ahead() {
         let mut clock = Clock::new(WIDTH);
         for time in 0..100 {
-            clock.pass_one(time + 5_000, ReadAt { machine_ns: 0, is_live: false });
+            clock.update_one(time + 5_000, ReadAt { machine_ns: 0, is_live: false });
         }
         for now in 0..100 {
-            clock.pass_one(now + 5_100, ReadAt { machine_ns: now, is_live: true });
+            clock.update_one(now + 5_100, ReadAt { machine_ns: now, is_live: true });
         }
         assert_eq!(clock.newest_ns(), Some(5_199));
     }

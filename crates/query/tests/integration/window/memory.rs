@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weir_core::BlockLimits;
 use weir_ingest::{DataSet, Keep, Pipeline, PipelineOptions};
-use weir_server::Evaluator;
+use weir_query::Evaluator;
 use weir_view::Report;
 
 use super::{expected, format, query, runtime, sorted, write};
@@ -24,11 +24,10 @@ fn line(number: usize) -> String {
 
 /// The lines of the rows that are kept, by where they begin in the log.
 fn kept_lines(data: &DataSet, log: &str) -> String {
-    let moment = data.moment().expect("it has a window");
     let mut lines = String::new();
-    for slot in &moment.slots {
-        slot.bounds.rows(&slot.segment).selection().for_each(|row| {
-            let start = slot.segment.line_offset(row) as usize;
+    for kept in data.snapshot().segments.iter() {
+        kept.bounds.rows(&kept.segment).selection().for_each(|row| {
+            let start = kept.segment.line_offset(row) as usize;
             let line = log[start..].split_inclusive('\n').next().expect("a line");
             lines.push_str(line);
         });

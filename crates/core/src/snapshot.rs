@@ -1,0 +1,205 @@
+//! A data set at one moment, as plain data.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::column::Segment;
+use crate::filter::TimeBounds;
+use crate::format::Format;
+use crate::values::Values;
+
+/// A data set that can be asked: it has snapshots, and the distinct values that the ids in
+/// their segments stand for.
+///
+/// What answers questions is generic over this trait, so it needs neither the threads nor the
+/// sources that fill the data set.
+pub trait Snapshots {
+    /// How a snapshot describes a source.
+    type Source: LogSource;
+
+    /// The distinct values. The data set may be unable to grow while this is held.
+    fn values(&self) -> impl Deref<Target = Values>;
+
+    /// The segments and the sources at this moment.
+    fn snapshot(&self) -> Snapshot<Self::Source>;
+
+    /// Memory that the data set may take, in bytes.
+    fn memory_bytes_max(&self) -> usize;
+}
+
+/// A source of a data set: a file, a stream, a feed.
+pub trait LogSource {
+    /// The lines that were read of it.
+    fn read_counts(&self) -> ReadCounts;
+
+    /// The format that its lines are read with, once that is known.
+    fn format(&self) -> Option<&Arc<Format>>;
+}
+
+/// Lines that were read, whether or not a filter accepts them.
+///
+/// Lines that are neither records, nor unparsed, nor too long are directives of the format.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReadCounts {
+    /// Lines read.
+    pub lines: u64,
+    /// Lines that fit their format.
+    pub records: u64,
+    /// Lines that do not fit their format.
+    pub unmatched: u64,
+    /// Lines over the length limit.
+    pub too_long: u64,
+    /// Bytes read, after decompression.
+    pub bytes_read: u64,
+}
+
+impl ReadCounts {
+    /// The counts of all sources together.
+    pub fn of_all<S: LogSource>(sources: &[S]) -> Self {
+        let mut sum = Self::default();
+        for counts in sources.iter().map(LogSource::read_counts) {
+            sum.lines += counts.lines;
+            sum.records += counts.records;
+            sum.unmatched += counts.unmatched;
+            sum.too_long += counts.too_long;
+            sum.bytes_read += counts.bytes_read;
+        }
+        sum
+    }
+}
+
+/// The segments and the sources of a data set at one moment.
+///
+/// The counts of the sources include exactly the blocks up to the last segment. Copies share
+/// their segments, and taking a snapshot takes time in proportion to
+/// `segments.len() / SegmentList::CHUNK`, unless rows expire.
+#[derive(Debug, Clone)]
+pub struct Snapshot<S> {
+    /// The segments in the order of their blocks.
+    pub segments: SegmentList,
+    /// Segments that left the data set a short time ago, by number. An answer that counted them
+    /// can subtract them.
+    pub departed: BTreeMap<u64, Arc<Segment>>,
+    /// The sources in the order in which they were opened.
+    pub sources: Vec<S>,
+    /// All formats that lines of the sources were read with.
+    pub formats: Vec<Arc<Format>>,
+    /// [`Values::reuses`] at this moment. If it has grown since, an id may stand for another
+    /// value. The ids in the segments of a snapshot never do.
+    pub epoch: u64,
+}
+
+/// A segment in a snapshot, and which of its rows are still in the data set.
+#[derive(Debug, Clone)]
+pub struct SnapshotSegment {
+    /// Segments are numbered in the order in which they were appended. No number is used twice.
+    pub number: u64,
+    /// The columns.
+    pub segment: Arc<Segment>,
+    /// The rows that have not expired.
+    pub bounds: TimeBounds,
+}
+
+impl SnapshotSegment {
+    /// Number of rows that have not expired.
+    pub fn rows(&self) -> usize {
+        match self.bounds {
+            TimeBounds::ALL => self.segment.rows(),
+            bounds => bounds.rows(&self.segment).len(),
+        }
+    }
+}
+
+/// A list of segments that only grows, and whose clones share their memory.
+#[derive(Debug, Clone, Default)]
+pub struct SegmentList {
+    /// All full but the last.
+    chunks: Vec<Arc<Vec<SnapshotSegment>>>,
+    len: usize,
+}
+
+impl SegmentList {
+    /// Segments in a chunk. A clone copies a pointer per chunk, and the first push after it
+    /// copies at most one chunk.
+    pub const CHUNK: usize = 128;
+
+    /// Number of segments.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no segment.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds a segment at the end.
+    pub fn push(&mut self, segment: SnapshotSegment) {
+        match self.chunks.last_mut().filter(|last| last.len() < Self::CHUNK) {
+            Some(last) => Arc::make_mut(last).push(segment),
+            None => self.chunks.push(Arc::new(vec![segment])),
+        }
+        self.len += 1;
+    }
+
+    /// The segments in order.
+    pub fn iter(&self) -> impl Iterator<Item = &SnapshotSegment> {
+        self.iter_from(0)
+    }
+
+    /// The segments in order, without the first `start`.
+    pub fn iter_from(&self, start: usize) -> impl Iterator<Item = &SnapshotSegment> {
+        let chunks = self.chunks.get(start / Self::CHUNK..).unwrap_or_default();
+        chunks.iter().flat_map(|chunk| chunk.iter()).skip(start % Self::CHUNK)
+    }
+}
+
+impl FromIterator<SnapshotSegment> for SegmentList {
+    fn from_iter<I: IntoIterator<Item = SnapshotSegment>>(segments: I) -> Self {
+        let mut list = Self::default();
+        segments.into_iter().for_each(|segment| list.push(segment));
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{SegmentList, SnapshotSegment};
+    use crate::block::{Block, BlockLimits};
+    use crate::filter::TimeBounds;
+    use crate::format::Format;
+    use crate::read::BlockReader;
+    use crate::values::Values;
+
+    #[test]
+    fn a_clone_stays_as_it_was_while_the_list_grows() {
+        let mut values = Values::new(1 << 20);
+        let format = Arc::new(Format::parse("$remote_addr").expect("a format"));
+        let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+        let read = reader.read(&Block::new(b"192.0.2.1\n".to_vec()), 0);
+        reader.resolve(&read, &mut values);
+        let segment = Arc::new(reader.seal(read));
+
+        let mut list = SegmentList::default();
+        let mut clones = Vec::new();
+        for number in 0..3 * SegmentList::CHUNK as u64 + 1 {
+            clones.push(list.clone());
+            list.push(SnapshotSegment {
+                number,
+                segment: segment.clone(),
+                bounds: TimeBounds::ALL,
+            });
+        }
+        clones.push(list);
+        for (len, list) in clones.iter().enumerate() {
+            assert_eq!((list.len(), list.is_empty()), (len, len == 0));
+            for start in [0, 1, SegmentList::CHUNK - 1, SegmentList::CHUNK, len, len + 1] {
+                let numbers = list.iter_from(start).map(|segment| segment.number);
+                assert!(numbers.eq(start as u64..len as u64), "{len} from {start}");
+            }
+        }
+    }
+}

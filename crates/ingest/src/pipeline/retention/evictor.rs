@@ -1,0 +1,133 @@
+//! Evicts the values that left the window, on a thread of its own.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use weir_core::LiveIds;
+
+use super::keep_window::KeepWindow;
+
+/// Whether an eviction is requested, and the parsers that wait for it.
+#[derive(Debug, Default)]
+pub(super) struct Evictor {
+    state: Mutex<State>,
+    work: Condvar,
+    room: Condvar,
+    /// The values are about to fill their memory, so parsers pause until some are evicted.
+    is_pressed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_requested: bool,
+    is_over: bool,
+}
+
+/// Values that are evicted at once. Parsers wait for the lock meanwhile, for a fraction of a
+/// millisecond.
+const SWEEP_IDS: usize = 2_048;
+
+/// The pause between two looks whether all blocks have arrived that were read before.
+const ARRIVAL: Duration = Duration::from_millis(1);
+
+impl Evictor {
+    /// Starts the thread. It ends with the window.
+    pub(super) fn start(self: &Arc<Self>, window: &Arc<KeepWindow>) {
+        let (own, window) = (self.clone(), Arc::downgrade(window));
+        let thread = thread::Builder::new().name("weir-window".to_owned());
+        if thread.spawn(move || own.run(&window)).is_err() {
+            // Without the thread nothing is evicted, so parsers must not wait for that.
+            self.stop();
+        }
+    }
+
+    /// Requests an eviction. If the values are about to fill their memory, parsers wait for it.
+    pub(super) fn request(&self, is_pressed: bool) {
+        let mut state = self.lock();
+        if state.is_over {
+            return;
+        }
+        state.is_requested = true;
+        if is_pressed {
+            self.is_pressed.store(true, Ordering::Relaxed);
+        }
+        self.work.notify_one();
+    }
+
+    pub(super) fn is_pressed(&self) -> bool {
+        self.is_pressed.load(Ordering::Relaxed)
+    }
+
+    /// Waits while the values are about to fill their memory.
+    pub(super) fn wait_for_room(&self) {
+        if !self.is_pressed() {
+            return;
+        }
+        let state = self.lock();
+        let is_waiting = |state: &mut State| !state.is_over && self.is_pressed();
+        drop(self.room.wait_while(state, is_waiting));
+    }
+
+    /// Ends the thread.
+    pub(super) fn stop(&self) {
+        let mut state = self.lock();
+        state.is_over = true;
+        self.is_pressed.store(false, Ordering::Relaxed);
+        self.work.notify_all();
+        self.room.notify_all();
+    }
+
+    fn run(&self, window: &Weak<KeepWindow>) {
+        while self.wait_for_request() {
+            let Some(window) = window.upgrade() else { return };
+            evict(&window);
+            let mut state = self.lock();
+            // The next block repeats a request that came meanwhile.
+            state.is_requested = false;
+            self.is_pressed.store(false, Ordering::Relaxed);
+            self.room.notify_all();
+        }
+    }
+
+    /// Waits for a request. Returns false at the end.
+    fn wait_for_request(&self) -> bool {
+        let is_waiting = |state: &mut State| !state.is_over && !state.is_requested;
+        let state = self.work.wait_while(self.lock(), is_waiting);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        state.is_requested = false;
+        !state.is_over
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Evicts the values that occur in no segment. If the remaining values still take most of the
+/// memory, the segments that were read first leave, and then their values.
+fn evict(window: &KeepWindow) {
+    loop {
+        let mut live = LiveIds::new(&window.values());
+        let (segments, next) = window.segments_for_eviction();
+        for segment in &segments {
+            live.mark(segment);
+        }
+        drop(segments);
+        let read_before = window.begin_sweep(live, next);
+        while !read_before.have_arrived() {
+            thread::sleep(ARRIVAL);
+        }
+        while window.sweep(SWEEP_IDS) {
+            // Threads that wait for the values come first.
+            thread::yield_now();
+        }
+        let is_heavy = window.values().used_bytes() >= window.limits().values_bytes_heavy;
+        if !is_heavy || window.is_empty() {
+            return;
+        }
+        // Not before the first pass: this thread may start so late that most values are dead.
+        window.shrink_by_a_quarter();
+    }
+}

@@ -1,0 +1,26 @@
+//! No segment is kept.
+
+use std::sync::Arc;
+
+use weir_core::{Segment, SegmentList};
+
+use super::{Departed, Retention};
+use crate::pipeline::subscribers::Subscribers;
+
+/// Drops each segment as soon as the subscribers have it.
+#[derive(Debug)]
+pub(super) struct KeepNothing;
+
+impl Retention for KeepNothing {
+    fn append(&self, segment: Segment, _is_live: bool, subscribers: &Subscribers) {
+        subscribers.push(&Arc::new(segment));
+    }
+
+    fn segments(&self) -> (SegmentList, Departed) {
+        Default::default()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        0
+    }
+}

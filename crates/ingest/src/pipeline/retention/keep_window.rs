@@ -1,0 +1,150 @@
+//! The segments of a sliding window are kept.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use weir_core::{LiveIds, ReadBefore, Segment, SegmentList, Values};
+
+use super::evictor::Evictor;
+use super::window::{ReadAt, Window, WindowLimits};
+use super::{Departed, MachineClock, Retention};
+use crate::pipeline::subscribers::Subscribers;
+
+/// Keeps the segments of a window, and evicts the values that occur in none of them.
+///
+/// The window is locked before the values, never after them. Segments arrive while the window
+/// is locked, so that an eviction cannot miss one.
+pub(super) struct KeepWindow {
+    window: Mutex<Window>,
+    values: Arc<RwLock<Values>>,
+    subscribers: Arc<Subscribers>,
+    limits: WindowLimits,
+    machine_clock: MachineClock,
+    evictor: Arc<Evictor>,
+    /// Memory of the segments when the window last changed.
+    bytes: AtomicUsize,
+}
+
+impl KeepWindow {
+    /// A policy without segments yet, and the thread that evicts values for it. The thread ends
+    /// when the policy is dropped.
+    pub(super) fn start(
+        width: Option<Duration>,
+        limits: WindowLimits,
+        values: Arc<RwLock<Values>>,
+        subscribers: Arc<Subscribers>,
+        machine_clock: MachineClock,
+    ) -> Arc<Self> {
+        let policy = Arc::new(Self {
+            window: Mutex::new(Window::new(width)),
+            values,
+            subscribers,
+            limits,
+            machine_clock,
+            evictor: Arc::default(),
+            bytes: AtomicUsize::new(0),
+        });
+        policy.evictor.start(&policy);
+        policy
+    }
+
+    pub(super) fn limits(&self) -> WindowLimits {
+        self.limits
+    }
+
+    pub(super) fn values(&self) -> RwLockReadGuard<'_, Values> {
+        self.values.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn values_mut(&self) -> RwLockWriteGuard<'_, Values> {
+        self.values.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Window> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// Drops the quarter of the segments that was read first.
+    pub(super) fn shrink_by_a_quarter(&self) {
+        let mut window = self.lock();
+        window.shrink_by_a_quarter();
+        self.bytes.store(window.memory_bytes(), Ordering::Relaxed);
+    }
+
+    /// The segments whose values must not be evicted, and the number of the next segment.
+    pub(super) fn segments_for_eviction(&self) -> (Vec<Arc<Segment>>, u64) {
+        self.lock().segments_for_eviction()
+    }
+
+    /// Begins to evict all values except those that are live, those of the segments from
+    /// number `next` on, and those that subscribers have yet to see.
+    pub(super) fn begin_sweep(&self, mut live: LiveIds, next: u64) -> ReadBefore {
+        let window = self.lock();
+        let mut values = self.values_mut();
+        window.segments_since(next).for_each(|segment| live.mark(segment));
+        self.subscribers.for_each_pending(|segment| live.mark(segment));
+        values.begin_sweep(live)
+    }
+
+    /// Evicts up to `ids_max` values. Returns whether there are more.
+    pub(super) fn sweep(&self, ids_max: usize) -> bool {
+        self.values_mut().sweep(ids_max)
+    }
+
+    /// Asks for an eviction if it would free enough.
+    fn request_eviction(&self, used_bytes: usize, has_moved_on: bool) {
+        let is_worthwhile = used_bytes >= self.limits.values_bytes_light && has_moved_on;
+        if is_worthwhile || used_bytes >= self.limits.values_bytes_heavy {
+            self.evictor.request(used_bytes >= self.limits.values_bytes_pressed);
+        }
+    }
+}
+
+impl Retention for KeepWindow {
+    fn append(&self, mut segment: Segment, is_live: bool, subscribers: &Subscribers) {
+        let mut window = self.lock();
+        if self.values().was_read_before(&segment) {
+            self.values_mut().keep_all_of(&segment);
+        }
+        segment.arrive();
+        let (values_bytes, used_bytes) = {
+            let values = self.values();
+            (values.memory_bytes(), values.used_bytes())
+        };
+        let segment = Arc::new(segment);
+        subscribers.push(&segment);
+        window.push(segment, ReadAt { machine_ns: (self.machine_clock)(), is_live });
+        window.shrink_to(self.limits.segment_bytes_max(values_bytes));
+        self.bytes.store(window.memory_bytes(), Ordering::Relaxed);
+        self.request_eviction(used_bytes, window.has_moved_on());
+    }
+
+    fn segments(&self) -> (SegmentList, Departed) {
+        let window = self.lock();
+        (window.segments(), window.departed())
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn is_pressed(&self) -> bool {
+        self.evictor.is_pressed()
+    }
+
+    fn wait_for_room(&self) {
+        self.evictor.wait_for_room();
+    }
+}
+
+impl Drop for KeepWindow {
+    fn drop(&mut self) {
+        self.evictor.stop();
+    }
+}

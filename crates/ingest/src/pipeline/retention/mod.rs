@@ -1,0 +1,97 @@
+//! What happens to the segments of a data set: all are kept, those of a window, or none.
+
+mod evictor;
+mod keep_all;
+mod keep_nothing;
+mod keep_window;
+mod window;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use weir_core::{Segment, SegmentList, Values};
+
+use super::subscribers::Subscribers;
+use keep_all::KeepAll;
+use keep_nothing::KeepNothing;
+use keep_window::KeepWindow;
+use window::WindowLimits;
+
+/// What happens to the segments of a data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// All are kept in memory, for questions to come.
+    Segments,
+    /// Those of a sliding window are kept: the oldest rows leave.
+    Window {
+        /// How far the window reaches back from the newest time in the log; `None` if only
+        /// memory bounds it.
+        width: Option<Duration>,
+    },
+    /// None is kept after the question of the pipeline was answered for it, so that memory
+    /// holds the distinct values alone.
+    ValuesOnly,
+}
+
+/// This machine's time, in nanoseconds since 1970.
+pub type MachineClock = Box<dyn Fn() -> i64 + Send + Sync>;
+
+/// Segments that left a short time ago, by number.
+pub(super) type Departed = BTreeMap<u64, Arc<Segment>>;
+
+/// A retention policy: it takes the segments of a data set in the order of their blocks, and
+/// decides how long each stays.
+pub(super) trait Retention: Send + Sync {
+    /// Takes the next segment, and passes it on to the subscribers. `is_live` says whether its
+    /// lines had just been written. Two segments are never appended at the same time.
+    fn append(&self, segment: Segment, is_live: bool, subscribers: &Subscribers);
+
+    /// The segments that are kept, and those that left a short time ago.
+    fn segments(&self) -> (SegmentList, Departed);
+
+    /// Memory of the segments, in bytes.
+    fn memory_bytes(&self) -> usize;
+
+    /// Whether no further segment can be kept, so that sources have to stop.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Whether parsers should pause for a moment, so that memory can be freed.
+    fn is_pressed(&self) -> bool {
+        false
+    }
+
+    /// Waits until parsers may continue.
+    fn wait_for_room(&self) {}
+}
+
+impl Keep {
+    /// The share of a data set's memory that is for the distinct values, in bytes.
+    pub(super) fn values_bytes_max(self, memory_bytes_max: usize) -> usize {
+        match self {
+            Self::Segments => memory_bytes_max / 2,
+            Self::Window { .. } => WindowLimits::new(memory_bytes_max).values_bytes_max,
+            Self::ValuesOnly => memory_bytes_max,
+        }
+    }
+
+    /// The policy for a data set with these values.
+    pub(super) fn policy(
+        self,
+        memory_bytes_max: usize,
+        values: &Arc<RwLock<Values>>,
+        subscribers: &Arc<Subscribers>,
+        machine_clock: MachineClock,
+    ) -> Arc<dyn Retention> {
+        match self {
+            Self::Segments => Arc::new(KeepAll::new(memory_bytes_max - memory_bytes_max / 2)),
+            Self::Window { width } => {
+                let limits = WindowLimits::new(memory_bytes_max);
+                KeepWindow::start(width, limits, values.clone(), subscribers.clone(), machine_clock)
+            }
+            Self::ValuesOnly => Arc::new(KeepNothing),
+        }
+    }
+}

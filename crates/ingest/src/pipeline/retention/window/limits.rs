@@ -1,0 +1,34 @@
+//! How the memory of a window is divided.
+
+/// The memory of a window, in bytes, by its use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::pipeline::retention) struct WindowLimits {
+    /// Values and segments together stay below this. The rest is for blocks on their way.
+    pub(in crate::pipeline::retention) bytes_max: usize,
+    /// Above this, new values go into the remainder.
+    pub(in crate::pipeline::retention) values_bytes_max: usize,
+    /// Above this, parsers wait until some values are evicted.
+    pub(in crate::pipeline::retention) values_bytes_pressed: usize,
+    /// Above this, segments leave so that their values can be evicted.
+    pub(in crate::pipeline::retention) values_bytes_heavy: usize,
+    /// Below this, an eviction is not worthwhile.
+    pub(in crate::pipeline::retention) values_bytes_light: usize,
+}
+
+impl WindowLimits {
+    pub(in crate::pipeline::retention) fn new(memory_bytes_max: usize) -> Self {
+        let eighth = memory_bytes_max / 8;
+        Self {
+            bytes_max: memory_bytes_max - memory_bytes_max / 32,
+            values_bytes_max: 6 * eighth,
+            values_bytes_pressed: 5 * eighth,
+            values_bytes_heavy: 4 * eighth,
+            values_bytes_light: eighth / 2,
+        }
+    }
+
+    /// Memory for the segments if the values take `values_bytes`.
+    pub(in crate::pipeline::retention) fn segment_bytes_max(&self, values_bytes: usize) -> usize {
+        self.bytes_max.saturating_sub(values_bytes)
+    }
+}

@@ -1,0 +1,151 @@
+//! Consumers that are registered at a data set see every segment in the order of the log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use weir_core::{BlockLimits, ColumnId, Format, Segment, Values};
+use weir_ingest::{
+    DataSet, FormatChoice, Keep, OrderedSegments, Pipeline, PipelineOptions, SourceEnd,
+};
+
+fn line(number: usize) -> String {
+    format!("192.0.2.{} /path/{number}\n", number % 200)
+}
+
+fn log(lines: usize) -> String {
+    (0..lines).map(line).collect()
+}
+
+fn keeps() -> impl Strategy<Value = Keep> {
+    prop_oneof![Just(Keep::Segments), Just(Keep::ValuesOnly), Just(Keep::Window { width: None }),]
+}
+
+/// A data set, and the pipeline that fills it.
+fn pipeline(keep: Keep, jobs: usize, memory_bytes_max: usize) -> (Arc<DataSet>, Pipeline) {
+    let limits = BlockLimits { block_bytes: 2_000, line_bytes_max: 1 << 12 };
+    let options = PipelineOptions { limits, memory_bytes_max, ..PipelineOptions::new(jobs, keep) };
+    let data = DataSet::new(keep, memory_bytes_max, &[]);
+    (data.clone(), Pipeline::start(&options, data, None))
+}
+
+/// Reads the log into the pipeline, and ends it.
+fn read(pipeline: Pipeline, log: &str) {
+    let format = Arc::new(Format::parse("$remote_addr $request_uri").expect("a format"));
+    let mut writer = pipeline.source("log", None, FormatChoice::Forced(format));
+    for piece in log.as_bytes().chunks(777) {
+        writer.write_all(piece).expect("there is room");
+    }
+    writer.finish(SourceEnd::Done).expect("there is room");
+    pipeline.finish();
+}
+
+/// The lines of a segment, from its columns.
+fn lines(segment: &Segment, values: &Values) -> String {
+    let column = |name: &str| values.schema().text_column_by_name(name).expect("a column");
+    let value = |column: ColumnId, row: usize| {
+        let id = segment.text(column).expect("codes").get(row) as u32;
+        String::from_utf8_lossy(values.dictionary(column).value(id).expect("a value")).into_owned()
+    };
+    let (client, path) = (column("client"), column("path"));
+    (0..segment.rows())
+        .map(|row| format!("{} {}\n", value(client, row), value(path, row)))
+        .collect()
+}
+
+fn all_lines(segments: OrderedSegments, data: &DataSet) -> String {
+    segments.map(|segment| lines(&segment, &data.values())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_consumer_sees_the_log(
+        keep in keeps(),
+        jobs in 1usize..9,
+        capacities in prop::collection::vec(1usize..20, 1..4),
+        count in 0usize..2_000,
+    ) {
+        let log = log(count);
+        let (data, pipeline) = pipeline(keep, jobs, 1 << 30);
+        let consumers: Vec<_> = capacities
+            .into_iter()
+            .map(|capacity| {
+                let (segments, data) = (data.subscribe(capacity), data.clone());
+                thread::spawn(move || all_lines(segments, &data))
+            })
+            .collect();
+        read(pipeline, &log);
+        for consumer in consumers {
+            prop_assert_eq!(&consumer.join().expect("it ends"), &log);
+        }
+    }
+}
+
+#[test]
+fn a_slow_consumer_slows_the_source() {
+    const CAPACITY: usize = 4;
+    const JOBS: usize = 3;
+    let (data, pipeline) = pipeline(Keep::ValuesOnly, JOBS, 1 << 30);
+    let mut segments = data.subscribe(CAPACITY);
+    let read = thread::spawn(move || read(pipeline, &log(5_000)));
+    let first = segments.next().expect("a segment");
+    // As many as may wait, and those that were parsed ahead by then.
+    let parsed_max = CAPACITY + JOBS * 6;
+    for _ in 0..20 {
+        thread::sleep(Duration::from_millis(5));
+        let lines = data.sources()[0].snapshot().lines as usize;
+        assert!(lines <= (parsed_max + 1) * (first.rows() + 1), "{lines}");
+    }
+    assert!(!read.is_finished());
+    assert!(segments.count() > parsed_max);
+    read.join().expect("it ends");
+}
+
+#[test]
+fn a_consumer_that_leaves_holds_nothing_up() {
+    let (data, pipeline) = pipeline(Keep::Segments, 2, 1 << 30);
+    let segments = data.subscribe(1);
+    let leaves = thread::spawn(move || segments.take(2).count());
+    read(pipeline, &log(3_000));
+    assert_eq!(leaves.join().expect("it ends"), 2);
+    let rows: usize = data.snapshot().segments.iter().map(|kept| kept.rows()).sum();
+    assert_eq!(rows, 3_000);
+}
+
+#[test]
+fn consumers_end_with_a_pipeline_that_is_dropped() {
+    let (data, pipeline) = pipeline(Keep::Segments, 2, 1 << 30);
+    let segments = data.subscribe(3);
+    drop(pipeline);
+    assert_eq!(segments.count(), 0);
+}
+
+#[test]
+fn values_of_waiting_segments_are_not_evicted() {
+    // The window holds a small part of the log, whose paths are all different.
+    let (data, pipeline) = pipeline(Keep::Window { width: None }, 2, 1 << 20);
+    let segments = data.subscribe(64);
+    let seen = Arc::new(AtomicUsize::new(0));
+    let consumer = {
+        let (data, seen) = (data.clone(), seen.clone());
+        thread::spawn(move || {
+            let mut shown = String::new();
+            for segment in segments {
+                if seen.fetch_add(1, Ordering::Relaxed) % 50 == 0 {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                shown += &lines(&segment, &data.values());
+            }
+            shown
+        })
+    };
+    let log = log(60_000);
+    read(pipeline, &log);
+    let shown = consumer.join().expect("it ends");
+    assert!(shown == log, "{} of {} bytes", shown.len(), log.len());
+    assert!(data.values().reuses() > 0, "values were evicted meanwhile");
+}

@@ -1,0 +1,277 @@
+//! Answers from which others are made.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use weir_core::{
+    CompiledFilter, Evaluation, RowBits, Segment, Snapshot, SnapshotSegment, TimeBounds,
+};
+
+use crate::counter::Interruption;
+
+/// The counts of one query, and the rows that they include.
+///
+/// `segments` and `rows` have the same length, and `segments` is ordered by number.
+#[derive(Debug, Clone)]
+pub(crate) struct CachedAnswer {
+    evaluation: Evaluation,
+    /// The epoch of the ids that the evaluation has learned.
+    epoch: u64,
+    segments: Vec<CountedSegment>,
+    rows: Vec<RowBits>,
+}
+
+/// A segment that was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CountedSegment {
+    number: u64,
+    /// The bounds that it had then.
+    bounds: TimeBounds,
+}
+
+/// The answers that are kept: the current one to the present query, the last one about all
+/// rows, because most filters accept nearly all rows or nearly none, and the last one to
+/// another query, because most filters are near to the one before.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AnswerCache {
+    current: Option<Arc<CachedAnswer>>,
+    all: Option<Arc<CachedAnswer>>,
+    last: Option<Arc<CachedAnswer>>,
+    /// The epoch of the snapshot that was counted last.
+    epoch: u64,
+}
+
+/// A cached answer from which another one is made.
+pub(crate) struct Base<'a> {
+    pub(crate) evaluation: &'a Evaluation,
+    /// The segments of the snapshot in order, and then departed ones that only the base counts.
+    pub(crate) segments: Vec<Arc<Segment>>,
+    /// The rows that the base counts, of the first of these segments.
+    pub(crate) rows: Cow<'a, [RowBits]>,
+}
+
+impl CachedAnswer {
+    /// An answer that counts nothing yet.
+    pub(crate) fn new(evaluation: Evaluation, epoch: u64) -> Self {
+        Self { evaluation, epoch, segments: Vec::new(), rows: Vec::new() }
+    }
+
+    /// The answer that counts these rows of these segments.
+    pub(crate) fn of(
+        evaluation: Evaluation,
+        epoch: u64,
+        segments: &[&SnapshotSegment],
+        rows: Vec<RowBits>,
+    ) -> Self {
+        let segments = segments.iter().map(|segment| CountedSegment::of(segment)).collect();
+        Self { evaluation, epoch, segments, rows }
+    }
+
+    pub(crate) fn evaluation(&self) -> &Evaluation {
+        &self.evaluation
+    }
+
+    /// The rows that it counts, by segment.
+    pub(crate) fn rows(&self) -> &[RowBits] {
+        &self.rows
+    }
+
+    pub(crate) fn evaluation_mut(&mut self) -> &mut Evaluation {
+        &mut self.evaluation
+    }
+
+    /// The answer with more segments, whose rows `count` adds to the evaluation.
+    ///
+    /// # Errors
+    /// Fails if counting does.
+    pub(crate) fn extended(
+        mut self,
+        added: &[&SnapshotSegment],
+        rows: Vec<RowBits>,
+        count: impl FnOnce(Evaluation, &[RowBits]) -> Result<Evaluation, Interruption>,
+    ) -> Result<Self, Interruption> {
+        self.evaluation = count(self.evaluation, &rows)?;
+        self.segments.extend(added.iter().map(|segment| CountedSegment::of(segment)));
+        self.rows.extend(rows);
+        Ok(self)
+    }
+
+    /// Whether it counts all rows.
+    fn is_broad(&self) -> bool {
+        self.evaluation.filter().is_unconditional()
+    }
+
+    /// Whether a snapshot begins with the segments that are counted, as they were then, so
+    /// that only the others have to be added.
+    fn is_extensible<S>(&self, snapshot: &Snapshot<S>) -> bool {
+        self.epoch == snapshot.epoch
+            && self.segments.len() <= snapshot.segments.len()
+            && self
+                .segments
+                .iter()
+                .zip(snapshot.segments.iter())
+                .all(|(counted, segment)| *counted == CountedSegment::of(segment))
+    }
+
+    /// For each counted segment its index in the snapshot, if it is still there.
+    fn indexes<S>(&self, snapshot: &Snapshot<S>) -> impl Iterator<Item = Option<usize>> {
+        let mut segments = snapshot.segments.iter().enumerate().peekable();
+        self.segments.iter().map(move |counted| {
+            while segments.next_if(|(_, segment)| segment.number < counted.number).is_some() {}
+            let same = segments.next_if(|(_, segment)| segment.number == counted.number);
+            same.map(|(index, _)| index)
+        })
+    }
+
+    /// The number of rows in which it differs from `rows` of the snapshot. `None` if it counts
+    /// rows of segments that are no longer available to be subtracted.
+    fn distance<S>(&self, snapshot: &Snapshot<S>, rows: &[RowBits]) -> Option<usize> {
+        let mut distance: usize = rows.iter().map(RowBits::len).sum();
+        for ((index, counted), own) in self.indexes(snapshot).zip(&self.segments).zip(&self.rows) {
+            match index {
+                Some(index) => {
+                    distance = distance - rows[index].len() + own.differing(&rows[index]);
+                }
+                None if own.is_empty() => {}
+                None if snapshot.departed.contains_key(&counted.number) => distance += own.len(),
+                None => return None,
+            }
+        }
+        Some(distance)
+    }
+
+    /// Itself as a base for the answer over a snapshot.
+    fn base<S>(&self, snapshot: &Snapshot<S>) -> Base<'_> {
+        let mut segments: Vec<Arc<Segment>> =
+            snapshot.segments.iter().map(|segment| segment.segment.clone()).collect();
+        let evaluation = &self.evaluation;
+        let indexes: Vec<Option<usize>> = self.indexes(snapshot).collect();
+        if indexes.iter().enumerate().all(|(own, index)| *index == Some(own)) {
+            return Base { evaluation, segments, rows: Cow::Borrowed(&self.rows) };
+        }
+        let mut rows: Vec<RowBits> =
+            segments.iter().map(|segment| RowBits::none(segment.rows())).collect();
+        for ((index, counted), own) in indexes.into_iter().zip(&self.segments).zip(&self.rows) {
+            match (index, snapshot.departed.get(&counted.number)) {
+                (Some(index), _) => rows[index] = own.clone(),
+                (None, Some(departed)) => {
+                    segments.push(departed.clone());
+                    rows.push(own.clone());
+                }
+                // It counts no row of it, see `distance`.
+                (None, None) => {}
+            }
+        }
+        Base { evaluation, segments, rows: Cow::Owned(rows) }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let rows: usize = self.rows.iter().map(RowBits::memory_bytes).sum();
+        self.evaluation.memory_bytes()
+            + rows
+            + self.rows.capacity() * size_of::<RowBits>()
+            + self.segments.capacity() * size_of::<CountedSegment>()
+    }
+}
+
+impl CountedSegment {
+    fn of(segment: &SnapshotSegment) -> Self {
+        Self { number: segment.number, bounds: segment.bounds }
+    }
+}
+
+impl AnswerCache {
+    /// An answer may be kept for another query if it takes at most one part in this many of the
+    /// memory of the data set.
+    const MEMORY_SHARE: usize = 32;
+
+    /// The epoch of the last snapshot.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Sets the epoch. Returns whether it has changed, so that ids have to be learned again.
+    ///
+    /// The cached counts stay valid: ids are reused only after the last row with them is gone.
+    pub(crate) fn begin_epoch(&mut self, epoch: u64) -> bool {
+        std::mem::replace(&mut self.epoch, epoch) != epoch
+    }
+
+    /// The current answer.
+    pub(crate) fn current(&self) -> Option<&CachedAnswer> {
+        self.current.as_deref()
+    }
+
+    /// The number of segments that the current answer counts, if the others of the snapshot
+    /// only have to be added.
+    pub(crate) fn extensible_current<S>(&self, snapshot: &Snapshot<S>) -> Option<usize> {
+        let current = self.current.as_ref().filter(|current| current.is_extensible(snapshot))?;
+        Some(current.segments.len())
+    }
+
+    /// The same of the answer about all rows, with that answer. `None` if it lacks nothing.
+    pub(crate) fn extensible_broad<S>(
+        &self,
+        snapshot: &Snapshot<S>,
+    ) -> Option<(usize, &CachedAnswer)> {
+        let all = self.all.as_deref().filter(|all| all.is_extensible(snapshot))?;
+        (all.segments.len() < snapshot.segments.len()).then_some((all.segments.len(), all))
+    }
+
+    /// Takes the current answer out.
+    pub(crate) fn take_current(&mut self) -> Option<CachedAnswer> {
+        self.current.take().map(Arc::unwrap_or_clone)
+    }
+
+    pub(crate) fn set_current(&mut self, answer: CachedAnswer) {
+        self.current = Some(Arc::new(answer));
+    }
+
+    /// Makes the current answer one from which those to other queries are made.
+    pub(crate) fn retire_current(&mut self, memory_bytes_max: usize) {
+        if let Some(current) = self.current.take() {
+            self.keep(current, memory_bytes_max);
+        }
+    }
+
+    /// Keeps an answer, unless it takes too much memory.
+    pub(crate) fn keep(&mut self, answer: Arc<CachedAnswer>, memory_bytes_max: usize) {
+        let fits = answer.memory_bytes() <= memory_bytes_max / Self::MEMORY_SHARE;
+        let place = if answer.is_broad() { &mut self.all } else { &mut self.last };
+        *place = fits.then_some(answer);
+    }
+
+    /// The filter of the last answer to another query, if the ids that it knows are not stale.
+    pub(crate) fn filter(&self) -> Option<&CompiledFilter> {
+        let last = self.last.as_ref().filter(|last| last.epoch == self.epoch)?;
+        Some(last.evaluation.filter())
+    }
+
+    /// The rows that the current answer counts of each segment, if its bounds are unchanged.
+    pub(crate) fn known_rows(&self, segments: &[&SnapshotSegment]) -> Vec<Option<&RowBits>> {
+        let Some(current) = &self.current else { return vec![None; segments.len()] };
+        let mut counted = current.segments.iter().zip(&current.rows).peekable();
+        let known = |segment: &&SnapshotSegment| {
+            while counted.next_if(|(counted, _)| counted.number < segment.number).is_some() {}
+            let same = counted.next_if(|(counted, _)| **counted == CountedSegment::of(segment));
+            same.map(|(_, rows)| rows)
+        };
+        segments.iter().map(known).collect()
+    }
+
+    /// The answer that differs least from `rows` of the snapshot; `None` if it is less work to
+    /// start from nothing.
+    pub(crate) fn nearest<S>(&self, snapshot: &Snapshot<S>, rows: &[RowBits]) -> Option<Base<'_>> {
+        let from_nothing: usize = rows.iter().map(RowBits::len).sum();
+        let answers = [&self.current, &self.last, &self.all].into_iter().flatten();
+        let distances =
+            answers.filter_map(|answer| Some((answer.distance(snapshot, rows)?, answer)));
+        let (distance, answer) = distances.min_by_key(|(distance, _)| *distance)?;
+        (distance < from_nothing).then(|| answer.base(snapshot))
+    }
+
+    /// Memory of the answers that are kept for other queries, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        [&self.all, &self.last].into_iter().flatten().map(|answer| answer.memory_bytes()).sum()
+    }
+}

@@ -1,0 +1,72 @@
+//! What has changed from one period to the next.
+
+use std::cmp::Reverse;
+
+use weir_core::{Evaluation, REMAINDER, Values, Zone};
+use weir_view::{Changes, Comparison, PeriodTally, Report, TotalChanges};
+
+use crate::periods::Periods;
+use crate::tallies::{FieldValues, first_by};
+
+/// The changes between two answers. `report` is the one of the period, `report_before` that of
+/// the period before.
+pub(crate) fn comparison(
+    periods: &Periods,
+    values: &Values,
+    (now, report): (&Evaluation, &Report),
+    (before, report_before): (&Evaluation, Report),
+    top: usize,
+) -> Comparison {
+    let utc = Zone::utc();
+    let zone = now.zone().unwrap_or(&utc);
+    let names = values.schema().text_columns().map(|(_, name)| name);
+    let lists = names.filter_map(|name| changes(name, values, now, before, top));
+    Comparison {
+        range: periods.now.in_zone(zone),
+        before_range: periods.before.in_zone(zone),
+        totals: TotalChanges::between(&report_before, report),
+        lists: lists.collect(),
+        before: Box::new(report_before),
+    }
+}
+
+/// The changes of the values of a field, with up to `top` rows of each kind. `None` if neither
+/// answer has a value of it.
+fn changes(
+    field: &str,
+    values: &Values,
+    now: &Evaluation,
+    before: &Evaluation,
+    top: usize,
+) -> Option<Changes> {
+    let names = FieldValues::of(field, values)?;
+    let (now, before) = (names.tallies(now), names.tallies(before));
+    let (mut both, mut new, mut vanished) = (Vec::new(), Vec::new(), Vec::new());
+    // Records without the field are not a value of it, so the first id is left out.
+    for id in REMAINDER as usize..now.len() {
+        match (now[id].count, before[id].count) {
+            (0, 0) => {}
+            (_, 0) => new.push(id),
+            (0, _) => vanished.push(id),
+            (_, _) => both.push(id),
+        }
+    }
+    if both.is_empty() && new.is_empty() && vanished.is_empty() {
+        return None;
+    }
+    let change = |id: usize| now[id].count.abs_diff(before[id].count);
+    let rows = |ids: Vec<usize>| {
+        let (shown, _) = first_by(ids, top, |id| (Reverse(change(id)), names.value(id)));
+        let tally = |id: usize| PeriodTally::new(now[id], Some(before[id]));
+        shown.into_iter().map(|id| names.row(id, tally(id))).collect()
+    };
+    Some(Changes {
+        field: field.to_owned(),
+        both_values: both.len() as u64,
+        both: rows(both),
+        new_values: new.len() as u64,
+        new: rows(new),
+        vanished_values: vanished.len() as u64,
+        vanished: rows(vanished),
+    })
+}

@@ -1,0 +1,262 @@
+//! Counts the records of a growing data set that pass one filter.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use weir_core::{
+    Counted, Evaluation, Part, Recount, RowBits, Segment, SegmentList, Snapshot, SnapshotSegment,
+    Snapshots, TimeBounds, TopList, Values,
+};
+use weir_view::{Query, QueryError};
+
+use crate::cache::{AnswerCache, CachedAnswer};
+use crate::spread::{spread, spread_with};
+
+/// Each thread should have at least this many segments to read.
+const SEGMENTS_PER_JOB_MIN: usize = 8;
+
+/// Why an answer was not completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interruption {
+    /// The answer is no longer wanted.
+    Abandoned,
+    /// Ids of values were reused since the snapshot was taken; another snapshot is needed.
+    StaleIds,
+}
+
+/// The records that one filter accepts, counted.
+///
+/// Counted again, it adds only the segments that are new. A counter for
+/// [another filter](Self::change) starts from the counts that differ in the fewest rows.
+#[derive(Debug)]
+pub(crate) struct Counter<D> {
+    data: Arc<D>,
+    query: Query,
+    jobs: usize,
+    /// An evaluation that knows the values, and has counted nothing.
+    blank: Evaluation,
+    cache: AnswerCache,
+}
+
+impl<D: Snapshots> Counter<D> {
+    /// A counter that has counted nothing. It uses up to `jobs` threads.
+    ///
+    /// # Errors
+    /// Fails if the query is not valid for this data.
+    pub(crate) fn new(data: Arc<D>, query: Query, jobs: usize) -> Result<Self, QueryError> {
+        let question = query.question(&data.values())?;
+        let (blank, jobs) = (Evaluation::new(&question), jobs.max(1));
+        Ok(Self { data, query, jobs, blank, cache: AnswerCache::default() })
+    }
+
+    /// A counter for another query about the same data set.
+    ///
+    /// # Errors
+    /// Fails if the query is not valid for this data.
+    pub(crate) fn change(&self, query: Query) -> Result<Self, QueryError> {
+        let mut next = Self::new(self.data.clone(), query, self.jobs)?;
+        next.cache = self.cache.clone();
+        next.cache.retire_current(self.data.memory_bytes_max());
+        if let Some(known) = next.cache.filter() {
+            next.blank.filter_mut().adopt(known);
+        }
+        // Last, because this filter knows the most values.
+        next.blank.filter_mut().adopt(self.blank.filter());
+        Ok(next)
+    }
+
+    /// Whether the counts are those of this query.
+    pub(crate) fn is_for(&self, query: &Query) -> bool {
+        self.query == *query
+    }
+
+    /// The counts of the last snapshot.
+    pub(crate) fn evaluation(&self) -> &Evaluation {
+        self.cache.current().map_or(&self.blank, CachedAnswer::evaluation)
+    }
+
+    /// Number of rows of the last snapshot, whether or not they pass the filter.
+    pub(crate) fn rows_kept(&self, segments: &SegmentList) -> u64 {
+        let Some(current) = self.cache.current() else { return 0 };
+        // The number of rows is known without looking at the segments, unless some expired.
+        let rows = |(segment, counted): (&SnapshotSegment, &RowBits)| match segment.bounds {
+            TimeBounds::ALL => counted.rows(),
+            _ => segment.rows(),
+        };
+        segments.iter().zip(current.rows()).map(|segment| rows(segment) as u64).sum()
+    }
+
+    /// Memory of answers that are kept for other queries, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.cache.memory_bytes()
+    }
+
+    /// Counts the records of a snapshot.
+    ///
+    /// # Errors
+    /// Fails if the answer is abandoned, or if ids were reused since the snapshot was taken.
+    pub(crate) fn count(
+        &mut self,
+        snapshot: &Snapshot<D::Source>,
+        abandoned: &AtomicBool,
+    ) -> Result<(), Interruption> {
+        if self.cache.begin_epoch(snapshot.epoch) {
+            let question = self.query.question(&self.data.values());
+            // The query was valid before, and columns are only ever added.
+            self.blank = Evaluation::new(&question.map_err(|_| Interruption::Abandoned)?);
+        }
+        self.learn(abandoned)?;
+        if self.data.values().reuses() != snapshot.epoch {
+            return Err(Interruption::StaleIds);
+        }
+        let answer = match self.cache.extensible_current(snapshot) {
+            Some(start) => self.extend_current(snapshot, start, abandoned)?,
+            None => self.count_all(snapshot, abandoned)?,
+        };
+        self.cache.set_current(answer);
+        Ok(())
+    }
+
+    /// Learns all values of the snapshot. Values are added before the segments with their ids.
+    fn learn(&mut self, abandoned: &AtomicBool) -> Result<(), Interruption> {
+        let guard = self.data.values();
+        let values: &Values = &guard;
+        let undecided = self.blank.filter().undecided(values);
+        let filter = self.blank.filter();
+        let decide = |undecided| filter.decide(values, undecided);
+        let decisions = spread(self.jobs, undecided.iter(), abandoned, decide)?;
+        for (undecided, decisions) in undecided.iter().zip(&decisions) {
+            self.blank.filter_mut().accept(undecided, decisions);
+        }
+        self.blank.learn(values);
+        Ok(())
+    }
+
+    /// Adds the segments from index `start` on to the current answer.
+    fn extend_current(
+        &mut self,
+        snapshot: &Snapshot<D::Source>,
+        start: usize,
+        abandoned: &AtomicBool,
+    ) -> Result<CachedAnswer, Interruption> {
+        let added: Vec<&SnapshotSegment> = snapshot.segments.iter_from(start).collect();
+        let rows = self.rows_of(&added, abandoned)?;
+        let mut answer = self.cache.take_current().unwrap_or_else(|| self.new_answer());
+        // The filter of the blank evaluation knows all values, so it need not decide them twice.
+        std::mem::swap(answer.evaluation_mut().filter_mut(), self.blank.filter_mut());
+        answer.evaluation_mut().learn(&self.data.values());
+        std::mem::swap(answer.evaluation_mut().filter_mut(), self.blank.filter_mut());
+        self.extend(answer, &added, rows, abandoned)
+    }
+
+    fn new_answer(&self) -> CachedAnswer {
+        CachedAnswer::new(self.blank.clone(), self.cache.epoch())
+    }
+
+    /// Adds segments to an answer, given the rows of them that pass its filter.
+    fn extend(
+        &self,
+        answer: CachedAnswer,
+        added: &[&SnapshotSegment],
+        rows: Vec<RowBits>,
+        abandoned: &AtomicBool,
+    ) -> Result<CachedAnswer, Interruption> {
+        let segments: Vec<Arc<Segment>> =
+            added.iter().map(|segment| segment.segment.clone()).collect();
+        answer.extended(added, rows, |evaluation, rows| {
+            let recount = Recount::more(evaluation, &segments, rows);
+            self.recount(recount, segments.len(), abandoned)
+        })
+    }
+
+    /// Counts all segments, from the nearest cached answer or from nothing.
+    fn count_all(
+        &mut self,
+        snapshot: &Snapshot<D::Source>,
+        abandoned: &AtomicBool,
+    ) -> Result<CachedAnswer, Interruption> {
+        let segments: Vec<&SnapshotSegment> = snapshot.segments.iter().collect();
+        let rows = self.rows_of(&segments, abandoned)?;
+        self.extend_broad(snapshot, &segments, &rows, abandoned)?;
+        let evaluation = self.blank.clone();
+        let evaluation = match self.cache.nearest(snapshot, &rows) {
+            Some(base) => {
+                let mut rows = rows.clone();
+                let departed = base.segments.iter().skip(rows.len());
+                rows.extend(departed.map(|segment| RowBits::none(segment.rows())));
+                let counted = (base.evaluation, Counted::Rows(&base.rows));
+                let recount = Recount::change(evaluation, counted, &base.segments, &rows);
+                self.recount(recount, base.segments.len(), abandoned)?
+            }
+            None => {
+                let segments: Vec<Arc<Segment>> =
+                    segments.iter().map(|segment| segment.segment.clone()).collect();
+                let recount = Recount::more(evaluation, &segments, &rows);
+                self.recount(recount, segments.len(), abandoned)?
+            }
+        };
+        Ok(CachedAnswer::of(evaluation, self.cache.epoch(), &segments, rows))
+    }
+
+    /// Adds the missing segments to the cached answer about all rows, if most of their rows
+    /// pass: the next query may be as broad as this one.
+    fn extend_broad(
+        &mut self,
+        snapshot: &Snapshot<D::Source>,
+        segments: &[&SnapshotSegment],
+        rows: &[RowBits],
+        abandoned: &AtomicBool,
+    ) -> Result<(), Interruption> {
+        let Some((start, broad)) = self.cache.extensible_broad(snapshot) else { return Ok(()) };
+        let (added, rows) = (&segments[start..], &rows[start..]);
+        let all: usize = rows.iter().map(RowBits::rows).sum();
+        if 2 * rows.iter().map(RowBits::len).sum::<usize>() <= all {
+            return Ok(());
+        }
+        let mut broad = CachedAnswer::clone(broad);
+        broad.evaluation_mut().learn(&self.data.values());
+        let rows = added.iter().map(|segment| segment.bounds.rows(&segment.segment)).collect();
+        let broad = self.extend(broad, added, rows, abandoned)?;
+        self.cache.keep(Arc::new(broad), self.data.memory_bytes_max());
+        Ok(())
+    }
+
+    /// The rows of each segment that have not expired and pass the filter.
+    fn rows_of(
+        &self,
+        segments: &[&SnapshotSegment],
+        abandoned: &AtomicBool,
+    ) -> Result<Vec<RowBits>, Interruption> {
+        let known = self.cache.known_rows(segments);
+        let unknown = known.iter().filter(|rows| rows.is_none()).count();
+        let blank = &self.blank;
+        let rows = |(segment, known): (&&SnapshotSegment, Option<&RowBits>)| match known {
+            Some(rows) => rows.clone(),
+            None => blank.pass_within(&segment.segment, &segment.bounds),
+        };
+        let items = segments.iter().zip(known);
+        spread(self.jobs_for(unknown), items, abandoned, rows)
+    }
+
+    fn recount(
+        &self,
+        mut recount: Recount<'_>,
+        segments: usize,
+        abandoned: &AtomicBool,
+    ) -> Result<Evaluation, Interruption> {
+        let jobs = self.jobs_for(segments);
+        let read = |part: &mut Part, number| recount.read(number, part);
+        let parts = spread_with(jobs, 0..segments, abandoned, || recount.part(), read)?;
+        let mut lists = recount.take_lists();
+        let mut columns: Vec<_> = lists.iter_mut().enumerate().collect();
+        // The largest first, so that no thread works alone on a large one at the end.
+        columns.sort_by_key(|(column, _)| std::cmp::Reverse(recount.weight(*column)));
+        let count = |(column, list): (usize, &mut TopList)| recount.count(column, list, &parts);
+        spread(jobs, columns.into_iter(), abandoned, count)?;
+        Ok(recount.finish(lists, &parts))
+    }
+
+    fn jobs_for(&self, segments: usize) -> usize {
+        self.jobs.min(segments / SEGMENTS_PER_JOB_MIN).max(1)
+    }
+}

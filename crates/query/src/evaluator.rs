@@ -1,0 +1,207 @@
+//! Answers queries about a data set that grows.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use weir_core::{Snapshot, Snapshots, Values, Zone};
+use weir_view::{Now, Query, QueryError, Report};
+
+use crate::comparison::comparison;
+use crate::counter::{Counter, Interruption};
+use crate::extents::Extents;
+use crate::group::group;
+use crate::periods::{Bounds, PeriodError, Periods};
+use crate::report::plain_report;
+
+/// Answers one query about a data set, again and again while it grows.
+///
+/// The second answer adds only the segments that are new. An evaluator for
+/// [another query](Self::change) starts from the answers before, if that is less work.
+#[derive(Debug)]
+pub struct Evaluator<D> {
+    data: Arc<D>,
+    query: Query,
+    /// The bounds of the comparison, if two periods are compared.
+    bounds: Option<Bounds>,
+    /// Counts all records, or those of the period that is compared with the one before.
+    now: Counter<D>,
+    /// Counts the records of the period before.
+    before: Option<Counter<D>>,
+    extents: Extents,
+}
+
+/// The answer of an [`Evaluator`].
+#[derive(Debug)]
+pub struct Answer<S> {
+    /// The report.
+    pub report: Report,
+    /// The sources at the moment of the report.
+    pub sources: Vec<S>,
+    /// Different offsets from UTC of time stamps, in seconds: of the first and the last record
+    /// of each segment.
+    pub offsets_s: Vec<i32>,
+    /// Records that have not expired, whether or not they pass the filter.
+    pub rows_kept: u64,
+    /// Why nothing could be compared although the query asks for it. The report is about all
+    /// records then.
+    pub period_error: Option<PeriodError>,
+}
+
+/// The report about all that a data set holds at this moment. It uses up to `jobs` threads.
+///
+/// # Errors
+/// Fails if the query is not valid for this data.
+pub fn report<D: Snapshots>(
+    data: &Arc<D>,
+    query: &Query,
+    jobs: usize,
+) -> Result<Report, QueryError> {
+    let mut evaluator = Evaluator::new(data.clone(), query.clone(), jobs)?;
+    let answer = evaluator.answer(&AtomicBool::new(false));
+    Ok(answer.map(|answer| answer.report).unwrap_or_default())
+}
+
+/// The query with its times as instants, see [`Query::settled`]. If the query has no zone, dates
+/// are in that of the first record with a time, or in UTC before there is one.
+///
+/// # Errors
+/// Fails if a time or the zone of the query is not valid.
+pub fn settled<D: Snapshots>(query: &Query, data: &D, now: &Now) -> Result<Query, QueryError> {
+    let log_zone = || data.values().first_offset_s().map_or_else(Zone::utc, Zone::fixed);
+    query.settled(now, &log_zone)
+}
+
+impl<D: Snapshots> Evaluator<D> {
+    /// An evaluator that has counted nothing. It uses up to `jobs` threads. Times in the query
+    /// are RFC 3339, see [`settled`].
+    ///
+    /// # Errors
+    /// Fails if the query is not valid for this data.
+    pub fn new(data: Arc<D>, query: Query, jobs: usize) -> Result<Self, QueryError> {
+        let bounds = query.compare.as_ref().map(Bounds::parse).transpose()?;
+        let now = Counter::new(data.clone(), filter_of(&query), jobs)?;
+        Ok(Self { data, query, bounds, now, before: None, extents: Extents::default() })
+    }
+
+    /// An evaluator for another query about the same data set.
+    ///
+    /// # Errors
+    /// Fails if the query is not valid for this data.
+    pub fn change(&self, query: Query) -> Result<Self, QueryError> {
+        let bounds = query.compare.as_ref().map(Bounds::parse).transpose()?;
+        let now = self.now.change(filter_of(&query))?;
+        let before = self.before.as_ref().filter(|_| bounds.is_some());
+        let before = before.map(|before| before.change(filter_of(&query))).transpose()?;
+        let (data, extents) = (self.data.clone(), self.extents.clone());
+        Ok(Self { data, query, bounds, now, before, extents })
+    }
+
+    /// The query.
+    pub fn query(&self) -> &Query {
+        &self.query
+    }
+
+    /// Memory of answers that are kept to make others from, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.now.memory_bytes() + self.before.as_ref().map_or(0, Counter::memory_bytes)
+    }
+
+    /// Counts the records that are new, and answers. `None` if `abandoned` became true
+    /// meanwhile; the counts of this query may be lost then.
+    pub fn answer(&mut self, abandoned: &AtomicBool) -> Option<Answer<D::Source>> {
+        loop {
+            let snapshot = self.data.snapshot();
+            match self.answer_at(snapshot, abandoned) {
+                Ok(answer) => return Some(answer),
+                Err(Interruption::StaleIds) => {}
+                Err(Interruption::Abandoned) => return None,
+            }
+        }
+    }
+
+    fn answer_at(
+        &mut self,
+        snapshot: Snapshot<D::Source>,
+        abandoned: &AtomicBool,
+    ) -> Result<Answer<D::Source>, Interruption> {
+        self.extents.update(&snapshot);
+        let periods =
+            self.bounds.map(|bounds| bounds.periods(self.extents.time_range_ns(&snapshot)));
+        self.set_periods(periods.and_then(Result::ok))?;
+        self.now.count(&snapshot, abandoned)?;
+        if let Some(before) = &mut self.before {
+            before.count(&snapshot, abandoned)?;
+        }
+        let report = {
+            let values = self.data.values();
+            if values.reuses() != snapshot.epoch {
+                return Err(Interruption::StaleIds);
+            }
+            self.report(&snapshot, &values, periods.and_then(Result::ok))
+        };
+        Ok(Answer {
+            report,
+            sources: snapshot.sources,
+            offsets_s: self.extents.offsets_s(),
+            rows_kept: self.now.rows_kept(&snapshot.segments),
+            period_error: periods.and_then(Result::err),
+        })
+    }
+
+    /// Points the counters at the periods that are compared, if there are any.
+    fn set_periods(&mut self, periods: Option<Periods>) -> Result<(), Interruption> {
+        let mut query = filter_of(&self.query);
+        let Some(Periods { now, before }) = periods else {
+            self.before = None;
+            return point(&mut self.now, query);
+        };
+        let plain = query.clauses.clone();
+        query.clauses.extend(before.clauses());
+        let counter = match self.before.take() {
+            Some(mut counter) => {
+                point(&mut counter, query.clone())?;
+                counter
+            }
+            None => self.now.change(query.clone()).map_err(|_| Interruption::Abandoned)?,
+        };
+        self.before = Some(counter);
+        query.clauses = plain;
+        query.clauses.extend(now.clauses());
+        point(&mut self.now, query)
+    }
+
+    fn report(
+        &self,
+        snapshot: &Snapshot<D::Source>,
+        values: &Values,
+        periods: Option<Periods>,
+    ) -> Report {
+        let (query, top) = (&self.query, self.query.top as usize);
+        let now = self.now.evaluation();
+        let before = self.before.as_ref().map(Counter::evaluation);
+        let mut report = plain_report(now, values, snapshot, query);
+        if let (Some(periods), Some(before)) = (periods, before) {
+            let report_before = plain_report(before, values, snapshot, query);
+            let compare =
+                comparison(&periods, values, (now, &report), (before, report_before), top);
+            report.compare = Some(compare);
+        }
+        report.group =
+            query.group.as_ref().and_then(|field| group(field, values, now, before, top));
+        report
+    }
+}
+
+/// The part of a query that decides what is counted.
+fn filter_of(query: &Query) -> Query {
+    Query { id: 0, compare: None, ..query.clone() }
+}
+
+/// Makes a counter count the records of a query.
+fn point<D: Snapshots>(counter: &mut Counter<D>, query: Query) -> Result<(), Interruption> {
+    if !counter.is_for(&query) {
+        // The query was valid when it was asked, and columns are only ever added.
+        *counter = counter.change(query).map_err(|_| Interruption::Abandoned)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! The records of each value of a field.
+
+use std::cmp::Reverse;
+
+use weir_core::{Evaluation, Values};
+use weir_view::{Group, GroupRest, PeriodTally, Tally};
+
+use crate::tallies::{FieldValues, first_by, sum};
+
+/// The `top` most frequent values of a field in an answer, compared with an answer about the
+/// period before if there is one. `None` if the data set has no such field.
+pub(crate) fn group(
+    field: &str,
+    values: &Values,
+    now: &Evaluation,
+    before: Option<&Evaluation>,
+    top: usize,
+) -> Option<Group> {
+    let names = FieldValues::of(field, values)?;
+    let now = names.tallies(now);
+    let before = before.map(|before| names.tallies(before));
+    let count_before = |id: usize| before.as_ref().map_or(0, |before| before[id].count);
+    let ids = (0..now.len()).filter(|id| now[*id].count + count_before(*id) > 0).collect();
+    let (shown, others) =
+        first_by(ids, top, |id| (Reverse((now[id].count, count_before(id))), names.value(id)));
+    let tally = |id: usize| PeriodTally::new(now[id], before.as_ref().map(|before| before[id]));
+    let sum_of = |tallies: &[Tally]| sum(others.iter().map(|id| &tallies[*id]));
+    Some(Group {
+        field: field.to_owned(),
+        rows: shown.iter().map(|id| names.row(*id, tally(*id))).collect(),
+        rest: GroupRest {
+            values: others.len() as u64,
+            tally: PeriodTally::new(sum_of(&now), before.as_deref().map(sum_of)),
+        },
+    })
+}

@@ -1,0 +1,41 @@
+//! Questions in, answers out: reports, groups and comparisons over a data set.
+//!
+//! An [`Evaluator`] answers a [`Query`](weir_view::Query) about anything that has
+//! [`Snapshots`](weir_core::Snapshots), and answers it again when the data has grown or the
+//! query has changed, from the answers before. What it returns consists of the plain data of
+//! `weir-view`, so that a page, a terminal and a file show the same.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+//! use weir_view::{Clause, Query};
+//!
+//! let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+//! let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone(), None);
+//! let mut log = pipeline.source("access.log", None, FormatChoice::Detect);
+//! log.write_all(b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 404 17\n");
+//! log.finish(SourceEnd::Done);
+//! pipeline.finish();
+//!
+//! let clauses = Vec::from_iter(Clause::parse("status>=400"));
+//! let query = Query { clauses, group: Some("client".to_owned()), ..Query::default() };
+//! let report = weir_query::report(&data, &query, 1)?;
+//! assert_eq!(report.matched, 1);
+//! assert_eq!(report.group.map(|group| group.rows[0].value.clone()), Some("192.0.2.7".to_owned()));
+//! # Ok::<(), weir_view::QueryError>(())
+//! ```
+
+mod cache;
+mod comparison;
+mod counter;
+mod evaluator;
+mod extents;
+mod group;
+mod periods;
+mod report;
+mod spread;
+mod tallies;
+
+pub use evaluator::{Answer, Evaluator, report, settled};
+pub use periods::PeriodError;
+pub use report::report_of_fold;

@@ -1,0 +1,115 @@
+//! The counts of each value of a field.
+
+use weir_core::{
+    ABSENT, ColumnId, Dictionary, Evaluation, Field, REMAINDER, STATUS_CLASS, STATUS_CLASSES,
+    TopList, Values, status_class,
+};
+use weir_view::{GroupRow, NO_VALUE, PeriodTally, REMAINDER_VALUE, Tally};
+
+/// The ids of values begin here, in a dictionary and for classes of the status.
+const FIRST_ID: usize = REMAINDER as usize + 1;
+
+/// The values of a field, by id: first *absent* and the remainder, then the others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum FieldValues<'a> {
+    /// Those of a text column.
+    Column(ColumnId, &'a Dictionary),
+    /// The classes of the status, whose values are given.
+    StatusClasses(&'a Dictionary),
+}
+
+impl<'a> FieldValues<'a> {
+    /// The values of the field of that name, if there is one.
+    pub(crate) fn of(field: &str, values: &'a Values) -> Option<Self> {
+        if field == STATUS_CLASS {
+            return Some(Self::StatusClasses(values.dictionary(Field::Status.column())));
+        }
+        let column = values.schema().text_column_by_name(field)?;
+        Some(Self::Column(column, values.dictionary(column)))
+    }
+
+    /// The value of an id.
+    pub(crate) fn value(&self, id: usize) -> &'a [u8] {
+        let value = match (self, id as u32) {
+            (_, ABSENT) => Some(NO_VALUE.as_bytes()),
+            (_, REMAINDER) => None,
+            (Self::Column(_, dictionary), id) => dictionary.value(id),
+            (Self::StatusClasses(_), _) => {
+                STATUS_CLASSES.get(id - FIRST_ID).map(|name| name.as_bytes())
+            }
+        };
+        value.unwrap_or(REMAINDER_VALUE.as_bytes())
+    }
+
+    /// The counts of an answer by id. Records without the field count as *absent*.
+    pub(crate) fn tallies(&self, answer: &Evaluation) -> Vec<Tally> {
+        let (column, dictionary) = match self {
+            Self::Column(column, dictionary) => (*column, dictionary),
+            Self::StatusClasses(statuses) => (Field::Status.column(), statuses),
+        };
+        // A merged list has all counts in one place.
+        let mut list = TopList::default();
+        if let Some(counted) = answer.top_list(column) {
+            list.merge(counted);
+        }
+        let ids = FIRST_ID.max(dictionary.ids()) as u32;
+        let by_id: Vec<Tally> = (0..ids).map(|id| list.tally(id).into()).collect();
+        let mut tallies = match self {
+            Self::Column(..) => by_id,
+            Self::StatusClasses(statuses) => by_class(&by_id, statuses),
+        };
+        let totals = answer.totals();
+        tallies[ABSENT as usize] = Tally::default();
+        let present = sum(&tallies);
+        tallies[ABSENT as usize] = Tally {
+            count: totals.records.saturating_sub(present.count),
+            bytes_sent: totals.bytes_sent.saturating_sub(present.bytes_sent),
+            errors: totals.errors.saturating_sub(present.errors),
+        };
+        tallies
+    }
+
+    /// The row of a value.
+    pub(crate) fn row(&self, id: usize, tally: PeriodTally) -> GroupRow {
+        GroupRow::new(self.value(id), id == REMAINDER as usize, tally)
+    }
+}
+
+/// The counts of the classes of the status, given those of each status.
+fn by_class(by_id: &[Tally], statuses: &Dictionary) -> Vec<Tally> {
+    let mut classes = vec![Tally::default(); FIRST_ID + STATUS_CLASSES.len()];
+    for (id, tally) in by_id.iter().enumerate().skip(REMAINDER as usize) {
+        let class = FIRST_ID + statuses.value(id as u32).map_or(0, status_class);
+        classes[class] = plus(classes[class], *tally);
+    }
+    classes
+}
+
+/// The sum of some counts.
+pub(crate) fn sum<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
+    tallies.into_iter().fold(Tally::default(), |sum, tally| plus(sum, *tally))
+}
+
+/// The sum of two counts. One that does not fit is cut to the largest number.
+fn plus(one: Tally, other: Tally) -> Tally {
+    Tally {
+        count: one.count.saturating_add(other.count),
+        bytes_sent: one.bytes_sent.saturating_add(other.bytes_sent),
+        errors: one.errors.saturating_add(other.errors),
+    }
+}
+
+/// The first `top` of some ids by a key, in order, and the others in any order.
+pub(crate) fn first_by<K: Ord>(
+    mut ids: Vec<usize>,
+    top: usize,
+    key: impl Fn(usize) -> K,
+) -> (Vec<usize>, Vec<usize>) {
+    // Millions of values need not be sorted for the first ten.
+    if ids.len() > top && top > 0 {
+        ids.select_nth_unstable_by_key(top - 1, |id| key(*id));
+    }
+    let others = ids.split_off(top.min(ids.len()));
+    ids.sort_by_key(|id| key(*id));
+    (ids, others)
+}

@@ -1,0 +1,203 @@
+//! Answers are the same however they are made: at once or in steps, on any number of threads, and
+//! from whichever answer before.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use weir_core::BlockLimits;
+use weir_demo::Traffic;
+use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+use weir_query::{Evaluator, report};
+use weir_view::{Clause, Compare, NO_VALUE, Query, Report};
+
+/// Blocks so small that there are enough segments for several threads.
+const LIMITS: BlockLimits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 16 };
+
+fn log() -> Vec<u8> {
+    let options = weir_demo::Options { bytes: Some(400_000), ..Default::default() };
+    let mut traffic = Traffic::new(options).with_dirt_every(50);
+    let mut log = Vec::new();
+    while traffic.fill(&mut log, 1 << 16) > 0 {}
+    log
+}
+
+fn queries() -> [Query; 3] {
+    let clause = |text| Clause::parse(text).expect("a clause");
+    let stack = Query { stack: "method".to_owned(), ..Query::default() };
+    let clauses = vec![clause("status=404"), clause("user_agent~Mozilla")];
+    [Query::default(), stack, Query { clauses, ..Query::default() }]
+}
+
+#[tokio::test]
+async fn threads_and_steps_make_no_difference() {
+    let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let mut writer = pipeline.source("a", None, FormatChoice::Detect);
+    let evaluator = |query| Evaluator::new(data.clone(), query, 3).expect("a good query");
+    let mut in_steps = queries().map(evaluator);
+    let go_on = AtomicBool::new(false);
+    for piece in log().chunks(90_000) {
+        writer.write_all_async(piece).await.expect("there is memory");
+        for evaluator in &mut in_steps {
+            let answer = evaluator.answer(&go_on).expect("it is not abandoned");
+            assert!(answer.report.matched <= answer.report.records);
+        }
+    }
+    writer.finish_async(SourceEnd::Done).await.expect("there is memory");
+    assert!(data.snapshot().segments.len() > 60);
+    for (query, evaluator) in queries().into_iter().zip(&mut in_steps) {
+        let expected = report(&data, &query, 1).expect("a good query");
+        assert!(expected.matched > 0);
+        for jobs in [2, 5] {
+            assert_eq!(report(&data, &query, jobs).as_ref(), Ok(&expected), "{jobs} jobs");
+        }
+        let answer = evaluator.answer(&go_on).expect("it is not abandoned");
+        assert_eq!(answer.report, expected, "in steps");
+    }
+}
+
+/// Filters that accept nearly all rows, nearly none, and nearly the same as one another.
+const CHANGES: [&[&str]; 8] = [
+    &["status=404"],
+    &["status!=404"],
+    &["status!=404", "user_agent~Mozilla"],
+    &["user_agent~Mozilla"],
+    &[],
+    &["bytes>1000", "user_agent~Mozilla"],
+    &["path=/no/such/path"],
+    &["method=GET"],
+];
+
+/// Queries with these clauses; every third one groups, every fourth one compares.
+fn change((number, clauses): (usize, &&[&str])) -> Query {
+    let clauses = clauses.iter().map(|text| Clause::parse(text).expect("a clause")).collect();
+    let group = number.is_multiple_of(3).then(|| "user_agent".to_owned());
+    let compare = number.is_multiple_of(4).then(Compare::default);
+    Query { clauses, group, compare, ..Query::default() }
+}
+
+#[tokio::test]
+async fn a_changed_question_is_answered_as_a_new_one() {
+    let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let mut writer = pipeline.source("a", None, FormatChoice::Detect);
+    let go_on = AtomicBool::new(false);
+    let mut evaluator = Evaluator::new(data.clone(), Query::default(), 3).expect("a good query");
+    for (piece, case) in log().chunks(40_000).zip(CHANGES.iter().cycle().enumerate()) {
+        writer.write_all_async(piece).await.expect("there is memory");
+        evaluator = evaluator.change(change(case)).expect("a good query");
+        if evaluator.answer(&AtomicBool::new(case.1.len() == 2)).is_none() {
+            continue;
+        }
+        writer.write_all_async(b"\n").await.expect("there is memory");
+        evaluator.answer(&go_on).expect("it is not abandoned");
+    }
+    writer.finish_async(SourceEnd::Done).await.expect("there is memory");
+    for case in CHANGES.iter().cycle().enumerate().take(25) {
+        evaluator = evaluator.change(change(case)).expect("a good query");
+        let answer = evaluator.answer(&go_on).expect("it is not abandoned");
+        let expected = report(&data, &change(case), 1).expect("a good query");
+        assert_eq!(answer.report, expected, "{case:?}");
+        assert!(evaluator.memory_bytes() <= data.memory_bytes_max() / 8);
+    }
+    assert!(evaluator.memory_bytes() > 0);
+}
+
+#[tokio::test]
+async fn abandoned_work_ends() {
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let options = PipelineOptions::new(1, Keep::Segments);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let mut writer = pipeline.source("a", None, FormatChoice::Detect);
+    writer.write_all_async(&log()).await.expect("there is memory");
+    writer.finish_async(SourceEnd::Done).await.expect("there is memory");
+    let mut evaluator =
+        Evaluator::new(Arc::clone(&data), Query::default(), 1).expect("a good query");
+    assert!(evaluator.answer(&AtomicBool::new(true)).is_none());
+}
+
+/// A data set with the log in it.
+async fn data() -> Arc<DataSet> {
+    let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
+    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let mut writer = pipeline.source("a", None, FormatChoice::Detect);
+    writer.write_all_async(&log()).await.expect("there is memory");
+    writer.finish_async(SourceEnd::Done).await.expect("there is memory");
+    pipeline.finish();
+    data
+}
+
+fn answer(data: &Arc<DataSet>, query: &Query) -> Report {
+    report(data, query, 2).expect("a good query")
+}
+
+#[tokio::test]
+async fn a_group_counts_the_records_of_each_value() {
+    let data = data().await;
+    for field in ["method", "user_agent", "status", "status_class"] {
+        let query = Query { group: Some(field.to_owned()), top: 4, ..Query::default() };
+        let report = answer(&data, &query);
+        let group = report.group.as_ref().expect("a group");
+        let counts: Vec<u64> = group.rows.iter().map(|row| row.tally.now.count).collect();
+        assert!(counts.is_sorted_by(|one, next| one >= next), "{field}: {counts:?}");
+        assert!(counts.len() <= 4);
+        let rest = group.rest.tally.now;
+        assert_eq!(counts.iter().sum::<u64>() + rest.count, report.matched, "{field}");
+        let bytes: u64 = group.rows.iter().map(|row| row.tally.now.bytes_sent).sum();
+        assert_eq!(bytes + rest.bytes_sent, report.bytes_sent, "{field}");
+        for row in group.rows.iter().filter(|row| row.value != NO_VALUE) {
+            let condition = match (field, row.value.as_str()) {
+                ("status_class", class) => format!("status^={}", &class[..1]),
+                (field, value) => format!("{field}={value}"),
+            };
+            let clauses = vec![Clause::parse(&condition).expect("a clause")];
+            let alone = answer(&data, &Query { clauses, ..Query::default() });
+            let tally = row.tally.now;
+            assert_eq!(
+                (tally.count, tally.bytes_sent, tally.errors),
+                (alone.matched, alone.bytes_sent, alone.errors),
+                "{condition}"
+            );
+            assert_eq!(row.tally.before, None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_comparison_is_that_of_two_reports() {
+    let data = data().await;
+    let compare = Some(Compare::default());
+    let group = Some("method".to_owned());
+    let query = Query { compare, group, top: 10_000, ..Query::default() };
+    let report = answer(&data, &query);
+    let comparison = report.compare.as_ref().expect("a comparison");
+    let [now, before] = [&comparison.range, &comparison.before_range].map(|period| {
+        let clauses = [format!("time>={}", period.since), format!("time<{}", period.until)];
+        let clauses = clauses.map(|text| Clause::parse(&text).expect("a clause")).to_vec();
+        answer(&data, &Query { clauses, top: 10_000, ..Query::default() })
+    });
+    assert_eq!(before, *comparison.before);
+    assert_eq!(now, Report { group: None, compare: None, ..report.clone() });
+    assert_eq!(now.matched + before.matched, answer(&data, &Query::default()).matched);
+    let totals = &comparison.totals;
+    assert_eq!((totals.matched.now, totals.matched.before), (now.matched, before.matched));
+    for list in &comparison.lists {
+        let counts = |report: &Report, value: &str| {
+            let rows = report.top.get(&list.field).into_iter().flatten();
+            rows.filter(|row| row.value == value).map(|row| row.count).sum::<u64>()
+        };
+        for row in list.both.iter().chain(&list.new).chain(&list.vanished) {
+            let expected = (counts(&now, &row.value), counts(&before, &row.value));
+            let tally = &row.tally;
+            assert_eq!((tally.now.count, tally.before().count), expected, "{}", list.field);
+        }
+        let of = |report: &Report| report.distinct.get(&list.field).copied().unwrap_or(0);
+        assert_eq!(list.both_values + list.new_values, of(&now), "{}", list.field);
+        assert_eq!(list.both_values + list.vanished_values, of(&before), "{}", list.field);
+    }
+    let group = report.group.expect("a group");
+    assert_eq!(group.rows.iter().map(|row| row.tally.before().count).sum::<u64>(), before.matched);
+}

@@ -1,0 +1,24 @@
+//! Bytes of a log as text: what is shown of them, and hexadecimal if that is not all.
+
+/// The bytes as text, with U+FFFD for those that are not UTF-8.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The bytes in hexadecimal, if [`shown`] replaces some of them.
+pub(crate) fn hex_if_needed(bytes: &[u8]) -> Option<String> {
+    std::str::from_utf8(bytes).is_err().then(|| to_hex(bytes))
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes that are written in hexadecimal; `None` if it is not valid.
+pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
+        return None;
+    }
+    let pairs = (0..text.len()).step_by(2);
+    pairs.map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
+}

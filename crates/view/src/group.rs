@@ -1,0 +1,179 @@
+//! The records of each value of a field, and how they compare with the period before.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::{from_hex, hex_if_needed, shown};
+
+/// Sums over some records.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Tally {
+    /// Number of records.
+    pub count: u64,
+    /// Sum of their response sizes in bytes.
+    pub bytes_sent: u64,
+    /// How many of them have a status of 400 to 599.
+    pub errors: u64,
+}
+
+/// Sums over the records of a period and, if two periods are compared, of the one before it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct PeriodTally {
+    /// The sums.
+    #[serde(flatten)]
+    pub now: Tally,
+    /// The sums of the period before; missing if nothing is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub before: Option<Tally>,
+    /// `count` minus that of the period before; missing if nothing is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub difference: Option<i64>,
+    /// `difference` in percent of the count before; `null` if that is 0, and missing if nothing
+    /// is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional, type = "number | null"))]
+    pub percent: Option<Option<f64>>,
+}
+
+/// A value of a field, with its records.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct GroupRow {
+    /// The value as the log has it; bytes that are not UTF-8 are shown as U+FFFD.
+    pub value: String,
+    /// The bytes of the value in hexadecimal, if `value` had to replace some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub value_hex: Option<String>,
+    /// True for the remainder into which rare values were folded when memory ran out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub remainder: bool,
+    /// Its records.
+    #[serde(flatten)]
+    pub tally: PeriodTally,
+}
+
+/// The values of a group that have no row of their own, together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct GroupRest {
+    /// Number of values.
+    pub values: u64,
+    /// Their records.
+    #[serde(flatten)]
+    pub tally: PeriodTally,
+}
+
+/// The most frequent values of a field, and the others together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+pub struct Group {
+    /// The field: `status_class` or a field's name.
+    pub field: String,
+    /// The most frequent values, by count and then by value. Records without the field have a
+    /// value, too.
+    pub rows: Vec<GroupRow>,
+    /// All other values.
+    pub rest: GroupRest,
+}
+
+impl PeriodTally {
+    /// The sums of a period, and of the one before if two are compared.
+    pub fn new(now: Tally, before: Option<Tally>) -> Self {
+        Self {
+            now,
+            before,
+            difference: before.map(|before| difference(now.count, before.count)),
+            percent: before.map(|before| percent(now.count, before.count)),
+        }
+    }
+
+    /// The sums of the period before, which are 0 if nothing is compared.
+    pub fn before(&self) -> Tally {
+        self.before.unwrap_or_default()
+    }
+}
+
+impl From<weir_core::Tally> for Tally {
+    fn from(tally: weir_core::Tally) -> Self {
+        let weir_core::Tally { count, bytes_sent, errors } = tally;
+        Self { count, bytes_sent, errors }
+    }
+}
+
+impl GroupRow {
+    /// A row for a value, given as its bytes.
+    pub fn new(value: &[u8], remainder: bool, tally: PeriodTally) -> Self {
+        Self { value: shown(value), value_hex: hex_if_needed(value), remainder, tally }
+    }
+
+    /// The value as the log has it, byte for byte.
+    pub fn value_bytes(&self) -> Cow<'_, [u8]> {
+        match self.value_hex.as_deref().and_then(from_hex) {
+            Some(bytes) => Cow::Owned(bytes),
+            None => Cow::Borrowed(self.value.as_bytes()),
+        }
+    }
+}
+
+/// The difference of two counts. One that does not fit is cut to the limits of its type.
+pub fn difference(now: u64, before: u64) -> i64 {
+    let difference = i128::from(now) - i128::from(before);
+    i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// A difference in percent of the number before; `None` if that is 0.
+pub fn percent(now: u64, before: u64) -> Option<f64> {
+    let difference = i128::from(now) - i128::from(before);
+    (before > 0).then(|| difference as f64 * 100.0 / before as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GroupRow, PeriodTally, Tally, difference, percent};
+
+    const TALLY: Tally = Tally { count: 3, bytes_sent: 20, errors: 1 };
+
+    fn json(before: Option<Tally>) -> String {
+        let tally = PeriodTally::new(TALLY, before);
+        let row = GroupRow { value: "a".to_owned(), tally, ..GroupRow::default() };
+        serde_json::to_string(&row).expect("a row")
+    }
+
+    #[test]
+    fn a_row_has_the_period_before_only_if_it_is_compared() {
+        assert_eq!(json(None), r#"{"value":"a","count":3,"bytes_sent":20,"errors":1}"#);
+        let before =
+            r#""before":{"count":0,"bytes_sent":0,"errors":0},"difference":3,"percent":null"#;
+        assert_eq!(
+            json(Some(Tally::default())),
+            format!(r#"{{"value":"a","count":3,"bytes_sent":20,"errors":1,{before}}}"#)
+        );
+    }
+
+    #[test]
+    fn values_keep_their_bytes() {
+        let row = |value_hex: Option<&str>| GroupRow {
+            value: "\u{FFFD}".to_owned(),
+            value_hex: value_hex.map(str::to_owned),
+            ..GroupRow::default()
+        };
+        assert_eq!(*row(Some("ff")).value_bytes(), [0xFF]);
+        assert_eq!(*row(None).value_bytes(), *"\u{FFFD}".as_bytes());
+    }
+
+    #[test]
+    fn differences_stay_within_their_type() {
+        assert_eq!(difference(2, 5), -3);
+        assert_eq!(difference(u64::MAX, 0), i64::MAX);
+        assert_eq!(difference(0, u64::MAX), i64::MIN);
+        assert_eq!(percent(3, 2), Some(50.0));
+        assert_eq!(percent(3, 0), None);
+    }
+}
