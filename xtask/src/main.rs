@@ -10,6 +10,7 @@ mod summary;
 mod test;
 mod tidy;
 mod types;
+mod wasm;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,7 @@ cargo xtask test            everything that has to pass: format, lints, layering
                             page, and browser tests against the real binary
 cargo xtask test --quick    the same without the page and the browsers
 cargo xtask tidy            the layering checks alone
+cargo xtask wasm            checks that core compiles for WebAssembly
 cargo xtask types           writes web/src/generated from crates/view
 cargo xtask formats         writes docs/formats.md from the files of the known formats
 cargo xtask page            lints the page and builds it into web/dist
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Scope::Everything),
         ["test", "--quick"] => test::run(test::Scope::Quick),
         ["tidy"] => tidy::run(),
+        ["wasm"] => wasm::check(),
         ["types"] => types::write(),
         ["formats"] => formats::write(),
         ["page"] => page::build(),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
-use crate::{bench, browsers, formats, nginx, page, readme, tidy, types};
+use crate::{bench, browsers, formats, nginx, page, readme, tidy, types, wasm};
 
 /// The steps to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,7 @@ pub(crate) fn run(scope: Scope) -> Outcome {
     step("docs/formats.md", formats::check)?;
     step("tables of the benchmarks", bench::check_documents)?;
     if scope == Scope::Everything {
+        step("core for WebAssembly", wasm::check)?;
         step("types of the page", types::check)?;
         step("page", || {
             summary.add(page::test()?);
