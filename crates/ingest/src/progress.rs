@@ -1,4 +1,4 @@
-//! How far a source is.
+//! The progress of a source.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,8 +9,7 @@ use weir_core::{Format, LogSource, ReadCounts, UnmatchedLine};
 use crate::error::StopReason;
 use crate::error::{ReadError, SourceError};
 
-/// What is known of one source, shared by the one who brings its bytes, the parsers and
-/// everyone who asks.
+/// The state of one source, shared by its writer, the parsers and all observers.
 #[derive(Debug)]
 pub struct SourceProgress {
     name: String,
@@ -42,15 +41,15 @@ struct State {
     phase: Phase,
 }
 
-/// What a source does that has not ended.
+/// The phase of a source that has not ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Brings what is there.
+    /// Reads existing bytes.
     #[default]
     Reading,
-    /// Has brought all that is there, and brings what is appended.
+    /// Has read all existing bytes, and reads those that are appended.
     Following,
-    /// Waits for what others send.
+    /// Waits for senders.
     Listening,
 }
 
@@ -147,7 +146,7 @@ pub struct SourceSnapshot {
     pub end: Option<SourceEnd>,
     /// What is odd about it.
     pub note: Option<String>,
-    /// What it does while it goes on.
+    /// Its phase, unless it has ended.
     pub phase: Phase,
 }
 
@@ -263,12 +262,12 @@ impl SourceProgress {
         self.lock().news.take()
     }
 
-    /// Says what it does now.
+    /// Sets the phase.
     pub fn set_phase(&self, phase: Phase) {
         self.lock().phase = phase;
     }
 
-    /// What it does now.
+    /// The phase.
     pub(crate) fn phase(&self) -> Phase {
         self.lock().phase
     }

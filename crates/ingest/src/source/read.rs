@@ -103,7 +103,7 @@ pub fn read_archive(
 /// Reads inputs to their ends and gives what there is to say of them, in their order.
 ///
 /// Up to `lanes` of them are read at the same time: packed ones, which take a core each.
-/// Plain files are read one after the other, for no counter is faster in two places.
+/// Plain files are read one after the other, because no disk is faster in two places.
 pub fn read_inputs(
     pipeline: &Pipeline,
     inputs: &[Input],
@@ -201,7 +201,7 @@ struct Reader<'a> {
     format: &'a FormatChoice,
     bytes_total: Option<u64>,
     turn: Option<Turn<'a>>,
-    /// Bytes of the counter that are counted with some source.
+    /// Bytes of the input that are counted for a source.
     counted: u64,
     /// All that were opened.
     sources: Vec<Arc<SourceProgress>>,
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
         if self.is_full() {
             return ControlFlow::Continue(());
         }
-        // Of a file in an archive the length on the counter is not known.
+        // The packed size of a file in an archive is not known.
         let bytes_total = self.bytes_total.filter(|_| !text.is_member());
         let mut options = self.options(text.name(), bytes_total).written(text.written());
         if self.turn.as_ref().is_some_and(|turn| turn.is_live) {
@@ -344,7 +344,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Counts what was taken of a counter whose bytes are not the text's.
+    /// Counts the bytes used of a packed input, which are not those of the text.
     fn count(&mut self, writer: &SourceWriter, text: &Text<'_>) {
         let taken = text.medium_bytes();
         if text.is_packed() {

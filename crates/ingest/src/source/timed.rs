@@ -1,5 +1,4 @@
-//! Streams that bring bytes when they like: whoever waits for more can do something meanwhile
-//! with what came.
+//! Streams that may pause: a reader gets control back after a while without bytes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,15 +6,15 @@ use std::time::Duration;
 
 use super::byte_counter::ByteCounter;
 
-/// How long nothing may come before that is said.
+/// How long a read waits for bytes.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Bytes that a pipe is asked to hold: fewer turns between who writes and who reads. As many as
 /// Linux lets everybody have (pipe(7), `/proc/sys/fs/pipe-max-size`).
 const PIPE_BYTES: usize = 1 << 20;
 
-/// A pipe, FIFO, socket or device that says `WouldBlock` where it brings nothing for now, once
-/// the counter may tick.
+/// A pipe, FIFO, socket or device. Once the counter allows timeouts, a read without bytes fails
+/// with `WouldBlock` after a while.
 pub(super) struct Timed {
     stream: File,
     counter: ByteCounter,
@@ -30,15 +29,15 @@ impl Timed {
 
 impl Read for Timed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let may_tick = self.counter.may_time_out();
-        if may_tick && !brings_something(&self.stream, Some(TICK))? {
+        let may_time_out = self.counter.may_time_out();
+        if may_time_out && !brings_something(&self.stream, Some(TICK))? {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         loop {
             match self.stream.read(buffer) {
                 // Whoever has the other end of a terminal or a socket may have made it one that
                 // never waits.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !may_tick => {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !may_time_out => {
                     brings_something(&self.stream, None)?;
                 }
                 result => return result,

@@ -54,7 +54,7 @@ impl Text<'_> {
         self.counter.written_at()
     }
 
-    /// Bytes of the counter that were used so far, those of texts before this one included.
+    /// Bytes of the input used so far, those of earlier texts included.
     pub fn medium_bytes(&self) -> u64 {
         self.counter.used()
     }
