@@ -4,12 +4,15 @@
 //! A [`Pipeline`] owns the threads and the [`DataSet`]. Its queue is bounded in bytes: a
 //! source that is faster than the parsers waits, in a thread or in a task. What a source
 //! is told about its progress is what is parsed, never what was merely received.
+//!
+//! A [`TextScan`] looks at the lines of a text once and keeps nothing.
 
 mod clock;
 mod error;
 mod pipeline;
 mod progress;
 mod queue;
+mod scan;
 mod source;
 mod writer;
 
@@ -17,6 +20,10 @@ pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamError};
 pub use pipeline::{DataSet, Keep, MachineClock, OrderedSegments, Pipeline, PipelineOptions};
 pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
+pub use scan::{
+    FileRanges, FormatBinding, LineBlocks, MemoryBudget, OrderedOutput, RangeLines, RecordReader,
+    ScannedText, TextPart, TextScan, is_retryable, run_in_order,
+};
 pub use source::{
     ARCHIVE_HEAD_BYTES, Compression, Follower, Head, Input, MemberLimit, PushDecoder, ReadArchive,
     Text, can_follow, compression_of, find_inputs, first_time, is_archive, read_archive,

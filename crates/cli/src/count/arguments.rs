@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::lines::LogArguments;
+use crate::scan::LogArguments;
 
 /// Count lines, or requests by the values of one field or two
 #[derive(Debug, Args)]

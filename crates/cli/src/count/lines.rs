@@ -1,56 +1,56 @@
-//! How many lines an input has.
+//! Counts the lines of an input.
 
 use std::io::{self, Read};
 
 use memchr::memchr_iter;
-use weir_ingest::Input;
+use weir_ingest::{FileRanges, Input, is_retryable, run_in_order};
 
-use super::Counted;
-use crate::lines::{Failed, Pieces, each_text, in_order, is_passing};
+use super::InputCount;
+use crate::scan::{ScanError, for_each_text};
 
-/// What is read at once: it is still in the cache when its line feeds are counted.
+/// The size of a read: the bytes are still in the cache when their line feeds are counted.
 const READ_BYTES: usize = 128 << 10;
 
-/// Counts the lines of an input, on so many threads where it is large.
-pub(super) fn count(input: &Input, jobs: usize) -> Counted<u64> {
-    let mut counted = Counted::default();
-    let complaints = each_text(input, |text| {
-        if let Some(pieces) = Pieces::of(input, text) {
-            return in_pieces(&pieces, jobs, &mut counted.count);
+/// Counts the lines of an input. A large plain file is read on `threads` threads, in ranges that
+/// may begin within a line.
+pub(super) fn count(input: &Input, threads: usize) -> InputCount<u64> {
+    let mut result = InputCount::default();
+    let complaints = for_each_text(input, |text| {
+        if let Some(ranges) = FileRanges::of(input, text) {
+            return count_ranges(&ranges, threads, &mut result.count);
         }
-        // What was counted before an error stands.
+        // Lines that were counted before an error stay counted.
         let mut lines = LineCount::default();
-        let result = lines.read(text).map_err(Failed::Input);
-        counted.count += lines.finish();
-        result
+        let read = lines.read(text).map_err(ScanError::Input);
+        result.count += lines.finish();
+        read
     });
-    // Nothing is written, so that nothing can fail but reading.
-    counted.complaints = complaints.unwrap_or_default();
-    counted
-}
-
-/// Adds the lines of a file, of which several threads read pieces.
-fn in_pieces(pieces: &Pieces, jobs: usize, count: &mut u64) -> Result<(), Failed> {
-    let counted = in_order(jobs, pieces.count(), &mut io::sink(), |index, _| {
-        let mut lines = LineCount::default();
-        let result = lines.read(pieces.bytes(index));
-        Ok((lines, result))
-    });
-    let mut all = LineCount::default();
-    let result = counted.unwrap_or_default().into_iter().try_for_each(|(lines, result)| {
-        all.append(&lines);
-        result.map_err(Failed::Input)
-    });
-    *count += all.finish();
+    // Nothing is written, so only reading can fail, and that is in the list.
+    result.complaints = complaints.unwrap_or_default();
     result
 }
 
-/// Line feeds, and whether a line has begun behind the last one.
+fn count_ranges(ranges: &FileRanges, threads: usize, count: &mut u64) -> Result<(), ScanError> {
+    let counted = run_in_order(threads, ranges.count(), &mut io::sink(), |index, _| {
+        let mut lines = LineCount::default();
+        let read = lines.read(ranges.bytes(index));
+        Ok((lines, read))
+    });
+    let mut all = LineCount::default();
+    let read = counted.unwrap_or_default().into_iter().try_for_each(|(lines, read)| {
+        all.append(&lines);
+        read.map_err(ScanError::Input)
+    });
+    *count += all.finish();
+    read
+}
+
+/// The line feeds of some bytes, and whether a line begins after the last one.
 #[derive(Debug, Default)]
 struct LineCount {
     line_feeds: u64,
-    /// Whether something other than NULs stands behind the last line feed; `None` where there
-    /// were NULs alone.
+    /// Whether bytes other than NULs stand after the last line feed; `None` if there were only
+    /// NULs.
     has_begun: Option<bool>,
 }
 
@@ -61,7 +61,7 @@ impl LineCount {
             match stream.read(&mut buffer) {
                 Ok(0) => return Ok(()),
                 Ok(length) => self.add(&buffer[..length]),
-                Err(error) if is_passing(&error) => {}
+                Err(error) if is_retryable(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -69,7 +69,7 @@ impl LineCount {
 
     fn add(&mut self, bytes: &[u8]) {
         self.line_feeds += memchr_iter(b'\n', bytes).count() as u64;
-        // From the end, which is near; a run of NULs is looked through a vector at a time.
+        // Searched from the end, which is near; a run of NULs is searched a vector at a time.
         let is_some = |chunk: &&[u8]| chunk.iter().fold(0, |any, byte| any | byte) != 0;
         let chunk = bytes.rchunks(64).find(is_some).unwrap_or_default();
         let last = chunk.iter().rev().find(|byte| **byte != 0);
@@ -79,7 +79,7 @@ impl LineCount {
         };
     }
 
-    /// Adds what comes behind.
+    /// Adds the count of the bytes that follow.
     fn append(&mut self, other: &Self) {
         self.line_feeds += other.line_feeds;
         self.has_begun = other.has_begun.or(self.has_begun);
@@ -101,7 +101,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn counts_what_the_core_gives(
+        fn counts_are_those_of_the_core(
             log in prop::collection::vec(prop::sample::select(&b"a\n\n\0\0\0\r"[..]), 0..300),
             piece in 1usize..150,
         ) {

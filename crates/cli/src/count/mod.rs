@@ -1,37 +1,35 @@
-//! `weir count`: how many lines there are, or how many requests by the values of one field or
-//! of two.
+//! `weir count`: the number of lines, or of requests by the values of one field or two.
 
 mod arguments;
 mod lines;
 mod output;
+mod records;
 mod tally;
-mod values;
 
 use std::io;
 
-use weir_ingest::Input;
+use weir_ingest::{Input, MemoryBudget, run_in_order};
 
 pub(crate) use arguments::CountArguments;
 use arguments::Output;
 
-use crate::lines::{Budget, in_order, say_unmatched};
 use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
-use crate::records::Conditions;
+use crate::scan::{Conditions, UnparsedLines, report_unparsed};
 use crate::sources::{self, Complaint};
 use crate::terminal::separated;
+use records::RecordCounter;
 use tally::Tally;
-use values::Asked;
 
-/// The most fields of a table.
+/// The largest number of fields: those of a table.
 const FIELDS_MAX: usize = 2;
 
-/// What came of one input.
+/// The result of one input.
 #[derive(Default)]
-struct Counted<T> {
+struct InputCount<T> {
     count: T,
-    /// Lines that did not fit the format, of texts where records were asked about.
-    unmatched: Vec<(String, u64)>,
+    /// The lines that could not be parsed, of texts that were read as records.
+    unparsed: Vec<UnparsedLines>,
     complaints: Vec<Complaint>,
 }
 
@@ -45,25 +43,24 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let (mut inputs, complaints) = sources::found(&inputs, &format);
     let conditions = Conditions::parse(&arguments.logs.conditions, &mut inputs, &format)?;
     complaints.iter().for_each(say);
-    let failed = !complaints.is_empty();
-    let jobs = arguments.logs.threads();
-    // Threads that one file may have.
-    let spare_jobs = if inputs.len() == 1 { jobs } else { 1 };
+    let has_failed = !complaints.is_empty();
+    let threads = arguments.logs.threads();
+    let threads_per_text = if inputs.len() == 1 { threads } else { 1 };
     if arguments.by.is_empty() && conditions.is_empty() {
-        let counted = each(jobs, &inputs, |input| lines::count(input, spare_jobs));
+        let counted = count_each(threads, &inputs, |input| lines::count(input, threads_per_text));
         print_as(arguments.output, &output::lines(arguments.output, &inputs, &counted)?)?;
-        let any = counted.iter().any(|counted| counted.count > 0);
-        return Ok(finish(&counted, failed, any));
+        let is_any = counted.iter().any(|counted| counted.count > 0);
+        return Ok(finish(&counted, has_failed, is_any));
     }
-    let memory = Budget::new(memory_bytes_max(&arguments.memory)?);
-    let asked = Asked {
+    let memory = MemoryBudget::new(memory_bytes_max(&arguments.memory)?);
+    let counter = RecordCounter {
         by: &arguments.by,
         conditions: &conditions,
         format: &format,
         memory: &memory,
-        spare_jobs,
+        threads_per_text,
     };
-    let mut counted = each(jobs, &inputs, |input| asked.count(input));
+    let mut counted = count_each(threads, &inputs, |input| counter.count(input));
     let mut tally = Tally::default();
     for counted in &mut counted {
         tally.merge(std::mem::take(&mut counted.count), &memory);
@@ -76,7 +73,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         ));
     }
     print_as(arguments.output, &output::tally(arguments, &tally)?)?;
-    Ok(finish(&counted, failed, tally.records > 0))
+    Ok(finish(&counted, has_failed, tally.records > 0))
 }
 
 fn print_as(output: Output, text: &str) -> Result<(), Failure> {
@@ -84,24 +81,24 @@ fn print_as(output: Output, text: &str) -> Result<(), Failure> {
 }
 
 /// Counts every input, several at once.
-fn each<T: Send>(
-    jobs: usize,
+fn count_each<T: Send>(
+    threads: usize,
     inputs: &[Input],
-    count: impl Fn(&Input) -> Counted<T> + Sync,
-) -> Vec<Counted<T>> {
-    // Nothing is written while it is counted, so that nothing can fail.
-    in_order(jobs, inputs.len(), &mut io::sink(), |index, _| Ok(count(&inputs[index])))
+    count: impl Fn(&Input) -> InputCount<T> + Sync,
+) -> Vec<InputCount<T>> {
+    // Nothing is written meanwhile, so nothing can fail.
+    run_in_order(threads, inputs.len(), &mut io::sink(), |index, _| Ok(count(&inputs[index])))
         .unwrap_or_default()
 }
 
-/// Says what a person should know beside the counts.
-fn finish<T>(counted: &[Counted<T>], mut failed: bool, any: bool) -> Exit {
-    say_unmatched(counted.iter().flat_map(|counted| &counted.unmatched));
+/// Tells what a person should know beside the counts.
+fn finish<T>(counted: &[InputCount<T>], mut has_failed: bool, is_any: bool) -> Exit {
+    report_unparsed(counted.iter().flat_map(|counted| &counted.unparsed));
     for complaint in counted.iter().flat_map(|counted| &counted.complaints) {
-        failed = true;
+        has_failed = true;
         say(complaint);
     }
-    match (failed, any) {
+    match (has_failed, is_any) {
         (true, _) => Exit::Failed,
         (false, true) => Exit::Done,
         (false, false) => Exit::NothingFitted,

@@ -5,21 +5,21 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use weir_ingest::Input;
 
-use super::Counted;
+use super::InputCount;
 use super::arguments::{CountArguments, Output};
 use super::tally::{Share, Tally};
 use crate::csv::row;
 use crate::outcome::Failure;
 use crate::terminal::{safe, safe_bytes, width};
 
-/// The values that came when the memory was spent.
+/// Stands for the values that came after the memory was used up.
 const REMAINDER: &str = "(all other values)";
 
-/// The counts of lines: of one input the number alone, of several a row each and the total.
+/// The numbers of lines: of one input the number alone, of several a row each and the total.
 pub(super) fn lines(
     output: Output,
     inputs: &[Input],
-    counted: &[Counted<u64>],
+    counted: &[InputCount<u64>],
 ) -> Result<String, Failure> {
     let total: u64 = counted.iter().map(|counted| counted.count).sum();
     let names = inputs.iter().map(Input::name);
@@ -91,8 +91,8 @@ fn values(output: Output, field: &str, tally: &Tally, top: usize) -> Result<Stri
     })
 }
 
-/// A row for each value of the first field, a column for each of the second; the totals are of
-/// all values, also of those that `--top` leaves out.
+/// A row for each value of the first field, a column for each of the second. The totals include
+/// the values that `--top` leaves out.
 fn table(
     output: Output,
     fields: [&String; 2],
@@ -128,7 +128,7 @@ fn table(
         cells.push([value.clone()].into_iter().chain(counts).chain([number(*total)]).collect());
     }
     if tally.remainder > 0 {
-        // Which values they have is not known.
+        // The second value of these requests is not known.
         let unknown = heads.iter().map(|_| b"?".to_vec());
         let first = [REMAINDER.as_bytes().to_vec()].into_iter();
         cells.push(first.chain(unknown).chain([number(tally.remainder)]).collect());
@@ -142,7 +142,7 @@ fn table(
     })
 }
 
-/// The first column on the left, numbers on the right.
+/// Aligns the first column to the left and numbers to the right.
 fn aligned(cells: &[Vec<Vec<u8>>]) -> String {
     let cells: Vec<Vec<String>> =
         cells.iter().map(|row| row.iter().map(|cell| shown(cell)).collect()).collect();
@@ -163,7 +163,7 @@ fn aligned(cells: &[Vec<Vec<u8>>]) -> String {
     text
 }
 
-/// Numbers on the right, what they count behind them.
+/// Aligns numbers to the right, with their names after them.
 fn columns(rows: Vec<(u64, String)>) -> String {
     let digits = rows.iter().map(|(count, _)| count.to_string().len()).max().unwrap_or(0);
     let lines = rows.iter().map(|(count, name)| format!("{count:>digits$}  {name}\n"));
@@ -175,7 +175,7 @@ fn first(mut shares: Vec<Share>, top: usize) -> Vec<Share> {
     shares
 }
 
-/// A value for a person; one that is empty or not there is said.
+/// A value for a person; an empty or absent one has a name.
 fn shown(value: &[u8]) -> String {
     if value.is_empty() { "(none)".to_owned() } else { safe_bytes(value) }
 }

@@ -3,30 +3,29 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::lines::Budget;
+use weir_ingest::MemoryBudget;
 
-/// What a value costs beside its bytes: its place in a table that has room to spare, and the
+/// The memory of a value beside its bytes: its slot in a table that has room to spare, and the
 /// table of the second field's values.
 const ROW_BYTES: usize = 224;
 const CELL_BYTES: usize = 80;
 
-/// How many requests have each value, or each pair of values.
+/// The number of requests with each value, or with each pair of values.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// Requests that were counted.
+    /// All requests.
     pub(super) records: u64,
-    /// Those of them whose values came when the memory was spent.
+    /// The requests among them whose values came after the memory was used up.
     pub(super) remainder: u64,
     rows: HashMap<Vec<u8>, HashMap<Vec<u8>, u64>>,
 }
 
-/// A value and how many requests have it.
+/// A value and the number of requests with it.
 pub(super) type Share = (Vec<u8>, u64);
 
 impl Tally {
-    /// Counts a request; where there is one field only, `column` is empty. What is new takes
-    /// memory.
-    pub(super) fn add(&mut self, row: &[u8], column: &[u8], memory: &Budget) {
+    /// Counts a request. With one field only, `column` is empty. A new value takes memory.
+    pub(super) fn add(&mut self, row: &[u8], column: &[u8], memory: &MemoryBudget) {
         self.records += 1;
         // A value is copied only when it is new.
         let Some(columns) = self.rows.get_mut(row) else {
@@ -47,10 +46,14 @@ impl Tally {
         }
     }
 
-    /// Takes in another's counts, and gives back the memory of values that both have.
-    pub(super) fn merge(&mut self, other: Self, memory: &Budget) {
+    /// Adds the counts of another tally, and gives back the memory of values that both have.
+    pub(super) fn merge(&mut self, other: Self, memory: &MemoryBudget) {
         self.records += other.records;
         self.remainder += other.remainder;
+        if self.rows.is_empty() {
+            self.rows = other.rows;
+            return;
+        }
         for (row, columns) in other.rows {
             let own = match self.rows.entry(row) {
                 Entry::Vacant(entry) => {
@@ -91,7 +94,7 @@ impl Tally {
         sorted(totals.into_iter().map(|(column, count)| (column.to_vec(), count)).collect())
     }
 
-    /// How many requests have both values.
+    /// The number of requests with both values.
     pub(super) fn count(&self, row: &[u8], column: &[u8]) -> u64 {
         self.rows.get(row).and_then(|columns| columns.get(column)).copied().unwrap_or(0)
     }
@@ -112,21 +115,22 @@ fn sorted(mut shares: Vec<Share>) -> Vec<Share> {
 
 #[cfg(test)]
 mod tests {
+    use weir_ingest::MemoryBudget;
+
     use super::Tally;
-    use crate::lines::Budget;
 
     #[test]
-    fn what_is_new_when_the_memory_is_spent_is_counted_together() {
-        let memory = Budget::new(700);
+    fn new_values_without_memory_are_counted_together() {
+        let memory = MemoryBudget::new(700);
         let mut tally = Tally::default();
         for row in [b"a", b"b", b"c", b"a"] {
             tally.add(row, b"", &memory);
         }
         assert_eq!((tally.records, tally.remainder), (4, 1));
         assert_eq!(tally.rows(), [(b"a".to_vec(), 2), (b"b".to_vec(), 1)]);
-        // The memory of a value that both have is there again.
+        // The memory of a value that both have is given back.
         let mut other = Tally::default();
-        let more = Budget::new(1_000);
+        let more = MemoryBudget::new(1_000);
         other.add(b"a", b"", &more);
         tally.merge(other, &memory);
         tally.add(b"c", b"", &memory);

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::lines::LogArguments;
+use crate::scan::LogArguments;
 
 /// Print the lines that match a regular expression, of any logs
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::printer::Fields;
+use super::fields::RecordFields;
 
 /// Writes a line as an object on a line of its own: `file`, `line`, the record's fields by
 /// name where it fits the format, and `raw`, with `raw_hex` where that had to replace bytes
@@ -12,10 +12,10 @@ pub(super) fn write(
     name: &str,
     number: u64,
     line: &[u8],
-    fields: Fields<'_>,
+    fields: Option<RecordFields<'_>>,
 ) -> io::Result<()> {
     write!(output, "{{\"file\":{},\"line\":{number}", quoted(name.as_bytes())?)?;
-    if let Some((columns, record)) = fields {
+    if let Some(RecordFields { columns, record }) = fields {
         for (name, place) in columns {
             let Some(value) = place.value(record) else { continue };
             let value = match place.is_number() {

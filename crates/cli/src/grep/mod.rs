@@ -1,51 +1,50 @@
-//! `weir grep`: the lines that match a regular expression, of whole lines or of one field, in
+//! `weir grep`: the lines that match a regular expression, in whole lines or in one field, of
 //! any source.
 
 mod arguments;
 mod csv;
+mod fields;
 mod json;
 mod lines;
 mod pattern;
-mod pieces;
 mod printer;
 mod records;
 
 use std::io::{self, IsTerminal, Write};
 
-use weir_ingest::{FormatChoice, Input, Text};
+use weir_ingest::{FormatChoice, Input, OrderedOutput, Text, TextScan, run_in_order};
 
 pub(crate) use arguments::GrepArguments;
 use arguments::Output;
 use pattern::Pattern;
 use printer::{Layout, Printer};
 
-use crate::lines::{Failed, LineBlocks, Ordered, each_text, in_order, say_unmatched};
 use crate::outcome::{Exit, Failure, say};
-use crate::records::{Conditions, Reader};
+use crate::scan::{Conditions, ScanError, UnparsedLines, for_each_text, report_unparsed};
 use crate::sources::{self, Complaint};
 use crate::terminal::{Screen, separated};
 
-/// Output that is gathered before it is written.
+/// Output is gathered up to this size before it is written.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-/// Everything that is known before the first file is opened.
+/// The search, as it is known before the first file is opened.
 struct Search {
     pattern: Pattern,
     layout: Layout,
     field: Option<String>,
     conditions: Conditions,
     format: FormatChoice,
-    /// Threads that one file may have.
-    spare_jobs: usize,
+    /// The number of threads that one file may have.
+    threads_per_text: usize,
 }
 
-/// What came of one input.
+/// The result of one input.
 #[derive(Default)]
-struct Found {
-    /// Lines that were chosen.
+struct InputResult {
+    /// The number of lines that matched.
     lines: u64,
-    /// Lines that did not fit the format, of texts where records were asked about.
-    unmatched: Vec<(String, u64)>,
+    /// The lines that could not be parsed, of texts that were read as records.
+    unparsed: Vec<UnparsedLines>,
     complaints: Vec<Complaint>,
 }
 
@@ -54,26 +53,26 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
     let inputs = arguments.logs.inputs()?;
     let format = arguments.logs.format_choice()?;
     let (mut inputs, mut complaints) = sources::found(&inputs, &format);
-    let several = arguments.logs.files.len().max(inputs.len()) > 1;
+    let has_several = arguments.logs.files.len().max(inputs.len()) > 1;
     if !arguments.count && !arguments.files_with_matches {
         let (others, same) = sources::without_output(inputs);
         inputs = others;
         complaints.extend(same);
     }
-    let jobs = arguments.logs.threads();
-    let mut search = Search::new(arguments, &mut inputs, format, several)?;
-    search.spare_jobs = if inputs.len() == 1 { jobs } else { 1 };
+    let threads = arguments.logs.threads();
+    let mut search = Search::new(arguments, &mut inputs, format, has_several)?;
+    search.threads_per_text = if inputs.len() == 1 { threads } else { 1 };
     let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
-    let found = search
+    let results = search
         .write_header(&mut output)
         .and_then(|()| {
-            in_order(jobs, inputs.len(), &mut output, |index, output| {
-                search.one(&inputs[index], output)
+            run_in_order(threads, inputs.len(), &mut output, |index, output| {
+                search.search_input(&inputs[index], output)
             })
         })
         .map_err(|error| Failure::output("standard output", &error))?;
     complaints.iter().for_each(say);
-    Ok(search.say(&found, !complaints.is_empty()))
+    Ok(report(&results, !complaints.is_empty()))
 }
 
 impl Search {
@@ -81,20 +80,19 @@ impl Search {
         arguments: &GrepArguments,
         inputs: &mut [Input],
         format: FormatChoice,
-        several: bool,
+        has_several: bool,
     ) -> Result<Self, Failure> {
-        let screen = Screen::of_stdout();
         let layout = Layout {
-            names: several && !arguments.no_filename,
-            member_names: !arguments.no_filename,
-            numbers: arguments.line_number,
-            only_matching: arguments.only_matching,
-            count: arguments.count,
-            list: arguments.files_with_matches,
-            inverted: arguments.invert_match,
+            has_names: has_several && !arguments.no_filename,
+            has_member_names: !arguments.no_filename,
+            has_numbers: arguments.line_number,
+            is_only_matching: arguments.only_matching,
+            is_count: arguments.count,
+            is_list: arguments.files_with_matches,
+            is_inverted: arguments.invert_match,
             output: arguments.output,
-            terminal: io::stdout().is_terminal(),
-            colour: screen.colour,
+            is_terminal: io::stdout().is_terminal(),
+            has_colour: Screen::of_stdout().colour,
         };
         Ok(Self {
             pattern: Pattern::new(arguments)?,
@@ -102,7 +100,7 @@ impl Search {
             field: arguments.field.clone(),
             conditions: Conditions::parse(&arguments.logs.conditions, inputs, &format)?,
             format,
-            spare_jobs: 1,
+            threads_per_text: 1,
         })
     }
 
@@ -110,76 +108,95 @@ impl Search {
         if self.layout.output == Output::Csv { csv::write_header(output) } else { Ok(()) }
     }
 
-    /// True where lines have to be read, not only searched.
-    fn needs_records(&self) -> bool {
+    /// Whether lines have to be read as records.
+    fn reads_records(&self) -> bool {
         self.field.is_some() || !self.conditions.is_empty() || self.layout.output != Output::Raw
     }
 
-    /// Searches one input. An error is one of the output; those of the input are in what was
-    /// found.
-    fn one(&self, input: &Input, output: &mut Ordered<'_>) -> io::Result<Found> {
-        let mut found = Found::default();
-        let complaints = each_text(input, |text| self.text(input, text, output, &mut found))?;
-        found.complaints.extend(complaints);
-        Ok(found)
+    /// Whether the parts of a text can be searched at the same time: what is printed of a line
+    /// does not depend on the lines before it.
+    fn is_divisible(&self) -> bool {
+        !self.layout.has_numbers && !self.layout.is_list && self.layout.output == Output::Raw
     }
 
-    /// Searches one text of an input. What was found before an error stands.
-    fn text(
+    /// Searches one input. An error is one of the output; errors of the input are in the result.
+    fn search_input(
+        &self,
+        input: &Input,
+        output: &mut OrderedOutput<'_>,
+    ) -> io::Result<InputResult> {
+        let mut result = InputResult::default();
+        let search = |text: &mut Text<'_>| self.search_text(input, text, output, &mut result);
+        let complaints = for_each_text(input, search)?;
+        result.complaints.extend(complaints);
+        Ok(result)
+    }
+
+    /// Searches one text of an input. Lines that were printed before an error count.
+    fn search_text(
         &self,
         input: &Input,
         text: &mut Text<'_>,
-        output: &mut Ordered<'_>,
-        found: &mut Found,
-    ) -> Result<(), Failed> {
+        output: &mut OrderedOutput<'_>,
+        result: &mut InputResult,
+    ) -> Result<(), ScanError> {
         let (name, is_member) = (text.name().to_owned(), text.is_member());
-        let reader = Reader::new(&self.format, text.written());
-        let in_pieces = self.divisible(input, text);
-        let in_pieces = in_pieces.map(|divided| self.in_pieces(divided, &name, output));
-        let mut blocks = LineBlocks::new(text);
-        let mut printer =
-            Printer::new(&self.layout, &self.pattern, name.clone(), is_member, output);
-        let (mut unmatched, mut too_long) = (0, 0);
-        let result = match in_pieces {
-            Some(found) => {
-                printer.add_lines(found.lines);
-                (unmatched, too_long) = (found.unmatched, found.too_long);
-                found.result
-            }
-            None if self.needs_records() => {
-                let (unfit, result) = self.in_records(reader, &mut blocks, &mut printer);
-                unmatched = unfit;
-                result
-            }
-            None => self.in_lines(&mut blocks, &mut printer),
+        let scan = TextScan {
+            threads: self.threads_per_text,
+            is_divisible: self.is_divisible(),
+            reads_records: self.reads_records(),
+            format: &self.format,
         };
-        too_long += blocks.too_long();
-        if unmatched > 0 {
-            found.unmatched.push((name.clone(), unmatched));
+        let scanned = scan.run(input, text, output, |part, output| {
+            let mut printer = Printer::new(&self.layout, &self.pattern, &name, is_member, output);
+            let searched = match self.reads_records() {
+                true => self.search_records(part, &mut printer),
+                false => self.search_lines(part, &mut printer),
+            };
+            match searched {
+                Err(ScanError::Output(error)) => Err(error),
+                searched => Ok((printer.lines(), searched)),
+            }
+        });
+        let scanned = scanned.map_err(ScanError::Output)?;
+        result.add_skipped(&name, scanned.unparsed, scanned.too_long);
+        let lines = scanned.parts.iter().map(|(lines, _)| lines).sum();
+        let searched = scanned.parts.into_iter().try_for_each(|(_, searched)| searched);
+        if let Err(ScanError::Field(_)) = searched {
+            return searched;
+        }
+        result.lines += lines;
+        let printer = Printer::new(&self.layout, &self.pattern, &name, is_member, output);
+        printer.end_text(lines).map_err(ScanError::Output)?;
+        searched
+    }
+}
+
+impl InputResult {
+    /// Adds the lines of a text that were not searched as they should have been.
+    fn add_skipped(&mut self, name: &str, unparsed: u64, too_long: u64) {
+        if unparsed > 0 {
+            self.unparsed.push(UnparsedLines { text: name.to_owned(), lines: unparsed });
         }
         if too_long > 0 {
             let lines = separated(too_long);
             let sentence = format!("{lines} lines are longer than 256 MiB and were not searched");
-            found.complaints.push(Complaint { name, sentence });
+            self.complaints.push(Complaint { name: name.to_owned(), sentence });
         }
-        if let Err(Failed::Sentence(_) | Failed::Output(_)) = result {
-            return result;
-        }
-        found.lines += printer.finish().map_err(Failed::Output)?;
-        result
     }
+}
 
-    /// Says what a person should know beside the lines.
-    fn say(&self, found: &[Found], mut failed: bool) -> Exit {
-        say_unmatched(found.iter().flat_map(|found| &found.unmatched));
-        for complaint in found.iter().flat_map(|found| &found.complaints) {
-            failed = true;
-            say(complaint);
-        }
-        match (failed, found.iter().any(|found| found.lines > 0)) {
-            (true, _) => Exit::Failed,
-            (false, true) => Exit::Done,
-            (false, false) => Exit::NothingFitted,
-        }
+/// Tells what a person should know beside the lines.
+fn report(results: &[InputResult], mut has_failed: bool) -> Exit {
+    report_unparsed(results.iter().flat_map(|result| &result.unparsed));
+    for complaint in results.iter().flat_map(|result| &result.complaints) {
+        has_failed = true;
+        say(complaint);
+    }
+    let has_matches = results.iter().any(|result| result.lines > 0);
+    match (has_failed, has_matches) {
+        (true, _) => Exit::Failed,
+        (false, true) => Exit::Done,
+        (false, false) => Exit::NothingFitted,
     }
 }

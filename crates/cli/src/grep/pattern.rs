@@ -10,15 +10,15 @@ use crate::outcome::Failure;
 /// A compiled pattern, for lines and for values.
 pub(super) struct Pattern {
     matcher: RegexMatcher,
-    inverted: bool,
-    numbers: bool,
+    is_inverted: bool,
+    has_numbers: bool,
 }
 
 impl Pattern {
     /// The pattern of these arguments.
     ///
     /// # Errors
-    /// With a sentence where it is no regular expression.
+    /// With a sentence if it is not a valid regular expression.
     pub(super) fn new(arguments: &GrepArguments) -> Result<Self, Failure> {
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(arguments.ignore_case)
@@ -27,8 +27,8 @@ impl Pattern {
             .line_terminator(Some(b'\n'))
             .build(&arguments.pattern)
             .map_err(|error| Failure::new(format_args!("PATTERN: {error}")))?;
-        let (inverted, numbers) = (arguments.invert_match, arguments.line_number);
-        Ok(Self { matcher, inverted, numbers })
+        let (is_inverted, has_numbers) = (arguments.invert_match, arguments.line_number);
+        Ok(Self { matcher, is_inverted, has_numbers })
     }
 
     /// The expression.
@@ -36,29 +36,31 @@ impl Pattern {
         &self.matcher
     }
 
-    /// What finds its lines in blocks.
+    /// A searcher for its lines in blocks.
     pub(super) fn searcher(&self) -> Searcher {
         SearcherBuilder::new()
             .binary_detection(BinaryDetection::none())
             .bom_sniffing(false)
-            .invert_match(self.inverted)
-            .line_number(self.numbers)
+            .invert_match(self.is_inverted)
+            .line_number(self.has_numbers)
             .build()
     }
 
-    /// True where it is found.
-    pub(super) fn is_in(&self, text: &[u8]) -> bool {
+    /// Whether a text contains a match.
+    pub(super) fn is_match(&self, text: &[u8]) -> bool {
         self.matcher.is_match(text).unwrap_or(false)
     }
 
-    /// Calls `visit` with where each match is that is not empty.
-    pub(super) fn each(&self, text: &[u8], mut visit: impl FnMut(usize, usize)) {
-        // The expression has no error to give.
+    /// The start and end of each match that is not empty.
+    pub(super) fn matches(&self, text: &[u8]) -> Vec<(usize, usize)> {
+        let mut matches = Vec::new();
+        // A regular expression cannot fail.
         let _ = self.matcher.find_iter(text, |found| {
             if !found.is_empty() {
-                visit(found.start(), found.end());
+                matches.push((found.start(), found.end()));
             }
             true
         });
+        matches
     }
 }

@@ -1,147 +1,130 @@
-//! The search in records: lines of one field, of those that meet conditions, or with their
-//! fields.
+//! The search in records: in one field, among records that meet conditions, or for lines that are
+//! printed with their fields.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
 
 use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
+use weir_ingest::{FormatBinding, RecordReader, TextPart};
 
 use super::Search;
 use super::arguments::Output;
+use super::fields::RecordFields;
 use super::printer::Printer;
-use crate::lines::{Failed, LineBlocks};
-use crate::records::Reader;
+use crate::scan::ScanError;
 
-/// What is asked of the records of one format.
-struct Asked<'a> {
+/// The search, resolved for the records of one format.
+struct RecordSearch<'a> {
     field: Option<FieldAccessor>,
     predicate: RecordPredicate<'a>,
     columns: Vec<(String, FieldAccessor)>,
 }
 
-/// Where a search stands.
-struct Progress<'a> {
-    reader: Reader,
-    asked: Option<Asked<'a>>,
-    /// The version of the format that is asked about.
-    version: u64,
-    /// Some format was asked about.
-    has_asked: bool,
-    /// Lines so far.
-    lines: u64,
-    /// Room for a line that has to be written anew.
-    text: Vec<u8>,
+/// A line with its number and, if it has one, its line feed.
+#[derive(Clone, Copy)]
+struct NumberedLine<'a> {
+    number: u64,
+    bytes: &'a [u8],
 }
 
 impl Search {
-    /// As [`Self::in_lines`], of records; gives the number of lines that did not fit as well.
-    pub(super) fn in_records(
+    /// Prints the lines of a part whose records match.
+    pub(super) fn search_records(
         &self,
-        reader: Reader,
-        blocks: &mut LineBlocks<impl Read>,
+        part: &mut TextPart<impl Read>,
         printer: &mut Printer<'_, '_>,
-    ) -> (u64, Result<(), Failed>) {
-        let mut progress = Progress {
-            reader,
-            asked: None,
-            version: 0,
-            has_asked: false,
-            lines: 0,
-            text: Vec::new(),
-        };
-        let result = self.each_block(blocks, printer, &mut progress);
-        (progress.reader.unmatched(), result)
-    }
-
-    fn each_block<'a>(
-        &'a self,
-        blocks: &mut LineBlocks<impl Read>,
-        printer: &mut Printer<'_, '_>,
-        progress: &mut Progress<'a>,
-    ) -> Result<(), Failed> {
-        while let Some(block) = blocks.next_block().map_err(Failed::Input)? {
-            progress.reader.learn(block);
-            for line in block.split_inclusive(|byte| *byte == b'\n') {
-                progress.lines += 1;
-                self.keep_asking(progress)?;
-                self.line(line, printer, progress).map_err(Failed::Output)?;
+    ) -> Result<(), ScanError> {
+        let mut binding = FormatBinding::new();
+        let mut number = 0;
+        while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
+            for bytes in block.split_inclusive(|byte| *byte == b'\n') {
+                number += 1;
+                let bound = binding.update(records, |format| self.bind(format));
+                bound.map_err(ScanError::Field)?;
+                let line = NumberedLine { number, bytes };
+                let searched = self.search_line(line, records, binding.value(), printer);
+                searched.map_err(ScanError::Output)?;
                 if printer.is_done() {
                     return Ok(());
                 }
             }
-            printer.block_ends().map_err(Failed::Output)?;
+            printer.end_block().map_err(ScanError::Output)?;
         }
         Ok(())
     }
 
-    /// Sees where the fields are in the format as it is now. A log has to have them when it
-    /// begins; lists of fields that come later may lack some.
-    fn keep_asking<'a>(&'a self, progress: &mut Progress<'a>) -> Result<(), Failed> {
-        if progress.version == progress.reader.version() {
-            return Ok(());
-        }
-        progress.version = progress.reader.version();
-        progress.asked = None;
-        if let Some(format) = progress.reader.format() {
-            progress.asked = match self.ask(format) {
-                Err(sentence) if !progress.has_asked => return Err(Failed::Sentence(sentence)),
-                asked => asked.ok(),
-            };
-            progress.has_asked = true;
-        }
-        Ok(())
-    }
-
-    fn ask(&self, format: &Format) -> Result<Asked<'_>, String> {
+    /// Resolves the fields of the search in a format. The error is a sentence.
+    fn bind(&self, format: &Format) -> Result<RecordSearch<'_>, String> {
         let field = self.field.as_ref().map(|name| format.accessor(name)).transpose();
         let predicate = self.conditions.predicate(format);
-        Ok(Asked {
+        Ok(RecordSearch {
             field: field.map_err(|error| format!("--field: {error}"))?,
             predicate: predicate.map_err(|error| format!("--where: {error}"))?,
             columns: format.accessors(),
         })
     }
 
-    fn line(
+    fn search_line(
         &self,
-        line: &[u8],
+        line: NumberedLine<'_>,
+        records: &mut RecordReader,
+        search: Option<&RecordSearch<'_>>,
         printer: &mut Printer<'_, '_>,
-        progress: &mut Progress<'_>,
     ) -> io::Result<()> {
-        let bare = line.strip_suffix(b"\n").unwrap_or(line);
-        let is_whole_line = self.field.is_none();
-        // Most lines are told by the pattern alone, which is quicker than to read them. A
-        // directive has to be read, whatever is looked for.
-        let is_chosen = !is_whole_line || self.pattern.is_in(bare) != self.layout.inverted;
-        if !is_chosen && !bare.starts_with(b"#") {
+        let bare = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
+        // The pattern alone rules out most lines, and is quicker than to parse them. A directive
+        // has to be read in any case.
+        let may_match =
+            self.field.is_some() || self.pattern.is_match(bare) != self.layout.is_inverted;
+        if !may_match && !bare.starts_with(b"#") {
             return Ok(());
         }
-        let Progress { reader, asked, text, lines, .. } = progress;
-        let mut record = Record::new();
-        let fits = reader.read(bare, text, &mut record);
-        if !is_chosen {
+        records.read(bare, |record| match (search, record) {
+            _ if !may_match => Ok(()),
+            (Some(search), Some(record)) => self.print_record(line, search, record, printer),
+            // Without its fields a line cannot meet conditions on them.
+            _ if self.field.is_some() || !self.conditions.is_empty() => Ok(()),
+            _ => self.print(line, None, None, printer),
+        })
+    }
+
+    /// Prints a line if its record meets the conditions and its field matches.
+    fn print_record(
+        &self,
+        line: NumberedLine<'_>,
+        search: &RecordSearch<'_>,
+        record: &Record<'_>,
+        printer: &mut Printer<'_, '_>,
+    ) -> io::Result<()> {
+        if !search.predicate.accepts(record) {
             return Ok(());
         }
-        let asked = asked.as_ref().filter(|_| fits);
-        let value = match asked {
-            Some(asked) if !asked.predicate.accepts(&record) => return Ok(()),
-            None if !is_whole_line || !self.conditions.is_empty() => return Ok(()),
-            // What is not there matches nothing.
-            Some(asked) if !is_whole_line => {
-                let value = asked.field.and_then(|place| place.value(&record));
-                let is_in = value.as_ref().is_some_and(|value| self.pattern.is_in(value));
-                if is_in == self.layout.inverted {
-                    return Ok(());
-                }
-                Some(value.unwrap_or(Cow::Borrowed(b"")))
+        let mut value = None;
+        if let Some(field) = search.field {
+            let found = field.value(record);
+            // An absent value matches nothing.
+            let is_match = found.as_ref().is_some_and(|value| self.pattern.is_match(value));
+            if is_match == self.layout.is_inverted {
+                return Ok(());
             }
-            _ => None,
-        };
-        let fields = asked.map(|asked| (&asked.columns[..], &record));
+            value = Some(found.unwrap_or(Cow::Borrowed(b"")));
+        }
+        let fields = RecordFields { columns: &search.columns, record };
+        self.print(line, value.as_deref(), Some(fields), printer)
+    }
+
+    fn print(
+        &self,
+        line: NumberedLine<'_>,
+        value: Option<&[u8]>,
+        fields: Option<RecordFields<'_>>,
+        printer: &mut Printer<'_, '_>,
+    ) -> io::Result<()> {
+        let bare = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
         match self.layout.output {
-            Output::Raw => printer.raw(*lines, line, value.as_deref()),
-            Output::Jsonl => printer.json(*lines, bare, fields),
-            Output::Csv => printer.csv(*lines, bare, fields),
+            Output::Raw => printer.raw(line.number, line.bytes, value),
+            Output::Jsonl => printer.json(line.number, bare, fields),
+            Output::Csv => printer.csv(line.number, bare, fields),
         }
     }
 }

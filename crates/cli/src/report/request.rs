@@ -8,7 +8,7 @@ use weir_view::{Clause, Compare, Moment, Now, Operator, Query};
 
 use super::ReportArguments;
 use crate::outcome::Failure;
-use crate::records::parse_clauses;
+use crate::scan::parse_clauses;
 use crate::terminal::Screen;
 use crate::zone;
 

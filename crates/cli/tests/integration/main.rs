@@ -11,6 +11,7 @@ mod listen;
 mod manual;
 mod nginx;
 mod report;
+mod same_format;
 mod served;
 mod streams;
 mod support;

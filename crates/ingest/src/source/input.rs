@@ -67,7 +67,7 @@ impl Input {
     }
 
     /// True where it brings bytes when it likes: a pipe, a FIFO, a terminal.
-    pub(super) fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         match self {
             Self::File(path) => std::fs::metadata(path).is_ok_and(|metadata| is_live(&metadata)),
             Self::Stdin(_) => is_stdin_live(),

@@ -23,6 +23,7 @@ pub use follow::{Follower, can_follow};
 pub use head::{Head, first_time};
 pub use input::Input;
 pub use push::PushDecoder;
+pub(crate) use read::DETECTION_PATIENCE;
 pub use read::{MemberLimit, ReadArchive, read_archive, read_inputs, read_stream};
 pub use unpack::Text;
 pub use year::with_year;

@@ -17,9 +17,9 @@ use weir_core::FormatChoice;
 
 use crate::writer::{SourceOptions, SourceWriter};
 
-/// A stream that brings so few lines that its format cannot be looked for in as many as one
-/// would like is shown after this time all the same, read with what fits the lines so far.
-const DETECTION_PATIENCE: Duration = Duration::from_millis(500);
+/// A live stream that brings few lines has its format detected after this time, even if they are
+/// fewer than detection examines: a person waits to see them.
+pub(crate) const DETECTION_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Reads a stream to its end, unpacked where it is packed; each file of an archive is a
 /// source of its own.
@@ -316,6 +316,8 @@ impl<'a> Reader<'a> {
     /// Reads to the end with reads as large as there is room for.
     fn copy(&mut self, writer: &mut SourceWriter, text: &mut Text<'_>) -> Result<(), ReadError> {
         let start = Instant::now();
+        // The format of a file must not depend on how fast it is read.
+        let may_pause = self.turn.as_ref().is_none_or(|turn| turn.is_live);
         loop {
             let space = writer.space();
             let room = space.len();
@@ -331,7 +333,7 @@ impl<'a> Reader<'a> {
                 Err(error) => return Err(text.error(&error)),
             };
             writer.advance(length);
-            let is_slow = start.elapsed() > DETECTION_PATIENCE;
+            let is_slow = may_pause && start.elapsed() > DETECTION_PATIENCE;
             // Let what there is be seen at once, if nobody is busy; if somebody is, when
             // nothing more has come for a while.
             let may_show = match writer.is_format_decided() {

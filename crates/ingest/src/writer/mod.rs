@@ -106,11 +106,10 @@ impl SourceWriter {
     /// The room up to where the format is detected, so that it is detected in the same bytes
     /// whatever the pieces in which they arrive.
     fn detection_room(&self) -> usize {
-        let pending_bytes = self.assembler.pending_bytes();
-        match FormatTracker::DETECTION_BYTES.checked_sub(pending_bytes) {
-            Some(room @ 1..) if !self.is_format_decided() => room,
-            _ => usize::MAX,
+        if self.is_format_decided() {
+            return usize::MAX;
         }
+        FormatTracker::detection_room(self.assembler.pending_bytes())
     }
 
     /// Whether a partly filled block should be flushed without waiting for more bytes. It should

@@ -107,6 +107,12 @@ impl FormatTracker {
     /// [`Self::track`], so that the result does not depend on the pieces in which they arrive.
     pub const DETECTION_BYTES: usize = 256 << 10;
 
+    /// The bytes that are left to collect after `pending_bytes`, never 0. If a full window holds
+    /// no line end, another window is collected.
+    pub const fn detection_room(pending_bytes: usize) -> usize {
+        Self::DETECTION_BYTES - pending_bytes % Self::DETECTION_BYTES
+    }
+
     /// A tracker at the start of a source. `now_s` is the current time in seconds since 1970.
     pub fn new(choice: FormatChoice, options: TrackerOptions, now_s: i64) -> Self {
         let (state, watches_drift) = match choice {

@@ -1,4 +1,4 @@
-//! The arguments that the commands about lines share.
+//! The arguments that the commands which scan lines share.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::options::{cores, format_choice};
 use crate::outcome::Failure;
 use crate::sources;
 
-/// Which logs are read, and what of them.
+/// Which logs are scanned, and which of their records.
 #[derive(Debug, Args)]
 pub(crate) struct LogArguments {
     /// The logs, plain or compressed; `-` is standard input, which is also read where no file
@@ -31,10 +31,10 @@ pub(crate) struct LogArguments {
 }
 
 impl LogArguments {
-    /// What is to be read: standard input, where nothing is named.
+    /// The inputs to read: standard input if no file is named.
     ///
     /// # Errors
-    /// Where it makes no sense.
+    /// If standard input is named twice.
     pub(crate) fn inputs(&self) -> Result<Vec<Input>, Failure> {
         let mut inputs = sources::inputs(&self.files)?;
         if inputs.is_empty() {
@@ -43,15 +43,15 @@ impl LogArguments {
         Ok(inputs)
     }
 
-    /// The format that was asked for.
+    /// The format that the command line names, or a search for it.
     ///
     /// # Errors
-    /// Where there is none like it.
+    /// If it is not a valid format.
     pub(crate) fn format_choice(&self) -> Result<FormatChoice, Failure> {
         format_choice(self.format.as_deref())
     }
 
-    /// Threads that may run.
+    /// The number of threads.
     pub(crate) fn threads(&self) -> usize {
         self.jobs.map_or_else(cores, usize::from)
     }

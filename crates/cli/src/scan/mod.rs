@@ -1,0 +1,10 @@
+//! What the commands that scan lines share: their arguments ([`LogArguments`]), the conditions of
+//! `--where` ([`Conditions`]), and the texts of their inputs ([`for_each_text`]).
+
+mod arguments;
+mod conditions;
+mod texts;
+
+pub(crate) use arguments::LogArguments;
+pub(crate) use conditions::{Conditions, parse_clauses};
+pub(crate) use texts::{ScanError, UnparsedLines, for_each_text, report_unparsed};

@@ -1,0 +1,67 @@
+//! The texts in an input: one in a file, several in an archive.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use weir_ingest::{Input, Text};
+
+use crate::outcome::say;
+use crate::sources::{Complaint, complaints};
+use crate::terminal::{safe, separated};
+
+/// Why a text was not scanned to its end.
+#[derive(Debug)]
+pub(crate) enum ScanError {
+    /// The text could not be read further.
+    Input(io::Error),
+    /// The text lacks a field that was asked for; a sentence.
+    Field(String),
+    /// The output could not be written.
+    Output(io::Error),
+}
+
+/// The lines of a text that could not be parsed.
+#[derive(Debug)]
+pub(crate) struct UnparsedLines {
+    pub(crate) text: String,
+    pub(crate) lines: u64,
+}
+
+/// Calls `visit` for every text of an input. Returns what could not be read.
+///
+/// # Errors
+/// If the output cannot be written.
+pub(crate) fn for_each_text(
+    input: &Input,
+    mut visit: impl FnMut(&mut Text<'_>) -> Result<(), ScanError>,
+) -> io::Result<Vec<Complaint>> {
+    let mut visit_complaints = Vec::new();
+    let mut output = Ok(());
+    let faults = input.read(&mut |text| {
+        let sentence = match visit(text) {
+            Ok(()) => return ControlFlow::Continue(()),
+            Err(ScanError::Input(error)) => text.error(&error).to_string(),
+            Err(ScanError::Field(sentence)) => sentence,
+            Err(ScanError::Output(error)) => {
+                output = Err(error);
+                return ControlFlow::Break(());
+            }
+        };
+        visit_complaints.push(Complaint { name: text.name().to_owned(), sentence });
+        ControlFlow::Continue(())
+    });
+    output?;
+    visit_complaints.extend(complaints(faults));
+    Ok(visit_complaints)
+}
+
+/// Tells how many lines of each text could not be parsed.
+pub(crate) fn report_unparsed<'a>(texts: impl IntoIterator<Item = &'a UnparsedLines>) {
+    for UnparsedLines { text, lines } in texts {
+        let lines = match lines {
+            1 => "1 line does".to_owned(),
+            lines => format!("{} lines do", separated(*lines)),
+        };
+        say(format_args!("{}: {lines} not fit the format", safe(text)));
+    }
+}

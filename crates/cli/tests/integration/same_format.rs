@@ -1,0 +1,136 @@
+//! `report`, `grep` and `count` read a log in the same format, wherever it comes from.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use crate::support::{Folder, Run, finish, run, run_with_stdin, text, weir};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// Lines that Weir knows as COMBINED.
+fn combined(count: usize) -> String {
+    let line = |n| {
+        format!(
+            "192.0.2.{} - - [17/Dec/2025:09:00:00 +0000] \"GET /{n} HTTP/1.1\" 200 10 \"-\" \"a\"\n",
+            n % 250
+        )
+    };
+    (0..count).map(line).collect()
+}
+
+/// Lines of nginx's example format `main`, which has one value more.
+fn main_lines(count: usize) -> String {
+    combined(count).replace(" \"a\"\n", " \"a\" \"198.51.100.7\"\n")
+}
+
+/// Lines that no format fits.
+fn noise(count: usize) -> String {
+    (0..count).map(|n| format!("starting worker {n}\n")).collect()
+}
+
+/// Logs whose format depends on how much of them is examined.
+fn logs() -> Vec<(&'static str, Vec<u8>)> {
+    let half_mebibyte = "x".repeat(512 << 10);
+    vec![
+        ("few of another format first", (main_lines(3) + &combined(1_000)).into_bytes()),
+        ("the other way round", (combined(3) + &main_lines(1_000)).into_bytes()),
+        ("one read of another format first", (main_lines(1_500) + &combined(9_000)).into_bytes()),
+        ("a window of noise", (noise(15_000) + &main_lines(3) + &combined(2_000)).into_bytes()),
+        // Detection looks at 1,000 lines of a window, and lines after them are read all the same.
+        ("more noise than is examined", (noise(1_100) + &combined(100)).into_bytes()),
+        ("a window without a line end", {
+            (half_mebibyte.clone() + "\n" + &main_lines(2) + &combined(2_000)).into_bytes()
+        }),
+        ("a line over the limit of reports", {
+            (half_mebibyte.repeat(6) + "\n" + &main_lines(2) + &combined(2_000)).into_bytes()
+        }),
+        ("a window of NULs", {
+            [vec![0; 300 << 10], (main_lines(3) + &combined(2_000)).into_bytes()].concat()
+        }),
+        ("no line end at the end", (main_lines(1) + combined(2).trim_end()).into_bytes()),
+        ("only noise", noise(5).into_bytes()),
+    ]
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+/// The number of records that each command reads; `run` runs one on the log.
+fn records_by_command(run: impl Fn(&[&str]) -> Run) -> [u64; 3] {
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&run(arguments).stdout).expect("JSON")
+    };
+    let report = json(&["report", "--json"])["matched"].as_u64();
+    let count = json(&["count", "--by", "status", "--output", "json"])["requests"].as_u64();
+    let lines = run(&["grep", "--field", "status", "--no-filename", ""]).stdout;
+    [report.expect("a number"), count.expect("a number"), lines.lines().count() as u64]
+}
+
+/// All commands read as many records, and no fewer than there are lines of one format.
+fn assert_same(what: &str, records: [u64; 3]) -> u64 {
+    assert_eq!(records, [records[0]; 3], "report, count and grep: {what}");
+    records[0]
+}
+
+fn of_files(paths: &[&Path]) -> [u64; 3] {
+    let paths: Vec<&str> = paths.iter().map(|path| text(path)).collect();
+    records_by_command(|arguments| run([arguments, &paths].concat()))
+}
+
+#[test]
+fn files_and_standard_input_are_read_in_the_same_format() {
+    let folder = Folder::new();
+    let mut sum = 0;
+    let mut paths = Vec::new();
+    for (number, (what, log)) in logs().into_iter().enumerate() {
+        let path = folder.file(&format!("{number}.log"), &log);
+        let packed = folder.file(&format!("{number}.log.gz"), &gzip(&log));
+        let records = assert_same(what, of_files(&[&path]));
+        assert_eq!(of_files(&[&packed]), [records; 3], "packed: {what}");
+        let from_file = records_by_command(|arguments| {
+            finish(weir(arguments).stdin(File::open(&path).expect("a file")))
+        });
+        assert_eq!(from_file, [records; 3], "standard input: {what}");
+        sum += records;
+        paths.push(path);
+    }
+    let paths: Vec<&Path> = paths.iter().map(AsRef::as_ref).collect();
+    assert_eq!(assert_same("all files", of_files(&paths)), sum);
+}
+
+#[test]
+fn pipes_are_read_in_the_same_format() {
+    // A pipe ends a window without a line end wherever a write ended, and a report follows the
+    // lines of a live stream that come to have another format.
+    let others = [
+        "a window without a line end",
+        "a line over the limit of reports",
+        "one read of another format first",
+    ];
+    for (what, log) in logs() {
+        if !others.contains(&what) {
+            assert_same(what, records_by_command(|arguments| run_with_stdin(arguments, &log)));
+        }
+    }
+}
+
+#[test]
+fn large_files_are_read_in_the_same_format() {
+    let folder = Folder::new();
+    // Large enough to be scanned in ranges.
+    let log = main_lines(3) + &combined(210_000);
+    assert!(log.len() > 16 << 20, "{}", log.len());
+    let path = folder.file("large.log", log.as_bytes());
+    assert_eq!(assert_same("a large file", of_files(&[&path])), 210_000);
+}
+
+#[test]
+fn the_format_of_most_lines_counts() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", (main_lines(3) + &combined(1_000)).as_bytes());
+    assert_eq!(of_files(&[&path]), [1_000; 3]);
+}

@@ -1,0 +1,22 @@
+//! Scans: every line of some texts is looked at once, in parallel, and nothing is kept.
+//!
+//! A pipeline stores what it reads, for questions that come later. A scan is for one question
+//! that is known before: which lines match, how many there are, what a rule would have done.
+//! [`TextScan`] reads a text in blocks of whole lines ([`LineBlocks`]) or as records
+//! ([`RecordReader`]), a large plain file in ranges on all cores ([`FileRanges`]), and
+//! [`run_in_order`] puts the output in the order of the lines.
+
+mod file_ranges;
+mod format_search;
+mod line_blocks;
+mod memory_budget;
+mod ordered;
+mod record_reader;
+mod text_scan;
+
+pub use file_ranges::{FileRanges, RangeLines};
+pub use line_blocks::{LineBlocks, is_retryable};
+pub use memory_budget::MemoryBudget;
+pub use ordered::{OrderedOutput, run_in_order};
+pub use record_reader::{FormatBinding, RecordReader};
+pub use text_scan::{ScannedText, TextPart, TextScan};
