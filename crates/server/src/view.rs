@@ -102,6 +102,9 @@ fn notes(answer: &Answer<SourceSnapshot>, data: &DataSet) -> Vec<String> {
             offsets.join(", ")
         ));
     }
+    if let Some(error) = answer.period_error {
+        notes.push(format!("Nothing is compared: {error}."));
+    }
     let unfit = answer.sources.iter().filter(|source| source.format.is_none() && source.lines > 0);
     let unfit: Vec<&str> = unfit.map(|source| source.name.as_str()).collect();
     if !unfit.is_empty() {

@@ -5,11 +5,12 @@
  */
 export type Format = { 
 /**
- * A known name such as `COMBINED`, `custom` for a pasted definition, or `mixed`
- * where the sources of one data set have different formats.
+ * A known name such as `COMBINED`, `custom` for a pasted definition, or `mixed` if the
+ * sources of a data set have different formats.
  */
 name: string, 
 /**
- * The definition in nginx's or Apache's own notation, or the JSON keys read.
+ * The definition in nginx's or Apache's own notation, or the JSON keys read. Of mixed
+ * formats, a line with the name and the definition of each.
  */
 definition: string, };

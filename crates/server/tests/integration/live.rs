@@ -233,3 +233,42 @@ async fn pings_are_answered() {
     drop(live);
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_gets_a_group_and_a_comparison() {
+    let (server, session) = Running::start_pinned(Options::default()).await;
+    let mut live = server.live(session.id()).await;
+    let compare = json!({ "id": 1, "group": "status_class", "top": 2, "compare": {} });
+    live.ask(compare.clone()).await;
+    let view = live.view_where(|view| view.query == 1).await;
+    assert!(view.report.compare.is_none(), "there is no record yet");
+    assert!(view.notes.iter().any(|note| note.starts_with("Nothing is compared")));
+
+    server.upload(session.id()).await.send_file("a", &log(1 << 18), 1 << 18).await;
+    let view = live.view_where(|view| view.complete && view.query == 1).await;
+    let report = &view.report;
+    let comparison = report.compare.as_ref().expect("a comparison");
+    assert_eq!(comparison.range.since, comparison.before_range.until);
+    assert_eq!(report.matched + comparison.before.matched, report.records, "two halves");
+    assert_eq!(comparison.totals.matched.before, comparison.before.matched);
+    let group = report.group.as_ref().expect("a group");
+    assert_eq!((group.field.as_str(), group.rows.len()), ("status_class", 2));
+    let counts = group.rows.iter().map(|row| row.tally.now.count);
+    assert_eq!(counts.sum::<u64>() + group.rest.tally.now.count, report.matched);
+    assert!(group.rows.iter().all(|row| row.tally.before.is_some()));
+
+    live.ask(json!({ "id": 2, "group": "bytes" })).await;
+    let refused = loop {
+        let message = live.message().await;
+        if message["type"] == "error" {
+            break message;
+        }
+    };
+    assert_eq!(refused["error"]["name"], "bad_query");
+    live.ask(json!({ "id": 3, "group": "method" })).await;
+    let view = live.view_where(|view| view.query == 3).await;
+    assert!(view.report.compare.is_none());
+    assert_eq!(view.report.group.expect("a group").rows[0].tally.before, None);
+    drop(live);
+    server.stop().await;
+}
