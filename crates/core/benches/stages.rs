@@ -7,7 +7,8 @@ use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use weir_core::{
     Block, BlockCutter, BlockLimits, BlockReader, Clause, CompiledFilter, Evaluation, Field,
-    Filter, Format, LineParser, Lines, Question, Record, Segment, TextTest, Values, format_by_name,
+    Filter, Fold, Format, LineParser, Lines, Question, Record, Segment, TextTest, Values,
+    format_by_name,
 };
 use weir_demo::{Options, Traffic};
 
@@ -128,8 +129,8 @@ fn reader() -> (BlockReader, Values) {
 fn segments(reader: &mut BlockReader, values: &mut Values) -> Vec<Segment> {
     let blocks = BLOCKS.iter().map(|block| {
         let read = reader.read(black_box(block), 0);
-        reader.resolve(&read, values);
-        reader.seal(read)
+        let resolved = reader.resolve(read, || &mut *values);
+        reader.seal(resolved).into_segment()
     });
     blocks.collect()
 }

@@ -8,16 +8,14 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use weir_core::{Block, BlockLimits, BlockReader, Evaluation, Format, Question, Values};
+//! use weir_core::{Block, BlockLimits, BlockReader, Evaluation, Fold, Format, Question, Values};
 //!
 //! let format = Arc::new(Format::parse(r#"$remote_addr [$time_local] "$request" $status"#)?);
 //! let line = b"192.0.2.7 [17/Dec/2025:09:03:01 +0000] \"GET /?a=1 HTTP/1.1\" 404\n";
 //!
 //! let mut values = Values::new(1 << 20);
 //! let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
-//! let read = reader.read(&Block::new(line.to_vec()), 0);
-//! reader.resolve(&read, &mut values);
-//! let segment = reader.seal(read);
+//! let segment = reader.read_segment(&Block::new(line.to_vec()), 0, &mut values);
 //!
 //! let mut evaluation = Evaluation::new(&Question::default());
 //! evaluation.learn(&values);
@@ -41,8 +39,8 @@ mod value;
 mod values;
 
 pub use aggregate::{
-    Bucket, Counted, Evaluation, Histogram, Part, Quantiles, Question, Recount, Stack,
-    StatusClasses, Tally, TopList, Totals,
+    Aggregates, Bucket, Counted, Evaluation, Fold, Histogram, ListedColumns, Part, Quantiles,
+    Question, Recount, Stack, StatusClasses, Tally, TopList, Totals,
 };
 pub use block::{Block, BlockCutter, BlockLimits};
 pub use column::{
@@ -59,7 +57,7 @@ pub use format::{
     known_formats, with_log_year,
 };
 pub use line::{Line, Lines};
-pub use read::{BlockReader, ReadBlock, UnmatchedLine};
+pub use read::{BlockReader, ReadBlock, ResolvedBlock, UnmatchedLine};
 pub use record::{FieldAccessor, Record, UnknownField};
 pub use schema::{Column, ColumnId, RecordKind, Schema};
 pub use snapshot::{LogSource, ReadCounts, SegmentList, Snapshot, SnapshotSegment, Snapshots};
@@ -67,4 +65,4 @@ pub use value::{
     AddressBlock, STATUS_CLASS, STATUS_CLASSES, Timestamp, Zone, format_rfc3339, parse_rfc3339,
     status_class,
 };
-pub use values::{Dictionary, LiveIds, ReadBefore, Values};
+pub use values::{Dictionary, LiveIds, PendingSegment, PendingSweep, Sweep, Values};

@@ -180,8 +180,8 @@ mod tests {
         let format = Arc::new(Format::parse("$remote_addr").expect("a format"));
         let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
         let read = reader.read(&Block::new(b"192.0.2.1\n".to_vec()), 0);
-        reader.resolve(&read, &mut values);
-        let segment = Arc::new(reader.seal(read));
+        let resolved = reader.resolve(read, || &mut values);
+        let segment = Arc::new(reader.seal(resolved).into_segment());
 
         let mut list = SegmentList::default();
         let mut clones = Vec::new();

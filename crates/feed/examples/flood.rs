@@ -124,7 +124,7 @@ fn take(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = PipelineOptions::new(cores, Keep::ValuesOnly);
     let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
-    let pipeline = Pipeline::start(&options, data, None);
+    let pipeline = Pipeline::start(&options, data);
     let sink = |name: &str| PipelineSink::new(&pipeline, name, FormatChoice::Detect);
     let running = feed.start(sink, report);
     let had = |_: &RunningFeed<PipelineSink>| {

@@ -17,7 +17,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let options = PipelineOptions::new(1, Keep::Segments);
 //! let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
-//! let pipeline = Pipeline::start(&options, data, None);
+//! let pipeline = Pipeline::start(&options, data);
 //! let feed = Feed::bind(FeedOptions::default(), &["tcp://127.0.0.1:0".parse()?]).await?;
 //! println!("listening at {}", feed.names()[0]);
 //! let sink = |name: &str| PipelineSink::new(&pipeline, name, FormatChoice::Detect);

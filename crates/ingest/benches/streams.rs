@@ -47,7 +47,7 @@ fn stream(bencher: Bencher<'_, '_>, how: &str) {
     bencher.counter(BytesCount::new(log.len())).bench(|| {
         let data = DataSet::new(Keep::ValuesOnly, MEMORY_BYTES_MAX, &[]);
         let options = PipelineOptions::new(jobs, Keep::ValuesOnly);
-        let pipeline = Pipeline::start(&options, data.clone(), None);
+        let pipeline = Pipeline::start(&options, data.clone());
         let read = read_stream(&pipeline, "stream", None, &stream[..], FormatChoice::Detect);
         read.expect("the stream is whole");
         pipeline.finish();

@@ -23,14 +23,18 @@ fn main() {
             let data = DataSet::new(keep, 8 << 30, &[]);
             let question = weir_core::Question::default();
             let start = Instant::now();
-            let pipeline =
-                Pipeline::start(&PipelineOptions::new(*jobs, keep), data.clone(), Some(&question));
+            let (pipeline, answer) = Pipeline::start_with(
+                &PipelineOptions::new(*jobs, keep),
+                data.clone(),
+                weir_core::Evaluation::new(&question),
+            );
             let writer = pipeline.source("memory", None, FormatChoice::Detect);
             let progress = writer.progress().clone();
             let (writer, result) = writer.pull(Box::new(log)).expect("the pipeline takes it");
             result.expect("memory can be read");
             writer.finish(SourceEnd::Done).expect("the pipeline takes it");
-            let answer = pipeline.finish().expect("a question was asked");
+            pipeline.finish();
+            let answer = answer.merged().expect("no thread failed");
             let speed = rate(log.len(), start);
             assert_eq!(progress.snapshot().lines, lines as u64);
             println!(

@@ -28,7 +28,7 @@ fn main() {
             memory_bytes_max: memory,
             ..PipelineOptions::new(jobs as usize, keep)
         };
-        let pipeline = Pipeline::start(&options, data.clone(), None);
+        let pipeline = Pipeline::start(&options, data.clone());
         let writer = pipeline.source("feed", None, FormatChoice::Detect);
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {

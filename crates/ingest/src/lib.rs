@@ -18,7 +18,9 @@ mod writer;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamError};
-pub use pipeline::{DataSet, Keep, MachineClock, OrderedSegments, Pipeline, PipelineOptions};
+pub use pipeline::{
+    DataSet, Keep, MachineClock, OrderedSegments, Pipeline, PipelineFold, PipelineOptions,
+};
 pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
 pub use scan::{
     FileRanges, FormatBinding, LineBlocks, MemoryBudget, OrderedOutput, RangeLines, RecordReader,

@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn load(log: &str, threads: usize) -> Result<Arc<DataSet>, Box<dyn std::error::Error>> {
     let data = DataSet::new(Keep::Segments, 8 << 30, &[]);
     let options = PipelineOptions::new(threads, Keep::Segments);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source(log, None, FormatChoice::Detect);
     std::io::copy(&mut fs::File::open(log)?, &mut Feed(&mut writer))?;
     writer.finish(SourceEnd::Done).map_err(|stopped| format!("{stopped:?}"))?;

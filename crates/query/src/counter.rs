@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    Counted, Evaluation, Part, Recount, RowBits, Segment, SegmentList, Snapshot, SnapshotSegment,
-    Snapshots, TimeBounds, TopList, Values,
+    Counted, Evaluation, Fold, Part, Recount, RowBits, Segment, SegmentList, Snapshot,
+    SnapshotSegment, Snapshots, TimeBounds, TopList, Values,
 };
 use weir_view::{Query, QueryError};
 

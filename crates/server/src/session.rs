@@ -58,7 +58,7 @@ impl Session {
     pub(crate) fn new(id: String, options: &Options, hold: Hold) -> Self {
         let settings = options.pipeline();
         let data = DataSet::new(settings.keep, settings.memory_bytes_max, &[]);
-        let pipeline = Arc::new(Pipeline::start(&settings, data, None));
+        let pipeline = Arc::new(Pipeline::start(&settings, data));
         Self {
             id,
             zone: options.zone.clone(),

@@ -182,7 +182,9 @@ fn quantiles(evaluation: &Evaluation, field: Field) -> Option<Quantiles> {
 mod tests {
     use std::sync::Arc;
 
-    use weir_core::{Block, BlockLimits, BlockReader, Evaluation, Format, ReadCounts, Values};
+    use weir_core::{
+        Block, BlockLimits, BlockReader, Evaluation, Fold, Format, ReadCounts, Values,
+    };
 
     use super::Report;
     use crate::query::{Clause, Query};
@@ -196,8 +198,8 @@ mod tests {
         let question = Query { clauses, ..Query::default() }.question(&values).expect("it is");
         let log: String = (0..100).map(|n| format!("192.0.2.1 /{n} 0.5\n")).collect();
         let read = reader.read(&Block::new(log.into_bytes()), 0);
-        reader.resolve(&read, &mut values);
-        let segment = reader.seal(read);
+        let resolved = reader.resolve(read, || &mut values);
+        let segment = reader.seal(resolved).into_segment();
         let mut evaluation = Evaluation::new(&question);
         evaluation.learn(&values);
         evaluation.update(&segment);

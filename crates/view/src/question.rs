@@ -3,7 +3,7 @@
 use std::fmt;
 
 use weir_core::{
-    AddressBlock, Clause as CoreClause, ClauseError, ColumnId, Field, Filter, Question,
+    AddressBlock, Aggregates, Clause as CoreClause, ClauseError, ColumnId, Field, Filter, Question,
     STATUS_CLASS, Stack, TextTest, Timestamp, Values, Zone, format_rfc3339, parse_rfc3339,
 };
 
@@ -154,6 +154,7 @@ impl Query {
             zone,
             buckets_max: (self.buckets as usize).clamp(2, BUCKETS_MAX),
             stack: self.stack(values)?,
+            aggregates: Aggregates::default(),
         })
     }
 

@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use weir_core::Evaluation;
 use weir_ingest::{DataSet, Input, Keep, Pipeline, SourceSnapshot};
 use weir_query::{Evaluator, PeriodError, report_of_fold};
 use weir_view::{QueryError, Report};
@@ -96,14 +97,15 @@ fn read(
     let columns = request.query.extra_columns();
     let data = DataSet::new(keep, options.memory_bytes_max, &columns);
     let question = request.query.question(&data.values()).map_err(query_failure)?;
-    let pipeline = Pipeline::start(&options, data.clone(), Some(&question));
+    let evaluation = Evaluation::new(&question);
+    let (pipeline, answer) = Pipeline::start_with(&options, data.clone(), evaluation);
 
     let progress = Progress::of_reading(data.clone(), sources::bytes_total(inputs));
     let mut complaints = sources::read_all(&pipeline, inputs, &request.format, options.jobs);
-    let answer = pipeline.finish();
+    pipeline.finish();
     progress.end();
 
-    let answer = answer.ok_or_else(|| {
+    let answer = answer.merged().ok_or_else(|| {
         Failure::new("the parser threads could not be started; try fewer with -j 1")
     })?;
     let snapshot = data.snapshot();

@@ -1,14 +1,14 @@
 //! All aggregates of one question.
 
+use super::fold::Fold;
 use super::histogram::Histogram;
 use super::quantiles::Quantiles;
-use super::question::{Question, Stack};
+use super::question::{Aggregates, Question, Stack};
 use super::status::StatusClasses;
 use super::top_list::TopList;
 use super::totals::Totals;
 use super::visit::{Visit, gather};
 use crate::column::{RowBits, Segment, Selection};
-use crate::field::Field;
 use crate::filter::{CompiledFilter, TimeBounds};
 use crate::schema::ColumnId;
 use crate::value::Zone;
@@ -26,6 +26,7 @@ pub struct Evaluation {
     pub(super) zone: Option<Zone>,
     pub(super) buckets_max: usize,
     pub(super) stack: Stack,
+    pub(super) aggregates: Aggregates,
     pub(super) classes: StatusClasses,
     /// Distinct values known, by column.
     pub(super) ids: Vec<usize>,
@@ -45,12 +46,13 @@ impl Evaluation {
             zone: question.zone.clone(),
             buckets_max: question.buckets_max,
             stack: question.stack,
+            aggregates: question.aggregates.clone(),
             classes: StatusClasses::default(),
             ids: Vec::new(),
             totals: Totals::default(),
             histogram: None,
             top_lists: Vec::new(),
-            quantiles: no_quantiles(),
+            quantiles: no_quantiles(&question.aggregates),
         }
     }
 
@@ -62,63 +64,6 @@ impl Evaluation {
     /// The filter, to have it learn what [`Self::learn`] would have taught it.
     pub fn filter_mut(&mut self) -> &mut CompiledFilter {
         &mut self.filter
-    }
-
-    /// Learns the values that came since the last call.
-    pub fn learn(&mut self, values: &Values) {
-        self.filter.learn(values);
-        self.classes.learn(values);
-        self.ids.clear();
-        let columns = values.schema().columns();
-        self.ids.extend(columns.map(|(column, _)| values.dictionary(column).ids()));
-        if let (None, Some(offset_s)) = (&self.zone, values.first_offset_s()) {
-            self.zone = Some(Zone::fixed(offset_s));
-        }
-    }
-
-    /// Adds the records of a segment that pass the filter.
-    pub fn update(&mut self, segment: &Segment) {
-        let selection = self.filter.select(segment);
-        if selection.is_empty() {
-            return;
-        }
-        let mut groups = Vec::new();
-        let visit = Visit::new(segment, selection, &self.classes, &mut groups);
-        let mut totals = Totals::of_sum(visit.sum);
-        totals.widen(segment, &visit.selection);
-        if let Some(range_ns) = totals.time_range_ns {
-            let mut histogram = self.histogram.take().or_else(|| self.new_histogram());
-            if let Some(histogram) = &mut histogram {
-                histogram.make_room(range_ns);
-                let groups = self.groups(segment, &visit.selection, &mut groups);
-                histogram.update(segment, &visit.selection, groups);
-            }
-            self.histogram = histogram;
-        }
-        self.totals.merge(&totals);
-        for (column, codes) in segment.text_columns() {
-            self.cover(column.index());
-            self.top_lists[column.index()].add(codes, &visit);
-        }
-        for (column, quantiles) in &mut self.quantiles {
-            quantiles.update(segment.numbers(*column), &visit.selection);
-        }
-    }
-
-    /// Adds the answer to the same question over other segments of the same data set.
-    pub fn merge(&mut self, other: &Self) {
-        self.totals.merge(&other.totals);
-        self.merge_histogram(other.histogram.as_ref());
-        if self.top_lists.len() < other.top_lists.len() {
-            self.top_lists.resize_with(other.top_lists.len(), TopList::default);
-        }
-        for (own, other) in self.top_lists.iter_mut().zip(&other.top_lists) {
-            own.merge(other);
-        }
-        merge_quantiles(&mut self.quantiles, &other.quantiles);
-        if self.zone.is_none() {
-            self.zone.clone_from(&other.zone);
-        }
     }
 
     /// True where the filter could not decide about every record for want of memory, so that
@@ -142,7 +87,7 @@ impl Evaluation {
         &self.totals
     }
 
-    /// Counts over time; `None` where no record had a time.
+    /// Counts over time; `None` if no record had a time, or if the question did not ask for them.
     pub fn histogram(&self) -> Option<&Histogram> {
         self.histogram.as_ref()
     }
@@ -157,7 +102,8 @@ impl Evaluation {
         self.zone.as_ref()
     }
 
-    /// Counts by value of a text column; `None` where no record had the field.
+    /// Counts by value of a text column; `None` if no record had the field, or if the question did
+    /// not ask for the list.
     pub fn top_list(&self, column: ColumnId) -> Option<&TopList> {
         self.top_lists.get(column.index()).filter(|list| list.has_values())
     }
@@ -173,9 +119,9 @@ impl Evaluation {
         self.top_lists.iter().map(TopList::memory_bytes).sum()
     }
 
-    /// A histogram without any record, once the zone is known.
+    /// An empty histogram, if the question asks for one and the zone is known.
     pub(super) fn new_histogram(&self) -> Option<Histogram> {
-        let zone = self.zone.clone()?;
+        let zone = self.zone.clone().filter(|_| self.aggregates.histogram)?;
         Some(Histogram::new(zone, self.buckets_max, self.stack.groups()))
     }
 
@@ -213,17 +159,126 @@ impl Evaluation {
     }
 }
 
-/// The number columns whose quantiles are counted: durations.
-const QUANTILES: [Field; 2] = [Field::RequestTime, Field::UpstreamTime];
+impl Fold for Evaluation {
+    fn learn(&mut self, values: &Values) {
+        self.filter.learn(values);
+        self.classes.learn(values);
+        self.ids.clear();
+        let columns = values.schema().columns();
+        self.ids.extend(columns.map(|(column, _)| values.dictionary(column).ids()));
+        if let (None, Some(offset_s)) = (&self.zone, values.first_offset_s()) {
+            self.zone = Some(Zone::fixed(offset_s));
+        }
+    }
+
+    /// Adds the records of a segment that pass the filter.
+    fn update(&mut self, segment: &Segment) {
+        let selection = self.filter.select(segment);
+        if selection.is_empty() {
+            return;
+        }
+        let mut groups = Vec::new();
+        let visit = Visit::new(segment, selection, &self.classes, &mut groups);
+        let mut totals = Totals::of_sum(visit.sum);
+        totals.widen(segment, &visit.selection);
+        if let Some(range_ns) = totals.time_range_ns {
+            let mut histogram = self.histogram.take().or_else(|| self.new_histogram());
+            if let Some(histogram) = &mut histogram {
+                histogram.make_room(range_ns);
+                let groups = self.groups(segment, &visit.selection, &mut groups);
+                histogram.update(segment, &visit.selection, groups);
+            }
+            self.histogram = histogram;
+        }
+        self.totals.merge(&totals);
+        for (column, codes) in segment.text_columns() {
+            if !self.aggregates.top_lists.contains(column) {
+                continue;
+            }
+            self.cover(column.index());
+            self.top_lists[column.index()].add(codes, &visit);
+        }
+        for (column, quantiles) in &mut self.quantiles {
+            quantiles.update(segment.numbers(*column), &visit.selection);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.totals.merge(&other.totals);
+        self.merge_histogram(other.histogram.as_ref());
+        if self.top_lists.len() < other.top_lists.len() {
+            self.top_lists.resize_with(other.top_lists.len(), TopList::default);
+        }
+        for (own, other) in self.top_lists.iter_mut().zip(&other.top_lists) {
+            own.merge(other);
+        }
+        merge_quantiles(&mut self.quantiles, &other.quantiles);
+        if self.zone.is_none() {
+            self.zone.clone_from(&other.zone);
+        }
+    }
+}
 
 /// Quantiles of nothing yet.
-pub(super) fn no_quantiles() -> Vec<(ColumnId, Quantiles)> {
-    QUANTILES.map(|field| (field.column(), Quantiles::default())).into()
+pub(super) fn no_quantiles(aggregates: &Aggregates) -> Vec<(ColumnId, Quantiles)> {
+    aggregates.quantiles.iter().map(|column| (*column, Quantiles::default())).collect()
 }
 
 /// Adds the counts of other rows, given for the same columns.
 pub(super) fn merge_quantiles(own: &mut [(ColumnId, Quantiles)], others: &[(ColumnId, Quantiles)]) {
     for ((_, own), (_, other)) in own.iter_mut().zip(others) {
         own.merge(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::Evaluation;
+    use crate::aggregate::{Aggregates, Fold, Question};
+    use crate::column::{Codes, ColumnData, ColumnRef, Numbers, Segment};
+    use crate::filter::{Clause, Filter};
+    use crate::schema::{ColumnId, RecordKind};
+    use crate::values::{LiveIds, Values};
+
+    /// A number column that no field has, as a format might add one.
+    const ADDED: ColumnId = ColumnId::new(40);
+
+    fn segment(numbers: &[u64]) -> Arc<Segment> {
+        Arc::new(Segment {
+            kind: RecordKind::Request,
+            rows: numbers.len(),
+            source: 0,
+            block_offset: 0,
+            columns: Numbers::pack(numbers)
+                .map(|numbers| (ADDED, ColumnData::Number(numbers)))
+                .into_iter()
+                .collect(),
+            line_start: Codes::Constant { code: 0, rows: numbers.len() },
+        })
+    }
+
+    #[test]
+    fn a_new_number_column_needs_no_code_of_its_own() {
+        let parts = [segment(&[5, 70]), segment(&[Numbers::ABSENT]), segment(&[900, 6, 7])];
+        let merged = Segment::merged(&parts).expect("there are parts");
+        let Some(ColumnRef::Number(column)) = merged.column(ADDED) else { panic!("a number") };
+        let numbers: Vec<_> = (0..6).map(|row| column.get(row)).collect();
+        assert_eq!(numbers, [Some(5), Some(70), None, Some(900), Some(6), Some(7)]);
+
+        let clause = Clause::Number { column: ADDED, ranges: vec![(6, 100)] };
+        let mut evaluation = Evaluation::new(&Question {
+            filter: Filter { clauses: vec![clause] },
+            aggregates: Aggregates { quantiles: vec![ADDED], ..Aggregates::none() },
+            ..Question::default()
+        });
+        let values = Values::new(0);
+        LiveIds::new(&values).mark(&merged);
+        evaluation.learn(&values);
+        evaluation.update(&merged);
+        assert_eq!(evaluation.totals().records, 3);
+        let quantiles = evaluation.quantiles(ADDED).expect("they are asked for");
+        assert_eq!(quantiles.quantiles([0.0, 0.5, 1.0]), Some([6, 7, 70]));
     }
 }

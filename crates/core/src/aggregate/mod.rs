@@ -4,6 +4,7 @@
 //! another of its kind. Merging any split of the rows gives the same answer.
 
 mod evaluation;
+mod fold;
 mod histogram;
 mod packed_tally;
 mod quantiles;
@@ -15,9 +16,10 @@ mod totals;
 mod visit;
 
 pub use evaluation::Evaluation;
+pub use fold::Fold;
 pub use histogram::{Bucket, Histogram};
 pub use quantiles::Quantiles;
-pub use question::{Question, Stack};
+pub use question::{Aggregates, ListedColumns, Question, Stack};
 pub use recount::{Counted, Part, Recount};
 pub use status::StatusClasses;
 pub use top_list::{Tally, TopList};

@@ -8,7 +8,7 @@ use super::quantiles::Quantiles;
 use super::top_list::TopList;
 use super::totals::Totals;
 use super::visit::{Sum, Visit, status_classes};
-use crate::column::{RowBits, Segment, Selection};
+use crate::column::{Codes, RowBits, Segment, Selection};
 use crate::schema::ColumnId;
 
 /// The rows that an answer counts, in the first of some segments.
@@ -98,7 +98,8 @@ impl<'a> Recount<'a> {
 
     /// Answers the question of `evaluation`, which has counted nothing yet, over all segments,
     /// given which rows pass its filter. `base` is the answer to another question of the same
-    /// data set, with the rows that it counts.
+    /// data set, with the rows that it counts. It is not used if it lacks aggregates that this
+    /// question asks for.
     pub fn change(
         evaluation: Evaluation,
         base: (&'a Evaluation, Counted<'a>),
@@ -106,6 +107,9 @@ impl<'a> Recount<'a> {
         passes: &'a [RowBits],
     ) -> Self {
         let mut recount = Self::more(evaluation, segments, passes);
+        if !base.0.aggregates.includes(&recount.evaluation.aggregates) {
+            return recount;
+        }
         let own = &mut recount.evaluation;
         let range = own.totals.time_range_ns;
         let histogram = base.0.histogram.as_ref().filter(|histogram| {
@@ -131,7 +135,7 @@ impl<'a> Recount<'a> {
             added: Sum::default(),
             removed_histogram: self.evaluation.new_histogram().filter(|_| self.changes_histogram),
             histogram: self.evaluation.new_histogram(),
-            quantiles: no_quantiles(),
+            quantiles: no_quantiles(&self.evaluation.aggregates),
             groups: Vec::new(),
         }
     }
@@ -147,14 +151,14 @@ impl<'a> Recount<'a> {
             None => (pass.selection(), Selection::default()),
         };
         let removed = self.visit(segment, removed, part, false);
-        for (column, codes) in segment.text_columns() {
+        for (column, codes) in self.listed_columns(segment) {
             if let Some(list) = part.lists.get_mut(column.index()) {
                 list.remove(codes, &removed);
             }
         }
         part.removed.add(removed.sum);
         let added = self.visit(segment, added, part, true);
-        for (column, codes) in segment.text_columns() {
+        for (column, codes) in self.listed_columns(segment) {
             if let Some(list) = part.lists.get_mut(column.index()) {
                 list.add(codes, &added);
             }
@@ -180,6 +184,9 @@ impl<'a> Recount<'a> {
 
     /// Makes the list of a column that of the answer. All parts have to be at hand.
     pub fn count(&self, column: usize, list: &mut TopList, parts: &[Part]) {
+        if !self.evaluation.aggregates.top_lists.contains(ColumnId::new(column)) {
+            return;
+        }
         if let Some((base, _)) = self.base {
             *list = base.top_lists.get(column).cloned().unwrap_or_default();
         }
@@ -211,6 +218,14 @@ impl<'a> Recount<'a> {
         evaluation
     }
 
+    fn listed_columns<'s>(
+        &self,
+        segment: &'s Segment,
+    ) -> impl Iterator<Item = (ColumnId, &'s Codes)> {
+        let lists = &self.evaluation.aggregates.top_lists;
+        segment.text_columns().filter(|(column, _)| lists.contains(*column))
+    }
+
     /// Visits rows that are to be added or removed, and counts them in the histograms.
     fn visit(&self, segment: &Segment, selection: Selection, part: &mut Part, adds: bool) -> Visit {
         let groups = &mut part.groups;
@@ -231,7 +246,8 @@ impl<'a> Recount<'a> {
     fn read_all(&self, segment: &Segment, pass: &RowBits, part: &mut Part) {
         let has_numbers =
             part.quantiles.iter().any(|(column, _)| segment.numbers(*column).is_some());
-        if pass.is_empty() || self.changes_histogram && !has_numbers {
+        let has_histogram = part.histogram.is_some() && !self.changes_histogram;
+        if pass.is_empty() || !has_histogram && !has_numbers {
             return;
         }
         let selection = pass.selection();

@@ -13,8 +13,6 @@ impl Segment {
     /// The records of several segments of one source and one kind, in order, as one segment;
     /// `None` if there are no segments. A segment costs more than a record, so a feed that brings
     /// a few lines at a time should make few of them.
-    ///
-    /// All segments must have arrived, see [`Self::arrive`].
     pub fn merged(parts: &[Arc<Self>]) -> Option<Self> {
         let first = parts.first()?;
         let block_offset = parts.iter().map(|part| part.block_offset).min().unwrap_or_default();
@@ -34,7 +32,6 @@ impl Segment {
                 .filter_map(|id| Some((id, merge_column(parts, id)?)))
                 .collect(),
             line_start: Codes::pack(line_starts.iter().copied()),
-            in_flight: None,
         })
     }
 }
@@ -132,10 +129,8 @@ mod tests {
                 let reader = &mut readers[usize::from(!has_time)];
                 let read = reader.read(&block, 3);
                 prop_assert_eq!(read.unmatched, 0);
-                reader.resolve(&read, &mut values);
-                let mut segment = reader.seal(read);
-                segment.arrive();
-                segments.push(Arc::new(segment));
+                let resolved = reader.resolve(read, || &mut values);
+                segments.push(Arc::new(reader.seal(resolved).into_segment()));
             }
             let merged = Segment::merged(&segments).expect("there are some");
             let parts: Vec<&Segment> = segments.iter().map(|segment| &**segment).collect();

@@ -1,7 +1,6 @@
 //! Columns: the records of one block, packed and immutable.
 
 mod codes;
-mod generation;
 mod merge;
 mod numbers;
 mod row_bits;
@@ -16,5 +15,4 @@ pub use segment::{ColumnRef, Segment};
 pub use selection::Selection;
 pub use times::Times;
 
-pub(crate) use generation::{Generation, Generations, InFlight};
 pub(crate) use segment::ColumnData;

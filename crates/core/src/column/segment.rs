@@ -1,7 +1,6 @@
 //! One block's records as columns.
 
 use super::codes::Codes;
-use super::generation::InFlight;
 use super::numbers::Numbers;
 use super::selection::Selection;
 use super::times::Times;
@@ -22,8 +21,6 @@ pub struct Segment {
     pub(crate) columns: Vec<(ColumnId, ColumnData)>,
     /// Where each record's line starts in the block.
     pub(crate) line_start: Codes,
-    /// Until it has arrived in the data set.
-    pub(crate) in_flight: Option<InFlight>,
 }
 
 /// The values of one column of a segment, one for each row.
@@ -65,16 +62,6 @@ impl ColumnData {
 }
 
 impl Segment {
-    /// The generation of ids that it was read with, until it has arrived.
-    pub(crate) fn generation(&self) -> Option<u64> {
-        self.in_flight.as_ref().map(InFlight::number)
-    }
-
-    /// Declares that it is in the data set, where a sweep finds the values that it holds.
-    pub fn arrive(&mut self) {
-        self.in_flight = None;
-    }
-
     /// What the records are about.
     pub fn kind(&self) -> RecordKind {
         self.kind

@@ -84,9 +84,7 @@ mod tests {
             None => "{\"c\":\"192.0.2.1\"}\n".to_owned(),
         };
         let log: String = times.iter().map(line).collect();
-        let read = reader.read(&Block::new(log.into_bytes()), 0);
-        reader.resolve(&read, &mut values);
-        reader.seal(read)
+        reader.read_segment(&Block::new(log.into_bytes()), 0, &mut values)
     }
 
     #[test]

@@ -1,34 +1,54 @@
 //! Reads blocks into segments.
 
+use std::ops::DerefMut;
 use std::sync::Arc;
 
-use super::read_block::{Columns, OwnIds, ReadBlock};
+use super::read_block::{Columns, OwnIds, ReadBlock, ResolvedBlock};
 use super::target_columns::{self, TargetColumns};
 use super::text_column::TextColumn;
 use super::unwrapped::UnwrappedBlock;
 use crate::block::{Block, BlockLimits};
-use crate::column::{
-    Codes, ColumnData, Generation, Generations, InFlight, Numbers, Segment, Times,
-};
+use crate::column::{Codes, ColumnData, Numbers, Segment, Times};
 use crate::field::Field;
 use crate::format::{Format, LineParser, Mismatch};
 use crate::line::{IndexedLine, Line, Lines, StructuralIndex};
 use crate::record::Record;
 use crate::schema::{ColumnId, RecordKind};
-use crate::values::{BATCH, Values};
+use crate::values::{BATCH, Generations, InFlightGuard, PendingSegment, Values};
 
 /// Reads blocks of one format, in three steps that let many readers share one [`Values`]:
 ///
-/// 1. [`Self::read`] parses a block on its own, with ids of its own for the values it meets;
-/// 2. [`Self::resolve`] finds the shared ids of the values that are new to this reader.
-///    Done in the order of the blocks, it makes the shared ids the same however many
-///    readers there are. It takes time only for new values, and for few of those where
-///    [`Self::look_up`] came before it;
-/// 3. [`Self::seal`] packs the block's columns with the shared ids.
+/// 1. [`Self::read`] parses a block without the shared values, with ids of its own for the values
+///    that it meets, and returns a [`ReadBlock`];
+/// 2. [`Self::resolve`] finds the shared ids of the values that are new to this reader, and
+///    returns a [`ResolvedBlock`]. If blocks are resolved in their order, the shared ids do not
+///    depend on the number of readers. The step takes time only for new values, and for few of
+///    them after [`Self::look_up`];
+/// 3. [`Self::seal`] packs the columns with the shared ids, and returns a [`PendingSegment`].
 ///
-/// Several blocks may be read before the first is resolved; blocks are resolved in the order
-/// in which they were read. A reader that [`Self::is_large`] should be given no more until
-/// all of them are sealed: it forgets values then, and only then.
+/// [`Self::read_segment`] does all three for a caller that owns the values.
+///
+/// Several blocks may be read before the first is resolved. A block must be resolved and sealed
+/// by the reader that read it, in the order of reading. A reader that [`Self::is_large`] should
+/// read no more until all its blocks are sealed: only then it can forget values.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Field, Format, Values};
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status $body_bytes_sent")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+///
+/// let block = Block::new(b"192.0.2.7 200 17\nnot a record\n".to_vec());
+/// let read = reader.read(&block, 0);
+/// assert_eq!((read.lines, read.records, read.unmatched), (2, 1, 1));
+///
+/// let resolved = reader.resolve(read, || &mut values);
+/// let segment = reader.seal(resolved).into_segment();
+/// assert_eq!(segment.number(Field::Bytes, 0), Some(17));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug)]
 pub struct BlockReader {
     parser: LineParser,
@@ -48,13 +68,14 @@ pub struct BlockReader {
     structural_index: StructuralIndex,
     /// True once it has told the shared values of a time's offset.
     has_noted_offset: bool,
-    /// Where the ids that it remembers come from.
     generations: Generations,
     /// The generation of the ids that it remembers.
-    generation: Arc<Generation>,
-    /// A new generation has begun: it is to forget.
+    generation: u64,
+    /// Keeps that generation from ending while a block is read and not sealed.
+    guard: Option<InFlightGuard>,
+    /// Whether a new generation has begun, so that the reader must forget its ids.
     is_outdated: bool,
-    /// Read and not sealed.
+    /// Number of blocks that are read and not sealed.
     unsealed: usize,
     /// [`REMEMBERED_BYTES_MAX`], but in tests.
     remembered_bytes_max: usize,
@@ -97,6 +118,7 @@ impl BlockReader {
             has_noted_offset: false,
             generation: values.generations.present(),
             generations: values.generations.clone(),
+            guard: None,
             is_outdated: false,
             unsealed: 0,
             remembered_bytes_max: REMEMBERED_BYTES_MAX,
@@ -111,11 +133,11 @@ impl BlockReader {
 
     /// Parses a block of source number `source`.
     pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
-        let in_flight = self.enter();
+        let guard = self.enter();
         self.unsealed += 1;
         self.parser.begin_block();
         let columns = self.spare.take().unwrap_or_default();
-        let mut read = ReadBlock::new(block, source, columns);
+        let mut read = ReadBlock::new(block, source, columns, guard);
         read.columns.clear(self.columns.len(), self.numbers.len());
         match self.parser.short_way_quotes() {
             _ if self.parser.is_escaped() => self.read_unwrapped(block, &mut read),
@@ -130,7 +152,6 @@ impl BlockReader {
                 self.read_lines(lines, &mut read, |_| None);
             }
         }
-        read.in_flight = Some(in_flight);
         read.ids = self.own_ids();
         read.records = read.columns.line_starts.len() as u64;
         read
@@ -213,9 +234,11 @@ impl BlockReader {
         }
     }
 
-    /// Finds the shared ids of those values that were new to this reader in `read`, but not
-    /// to others. It may be left out; after it [`Self::resolve`], which nobody else can work
-    /// beside, takes time only for values that are new to all.
+    /// Finds the shared ids of the values that were new to this reader in `read`, but not to the
+    /// others.
+    ///
+    /// This step is optional and needs only shared access to the values. It leaves less work to
+    /// [`Self::resolve`], which needs exclusive access.
     pub fn look_up(&mut self, read: &ReadBlock, values: &Values) {
         for (column, ids) in self.columns.iter_mut().zip(&read.ids.text) {
             column.look_up(*ids, values);
@@ -225,16 +248,27 @@ impl BlockReader {
         }
     }
 
-    /// True where [`Self::resolve`] has nothing to do.
-    pub fn is_resolved(&self, read: &ReadBlock) -> bool {
+    /// Finds the shared ids of all values that were new to this reader in `read`. `values` is
+    /// called only if there are any, to get exclusive access for a short time.
+    pub fn resolve<V: DerefMut<Target = Values>>(
+        &mut self,
+        read: ReadBlock,
+        values: impl FnOnce() -> V,
+    ) -> ResolvedBlock {
+        if !self.is_resolved(&read) {
+            self.resolve_with(&read, &mut values());
+        }
+        ResolvedBlock(read)
+    }
+
+    fn is_resolved(&self, read: &ReadBlock) -> bool {
         let columns = &mut self.columns.iter().zip(&read.ids.text);
         (self.has_noted_offset || read.first_offset_s.is_none())
             && columns.all(|(column, ids)| column.is_resolved(*ids))
             && self.target.as_ref().is_none_or(|target| target.is_resolved(read.ids.target))
     }
 
-    /// Finds the shared ids of the values that were new to this reader in `read`.
-    pub fn resolve(&mut self, read: &ReadBlock, values: &mut Values) {
+    fn resolve_with(&mut self, read: &ReadBlock, values: &mut Values) {
         values.note_offset(read.first_offset_s);
         self.has_noted_offset |= read.first_offset_s.is_some();
         for (column, ids) in self.columns.iter_mut().zip(&read.ids.text) {
@@ -245,26 +279,36 @@ impl BlockReader {
         }
     }
 
-    /// Packs the columns of a block that was resolved.
-    pub fn seal(&mut self, mut read: ReadBlock) -> Segment {
-        self.unsealed -= 1;
-        let line_starts = &read.columns.line_starts;
+    /// Packs the columns of a block.
+    pub fn seal(&mut self, resolved: ResolvedBlock) -> PendingSegment {
+        let ResolvedBlock(mut read) = resolved;
         let segment = Segment {
-            rows: line_starts.len(),
+            kind: self.kind,
+            rows: read.columns.line_starts.len(),
             source: read.source,
             block_offset: read.block_offset,
-            kind: self.kind,
-            line_start: Codes::pack_ids(line_starts),
-            in_flight: read.in_flight.take(),
+            line_start: Codes::pack_ids(&read.columns.line_starts),
             columns: self.seal_columns(&mut read),
         };
         self.spare = Some(read.columns);
-        match self.unsealed {
-            0 if self.is_outdated => self.forget_all(),
-            0 if self.is_large() => self.forget(),
-            _ => {}
+        self.unsealed -= 1;
+        if self.unsealed == 0 {
+            self.guard = None;
+            if self.is_outdated {
+                self.forget_all();
+            } else if self.is_large() {
+                self.forget();
+            }
         }
-        segment
+        PendingSegment::new(segment, read.guard)
+    }
+
+    /// Reads a block of source number `source` in all steps, for a caller that owns the values
+    /// and does not sweep them.
+    pub fn read_segment(&mut self, block: &Block, source: u32, values: &mut Values) -> Segment {
+        let read = self.read(block, source);
+        let resolved = self.resolve(read, || values);
+        self.seal(resolved).into_segment()
     }
 
     /// The packed columns that some row has, in the order of their ids.
@@ -303,25 +347,26 @@ impl BlockReader {
         columns + self.target.as_ref().map_or(0, TargetColumns::memory_bytes)
     }
 
-    /// True where it remembers so many values that it should forget some.
+    /// Whether it remembers so many values that it should forget some.
     pub fn is_large(&self) -> bool {
         self.is_outdated || self.memory_bytes() > self.remembered_bytes_max
     }
 
-    /// Begins a block. Where ids are about to be given up it forgets those it knows, or, while
-    /// other blocks of it wait, goes on with them: as long as these wait, no id is given up.
-    fn enter(&mut self) -> InFlight {
-        let in_flight = self.generations.enter();
-        if in_flight.is_of(&self.generation) {
-            return in_flight;
+    /// Begins a block. If a new generation of ids has begun, the reader forgets the ids that it
+    /// knows. While other blocks wait to be sealed it goes on with those ids instead: the blocks
+    /// keep the old generation from ending.
+    fn enter(&mut self) -> InFlightGuard {
+        let guard = self.generations.enter();
+        if guard.generation() != self.generation {
+            if let Some(old) = &self.guard {
+                self.is_outdated = true;
+                return old.clone();
+            }
+            self.forget_all();
+            self.generation = guard.generation();
         }
-        if self.unsealed > 0 {
-            self.is_outdated = true;
-            return InFlight::new(&self.generation);
-        }
-        self.forget_all();
-        self.generation = in_flight.generation();
-        in_flight
+        self.guard.get_or_insert_with(|| guard.clone());
+        guard
     }
 
     fn forget_all(&mut self) {
@@ -393,13 +438,9 @@ mod tests {
                 read.iter().for_each(|read| forgetful.look_up(read, &values));
             }
             for (read, block) in read.into_iter().zip(blocks) {
-                if !forgetful.is_resolved(&read) {
-                    forgetful.resolve(&read, &mut values);
-                }
-                let segment = forgetful.seal(read);
-                let read = expected.read(block, 0);
-                expected.resolve(&read, &mut expected_values);
-                let expected = expected.seal(read);
+                let resolved = forgetful.resolve(read, || &mut values);
+                let segment = forgetful.seal(resolved).into_segment();
+                let expected = expected.read_segment(block, 0, &mut expected_values);
                 assert_eq!(texts(&segment, &values), texts(&expected, &expected_values));
                 let ids = |segment: &Segment| -> Vec<_> {
                     segment.text_columns().map(|(id, codes)| (id, codes.clone())).collect()

@@ -1,13 +1,16 @@
-//! A block that was read and is not sealed yet.
+//! Blocks between reading and sealing.
 
 use super::target_columns::TargetIds;
 use crate::block::Block;
-use crate::column::{InFlight, Numbers, Times};
+use crate::column::{Numbers, Times};
 use crate::field::Field;
 use crate::line::Line;
 use crate::record::Record;
+use crate::values::InFlightGuard;
 
-/// A block that was read, on its way to become a [`crate::Segment`].
+/// A block whose lines were read, with ids that only its reader knows.
+///
+/// [`BlockReader::resolve`](super::BlockReader::resolve) makes it a [`ResolvedBlock`].
 #[derive(Debug)]
 pub struct ReadBlock {
     /// Lines in the block, skipped ones included.
@@ -24,9 +27,15 @@ pub struct ReadBlock {
     pub(super) block_offset: u64,
     pub(super) ids: OwnIds,
     pub(super) columns: Columns,
-    pub(super) in_flight: Option<InFlight>,
+    pub(super) guard: InFlightGuard,
     pub(super) first_offset_s: Option<i32>,
 }
+
+/// A block all of whose values have shared ids.
+///
+/// [`BlockReader::seal`](super::BlockReader::seal) makes it a segment.
+#[derive(Debug)]
+pub struct ResolvedBlock(pub(super) ReadBlock);
 
 /// How many own ids each column of the reader had when the block was read.
 #[derive(Debug, Default)]
@@ -87,7 +96,7 @@ impl Columns {
 }
 
 impl ReadBlock {
-    pub(super) fn new(block: &Block, source: u32, columns: Columns) -> Self {
+    pub(super) fn new(block: &Block, source: u32, columns: Columns, guard: InFlightGuard) -> Self {
         Self {
             lines: block.too_long,
             records: 0,
@@ -98,7 +107,7 @@ impl ReadBlock {
             block_offset: block.offset,
             ids: OwnIds::default(),
             columns,
-            in_flight: None,
+            guard,
             first_offset_s: None,
         }
     }

@@ -1,8 +1,8 @@
 //! The dictionaries of a data set, with the memory that they may take.
 
 use super::dictionary::Dictionary;
-use super::sweep::Sweep;
-use crate::column::{Generations, REMAINDER};
+use super::generation::Generations;
+use crate::column::REMAINDER;
 use crate::schema::{ColumnId, Schema};
 
 /// The distinct values of a data set: its schema, a dictionary for each text column, and a limit
@@ -19,7 +19,6 @@ pub struct Values {
     /// The offset of the first record with a time, in seconds east of UTC.
     first_offset_s: Option<i32>,
     pub(crate) generations: Generations,
-    pub(super) sweep: Option<Sweep>,
     pub(super) reuses: u64,
 }
 
@@ -43,7 +42,6 @@ impl Values {
             memory_bytes_max,
             first_offset_s: None,
             generations: Generations::default(),
-            sweep: None,
             reuses: 0,
         }
     }

@@ -1,107 +1,124 @@
-//! Giving up the values that occur in no segment any more.
+//! Eviction of the values that no segment of the data set uses any more.
 
-use std::sync::Arc;
-
+use super::generation::Generations;
 use super::live_ids::LiveIds;
 use super::store::Values;
-use crate::column::{Generation, Segment};
 
-/// How far a sweep is. Values are given up in three steps, each a bounded piece at a time, so
-/// that parsers, who wait meanwhile, never wait for long:
+/// A sweep that waits for the blocks that were read before it began.
 ///
-/// 1. [`Values::begin_sweep`] says which values are live. From then on the others are found by
-///    nobody who does not bring them anew, which makes them live again. Their ids still mean
-///    what they meant: blocks that were read before are on their way with them.
-/// 2. When the last of these has arrived, [`Values::sweep`] takes the others out of the
-///    dictionaries, and then moves what is left in parts of the memory that are nearly empty.
-///    Whoever still has a segment that left before may find its values gone, so
-///    [`Values::reuses`] grows.
-/// 3. At its end the ids are free, and [`Values::reuses`] grows again: what is known of values by
-///    id is known no more.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sweep {
+/// A sweep evicts values in three steps, so that parsers, which need the values too, never wait
+/// for long:
+///
+/// 1. [`Values::begin_sweep`] declares which values are live. From then on readers do not find
+///    the others; interning one of them again revives it. All ids keep their meaning, because
+///    blocks that were read before are in flight with them.
+/// 2. After the last of these blocks has arrived, [`Self::try_start`] returns the [`Sweep`], which
+///    takes the dead values out of the dictionaries and then moves the rest out of nearly empty
+///    parts of the memory. A segment that has left the data set may refer to evicted values from
+///    now on, so [`Values::reuses`] grows.
+/// 3. At its end the ids are free for other values and [`Values::reuses`] grows again: what was
+///    computed from ids before is invalid.
+#[derive(Debug)]
+pub struct PendingSweep {
+    generations: Generations,
+    /// The generation whose blocks it waits for.
+    before: u64,
+}
+
+/// A sweep at work, see [`PendingSweep`].
+#[derive(Debug)]
+pub struct Sweep {
     step: Step,
+    /// The position of the column that is swept.
     column: usize,
+    /// The next id of that column.
     next: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    GiveUp,
+    Evict,
     Move,
-}
-
-/// The blocks that were read before a sweep began.
-#[derive(Debug)]
-pub struct ReadBefore(Arc<Generation>);
-
-impl ReadBefore {
-    /// True when all of them have arrived.
-    pub fn have_arrived(&self) -> bool {
-        self.0.is_over()
-    }
+    Done,
 }
 
 impl Values {
-    /// Grows when values begin to be given up, and when their ids are free for others. What is
-    /// known by id about values is to be learnt anew whenever this has grown, and of segments
-    /// that were at hand before.
+    /// A counter of what invalidates ids. It grows when a sweep begins to evict values, and when
+    /// their ids become free for others. Code that keeps ids, or what it computed from them, or
+    /// segments that have left the data set, must start again if the counter has grown.
     pub fn reuses(&self) -> u64 {
         self.reuses
     }
 
-    /// True where a segment was read before the last sweep began.
-    pub fn was_read_before(&self, segment: &Segment) -> bool {
-        segment.generation().is_some_and(|number| number != self.generations.number())
-    }
-
-    /// Begins to give up all values but these.
-    pub fn begin_sweep(&mut self, live: LiveIds) -> ReadBefore {
+    /// Begins to evict all values that are not live. Returns `None`, and does nothing, if blocks
+    /// are in flight that were read before the last sweep began: try again later.
+    pub fn begin_sweep(&mut self, live: LiveIds) -> Option<PendingSweep> {
+        let before = self.generations.advance()?;
         for (column, live) in self.columns.iter_mut().zip(live.into_columns()) {
             column.dictionary.begin_sweep(live);
         }
-        self.sweep = Some(Sweep { step: Step::GiveUp, column: 0, next: 0 });
-        ReadBefore(self.generations.advance())
+        Some(PendingSweep { generations: self.generations.clone(), before })
     }
+}
 
-    /// Has the values of a segment not given up.
-    pub fn keep_all_of(&mut self, segment: &Segment) {
-        for (id, codes) in segment.text_columns() {
-            if let Some(column) = self.columns.get_mut(id.index()) {
-                column.dictionary.keep_codes(codes);
-            }
+impl PendingSweep {
+    /// Starts the sweep.
+    ///
+    /// # Errors
+    /// If a block that was read before has not arrived: try again later.
+    pub fn try_start(self) -> Result<Sweep, Self> {
+        if self.generations.is_over(self.before) {
+            Ok(Sweep { step: Step::Evict, column: 0, next: 0 })
+        } else {
+            Err(self)
         }
     }
+}
 
-    /// Goes on with a sweep, by so many ids at the most; true where there is more to do. All
-    /// blocks that were [read before](ReadBefore) have to have arrived.
-    pub fn sweep(&mut self, ids_max: usize) -> bool {
-        let Some(Sweep { step, column, next }) = self.sweep else { return false };
-        if (step, column, next) == (Step::GiveUp, 0, 0) {
-            self.reuses += 1;
+impl Sweep {
+    /// Does a part of the work, on at most `ids_max` ids (at least one). Returns whether work is
+    /// left. `values` are those of the data set that the sweep began in.
+    pub fn advance(&mut self, values: &mut Values, ids_max: usize) -> bool {
+        if (self.step, self.column, self.next) == (Step::Evict, 0, 0) {
+            values.reuses += 1;
         }
-        let Some(dictionary) = self.columns.get_mut(column).map(|column| &mut column.dictionary)
-        else {
-            return self.end_step(step);
+        let column = values.columns.get_mut(self.column);
+        let Some(dictionary) = column.map(|column| &mut column.dictionary) else {
+            return self.end_step(values);
         };
-        let ids = next..(next + ids_max.max(1)).min(dictionary.ids());
-        let is_done = ids.end == dictionary.ids();
-        match step {
-            Step::GiveUp => dictionary.sweep(ids.clone()),
+        let ids = self.next..(self.next + ids_max.max(1)).min(dictionary.ids());
+        match self.step {
+            Step::Evict => dictionary.sweep(ids.clone()),
             Step::Move => dictionary.evacuate(ids.clone()),
+            Step::Done => return false,
         }
-        let (column, next) = if is_done { (column + 1, 0) } else { (column, ids.end) };
-        self.sweep = Some(Sweep { step, column, next });
+        if ids.end == dictionary.ids() {
+            (self.column, self.next) = (self.column + 1, 0);
+        } else {
+            self.next = ids.end;
+        }
         true
     }
 
-    fn end_step(&mut self, step: Step) -> bool {
-        if step == Step::GiveUp {
-            self.columns.iter_mut().for_each(|column| column.dictionary.close_sparse());
-            self.sweep = Some(Sweep { step: Step::Move, column: 0, next: 0 });
-            return true;
+    fn end_step(&mut self, values: &mut Values) -> bool {
+        match self.step {
+            Step::Evict => {
+                values.columns.iter_mut().for_each(|column| column.dictionary.close_sparse());
+                *self = Self { step: Step::Move, column: 0, next: 0 };
+                true
+            }
+            Step::Move => {
+                values.end_sweep();
+                self.step = Step::Done;
+                false
+            }
+            Step::Done => false,
         }
-        self.sweep = None;
+    }
+}
+
+impl Values {
+    fn end_sweep(&mut self) {
         self.reuses += 1;
         for column in &mut self.columns {
             column.folded &= column.dictionary.has_remainder();
@@ -110,7 +127,6 @@ impl Values {
         self.free_bytes = self.columns.iter().map(|column| column.dictionary.free_bytes()).sum();
         self.memory_bytes =
             self.columns.iter().map(|column| column.dictionary.charge_bytes()).sum();
-        false
     }
 }
 
@@ -120,8 +136,9 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{LiveIds, Segment, Values};
+    use super::{LiveIds, Sweep, Values};
     use crate::block::{Block, BlockLimits};
+    use crate::column::Segment;
     use crate::field::Field;
     use crate::format::Format;
     use crate::read::BlockReader;
@@ -153,42 +170,53 @@ mod tests {
         text.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()
     }
 
-    /// Blocks come, the oldest leave, and values are given up with every piece of the work at
-    /// another moment: what is left means what it meant.
+    /// Begins a sweep while no block is in flight.
+    fn begin(values: &mut Values, mark: impl Fn(&mut LiveIds)) -> Sweep {
+        let mut live = LiveIds::new(values);
+        mark(&mut live);
+        let pending = values.begin_sweep(live).expect("one sweep at a time");
+        pending.try_start().expect("no block is in flight")
+    }
+
+    /// Blocks arrive, the oldest leave, and each part of a sweep runs at another time between
+    /// them: the segments that are left keep their values.
     fn check(blocks: &[Vec<u32>], kept_max: usize, piece: usize) {
         let mut values = Values::new(1 << 24);
         let mut readers = [reader(&mut values), reader(&mut values)];
         let mut kept: Vec<(Segment, &Vec<u32>)> = Vec::new();
         let mut on_the_way = Vec::new();
-        let mut waiting = None;
+        let mut pending = None;
+        let mut sweep = None;
         for (number, numbers) in blocks.iter().enumerate() {
             let reader = &mut readers[number % 2];
             let read = reader.read(&block(numbers), 0);
             reader.look_up(&read, &values);
             on_the_way.push((number % 2, read, numbers));
-            if waiting.is_none() && number % 3 == 0 {
+            if pending.is_none() && sweep.is_none() && number % 3 == 0 {
                 let mut live = LiveIds::new(&values);
                 kept.iter().for_each(|(segment, _)| live.mark(segment));
-                waiting = Some(values.begin_sweep(live));
+                pending = values.begin_sweep(live);
+                assert!(pending.is_some(), "one sweep at a time");
             }
-            // Some arrive late, all in order.
+            // Some arrive late, and all in order.
             while on_the_way.len() > number % 4 {
                 let (reader, read, numbers) = on_the_way.remove(0);
-                if !readers[reader].is_resolved(&read) {
-                    readers[reader].resolve(&read, &mut values);
-                }
-                let mut segment = readers[reader].seal(read);
-                if values.was_read_before(&segment) {
-                    values.keep_all_of(&segment);
-                }
-                segment.arrive();
+                let resolved = readers[reader].resolve(read, || &mut values);
+                let segment = match values.admit(readers[reader].seal(resolved)) {
+                    Ok(segment) => segment,
+                    Err(late) => values.admit_late(late),
+                };
                 kept.push((segment, numbers));
             }
             kept.drain(..kept.len().saturating_sub(kept_max));
-            if waiting.as_ref().is_some_and(|waiting| waiting.have_arrived())
-                && !values.sweep(piece)
-            {
-                waiting = None;
+            if let Some(waiting) = pending.take() {
+                match waiting.try_start() {
+                    Ok(started) => sweep = Some(started),
+                    Err(waiting) => pending = Some(waiting),
+                }
+            }
+            if sweep.as_mut().is_some_and(|sweep: &mut Sweep| !sweep.advance(&mut values, piece)) {
+                sweep = None;
             }
             for (segment, numbers) in &kept {
                 assert_eq!(texts(segment, &values), lines(numbers));
@@ -200,7 +228,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn what_is_left_means_what_it_meant(
+        fn live_values_keep_their_ids(
             blocks in prop::collection::vec(prop::collection::vec(0u32..400, 1..20), 1..60),
             kept_max in 1usize..8,
             piece in prop_oneof![Just(1usize), Just(50), Just(10_000)],
@@ -210,44 +238,34 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_while_values_are_given_up_hears_of_it() {
+    fn an_evicted_value_is_announced_by_the_counter() {
         let mut values = Values::new(1 << 24);
         let mut reader = reader(&mut values);
-        let read = reader.read(&block(&[7]), 0);
-        reader.resolve(&read, &mut values);
-        let mut segment = reader.seal(read);
-        segment.arrive();
-        // Somebody has the segment still when it leaves.
+        let segment = reader.read_segment(&block(&[7]), 0, &mut values);
+        // The segment is still held when it leaves the data set.
         let before = values.reuses();
-        let read_before = values.begin_sweep(LiveIds::new(&values));
-        assert!(read_before.have_arrived());
+        let mut sweep = begin(&mut values, |_| {});
         let column = Field::Path.column();
         let id = segment.text(column).expect("the format has it").get(0) as u32;
         let mut goes_on = true;
         while goes_on {
             let is_there = values.dictionary(column).value(id).is_some();
             assert!(is_there || values.reuses() != before);
-            goes_on = values.sweep(1);
+            goes_on = sweep.advance(&mut values, 1);
         }
         assert!(values.dictionary(column).value(id).is_none());
     }
 
     #[test]
-    fn memory_does_not_grow_with_values_that_have_left() {
+    fn evicted_values_leave_no_memory_behind() {
         let mut values = Values::new(1 << 30);
         let mut reader = reader(&mut values);
         let mut highest = 0;
         for round in 0..200u32 {
             let numbers: Vec<u32> = (round * 1_000..(round + 1) * 1_000).collect();
-            let read = reader.read(&block(&numbers), 0);
-            reader.resolve(&read, &mut values);
-            let mut segment = reader.seal(read);
-            segment.arrive();
-            let mut live = LiveIds::new(&values);
-            live.mark(&segment);
-            let before = values.begin_sweep(live);
-            assert!(before.have_arrived());
-            while values.sweep(512) {}
+            let segment = reader.read_segment(&block(&numbers), 0, &mut values);
+            let mut sweep = begin(&mut values, |live| live.mark(&segment));
+            while sweep.advance(&mut values, 512) {}
             assert_eq!(texts(&segment, &values), lines(&numbers));
             let columns = values.schema().columns();
             let held: usize =

@@ -170,8 +170,8 @@ proptest! {
                 for (sample, (number, at, reason)) in read.samples.iter().zip(&unmatched) {
                     prop_assert_eq!((sample.line, sample.at, &sample.reason), (*number, *at, reason));
                 }
-                reader.resolve(&read, &mut values);
-                let segment = reader.seal(read);
+                let resolved = reader.resolve(read, || &mut values);
+                let segment = reader.seal(resolved).into_segment();
                 prop_assert_eq!(segment.rows(), expected.len(), "{}", format.name());
                 for (row, expected) in expected.iter().enumerate() {
                     prop_assert_eq!(&row_of_segment(&segment, row, &values), expected);

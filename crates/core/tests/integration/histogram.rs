@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use weir_core::{
-    Block, BlockLimits, BlockReader, Evaluation, Format, Histogram, Question, Values, Zone,
+    Block, BlockLimits, BlockReader, Evaluation, Fold, Format, Histogram, Question, Values, Zone,
 };
 
 /// Central European Time around the changes of 2025: forward on 30 March at 02:00, back on
@@ -38,8 +38,8 @@ fn evaluation(zone: &Zone, buckets_max: usize, blocks: &[&[i64]]) -> Evaluation 
         let text: String = times.iter().map(line).collect();
         let read = reader.read(&Block::new(text.into_bytes()), 0);
         assert_eq!(read.records, times.len() as u64);
-        reader.resolve(&read, &mut values);
-        let segment = reader.seal(read);
+        let resolved = reader.resolve(read, || &mut values);
+        let segment = reader.seal(resolved).into_segment();
         evaluation.learn(&values);
         evaluation.update(&segment);
     }

@@ -2,6 +2,7 @@
 
 mod blocks_and_lines;
 mod column_twins;
+mod folds;
 mod format_apache;
 mod format_crowdsec;
 mod format_detect;

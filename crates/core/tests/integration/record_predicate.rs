@@ -174,8 +174,8 @@ fn selected_rows(filter: &Filter, format: &Arc<Format>, log: &str) -> Vec<usize>
     let mut values = values();
     let mut reader = BlockReader::new(format.clone(), BlockLimits::default(), &mut values);
     let read = reader.read(&Block::new(log.as_bytes().to_vec()), 0);
-    reader.resolve(&read, &mut values);
-    let segment = reader.seal(read);
+    let resolved = reader.resolve(read, || &mut values);
+    let segment = reader.seal(resolved).into_segment();
     let mut compiled = CompiledFilter::new(filter);
     compiled.learn(&values);
     let mut rows = Vec::new();

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use weir_core::{
-    Block, BlockLimits, BlockReader, Clause, ColumnId, Counted, Evaluation, Field, Filter, Format,
-    Question, Recount, RowBits, Segment, Stack, Tally, TextTest, Values, Zone,
+    Aggregates, Block, BlockLimits, BlockReader, Clause, ColumnId, Counted, Evaluation, Field,
+    Filter, Fold, Format, Question, Recount, RowBits, Segment, Stack, Tally, TextTest, Values,
+    Zone,
 };
 
 /// A record as the log has it; `None` is `-`.
@@ -46,8 +47,8 @@ fn read(blocks: &[Vec<Row>]) -> (Values, Vec<Arc<Segment>>) {
         let text: String = rows.iter().map(line).collect();
         let read = reader.read(&Block::new(text.into_bytes()), 0);
         assert_eq!(read.records, rows.len() as u64);
-        reader.resolve(&read, &mut values);
-        segments.push(Arc::new(reader.seal(read)));
+        let resolved = reader.resolve(read, || &mut values);
+        segments.push(Arc::new(reader.seal(resolved).into_segment()));
     }
     (values, segments)
 }
@@ -250,6 +251,7 @@ proptest! {
                 2 => Stack::Column(Field::Path.column()),
                 _ => Stack::StatusClass,
             },
+            aggregates: Aggregates::default(),
         };
         let blank = |conditions: &[Condition], number: usize| {
             let mut evaluation = Evaluation::new(&question(conditions, number));

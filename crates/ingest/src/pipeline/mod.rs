@@ -10,10 +10,10 @@ pub use data_set::DataSet;
 pub use retention::{Keep, MachineClock};
 pub use subscribers::OrderedSegments;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use weir_core::{BlockLimits, Evaluation, Format, FormatChoice, Question};
+use weir_core::{BlockLimits, Fold, Format, FormatChoice};
 
 use crate::progress::SourceProgress;
 use crate::queue::BlockQueue;
@@ -55,43 +55,77 @@ impl PipelineOptions {
     }
 }
 
-/// Threads that parse what its sources bring, and the data set they fill.
+/// Threads that parse the blocks of its sources, and the data set that they fill.
 ///
-/// Dropping the pipeline ends its threads at once; the data set lives as long as somebody
-/// holds it.
+/// A pipeline can run a [`Fold`] over the segments while they are read, such as a
+/// [`weir_core::Evaluation`]: see [`Self::start_with`].
+///
+/// Dropping the pipeline ends its threads at once. The data set lives as long as it is shared.
 #[derive(Debug)]
 pub struct Pipeline {
     queue: Arc<BlockQueue>,
     data: Arc<DataSet>,
     limits: BlockLimits,
-    workers: Vec<JoinHandle<Option<Evaluation>>>,
+    workers: Vec<JoinHandle<()>>,
 }
 
 impl Pipeline {
-    /// Starts the threads. Where `question` is given, each folds what it parses into an
-    /// answer, which [`Self::finish`] gives; the data set has to know the question's
-    /// columns, see [`DataSet::new`].
-    pub fn start(
+    /// Starts the threads.
+    pub fn start(options: &PipelineOptions, data: Arc<DataSet>) -> Self {
+        Self::spawn(options, data, |worker| worker.run::<()>(None))
+    }
+
+    /// Starts the threads, each with a copy of `fold`, which has seen no segment. The data set
+    /// must have the columns that the fold names, see [`DataSet::new`].
+    ///
+    /// The result is complete after [`Self::finish`].
+    pub fn start_with<F: Fold + Clone + Send + Sync + 'static>(
         options: &PipelineOptions,
         data: Arc<DataSet>,
-        question: Option<&Question>,
+        fold: F,
+    ) -> (Self, PipelineFold<F>) {
+        let parts = Arc::<Mutex<Vec<F>>>::default();
+        let collected = parts.clone();
+        let pipeline = Self::spawn(options, data, move |worker| {
+            let mut part = fold.clone();
+            worker.run(Some(&mut part));
+            collected.lock().unwrap_or_else(PoisonError::into_inner).push(part);
+        });
+        let workers = pipeline.workers.len();
+        (pipeline, PipelineFold { parts, workers })
+    }
+
+    fn spawn(
+        options: &PipelineOptions,
+        data: Arc<DataSet>,
+        run: impl Fn(Worker) + Send + Sync + 'static,
     ) -> Self {
         let queue = Arc::new(BlockQueue::new(options.queue_bytes_max));
+        let run = Arc::new(run);
         let workers: Vec<_> = (0..options.jobs.max(1))
             .map(|index| {
-                let evaluation = question.map(Evaluation::new);
-                let worker = Worker::new(&queue, &data, options.limits, evaluation);
+                let worker = Worker::new(&queue, &data, options.limits);
+                let run = run.clone();
                 std::thread::Builder::new()
                     .name(format!("weir-parse-{index}"))
-                    .spawn(move || worker.run())
+                    .spawn(move || run(worker))
             })
             .filter_map(Result::ok)
             .collect();
         if workers.is_empty() {
-            // Sources would wait for ever for somebody to parse what they bring.
+            // Without a parser, sources would wait forever.
             queue.abort();
         }
         Self { queue, data, limits: options.limits, workers }
+    }
+
+    /// Waits until all submitted blocks are parsed, and ends the threads.
+    pub fn finish(mut self) {
+        self.queue.close_when_idle();
+        for worker in self.workers.drain(..) {
+            // A thread that panicked has failed its sources, see `Worker`.
+            let _ = worker.join();
+        }
     }
 
     /// The data set.
@@ -118,27 +152,11 @@ impl Pipeline {
         SourceWriter::new(options, (progress, index), queue, data, self.limits)
     }
 
-    /// Ends everything now, whoever else still holds the pipeline: its sources have to stop,
-    /// and what waits to be parsed is dropped.
+    /// Ends everything at once, even if the pipeline is shared: its sources must stop, and blocks
+    /// that wait to be parsed are dropped.
     pub fn cancel(&self) {
         self.queue.abort();
         self.data.cancel_sources();
-    }
-
-    /// Waits until all that was handed on is parsed, ends the threads, and gives the answer
-    /// to the question the pipeline was started with. `None` where there was no question, and
-    /// where a thread failed: the answer of the others would be wrong.
-    pub fn finish(mut self) -> Option<Evaluation> {
-        self.queue.close_when_idle();
-        let mut answer: Option<Evaluation> = None;
-        for worker in self.workers.drain(..) {
-            match (&mut answer, worker.join().ok()?) {
-                (Some(answer), Some(part)) => answer.merge(&part),
-                (None, part) => answer = part,
-                (Some(_), None) => {}
-            }
-        }
-        answer
     }
 }
 
@@ -163,5 +181,28 @@ impl Drop for Pipeline {
             self.cancel();
         }
         self.data.finish_subscribers();
+    }
+}
+
+/// A fold over the segments that a pipeline reads: one part for each thread.
+#[derive(Debug)]
+pub struct PipelineFold<F> {
+    /// Those of the threads that have ended their work.
+    parts: Arc<Mutex<Vec<F>>>,
+    workers: usize,
+}
+
+impl<F: Fold> PipelineFold<F> {
+    /// The fold over all segments, after [`Pipeline::finish`]. `None` if a thread failed or is
+    /// still at work, and if no thread could be started: the fold of the others would be wrong.
+    pub fn merged(self) -> Option<F> {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        if parts.len() != self.workers {
+            return None;
+        }
+        let mut parts = parts.drain(..);
+        let mut whole = parts.next()?;
+        parts.for_each(|part| whole.merge(&part));
+        Some(whole)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_core::Segment;
+use weir_core::PendingSegment;
 
 use crate::progress::{BlockCounts, SourceProgress};
 
@@ -16,7 +16,7 @@ pub(super) struct ParsedBlock {
     /// Whether its lines had just been written.
     pub(super) is_live: bool,
     /// `None` if the block was dropped because its source was cancelled.
-    pub(super) segment: Option<Segment>,
+    pub(super) segment: Option<PendingSegment>,
 }
 
 /// Puts parsed blocks back into the order of their tickets.

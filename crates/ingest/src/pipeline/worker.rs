@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weir_core::{Block, BlockLimits, BlockReader, Evaluation, ReadBlock};
+use weir_core::{Block, BlockLimits, BlockReader, Fold, ReadBlock};
 
 use super::data_set::DataSet;
 use super::reorder::ParsedBlock;
@@ -22,7 +22,6 @@ pub(super) struct Worker {
     readers: Vec<Option<BlockReader>>,
     /// Parsed blocks that wait for their turn, oldest first.
     parsed: VecDeque<Parsed>,
-    evaluation: Option<Evaluation>,
     /// The buffer that it pulls blocks into.
     buffer: Option<Vec<u8>>,
 }
@@ -43,25 +42,19 @@ struct Parsed {
 }
 
 impl Worker {
-    pub(super) fn new(
-        queue: &Arc<BlockQueue>,
-        data: &Arc<DataSet>,
-        limits: BlockLimits,
-        evaluation: Option<Evaluation>,
-    ) -> Self {
+    pub(super) fn new(queue: &Arc<BlockQueue>, data: &Arc<DataSet>, limits: BlockLimits) -> Self {
         Self {
             queue: queue.clone(),
             data: data.clone(),
             limits,
             readers: Vec::new(),
             parsed: VecDeque::new(),
-            evaluation,
             buffer: None,
         }
     }
 
-    /// Works until the queue ends; gives its part of the answer.
-    pub(super) fn run(mut self) -> Option<Evaluation> {
+    /// Works until the queue ends, and adds the segments that it sealed to the fold.
+    pub(super) fn run<F: Fold>(mut self, mut fold: Option<&mut F>) {
         loop {
             if self.parsed.is_empty() {
                 self.data.wait_for_room();
@@ -73,8 +66,8 @@ impl Worker {
                     self.queue.release(block.memory_bytes(), Some(block.into_buffer()));
                 }
                 Task::Pull(source) => self.pull(source),
-                Task::TakeTurn => self.take_turn(),
-                Task::End => return self.evaluation.take(),
+                Task::TakeTurn => self.take_turn(fold.as_deref_mut()),
+                Task::End => return,
             }
         }
     }
@@ -131,7 +124,7 @@ impl Worker {
     }
 
     /// Resolves the oldest parsed block while it is its turn; packs and appends it after.
-    fn take_turn(&mut self) {
+    fn take_turn<F: Fold>(&mut self, fold: Option<&mut F>) {
         let Some(parsed) = self.parsed.pop_front() else { return };
         let reader = self.readers.get_mut(parsed.format_index).and_then(Option::as_mut);
         let (Some(mut read), Some(reader)) = (parsed.read, reader) else {
@@ -149,15 +142,13 @@ impl Worker {
             too_long: read.too_long,
             samples: std::mem::take(&mut read.samples),
         };
-        if !reader.is_resolved(&read) {
-            reader.resolve(&read, &mut self.data.values_mut());
-        }
+        let resolved = reader.resolve(read, || self.data.values_mut());
         self.queue.end_turn();
 
-        let segment = reader.seal(read);
-        if let Some(evaluation) = &mut self.evaluation {
-            evaluation.learn(&self.data.values());
-            evaluation.update(&segment);
+        let segment = reader.seal(resolved);
+        if let Some(fold) = fold {
+            fold.learn(&self.data.values());
+            fold.update(segment.segment());
         }
         let Parsed { ticket, source, offset_end, is_live, .. } = parsed;
         self.data.append(

@@ -35,7 +35,7 @@ impl Read for Drip<'_> {
 fn lines_that_come_one_by_one_are_seen_soon() {
     let options = PipelineOptions::new(1, Keep::Segments);
     let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let ends = AtomicBool::new(false);
     let drip = Drip { flood: io::Cursor::new(LINE.repeat(FLOOD)), ends: &ends };
     std::thread::scope(|scope| {

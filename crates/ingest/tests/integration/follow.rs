@@ -92,7 +92,7 @@ fn follow_with(
 ) {
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let options = PipelineOptions::new(1, Keep::Segments);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let ends = AtomicBool::new(false);
     let follower = Follower::with_clock(&pipeline, paths, &FormatChoice::Detect, clock.clone());
     thread::scope(|scope| {
@@ -228,7 +228,7 @@ fn a_format_that_is_changed_is_followed() {
     let path = folder.0.join("access.log");
     let options = PipelineOptions::new(1, Keep::Segments);
     let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let (ends, told) = (AtomicBool::new(false), Mutex::new(Vec::new()));
     let follower = Follower::new(&pipeline, std::slice::from_ref(&path), &FormatChoice::Detect);
     thread::scope(|scope| {
@@ -279,7 +279,7 @@ fn what_was_there_already_says_how_far_its_clock_is_ahead() {
     let options = PipelineOptions::new(1, Keep::Window { width });
     let clock = Box::new(move || now_s * 1_000_000_000);
     let data = DataSet::with_clock(options.keep, options.memory_bytes_max, &[], clock);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let ends = AtomicBool::new(false);
     let follower = Follower::new(&pipeline, &[path], &FormatChoice::Detect);
     thread::scope(|scope| {

@@ -37,7 +37,7 @@ impl Feed {
     fn new(watch: bool) -> Self {
         let options = PipelineOptions::new(1, Keep::Segments);
         let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
-        let pipeline = Pipeline::start(&options, data, None);
+        let pipeline = Pipeline::start(&options, data);
         let mut source = SourceOptions::new("feed", FormatChoice::Detect);
         if watch {
             source = source.watch_drift();

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use serde_json::Value;
-use weir_core::{BlockLimits, Evaluation, Format, ReadCounts};
+use weir_core::{BlockLimits, Evaluation, Fold, Format, ReadCounts};
 use weir_demo::{Options, Shape, Traffic};
 use weir_ingest::{
     DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd, SourceWriter,
@@ -114,13 +114,15 @@ fn report_of(
     let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
     let question = query.question(&data.values()).expect("the query is a good one");
     let options = PipelineOptions { limits, ..PipelineOptions::new(jobs, Keep::ValuesOnly) };
-    let pipeline = Pipeline::start(&options, data.clone(), Some(&question));
+    let (pipeline, answer) =
+        Pipeline::start_with(&options, data.clone(), Evaluation::new(&question));
     let combined = Arc::new(Format::parse("COMBINED").expect("a known format"));
     let writer = pipeline.source("test", None, FormatChoice::Forced(combined));
     let progress = writer.progress().clone();
     let writer = feed(writer);
     writer.finish(SourceEnd::Done).expect("the pipeline takes it");
-    let evaluation = pipeline.finish().expect("a question was asked");
+    pipeline.finish();
+    let evaluation = answer.merged().expect("no thread failed");
     let source = progress.snapshot();
     let read = ReadCounts {
         lines: source.lines,
@@ -229,11 +231,11 @@ fn merging_any_split_of_the_segments_gives_the_same_answer() {
     let limits = BlockLimits { block_bytes: 5_000, line_bytes_max: 1 << 20 };
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let options = PipelineOptions { limits, ..PipelineOptions::new(2, Keep::Segments) };
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("test", None, FormatChoice::Detect);
     writer.write_all(&log).expect("the pipeline takes it");
     writer.finish(SourceEnd::Done).expect("the pipeline takes it");
-    assert!(pipeline.finish().is_none());
+    pipeline.finish();
 
     let kept = data.snapshot().segments;
     let segments: Vec<_> = kept.iter().map(|kept| &kept.segment).collect();

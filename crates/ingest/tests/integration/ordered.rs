@@ -28,7 +28,7 @@ fn pipeline(keep: Keep, jobs: usize, memory_bytes_max: usize) -> (Arc<DataSet>, 
     let limits = BlockLimits { block_bytes: 2_000, line_bytes_max: 1 << 12 };
     let options = PipelineOptions { limits, memory_bytes_max, ..PipelineOptions::new(jobs, keep) };
     let data = DataSet::new(keep, memory_bytes_max, &[]);
-    (data.clone(), Pipeline::start(&options, data, None))
+    (data.clone(), Pipeline::start(&options, data))
 }
 
 /// Reads the log into the pipeline, and ends it.

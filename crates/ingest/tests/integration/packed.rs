@@ -95,7 +95,7 @@ fn zip(files: &[(&str, &[u8])], lengths_behind: bool) -> Vec<u8> {
 fn read(stream: impl Read) -> (Result<(), String>, Vec<SourceSnapshot>) {
     let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
     let options = PipelineOptions::new(1, Keep::ValuesOnly);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let result = read_stream(&pipeline, "test", None, stream, FormatChoice::Detect);
     pipeline.finish();
     let sources = data.sources().iter().map(|source| source.snapshot()).collect();

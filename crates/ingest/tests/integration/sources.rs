@@ -35,7 +35,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 fn read(stream: impl Read) -> (Result<(), ReadError>, SourceSnapshot) {
     let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
     let options = PipelineOptions::new(2, Keep::ValuesOnly);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let result = read_stream(&pipeline, "test", None, stream, FormatChoice::Detect);
     pipeline.finish();
     (result, data.sources()[0].snapshot())
@@ -120,7 +120,7 @@ fn failing(bytes: Vec<u8>) -> impl Read + Send {
 fn of_a_stream_that_fails_under_the_parsers_what_was_read_stands() {
     let log = generated(3 << 20);
     let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(2, Keep::ValuesOnly), data.clone(), None);
+    let pipeline = Pipeline::start(&PipelineOptions::new(2, Keep::ValuesOnly), data.clone());
     let writer = pipeline.source("test", None, FormatChoice::Detect);
     let torn = log[..log.len() - 10].to_vec();
     let (writer, result) = writer.pull(Box::new(failing(torn))).expect("the pipeline goes on");
@@ -141,7 +141,7 @@ fn who_waits_for_the_parsers_to_read_hears_of_every_end() {
     for all in [false, true] {
         let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
         let options = PipelineOptions::new(2, Keep::Segments);
-        let pipeline = Arc::new(Pipeline::start(&options, data.clone(), None));
+        let pipeline = Arc::new(Pipeline::start(&options, data.clone()));
         let writer = pipeline.source("test", None, FormatChoice::Detect);
         let (progress, cancelled) = (writer.progress().clone(), Arc::downgrade(&pipeline));
         let cancel = Cancel(move || match cancelled.upgrade().filter(|_| all) {
@@ -157,7 +157,7 @@ fn who_waits_for_the_parsers_to_read_hears_of_every_end() {
         }
     }
     let data = DataSet::new(Keep::Segments, 64 << 10, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(2, Keep::Segments), data, None);
+    let pipeline = Pipeline::start(&PipelineOptions::new(2, Keep::Segments), data);
     let writer = pipeline.source("test", None, FormatChoice::Detect);
     let (_, result) = writer.pull(Box::new(io::Cursor::new(log))).expect("it is not cancelled");
     assert!(matches!(result, Err(ReadError::Stopped(StopReason::MemoryFull))), "{result:?}");
@@ -197,7 +197,7 @@ fn files_that_are_none() {
     let faults_of = |path: PathBuf| {
         let data = DataSet::new(Keep::ValuesOnly, 1 << 20, &[]);
         let options = PipelineOptions::new(1, Keep::ValuesOnly);
-        let pipeline = Pipeline::start(&options, data, None);
+        let pipeline = Pipeline::start(&options, data);
         read_inputs(&pipeline, &[Input::File(path)], &FormatChoice::Detect, 1)
     };
     let missing = std::env::temp_dir().join("weir-test-no-such-file");
@@ -225,7 +225,7 @@ fn the_year_of_times_that_have_none_is_that_of_their_file() {
         Input::File(path)
     });
     let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone(), None);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
     let faults = read_inputs(&pipeline, &files, &FormatChoice::Detect, 1);
     assert!(faults.is_empty(), "{faults:?}");
     pipeline.finish();
@@ -260,7 +260,7 @@ fn a_cancelled_source_ends_at_once_and_keeps_what_was_parsed() {
     let log = generated(1 << 20);
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let options = PipelineOptions::new(4, Keep::Segments);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let result = std::thread::scope(|scope| {
         let endless = Endless { log: &log, at: 0 };
         let reader =
@@ -288,7 +288,7 @@ fn dropping_the_pipeline_ends_a_waiting_source_and_frees_the_data() {
     let log = generated(1 << 20);
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let freed = Arc::downgrade(&data);
-    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone(), None);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
     let mut writer = pipeline.source("endless", None, FormatChoice::Detect);
     // While the values are held, no block can be appended, so the queue fills and waits.
     let values = data.values();
@@ -313,7 +313,7 @@ fn a_stalled_parser_bounds_what_is_received() {
     let log = generated(4 << 20);
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let options = PipelineOptions::new(2, Keep::Segments);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("fast", None, FormatChoice::Detect);
     // The first block brings the format in.
     writer.write_all(&log[..2 << 20]).expect("the pipeline takes it");
@@ -346,7 +346,7 @@ fn the_memory_limit_stops_a_source_and_says_so() {
     let log = generated(8 << 20);
     let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
     let options = PipelineOptions::new(2, Keep::Segments);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let endless = Endless { log: &log, at: 0 };
     let result = read_stream(&pipeline, "endless", None, endless, FormatChoice::Detect);
     assert!(matches!(result, Err(ReadError::Stopped(StopReason::MemoryFull))));
@@ -425,7 +425,7 @@ fn which_format_is_found_does_not_depend_on_the_pieces() {
 fn who_waits_for_a_cancelled_pipeline_goes_on() {
     let log = generated(1 << 20);
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone(), None);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
     let mut writer = pipeline.source("upload", None, FormatChoice::Detect);
     let progress = writer.progress().clone();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -451,7 +451,7 @@ fn a_source_whose_rest_does_not_fit_is_not_done() {
     let log = generated(8 << 20);
     let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
     let options = PipelineOptions::new(2, Keep::Segments);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let mut late = pipeline.source("late", None, FormatChoice::Detect);
     assert!(late.push(&log[..1000]) > 0);
     let _ = read_stream(&pipeline, "log", None, &log[..], FormatChoice::Detect);
@@ -486,7 +486,7 @@ impl Read for Trickle<'_> {
 fn a_stream_that_brings_few_lines_is_seen_before_it_ends() {
     let line = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone(), None);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
     let (tell, next) = std::sync::mpsc::channel();
     let trickle = Trickle { line, rest: b"", next };
     std::thread::scope(|scope| {
@@ -515,7 +515,7 @@ fn a_source_without_a_format_is_read_to_its_end() {
 #[tokio::test]
 async fn noise_in_small_pieces_does_not_end_the_search_for_a_format() {
     let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::ValuesOnly), data.clone(), None);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::ValuesOnly), data.clone());
     let mut writer = pipeline.source("feed", None, FormatChoice::Detect);
     // A scanner that knocks at a port again and again.
     for _ in 0..500 {

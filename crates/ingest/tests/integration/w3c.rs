@@ -54,7 +54,7 @@ fn by_pipeline(pieces: &[&[u8]], jobs: usize, block_bytes: usize, format: &Forma
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let limits = BlockLimits { block_bytes, ..BlockLimits::default() };
     let options = PipelineOptions { limits, ..PipelineOptions::new(jobs, Keep::Segments) };
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("test", None, format.clone());
     let progress = writer.progress().clone();
     for piece in pieces {

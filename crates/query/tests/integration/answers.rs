@@ -32,7 +32,7 @@ fn queries() -> [Query; 3] {
 async fn threads_and_steps_make_no_difference() {
     let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
     let evaluator = |query| Evaluator::new(data.clone(), query, 3).expect("a good query");
     let mut in_steps = queries().map(evaluator);
@@ -81,7 +81,7 @@ fn change((number, clauses): (usize, &&[&str])) -> Query {
 async fn a_changed_question_is_answered_as_a_new_one() {
     let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
     let go_on = AtomicBool::new(false);
     let mut evaluator = Evaluator::new(data.clone(), Query::default(), 3).expect("a good query");
@@ -109,7 +109,7 @@ async fn a_changed_question_is_answered_as_a_new_one() {
 async fn abandoned_work_ends() {
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let options = PipelineOptions::new(1, Keep::Segments);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
     writer.write_all_async(&log()).await.expect("there is memory");
     writer.finish_async(SourceEnd::Done).await.expect("there is memory");
@@ -122,7 +122,7 @@ async fn abandoned_work_ends() {
 async fn data() -> Arc<DataSet> {
     let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
     writer.write_all_async(&log()).await.expect("there is memory");
     writer.finish_async(SourceEnd::Done).await.expect("there is memory");

@@ -398,7 +398,7 @@ mod tests {
     async fn what_waits_for_a_stalled_parser_is_bounded() {
         let options = PipelineOptions::new(1, Keep::Segments);
         let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-        let pipeline = Pipeline::start(&options, data.clone(), None);
+        let pipeline = Pipeline::start(&options, data.clone());
         let format = weir_core::format_by_name("COMMON").expect("a known format");
         let format = FormatChoice::Forced(std::sync::Arc::new(format));
         let pipeline = std::sync::Arc::new(pipeline);

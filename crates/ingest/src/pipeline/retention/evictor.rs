@@ -115,11 +115,15 @@ fn evict(window: &KeepWindow) {
             live.mark(segment);
         }
         drop(segments);
-        let read_before = window.begin_sweep(live, next);
-        while !read_before.have_arrived() {
+        let Some(mut pending) = window.begin_sweep(live, next) else { return };
+        let mut sweep = loop {
+            match pending.try_start() {
+                Ok(sweep) => break sweep,
+                Err(early) => pending = early,
+            }
             thread::sleep(ARRIVAL);
-        }
-        while window.sweep(SWEEP_IDS) {
+        };
+        while window.advance(&mut sweep, SWEEP_IDS) {
             // Threads that wait for the values come first.
             thread::yield_now();
         }

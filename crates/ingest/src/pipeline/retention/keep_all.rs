@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weir_core::{Segment, SegmentList, SnapshotSegment, TimeBounds};
+use weir_core::{PendingSegment, SegmentList, SnapshotSegment, TimeBounds};
 
 use super::{Departed, Retention};
 use crate::pipeline::subscribers::Subscribers;
@@ -28,7 +28,8 @@ impl KeepAll {
 }
 
 impl Retention for KeepAll {
-    fn append(&self, segment: Segment, _is_live: bool, subscribers: &Subscribers) {
+    fn append(&self, segment: PendingSegment, _is_live: bool, subscribers: &Subscribers) {
+        let segment = segment.into_segment();
         self.bytes.fetch_add(segment.memory_bytes(), Ordering::Relaxed);
         let segment = Arc::new(segment);
         subscribers.push(&segment);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_core::{Segment, SegmentList};
+use weir_core::{PendingSegment, SegmentList};
 
 use super::{Departed, Retention};
 use crate::pipeline::subscribers::Subscribers;
@@ -12,8 +12,8 @@ use crate::pipeline::subscribers::Subscribers;
 pub(super) struct KeepNothing;
 
 impl Retention for KeepNothing {
-    fn append(&self, segment: Segment, _is_live: bool, subscribers: &Subscribers) {
-        subscribers.push(&Arc::new(segment));
+    fn append(&self, segment: PendingSegment, _is_live: bool, subscribers: &Subscribers) {
+        subscribers.push(&Arc::new(segment.into_segment()));
     }
 
     fn segments(&self) -> (SegmentList, Departed) {

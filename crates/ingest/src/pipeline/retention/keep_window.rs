@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use weir_core::{LiveIds, ReadBefore, Segment, SegmentList, Values};
+use weir_core::{LiveIds, PendingSegment, PendingSweep, Segment, SegmentList, Sweep, Values};
 
 use super::evictor::Evictor;
 use super::window::{ReadAt, Window, WindowLimits};
@@ -83,8 +83,9 @@ impl KeepWindow {
     }
 
     /// Begins to evict all values except those that are live, those of the segments from
-    /// number `next` on, and those that subscribers have yet to see.
-    pub(super) fn begin_sweep(&self, mut live: LiveIds, next: u64) -> ReadBefore {
+    /// number `next` on, and those that subscribers have yet to see. See
+    /// [`Values::begin_sweep`].
+    pub(super) fn begin_sweep(&self, mut live: LiveIds, next: u64) -> Option<PendingSweep> {
         let window = self.lock();
         let mut values = self.values_mut();
         window.segments_since(next).for_each(|segment| live.mark(segment));
@@ -92,9 +93,9 @@ impl KeepWindow {
         values.begin_sweep(live)
     }
 
-    /// Evicts up to `ids_max` values. Returns whether there are more.
-    pub(super) fn sweep(&self, ids_max: usize) -> bool {
-        self.values_mut().sweep(ids_max)
+    /// Does a part of a sweep, on up to `ids_max` ids. Returns whether work is left.
+    pub(super) fn advance(&self, sweep: &mut Sweep, ids_max: usize) -> bool {
+        sweep.advance(&mut self.values_mut(), ids_max)
     }
 
     /// Asks for an eviction if it would free enough.
@@ -107,12 +108,10 @@ impl KeepWindow {
 }
 
 impl Retention for KeepWindow {
-    fn append(&self, mut segment: Segment, is_live: bool, subscribers: &Subscribers) {
+    fn append(&self, segment: PendingSegment, is_live: bool, subscribers: &Subscribers) {
         let mut window = self.lock();
-        if self.values().was_read_before(&segment) {
-            self.values_mut().keep_all_of(&segment);
-        }
-        segment.arrive();
+        let admitted = self.values().admit(segment);
+        let segment = admitted.unwrap_or_else(|late| self.values_mut().admit_late(late));
         let (values_bytes, used_bytes) = {
             let values = self.values();
             (values.memory_bytes(), values.used_bytes())

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use weir_core::{Segment, SegmentList, Values};
+use weir_core::{PendingSegment, Segment, SegmentList, Values};
 
 use super::subscribers::Subscribers;
 use keep_all::KeepAll;
@@ -45,7 +45,7 @@ pub(super) type Departed = BTreeMap<u64, Arc<Segment>>;
 pub(super) trait Retention: Send + Sync {
     /// Takes the next segment, and passes it on to the subscribers. `is_live` says whether its
     /// lines had just been written. Two segments are never appended at the same time.
-    fn append(&self, segment: Segment, is_live: bool, subscribers: &Subscribers);
+    fn append(&self, segment: PendingSegment, is_live: bool, subscribers: &Subscribers);
 
     /// The segments that are kept, and those that left a short time ago.
     fn segments(&self) -> (SegmentList, Departed);

@@ -46,7 +46,7 @@ async fn feed(
     let limits = BlockLimits { block_bytes: 8_192, line_bytes_max: 1 << 12 };
     let options = PipelineOptions { memory_bytes_max, limits, ..PipelineOptions::new(2, keep) };
     let data = DataSet::new(keep, memory_bytes_max, &[]);
-    let pipeline = Pipeline::start(&options, data.clone(), None);
+    let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("feed", None, format());
     let go_on = AtomicBool::new(false);
     let mut evaluator = Evaluator::new(data.clone(), query(0), 2).expect("a good query");

@@ -46,7 +46,7 @@ fn pipeline(keep: Keep, memory_bytes_max: usize, jobs: usize) -> (Pipeline, Sour
 fn pipeline_of(data: Arc<DataSet>, jobs: usize) -> (Pipeline, SourceWriter) {
     let (keep, memory_bytes_max) = (data.keep(), data.memory_bytes_max());
     let options = PipelineOptions { memory_bytes_max, ..PipelineOptions::new(jobs, keep) };
-    let pipeline = Pipeline::start(&options, data, None);
+    let pipeline = Pipeline::start(&options, data);
     let writer = pipeline.source("feed", None, format());
     (pipeline, writer)
 }

@@ -331,8 +331,8 @@ mod tests {
             let line = |row: usize| format!("192.0.2.{row} {}.000\n", 1_760_000_000 + number);
             let block = Block::new((0..rows).map(line).collect::<String>().into());
             let read = reader.read(&block, number as u32 % sources);
-            reader.resolve(&read, &mut values);
-            reader.seal(read)
+            let resolved = reader.resolve(read, || &mut values);
+            reader.seal(resolved).into_segment()
         };
         seconds.into_iter().map(segment).collect()
     }

@@ -1,0 +1,64 @@
+//! What can be computed over segments while they are read.
+
+use crate::column::Segment;
+use crate::values::Values;
+
+/// A computation over segments that can be divided among threads.
+///
+/// Each thread has a fold of its own. For each segment it calls [`Self::learn`] while it can
+/// access the values, then [`Self::update`], which needs the segment alone. At the end the folds
+/// of all threads are merged. The segments of a thread are in no particular order, and merging
+/// any division of the segments must give the result of a single fold over all of them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Fold, Format, Segment, Values};
+///
+/// /// Counts the records.
+/// #[derive(Default)]
+/// struct Rows(usize);
+///
+/// impl Fold for Rows {
+///     fn update(&mut self, segment: &Segment) {
+///         self.0 += segment.rows();
+///     }
+///
+///     fn merge(&mut self, other: &Self) {
+///         self.0 += other.0;
+///     }
+/// }
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let mut rows = [Rows::default(), Rows::default()];
+/// for fold in &mut rows {
+///     let block = Block::new(b"192.0.2.7 200\n192.0.2.8 404\n".to_vec());
+///     let segment = reader.read_segment(&block, 0, &mut values);
+///     fold.learn(&values);
+///     fold.update(&segment);
+/// }
+/// let [mut all, other] = rows;
+/// all.merge(&other);
+/// assert_eq!(all.0, 4);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
+pub trait Fold {
+    /// Learns the values that were added since the last call. Does nothing by default.
+    fn learn(&mut self, values: &Values) {
+        let _ = values;
+    }
+
+    /// Adds the records of a segment, whose values were all learnt.
+    fn update(&mut self, segment: &Segment);
+
+    /// Adds the result of another fold of the same kind over other segments.
+    fn merge(&mut self, other: &Self);
+}
+
+/// Computes nothing.
+impl Fold for () {
+    fn update(&mut self, _: &Segment) {}
+
+    fn merge(&mut self, (): &Self) {}
+}

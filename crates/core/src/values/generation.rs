@@ -1,0 +1,116 @@
+//! Generations of ids: which blocks still use ids that a sweep is about to free.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// The generations of a data set's ids, shared by its [`Values`](super::Values) and its readers.
+///
+/// Readers remember ids. A sweep begins a new generation, in which readers remember nothing, and
+/// then waits for the blocks that were read in the generation before.
+///
+/// No lock is needed, because at most two generations have blocks in flight: a generation begins
+/// only after all blocks of the last but one have arrived.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Generations(Arc<Counters>);
+
+#[derive(Debug, Default)]
+struct Counters {
+    /// The number of the present generation. It only grows.
+    present: AtomicU64,
+    /// Blocks in flight, of even generations and of odd ones.
+    in_flight: [AtomicUsize; 2],
+}
+
+impl Counters {
+    fn in_flight(&self, generation: u64) -> &AtomicUsize {
+        &self.in_flight[usize::from(!generation.is_multiple_of(2))]
+    }
+}
+
+/// Counts a block as in flight until it is dropped: the block was read with ids of a generation
+/// and has not arrived in the data set.
+#[derive(Debug)]
+pub(crate) struct InFlightGuard {
+    counters: Arc<Counters>,
+    generation: u64,
+}
+
+impl Generations {
+    /// The number of the present generation.
+    pub(crate) fn present(&self) -> u64 {
+        self.0.present.load(Ordering::SeqCst)
+    }
+
+    /// Begins a block of the present generation.
+    pub(crate) fn enter(&self) -> InFlightGuard {
+        loop {
+            let guard = InFlightGuard::new(&self.0, self.present());
+            // The block counts only if the generation did not end before it was counted.
+            if guard.generation == self.present() {
+                return guard;
+            }
+        }
+    }
+
+    /// Begins a new generation and returns the number of the one before; `None`, and no new
+    /// generation, while blocks of the last but one are in flight.
+    pub(super) fn advance(&self) -> Option<u64> {
+        let present = self.present();
+        let is_free = self.0.in_flight(present + 1).load(Ordering::SeqCst) == 0;
+        is_free.then(|| {
+            self.0.present.store(present + 1, Ordering::SeqCst);
+            present
+        })
+    }
+
+    /// Whether no block of a generation is in flight, which is not the present one.
+    pub(super) fn is_over(&self, generation: u64) -> bool {
+        self.0.in_flight(generation).load(Ordering::SeqCst) == 0
+    }
+}
+
+impl InFlightGuard {
+    fn new(counters: &Arc<Counters>, generation: u64) -> Self {
+        counters.in_flight(generation).fetch_add(1, Ordering::SeqCst);
+        Self { counters: counters.clone(), generation }
+    }
+
+    /// The number of the block's generation.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+}
+
+impl Clone for InFlightGuard {
+    /// Another block of the same generation, which cannot be over while this guard exists.
+    fn clone(&self) -> Self {
+        Self::new(&self.counters, self.generation)
+    }
+}
+
+impl Drop for InFlightGuard {
+    fn drop(&mut self) {
+        self.counters.in_flight(self.generation).fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Generations;
+
+    #[test]
+    fn a_generation_is_over_when_its_blocks_have_arrived() {
+        let generations = Generations::default();
+        let first = generations.enter();
+        let second = first.clone();
+        assert_eq!(generations.advance(), Some(0));
+        assert_eq!(generations.advance(), None, "blocks of generation 0 are in flight");
+        let next = generations.enter();
+        assert_eq!((first.generation(), next.generation()), (0, 1));
+        drop(first);
+        assert!(!generations.is_over(0));
+        drop(second);
+        assert!(generations.is_over(0) && !generations.is_over(1));
+        assert_eq!((generations.advance(), generations.present()), (Some(1), 2));
+    }
+}
