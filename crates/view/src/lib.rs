@@ -8,8 +8,10 @@
 mod build;
 mod bytes;
 mod comparison;
+mod count;
 mod format;
 mod group;
+mod log_line;
 mod message;
 mod moment;
 mod query;
@@ -20,7 +22,11 @@ mod zone;
 
 pub use build::{NO_VALUE, REMAINDER_VALUE};
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
+pub use count::{
+    ColumnTotal, CountTable, FileLines, LineCounts, RequestCount, TableRow, ValueCount, ValueCounts,
+};
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
+pub use log_line::{FieldValue, LogLine};
 pub use message::{Failure, LiveReply, LiveRequest, SessionCreated, UploadReply, UploadRequest};
 pub use moment::{Moment, Now};
 pub use query::{Clause, Operator, Query};

@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
 use weir_ingest::Input;
+use weir_view::{
+    ColumnTotal, CountTable, FileLines, LineCounts, NO_VALUE, REMAINDER_VALUE, RequestCount,
+    TableRow, ValueCount, ValueCounts,
+};
 
 use super::InputCount;
 use super::arguments::{CountArguments, Output};
@@ -11,9 +14,6 @@ use super::tally::{Share, Tally};
 use crate::csv::row;
 use crate::outcome::Failure;
 use crate::terminal::{safe, safe_bytes, width};
-
-/// Stands for the values that came after the memory was used up.
-const REMAINDER: &str = "(all other values)";
 
 /// The numbers of lines: of one input the number alone, of several a row each and the total.
 pub(super) fn lines(
@@ -26,9 +26,9 @@ pub(super) fn lines(
     let rows: Vec<(String, u64)> = names.zip(counted.iter().map(|counted| counted.count)).collect();
     Ok(match output {
         Output::Json => {
-            let files: Vec<Value> =
-                rows.iter().map(|(name, lines)| json!({"file": name, "lines": lines})).collect();
-            json_line(&json!({"lines": total, "files": files}))?
+            let file = |(file, lines)| FileLines { file, lines };
+            let files = rows.into_iter().map(file).collect();
+            json_line(serde_json::to_string(&LineCounts { files, lines: total }))?
         }
         Output::Csv => {
             let mut text = row([&b"file"[..], b"lines"]);
@@ -59,13 +59,14 @@ fn requests(output: Output, count: u64) -> Result<String, Failure> {
     Ok(match output {
         Output::Text => format!("{count}\n"),
         Output::Csv => row([&b"requests"[..]]) + &row([count.to_string().as_bytes()]),
-        Output::Json => json_line(&json!({"requests": count}))?,
+        Output::Json => json_line(serde_json::to_string(&RequestCount { requests: count }))?,
     })
 }
 
 fn values(output: Output, field: &str, tally: &Tally, top: usize) -> Result<String, Failure> {
     let rows = first(tally.rows(), top);
-    let rest = (tally.remainder > 0).then(|| (REMAINDER.as_bytes().to_vec(), tally.remainder));
+    let rest =
+        (tally.remainder > 0).then(|| (REMAINDER_VALUE.as_bytes().to_vec(), tally.remainder));
     Ok(match output {
         Output::Text => {
             let rows = rows.iter().chain(&rest);
@@ -79,13 +80,15 @@ fn values(output: Output, field: &str, tally: &Tally, top: usize) -> Result<Stri
             text
         }
         Output::Json => {
-            let rows: Vec<Value> = rows
-                .iter()
-                .map(|(value, count)| json!({"value": text_of(value), "requests": count}))
-                .collect();
-            json_line(&json!({
-                "field": field, "requests": tally.records, "values": rows,
-                "remainder": tally.remainder,
+            let count = |(value, requests): &Share| ValueCount {
+                requests: *requests,
+                value: text_of(value),
+            };
+            json_line(serde_json::to_string(&ValueCounts {
+                field: field.to_owned(),
+                remainder: tally.remainder,
+                requests: tally.records,
+                values: rows.iter().map(count).collect(),
             }))?
         }
     })
@@ -104,19 +107,19 @@ fn table(
         let counts = |row: &[u8]| -> Vec<u64> {
             heads.iter().map(|(column, _)| tally.count(row, column)).collect()
         };
-        let rows: Vec<Value> = rows
-            .iter()
-            .map(|(value, total)| {
-                json!({"value": text_of(value), "counts": counts(value), "total": total})
-            })
-            .collect();
-        let heads: Vec<Value> = heads
-            .iter()
-            .map(|(value, total)| json!({"value": text_of(value), "total": total}))
-            .collect();
-        return json_line(&json!({
-            "rows_field": fields[0], "columns_field": fields[1], "requests": tally.records,
-            "columns": heads, "rows": rows, "remainder": tally.remainder,
+        let column = |(value, total): &Share| ColumnTotal { total: *total, value: text_of(value) };
+        let row = |(value, total): &Share| TableRow {
+            counts: counts(value),
+            total: *total,
+            value: text_of(value),
+        };
+        return json_line(serde_json::to_string(&CountTable {
+            columns: heads.iter().map(column).collect(),
+            columns_field: fields[1].clone(),
+            remainder: tally.remainder,
+            requests: tally.records,
+            rows: rows.iter().map(row).collect(),
+            rows_field: fields[0].clone(),
         }));
     }
     let name = format!("{} by {}", fields[0], fields[1]);
@@ -130,7 +133,7 @@ fn table(
     if tally.remainder > 0 {
         // The second value of these requests is not known.
         let unknown = heads.iter().map(|_| b"?".to_vec());
-        let first = [REMAINDER.as_bytes().to_vec()].into_iter();
+        let first = [REMAINDER_VALUE.as_bytes().to_vec()].into_iter();
         cells.push(first.chain(unknown).chain([number(tally.remainder)]).collect());
     }
     let totals = heads.iter().map(|(_, total)| number(*total));
@@ -177,14 +180,15 @@ fn first(mut shares: Vec<Share>, top: usize) -> Vec<Share> {
 
 /// A value for a person; an empty or absent one has a name.
 fn shown(value: &[u8]) -> String {
-    if value.is_empty() { "(none)".to_owned() } else { safe_bytes(value) }
+    if value.is_empty() { NO_VALUE.to_owned() } else { safe_bytes(value) }
 }
 
 fn text_of(value: &[u8]) -> String {
     String::from_utf8_lossy(value).into_owned()
 }
 
-fn json_line(value: &Value) -> Result<String, Failure> {
-    let text = serde_json::to_string(value).map_err(Failure::new)?;
-    Ok(text + "\n")
+fn json_line(text: serde_json::Result<String>) -> Result<String, Failure> {
+    Ok(text.map_err(Failure::new)?
+        + "
+")
 }

@@ -1,8 +1,7 @@
-//! The search in whole lines, by the ripgrep crates. It needs no format.
+//! The search in whole lines. It needs no format.
 
-use std::io::{self, Read};
+use std::io::Read;
 
-use grep_searcher::{Searcher, Sink, SinkMatch};
 use memchr::memchr_iter;
 use weir_ingest::TextPart;
 
@@ -17,43 +16,38 @@ impl Search {
         part: &mut TextPart<impl Read>,
         printer: &mut Printer<'_, '_>,
     ) -> Result<(), ScanError> {
-        let mut searcher = self.pattern.searcher();
-        let mut lines_before = 0;
+        let mut numbers = LineNumbers { is_counted: self.layout.has_numbers, before: 0 };
         while let Some(block) = part.next_block().map_err(ScanError::Input)? {
-            let mut sink = BlockSink { printer, lines_before, last_number: 0, last_end: 0 };
-            let searched = searcher.search_slice(self.pattern.matcher(), block, &mut sink);
-            searched.map_err(ScanError::Output)?;
-            if self.layout.has_numbers {
-                // The searcher has counted up to the last line that matched.
-                let rest = &block[sink.last_end..];
-                lines_before += sink.last_number + memchr_iter(b'\n', rest).count() as u64;
+            let mut counted = 0;
+            for line in self.pattern.lines(block) {
+                let number = numbers.count(&block[counted..line.start]) + 1;
+                counted = line.start;
+                printer.raw(number, &block[line], None).map_err(ScanError::Output)?;
+                if printer.is_done() {
+                    return Ok(());
+                }
             }
-            if printer.is_done() {
-                return Ok(());
-            }
+            numbers.count(&block[counted..]);
             printer.end_block().map_err(ScanError::Output)?;
         }
         Ok(())
     }
 }
 
-/// Receives the matching lines of one block.
-struct BlockSink<'a, 'b, 'c> {
-    printer: &'a mut Printer<'b, 'c>,
-    /// The number of lines in the blocks before.
-    lines_before: u64,
-    /// The number of the last line that matched, within the block.
-    last_number: u64,
-    last_end: usize,
+/// Counts lines, if their numbers are shown.
+struct LineNumbers {
+    is_counted: bool,
+    /// The number of lines before the position that was counted up to.
+    before: u64,
 }
 
-impl Sink for BlockSink<'_, '_, '_> {
-    type Error = io::Error;
-
-    fn matched(&mut self, _: &Searcher, line: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        self.last_number = line.line_number().unwrap_or(0);
-        self.last_end = line.absolute_byte_offset() as usize + line.bytes().len();
-        self.printer.raw(self.lines_before + self.last_number, line.bytes(), None)?;
-        Ok(!self.printer.is_done())
+impl LineNumbers {
+    /// Counts the lines of `bytes`; returns the number of all lines so far, 0 if they are not
+    /// counted.
+    fn count(&mut self, bytes: &[u8]) -> u64 {
+        if self.is_counted {
+            self.before += memchr_iter(b'\n', bytes).count() as u64;
+        }
+        self.before
     }
 }

@@ -1,8 +1,10 @@
 //! The regular expression.
 
-use grep_matcher::Matcher;
+use std::ops::Range;
+
+use grep_matcher::{LineMatchKind, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use memchr::{memchr, memrchr};
 
 use super::GrepArguments;
 use crate::outcome::Failure;
@@ -11,7 +13,6 @@ use crate::outcome::Failure;
 pub(super) struct Pattern {
     matcher: RegexMatcher,
     is_inverted: bool,
-    has_numbers: bool,
 }
 
 impl Pattern {
@@ -27,23 +28,39 @@ impl Pattern {
             .line_terminator(Some(b'\n'))
             .build(&arguments.pattern)
             .map_err(|error| Failure::new(format_args!("PATTERN: {error}")))?;
-        let (is_inverted, has_numbers) = (arguments.invert_match, arguments.line_number);
-        Ok(Self { matcher, is_inverted, has_numbers })
+        Ok(Self { matcher, is_inverted: arguments.invert_match })
     }
 
-    /// The expression.
-    pub(super) fn matcher(&self) -> &RegexMatcher {
-        &self.matcher
+    /// The lines of a block to print, as ranges that include the line feed: those with a match,
+    /// or with `-v` those without.
+    pub(super) fn lines<'a>(&'a self, block: &'a [u8]) -> PatternLines<'a> {
+        PatternLines { pattern: self, block, position: 0, matching: 0..0 }
     }
 
-    /// A searcher for its lines in blocks.
-    pub(super) fn searcher(&self) -> Searcher {
-        SearcherBuilder::new()
-            .binary_detection(BinaryDetection::none())
-            .bom_sniffing(false)
-            .invert_match(self.is_inverted)
-            .line_number(self.has_numbers)
-            .build()
+    /// The first line with a match that starts at `position` or later. `position` is a line start.
+    ///
+    /// The matcher searches for what it finds fastest, often a literal of the expression, in many
+    /// lines at once. A position that it only proposes is confirmed on its line alone.
+    fn find_line(&self, block: &[u8], mut position: usize) -> Option<Range<usize>> {
+        while position < block.len() {
+            // A regular expression cannot fail.
+            let candidate = self.matcher.find_candidate_line(&block[position..]).ok()??;
+            let (offset, is_confirmed) = match candidate {
+                LineMatchKind::Confirmed(offset) => (offset, true),
+                LineMatchKind::Candidate(offset) => (offset, false),
+            };
+            let line = line_around(block, position + offset);
+            if line.start == block.len() {
+                // An empty match after the last line feed, where there is no line.
+                return None;
+            }
+            let text = block[line.clone()].strip_suffix(b"\n");
+            if is_confirmed || self.is_match(text.unwrap_or(&block[line.clone()])) {
+                return Some(line);
+            }
+            position = line.end;
+        }
+        None
     }
 
     /// Whether a text contains a match.
@@ -62,5 +79,102 @@ impl Pattern {
             true
         });
         matches
+    }
+}
+
+/// The lines of one block to print; made by [`Pattern::lines`].
+pub(super) struct PatternLines<'a> {
+    pattern: &'a Pattern,
+    block: &'a [u8],
+    /// The start of the next line to look at.
+    position: usize,
+    /// With `-v`, the last line with a match that was found, so that it is searched for once.
+    matching: Range<usize>,
+}
+
+impl Iterator for PatternLines<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let line = if self.pattern.is_inverted {
+            self.next_without_match()?
+        } else {
+            self.pattern.find_line(self.block, self.position)?
+        };
+        self.position = line.end;
+        Some(line)
+    }
+}
+
+impl PatternLines<'_> {
+    fn next_without_match(&mut self) -> Option<Range<usize>> {
+        while self.position < self.block.len() {
+            if self.matching.end <= self.position {
+                let end = self.block.len()..self.block.len();
+                self.matching = self.pattern.find_line(self.block, self.position).unwrap_or(end);
+            }
+            if self.position < self.matching.start {
+                return Some(line_around(self.block, self.position));
+            }
+            self.position = self.matching.end;
+        }
+        None
+    }
+}
+
+/// The line that contains the byte at `position`, with its line feed.
+fn line_around(block: &[u8], position: usize) -> Range<usize> {
+    let start = memrchr(b'\n', &block[..position]).map_or(0, |line_feed| line_feed + 1);
+    let length = memchr(b'\n', &block[position..]);
+    start..length.map_or(block.len(), |length| position + length + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use proptest::prelude::*;
+
+    use super::{GrepArguments, Pattern};
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        grep: GrepArguments,
+    }
+
+    fn pattern(expression: &str, is_inverted: bool) -> Pattern {
+        let mut arguments = vec!["grep"];
+        arguments.extend(is_inverted.then_some("-v"));
+        arguments.extend(["--", expression]);
+        let command = Command::try_parse_from(arguments).expect("arguments of grep");
+        Pattern::new(&command.grep).expect("a regular expression")
+    }
+
+    const EXPRESSIONS: [&str; 12] =
+        ["", "a", "^$", "b$", "^a", "a.*b", "[^a]", r"\s", "x*", "(?i)B", "ab|c", r"\w+b\W+a"];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn lines_are_those_of_a_search_line_by_line(
+            block in "([abcB ]{0,6}\n){0,12}[ab ]{0,3}",
+            number in 0..EXPRESSIONS.len(),
+            is_inverted: bool,
+        ) {
+            let expression = regex::bytes::Regex::new(EXPRESSIONS[number]).expect("an expression");
+            let mut expected = Vec::new();
+            let mut start = 0;
+            for line in block.split_inclusive('\n') {
+                let text = line.strip_suffix('\n').unwrap_or(line);
+                if expression.is_match(text.as_bytes()) != is_inverted {
+                    expected.push(start..start + line.len());
+                }
+                start += line.len();
+            }
+            let pattern = pattern(EXPRESSIONS[number], is_inverted);
+            let lines: Vec<_> = pattern.lines(block.as_bytes()).collect();
+            prop_assert_eq!(lines, expected);
+        }
     }
 }

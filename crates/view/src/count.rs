@@ -1,0 +1,87 @@
+//! Counts of lines and requests: what `weir count --output json` prints.
+
+use serde::Serialize;
+
+/// The numbers of lines of some files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LineCounts {
+    /// The files, in the order in which they were named.
+    pub files: Vec<FileLines>,
+    /// The lines of all files.
+    pub lines: u64,
+}
+
+/// The number of lines of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileLines {
+    /// The file's name.
+    pub file: String,
+    /// Its lines.
+    pub lines: u64,
+}
+
+/// The number of requests that meet the conditions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RequestCount {
+    /// The requests.
+    pub requests: u64,
+}
+
+/// The numbers of requests by the values of a field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ValueCounts {
+    /// The field's name.
+    pub field: String,
+    /// The requests whose values came after the memory was used up.
+    pub remainder: u64,
+    /// All requests.
+    pub requests: u64,
+    /// The values, the most frequent first.
+    pub values: Vec<ValueCount>,
+}
+
+/// The number of requests with a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ValueCount {
+    /// The requests.
+    pub requests: u64,
+    /// The value; empty for requests without the field.
+    pub value: String,
+}
+
+/// The numbers of requests by the values of two fields.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CountTable {
+    /// The values of the second field, the most frequent first.
+    pub columns: Vec<ColumnTotal>,
+    /// The name of the second field.
+    pub columns_field: String,
+    /// The requests whose values came after the memory was used up.
+    pub remainder: u64,
+    /// All requests.
+    pub requests: u64,
+    /// The values of the first field, the most frequent first.
+    pub rows: Vec<TableRow>,
+    /// The name of the first field.
+    pub rows_field: String,
+}
+
+/// A column of a [`CountTable`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ColumnTotal {
+    /// The requests with the value.
+    pub total: u64,
+    /// The value.
+    pub value: String,
+}
+
+/// A row of a [`CountTable`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TableRow {
+    /// The requests by column.
+    pub counts: Vec<u64>,
+    /// The requests in all columns, shown or not.
+    pub total: u64,
+    /// The row's value.
+    pub value: String,
+}

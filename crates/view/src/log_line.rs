@@ -1,0 +1,112 @@
+//! A line of a log with its fields.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use serde::ser::{Error as _, SerializeMap};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// A line of a log with its fields: an object of `weir grep --output jsonl`.
+///
+/// The object has the keys `file` and `line`, the fields by their names, `raw`, and `raw_hex` if
+/// the line is not UTF-8: `raw` has replacement characters then.
+#[derive(Debug)]
+pub struct LogLine<'a> {
+    /// The name of the file.
+    pub file: &'a str,
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The fields that the record has, in their order; empty if the line was not parsed.
+    pub fields: Vec<(&'a str, FieldValue<'a>)>,
+    /// The line as it is logged, without its line end.
+    pub raw: &'a [u8],
+}
+
+/// The value of a field.
+#[derive(Debug)]
+pub enum FieldValue<'a> {
+    /// The log's own bytes.
+    Text(Cow<'a, [u8]>),
+    /// A decimal number. Its digits are kept: a binary fraction would round durations.
+    Number(Cow<'a, [u8]>),
+}
+
+/// Keys of the object that a format's own field may be named as; `log_` stands before its name
+/// then, because readers keep only one of two equal keys.
+const OWN_KEYS: [&str; 4] = ["file", "line", "raw", "raw_hex"];
+
+impl LogLine<'_> {
+    /// Writes the line as a JSON object on a line of its own.
+    ///
+    /// # Errors
+    /// If `output` cannot be written.
+    pub fn write_json(&self, output: &mut impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *output, self)?;
+        output.write_all(b"\n")
+    }
+}
+
+impl Serialize for LogLine<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("file", self.file)?;
+        object.serialize_entry("line", &self.line)?;
+        for (name, value) in &self.fields {
+            if OWN_KEYS.contains(name) {
+                object.serialize_entry(&format!("log_{name}"), value)?;
+            } else {
+                object.serialize_entry(name, value)?;
+            }
+        }
+        object.serialize_entry("raw", &String::from_utf8_lossy(self.raw))?;
+        if std::str::from_utf8(self.raw).is_err() {
+            let hex: String = self.raw.iter().map(|byte| format!("{byte:02x}")).collect();
+            object.serialize_entry("raw_hex", &hex)?;
+        }
+        object.end()
+    }
+}
+
+impl Serialize for FieldValue<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(bytes) => String::from_utf8_lossy(bytes).serialize(serializer),
+            Self::Number(digits) => {
+                let digits = String::from_utf8_lossy(digits).into_owned();
+                let number = RawValue::from_string(digits).map_err(S::Error::custom)?;
+                number.serialize(serializer)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::{FieldValue, LogLine};
+
+    #[test]
+    fn keys_are_unique_and_digits_are_kept() {
+        let text = |text: &'static str| FieldValue::Text(Cow::Borrowed(text.as_bytes()));
+        let number = |text: &'static str| FieldValue::Number(Cow::Borrowed(text.as_bytes()));
+        let line = LogLine {
+            file: "a.log",
+            line: 7,
+            fields: vec![
+                ("path", text("/\"x")),
+                ("raw", text("1")),
+                ("time", number("1.000000001")),
+            ],
+            raw: b"a\xff",
+        };
+        let mut json = Vec::new();
+        line.write_json(&mut json).expect("memory");
+        assert_eq!(
+            String::from_utf8_lossy(&json),
+            "{\"file\":\"a.log\",\"line\":7,\"path\":\"/\\\"x\",\"log_raw\":\"1\",\
+             \"time\":1.000000001,\"raw\":\"a\u{fffd}\",\"raw_hex\":\"61ff\"}\n"
+        );
+    }
+}
