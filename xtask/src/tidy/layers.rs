@@ -64,11 +64,6 @@ const fn core(path: &'static str, remedy: &'static str) -> Rule {
 
 /// Files that may name a forbidden path all the same.
 pub(super) const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        file: "crates/core/src/column/generation.rs",
-        path: "std::sync::Mutex",
-        reason: "counts the blocks of each generation; moves to ingest",
-    },
     json("crates/cli/src/count/output.rs", OWN_JSON),
     json("crates/cli/src/grep/json.rs", OWN_JSON),
     json("crates/cli/src/report/mod.rs", MESSAGES),

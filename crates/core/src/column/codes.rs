@@ -9,10 +9,10 @@ pub const ABSENT: u32 = 0;
 /// distinct values was full.
 pub const REMAINDER: u32 = 1;
 
-/// Unsigned integers, one a row, each array in the narrowest width that holds them all.
+/// Unsigned integers, one for each row, in the narrowest width that holds them all.
 ///
-/// The arrays are plain little arrays, so that an Arrow dictionary array can take the
-/// index column as it is.
+/// The arrays have the layout of Arrow's index arrays, so that a dictionary array can use them
+/// without copying.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Codes {
     /// The same code for every row.
@@ -51,8 +51,7 @@ impl Codes {
         }
     }
 
-    /// As [`Self::pack`], for ids that lie in a row: loops that the compiler can do many ids
-    /// at a time.
+    /// As [`Self::pack`], for a slice of ids, in loops that the compiler can vectorise.
     pub(crate) fn pack_ids(ids: &[u32]) -> Self {
         let rows = ids.len();
         let first = ids.first().copied().unwrap_or(0);
@@ -84,7 +83,7 @@ impl Codes {
         }
     }
 
-    /// The largest code; 0 where there is no row.
+    /// The largest code; 0 if there are no rows.
     pub fn max(&self) -> u64 {
         match self {
             Self::Constant { code, .. } => *code,
@@ -98,7 +97,7 @@ impl Codes {
     /// The code of one row.
     ///
     /// # Panics
-    /// Where there is no such row.
+    /// If there is no such row.
     pub fn get(&self, row: usize) -> u64 {
         match self {
             Self::Constant { code, .. } => *code,

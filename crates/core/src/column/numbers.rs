@@ -3,8 +3,11 @@
 use super::codes::Codes;
 use super::selection::Selection;
 
-/// Unsigned numbers, one a row, some of them absent: differences from the smallest, in
-/// the coarsest unit that loses nothing, in the narrowest width.
+/// Unsigned numbers, one for each row, some of them absent.
+///
+/// They are stored as differences from the smallest, in the coarsest unit that loses nothing, and
+/// in the narrowest width: frame-of-reference encoding with a common divisor. Code 0 is an absent
+/// number, so that no validity bitmap is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
     /// The smallest number.
@@ -20,7 +23,7 @@ impl Numbers {
     pub(crate) const ABSENT: u64 = u64::MAX;
 
     /// Packs numbers that lie less than 2^64 - 1 apart, [`Self::ABSENT`] where absent.
-    /// `None` where every row is absent.
+    /// `None` if every row is absent.
     pub(crate) fn pack(numbers: &[u64]) -> Option<Self> {
         let base = numbers.iter().copied().min().filter(|base| *base != Self::ABSENT)?;
         let unit = coarsest_unit(numbers, base);
@@ -37,7 +40,7 @@ impl Numbers {
     /// The number of one row.
     ///
     /// # Panics
-    /// Where there is no such row.
+    /// If there is no such row.
     pub fn get(&self, row: usize) -> Option<u64> {
         self.decode(self.codes.get(row))
     }
@@ -48,7 +51,7 @@ impl Numbers {
         self.codes.for_each(selection, |code| visit(self.decode(code)));
     }
 
-    /// The smallest and the largest number of the selected rows; `None` where all are absent.
+    /// The smallest and the largest number of the selected rows; `None` if all are absent.
     pub fn range(&self, selection: &Selection) -> Option<(u64, u64)> {
         if let (Codes::Constant { code, .. }, false) = (&self.codes, selection.is_empty()) {
             return self.decode(*code).map(|number| (number, number));
@@ -67,7 +70,7 @@ impl Numbers {
         &self.codes
     }
 
-    /// The number of every row, where all have the same.
+    /// The number of every row, if all rows have the same.
     pub(crate) fn constant(&self) -> Option<u64> {
         match &self.codes {
             Codes::Constant { code, .. } => self.decode(*code),
@@ -75,7 +78,7 @@ impl Numbers {
         }
     }
 
-    /// True where a row has no number.
+    /// Whether a row has no number.
     pub(crate) fn has_absent(&self) -> bool {
         match &self.codes {
             Codes::Constant { code, .. } => *code == 0,
@@ -87,7 +90,7 @@ impl Numbers {
     }
 
     /// The smallest and the largest code that stand for a number from `min` to `max`, both
-    /// included; `None` where none can.
+    /// included; `None` if no code can.
     pub(crate) fn code_range(&self, min: u64, max: u64) -> Option<(u64, u64)> {
         let last = max.checked_sub(self.base)? / self.unit;
         let first = min.saturating_sub(self.base).div_ceil(self.unit);
@@ -106,14 +109,14 @@ impl Numbers {
     }
 }
 
-// The units that are tried: numbers are bytes or nanoseconds, and times mostly come in whole
+// The units to try: numbers are bytes or nanoseconds, and times mostly come in whole
 // seconds or milliseconds.
 const NANOSECOND: u64 = 1;
 const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// Where all are equal any unit fits, and the first is as good as the others.
+/// If all numbers are equal, any unit fits, and the first is as good as the others.
 fn coarsest_unit(numbers: &[u64], base: u64) -> u64 {
     if all_in::<SECOND>(numbers, base) {
         SECOND
@@ -126,7 +129,7 @@ fn coarsest_unit(numbers: &[u64], base: u64) -> u64 {
     }
 }
 
-/// True where every number lies whole units above the base.
+/// Whether every number is a whole number of units above the base.
 fn all_in<const UNIT: u64>(numbers: &[u64], base: u64) -> bool {
     numbers.iter().all(|number| (number - base).is_multiple_of(UNIT) || *number == Numbers::ABSENT)
 }
@@ -137,7 +140,7 @@ fn pack_in<const UNIT: u64>(numbers: &[u64], base: u64) -> Codes {
         number => 1 + (number - base) / UNIT,
     };
     let first = numbers.first().copied().unwrap_or(Numbers::ABSENT);
-    // Of what is present: adding one makes the absent ones the smallest.
+    // The maximum of the present numbers: adding one makes the absent ones the smallest.
     let (max, differing) = numbers.iter().fold((0, 0), |(max, differing), number| {
         (number.wrapping_add(1).max(max), differing | (number ^ first))
     });
@@ -158,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_back_what_was_packed() {
+    fn unpacks_to_the_packed_numbers() {
         for numbers in [
             vec![Some(0), None, Some(u64::MAX - 1)],
             vec![Some(5_000_000_000), Some(7_000_000_000)],
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_leave_out_what_is_absent() {
+    fn ranges_ignore_absent_numbers() {
         let numbers = [None, Some(7), Some(3), None, Some(5)];
         let packed = pack(&numbers).unwrap();
         assert_eq!(packed.range(&Selection::All(5)), Some((3, 7)));

@@ -13,8 +13,8 @@ use crate::column::{Codes, REMAINDER};
 /// appearance. Ids 0 and 1 stand for
 /// [`ABSENT`](crate::ABSENT) and [`REMAINDER`].
 ///
-/// The hash is seeded at random, so that nobody can make a log that is slow to read; the
-/// ids do not depend on it.
+/// The hash is seeded at random, so that a hostile log cannot cause collisions. The ids do not
+/// depend on it.
 #[derive(Debug, Clone, Default)]
 pub struct Dictionary {
     state: RandomState,
@@ -26,18 +26,18 @@ pub struct Dictionary {
     chunk_bytes: usize,
     /// Chunks before this one take no more values.
     first_open: usize,
-    /// Ids whose values were given up, for values to come; the lowest is the last.
+    /// Ids whose values were evicted, free for new values; the lowest is the last.
     free: Vec<u32>,
-    /// While values are given up: those that are not. See [`super::sweep`].
+    /// During a sweep: the ids whose values stay. See [`super::sweep`].
     live: Option<IdBits>,
-    /// Ids given up so far.
+    /// Ids that this sweep has evicted so far.
     freed: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Chunk {
     bytes: Vec<u8>,
-    /// Bytes of values that were not given up.
+    /// Bytes of values that were not evicted.
     live_bytes: usize,
     /// Its values move to others.
     is_sparse: bool,
@@ -58,7 +58,7 @@ struct Span {
 }
 
 impl Span {
-    /// Of an id whose value was given up.
+    /// The span of an id whose value was evicted.
     const FREE: Self = Self { chunk: u32::MAX, start: 0, length: 0 };
 
     fn is_free(self) -> bool {
@@ -96,25 +96,25 @@ impl Dictionary {
         bytes.get(span.start as usize..)?.get(..span.length as usize)
     }
 
-    /// The id of a value that was seen.
+    /// The id of a known value.
     #[inline]
     pub fn find(&self, value: &[u8]) -> Option<u32> {
         self.find_hashed(value, self.hash(value))
     }
 
-    /// The same, but for values that are about to be given up.
+    /// The same, without values that a sweep is about to evict.
     pub(crate) fn find_live(&self, value: &[u8]) -> Option<u32> {
         self.find(value).filter(|id| self.is_live(*id))
     }
 
-    /// The id of a value that was seen; it is not given up then.
+    /// The id of a known value, which a sweep does not evict then.
     pub(super) fn revive(&mut self, value: &[u8]) -> Option<u32> {
         let id = self.find(value)?;
         self.keep_id(id);
         Some(id)
     }
 
-    /// The id of a value, a new one if it was not seen before.
+    /// The id of a value; a new id if the value is not known.
     #[inline]
     pub fn intern(&mut self, value: &[u8]) -> u32 {
         match self.revive(value) {
@@ -134,7 +134,7 @@ impl Dictionary {
         bytes + self.spans.len() * ENTRY_BYTES
     }
 
-    /// What ids take that wait for values.
+    /// Memory of the free ids, in bytes.
     pub(super) fn free_bytes(&self) -> usize {
         self.free.len() * ENTRY_BYTES
     }
@@ -196,7 +196,7 @@ impl Dictionary {
         self.live.as_ref().is_none_or(|live| live.contains(id as usize))
     }
 
-    /// Has an id not given up.
+    /// Protects the value of an id from the sweep.
     pub(super) fn keep_id(&mut self, id: u32) {
         if let Some(live) = &mut self.live {
             live.insert(id as usize);
@@ -210,17 +210,17 @@ impl Dictionary {
         }
     }
 
-    /// True where some rows have the remainder, as far as it is known.
+    /// Whether some rows may have the remainder.
     pub(super) fn has_remainder(&self) -> bool {
         self.is_live(REMAINDER)
     }
 
-    /// Begins to give up all values but these.
+    /// Begins to evict all values that are not live.
     pub(super) fn begin_sweep(&mut self, live: IdBits) {
         self.live = Some(live);
     }
 
-    /// Gives up the values of these ids that are not live.
+    /// Evicts the values of these ids that are not live.
     pub(super) fn sweep(&mut self, ids: Range<usize>) {
         for id in ids.start.max(2)..ids.end.min(self.ids()) {
             let span = self.spans[id - 2];
@@ -238,7 +238,7 @@ impl Dictionary {
         }
     }
 
-    /// Closes the chunks a quarter of whose values or more were given up.
+    /// Closes the chunks of which more than a quarter was evicted.
     pub(super) fn close_sparse(&mut self) {
         let is_sparse = |chunk: &Chunk| chunk.live_bytes < chunk.bytes.len() / 4 * 3;
         if self.chunks.last().is_some_and(is_sparse) {
@@ -267,28 +267,27 @@ impl Dictionary {
         }
     }
 
-    /// Ends it: from now on the ids that were given up stand for other values.
+    /// Ends the sweep: the evicted ids are free for other values.
     pub(super) fn end_sweep(&mut self) {
         self.live = None;
         self.free.append(&mut self.freed);
         self.free.sort_unstable_by(|a, b| b.cmp(a));
-        // Nothing has the last ids: the lowest that are free are given out first.
+        // The free ids at the end are dropped; of the others the lowest are assigned first.
         let last = self.spans.iter().rposition(|span| !span.is_free()).map_or(0, |last| last + 1);
         self.spans.truncate(last);
         let unneeded = self.free.partition_point(|id| *id as usize >= last + 2);
         self.free.drain(..unneeded);
-        // Chunks that became empty at the end need no place.
+        // Empty chunks at the end are dropped.
         while self.chunks.last().is_some_and(|chunk| chunk.bytes.capacity() == 0) {
             self.chunks.pop();
         }
         self.first_open = self.first_open.min(self.chunks.len());
     }
 
-    /// A value is no longer there.
+    /// Subtracts a value from its chunk, and frees the chunk if it is closed and empty.
     fn release(&mut self, span: Span) {
         let Some(chunk) = self.chunks.get_mut(span.chunk as usize) else { return };
         chunk.live_bytes -= span.length as usize;
-        // One that has no values, and takes no more.
         if chunk.live_bytes == 0 && chunk.is_sparse {
             self.chunk_bytes -= chunk.bytes.capacity();
             *chunk = Chunk::default();

@@ -1,4 +1,4 @@
-//! Which values occur in the segments that are left.
+//! Which values the segments of a data set use.
 
 use super::store::Values;
 use crate::column::{Codes, Segment};
@@ -10,8 +10,8 @@ pub(super) struct IdBits {
     ids: usize,
 }
 
-/// The ids of all columns that occur in some segments. Ids that are given out after it was
-/// made count as such that do.
+/// The ids that occur in some segments, for every column. Ids that are assigned after it was made
+/// count as live.
 #[derive(Debug, Clone)]
 pub struct LiveIds {
     columns: Vec<IdBits>,
@@ -22,7 +22,7 @@ impl IdBits {
         Self { words: vec![0; ids.div_ceil(64)], ids }
     }
 
-    /// True for those that are set and those beyond the last.
+    /// Whether the bit of an id is set. Ids beyond the last count as set.
     #[inline]
     pub(super) fn contains(&self, id: usize) -> bool {
         id >= self.ids || self.words[id / 64] >> (id % 64) & 1 == 1
@@ -48,7 +48,7 @@ impl IdBits {
 }
 
 impl LiveIds {
-    /// None of the ids that there are.
+    /// No id is live yet, of those that exist.
     pub fn new(values: &Values) -> Self {
         let bits = values.columns.iter().map(|column| IdBits::new(column.dictionary.ids()));
         Self { columns: bits.collect() }

@@ -162,9 +162,8 @@ impl LineParser {
         Ok(())
     }
 
-    /// True where a line is no record and no mistake either, such as a `#Fields:` directive.
-    /// [`super::FollowedFormat`] says what the lines behind it are; to this parser, those of
-    /// another list do not fit.
+    /// Whether a line is neither a record nor an error, such as a `#Fields:` directive. This parser
+    /// goes on with its own list of fields; [`crate::FollowedFormat`] follows the directive.
     #[inline]
     pub fn passes_over(&mut self, line: &[u8]) -> bool {
         let Program::Delimited(program) = self.format.program() else { return false };
