@@ -182,6 +182,7 @@ impl DataSet {
         while let Some(block) = reorder.pop() {
             self.append_next(block);
         }
+        self.subscribers.set_reordered(reorder.len());
         drop(reorder);
         self.touch();
     }

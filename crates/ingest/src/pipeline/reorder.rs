@@ -32,6 +32,11 @@ impl ReorderBuffer {
         self.waiting.insert(ticket, block);
     }
 
+    /// Number of blocks that wait for the one before them.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// The next block, if it has been parsed.
     pub(super) fn pop(&mut self) -> Option<ParsedBlock> {
         let block = self.waiting.remove(&self.next)?;

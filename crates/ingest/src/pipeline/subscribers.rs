@@ -14,6 +14,9 @@ use weir_core::Segment;
 /// sources. Blocks that were parsed before they pause are still delivered, so that a few more
 /// segments for each parser may wait. Dropping it lets the pipeline continue without it.
 ///
+/// Values of segments that wait here are not evicted, so in a window the capacity should be small
+/// compared to the memory: when that is full of values, new ones fall into the remainder.
+///
 /// The ids of a segment stand for the same values until the next one is taken. Code that
 /// caches names of ids has to refresh them when [`Values::reuses`](weir_core::Values::reuses)
 /// has grown.
@@ -37,6 +40,8 @@ struct QueueState {
     pending: VecDeque<Arc<Segment>>,
     /// The segment at which the consumer works.
     taken: Option<Arc<Segment>>,
+    /// Blocks that are parsed but wait for the one before them, and come together with it.
+    reordered: usize,
     is_over: bool,
 }
 
@@ -69,6 +74,14 @@ impl Subscribers {
         for queue in self.queues() {
             queue.lock().pending.push_back(segment.clone());
             queue.arrival.notify_one();
+        }
+    }
+
+    /// Sets the number of blocks that are parsed but wait for the one before them.
+    pub(super) fn set_reordered(&self, blocks: usize) {
+        for queue in self.queues() {
+            queue.lock().reordered = blocks;
+            queue.room.notify_all();
         }
     }
 
@@ -121,7 +134,7 @@ impl Subscribers {
 
 impl SegmentQueue {
     fn is_full(&self, state: &QueueState) -> bool {
-        !state.is_over && state.pending.len() >= self.capacity
+        !state.is_over && state.pending.len() + state.reordered >= self.capacity
     }
 
     fn finish(&self) {

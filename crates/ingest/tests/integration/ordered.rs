@@ -47,7 +47,9 @@ fn lines(segment: &Segment, values: &Values) -> String {
     let column = |name: &str| values.schema().text_column_by_name(name).expect("a column");
     let value = |column: ColumnId, row: usize| {
         let id = segment.text(column).expect("codes").get(row) as u32;
-        String::from_utf8_lossy(values.dictionary(column).value(id).expect("a value")).into_owned()
+        let value = values.dictionary(column).value(id);
+        let value = value.unwrap_or_else(|| panic!("id {id} has no value"));
+        String::from_utf8_lossy(value).into_owned()
     };
     let (client, path) = (column("client"), column("path"));
     (0..segment.rows())
@@ -126,9 +128,10 @@ fn consumers_end_with_a_pipeline_that_is_dropped() {
 
 #[test]
 fn values_of_waiting_segments_are_not_evicted() {
-    // The window holds a small part of the log, whose paths are all different.
-    let (data, pipeline) = pipeline(Keep::Window { width: None }, 2, 1 << 20);
-    let segments = data.subscribe(64);
+    // The window holds a small part of the log, whose paths are all different. The segments that
+    // wait hold few values of it, so that none of them falls into the remainder.
+    let (data, pipeline) = pipeline(Keep::Window { width: None }, 2, 4 << 20);
+    let segments = data.subscribe(8);
     let seen = Arc::new(AtomicUsize::new(0));
     let consumer = {
         let (data, seen) = (data.clone(), seen.clone());
@@ -143,7 +146,7 @@ fn values_of_waiting_segments_are_not_evicted() {
             shown
         })
     };
-    let log = log(60_000);
+    let log = log(150_000);
     read(pipeline, &log);
     let shown = consumer.join().expect("it ends");
     assert!(shown == log, "{} of {} bytes", shown.len(), log.len());
