@@ -14,12 +14,13 @@ pub struct BlockLimits {
 }
 
 impl BlockLimits {
-    /// Large enough that what is done once a block costs nothing, small enough that two
-    /// blocks a core stay in the second-level cache of current machines.
+    /// The default size of a block, one mebibyte: large enough that the cost per block does not
+    /// matter, small enough that two blocks per core stay in the second-level cache.
     pub const BLOCK_BYTES: usize = 1 << 20;
 
-    /// nginx accepts request lines up to 8 KiB and Apache up to 8,190 bytes by default;
-    /// escaping makes them four times as long. A mebibyte is far beyond any real line.
+    /// The default limit of a line, one mebibyte, which no real line reaches: by default nginx
+    /// accepts request lines of 8 KiB and Apache of 8,190 bytes, and escapes make them at most
+    /// four times as long.
     pub const LINE_BYTES_MAX: usize = 1 << 20;
 }
 
@@ -29,32 +30,48 @@ impl Default for BlockLimits {
     }
 }
 
-/// Takes bytes in pieces of any size and gives them back as [`Block`]s.
+/// Takes bytes in pieces of any size and cuts them into [`Block`]s of whole lines.
 ///
-/// The cutter holds at most one block and one line, `block_bytes + line_bytes_max + 2`
-/// bytes, and one spare buffer of that size. The blocks, laid end to end, are the input,
-/// except for what a limit made it skip; however the input is cut into pieces, the lines
-/// in the blocks are the same (where the block borders fall may differ).
+/// The concatenated blocks are the input, except for lines over the limit, which are skipped
+/// and counted. The lines do not depend on the pieces in which the input arrives; the borders
+/// of the blocks may.
 ///
-/// Runs of NUL bytes at the start of a line are what `copytruncate` and crashes leave in
-/// front of the next line. They belong to no line, and a run that is longer than a
-/// block is dropped here in constant memory.
+/// Memory is bounded: a cutter holds at most one block and one line, `block_bytes +
+/// line_bytes_max + 2` bytes, and one spare buffer of that size.
+///
+/// NUL bytes at the start of a line, which `copytruncate` and crashes leave in a log, belong to
+/// no line. A run of them that is longer than a block is dropped in constant memory.
+///
+/// ```
+/// use weir_core::{BlockCutter, BlockLimits};
+///
+/// let mut cutter = BlockCutter::new(BlockLimits::default());
+/// assert_eq!(cutter.push(b"one\ntwo\nthr"), 11);
+/// let block = cutter.cut().unwrap();
+/// assert_eq!(block.bytes(), b"one\ntwo\n");
+/// assert_eq!(cutter.pending_bytes(), 3);
+///
+/// cutter.push(b"ee");
+/// let last = cutter.finish().unwrap();
+/// assert_eq!((last.bytes(), last.offset), (&b"three"[..], 8));
+/// ```
 #[derive(Debug)]
 pub struct BlockCutter {
     limits: BlockLimits,
-    /// Empty, or `capacity()` bytes long; `buffer[..filled]` is not yet given out and
-    /// starts at a line start, unless `skipping`.
+    /// Empty, or `capacity()` bytes long. `buffer[..filled]` is not in a block yet and begins
+    /// at a line start, unless `is_skipping`.
     buffer: Vec<u8>,
     filled: usize,
-    /// A used buffer, to be used again: fresh memory costs a page fault every 4 KiB.
+    /// A buffer for reuse: fresh memory costs a page fault every 4 KiB.
     spare: Option<Vec<u8>>,
-    /// Where `buffer` starts in the source.
+    /// The offset of `buffer` in the source.
     offset: u64,
-    /// No byte of `buffer` before this is a line feed: what was searched is not searched
-    /// again, so that the cost stays linear however the input is cut.
+    /// `buffer[..line_feed_free]` has no line feed. It is not searched again, so the cost is
+    /// linear for any pieces of input.
     line_feed_free: usize,
-    /// Inside a line over the limit, up to its line feed. `filled` is then 0.
-    skipping: bool,
+    /// Whether the cutter is inside a line over the limit, up to its line feed. `filled` is
+    /// then 0.
+    is_skipping: bool,
     /// Lines over the limit since the last block.
     too_long: u64,
 }
@@ -69,49 +86,48 @@ impl BlockCutter {
             spare: None,
             offset: 0,
             line_feed_free: 0,
-            skipping: false,
+            is_skipping: false,
             too_long: 0,
         }
     }
 
-    /// Bytes taken so far, skipped ones included.
+    /// The number of bytes taken so far, skipped ones included.
     pub fn offset(&self) -> u64 {
         self.offset + self.filled as u64
     }
 
-    /// Bytes taken, but not given out in a block yet.
+    /// The number of bytes taken that are not in a block yet.
     pub fn pending_bytes(&self) -> usize {
         self.filled
     }
 
-    /// Room for more bytes, never empty. Write to its start, then call [`Self::advance`].
-    /// What it holds before is unspecified.
+    /// Room for more bytes, never empty. Write to its start, then call [`Self::advance`]. Its
+    /// content before the write is unspecified.
     pub fn space(&mut self) -> &mut [u8] {
         if self.buffer.is_empty() {
             self.buffer = self.new_buffer();
         }
-        // Room beyond a block is for a line that has begun and does not end within it.
-        let end = match self.limits.block_bytes {
-            block_bytes if self.filled < block_bytes => block_bytes,
-            _ => self.buffer.len(),
-        };
+        // The room after a full block is only for a line that begins in the block and ends
+        // after it.
+        let block_bytes = self.limits.block_bytes;
+        let end = if self.filled < block_bytes { block_bytes } else { self.buffer.len() };
         &mut self.buffer[self.filled..end]
     }
 
-    /// Takes the first `length` bytes of [`Self::space`]. When [`Self::is_full`] then,
-    /// [`Self::cut`] has to be called before more is taken.
+    /// Takes the first `length` bytes of [`Self::space`]. If the cutter [`Self::is_full`]
+    /// afterwards, call [`Self::cut`] before it takes more.
     pub fn advance(&mut self, length: usize) {
         let start = self.filled;
         self.filled = (start + length).min(self.buffer.len());
-        if self.skipping {
+        if self.is_skipping {
             self.skip();
         } else if self.filled == self.capacity() {
             self.make_room();
         }
     }
 
-    /// Copies as much of `piece` as fits and returns how much that was: at least one byte
-    /// of a piece that is not empty, where the cutter was not full.
+    /// Copies as much of `piece` as there is room for and returns the number of bytes: at least
+    /// one if `piece` is not empty and the cutter was not full.
     pub fn push(&mut self, piece: &[u8]) -> usize {
         let space = self.space();
         let length = piece.len().min(space.len());
@@ -120,13 +136,13 @@ impl BlockCutter {
         length
     }
 
-    /// True where a whole block may be waiting.
+    /// Whether the cutter holds at least the bytes of a whole block.
     pub fn is_full(&self) -> bool {
         self.filled >= self.limits.block_bytes
     }
 
-    /// Gives out all whole lines; `None` where there is none. Call it when the cutter is
-    /// full, and also to hand on what there is while the source has nothing more to give.
+    /// Returns all whole lines as a block, or `None` if there are none. Call it when the cutter
+    /// is full, and also to process the lines so far while the source is idle.
     pub fn cut(&mut self) -> Option<Block> {
         let searched = self.line_feed_free;
         let Some(last) = memrchr(b'\n', &self.buffer[searched..self.filled]) else {
@@ -136,28 +152,30 @@ impl BlockCutter {
         Some(self.take_block(searched + last + 1))
     }
 
-    /// Ends the source: gives out what is left, a last line without a line feed included.
+    /// Ends the source and returns the remaining bytes, including a last line without a line
+    /// feed.
     pub fn finish(&mut self) -> Option<Block> {
-        self.skipping = false;
+        self.is_skipping = false;
         (self.filled > 0 || self.too_long > 0).then(|| self.take_block(self.filled))
     }
 
-    /// Forgets the bytes of the unfinished line at the end, so that the source can send
-    /// them again from [`Self::offset`] on. Call [`Self::cut`] first.
+    /// Discards the bytes of the unfinished line at the end, so that the source can send them
+    /// again from [`Self::offset`] on. Call [`Self::cut`] first.
     pub fn forget_tail(&mut self) {
         self.filled = 0;
         self.line_feed_free = 0;
     }
 
-    /// Takes back the memory of a block that is done with.
+    /// Takes the buffer of a processed block ([`Block::into_buffer`]) for reuse. A buffer of
+    /// another size is freed.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         if buffer.len() == self.capacity() {
             self.spare = Some(buffer);
         }
     }
 
-    /// Goes on in another buffer, where it is one that [`Self::recycle`] would take: the
-    /// caller's, which is still in its core's cache. Costs a copy of the pending bytes.
+    /// Continues in the caller's buffer, which is still in its core's cache. Costs a copy of the
+    /// pending bytes. A buffer that [`Self::recycle`] would not take is ignored.
     pub fn move_to(&mut self, mut buffer: Vec<u8>) {
         if buffer.len() == self.capacity() {
             buffer[..self.filled].copy_from_slice(&self.buffer[..self.filled]);
@@ -166,7 +184,7 @@ impl BlockCutter {
         }
     }
 
-    /// Gives out the first `length` bytes and keeps the rest.
+    /// Returns the first `length` bytes as a block and keeps the rest.
     fn take_block(&mut self, length: usize) -> Block {
         let mut next = Vec::new();
         let tail_bytes = self.filled - length;
@@ -188,14 +206,14 @@ impl BlockCutter {
         self.spare.take().unwrap_or_else(|| vec![0; capacity])
     }
 
-    /// The longest line that counts has to fit behind a block that is nearly full, with
-    /// its line end.
+    /// The size of a buffer: the longest allowed line with its line end fits after a block that
+    /// is nearly full.
     fn capacity(&self) -> usize {
         self.limits.block_bytes + self.limits.line_bytes_max + 2
     }
 
-    /// The buffer is at its capacity. Where it holds a line feed, `cut` makes room;
-    /// otherwise it is one line that is over the limit, or a run of NULs.
+    /// Makes room in a buffer that is at its capacity. If it holds a line feed, `cut` makes
+    /// room; otherwise it is one line over the limit, or a run of NULs.
     fn make_room(&mut self) {
         if memrchr(b'\n', &self.buffer[self.line_feed_free..]).is_some() {
             return;
@@ -206,16 +224,16 @@ impl BlockCutter {
         } else {
             self.drop_front(self.filled);
             self.too_long += 1;
-            self.skipping = true;
+            self.is_skipping = true;
         }
         self.line_feed_free = self.filled;
     }
 
-    /// Drops the rest of a line over the limit from what has just been taken.
+    /// Drops the rest of a line over the limit from the bytes just taken.
     fn skip(&mut self) {
         match memchr(b'\n', &self.buffer[..self.filled]) {
             Some(at) => {
-                self.skipping = false;
+                self.is_skipping = false;
                 self.drop_front(at + 1);
             }
             None => self.drop_front(self.filled),

@@ -6,20 +6,27 @@ pub use cutter::{BlockCutter, BlockLimits};
 
 pub(crate) use cutter::leading_nuls;
 
-/// Consecutive bytes of one source that hold whole lines only: the last byte is a line
-/// feed, unless the source ended without one.
+/// Consecutive bytes of one source that are whole lines: the last byte is a line feed, unless
+/// the source ended without one.
+///
+/// ```
+/// use weir_core::{Block, Lines};
+///
+/// let block = Block::new(b"one\ntwo\n".to_vec());
+/// assert_eq!(Lines::new(block.bytes()).count(), 2);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Block {
-    /// `buffer[..length]` are the lines; the rest is spare room that travels with them,
-    /// so that the buffer can be used again.
+    /// `buffer[..length]` are the lines. The rest is unused room, kept so that the buffer can be
+    /// reused.
     buffer: Vec<u8>,
     length: usize,
-    /// Where the first byte lies in the source.
+    /// The offset of the first byte in the source.
     pub offset: u64,
-    /// Where the block's lines end in the source: every byte before this has been seen,
-    /// whether it came in a block or was skipped.
+    /// The offset in the source after the block. Every byte before it was in a block or was
+    /// skipped.
     pub offset_end: u64,
-    /// Lines over the length limit that were skipped on the way to this block.
+    /// The number of lines over the length limit that were skipped before or in this block.
     pub too_long: u64,
 }
 
@@ -35,12 +42,12 @@ impl Block {
         &self.buffer[..self.length]
     }
 
-    /// The block in pieces, cut at these places in its bytes, which are starts of lines in
-    /// order. Places at its ends, and such as are out of order, cut nothing.
-    pub fn split(self, places: impl IntoIterator<Item = usize>) -> Vec<Self> {
+    /// Splits the block at `offsets` in its bytes, which are starts of lines in ascending order.
+    /// Offsets at the ends of the block or out of order are ignored.
+    pub fn split(self, offsets: impl IntoIterator<Item = usize>) -> Vec<Self> {
         let mut pieces: Vec<Self> = Vec::new();
         let mut start = 0;
-        for end in places.into_iter().filter(|place| *place < self.length) {
+        for end in offsets.into_iter().filter(|offset| *offset < self.length) {
             if end > start {
                 pieces.push(self.piece(start, end));
                 start = end;
@@ -52,12 +59,12 @@ impl Block {
         let mut last = self.piece(start, self.length);
         last.offset_end = self.offset_end;
         pieces.push(last);
-        // What was skipped came before all of them.
+        // The skipped lines are counted once, in the first piece.
         pieces[0].too_long = self.too_long;
         pieces
     }
 
-    /// A copy of the lines between two places.
+    /// A copy of the lines from `start` to `end`.
     fn piece(&self, start: usize, end: usize) -> Self {
         Self {
             buffer: self.buffer[start..end].to_vec(),
@@ -68,12 +75,12 @@ impl Block {
         }
     }
 
-    /// Memory that the block holds, in bytes.
+    /// The memory of the block in bytes, unused room included.
     pub fn memory_bytes(&self) -> usize {
         self.buffer.len()
     }
 
-    /// Gives up the lines and keeps their memory, for [`BlockCutter::recycle`].
+    /// The block's buffer, for [`BlockCutter::recycle`].
     pub fn into_buffer(self) -> Vec<u8> {
         self.buffer
     }
@@ -84,16 +91,16 @@ mod tests {
     use super::Block;
 
     #[test]
-    fn splits_into_what_it_was() {
+    fn the_pieces_of_a_split_are_the_block() {
         let block = || {
             let mut block = Block::new(b"a\nb\nc\n".to_vec());
             (block.offset, block.offset_end, block.too_long) = (10, 17, 3);
             block
         };
-        for places in [&[][..], &[0], &[6], &[2], &[2, 4], &[0, 2, 2, 4, 6], &[4, 2]] {
-            let pieces = block().split(places.iter().copied());
+        for offsets in [&[][..], &[0], &[6], &[2], &[2, 4], &[0, 2, 2, 4, 6], &[4, 2]] {
+            let pieces = block().split(offsets.iter().copied());
             let bytes: Vec<u8> = pieces.iter().flat_map(Block::bytes).copied().collect();
-            assert_eq!(bytes, b"a\nb\nc\n", "{places:?}");
+            assert_eq!(bytes, b"a\nb\nc\n", "{offsets:?}");
             assert_eq!(pieces.iter().map(|piece| piece.too_long).collect::<Vec<_>>()[0], 3);
             assert_eq!(pieces.iter().map(|piece| piece.too_long).sum::<u64>(), 3);
             assert_eq!((pieces[0].offset, pieces[pieces.len() - 1].offset_end), (10, 17));

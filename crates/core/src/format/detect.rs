@@ -1,4 +1,4 @@
-//! Which known format a log is in.
+//! Detects the known format of a log from its first lines.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::field::Field;
 use crate::line::Lines;
 use crate::record::Record;
 
-/// Lines that are looked at: enough that a few broken ones do not decide.
+/// The number of lines to read: enough that a few broken ones do not decide.
 const LINES_MAX: u64 = 1_000;
-/// Bytes of lines that are looked at: a page shows something after a few milliseconds.
+/// The number of bytes to read: few enough that detection takes a few milliseconds.
 const BYTES_MAX: usize = 256 << 10;
-/// Lines longer than this are passed over: what a crash or a rotation leaves in a log would
-/// otherwise use up the bytes.
+/// Longer lines are skipped: the garbage that a crash or a rotation leaves in a log would
+/// otherwise exhaust [`BYTES_MAX`].
 const LINE_BYTES_MAX: usize = 64 << 10;
-/// Mismatches that are kept of each format, to show why lines fail.
+/// Mismatches that are kept for each format, to show why lines fail.
 const MISMATCHES_MAX: usize = 5;
 
 /// How well each known format fits a log's first lines.
@@ -28,53 +28,65 @@ pub struct Detection {
     pub candidates: Vec<Candidate>,
 }
 
-/// One format and how it fits.
+/// One format and how well it fits a log's first lines.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// The format.
     pub format: Arc<Format>,
-    /// Lines that were read; empty lines and very long ones are not.
+    /// The number of lines that were read, without empty lines, directives and lines over
+    /// 64 KiB.
     pub lines: u64,
-    /// Lines that fit.
+    /// The number of these lines that fit the format.
     pub fitting: u64,
-    /// Fields that the fitting lines have, all added up.
+    /// The sum of the numbers of fields of the fitting lines.
     pub fields: u64,
-    /// The first lines that do not fit.
+    /// The first lines that do not fit, five at most.
     pub mismatches: Vec<LineMismatch>,
 }
 
-/// A line that does not fit, in words.
+/// A line that does not fit a format, with the reason in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineMismatch {
     /// The line's number, from 1.
     pub line: u64,
     /// Where it stops fitting, in bytes from 1.
     pub column: usize,
-    /// What was expected there.
+    /// What the format expects there.
     pub reason: String,
 }
 
 impl Detection {
-    /// The format that fits best; `None` where no line fits any.
+    /// The format that fits best, or `None` if no line fits any format.
     pub fn best(&self) -> Option<&Candidate> {
         self.candidates.first().filter(|candidate| candidate.fitting > 0)
     }
 }
 
-/// Reads the first lines of a log, at most 1,000 or 256 KiB of them, with every known
-/// format.
+/// Reads the first lines of a log with every known format and ranks the formats.
 ///
-/// `bytes` starts at a line start; a last line that is cut off counts as one that does not
-/// fit, so give whole lines where there are more. Best is the format that gets most fields
-/// out of the lines: one that fits a few lines more, but only because it asks for less,
-/// does not win over the right one. Where that is equal, the earlier of [`known_formats`]
-/// is the better.
+/// At most 1,000 lines or 256 KiB are read. `bytes` begin at a line start and should end at a
+/// line end: a line that is cut off counts as one that does not fit.
 ///
-/// Where most of the first lines stand in a [`Wrapper`], the formats are tried inside it too,
-/// and the best of those goes before the others if it fits more than half as many lines: behind
-/// a prefix of syslog, what COMBINED takes for a user may be anything.
+/// The best format is the one with the most fields in all lines together, not the one with the
+/// most lines: a format that demands less fits more lines. Of equal ones the earlier in
+/// [`known_formats`] is better.
+///
+/// If most of the first lines are in a [`Wrapper`], the formats are also tried inside it. They
+/// rank first if the best of them fits more than half as many lines as any format without the
+/// wrapper: COMBINED accepts any text as the user, so it also fits some wrapped lines.
+///
+/// ```
+/// use weir_core::detect;
+///
+/// let log = b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5\nbroken\n";
+/// let detection = detect(log);
+/// let best = detection.best().unwrap();
+/// assert_eq!(best.format.name(), "COMMON");
+/// assert_eq!((best.lines, best.fitting), (2, 1));
+/// assert_eq!((best.mismatches[0].line, best.mismatches[0].column), (2, 1));
+/// ```
 pub fn detect(bytes: &[u8]) -> Detection {
-    // Once and not for every format: a file may begin with millions of empty lines.
+    // Skipped once and not for every format: a file may begin with millions of empty lines.
     let empty_lines = bytes.iter().take_while(|byte| **byte == b'\n').count();
     let bytes = &bytes[empty_lines..];
     let fit = |format: &Format| fit_from(format, bytes, empty_lines as u64);
@@ -95,7 +107,7 @@ pub fn detect(bytes: &[u8]) -> Detection {
     Detection { candidates }
 }
 
-/// What most of the first lines are wrapped in.
+/// The wrapper around most of the first lines.
 fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
     const LINES: usize = 20;
     let lines = || {
@@ -112,12 +124,12 @@ fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
     })
 }
 
-/// Reads the first lines of a log as [`detect`] does, with this format.
+/// Reads the first lines of a log with one format. The limits are those of [`detect`].
 pub fn fit(format: &Format, bytes: &[u8]) -> Candidate {
     fit_from(format, bytes, 0)
 }
 
-/// As [`fit`], behind so many lines.
+/// Does what [`fit`] does for bytes that follow `lines_before` lines.
 fn fit_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidate {
     let format = Arc::new(format.clone());
     let mut candidate =
@@ -134,8 +146,8 @@ fn fit_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidate {
         }
         let is_directive =
             reader.read(line.bytes, |parser, outcome| candidate.count(number, parser, outcome));
-        // A log may say what its fields are long before it has a line of them.
-        if is_directive && reader.is_list(line.bytes) {
+        // A `#Fields:` directive identifies the format even if no line follows it yet.
+        if is_directive && reader.is_field_list(line.bytes) {
             candidate.lines += 1;
             candidate.fitting += 1;
             candidate.fields += 1;
@@ -145,7 +157,7 @@ fn fit_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidate {
 }
 
 impl Candidate {
-    /// Counts a line; true where it is a directive, which does not count.
+    /// Counts a line. Returns whether it is a directive, which is not counted.
     fn count(&mut self, number: u64, parser: &LineParser, outcome: LineOutcome<'_, '_>) -> bool {
         match outcome {
             LineOutcome::Directive => return true,
@@ -167,11 +179,10 @@ impl Candidate {
     }
 }
 
-/// How many fields the record has, those logged as `-` included.
+/// The number of fields of the record, those logged as `-` included.
 fn fields_filled(record: &Record<'_>, extra_fields: usize) -> u64 {
     let texts = Field::TEXT.iter().filter(|field| record.text(**field).is_some()).count();
     let extras = (0..extra_fields).filter(|index| record.extra(*index).is_some()).count();
     let numbers = Field::NUMBERS.iter().filter(|field| record.number(**field).is_some()).count();
-    let numbers = numbers + usize::from(record.time.is_some());
-    (texts + extras + numbers) as u64
+    (texts + extras + numbers + usize::from(record.time.is_some())) as u64
 }

@@ -1,12 +1,22 @@
-//! What can be wrong with a format's definition.
+//! The error of a format definition that does not compile.
 
 use std::fmt;
 
-/// A definition that cannot be compiled: where and why.
+/// An error in a format definition: its place and a sentence that says what is wrong and what
+/// to do.
+///
+/// `Display` prints the sentence, the line of the definition and a `^` under the place.
+///
+/// ```
+/// use weir_core::Format;
+///
+/// let error = Format::parse("$remote_addr ${status").unwrap_err();
+/// assert_eq!(error.to_string(), "format, character 14: the `{` has no `}`\n  $remote_addr ${status\n               ^");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatError {
     definition: String,
-    /// Where the mistake is, in bytes from 0.
+    /// The offset of the error in the definition, in bytes.
     at: usize,
     message: String,
 }
@@ -16,20 +26,20 @@ impl FormatError {
         Self { definition: definition.to_owned(), at, message: message.into() }
     }
 
-    /// Where the mistake is, in characters from 1.
+    /// The place of the error in the definition, in characters from 1.
     pub fn column(&self) -> usize {
         let before = self.definition.get(..self.at).unwrap_or(&self.definition);
         before.chars().count() + 1
     }
 
-    /// What is wrong there.
+    /// What is wrong there, as a sentence without a full stop.
     pub fn message(&self) -> &str {
         &self.message
     }
 }
 
 impl fmt::Display for FormatError {
-    /// The reason, the definition's line and a mark under the character.
+    /// Writes the message, the line of the definition and a `^` under the character.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let before = self.definition.get(..self.at).unwrap_or(&self.definition);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);

@@ -56,7 +56,8 @@ impl Format {
     pub fn parse(text: &str) -> Result<Self, FormatError> {
         if let Some((inside, wrapper)) = Wrapper::split(text) {
             return Self::parse(inside)?.wrapped_in(wrapper).ok_or_else(|| {
-                let message = format!("lines of this format do not stand in {}", wrapper.name());
+                let name = wrapper.name();
+                let message = format!("this format cannot be wrapped; remove ` in {name}`");
                 FormatError::new(text, 0, message)
             });
         }
@@ -70,8 +71,8 @@ impl Format {
 fn unknown(definition: &str) -> FormatError {
     let names: Vec<&str> = known_formats().iter().map(Format::name).collect();
     let message = format!(
-        "this is neither a known name ({}) nor a definition with nginx variables ($status), \
-         Apache directives (%>s) or JSON keys (json:time=ts,client=ip,status=code)",
+        "this is neither a known name ({}) nor a definition; write one with nginx variables \
+         ($status), Apache directives (%>s) or JSON keys (json:time=ts,client=ip,status=code)",
         names.join(", ")
     );
     FormatError::new(definition, 0, message)

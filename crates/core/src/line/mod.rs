@@ -10,21 +10,29 @@ use memchr::memchr;
 
 use crate::block::leading_nuls;
 
-/// One line of a block.
+/// One line of a block, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The line without its line end and without NUL bytes in front.
+    /// The line without its line end and without NUL bytes at its start.
     pub bytes: &'a [u8],
-    /// Where `bytes` starts in the block.
+    /// The offset of `bytes` in the block.
     pub start: usize,
 }
 
 /// The lines of a block, in order.
 ///
-/// A line ends at LF; one CR before it belongs to the line end. A last line without LF
-/// counts; an empty line counts. NUL bytes in front of a line are no part of it (see
-/// [`crate::BlockCutter`]); bytes in front of the end that are nothing but NULs are no
-/// line.
+/// A line ends at LF, and one CR before it belongs to the line end. A last line without LF is a
+/// line, and so is an empty one. NUL bytes at the start of a line do not belong to it (see
+/// [`crate::BlockCutter`]). If only NULs follow the last LF, they are not a line.
+///
+/// ```
+/// use weir_core::Lines;
+///
+/// let lines: Vec<_> = Lines::new(b"one\r\n\n\0\0two").collect();
+/// assert_eq!(lines[0].bytes, b"one");
+/// assert_eq!(lines[1].bytes, b"");
+/// assert_eq!((lines[2].bytes, lines[2].start), (&b"two"[..], 8));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Lines<'a> {
     bytes: &'a [u8],
@@ -32,15 +40,15 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The lines of `bytes`, which starts at a line start.
+    /// The lines of `bytes`, which begin at a line start.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 }
 
 impl<'a> Line<'a> {
-    /// The line between `start` and its line feed at `end`, or the end of `bytes`. `None`
-    /// where NULs are all that is left of them.
+    /// The line between `start` and its line feed at `end`, or the end of `bytes`. Returns
+    /// `None` if the rest of `bytes` is only NULs.
     #[inline]
     pub(crate) fn between(bytes: &'a [u8], mut start: usize, mut end: usize) -> Option<Self> {
         if bytes.get(start) == Some(&0) {
@@ -88,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn says_where_a_line_starts() {
+    fn the_start_of_a_line_is_after_its_nuls() {
         let starts: Vec<_> = Lines::new(b"ab\n\0\0c\r\nd").map(|line| line.start).collect();
         assert_eq!(starts, [0, 5, 8]);
     }

@@ -139,7 +139,7 @@ impl BlockReader {
         let columns = self.spare.take().unwrap_or_default();
         let mut read = ReadBlock::new(block, source, columns, guard);
         read.columns.clear(self.columns.len(), self.numbers.len());
-        match self.parser.short_way_quotes() {
+        match self.parser.fast_path_quotes() {
             _ if self.parser.is_escaped() => self.read_unwrapped(block, &mut read),
             Some(quotes) => {
                 let mut index = std::mem::take(&mut self.structural_index);
@@ -186,7 +186,7 @@ impl BlockReader {
                 read.unmatched += 1;
                 continue;
             }
-            if self.parser.passes_over(line.bytes) {
+            if self.parser.read_directive(line.bytes) {
                 continue;
             }
             let quote = |index| indexed.quote(index);

@@ -15,7 +15,7 @@ pub(crate) struct Date {
 }
 
 impl Date {
-    /// The date, or `None` where the month has no such day.
+    /// The date, or `None` if the month has no such day.
     pub(crate) fn new(year: i32, month: u32, day: u32) -> Option<Self> {
         if !(1..=12).contains(&month) || day == 0 || day > days_in_month(year, month) {
             return None;
@@ -34,8 +34,8 @@ impl Date {
         era * 146_097 + day_of_era - 719_468
     }
 
-    /// The date that lies `days` after 1970-01-01. Years stay within `i32` for every
-    /// instant that a [`crate::Timestamp`] can hold.
+    /// The date `days` days after 1970-01-01. The year fits an `i32` for every instant of a
+    /// [`crate::Timestamp`].
     pub(crate) fn from_days(days: i64) -> Self {
         let days = days + 719_468;
         let era = days.div_euclid(146_097);
@@ -51,7 +51,7 @@ impl Date {
     }
 }
 
-/// Days of a month, leap years minded.
+/// The number of days of a month.
 pub(crate) fn days_in_month(year: i32, month: u32) -> u32 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
@@ -61,7 +61,8 @@ pub(crate) fn days_in_month(year: i32, month: u32) -> u32 {
     }
 }
 
-/// The number of an English month name's first three letters, whatever their case.
+/// The number (1 to 12) of the month whose English name begins with these three letters, in any
+/// case.
 pub(crate) fn month_by_name(name: &[u8]) -> Option<u32> {
     const NAMES: [&[u8; 3]; 12] = [
         b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov",
@@ -77,7 +78,7 @@ mod tests {
     use super::{Date, days_in_month};
 
     #[test]
-    fn counts_every_day_of_a_thousand_years() {
+    fn every_day_of_a_thousand_years_round_trips() {
         let mut days = Date { year: 1600, month: 1, day: 1 }.days();
         for year in 1600..2600 {
             for month in 1..=12 {

@@ -45,7 +45,7 @@ mod tests {
     use super::parse_go_duration_ns;
 
     #[test]
-    fn reads_what_go_writes() {
+    fn reads_durations_of_go() {
         let parse = |text: &str| parse_go_duration_ns(text.as_bytes());
         assert_eq!(parse("0s"), Some(0));
         assert_eq!(parse("1.234ms"), Some(1_234_000));

@@ -3,8 +3,8 @@
 /// Nanoseconds in a second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
-/// An unsigned integer of nothing but digits; `None` where there are none, where there is
-/// anything else, or where it does not fit.
+/// Parses an unsigned integer. Returns `None` if the text is empty, has a byte that is not a
+/// digit, or does not fit 64 bits.
 pub(crate) fn parse_digits(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 20 {
         return None;
@@ -20,9 +20,9 @@ pub(crate) fn parse_digits(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// A decimal number of `unit_ns` units, such as `0.123` seconds, in nanoseconds. Digits
-/// below a nanosecond are dropped. Exponents are understood, as JSON encoders write them
-/// for small numbers (`7.5e-05`).
+/// Parses a decimal number in units of `unit_ns` nanoseconds, such as `0.123` seconds, and
+/// returns nanoseconds. Digits below a nanosecond are dropped. The number may have an exponent,
+/// which JSON encoders write for small numbers (`7.5e-05`).
 pub(crate) fn parse_duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
     let (mantissa, exponent) = match memchr::memchr2(b'e', b'E', text) {
         Some(at) => (&text[..at], parse_exponent(&text[at + 1..])?),
@@ -72,8 +72,8 @@ fn parse_exponent(text: &[u8]) -> Option<i32> {
 }
 
 /// nginx's `$upstream_response_time`: seconds, one number for each upstream tried,
-/// separated by `, ` and ` : `, with `-` for one that gave none. The answer is their sum;
-/// `Some(None)` where none gave a time, `None` where it is no such list.
+/// separated by `, ` and ` : `, with `-` for an upstream without a time. Returns their sum,
+/// `Some(None)` if no upstream has a time, or `None` if the text is not such a list.
 ///
 /// Source: nginx, `ngx_http_upstream_response_time_variable`.
 pub(crate) fn parse_upstream_time_ns(text: &[u8]) -> Option<Option<u64>> {

@@ -11,12 +11,12 @@ pub(crate) struct RequestLine<'a> {
 }
 
 impl<'a> RequestLine<'a> {
-    /// Splits `METHOD target HTTP/x` or `HTTP/x.y`. The method is letters; the target is
-    /// all between the first and the last space, so that a target which was logged with
-    /// spaces in it stays whole. `None` where the text is no HTTP request.
+    /// Splits `METHOD target HTTP/x` or `METHOD target HTTP/x.y`. The method is letters. The
+    /// target is the text between the first and the last space, so it may itself contain spaces.
+    /// Returns `None` if the text is not an HTTP request line.
     pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
         let first = short_memchr(b' ', text)?;
-        // "HTTP/x.y" nearly always, so look where its space would be before searching.
+        // The protocol is nearly always "HTTP/x.y", so try the place of its space first.
         let (last, is_http) = match text.last_chunk::<9>() {
             Some([b' ', b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9']) => {
                 (text.len() - 9, true)
@@ -55,8 +55,8 @@ pub(crate) fn split_target(target: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// Splits a URL such as `https://example.com:443/a?b` into host, without its port, and request
-/// target. `None` where the text is no such URL, such as a target that is a path.
+/// Splits a URL such as `https://example.com:443/a?b` into the host without its port and the
+/// request target. Returns `None` if the text is not such a URL, for instance if it is a path.
 pub(crate) fn split_url(url: &[u8]) -> Option<(&[u8], &[u8])> {
     const SCHEME_BYTES_MAX: usize = 16;
     let head = &url[..url.len().min(SCHEME_BYTES_MAX)];
@@ -70,13 +70,14 @@ pub(crate) fn split_url(url: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((without_port(&rest[..length]), target))
 }
 
-/// `192.0.2.1:80`, `[::1]:80` and `host:80` without the port; an IPv6 address without
-/// brackets has none.
+/// Removes the port of `192.0.2.1:80`, `[::1]:80` or `host:80`. An IPv6 address without brackets
+/// has no port.
 pub(crate) fn without_port(value: &[u8]) -> &[u8] {
     split_port(value).0
 }
 
-/// As [`without_port`], with the port's digits.
+/// Splits an address or host into the part that [`without_port`] returns and the digits of the
+/// port.
 pub(crate) fn split_port(value: &[u8]) -> (&[u8], Option<&[u8]>) {
     let Some(colon) = memchr::memrchr(b':', value) else { return (value, None) };
     let (host, port) = (&value[..colon], &value[colon + 1..]);
@@ -97,11 +98,11 @@ mod tests {
     #[test]
     fn splits_urls() {
         let split = |url: &'static str| split_url(url.as_bytes());
-        let found =
+        let parts =
             |host: &'static str, target: &'static str| Some((host.as_bytes(), target.as_bytes()));
-        assert_eq!(split("https://www.example.com:443/a?b"), found("www.example.com", "/a?b"));
-        assert_eq!(split("http://[2001:db8::1]:80"), found("2001:db8::1", "/"));
-        assert_eq!(split("ftp://h?q"), found("h", "?q"));
+        assert_eq!(split("https://www.example.com:443/a?b"), parts("www.example.com", "/a?b"));
+        assert_eq!(split("http://[2001:db8::1]:80"), parts("2001:db8::1", "/"));
+        assert_eq!(split("ftp://h?q"), parts("h", "?q"));
         assert_eq!(split("/a?u=http://example.com/"), None);
         assert_eq!(split("example.com:443"), None);
         assert_eq!(split("://h/"), None);
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_http() {
+    fn refuses_other_texts() {
         for text in [
             "",
             "-",

@@ -1,10 +1,10 @@
-//! Times in a pattern of strftime, for reading.
+//! Parses times that were formatted with a strftime pattern.
 //!
-//! Source: POSIX.1-2024 `strftime` and the manual of the GNU C library, in the C locale,
-//! which servers run in. What cannot be read back into an instant, or has no width of its
-//! own, is refused with the pattern: `%E` and `%O` (other eras and digits), `%C`, `%g` and
-//! `%G` (parts of a year that mean nothing alone), `%N` and `%f` (no libc writes them; a
-//! fraction is `%{usec_frac}t` in Apache) and everything unknown.
+//! Source: POSIX.1-2024 `strftime` and the manual of the GNU C library, in the C locale, which
+//! servers run in. A pattern is refused if it has a conversion that cannot be parsed: `%E` and
+//! `%O` (other eras and digits), `%C`, `%g` and `%G` (parts of a year that are ambiguous alone),
+//! `%N` and `%f` (no libc writes them; in Apache a fraction is `%{usec_frac}t`) or an unknown
+//! one.
 
 use super::calendar::{Date, month_by_name};
 use super::number::parse_digits;
@@ -20,7 +20,7 @@ pub(crate) struct Strftime {
 /// Why a pattern is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StrftimeError {
-    /// Where, in bytes of the pattern.
+    /// The offset in the pattern, in bytes.
     pub(crate) at: usize,
     pub(crate) message: String,
 }
@@ -28,12 +28,12 @@ pub(crate) struct StrftimeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Literal(u8),
-    /// So many digits, of which the first may be a space.
+    /// A number of this many digits, of which the first may be a space.
     Number(Part, usize),
     MonthName {
         full: bool,
     },
-    /// Letters that say nothing new: week days and the names of zones.
+    /// Letters without further information: the names of week days and zones.
     Letters,
     HalfOfDay,
     Offset,
@@ -52,11 +52,11 @@ enum Part {
     HourOfHalf,
     Minute,
     Second,
-    /// Week numbers and numbers of week days, which the date says already.
+    /// Numbers of weeks and week days, which follow from the date.
     Ignored,
 }
 
-/// The parts of a time as they are read.
+/// The parts of a time that have been read so far.
 #[derive(Debug, Default)]
 struct Parts {
     year: Option<u32>,
@@ -65,7 +65,7 @@ struct Parts {
     day_of_year: Option<u32>,
     hour: Option<u32>,
     hour_of_half: Option<u32>,
-    afternoon: bool,
+    is_afternoon: bool,
     minute: u32,
     second: u32,
     offset_s: Option<i32>,
@@ -94,12 +94,13 @@ impl Strftime {
         Ok(Self { steps: steps.into() })
     }
 
-    /// How many bytes at the start of `text` the time takes; `None` where there is none.
+    /// The length in bytes of the time at the start of `text`, or `None` if there is none.
     pub(crate) fn length(&self, text: &[u8]) -> Option<usize> {
         self.walk(text).map(|(_, length)| length)
     }
 
-    /// Adds what `text` says to `time`. `None` where it is no such time, or goes on after it.
+    /// Adds the parts of `text` to `time`. Returns `None` if `text` is not such a time or has
+    /// more bytes after it.
     pub(crate) fn read(&self, text: &[u8], time: &mut TimeParts) -> Option<()> {
         let (parts, length) = self.walk(text)?;
         if length < text.len() {
@@ -108,7 +109,7 @@ impl Strftime {
         parts.add_to(time)
     }
 
-    /// How much of a time the pattern tells.
+    /// Which parts of a time the pattern has.
     pub(crate) fn content(&self) -> TimeContent {
         let has = |part| {
             self.steps.iter().any(|step| matches!(step, Step::Number(found, _) if *found == part))
@@ -133,7 +134,7 @@ impl Strftime {
     }
 }
 
-/// The steps of one conversion; `None` where it is refused.
+/// Adds the steps of one conversion. Returns `None` if it is refused.
 fn conversion(letter: u8, steps: &mut Vec<Step>) -> Option<()> {
     let composed: &[u8] = match letter {
         b'T' | b'X' => b"H:M:S",
@@ -185,13 +186,15 @@ fn simple(letter: u8) -> Option<Step> {
 fn refusal(pattern: &str, at: usize) -> String {
     let letter = pattern[at..].chars().next().unwrap_or_default();
     match letter {
-        'f' | 'N' => format!("strftime has no `%{letter}`; a fraction is %{{usec_frac}}t"),
-        _ => format!("a time with `%{letter}` cannot be read"),
+        'f' | 'N' => {
+            format!("`%{letter}` is not a strftime conversion; a fraction is %{{usec_frac}}t")
+        }
+        _ => format!("times with `%{letter}` cannot be parsed; use other strftime conversions"),
     }
 }
 
 impl Step {
-    /// Reads the step from the start of `text` and returns what follows.
+    /// Reads the step from the start of `text` and returns the rest.
     fn read<'a>(self, text: &'a [u8], parts: &mut Parts) -> Option<&'a [u8]> {
         match self {
             Self::Literal(byte) => text.strip_prefix(&[byte]),
@@ -208,7 +211,7 @@ impl Step {
             Self::Letters => Some(after_letters(text)),
             Self::HalfOfDay => {
                 let half: [u8; 2] = text.get(..2)?.try_into().ok()?;
-                parts.afternoon = match &half.map(|byte| byte.to_ascii_lowercase()) {
+                parts.is_afternoon = match &half.map(|byte| byte.to_ascii_lowercase()) {
                     b"am" => false,
                     b"pm" => true,
                     _ => return None,
@@ -221,7 +224,8 @@ impl Step {
                 Some(&text[length..])
             }
             Self::UnixSeconds => {
-                // Ten digits reach to the year 2286; a fraction may follow them directly.
+                // Ten digits are enough until the year 2286. The digits of a fraction may follow
+                // without a separator.
                 let length = text.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
                 parts.unix_s = Some(parse_digits(&text[..length])? as i64);
                 Some(&text[length..])
@@ -248,7 +252,7 @@ impl Parts {
         }
         match part {
             Part::Year => self.year = Some(value),
-            // POSIX: 69 to 99 are the last century's.
+            // POSIX: 69 to 99 are the years 1969 to 1999.
             Part::YearOfCentury => self.year = Some(value + if value < 69 { 2000 } else { 1900 }),
             Part::Month => self.month = Some(value),
             Part::Day => self.day = Some(value),
@@ -271,7 +275,7 @@ impl Parts {
         if let Some(year) = self.year {
             time.local_day = self.local_day(year as i32)?.or(time.local_day);
         }
-        let of_half = self.hour_of_half.map(|hour| hour + if self.afternoon { 12 } else { 0 });
+        let of_half = self.hour_of_half.map(|hour| hour + if self.is_afternoon { 12 } else { 0 });
         if let Some(hour) = self.hour.or(of_half) {
             time.local_second = Some(second_of_day(hour, self.minute, self.second)?);
         }
@@ -279,7 +283,8 @@ impl Parts {
         Some(())
     }
 
-    /// `None` where there is no such day, `Some(None)` where the pattern names none.
+    /// The day in days since 1970-01-01; `None` if there is no such day, `Some(None)` if the
+    /// pattern has no day.
     fn local_day(&self, year: i32) -> Option<Option<i64>> {
         match (self.month, self.day, self.day_of_year) {
             (Some(month), Some(day), _) => Some(Some(Date::new(year, month, day)?.days())),
@@ -343,14 +348,14 @@ mod tests {
     }
 
     #[test]
-    fn refuses_patterns_it_cannot_read() {
+    fn refuses_unknown_conversions() {
         for (pattern, at) in [("%Y-%Ey", 4), ("%f", 1), ("%T %", 3), ("%T%é", 3), ("%G", 1)] {
             assert_eq!(Strftime::parse(pattern).unwrap_err().at, at, "{pattern}");
         }
     }
 
     #[test]
-    fn says_how_long_it_is() {
+    fn length_is_that_of_the_time() {
         let pattern = Strftime::parse("%F %T").unwrap();
         assert_eq!(pattern.length(b"2025-12-17 09:03:01 more"), Some(19));
         assert!(pattern.content().is_instant());

@@ -62,7 +62,7 @@ pub(crate) fn parse_offset(text: &[u8]) -> Option<i32> {
     Some(sign * (hours * 3600 + minutes * 60) as i32)
 }
 
-/// The number of two digits at `at`.
+/// The number of the two digits at offset `at`.
 #[inline]
 pub(crate) fn two_digits(text: &[u8], at: usize) -> Option<u32> {
     let tens = text.get(at)?.wrapping_sub(b'0');

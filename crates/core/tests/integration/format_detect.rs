@@ -83,10 +83,10 @@ fn unmatched(path: &Path, expected: &str) -> Vec<u64> {
     let mut parser = LineParser::new(Arc::clone(&best.format));
     let mut unmatched = Vec::new();
     for (line, number) in Lines::new(&bytes).zip(1..) {
-        if followed.pass(line.bytes) {
+        if followed.follow(line.bytes) {
             parser = LineParser::new(Arc::clone(followed.format()));
         }
-        let is_directive = parser.passes_over(line.bytes);
+        let is_directive = parser.read_directive(line.bytes);
         if !is_directive && parser.parse(line.bytes, &mut Record::new()).is_err() {
             unmatched.push(number);
         }

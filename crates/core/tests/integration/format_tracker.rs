@@ -87,7 +87,7 @@ impl Feed {
         for (span, end) in formats.spans.iter().zip(ends) {
             let mut parser = LineParser::new(span.format.clone());
             for line in Lines::new(&block[span.start..end]) {
-                if parser.passes_over(line.bytes) {
+                if parser.read_directive(line.bytes) {
                     continue;
                 }
                 self.counts.lines += 1;
@@ -368,7 +368,7 @@ proptest! {
                 prop_assert_eq!(span.start < end, true);
                 let mut parser = LineParser::new(span.format.clone());
                 for line in block[span.start..end].lines() {
-                    outcomes.push(if parser.passes_over(line.as_bytes()) {
+                    outcomes.push(if parser.read_directive(line.as_bytes()) {
                         None
                     } else {
                         Some(parser.parse(line.as_bytes(), &mut Record::new()).is_ok())

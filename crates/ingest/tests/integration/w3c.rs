@@ -21,10 +21,10 @@ fn by_line(log: &[u8], format: &Arc<Format>) -> Answer {
     let mut parser = LineParser::new(format.clone());
     let (mut rows, mut unmatched) = (Vec::new(), 0);
     for line in Lines::new(log) {
-        if followed.pass(line.bytes) {
+        if followed.follow(line.bytes) {
             parser = LineParser::new(followed.format().clone());
         }
-        if parser.passes_over(line.bytes) {
+        if parser.read_directive(line.bytes) {
             continue;
         }
         let mut record = Record::new();

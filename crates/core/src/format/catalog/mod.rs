@@ -1,8 +1,8 @@
-//! The formats that Weir knows by name.
+//! The formats that are known by name.
 //!
-//! Each is one text file in this folder: its name, what it is, the manual that defines it, its
-//! definition, and lines with the fields they have to give or the reason why they do not fit.
-//! A test walks all of them. docs/formats.md is made of these files too.
+//! Each is a text file in this folder: its name, a description, the manual that defines it, its
+//! definition, and sample lines with their fields or the reason why they do not fit. A test
+//! checks the samples of all files. docs/formats.md is generated from them.
 
 use std::sync::LazyLock;
 
@@ -12,8 +12,8 @@ use super::program::Program;
 use super::program::handwritten::HandwrittenProgram;
 use super::program::wrapper::Wrapper;
 
-/// The files, the more particular formats first: where two fit a file equally well, detection
-/// takes the earlier.
+/// The files, the more specific formats first: of two formats that fit a log equally well,
+/// detection chooses the earlier.
 const FILES: [&str; 24] = [
     include_str!("vcombined.txt"),
     include_str!("vcommon.txt"),
@@ -41,21 +41,20 @@ const FILES: [&str; 24] = [
     include_str!("firewall.txt"),
 ];
 
-/// What a known format's file says of it.
+/// The description of a known format.
 #[derive(Debug, Clone)]
 pub struct FormatNotes {
     /// The format's name.
     pub name: &'static str,
-    /// What it is, in a sentence or two.
+    /// A description of a few sentences.
     pub about: &'static str,
-    /// Where it is defined.
+    /// The address of the manual that defines it.
     pub manual: &'static str,
-    /// The definition, or the shape of the lines where the format is read by a program of its
-    /// own.
+    /// The definition, or the shape of the lines if the format is hand-written.
     pub definition: String,
-    /// True where `definition` is such a shape, which nobody can compile.
+    /// Whether `definition` is a shape, which does not compile.
     pub is_shape: bool,
-    /// A line of it, with the lines before it that it needs.
+    /// A line in the format, after the directives that it needs.
     pub sample: Vec<&'static str>,
 }
 
@@ -96,14 +95,12 @@ impl FormatNotes {
     }
 }
 
-/// The first line of a file; where directives have to come before it, those and the line.
+/// The first sample line of a file, after its directives if the sample log begins with some.
 fn sample(file: &'static str) -> Vec<&'static str> {
-    let mut log = file.lines().filter_map(|line| line.strip_prefix("> ")).peekable();
-    if log.peek().is_some_and(|line| line.starts_with('#')) {
-        let mut is_over = false;
-        return log
-            .take_while(|line| !std::mem::replace(&mut is_over, !line.starts_with('#')))
-            .collect();
+    let log: Vec<&str> = file.lines().filter_map(|line| line.strip_prefix("> ")).collect();
+    let directives = log.iter().take_while(|line| line.starts_with('#')).count();
+    if directives > 0 {
+        return log.into_iter().take(directives + 1).collect();
     }
     file.lines().filter_map(|line| line.strip_prefix("line: ")).take(1).collect()
 }
@@ -111,22 +108,29 @@ fn sample(file: &'static str) -> Vec<&'static str> {
 static NOTES: LazyLock<Vec<FormatNotes>> =
     LazyLock::new(|| FILES.into_iter().map(FormatNotes::read).collect());
 
-/// A definition that did not compile would be missing here; a test counts them.
+/// A definition that does not compile would be missing here; a test counts them.
 static KNOWN: LazyLock<Vec<Format>> =
     LazyLock::new(|| NOTES.iter().filter_map(FormatNotes::compile).collect());
 
-/// Every known format, the more particular ones first.
+/// Every known format, the more specific ones first.
 pub fn known_formats() -> &'static [Format] {
     &KNOWN
 }
 
-/// What is known of each of [`known_formats`], in the same order.
+/// The descriptions of the [`known_formats`], in the same order.
 pub fn format_notes() -> &'static [FormatNotes] {
     &NOTES
 }
 
-/// The known format of that name, whatever its case; behind a wrapper too, as in
+/// The known format with this name, in any case. The name may include a wrapper, as in
 /// `COMBINED in SYSLOG`.
+///
+/// ```
+/// use weir_core::format_by_name;
+///
+/// assert_eq!(format_by_name("common").unwrap().name(), "COMMON");
+/// assert!(format_by_name("uncommon").is_none());
+/// ```
 pub fn format_by_name(name: &str) -> Option<Format> {
     if let Some((inside, wrapper)) = Wrapper::split(name) {
         return format_by_name(inside)?.wrapped_in(wrapper);

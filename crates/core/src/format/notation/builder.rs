@@ -1,4 +1,4 @@
-//! Builds a line program out of literal text and values, whatever notation they came in.
+//! Builds a program from the literal texts and values of a definition. All notations use it.
 
 use crate::field::Field;
 use crate::format::compiled::Format;
@@ -9,13 +9,14 @@ use crate::format::program::line_program::{End, LineProgram, Value};
 use crate::format::program::sink::Sink;
 use crate::value::{TimeContent, TimeKind};
 
-/// Values that a format may have: each becomes a column, and servers log a few dozen.
+/// The number of values that a format may have: each becomes a column, and servers log a few
+/// dozen.
 const VALUES_MAX: usize = 256;
 
 /// Collects the pieces of a definition in order.
 ///
-/// A field is filled once: what is logged a second time, in whatever form, is kept as text
-/// under its own name.
+/// A field is filled once. A second value for it, in any form, becomes an extra field under its
+/// own name.
 #[derive(Debug)]
 pub(super) struct FormatBuilder<'a> {
     definition: &'a str,
@@ -23,9 +24,9 @@ pub(super) struct FormatBuilder<'a> {
     quotes_are_escaped: bool,
     pieces: Vec<Piece>,
     extra_fields: Vec<String>,
-    /// Fields that some value fills.
+    /// The fields that are filled.
     fields: Vec<Field>,
-    /// What is known of the time besides the values.
+    /// The parts of the time that are known without the values.
     known_time: TimeContent,
 }
 
@@ -33,21 +34,21 @@ pub(super) struct FormatBuilder<'a> {
 enum Piece {
     Text(Vec<u8>),
     Value(Variable),
-    /// Here a program ends and the next one starts.
+    /// The end of a program; the next piece begins another one.
     Break,
 }
 
-/// A value of a line as its definition names it.
+/// A value of a line, as the definition describes it.
 #[derive(Debug)]
 pub(super) struct Variable {
     pub(super) sink: Sink,
-    /// Which of several values for one field fills it: the lowest, then the first.
+    /// Of several values for one field, the one with the lowest rank fills it, then the first.
     pub(super) rank: u8,
-    /// As the user writes it.
+    /// The name in the definition, such as `$status` or `%>s`.
     pub(super) name: String,
-    /// What the field is called where it becomes one of the format's own.
+    /// The name of the extra field if it becomes one.
     pub(super) field_name: String,
-    /// Where it stands in the definition.
+    /// The offset in the definition.
     pub(super) at: usize,
 }
 
@@ -76,17 +77,17 @@ impl<'a> FormatBuilder<'a> {
         self.pieces.push(Piece::Value(variable));
     }
 
-    /// Ends a program of a JSON format, which has one for each key.
+    /// Ends a program of a JSON format, which has one program per key.
     pub(super) fn end_program(&mut self) {
         self.pieces.push(Piece::Break);
     }
 
-    /// The compiled format of lines that are text, named `custom`.
+    /// The compiled format of lines of text.
     pub(super) fn finish(mut self) -> Result<Format, FormatError> {
         self.check_length()?;
         self.trim_line_end();
         self.assign();
-        self.keep_times_that_tell();
+        self.demote_partial_times();
         let program = Program::Line(self.program(&self.pieces)?);
         Ok(self.format(program))
     }
@@ -108,14 +109,14 @@ impl<'a> FormatBuilder<'a> {
         Ok(self.format(program))
     }
 
-    /// The compiled format of values that `make` puts into a program.
+    /// The compiled format of a program that `make` builds from the values.
     pub(super) fn finish_values(
         mut self,
         make: impl FnOnce(Vec<Variable>) -> Program,
     ) -> Result<Format, FormatError> {
         self.check_length()?;
         self.assign();
-        self.keep_times_that_tell();
+        self.demote_partial_times();
         let values = std::mem::take(&mut self.pieces).into_iter().filter_map(|piece| match piece {
             Piece::Value(variable) => Some(variable),
             _ => None,
@@ -124,8 +125,8 @@ impl<'a> FormatBuilder<'a> {
         Ok(self.format(program))
     }
 
-    /// Says that lines have a date that is not among their values.
-    pub(super) fn know_date(&mut self) {
+    /// Declares that lines have a date that is not among their values.
+    pub(super) fn set_date_known(&mut self) {
         self.known_time.day = true;
     }
 
@@ -141,12 +142,12 @@ impl<'a> FormatBuilder<'a> {
             _ => None,
         });
         values.nth(VALUES_MAX).map_or(Ok(()), |variable| {
-            let message = format!("a format may have {VALUES_MAX} values, and this is one more");
+            let message = format!("the format has more than {VALUES_MAX} values; remove some");
             Err(FormatError::new(self.definition, variable.at, message))
         })
     }
 
-    /// A line end at the end of the format is no part of the line.
+    /// Removes a line end at the end of the definition, which is not part of the line.
     fn trim_line_end(&mut self) {
         if let Some(Piece::Text(text)) = self.pieces.last_mut() {
             while text.pop_if(|byte| matches!(byte, b'\r' | b'\n')).is_some() {}
@@ -156,7 +157,7 @@ impl<'a> FormatBuilder<'a> {
         }
     }
 
-    /// Finds each value its place in the record.
+    /// Assigns each value a field or an extra field.
     fn assign(&mut self) {
         let mut pieces = std::mem::take(&mut self.pieces);
         let mut variables: Vec<&mut Variable> = pieces
@@ -172,23 +173,22 @@ impl<'a> FormatBuilder<'a> {
         for variable in by_rank {
             self.fill_fields(variable);
         }
-        let mut host_is_known = false;
+        let mut has_host = false;
         for variable in variables {
             match &mut variable.sink {
                 Sink::Extra(index) => *index = self.extra_field(&variable.field_name),
                 Sink::HostAndPort { port } => *port = self.extra_field("port"),
                 Sink::ClientAndPort { port } => *port = self.extra_field("client_port"),
-                // Otherwise `host - - [...]` would read as a client named `-` behind a host.
-                sink @ Sink::Client if host_is_known => *sink = Sink::ClientBehindHost,
+                // Otherwise `host - - [...]` would be a host and a client named `-`.
+                sink @ Sink::Client if has_host => *sink = Sink::ClientAfterHost,
                 _ => {}
             }
-            host_is_known |= variable.sink.fields() == [Field::Host];
+            has_host |= variable.sink.fields() == [Field::Host];
         }
         self.pieces = pieces;
     }
 
-    /// Gives the variable its fields, or makes it a field of the format's own where they
-    /// are taken.
+    /// Assigns the variable its fields, or makes it an extra field if one of them is taken.
     fn fill_fields(&mut self, variable: &mut Variable) {
         let fields = variable.sink.fields();
         let is_taken = |field: &Field| self.fields.contains(field);
@@ -206,7 +206,7 @@ impl<'a> FormatBuilder<'a> {
     fn extra_field(&mut self, name: &str) -> usize {
         let mut unique = name.to_owned();
         let mut number = 2;
-        // Nor may it be another name of a known field: a filter would mean that one.
+        // The alias of a known field is not allowed either: a filter would use that field.
         while self.extra_fields.contains(&unique) || Field::by_name(&unique).is_some() {
             unique = format!("{name}_{number}");
             number += 1;
@@ -215,16 +215,16 @@ impl<'a> FormatBuilder<'a> {
         self.extra_fields.len() - 1
     }
 
-    /// Parts of a time that make no instant together, such as an hour alone, are kept as
-    /// text.
-    fn keep_times_that_tell(&mut self) {
-        let mut says = self.known_time;
+    /// Turns parts of a time that do not determine an instant, such as an hour alone, into extra
+    /// fields.
+    fn demote_partial_times(&mut self) {
+        let mut content = self.known_time;
         for piece in &self.pieces {
             if let Piece::Value(variable) = piece {
-                says = says.and(variable.sink.time_content());
+                content = content.and(variable.sink.time_content());
             }
         }
-        if says.is_instant() || !self.fields.contains(&Field::Time) {
+        if content.is_instant() || !self.fields.contains(&Field::Time) {
             return;
         }
         let mut pieces = std::mem::take(&mut self.pieces);
@@ -257,55 +257,54 @@ impl<'a> FormatBuilder<'a> {
             }
         }
         if values.is_empty() {
-            let message = "there is no variable in it, so it says nothing about a line";
+            let message = "the format has no variable; name at least one, such as $status or %>s";
             return Err(FormatError::new(self.definition, 0, message));
         }
         Ok(LineProgram { prefix: prefix.into(), values })
     }
 
-    /// A value with its end, which the pieces behind it decide.
+    /// A value with its end, which the pieces after it determine.
     fn bounded(
         &self,
         variable: &Variable,
         in_quotes: bool,
-        behind: &[Piece],
+        after: &[Piece],
     ) -> Result<Value, FormatError> {
         let (sink, name) = (variable.sink.clone(), variable.name.clone());
-        match behind.first() {
+        match after.first() {
             None | Some(Piece::Break) => Ok(Value::new(sink, name, in_quotes, b"")),
-            Some(Piece::Text(text)) if !in_quotes && precedes_time(behind) => {
+            Some(Piece::Text(text)) if !in_quotes && precedes_time(after) => {
                 Ok(Value { sink, end: End::TextBeforeTime(text.clone().into()), name })
             }
             Some(Piece::Text(text)) => Ok(Value::new(sink, name, in_quotes, text)),
             Some(Piece::Value(next)) => {
-                let end = self.end_before(variable, next, behind)?;
+                let end = self.end_before(variable, next, after)?;
                 Ok(Value { sink, end, name })
             }
         }
     }
 
-    /// Where a value ends that another one follows directly.
+    /// The end of a value that another value follows without text in between.
     fn end_before(
         &self,
         variable: &Variable,
         next: &Variable,
-        behind: &[Piece],
+        after: &[Piece],
     ) -> Result<End, FormatError> {
-        let closing = behind.iter().find_map(|piece| match piece {
+        let closing = after.iter().find_map(|piece| match piece {
             Piece::Text(text) => Some(text.clone().into_boxed_slice()),
             Piece::Value(_) | Piece::Break => None,
         });
         let closing = closing.unwrap_or_default();
-        // Two values with nothing between them can be told apart only where the first says
-        // itself how long it is, or the second starts with a byte that the first cannot
-        // hold.
+        // Two values with nothing between them can be separated only if the length of the first
+        // is known, or if the second starts with a byte that the first cannot contain.
         Ok(match (variable.name.as_str(), next.name.as_str()) {
             ("$is_args", _) => End::QuestionMark,
             (_, "$is_args" | "%q") => End::Before(b'?', closing),
             (_, "$request_uri" | "$uri" | "$document_uri" | "%U") => End::Before(b'/', closing),
             (name, next) => End::of_known_length(&variable.sink).ok_or_else(|| {
                 let message = format!(
-                    "nothing separates {name} from {next}, so it cannot be told where one ends"
+                    "nothing separates {name} from {next}; write a space or another text in between"
                 );
                 FormatError::new(self.definition, variable.at, message)
             })?,
@@ -317,7 +316,7 @@ fn count_quotes(text: &[u8]) -> usize {
     text.iter().filter(|byte| **byte == b'"').count()
 }
 
-/// True where a common log format time follows the first piece.
+/// Whether a time of the common log format follows the first piece.
 fn precedes_time(pieces: &[Piece]) -> bool {
     matches!(pieces.get(1), Some(Piece::Value(time)) if time.sink == Sink::Time(TimeKind::Clf))
 }

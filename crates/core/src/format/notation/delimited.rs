@@ -1,4 +1,4 @@
-//! Such a format as a user writes it down: `spaces:time,client,status,bytes`.
+//! The delimited notation: `spaces:time,client,status,bytes`.
 
 use super::builder::FormatBuilder;
 use super::item::Item;
@@ -7,23 +7,22 @@ use crate::format::error::FormatError;
 use crate::format::program::Program;
 use crate::format::program::delimited::{Column, DelimitedProgram, Directives, Part, Separator};
 
-/// How such definitions start, and what then stands between values.
+/// The prefixes of the notation, each with the separator of the values.
 const PREFIXES: [(&str, Separator); 3] =
     [("spaces:", Separator::Spaces), ("tabs:", Separator::Tab), ("csv:", Separator::Comma)];
 
-/// The separator that a definition of this notation begins with, with the length of its name.
+/// The separator that the prefix of a definition names, and the length of the prefix.
 pub(super) fn separator_of(trimmed: &str) -> Option<(Separator, usize)> {
     let (prefix, separator) = PREFIXES.iter().find(|(prefix, _)| trimmed.starts_with(prefix))?;
     Some((*separator, prefix.len()))
 }
 
-/// Compiles the values' names, separated by commas, in the order in which they stand in a
-/// line.
+/// Compiles the names of the values, separated by commas, in their order in a line.
 ///
-/// Each is a field's name, with what it is called in the log behind `=` and its kind in
-/// parentheses (`request_time=took(ms)`); values with a slash between them are one
-/// (`cache_result/status`); `_` is passed over; behind a `?` lines may end, or go on with what
-/// is not known.
+/// A name is that of a field, then, if needed, `=` and the name in the log, and the kind in
+/// parentheses (`request_time=took(ms)`). A slash separates the parts of one value
+/// (`cache_result/status`). `_` skips a value. After a `?` a line may end, or have further
+/// values.
 pub(super) fn compile(
     definition: &str,
     (separator, prefix_length): (Separator, usize),
@@ -70,7 +69,7 @@ pub(super) fn compile(
     })
 }
 
-/// Splits at slashes, but for those in the parentheses of a kind.
+/// Splits at slashes, except for those in the parentheses of a kind.
 fn split_names(text: &str) -> Vec<&str> {
     let mut depth = 0u32;
     let is_slash = |letter: char| {

@@ -1,5 +1,5 @@
-//! How a value is named where a definition says what it means: `field`, `field(kind)`, or
-//! `field=column(kind)` where the log has another name for it.
+//! The description of a value in a definition: `field`, `field(kind)`, or `field=column(kind)` if
+//! the log has another name for it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::format::error::FormatError;
 use crate::format::program::sink::Sink;
 use crate::value::{Strftime, TimeKind};
 
-/// A part of a definition, and where it stands in it.
+/// A description of a value, and its offset in the definition.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item<'a> {
     pub(super) definition: &'a str,
@@ -22,7 +22,7 @@ impl<'a> Item<'a> {
         FormatError::new(self.definition, self.at, message)
     }
 
-    /// What the column is called in the log.
+    /// The name in the log.
     pub(super) fn column(&self) -> &'a str {
         self.parts().1
     }
@@ -43,11 +43,11 @@ impl<'a> Item<'a> {
     /// The value that the item describes.
     ///
     /// # Errors
-    /// Where it has no name, or the field has no such kind.
+    /// If it has no name, or if the field has no such kind.
     pub(super) fn variable(&self) -> Result<Variable, FormatError> {
         let (field, column, kind) = self.parts();
         if field.is_empty() || column.is_empty() {
-            return Err(self.error("a field's name is missing"));
+            return Err(self.error("the name of a field is missing; write `_` to skip a value"));
         }
         let sink = match field {
             "_" => Sink::Skip,
@@ -63,7 +63,10 @@ impl<'a> Item<'a> {
     }
 
     fn sink(&self, field: Option<Field>, kind: Option<&str>) -> Result<Sink, FormatError> {
-        let refused = |known: &str| Err(self.error(format!("this field can be {known}")));
+        let refused = |kinds: &str| {
+            let kind = kind.unwrap_or_default();
+            Err(self.error(format!("`{kind}` is not a kind of this field; write {kinds}")))
+        };
         let unit_ns = |kind: &str| match kind {
             "s" => Some(1_000_000_000),
             "ms" => Some(1_000_000),
@@ -102,7 +105,9 @@ impl<'a> Item<'a> {
             (None, None) => Sink::Extra(0),
             (Some(Field::Client | Field::Host), _) => return refused("(port)"),
             (Some(Field::Path | Field::Request), _) => return refused("(url)"),
-            (_, Some(_)) => return Err(self.error("this field has no kinds to choose from")),
+            (_, Some(_)) => {
+                return Err(self.error("this field has no kinds; remove the parentheses"));
+            }
         })
     }
 

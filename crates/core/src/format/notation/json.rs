@@ -1,4 +1,4 @@
-//! A JSON format as a user writes it down: `json:time=ts,client=ip|addr,status=code!`.
+//! The JSON notation: `json:time=ts,client=ip|addr,status=code!`.
 
 use crate::field::Field;
 use crate::format::compiled::Format;
@@ -8,22 +8,24 @@ use crate::format::program::json::{Entry, JsonProgram, Reading};
 use crate::format::program::sink::Sink;
 use crate::value::TimeKind;
 
-/// What such a definition starts with.
+/// The prefix of the notation.
 pub(super) const PREFIX: &str = "json:";
 
-/// Fields that a format may have: each becomes a column, and servers log a few dozen.
+/// The number of fields that a format may have: each becomes a column, and servers log a few
+/// dozen.
 const FIELDS_MAX: usize = 256;
 
 /// Compiles `json:` and a list of `field=key`, separated by commas.
 ///
-/// A field that has no meaning of its own becomes a text field of the format. A key may be
-/// a path (`request.headers.User-Agent`); keys separated by `|` are alternatives, the first
-/// that a line has counts; `!` behind the last of them means that a line without it does
-/// not fit; a duration's unit stands behind its key in parentheses (`took(ms)`; seconds, or
-/// a text like `1.5ms`, where there is none).
+/// A name that is not a known field becomes an extra field. A key may be a path
+/// (`request.headers.User-Agent`). Keys separated by `|` are alternatives, of which the first in
+/// a line is read. `!` after the last key marks a required field: a line without it does not
+/// fit. The unit of a duration follows its key in parentheses (`took(ms)`); without one the
+/// value is in seconds or a text with a unit (`1.5ms`).
 pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     let mut pairs = pairs(definition)?;
-    // A request line is read first, a target next, so that keys for a part of them win.
+    // A request line is read first and a target second, so that keys for their parts override
+    // them.
     pairs.sort_by_key(|pair| match pair.field {
         Some(Field::Request) => 0,
         Some(Field::Path) => 1,
@@ -35,7 +37,7 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
         if pair.field.is_none() {
             extra_fields.push(pair.name.to_owned());
         }
-        if pair.required {
+        if pair.is_required {
             required.push(group);
         }
         entries.extend(pair.keys.iter().map(|(path, unit_ns)| Entry {
@@ -52,13 +54,13 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     Ok(Format::new(definition, fields, extra_fields, program))
 }
 
-/// One `field=key|key!`.
+/// One item, `field=key|key!`.
 struct Pair<'a> {
     name: &'a str,
     field: Option<Field>,
     /// Paths with the unit of durations in nanoseconds.
     keys: Vec<(&'a str, u64)>,
-    required: bool,
+    is_required: bool,
 }
 
 fn pairs(definition: &str) -> Result<Vec<Pair<'_>>, FormatError> {
@@ -67,7 +69,7 @@ fn pairs(definition: &str) -> Result<Vec<Pair<'_>>, FormatError> {
     let mut at = start;
     for text in definition[start..].split(',') {
         if pairs.len() == FIELDS_MAX {
-            let message = format!("a format may have {FIELDS_MAX} fields, and this is one more");
+            let message = format!("the format has more than {FIELDS_MAX} fields; remove some");
             return Err(FormatError::new(definition, at, message));
         }
         let pair = pair(definition, text, at)?;
@@ -77,7 +79,7 @@ fn pairs(definition: &str) -> Result<Vec<Pair<'_>>, FormatError> {
         };
         if pairs.iter().any(same) {
             let message =
-                format!("{} is there already; alternative keys are separated by `|`", pair.name);
+                format!("{} is defined twice; separate alternative keys by `|`", pair.name);
             return Err(FormatError::new(definition, at, message));
         }
         pairs.push(pair);
@@ -86,7 +88,7 @@ fn pairs(definition: &str) -> Result<Vec<Pair<'_>>, FormatError> {
     Ok(pairs)
 }
 
-/// Reads the pair that stands at `at` of the definition.
+/// Reads the pair at offset `at` of the definition.
 fn pair<'a>(definition: &str, text: &'a str, at: usize) -> Result<Pair<'a>, FormatError> {
     let Some((name, keys)) = text.split_once('=') else {
         let message = "expected `field=key`, such as `json:time=ts,client=ip,status=code`";
@@ -95,19 +97,19 @@ fn pair<'a>(definition: &str, text: &'a str, at: usize) -> Result<Pair<'a>, Form
     let keys_at = at + name.len() + 1;
     let (name, keys) = (name.trim(), keys.trim());
     if name.is_empty() {
-        return Err(FormatError::new(definition, at, "the field's name is missing"));
+        return Err(FormatError::new(definition, at, "the name of a field is missing before `=`"));
     }
     let field = Field::by_name(name);
-    let required = keys.ends_with('!');
+    let is_required = keys.ends_with('!');
     let keys = keys.strip_suffix('!').unwrap_or(keys);
     let keys: Vec<_> = keys.split('|').map(|key| with_unit(field, key.trim())).collect();
     if keys.iter().any(|(path, _)| path.split('.').any(str::is_empty)) {
-        return Err(FormatError::new(definition, keys_at, "a key's name is missing"));
+        return Err(FormatError::new(definition, keys_at, "the name of a key is missing"));
     }
-    Ok(Pair { name, field, keys, required })
+    Ok(Pair { name, field, keys, is_required })
 }
 
-/// Takes the unit off the key of a duration.
+/// Splits the unit off the key of a duration.
 fn with_unit(field: Option<Field>, key: &str) -> (&str, u64) {
     const UNITS: [(&str, u64); 4] =
         [("(s)", 1_000_000_000), ("(ms)", 1_000_000), ("(us)", 1_000), ("(ns)", 1)];

@@ -1,4 +1,4 @@
-//! Notations: the ways to write a format down, each compiled to a program.
+//! The notations of format definitions, each compiled to a program.
 
 mod apache;
 mod builder;
@@ -39,7 +39,7 @@ pub(super) fn compile(definition: &str) -> Option<Result<Format, FormatError>> {
     trimmed.contains('$').then(|| nginx::compile(definition))
 }
 
-/// Whether nginx would find a variable in the text.
+/// Whether the text has a variable of nginx.
 fn has_nginx_variable(text: &str) -> bool {
     let starts_name = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'{' | b'_');
     text.as_bytes().windows(2).any(|pair| pair[0] == b'$' && starts_name(&pair[1]))

@@ -1,8 +1,8 @@
-//! The W3C extended log format, whose `#Fields:` directive says what the values are.
+//! The W3C extended log format, whose `#Fields:` directive names the values.
 //!
 //! Sources: the working draft WD-logfile-960323 (<https://www.w3.org/TR/WD-logfile.html>),
-//! and the manuals of IIS (W3C logging), of CloudFront (standard logs), of the Windows
-//! firewall, and of others who write it.
+//! and the manuals of software that writes it, such as IIS (W3C logging), CloudFront (standard
+//! logs) and the Windows firewall.
 
 use super::builder::{FormatBuilder, Variable};
 use crate::field::Field;
@@ -14,43 +14,41 @@ use crate::format::program::directive::{DATE, FIELDS};
 use crate::format::program::sink::Sink;
 use crate::value::parse_day;
 
-/// The field that CloudFront's lists have and others do not.
+/// The field that only CloudFront's lists have.
 const CLOUDFRONT_FIELD: &str = "x-edge-location";
-/// CloudFront's lists have grown at their end: behind the first twelve values a line may end.
+/// CloudFront has appended fields over the years: after the first twelve values a line may end.
 const CLOUDFRONT_REQUIRED: usize = 12;
 
-/// True for a definition of this kind: directives as they stand in a log.
+/// Whether the definition is in this notation: directives, as in a log.
 pub(super) fn is_directives(text: &str) -> bool {
     text.starts_with(FIELDS) || text.starts_with(DATE)
 }
 
-/// Compiles `#Fields:` and a list of fields, with `#Date:` in front of it where lines have a
-/// time of day alone. Without a list it is the format of a log that has not said yet what its
-/// values are.
+/// Compiles `#Fields:` and a list of fields, after a `#Date:` if lines have only a time of day.
+/// Without a list it is the format of a log before its first `#Fields:`.
 pub(in crate::format) fn compile(definition: &str) -> Result<Format, FormatError> {
     let fields_at = definition.find(FIELDS).unwrap_or(definition.len());
     let date = definition[..fields_at].trim().strip_prefix(DATE).map(str::trim);
     let day = date.and_then(|text| parse_day(text.get(..10)?.as_bytes()));
     let list_at = (fields_at + FIELDS.len()).min(definition.len());
-    let names = names(definition, list_at);
+    let list = &definition[list_at..];
+    let names = names(list);
     let mut builder = FormatBuilder::new(definition, false);
     if day.is_some() {
-        builder.know_date();
+        builder.set_date_known();
     }
     let all: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
     for (name, at) in &names {
-        builder.value(variable(name, *at, &all));
+        builder.value(variable(name, list_at + at, &all));
     }
     let is_cloudfront = all.contains(&CLOUDFRONT_FIELD);
-    let list = &definition[list_at..];
-    let separator = match is_cloudfront {
-        true => Separator::Tab,
-        false if list.contains(',') && !list.trim().contains([' ', '\t']) => Separator::Comma,
-        false => Separator::SpacesOrTab,
-    };
-    let required = match is_cloudfront {
-        true => names.len().min(CLOUDFRONT_REQUIRED),
-        false => names.len(),
+    let has_commas = list.contains(',') && !list.trim().contains([' ', '\t']);
+    let (separator, required) = if is_cloudfront {
+        (Separator::Tab, names.len().min(CLOUDFRONT_REQUIRED))
+    } else if has_commas {
+        (Separator::Comma, names.len())
+    } else {
+        (Separator::SpacesOrTab, names.len())
     };
     builder.finish_values(|variables| {
         let column = |variable: Variable| Column {
@@ -60,27 +58,35 @@ pub(in crate::format) fn compile(definition: &str) -> Result<Format, FormatError
             separator,
             columns: variables.into_iter().map(column).collect(),
             required,
-            directives: Directives::W3c { needs: is_cloudfront.then_some(CLOUDFRONT_FIELD) },
+            directives: Directives::W3c {
+                required_field: is_cloudfront.then_some(CLOUDFRONT_FIELD),
+            },
             day,
         })
     })
 }
 
-/// The names of a list and where they stand in the definition.
-fn names(definition: &str, list_at: usize) -> Vec<(&str, usize)> {
-    let list = &definition[list_at..];
-    let is_between = |letter: char| letter.is_ascii_whitespace() || letter == ',';
-    let start = |name: &str| name.as_ptr() as usize - definition.as_ptr() as usize;
-    list.split(is_between).filter(|name| !name.is_empty()).map(|name| (name, start(name))).collect()
+/// The names of a list and their offsets in it.
+fn names(list: &str) -> Vec<(&str, usize)> {
+    let mut names = Vec::new();
+    let mut at = 0;
+    // Each separator is one byte.
+    for name in list.split(|letter: char| letter.is_ascii_whitespace() || letter == ',') {
+        if !name.is_empty() {
+            names.push((name, at));
+        }
+        at += name.len() + 1;
+    }
+    names
 }
 
-/// What a field of a list means, among the others of the list.
+/// The variable of the field `name` in a list with the fields `all`.
 fn variable(name: &str, at: usize, all: &[&str]) -> Variable {
     let (sink, rank) = sink(name, all);
     Variable { sink, rank, name: name.to_owned(), field_name: name.to_owned(), at }
 }
 
-/// The meaning of a name, and its rank among several for one field: the lowest fills it.
+/// The sink of a field, and its rank: of several names for one field, the lowest rank fills it.
 fn sink(name: &str, all: &[&str]) -> (Sink, u8) {
     let has = |name: &str| all.iter().any(|other| other.eq_ignore_ascii_case(name));
     let text = Sink::Text;
@@ -93,7 +99,7 @@ fn sink(name: &str, all: &[&str]) -> (Sink, u8) {
         "src-ip" => (Sink::Client, 1),
         "c-dns" => (Sink::Client, 2),
         "cs-username" | "c-auth-id" => (text(Field::User), 0),
-        // What the client asked for, before the name of CloudFront's own.
+        // The host that the client requested is preferred to CloudFront's own name.
         "x-host-header" => (text(Field::Host), 0),
         "cs-host" | "cs(host)" => (text(Field::Host), 1),
         "cs-method" => (text(Field::Method), 0),

@@ -1,4 +1,4 @@
-//! Formats whose lines are values with a separator between them, in a fixed order: the W3C
+//! Formats whose lines are values in a fixed order with a separator between them: the W3C
 //! extended log format, those of cloud services, Squid's.
 
 use memchr::memchr;
@@ -9,12 +9,12 @@ use super::sink::{LineState, Sink};
 use crate::field::Field;
 use crate::record::Record;
 
-/// What stands between values.
+/// The separator of the values of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum Separator {
-    /// Spaces, one or more.
+    /// One or more spaces.
     Spaces,
-    /// Spaces, one or more; or one tab, where one stands behind the line's first value.
+    /// One tab, if a tab follows the line's first value; otherwise one or more spaces.
     SpacesOrTab,
     /// One tab.
     Tab,
@@ -22,32 +22,32 @@ pub(in crate::format) enum Separator {
     Comma,
 }
 
-/// The values of a line in order.
+/// Reads lines of values with a separator.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct DelimitedProgram {
     pub(in crate::format) separator: Separator,
     pub(in crate::format) columns: Vec<Column>,
-    /// Values that a line has at least. Where these are not all, more than are known may
-    /// follow: such formats grow at their end.
+    /// The number of values that a line must have. If these are not all, further unknown values
+    /// may follow, because such formats grow at their end.
     pub(in crate::format) required: usize,
     pub(in crate::format) directives: Directives,
-    /// The day of all lines, in days since 1970, where they have a time of day alone.
+    /// The day of all lines, in days since 1970, if they have only a time of day.
     pub(in crate::format) day: Option<i64>,
 }
 
-/// Lines that are no records and no mistakes either.
+/// Lines that describe other lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::format) enum Directives {
-    /// There are none.
+    /// No such lines.
     None,
-    /// Lines that begin with `#` (<https://www.w3.org/TR/WD-logfile.html>). `#Fields:` says
-    /// which values follow, where it names this field or any.
-    W3c { needs: Option<&'static str> },
-    /// A line that begins with this name in quotes or without: the columns' names.
+    /// Lines that begin with `#` (<https://www.w3.org/TR/WD-logfile.html>). `#Fields:` names the
+    /// values of the lines after it, if its list has `required_field`.
+    W3c { required_field: Option<&'static str> },
+    /// The names of the columns: a line that begins with this name, in quotes or without.
     Header(Box<str>),
 }
 
-/// One value, or several with a slash between them.
+/// One value, or several parts of one with slashes between them.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct Column {
     pub(in crate::format) parts: Vec<Part>,
@@ -56,16 +56,16 @@ pub(in crate::format) struct Column {
 #[derive(Debug, Clone)]
 pub(in crate::format) struct Part {
     pub(in crate::format) sink: Sink,
-    /// What the log's own documentation calls it.
+    /// The name in the definition.
     pub(in crate::format) name: String,
 }
 
-/// Why a time in brackets is none.
+/// The mismatch of a time in brackets.
 const BRACKET: &str = "the bracket before the time is not closed";
 
 impl DelimitedProgram {
-    /// True for a line that is no record and no mistake.
-    pub(in crate::format) fn passes_over(&self, line: &[u8]) -> bool {
+    /// Whether the line is a directive.
+    pub(in crate::format) fn is_directive(&self, line: &[u8]) -> bool {
         let line = without_byte_order_mark(line);
         match &self.directives {
             Directives::None => false,
@@ -78,7 +78,7 @@ impl DelimitedProgram {
         }
     }
 
-    /// True where some lines are no records.
+    /// Whether some lines are directives.
     pub(in crate::format) fn has_directives(&self) -> bool {
         self.directives != Directives::None
     }
@@ -91,7 +91,7 @@ impl DelimitedProgram {
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
         if self.columns.is_empty() {
-            let reason = "no #Fields: directive says what the values are";
+            let reason = "no #Fields: directive before this line names its values";
             return Err(Mismatch::new(0, Reason::Form(reason)));
         }
         state.time.local_day = self.day;
@@ -122,7 +122,7 @@ impl DelimitedProgram {
         Explanation { reason: mismatch.reason, value, kind, follows: "/" }.to_string()
     }
 
-    /// The value that a reason is about.
+    /// The value that a reason refers to.
     fn part(&self, reason: Reason) -> Option<&Part> {
         let mut parts = self.columns.iter().flat_map(|column| &column.parts);
         match reason {
@@ -160,13 +160,12 @@ impl Column {
     ) -> Result<(), Mismatch> {
         for (part, number) in self.parts.iter().zip(first..) {
             let is_last = usize::from(number - first) + 1 == self.parts.len();
-            let length = match is_last {
-                true => value.len(),
-                false => {
-                    memchr(b'/', value).ok_or(Mismatch::new(start, Reason::Unended(number)))?
-                }
+            let length = if is_last {
+                value.len()
+            } else {
+                memchr(b'/', value).ok_or(Mismatch::new(start, Reason::Unended(number)))?
             };
-            // Some write nothing instead of a dash.
+            // Some servers write an empty value instead of a dash.
             if length > 0 || part.sink.is_text() {
                 part.sink
                     .store(&value[..length], record, state)
@@ -178,7 +177,7 @@ impl Column {
         Ok(())
     }
 
-    /// True where brackets around the value belong to the line.
+    /// Whether the value may have brackets around it.
     fn may_have_brackets(&self) -> bool {
         matches!(&self.parts[..], [part] if part.sink.fields() == [Field::Time])
     }
@@ -187,20 +186,20 @@ impl Column {
 /// Walks the values of a line.
 struct Values<'a> {
     line: &'a [u8],
-    /// Where the next value starts, behind its separator.
+    /// The offset of the next value, after its separator.
     at: usize,
     separator: Separator,
     is_first: bool,
 }
 
 impl<'a> Values<'a> {
-    /// The next value and where it starts; `None` at the end of the line.
+    /// The next value and its offset, or `None` at the end of the line.
     fn next(&mut self, column: &Column, part: u16) -> Result<Option<(usize, &'a [u8])>, Mismatch> {
         let has_spaces = matches!(self.separator, Separator::Spaces | Separator::SpacesOrTab);
         if has_spaces {
-            self.pass_spaces();
+            self.skip_spaces();
         }
-        // Behind a separator there is a value, if an empty one, unless spaces separate.
+        // A separator is followed by a value, which may be empty, unless spaces separate.
         let is_end = self.at > self.line.len()
             || (self.at == self.line.len() && (has_spaces || self.is_first));
         if is_end {
@@ -225,13 +224,13 @@ impl<'a> Values<'a> {
                 (self.at, length, self.at + length)
             }
         };
-        self.pass_separator(end).ok_or(Mismatch::new(end, Reason::Unended(part)))?;
+        self.skip_separator(end).ok_or(Mismatch::new(end, Reason::Unended(part)))?;
         Ok(Some((start, &self.line[start..start + length])))
     }
 
-    /// The length of a text up to its closing quote, behind which the value ends. A quote
-    /// inside is written twice, or behind a backslash where spaces separate. Any other is one
-    /// that nobody can tell from the end of the value.
+    /// The length of a text up to its closing quote. A quote inside the text is doubled, or
+    /// escaped by a backslash if spaces separate. Returns `None` if there is another quote, which
+    /// could also be the end of the value.
     fn quoted(&self, text: &[u8]) -> Option<usize> {
         let has_backslashes = self.separator == Separator::Spaces;
         let mut at = 0;
@@ -260,16 +259,16 @@ impl<'a> Values<'a> {
         }
     }
 
-    fn pass_spaces(&mut self) {
+    fn skip_spaces(&mut self) {
         while self.line.get(self.at).is_some_and(|byte| self.is_separator(*byte)) {
             self.at += 1;
         }
     }
 
-    /// Goes on behind the separator at `end`. `None` where there is none.
-    fn pass_separator(&mut self, end: usize) -> Option<()> {
+    /// Moves past the separator at `end`. Returns `None` if there is none.
+    fn skip_separator(&mut self, end: usize) -> Option<()> {
         match self.line.get(end) {
-            // Past the line's end, which tells it from a value that is empty.
+            // Past the end of the line, to distinguish the end from an empty value.
             None => self.at = self.line.len() + 1,
             Some(byte) if self.is_separator(*byte) => {
                 if self.separator == Separator::SpacesOrTab && *byte == b'\t' {
@@ -284,7 +283,7 @@ impl<'a> Values<'a> {
 
     fn is_at_end(&mut self) -> bool {
         if matches!(self.separator, Separator::Spaces | Separator::SpacesOrTab) {
-            self.pass_spaces();
+            self.skip_spaces();
             return self.at >= self.line.len();
         }
         self.at > self.line.len()

@@ -6,7 +6,7 @@ use crate::value::parse_day;
 
 /// The directive that names the values.
 pub(in crate::format) const FIELDS: &str = "#Fields:";
-/// The directive that tells the date of lines that have a time of day alone.
+/// The directive with the date of lines that have only a time of day.
 pub(in crate::format) const DATE: &str = "#Date:";
 /// The byte order mark that some servers begin files with.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -33,7 +33,7 @@ pub(in crate::format) enum Directive<'a> {
 }
 
 impl<'a> Directive<'a> {
-    /// What a line says, where it is one of the two.
+    /// Reads a line, if it is one of the two directives.
     pub(in crate::format) fn read(line: &'a [u8]) -> Option<Self> {
         let line = without_byte_order_mark(line);
         if let Some(list) = line.strip_prefix(FIELDS.as_bytes()) {

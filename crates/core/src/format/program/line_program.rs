@@ -1,4 +1,4 @@
-//! The program of a format that is text with values in between.
+//! The program of a format that is literal text with values in between.
 
 use std::sync::Arc;
 
@@ -11,54 +11,54 @@ use crate::line::short_memchr;
 use crate::record::Record;
 use crate::value::{CLF_LENGTH, Strftime, TimeKind};
 
-/// The text in front of the first value, then the values, each with what ends it.
+/// The text before the first value, then the values, each with its end.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct LineProgram {
     pub(in crate::format) prefix: Box<[u8]>,
     pub(in crate::format) values: Vec<Value>,
 }
 
-/// One value and the text behind it.
+/// One value and its end.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct Value {
     pub(in crate::format) sink: Sink,
     pub(in crate::format) end: End,
-    /// As the user writes it, `$status` or `%>s`.
+    /// The name in the definition, such as `$status` or `%>s`.
     pub(in crate::format) name: String,
 }
 
-/// Where a value ends. What is named here is passed over with the value.
+/// How to find the end of a value, and the text after it, which is skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::format) enum End {
     /// At the first such byte.
     Byte(u8),
-    /// At the first such text, of two bytes or more.
+    /// At the first such text, which has two bytes or more.
     Text(Box<[u8]>),
-    /// At the first space, where this text has to stand.
+    /// At the first space, where this text must begin.
     Word(Box<[u8]>),
-    /// At the first such text that a common log format time follows. A user name, which the
-    /// client chooses, may have the text in it and must not hide the line with that.
+    /// At the first such text that a common log format time follows. A user name may contain the
+    /// text: the client chooses it, and must not be able to make the line unreadable.
     TextBeforeTime(Box<[u8]>),
-    /// At the first quote that no backslash escapes; then this text, quote included.
+    /// At the first unescaped quote, where this text, which begins with the quote, must begin.
     Quote(Box<[u8]>),
-    /// After a common log format time; then this text.
+    /// After a time of the common log format, followed by this text.
     ClfTime(Box<[u8]>),
-    /// After a time of this pattern; then this text.
+    /// After a time of this pattern, followed by this text.
     Strftime(Arc<Strftime>, Box<[u8]>),
-    /// After so many bytes.
+    /// After this many bytes.
     Length(usize),
-    /// In front of the byte, which stays for the next value, or of the text that ends the
-    /// run of values without text between them, whichever comes first.
+    /// Before the byte, which belongs to the next value, or before the text that ends a run of
+    /// values without text between them, whichever is first.
     Before(u8, Box<[u8]>),
-    /// A `?` or nothing.
+    /// After a `?`, or at once if there is none.
     QuestionMark,
     /// At the end of the line.
     Line,
 }
 
 impl End {
-    /// The range of the value that starts at `start`, and where the next one starts; or
-    /// the place where the line stopped fitting.
+    /// The end of the value that starts at `start`, and the start of the next one. The error is
+    /// the offset where the line stops fitting.
     #[inline]
     fn find(&self, line: &[u8], start: usize) -> Result<(usize, usize), usize> {
         let rest = &line[start..];
@@ -91,7 +91,7 @@ impl End {
             }
             Self::Strftime(pattern, text) => match pattern.length(rest) {
                 Some(length) => expect(line, start + length, text),
-                // The value is not of its kind then, wherever it ends.
+                // The value is not a time, wherever it ends.
                 None => Ok((line.len(), line.len())),
             },
             Self::Length(length) => {
@@ -115,13 +115,13 @@ impl End {
         }
     }
 
-    /// The end of a value that says itself how long it is, whatever follows.
+    /// The end of a value whose length does not depend on the text after it.
     pub(in crate::format) fn of_known_length(sink: &Sink) -> Option<Self> {
         let nothing: Box<[u8]> = Box::default();
         Some(match sink {
             Sink::Time(TimeKind::Clf) => Self::ClfTime(nothing),
             Sink::Strftime(pattern) => Self::Strftime(Arc::clone(pattern), nothing),
-            // From September 2001 to the year 2286.
+            // These lengths hold from September 2001 to the year 2286.
             Sink::Time(TimeKind::UnixSeconds) => Self::Length(10),
             Sink::Time(TimeKind::UnixMilliseconds) => Self::Length(13),
             Sink::Time(TimeKind::UnixMicroseconds) => Self::Length(16),
@@ -131,7 +131,7 @@ impl End {
         })
     }
 
-    /// The text that has to follow, to say so.
+    /// The text after the value, for messages.
     fn text(&self) -> String {
         match self {
             Self::Byte(byte) => char::from(*byte).to_string(),
@@ -148,7 +148,8 @@ impl End {
     }
 }
 
-/// The text has to stand at `end`.
+/// Checks that `text` is at `end`. Returns `end` and the offset after the text, or the offset of
+/// the first byte that differs.
 #[inline]
 fn expect(line: &[u8], end: usize, text: &[u8]) -> Result<(usize, usize), usize> {
     if starts_with(&line[end..], text) {
@@ -158,18 +159,18 @@ fn expect(line: &[u8], end: usize, text: &[u8]) -> Result<(usize, usize), usize>
     Err(end + same)
 }
 
-/// As the slice's own, which calls a function to compare: the texts here are two or three
-/// bytes.
+/// Does what the slice's `starts_with` does, without a call: the texts here are two or three
+/// bytes long.
 #[inline]
 fn starts_with(bytes: &[u8], text: &[u8]) -> bool {
     bytes.len() >= text.len() && bytes.iter().zip(text).all(|(a, b)| a == b)
 }
 
-/// The first place of a text of at least one byte.
+/// The first offset of a text of at least one byte.
 #[inline]
 fn find_text(bytes: &[u8], text: &[u8]) -> Option<usize> {
-    // The texts between values are two or three bytes long and near: looking for the first
-    // byte beats building a searcher.
+    // The texts between values are two or three bytes long, and the values are short: a search
+    // for the first byte is faster than building a searcher.
     let mut from = 0;
     for _ in 0..4 {
         let at = from + memchr(text[0], &bytes[from..])?;
@@ -181,8 +182,8 @@ fn find_text(bytes: &[u8], text: &[u8]) -> Option<usize> {
     memmem::find(&bytes[from..], text).map(|at| from + at)
 }
 
-/// The first place from `start` on of the text that looks like a time behind it; where
-/// none does, the first place at all.
+/// The first offset of the text, from `start` on, with a time after it. If there is none, the
+/// first offset of the text.
 #[inline]
 fn find_text_before_time(line: &[u8], start: usize, text: &[u8]) -> Option<usize> {
     let first = start + find_text(&line[start..], text)?;
@@ -200,8 +201,8 @@ fn find_text_before_time(line: &[u8], start: usize, text: &[u8]) -> Option<usize
     Some(end)
 }
 
-/// The first quote from `start` on that no backslash escapes: an escaped one has an odd
-/// number of backslashes before it.
+/// The first unescaped quote from `start` on. An escaped one follows an odd number of
+/// backslashes.
 #[inline]
 fn find_quote(line: &[u8], start: usize) -> Option<usize> {
     let mut from = start;
@@ -242,7 +243,7 @@ impl LineProgram {
         Ok(())
     }
 
-    /// Puts a mismatch into words.
+    /// Describes a mismatch.
     pub(in crate::format) fn explain(&self, mismatch: Mismatch) -> String {
         let index = match mismatch.reason {
             Reason::Unended(index) | Reason::Value(index) => usize::from(index),
@@ -262,20 +263,20 @@ impl LineProgram {
         .to_string()
     }
 
-    /// True where a request's target is among the values, alone or in a request line. There
-    /// is one at most: a field is filled once.
+    /// Whether a request target is among the values, alone or in a request line. There is one at
+    /// most, because a field is filled once.
     pub(in crate::format) fn has_request_target(&self) -> bool {
         self.values.iter().any(|value| value.sink.is_request_target())
     }
 
-    /// True where a time is among the values.
+    /// Whether a time is among the values.
     pub(in crate::format) fn has_time(&self) -> bool {
         self.values.iter().any(|value| value.sink.fields() == [Field::Time])
     }
 }
 
 impl Value {
-    /// A value whose end follows from the text behind it.
+    /// A value with the end that the text after it implies.
     pub(in crate::format) fn new(sink: Sink, name: String, in_quotes: bool, then: &[u8]) -> Self {
         let end = match (then, &sink) {
             ([], _) => End::Line,

@@ -2,37 +2,40 @@
 
 use std::fmt;
 
-/// Where and why a line stopped fitting. It is data, not an error: logs are dirty.
+/// Where and why a line does not fit its format.
+///
+/// It is plain data and cheap to create, because every log has broken lines.
+/// [`crate::LineParser::explain`] describes it in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Where in the line, in bytes from 0.
+    /// The offset in the line where it stops fitting, in bytes.
     pub at: usize,
     pub(in crate::format) reason: Reason,
 }
 
-/// The reason, with the index of the program's value it is about.
+/// The reason of a mismatch. A number is an index into the values of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum Reason {
     EmptyLine,
-    /// The text before the first value is not there.
+    /// The text before the first value is missing.
     Prefix,
-    /// The text that ends value number `_` does not follow.
+    /// The text after this value is missing.
     Unended(u16),
-    /// Value number `_` is not of its kind.
+    /// This value is not of its kind.
     Value(u16),
-    /// The line ends before value number `_`.
+    /// The line ends before this value.
     Ended(u16),
-    /// The quote that value number `_` starts with is not closed.
+    /// The quote before this value is not closed.
     Quote(u16),
     /// The line does not have the form of its program, for this reason.
     Form(&'static str),
-    /// The line goes on after the format's end.
+    /// The line has more bytes after the last value.
     Trailing,
-    /// The time fields do not make a time.
+    /// The values of the time do not determine a time.
     Time,
-    /// The line is no JSON object, for this reason.
+    /// The line is not a JSON object, for this reason.
     Json(&'static str),
-    /// None of the keys of requirement number `_` of a JSON format is there.
+    /// The line has none of the keys of this requirement of a JSON format.
     Missing(u16),
 }
 
@@ -42,14 +45,14 @@ impl Mismatch {
     }
 }
 
-/// A mismatch in words, which need the format's own names.
+/// The description of a mismatch, with the names of the format.
 pub(in crate::format) struct Explanation<'a> {
     pub(in crate::format) reason: Reason,
     /// The name of the value concerned.
     pub(in crate::format) value: &'a str,
-    /// What the value has to be.
+    /// The kind that the value should be of, such as `a duration`.
     pub(in crate::format) kind: &'a str,
-    /// The text that has to follow it.
+    /// The text that should follow it.
     pub(in crate::format) follows: &'a str,
 }
 
@@ -62,12 +65,12 @@ impl fmt::Display for Explanation<'_> {
             Reason::Prefix => write!(formatter, "expected `{follows}`"),
             Reason::Unended(_) => write!(formatter, "expected `{follows}` after {value}"),
             Reason::Value(_) => write!(formatter, "{value} is not {kind}"),
-            Reason::Trailing => write!(formatter, "the line goes on after {value}"),
+            Reason::Trailing => write!(formatter, "expected the end of the line after {value}"),
             Reason::Ended(_) => write!(formatter, "the line ends before {value}"),
             Reason::Quote(_) => write!(formatter, "the quote before {value} is not closed"),
             Reason::Json(message) | Reason::Form(message) => formatter.write_str(message),
-            Reason::Missing(_) => write!(formatter, "there is no {value}"),
-            Reason::Time => write!(formatter, "the time fields make no time"),
+            Reason::Missing(_) => write!(formatter, "expected {value}"),
+            Reason::Time => write!(formatter, "the values of the time do not determine a time"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Compiled formats: what a definition becomes, and what reads a line.
+//! Programs: the compiled definitions, which read lines.
 
 pub(super) mod delimited;
 pub(super) mod directive;

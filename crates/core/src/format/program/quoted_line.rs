@@ -1,5 +1,5 @@
-//! The short way through the lines that most servers write: client, identity, user, time,
-//! request line, status, bytes, and texts in quotes.
+//! A fast path for the lines that most servers write: client, identity, user, time, request
+//! line, status, bytes, and texts in quotes.
 
 use super::line_program::{End, LineProgram};
 use super::sink::{LineState, Sink};
@@ -8,15 +8,15 @@ use crate::line::short_memchr;
 use crate::record::Record;
 use crate::value::{CLF_LENGTH, TimeKind};
 
-/// A program whose lines look so: `client - - [time] "request" status bytes "text" "text"`,
-/// with any number of texts. That is COMMON, COMBINED, nginx's own formats, and others.
+/// Reads lines of the form `client - - [time] "request" status bytes "text" "text"`, with any
+/// number of texts. These are COMMON, COMBINED, nginx's own formats, and others.
 ///
-/// Given where the quotes are, such a line is read by looking at a few places. What is not
-/// exactly so, such as a size that is missing or a quote inside a text, is left to the
-/// program, so that this way gives what the program gives, or nothing.
+/// With the positions of the quotes, such a line is read by checking a few offsets. A line that
+/// differs, by an unusual size or a quote inside a text, is left to the program. So the result
+/// is that of the program, or none.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct QuotedLine {
-    /// What the texts behind the size are.
+    /// The meanings of the texts after the size.
     texts: Vec<Text>,
 }
 
@@ -28,7 +28,7 @@ enum Text {
 }
 
 impl QuotedLine {
-    /// The short way through a program's lines, where they look so.
+    /// The fast path of a program, if its lines have this form.
     pub(in crate::format) fn of(program: &LineProgram) -> Option<Self> {
         let values = &program.values;
         // With an identity between client and user, or a dash.
@@ -74,13 +74,13 @@ impl QuotedLine {
         Some(Self { texts: texts.collect::<Option<_>>()? })
     }
 
-    /// Quotes that a line has.
+    /// The number of quotes in a line.
     pub(in crate::format) fn quotes(&self) -> usize {
         2 + 2 * self.texts.len()
     }
 
-    /// Reads a line whose [`Self::quotes`] are at these places, if it is as most are. `None`
-    /// where the program has to read it; what `record` holds then is unspecified.
+    /// Reads a line whose quotes are at the offsets `quotes(0)`, `quotes(1)` and so on. Returns
+    /// `None` if the program must read it; the content of `record` is then unspecified.
     #[inline]
     pub(in crate::format) fn parse<'a>(
         &self,
@@ -126,7 +126,7 @@ impl QuotedLine {
         Some(())
     }
 
-    /// The texts behind the size, to the end of the line.
+    /// Reads the texts after the size, to the end of the line.
     #[inline]
     fn parse_texts<'a>(
         &self,
@@ -151,7 +151,7 @@ impl QuotedLine {
     }
 }
 
-/// True where a value ends at this text, in whatever way it is looked for.
+/// Whether a value ends at this text, however it is searched for.
 fn ends_at(end: &End, text: &[u8]) -> bool {
     match end {
         End::Byte(byte) => text == [*byte],
@@ -170,10 +170,10 @@ fn starts_with(line: &[u8], at: usize, text: &[u8]) -> bool {
     line.get(at..at + text.len()).is_some_and(|part| part.iter().zip(text).all(|(a, b)| a == b))
 }
 
-/// The number at `start`, or `-` for none, and where it ends.
+/// The number at `start`, or none for `-`, and the offset after it.
 #[inline]
 fn size(line: &[u8], start: usize) -> Option<(Option<u64>, usize)> {
-    // So many digits fit 64 bits whatever they are.
+    // Any number of this many digits fits 64 bits.
     const DIGITS_MAX: usize = 19;
     let text = line.get(start..)?;
     if let Some(eight) = text.first_chunk()
@@ -198,23 +198,23 @@ fn size(line: &[u8], start: usize) -> Option<(Option<u64>, usize)> {
     }
 }
 
-/// The number of one to seven digits that eight bytes begin with, and how many digits it has;
-/// `None` where there are none, or eight. There is no loop, whose end could not be foreseen:
-/// sizes have ever different lengths.
+/// The number of one to seven digits at the start of eight bytes, and the number of its digits.
+/// Returns `None` if there is no digit, or if all eight are digits. A loop over the digits would
+/// be slower: the lengths of sizes vary, so its end is mispredicted.
 #[inline]
 fn digits_of_eight(bytes: [u8; 8]) -> Option<(u64, usize)> {
     const fn each(byte: u8) -> u64 {
         u64::from_ne_bytes([byte; 8])
     }
     let values = u64::from_le_bytes(bytes) ^ each(b'0');
-    // The high bit of each byte that is more than nine (Warren, Hacker's Delight, 2-18).
+    // `others` has the high bit of each byte above nine (Warren, Hacker's Delight, 2-18).
     let others = (((values & each(0x7F)) + each(0x7F - 9)) | values) & each(0x80);
     let digits = others.trailing_zeros() as usize / 8;
     if digits == 0 || digits == 8 {
         return None;
     }
-    // The last digit moves to the highest byte, zeros in front. Then neighbours are put
-    // together: two digits, four, eight.
+    // Shift the last digit to the highest byte, with zeros before the first digit. Then combine
+    // neighbours: to two digits, four, eight.
     let ones = values << (64 - 8 * digits);
     let twos = ones.wrapping_mul(10 << 8 | 1) >> 8 & 0x00FF_00FF_00FF_00FF;
     let fours = twos.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_FFFF_0000_FFFF;
@@ -222,7 +222,7 @@ fn digits_of_eight(bytes: [u8; 8]) -> Option<(u64, usize)> {
     Some((eights, digits))
 }
 
-/// True where `text` stands at `at`, and no backslash before it, which may escape its quote.
+/// Whether `text` is at `at`, without a backslash before it that could escape its quote.
 #[inline]
 fn ends_text(line: &[u8], at: usize, text: &[u8]) -> bool {
     starts_with(line, at, text) && at > 0 && line[at - 1] != b'\\'
@@ -233,7 +233,7 @@ mod tests {
     use super::{digits_of_eight, size};
 
     #[test]
-    fn digits_are_those_in_front() {
+    fn digits_of_eight_are_the_leading_ones() {
         let bytes = [b'/', b'0', b'1', b'9', b':', b' ', b'"', 0, 0x80, 0xB0, 0xFF];
         let texts = (0..200_000u32).map(|n| {
             let mut state = n.wrapping_mul(0x9E37_79B9);

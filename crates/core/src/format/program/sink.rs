@@ -1,4 +1,4 @@
-//! What a value of a line means.
+//! Sinks: where the values of a line are stored.
 
 use std::sync::Arc;
 
@@ -10,30 +10,30 @@ use crate::value::{
     parse_go_duration_ns, parse_upstream_time_ns, split_port, without_port,
 };
 
-/// Where a value goes and what it has to look like.
+/// Where a value is stored and which form it must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::format) enum Sink {
-    /// Read and not kept.
+    /// Nowhere.
     Skip,
-    /// A text field, as it stands.
+    /// A text field, unchanged.
     Text(Field),
-    /// The client: anything but nothing.
+    /// The client: any text that is not empty.
     Client,
-    /// A client that stands behind a virtual host: anything but nothing and `-`.
-    ClientBehindHost,
+    /// A client after a virtual host: any text but `-` that is not empty.
+    ClientAfterHost,
     /// A client with or without a port, which is dropped.
     ClientWithPort,
-    /// A client, with a port behind a colon that goes to an extra field.
+    /// A client, with or without a port, which is stored in the extra field `port`.
     ClientAndPort { port: usize },
-    /// A virtual host, with a port behind a colon that goes to an extra field.
+    /// A virtual host, with or without a port, which is stored in the extra field `port`.
     HostAndPort { port: usize },
     /// A whole request line.
     RequestLine,
-    /// A request target: path, and query behind `?`.
+    /// A request target: a path, and a query after `?`.
     PathAndQuery,
-    /// A whole request line whose target may be a URL: its host goes to the host.
+    /// A whole request line whose target may be a URL, which also fills the host.
     UrlRequestLine,
-    /// A request target that may be a URL: its host goes to the host.
+    /// A request target that may be a URL, which also fills the host.
     Url,
     /// The query, or `-` for none.
     QueryOrDash,
@@ -43,50 +43,49 @@ pub(in crate::format) enum Sink {
     Status,
     /// Digits, or `-` for none.
     Bytes,
-    /// A duration in units of so many nanoseconds, or `-` for none.
+    /// A duration in units of `unit_ns` nanoseconds, or `-` for none.
     RequestTime { unit_ns: u64 },
     /// nginx's list of upstream times in seconds.
     UpstreamTimes,
-    /// As `RequestTime`, or a text with a unit such as `1.5ms`.
+    /// A duration in units of `unit_ns` nanoseconds, a text with a unit such as `1.5ms`, or `-`.
     RequestDuration { unit_ns: u64 },
-    /// nginx's list, one upstream time in units of so many nanoseconds, or a text with a
-    /// unit.
+    /// An upstream time in the form of `RequestDuration`, or nginx's list.
     UpstreamDuration { unit_ns: u64 },
-    /// A part of the time to serve the request, in such units; the parts are added up. `-1`
-    /// stands for a part that was never reached.
+    /// A part of the request time, in units of `unit_ns` nanoseconds. The parts are added up.
+    /// `-1` stands for a part that was not reached.
     RequestTimePart { unit_ns: u64 },
-    /// The part of it that the upstream took.
+    /// A part of the request time that is also the upstream time.
     UpstreamTimePart { unit_ns: u64 },
-    /// Whole milliseconds, as IIS writes `time-taken`, or seconds with a point, as the W3C's
-    /// draft has it.
+    /// Whole milliseconds, as in the `time-taken` of IIS, or seconds with a decimal point, as in
+    /// the draft of the W3C.
     TimeTaken,
-    /// A date alone, `2025-12-17`.
+    /// A date such as `2025-12-17`.
     Date,
-    /// A time of day alone, `09:03:01` with or without a fraction.
+    /// A time of day such as `09:03:01`, with or without a fraction.
     TimeOfDay,
-    /// A time stamp, or a part of one.
+    /// A time, or a part of one.
     Time(TimeKind),
-    /// A time stamp, or a part of one, in a pattern of its own.
+    /// A time, or a part of one, in a strftime pattern.
     Strftime(Arc<Strftime>),
-    /// The format's own text field of this index.
+    /// The extra field of this index.
     Extra(usize),
 }
 
-/// What is kept between the values of one line, and the cache between lines.
+/// The state between the values of one line, and the caches between lines.
 #[derive(Debug, Clone, Default)]
 pub(in crate::format) struct LineState {
     pub(in crate::format) clf_times: ClfTimeCache,
     pub(in crate::format) time: TimeParts,
-    /// Whether a request's target is kept whole, to be split later.
+    /// Whether the request target is kept whole, to be split later.
     pub(in crate::format) keeps_target: bool,
     /// See [`super::Format::with_year_reference`].
     pub(in crate::format) year_reference_s: Option<i64>,
-    /// Where the values of a JSON line stand, by the format's entries.
+    /// The ranges of the values of a JSON line, by entry of the format.
     pub(in crate::format) json_values: Vec<Span>,
 }
 
 impl Sink {
-    /// Puts `value` into the record. `None` where it is not of the target's kind.
+    /// Stores `value` in the record. Returns `None` if it does not have the form of the sink.
     #[inline]
     pub(in crate::format) fn store<'a>(
         &self,
@@ -118,7 +117,7 @@ impl Sink {
             }
             Self::Time(kind) => state.time.add(*kind, value)?,
             Self::Strftime(pattern) => pattern.read(value, &mut state.time)?,
-            Self::ClientBehindHost => {
+            Self::ClientAfterHost => {
                 if matches!(value, b"" | b"-") {
                     return None;
                 }
@@ -194,7 +193,7 @@ impl Sink {
         Some(())
     }
 
-    /// The fields that the target fills.
+    /// The fields that the sink fills.
     pub(in crate::format) fn fields(&self) -> &'static [Field] {
         match self {
             Self::Skip | Self::Extra(_) => &[],
@@ -203,7 +202,7 @@ impl Sink {
                 .position(|candidate| candidate == field)
                 .map_or(&[], |index| &Field::TEXT[index..=index]),
             Self::Client
-            | Self::ClientBehindHost
+            | Self::ClientAfterHost
             | Self::ClientWithPort
             | Self::ClientAndPort { .. } => &[Field::Client],
             Self::HostAndPort { .. } => &[Field::Host],
@@ -234,17 +233,17 @@ impl Sink {
         }
     }
 
-    /// True where several values fill the field together.
+    /// Whether several values fill the field together.
     pub(in crate::format) fn is_part(&self) -> bool {
         matches!(self, Self::RequestTimePart { .. }) || self.fields() == [Field::Time]
     }
 
-    /// True where path and query come of this one value.
+    /// Whether path and query come from this one value.
     pub(in crate::format) fn is_request_target(&self) -> bool {
         matches!(self, Self::RequestLine | Self::PathAndQuery | Self::UrlRequestLine | Self::Url)
     }
 
-    /// True where the target takes any text, the empty one included.
+    /// Whether any text is accepted, the empty one included.
     pub(in crate::format) fn is_text(&self) -> bool {
         matches!(
             self,
@@ -260,12 +259,12 @@ impl Sink {
         )
     }
 
-    /// True where the value has no space in it.
+    /// Whether the value has no spaces.
     pub(in crate::format) fn is_word(&self) -> bool {
         matches!(
             self,
             Self::Client
-                | Self::ClientBehindHost
+                | Self::ClientAfterHost
                 | Self::ClientAndPort { .. }
                 | Self::HostAndPort { .. }
                 | Self::Status
@@ -274,7 +273,7 @@ impl Sink {
         )
     }
 
-    /// How much of a time the target tells.
+    /// The parts of a time that the value has.
     pub(in crate::format) fn time_content(&self) -> TimeContent {
         match self {
             Self::Time(kind) => kind.content(),
@@ -285,11 +284,11 @@ impl Sink {
         }
     }
 
-    /// What the value has to be, in words.
+    /// The kind of the value in words, for messages.
     pub(in crate::format) fn kind(&self) -> &'static str {
         match self {
             Self::Client
-            | Self::ClientBehindHost
+            | Self::ClientAfterHost
             | Self::ClientWithPort
             | Self::ClientAndPort { .. } => "a client address or host name",
             Self::HostAndPort { .. } => "a host, with or without a port",
@@ -304,18 +303,19 @@ impl Sink {
             | Self::TimeTaken => "a duration",
             Self::Date => "a date such as 2025-12-17",
             Self::TimeOfDay => "a time of day such as 09:03:01",
-            Self::Time(_) | Self::Strftime(_) => "a time of the format's form",
+            Self::Time(_) | Self::Strftime(_) => "a time in the format's notation",
             _ => "a text",
         }
     }
 }
 
-/// The largest number stands for an absent one in columns, and no response is that long.
+/// Parses a number of bytes. The largest number is refused: in columns it stands for an absent
+/// number, and no response is that long.
 fn parse_bytes(text: &[u8]) -> Option<u64> {
     parse_digits(text).filter(|bytes| *bytes < u64::MAX)
 }
 
-/// A number of `unit_ns` units, or a text that names its units.
+/// Parses a number in units of `unit_ns` nanoseconds, or a text with units.
 fn duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
     match text.last() {
         Some(byte) if byte.is_ascii_alphabetic() => parse_go_duration_ns(text),
@@ -323,12 +323,13 @@ fn duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
     }
 }
 
-/// `Some(None)` for `-`.
+/// Parses a value that may be absent: returns `Some(None)` for `-`.
 fn optional<T>(value: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<Option<T>> {
     if value == b"-" { Some(None) } else { parse(value).map(Some) }
 }
 
-/// As [`optional`], also for a number below zero, which stands for what did not happen.
+/// Does what [`optional`] does. A negative number is also absent: servers log it for a phase
+/// that was not reached.
 fn optional_duration(value: &[u8], parse: impl Fn(&[u8]) -> Option<u64>) -> Option<Option<u64>> {
     match value {
         [b'-', digits @ ..] if !digits.is_empty() => parse(digits).map(|_| None),
@@ -346,7 +347,7 @@ fn add_request_time(record: &mut Record<'_>, part_ns: Option<u64>) {
 fn is_status(value: &[u8]) -> bool {
     match value {
         [a, b, c] => a.is_ascii_digit() && b.is_ascii_digit() && c.is_ascii_digit(),
-        // Caddy logs 0 where it sent no answer.
+        // Caddy logs 0 if it sent no response.
         _ => matches!(value, b"-" | b"0"),
     }
 }

@@ -1,4 +1,4 @@
-//! Formats that change in the middle of a log, where a directive says so.
+//! Follows the directives of a log that change the format of the lines after them.
 
 use std::sync::Arc;
 
@@ -9,71 +9,86 @@ use crate::format::program::delimited::Directives;
 use crate::format::program::directive::{DATE, Directive, FIELDS, field_names, has_date};
 use crate::line::Lines;
 
-/// The format of the lines of a log from here on. Most formats never change; that of a log
-/// with `#Fields:` directives does with each that names other fields.
+/// The format of the next line of a log.
+///
+/// Most formats never change. In the W3C extended log format each `#Fields:` directive with
+/// another list of fields changes it. Source: the working draft WD-logfile-960323.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use weir_core::{FollowedFormat, format_by_name};
+///
+/// let format = Arc::new(format_by_name("W3C").unwrap());
+/// let mut followed = FollowedFormat::new(format);
+/// assert!(followed.follow(b"#Fields: date time c-ip sc-status"));
+/// assert_eq!(followed.format().definition(), "#Fields: date time c-ip sc-status");
+/// assert!(!followed.follow(b"2025-12-17 09:03:01 192.0.2.7 200"));
+/// ```
 #[derive(Debug, Clone)]
 pub struct FollowedFormat {
     /// The format before any directive.
     base: Arc<Format>,
     format: Arc<Format>,
-    /// The formats that there were, so that each is one format however often it comes back.
+    /// All formats so far, so that a list of fields that returns has the same format again.
     known: Vec<Arc<Format>>,
-    /// What the last `#Fields:` said.
+    /// The list of the last `#Fields:`.
     list: Option<String>,
-    /// What the last `#Date:` said. It counts for lists without a date of their own.
+    /// The date of the last `#Date:`. It applies to lists without a date field.
     date: Option<String>,
     changes: usize,
 }
 
-/// Lists of fields that one log may have. Each is a format with columns of its own; servers
-/// change theirs a few times in a log's life.
+/// The number of different lists of fields that one log may have. Each is a format with its own
+/// columns; servers change their list a few times in the life of a log.
 const LISTS_MAX: usize = 32;
 
-/// Changes that are followed in one log, which bounds what a log that changes with every line
-/// can cost. After so many its lines are of no format.
+/// The number of changes that are followed in one log, to bound the cost of a log that changes
+/// with every line. After them no line fits.
 const CHANGES_MAX: usize = 10_000;
 
 impl FollowedFormat {
-    /// Starts with `format`, at the start of a log.
+    /// Begins a log in `format`.
     pub fn new(format: Arc<Format>) -> Self {
         let list = format.definition().split_once(FIELDS).map(|(_, list)| list.trim().to_owned());
         let list = list.filter(|list| !list.is_empty());
         Self { base: format.clone(), format, known: Vec::new(), list, date: None, changes: 0 }
     }
 
-    /// The format that it was started with.
+    /// The format at the start of the log.
     pub fn base(&self) -> &Arc<Format> {
         &self.base
     }
 
-    /// The format of the lines that come next.
+    /// The format of the next line.
     pub fn format(&self) -> &Arc<Format> {
         &self.format
     }
 
-    /// True where directives may change the format.
+    /// Whether directives can change the format.
     pub fn may_change(&self) -> bool {
-        self.needs().is_some()
+        self.required_field().is_some()
     }
 
-    /// Says what has to be in a list, where lists are followed.
-    fn needs(&self) -> Option<Option<&'static str>> {
+    /// The field that a list must have; `Some(None)` if any list will do, `None` if the format
+    /// has no lists.
+    fn required_field(&self) -> Option<Option<&'static str>> {
         match self.base.program() {
             Program::Delimited(program) => match program.directives {
-                Directives::W3c { needs } => Some(needs),
+                Directives::W3c { required_field } => Some(required_field),
                 _ => None,
             },
             _ => None,
         }
     }
 
-    /// Passes the lines of a block. Gives the places where the format changes, which are starts
-    /// of lines, each with the format from there on.
-    pub fn pass_block(&mut self, bytes: &[u8]) -> Vec<(usize, Arc<Format>)> {
+    /// Reads the next lines of the log. Returns each change of the format: the offset in `bytes`
+    /// of the directive's line, and the format of the lines after it.
+    pub fn follow_block(&mut self, bytes: &[u8]) -> Vec<(usize, Arc<Format>)> {
         let mut changes = Vec::new();
         if self.may_change() {
             for line in Lines::new(bytes) {
-                if self.pass(line.bytes) {
+                if self.follow(line.bytes) {
                     changes.push((line.start, self.format.clone()));
                 }
             }
@@ -81,22 +96,23 @@ impl FollowedFormat {
         changes
     }
 
-    /// Passes a line; true where the format of the lines behind it is another.
-    pub fn pass(&mut self, line: &[u8]) -> bool {
-        let Some(needs) = self.needs() else { return false };
+    /// Reads the next line of the log. Returns whether it changes the format of the lines after
+    /// it.
+    pub fn follow(&mut self, line: &[u8]) -> bool {
+        let Some(required_field) = self.required_field() else { return false };
         match Directive::read(line) {
             None => return false,
             Some(Directive::Date(date)) => self.date = Some(date.to_owned()),
             Some(Directive::Fields(list)) => self.list = Some(list.to_owned()),
         }
         let Some(list) = self.list.take() else { return false };
-        let has_changed = self.change(&list, needs);
+        let has_changed = self.change(&list, required_field);
         self.list = Some(list);
         has_changed
     }
 
-    /// True where `line` says what the fields are, and [`Self::pass`] could follow.
-    pub(in crate::format) fn is_list(&self, line: &[u8]) -> bool {
+    /// Whether `line` is a `#Fields:` directive that [`Self::follow`] could compile.
+    pub(in crate::format) fn is_field_list(&self, line: &[u8]) -> bool {
         let has_fields = match self.format.program() {
             Program::Delimited(program) => !program.columns.is_empty(),
             _ => false,
@@ -104,21 +120,22 @@ impl FollowedFormat {
         has_fields && matches!(Directive::read(line), Some(Directive::Fields(_)))
     }
 
-    fn change(&mut self, list: &str, needs: Option<&str>) -> bool {
-        let format = self.format_of(list, needs);
+    fn change(&mut self, list: &str, required_field: Option<&str>) -> bool {
+        let format = self.format_of(list, required_field);
         let is_same = format.definition() == self.format.definition();
         self.format = format;
         self.changes += usize::from(!is_same);
         !is_same
     }
 
-    fn format_of(&mut self, list: &str, needs: Option<&str>) -> Arc<Format> {
+    fn format_of(&mut self, list: &str, required_field: Option<&str>) -> Arc<Format> {
         let unknown = || match w3c::compile(FIELDS) {
             Ok(format) => Arc::new(format.with_name(self.base.name())),
             Err(_) => self.base.clone(),
         };
-        let has_needed = needs.is_none_or(|needed| field_names(list).any(|word| word == needed));
-        if self.changes >= CHANGES_MAX || !has_needed {
+        let has_required =
+            required_field.is_none_or(|needed| field_names(list).any(|word| word == needed));
+        if self.changes >= CHANGES_MAX || !has_required {
             return unknown();
         }
         let definition = match &self.date {

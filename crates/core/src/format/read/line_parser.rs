@@ -12,22 +12,41 @@ use crate::format::program::wrapper::{DockerReader, NO_TIME, Wrapper};
 use crate::record::Record;
 use crate::value::TimeParts;
 
-/// Why a directive gives no record.
-const DIRECTIVE: &str = "this line says what the others are, and is no record";
-/// Why a line behind a directive that the parser does not follow gives none.
-const STALE: &str = "the #Fields: before this line are not those of the format";
+/// The mismatch of a directive.
+const DIRECTIVE: &str = "this line is a directive, not a record";
+/// The mismatch of a line after a directive that the parser does not follow.
+const STALE: &str = "the directives before this line do not belong to the format";
 
-/// Reads the lines of one format. It remembers the last time stamp, so each thread has
-/// its own.
+/// Reads the lines of one format.
+///
+/// It caches the last time, so each thread needs its own parser.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use weir_core::{Field, Format, LineParser, Record};
+///
+/// let format = Format::parse("$remote_addr $status $body_bytes_sent")?;
+/// let mut parser = LineParser::new(Arc::new(format));
+/// let mut record = Record::new();
+/// parser.parse(b"192.0.2.7 404 153", &mut record).unwrap();
+/// assert_eq!(record.text(Field::Status), Some(&b"404"[..]));
+/// assert_eq!(record.number(Field::Bytes), Some(153));
+///
+/// let mismatch = parser.parse(b"192.0.2.7 missing 153", &mut record).unwrap_err();
+/// assert_eq!(mismatch.at, 10);
+/// assert_eq!(parser.explain(mismatch), "$status is not a status of three digits");
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct LineParser {
     format: Arc<Format>,
     has_time: bool,
-    /// The short way through lines that are as most are.
-    short_way: Option<QuotedLine>,
+    /// The fast path for the usual lines, if the format has one.
+    fast_path: Option<QuotedLine>,
     state: LineState,
     staleness: Staleness,
-    /// Where the lines are escaped.
+    /// The reader of the wrapper, if the wrapper escapes the lines.
     docker: Option<DockerReader>,
 }
 
@@ -35,7 +54,7 @@ impl LineParser {
     /// A parser of `format`'s lines.
     pub fn new(format: Arc<Format>) -> Self {
         let has_time = format.program().has_time_parts();
-        let short_way = match format.program() {
+        let fast_path = match format.program() {
             Program::Line(program) if format.wrapper().is_none() => QuotedLine::of(program),
             _ => None,
         };
@@ -44,36 +63,37 @@ impl LineParser {
         Self {
             format,
             has_time,
-            short_way,
+            fast_path,
             state,
             staleness: Staleness::default(),
             docker: is_escaped.then(DockerReader::new),
         }
     }
 
-    /// A parser that keeps the targets of a format that [`Format::has_target`] whole, in
-    /// [`Record::target`].
+    /// A parser that, if the format [`Format::has_request_target`], keeps the target whole in
+    /// [`Record::target`] instead of splitting it into path and query.
     pub(crate) fn keeping_targets(format: Arc<Format>) -> Self {
         let mut parser = Self::new(format);
         parser.state.keeps_target = parser.format.has_request_target();
         parser
     }
 
-    /// Goes on with the lines of a log of another time; see [`Format::with_year_reference`].
+    /// Continues with lines that have another reference for years; see
+    /// [`Format::with_year_reference`].
     pub(crate) fn set_year_reference(&mut self, unix_s: Option<i64>) {
         self.state.year_reference_s = unix_s;
     }
 
-    /// The format.
+    /// The format of the lines.
     pub fn format(&self) -> &Arc<Format> {
         &self.format
     }
 
-    /// Reads a line, without its line end, into `record`. Where the format
-    /// [`Self::is_escaped`], the line has to be as [`Self::unwrap`] gives it.
+    /// Reads a line, without its line end, into `record`, which borrows from the line. If the
+    /// parser [`Self::is_escaped`], `line` is a result of [`Self::unwrap`].
     ///
     /// # Errors
-    /// Where the line does not fit. What `record` holds then is unspecified.
+    /// If the line does not fit. The content of `record` is then unspecified.
     #[inline]
     pub fn parse<'a>(&mut self, line: &'a [u8], record: &mut Record<'a>) -> Result<(), Mismatch> {
         if line.is_empty() {
@@ -108,17 +128,17 @@ impl LineParser {
         Ok(())
     }
 
-    /// True where lines have to be written anew before they can be read, because what they are
-    /// wrapped in escapes them.
+    /// Whether lines must be unescaped with [`Self::unwrap`] before they can be parsed, because
+    /// their wrapper escapes them.
     pub fn is_escaped(&self) -> bool {
         self.docker.is_some()
     }
 
-    /// The line inside an escaped one, written to `text`, which is emptied before; any other
-    /// line as it is.
+    /// Returns the line inside an escaping wrapper. It is written to `text`, whose content is
+    /// replaced. If the parser is not [`Self::is_escaped`], `line` is returned as it is.
     ///
     /// # Errors
-    /// Where the line is not wrapped so.
+    /// If the line is not in the wrapper.
     pub fn unwrap<'a>(&self, line: &'a [u8], text: &'a mut Vec<u8>) -> Result<&'a [u8], Mismatch> {
         if self.docker.is_none() {
             return Ok(line);
@@ -128,7 +148,7 @@ impl LineParser {
         Ok(text)
     }
 
-    /// As [`Self::unwrap`], behind what `text` holds.
+    /// Does what [`Self::unwrap`] does, but appends the line to `text`.
     pub(crate) fn append_unwrapped(&self, line: &[u8], text: &mut Vec<u8>) -> Result<(), Mismatch> {
         match &self.docker {
             Some(docker) => docker.unwrap(line, text),
@@ -147,7 +167,7 @@ impl LineParser {
     ) -> Result<(), Mismatch> {
         let program = self.format.program();
         if let Program::Delimited(delimited) = program {
-            if delimited.passes_over(line) {
+            if delimited.is_directive(line) {
                 return Err(Mismatch::new(0, Reason::Form(DIRECTIVE)));
             }
             if self.staleness.is_stale() {
@@ -162,32 +182,34 @@ impl LineParser {
         Ok(())
     }
 
-    /// Whether a line is neither a record nor an error, such as a `#Fields:` directive. This parser
-    /// goes on with its own list of fields; [`crate::FollowedFormat`] follows the directive.
+    /// Reads `line` if it is a directive, such as `#Fields:`, and returns whether it is one.
+    ///
+    /// The parser keeps its format: after a directive with other fields the lines do not fit. A
+    /// [`crate::FollowedFormat`] has their format.
     #[inline]
-    pub fn passes_over(&mut self, line: &[u8]) -> bool {
+    pub fn read_directive(&mut self, line: &[u8]) -> bool {
         let Program::Delimited(program) = self.format.program() else { return false };
-        let passes = program.passes_over(line);
-        if passes {
-            self.staleness.pass(line, &self.format);
+        let is_directive = program.is_directive(line);
+        if is_directive {
+            self.staleness.follow(line, &self.format);
         }
-        passes
+        is_directive
     }
 
-    /// Begins another block, which is of the parser's format at its start.
+    /// Begins another block, whose first line has the parser's format.
     pub(crate) fn begin_block(&mut self) {
         self.staleness = Staleness::default();
     }
 
-    /// The quotes that a line has where there is a short way through it, which
-    /// [`Self::parse_indexed`] takes.
-    pub(crate) fn short_way_quotes(&self) -> Option<usize> {
-        self.short_way.as_ref().map(QuotedLine::quotes)
+    /// The number of quotes in a line that the fast path of [`Self::parse_indexed`] can read, if
+    /// the format has one.
+    pub(crate) fn fast_path_quotes(&self) -> Option<usize> {
+        self.fast_path.as_ref().map(QuotedLine::quotes)
     }
 
-    /// As [`Self::parse`], into a record that was made by [`Self::record`], given where the
-    /// line's quotes are, in bytes from its start; behind the last one anything but a place
-    /// in the line.
+    /// Does what [`Self::parse`] does, with the offsets of the line's quotes. `quotes(n)` is the
+    /// offset of quote number `n` in the line, or any number outside the line if it has fewer.
+    /// `record` must come from [`Self::record`].
     #[inline]
     pub(crate) fn parse_indexed<'a>(
         &mut self,
@@ -195,22 +217,22 @@ impl LineParser {
         quotes: impl Fn(usize) -> usize,
         record: &mut Record<'a>,
     ) -> Result<(), Mismatch> {
-        if let Some(short_way) = &self.short_way
-            && short_way.parse(line, quotes, record, &mut self.state).is_some()
+        if let Some(fast_path) = &self.fast_path
+            && fast_path.parse(line, quotes, record, &mut self.state).is_some()
         {
             return Ok(());
         }
         self.parse(line, record)
     }
 
-    /// An empty record with room for the format's own fields.
+    /// An empty record with room for the format's extra fields.
     pub(crate) fn record<'a>(&self) -> Record<'a> {
         let mut record = Record::new();
         record.clear(self.format.extra_fields().len());
         record
     }
 
-    /// Puts a mismatch into words: what was expected where it happened.
+    /// Describes a mismatch: what the format expects at its place.
     pub fn explain(&self, mismatch: Mismatch) -> String {
         self.format.program().explain(mismatch)
     }

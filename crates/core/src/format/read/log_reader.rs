@@ -1,4 +1,4 @@
-//! Reads a log line by line, whatever stands around its lines and between them.
+//! Reads a log line by line, with its wrappers and directives.
 
 use std::sync::Arc;
 
@@ -8,25 +8,41 @@ use crate::format::compiled::Format;
 use crate::format::program::mismatch::Mismatch;
 use crate::record::Record;
 
-/// Reads the lines of a log one after the other: unwraps them where their wrapper escapes them,
-/// and follows directives that change the format. [`crate::BlockReader`] is faster, and is for
-/// blocks that are cut where the format changes.
+/// Reads the lines of a log in order. It unwraps lines that their wrapper escapes and follows
+/// directives that change the format.
+///
+/// [`crate::BlockReader`] is faster; it reads blocks that are split where the format changes.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use weir_core::{Field, LineOutcome, LogReader, format_by_name};
+///
+/// let mut reader = LogReader::new(Arc::new(format_by_name("W3C").unwrap()));
+/// reader.read(b"#Fields: date time c-ip sc-status", |_, outcome| {
+///     assert!(matches!(outcome, LineOutcome::Directive));
+/// });
+/// reader.read(b"2025-12-17 09:03:01 192.0.2.7 200", |_, outcome| {
+///     let LineOutcome::Record(record) = outcome else { panic!("the line fits") };
+///     assert_eq!(record.text(Field::Client), Some(&b"192.0.2.7"[..]));
+/// });
+/// ```
 #[derive(Debug, Clone)]
 pub struct LogReader {
     followed: FollowedFormat,
     parser: LineParser,
-    /// The line that was unwrapped last.
+    /// The last unwrapped line.
     text: Vec<u8>,
 }
 
-/// What a line turned out to be.
+/// The result of reading one line.
 #[derive(Debug)]
 pub enum LineOutcome<'r, 'a> {
     /// A record.
     Record(&'r Record<'a>),
-    /// No record and no mistake: a directive.
+    /// A line that describes other lines, such as `#Fields:` or a header of column names.
     Directive,
-    /// A line that does not fit; [`LineParser::explain`] says why.
+    /// A line that does not fit the format. [`LineParser::explain`] describes the mismatch.
     Unmatched(Mismatch),
 }
 
@@ -37,27 +53,27 @@ impl LogReader {
         Self { followed, parser: LineParser::new(format), text: Vec::new() }
     }
 
-    /// The parser of the lines that come next, and its format.
+    /// The parser of the next line. Its format is that of the line.
     pub fn parser(&self) -> &LineParser {
         &self.parser
     }
 
-    /// Reads the next line, without its line end, and gives it to `then`, with the format that
-    /// it is in.
+    /// Reads the next line, without its line end, and returns the result of `then` for it. The
+    /// parser that `then` gets has the format of the line.
     pub fn read<T>(
         &mut self,
         line: &[u8],
         then: impl FnOnce(&LineParser, LineOutcome<'_, '_>) -> T,
     ) -> T {
-        if self.followed.pass(line) {
+        if self.followed.follow(line) {
             self.parser = LineParser::new(self.followed.format().clone());
         }
-        if self.parser.passes_over(line) {
+        if self.parser.read_directive(line) {
             return then(&self.parser, LineOutcome::Directive);
         }
         let mut record = Record::new();
         let inside = match line {
-            // An empty line says so itself.
+            // The mismatch of an empty line is that it is empty, not that it lacks the wrapper.
             [] => Ok(line),
             _ => self.parser.unwrap(line, &mut self.text),
         };
@@ -67,8 +83,8 @@ impl LogReader {
         }
     }
 
-    /// True where `line`, which was read last, said what the fields are.
-    pub(in crate::format) fn is_list(&self, line: &[u8]) -> bool {
-        self.followed.is_list(line)
+    /// Whether `line`, the last one read, is a `#Fields:` directive that was followed.
+    pub(in crate::format) fn is_field_list(&self, line: &[u8]) -> bool {
+        self.followed.is_field_list(line)
     }
 }

@@ -1,4 +1,4 @@
-//! Readers: lines become records, and directives change the format.
+//! Readers turn lines into records and follow the directives between them.
 
 pub(super) mod followed_format;
 pub(super) mod line_parser;

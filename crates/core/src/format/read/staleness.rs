@@ -3,34 +3,35 @@
 use crate::format::compiled::Format;
 use crate::format::program::directive::{DATE, Directive, FIELDS, has_date};
 
-/// Whether the lines of a block still are of the format that it is read with. Blocks are cut
-/// where the format changes, so that this is never so in a log that was followed; where one was
-/// not, lines that nobody can read must not be read wrongly.
+/// Tracks whether directives inside a block have changed its format.
+///
+/// A [`crate::FormatTracker`] splits blocks where the format changes, so this never happens in a
+/// tracked log. In another log, lines of an unknown format must not be read with the wrong one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Staleness {
-    list: bool,
-    date: bool,
+    is_list_stale: bool,
+    is_date_stale: bool,
 }
 
 impl Staleness {
-    /// Takes note of a directive.
-    pub(super) fn pass(&mut self, line: &[u8], format: &Format) {
+    /// Reads a directive.
+    pub(super) fn follow(&mut self, line: &[u8], format: &Format) {
         let definition = format.definition();
         let (own_date, own_list) = match definition.split_once(FIELDS) {
             Some((date, list)) => (date.trim().strip_prefix(DATE).map(str::trim), list.trim()),
             None => (None, ""),
         };
         match Directive::read(line) {
-            Some(Directive::Fields(list)) => self.list = list != own_list,
+            Some(Directive::Fields(list)) => self.is_list_stale = list != own_list,
             Some(Directive::Date(date)) => {
-                self.date = !has_date(own_list) && own_date != Some(date);
+                self.is_date_stale = !has_date(own_list) && own_date != Some(date);
             }
             None => {}
         }
     }
 
-    /// True where the lines that follow are of another format.
+    /// Whether the lines after the last directive have another format.
     pub(super) fn is_stale(self) -> bool {
-        self.list || self.date
+        self.is_list_stale || self.is_date_stale
     }
 }

@@ -1,5 +1,5 @@
-//! Detects that the lines of a feed have come to have another format: the first line was a stray
-//! one, or the server was configured to log differently.
+//! Detects that the format of a feed has changed: the first line was a stray one, or the server
+//! was reconfigured.
 
 use std::sync::Arc;
 

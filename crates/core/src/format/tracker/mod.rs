@@ -1,4 +1,4 @@
-//! Which format the lines of a source have: detection, directives, drift and years.
+//! Tracks the format of a source's lines: detection, directives, drift and years.
 
 mod drift;
 mod sampler;
@@ -185,7 +185,7 @@ impl FormatTracker {
     fn follow_directives(&mut self, bytes: &[u8], start: usize) -> Vec<FormatSpan> {
         let mut spans = vec![FormatSpan { start, format: self.format().clone() }];
         if let State::Known(followed) = &mut self.state {
-            for (at, format) in followed.pass_block(&bytes[start..]) {
+            for (at, format) in followed.follow_block(&bytes[start..]) {
                 if at == 0 {
                     // No line is in the format before.
                     spans.clear();
@@ -196,7 +196,7 @@ impl FormatTracker {
         spans
     }
 
-    /// The last span of a block, split where its lines have come to have another format.
+    /// The last span of a block, split where its format has changed.
     fn follow_drift(
         &mut self,
         bytes: &[u8],

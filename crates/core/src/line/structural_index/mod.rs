@@ -1,47 +1,48 @@
-//! Where the quotes and the line feeds of a block are, found in one pass.
+//! The structural index of a block: the positions of its quotes and line feeds, found in one
+//! pass. The name and the idea are those of simdjson (Langdale and Lemire, "Parsing Gigabytes
+//! of JSON per Second").
 
 mod vector;
 
 use super::Line;
 
-/// The positions of quotes and line feeds.
+/// The positions of quotes and line feeds in a block.
 ///
-/// Looking for each of them by its own search costs a call and a wrongly guessed branch
-/// every time; one pass over the block that compares sixteen bytes at once costs less than
-/// two of those searches a line.
+/// A search for each of them costs a call and a mispredicted branch. One pass over the block
+/// that compares many bytes at once costs less than two such searches per line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StructuralIndex {
-    /// Of every `"`, in order.
+    /// The position of every `"`, in order.
     pub(crate) quotes: Positions,
-    /// Of every LF, in order.
+    /// The position of every LF, in order.
     pub(crate) line_feeds: Positions,
 }
 
 /// Positions in a block, which is shorter than 4 GiB.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Positions {
-    /// Longer than `length`, see [`Positions::push`].
+    /// At least `length` long; see [`Positions::push`].
     positions: Vec<u32>,
     length: usize,
 }
 
-/// A line, and where its quotes are.
+/// A line and the positions of its quotes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IndexedLine<'a> {
     pub(crate) line: Line<'a>,
-    /// The positions in the block of the quotes from the line's start on, those of the lines
-    /// behind it included.
+    /// The positions in the block of all quotes from the line's start on, those of later lines
+    /// included.
     quotes: &'a [u32],
 }
 
 impl<'a> IndexedLine<'a> {
-    /// A line whose quotes are not known.
+    /// A line without positions of quotes.
     pub(crate) fn without_index(line: Line<'a>) -> Self {
         Self { line, quotes: &[] }
     }
 
-    /// Where quote number `index` is, from the line's start; not in the line where it has
-    /// fewer.
+    /// The offset of quote number `index` in the line. If the line has fewer quotes, the result
+    /// is not an offset in the line.
     #[inline]
     pub(crate) fn quote(&self, index: usize) -> usize {
         let position = self.quotes.get(index).map(|position| *position as usize - self.line.start);
@@ -49,7 +50,7 @@ impl<'a> IndexedLine<'a> {
     }
 }
 
-/// The lines of a block that was scanned, as [`super::Lines`] gives them.
+/// The same lines as those of [`super::Lines`], with the positions of their quotes.
 #[derive(Debug)]
 pub(crate) struct IndexedLines<'a> {
     bytes: &'a [u8],
@@ -75,15 +76,15 @@ impl<'a> Iterator for IndexedLines<'a> {
         };
         self.at = end + 1;
         let line = Line::between(self.bytes, start, end)?;
-        self.pass_quotes_before(line.start as u32);
+        self.skip_quotes_before(line.start as u32);
         Some(IndexedLine { line, quotes: self.quotes })
     }
 }
 
 impl IndexedLines<'_> {
     #[inline]
-    fn pass_quotes_before(&mut self, start: u32) {
-        // The line before had its usual number, nearly always.
+    fn skip_quotes_before(&mut self, start: u32) {
+        // The line before nearly always has the usual number of quotes.
         if let Some(last) = self.usual_quotes.checked_sub(1)
             && self.quotes.get(last).is_some_and(|position| *position < start)
         {
@@ -97,38 +98,38 @@ impl IndexedLines<'_> {
     }
 }
 
-const MARKS: [u8; 2] = [b'"', b'\n'];
+const INDEXED_BYTES: [u8; 2] = [b'"', b'\n'];
 
-/// Bytes that one mask tells of.
+/// The number of bytes that one mask describes.
 const CHUNK: usize = 64;
 
 impl StructuralIndex {
-    /// Replaces the index by those of `bytes`.
+    /// Replaces the index by that of `bytes`.
     pub(crate) fn scan(&mut self, bytes: &[u8]) {
         if !vector::scan(self, bytes) {
             self.scan_with(bytes, plain_masks);
         }
     }
 
-    /// The lines of the bytes that were scanned, most of which have so many quotes.
+    /// The lines of the scanned `bytes`. Most of them have `usual_quotes` quotes.
     pub(crate) fn lines<'a>(&'a self, bytes: &'a [u8], usual_quotes: usize) -> IndexedLines<'a> {
         let (line_feeds, quotes) = (self.line_feeds.as_slice(), self.quotes.as_slice());
         IndexedLines { bytes, at: 0, line_feeds, quotes, usual_quotes }
     }
 
-    /// As [`Self::scan`], with the masks that a function gives.
+    /// Does what [`Self::scan`] does, with masks from the function `masks`.
     #[inline(always)]
     fn scan_with(&mut self, bytes: &[u8], masks: impl Fn(&[u8; CHUNK], [u8; 2]) -> [u64; 2]) {
         self.quotes.clear();
         self.line_feeds.clear();
         let (chunks, rest) = bytes.as_chunks::<CHUNK>();
         for (index, chunk) in chunks.iter().enumerate() {
-            self.push(masks(chunk, MARKS), (index * CHUNK) as u32);
+            self.push(masks(chunk, INDEXED_BYTES), (index * CHUNK) as u32);
         }
-        // Neither of the two.
+        // The padding is neither a quote nor a line feed.
         let mut last = [0; CHUNK];
         last[..rest.len()].copy_from_slice(rest);
-        self.push(masks(&last, MARKS), (chunks.len() * CHUNK) as u32);
+        self.push(masks(&last, INDEXED_BYTES), (chunks.len() * CHUNK) as u32);
     }
 
     #[inline(always)]
@@ -148,10 +149,10 @@ impl Positions {
         &self.positions[..self.length]
     }
 
-    /// Adds the positions that a mask tells of, the lowest bit being `start`.
+    /// Adds the positions of the set bits of a mask whose lowest bit is at `start`.
     ///
-    /// A chunk seldom has more than `USUAL` of them, so that many are written whether they
-    /// are there or not, and only what is there is counted: no branch to guess.
+    /// A chunk seldom has more than `USUAL` of them. So `USUAL` positions are always written,
+    /// and `length` grows only by the actual count: there is no branch to mispredict.
     #[inline(always)]
     fn push<const USUAL: usize>(&mut self, mut mask: u64, start: u32) {
         if self.positions.len() < self.length + CHUNK {
@@ -173,16 +174,16 @@ impl Positions {
     }
 }
 
-/// A mask for each of two bytes: bit `n` is set where byte `n` of the chunk is that byte.
-/// Eight bytes at a time, on any processor.
+/// A mask for each of two bytes: bit `n` is set if byte `n` of the chunk is that byte. Compares
+/// eight bytes at a time, on any processor.
 fn plain_masks(chunk: &[u8; CHUNK], bytes: [u8; 2]) -> [u64; 2] {
     const LOWS: u64 = u64::from_ne_bytes([0x7F; 8]);
     let (eights, _) = chunk.as_chunks::<8>();
     bytes.map(|byte| {
         eights.iter().enumerate().fold(0, |mask, (index, eight)| {
             let difference = u64::from_le_bytes(*eight) ^ u64::from_ne_bytes([byte; 8]);
-            // The high bit of each byte that is zero (Warren, Hacker's Delight, 6-1), all of
-            // them moved to the highest byte by a product.
+            // `zero` has the high bit of each zero byte (Warren, Hacker's Delight, 6-1). The
+            // product moves these bits to the highest byte.
             let zero = !(((difference & LOWS) + LOWS) | difference | LOWS);
             mask | ((zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (index * 8)
         })
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_a_search_finds() {
+    fn positions_are_those_of_a_search() {
         let bytes: Vec<u8> = (0..2_000u32)
             .map(|n| match n.wrapping_mul(n) % 11 {
                 0 | 3 => b'"',
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_the_lines_with_their_quotes() {
+    fn lines_have_their_quotes() {
         let text = b"a\"b\"\r\n\n\0\0\"\"c\"\n\0\0\n\"\"\"\"\"\"\nd\"";
         let mut index = StructuralIndex::default();
         for length in 0..=text.len() {
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_tell_every_byte() {
+    fn masks_have_every_byte() {
         for byte in 0..=255u8 {
             let chunk: [u8; CHUNK] =
                 std::array::from_fn(|at| if at % 5 == 2 { byte } else { at as u8 * 4 });

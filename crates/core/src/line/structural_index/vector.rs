@@ -1,22 +1,22 @@
-//! The structural index of a block, found with the vector instructions that the processor turns out to have.
+//! The structural index of a block, found with vector instructions if the processor has them.
 //!
-//! The only `unsafe` here is the call of a function that was compiled for a processor with
-//! AVX2. What such a call must not do is happen on another processor; it stands behind the
-//! test for that. The functions themselves are safe code. Their twin without vectors is in
-//! the module above, and a test holds the two against each other. The benchmark
-//! `lines::index` shows the gain.
+//! The only `unsafe` is the call of a function that is compiled for AVX2. It must not run on
+//! another processor, so the call follows a run-time test. The functions themselves are safe
+//! code. The module above has the same scan without vector instructions, which other
+//! architectures use, and a test compares the two.
 
 use super::StructuralIndex;
 
-/// As [`StructuralIndex::scan`]; false, and nothing done, where the processor lacks the instructions.
+/// Does what [`StructuralIndex::scan`] does, and returns true. Returns false and does nothing if
+/// the processor lacks the instructions.
 pub(super) fn scan(index: &mut StructuralIndex, bytes: &[u8]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("popcnt")
     {
-        // SAFETY: the processor has all that the function was compiled for.
-        #[expect(unsafe_code, reason = "a call of code for a processor that was tested for")]
+        // SAFETY: the processor has all features that the function is compiled for.
+        #[expect(unsafe_code, reason = "calls code for a detected processor feature")]
         unsafe {
             x86_64::scan(index, bytes);
         }
@@ -51,7 +51,7 @@ mod x86_64 {
         })
     }
 
-    /// One load, although it does not look like it.
+    /// Compiles to one load instruction.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn load(bytes: &[u8; 32]) -> __m256i {

@@ -1,4 +1,4 @@
-//! One directive of an Apache `LogFormat`: how it is written and what it means.
+//! One directive of an Apache `LogFormat`: its syntax and its meaning.
 
 use std::sync::Arc;
 
@@ -12,37 +12,37 @@ const MICROSECOND_NS: u64 = 1_000;
 const MILLISECOND_NS: u64 = 1_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The common log format's time as a pattern of strftime, which is read faster.
+/// The time of the common log format as a strftime pattern. [`TimeKind::Clf`] reads it faster.
 const CLF_PATTERN: &str = "%d/%b/%Y:%H:%M:%S %z";
 
-/// What a directive's value becomes.
+/// The meaning of a directive's value.
 pub(super) struct Meaning {
     pub(super) sink: Sink,
-    /// What the field is called where it becomes one of the format's own.
+    /// The name of the extra field if it becomes one.
     pub(super) field_name: String,
-    /// Whether Apache puts brackets around it, which only `%t` has.
-    pub(super) brackets: bool,
+    /// Whether Apache puts brackets around the value, which it does only for `%t`.
+    pub(super) has_brackets: bool,
 }
 
-/// A directive such as `%>s` or `%{Referer}i`, checked.
+/// A valid directive such as `%>s` or `%{Referer}i`.
 #[derive(Debug)]
 pub(super) struct Directive {
     letter: u8,
-    /// The two letters behind `^`.
-    trailer: bool,
+    /// Whether it is a trailer, `^ti` or `^to`.
+    is_trailer: bool,
     argument: Option<String>,
     /// `<` or `>`.
     request: Option<u8>,
-    /// As the user writes it.
-    pub(super) written: String,
-    /// Where its `%` stands in the definition.
+    /// The text of the directive in the definition.
+    pub(super) source: String,
+    /// The offset of its `%` in the definition.
     pub(super) at: usize,
-    /// The time of a `%t` with an argument.
+    /// The sink of a `%t` with an argument.
     time: Option<Sink>,
 }
 
 impl Directive {
-    /// Reads the directive at `start` and says where it ends.
+    /// Reads the directive at `start`. Returns it and the offset after it.
     pub(super) fn read(
         definition: &str,
         text: &[Positioned],
@@ -50,15 +50,15 @@ impl Directive {
     ) -> Result<(Self, usize), FormatError> {
         let mut reader = Reader { definition, text, at: start + 1, argument: None, request: None };
         let letter = reader.letter()?;
-        let trailer = letter == b'^';
-        let letter = if trailer { reader.trailer()? } else { letter };
-        let written = text[start..reader.at].iter().map(|(byte, _)| *byte).collect();
+        let is_trailer = letter == b'^';
+        let letter = if is_trailer { reader.trailer()? } else { letter };
+        let source = text[start..reader.at].iter().map(|(byte, _)| *byte).collect();
         let mut directive = Self {
             letter,
-            trailer,
+            is_trailer,
             argument: reader.argument.as_ref().map(|(argument, _)| argument.clone()),
             request: reader.request,
-            written: String::from_utf8(written).unwrap_or_default(),
+            source: String::from_utf8(source).unwrap_or_default(),
             at: text[start].1,
             time: None,
         };
@@ -66,13 +66,13 @@ impl Directive {
         Ok((directive, reader.at))
     }
 
-    /// Refuses what Apache would not understand either.
+    /// Refuses a directive that Apache would refuse too.
     fn check(&mut self, reader: &Reader<'_>) -> Result<(), FormatError> {
         let letter_at = reader.text[reader.at - 1].1;
         let argument = self.argument.as_deref();
         let allowed: &[&str] = match self.letter {
-            _ if self.trailer => return reader.needs_name(),
-            b'C' | b'e' | b'i' | b'n' | b'o' => return reader.needs_name(),
+            _ if self.is_trailer => return reader.check_name(),
+            b'C' | b'e' | b'i' | b'n' | b'o' => return reader.check_name(),
             b't' => return self.check_time(reader),
             b'a' | b'h' | b'L' => &["c"],
             b'p' => &["canonical", "local", "remote"],
@@ -82,7 +82,7 @@ impl Directive {
             | b's' | b'u' | b'U' | b'v' | b'V' | b'X' | b'I' | b'O' | b'S' => &[],
             letter => {
                 let letter = char::from(letter);
-                let message = format!("`%{letter}` is no directive of Apache's LogFormat");
+                let message = format!("`%{letter}` is not a directive of Apache's LogFormat");
                 return Err(FormatError::new(reader.definition, letter_at, message));
             }
         };
@@ -95,7 +95,7 @@ impl Directive {
                 );
                 Err(FormatError::new(reader.definition, *at, message))
             }
-            // Apache ignores a name that a directive has no use for.
+            // Apache ignores a name in braces that a directive does not use.
             _ => Ok(()),
         }
     }
@@ -123,52 +123,53 @@ impl Directive {
         Ok(())
     }
 
-    /// A time, or a part of one.
+    /// Whether the value is a time, or a part of one.
     pub(super) fn is_time(&self) -> bool {
-        self.letter == b't' && !self.trailer
+        self.letter == b't' && !self.is_trailer
     }
 
-    /// A time of when the request was answered, not of when it came.
+    /// Whether the value is the time of the response, not that of the request.
     pub(super) fn is_time_of_end(&self) -> bool {
         self.is_time() && self.argument.as_deref().is_some_and(|text| text.starts_with("end:"))
     }
 
-    /// The virtual host, which a port may follow.
-    pub(super) fn names_host(&self) -> bool {
-        matches!(self.letter, b'v' | b'V') && !self.trailer
+    /// Whether the value is the virtual host.
+    pub(super) fn is_host(&self) -> bool {
+        matches!(self.letter, b'v' | b'V') && !self.is_trailer
     }
 
-    /// The server's port.
-    pub(super) fn names_port(&self) -> bool {
+    /// Whether the value is a port of the server.
+    pub(super) fn is_server_port(&self) -> bool {
         self.letter == b'p' && self.argument.as_deref() != Some("remote")
     }
 
-    /// Which of several directives for one field fills it: the lowest, then the first.
+    /// The rank of the directive: of several for one field, the lowest rank fills it, then the
+    /// first.
     pub(super) fn rank(&self) -> u8 {
         match (self.letter, self.argument.as_deref(), self.request) {
-            // The answer's own status, not that of an internal redirect's first part.
+            // The status of the response is preferred to that before an internal redirect.
             (b's', _, Some(b'>')) => 0,
             (b's', ..) => 1,
-            // The client, not the proxy that mod_remoteip looked behind.
+            // The client is preferred to the proxy that mod_remoteip has replaced.
             (b'a' | b'h', Some(_), _) => 1,
-            // The body's bytes, not those with headers.
+            // The bytes of the body are preferred to those with headers.
             (b'O', ..) => 1,
-            // The request line, not its parts.
+            // The request line is preferred to its parts.
             (b'm' | b'U' | b'q' | b'H', ..) => 1,
-            // The finer duration.
+            // The finer duration is preferred.
             (b'T', None | Some("s"), _) => 2,
             (b'T', Some("ms"), _) => 1,
             _ => 0,
         }
     }
 
-    /// What the value is.
+    /// The meaning of the value.
     pub(super) fn meaning(&self) -> Meaning {
         if let Some(sink) = &self.time {
-            let brackets = self.argument.as_deref().is_some_and(is_default_time);
-            return Meaning { sink: sink.clone(), field_name: "time".to_owned(), brackets };
+            let has_brackets = self.argument.as_deref().is_some_and(is_default_time);
+            return Meaning { sink: sink.clone(), field_name: "time".to_owned(), has_brackets };
         }
-        if self.trailer {
+        if self.is_trailer {
             let kind = if self.letter == b'i' { "request" } else { "sent" };
             return own(&format!("{kind}_trailer_{}", self.name()));
         }
@@ -178,7 +179,7 @@ impl Directive {
         }
     }
 
-    /// A directive with something in braces.
+    /// The meaning of a directive with an argument in braces.
     fn named(&self, argument: &str) -> Meaning {
         match (self.letter, argument) {
             (b'i', _) => header(&self.name()),
@@ -199,7 +200,7 @@ impl Directive {
         }
     }
 
-    /// A directive without, or whose braces change nothing.
+    /// The meaning of a directive without an argument, or with one that does not matter.
     fn plain(&self) -> Meaning {
         match self.letter {
             b'a' => known(Sink::Client, "remote_addr"),
@@ -226,7 +227,7 @@ impl Directive {
             b't' => Meaning {
                 sink: Sink::Time(TimeKind::Clf),
                 field_name: "time".to_owned(),
-                brackets: true,
+                has_brackets: true,
             },
             b'u' => known(Sink::Text(Field::User), "remote_user"),
             b'U' => known(Sink::Text(Field::Path), "uri"),
@@ -236,7 +237,8 @@ impl Directive {
         }
     }
 
-    /// The name in braces as part of a field's name: nginx's way to write header names.
+    /// The name in braces as part of a field name, in lower case with `_` as in nginx's
+    /// variables.
     fn name(&self) -> String {
         let name = self.argument.as_deref().unwrap_or_default();
         let word = |letter: char| if letter.is_alphanumeric() { letter } else { '_' };
@@ -244,13 +246,13 @@ impl Directive {
     }
 }
 
-/// `%{begin:}t` is `%t`.
+/// Whether the argument of a `%t` changes nothing: `%{begin:}t` is `%t`.
 fn is_default_time(argument: &str) -> bool {
     matches!(argument, "" | "begin:" | "end:")
 }
 
 fn known(sink: Sink, field_name: &str) -> Meaning {
-    Meaning { sink, field_name: field_name.to_owned(), brackets: false }
+    Meaning { sink, field_name: field_name.to_owned(), has_brackets: false }
 }
 
 fn own(field_name: &str) -> Meaning {
@@ -271,18 +273,18 @@ fn header(name: &str) -> Meaning {
     }
 }
 
-/// Walks one directive.
+/// Reads one directive.
 struct Reader<'a> {
     definition: &'a str,
     text: &'a [Positioned],
     at: usize,
-    /// The text in braces and where it starts in the definition.
+    /// The text in braces and its offset in the definition.
     argument: Option<(String, usize)>,
     request: Option<u8>,
 }
 
 impl Reader<'_> {
-    /// Passes over modifiers and braces to the letter.
+    /// Reads modifiers and braces, and returns the letter after them.
     fn letter(&mut self) -> Result<u8, FormatError> {
         let start = self.text[self.at - 1].1;
         while let Some((byte, at)) = self.text.get(self.at).copied() {
@@ -315,7 +317,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The letters of `^ti` and `^to`: the last of them.
+    /// Reads the letters of `^ti` or `^to`, and returns the last one.
     fn trailer(&mut self) -> Result<u8, FormatError> {
         let letters = [self.at, self.at + 1].map(|at| self.text.get(at).map(|(byte, _)| *byte));
         self.at += 2;
@@ -328,8 +330,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The directive says nothing without a name in braces.
-    fn needs_name(&self) -> Result<(), FormatError> {
+    /// Checks that the directive has a name in braces.
+    fn check_name(&self) -> Result<(), FormatError> {
         if self.argument.as_ref().is_some_and(|(name, _)| !name.is_empty()) {
             return Ok(());
         }

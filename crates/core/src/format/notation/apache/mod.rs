@@ -27,7 +27,7 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     while index < items.len() {
         index += match &items[index..] {
             [Item::Directive(host), Item::Text(colon), Item::Directive(port), ..]
-                if host.names_host() && port.names_port() && colon == b":" =>
+                if host.is_host() && port.is_server_port() && colon == b":" =>
             {
                 builder.value(Variable {
                     sink: Sink::HostAndPort { port: 0 },
@@ -94,20 +94,20 @@ fn add(items: &[Item], index: usize, builder: &mut FormatBuilder<'_>) {
         Item::Text(text) => return builder.text(text),
         Item::Directive(directive) => directive,
     };
-    let Meaning { sink, field_name, brackets } = directive.meaning();
+    let Meaning { sink, field_name, has_brackets } = directive.meaning();
     let is_other_time = directive.is_time_of_end() && items.iter().any(Item::is_time_of_begin);
-    if brackets {
+    if has_brackets {
         builder.text(b"[");
     }
     builder.value(Variable {
-        // Parts of two times make none.
+        // Parts of two different times must not be combined.
         sink: if is_other_time { Sink::Extra(0) } else { sink },
         rank: directive.rank(),
-        name: directive.written.clone(),
+        name: directive.source.clone(),
         field_name,
         at: directive.at,
     });
-    if brackets {
+    if has_brackets {
         builder.text(b"]");
     }
 }

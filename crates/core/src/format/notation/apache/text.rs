@@ -1,4 +1,4 @@
-//! Takes the text of an Apache format out of the configuration's syntax.
+//! Reads the text of an Apache format from the syntax of httpd.conf.
 
 use crate::format::error::FormatError;
 use crate::format::notation::positioned::Positioned;
@@ -6,15 +6,15 @@ use crate::format::notation::positioned::Positioned;
 /// The name of the directive.
 const DIRECTIVE: &str = "LogFormat";
 
-/// True where the definition is a whole `LogFormat` directive. The names of Apache's
-/// directives have no case.
+/// Whether the definition is a whole `LogFormat` directive. The names of Apache's directives
+/// are not case-sensitive.
 pub(in crate::format::notation) fn is_directive(definition: &str) -> bool {
     let definition = definition.trim_start();
     definition.get(..DIRECTIVE.len()).is_some_and(|name| name.eq_ignore_ascii_case(DIRECTIVE))
         && definition[DIRECTIVE.len()..].starts_with(char::is_whitespace)
 }
 
-/// The format's text, quotes and backslashes of the configuration undone.
+/// The text of the format, without the quotes and backslashes of the configuration.
 pub(super) fn text_of(definition: &str) -> Result<Vec<Positioned>, FormatError> {
     let start = definition.len() - definition.trim_start().len();
     if is_directive(definition) {
@@ -31,19 +31,22 @@ pub(super) fn text_of(definition: &str) -> Result<Vec<Positioned>, FormatError> 
     Ok(unescape_bare(bare.iter().copied().zip(start..).collect()))
 }
 
-/// The arguments: the format, and a nickname that is of no interest here.
+/// Reads the arguments of the directive: the format, and a nickname, which is ignored.
 fn directive(definition: &str, after_name: usize) -> Result<Vec<Positioned>, FormatError> {
     let bytes = definition.as_bytes();
     let start = skip_space(bytes, after_name);
     let (text, end) = match bytes.get(start) {
-        None => return Err(FormatError::new(definition, start, "the format is missing")),
+        None => {
+            let message = "the format is missing; write it in quotes after LogFormat";
+            return Err(FormatError::new(definition, start, message));
+        }
         Some(quote @ (b'"' | b'\'')) => quoted(definition, start, *quote)?,
         Some(_) => word(bytes, start),
     };
     let (_, end) = word(bytes, skip_space(bytes, end));
     let rest = skip_space(bytes, end);
     if rest < bytes.len() {
-        let message = "a LogFormat is one string and a nickname, but more follows";
+        let message = "a LogFormat is one string and a nickname; remove this text after them";
         return Err(FormatError::new(definition, rest, message));
     }
     Ok(text)
@@ -59,8 +62,8 @@ fn word(bytes: &[u8], start: usize) -> (Vec<Positioned>, usize) {
     (text, start + length)
 }
 
-/// A quoted string (`substring_conf` in Apache's util.c): a backslash takes the quote and
-/// itself out of their meaning, and stays before anything else.
+/// Reads a quoted string (`substring_conf` in Apache's util.c). A backslash escapes the quote
+/// and itself, and is literal before any other byte.
 fn quoted(
     definition: &str,
     start: usize,
@@ -85,7 +88,7 @@ fn quoted(
     Err(FormatError::new(definition, start, "this quote is not closed"))
 }
 
-/// Text that was copied from inside the quotes has its own quotes as `\"`.
+/// Replaces `\"` by `"`, in text that was copied from inside the quotes.
 fn unescape_bare(text: Vec<Positioned>) -> Vec<Positioned> {
     let mut plain: Vec<Positioned> = Vec::with_capacity(text.len());
     for (byte, at) in text {

@@ -1,5 +1,5 @@
-//! An nginx `log_format` with `escape=json` whose text is a JSON object: its lines are read
-//! by key, so that neither order nor spacing matters.
+//! An nginx `log_format` with `escape=json` whose text is a JSON object. Its lines are read by
+//! key, so order and spacing do not matter.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::format::notation::positioned::Positioned;
 use crate::format::program::json::{Entry, JsonProgram, Reading};
 use crate::format::program::line_program::{End, LineProgram};
 
-/// Variables that are numbers in every line, and so make JSON without quotes around them.
+/// Variables that are numbers in every line, and so are valid JSON without quotes.
 const NEVER_EMPTY: [&str; 12] = [
     "$body_bytes_sent",
     "$bytes_sent",
@@ -27,8 +27,7 @@ const NEVER_EMPTY: [&str; 12] = [
     "$status",
 ];
 
-/// Compiles the text of the format; `None` where its lines are no JSON objects, or not all
-/// of them.
+/// Compiles the text of the format. Returns `None` if some of its lines may not be JSON objects.
 pub(super) fn compile(
     definition: &str,
     text: &[Positioned],
@@ -56,7 +55,7 @@ pub(super) fn compile(
     builder.finish_json(make).map(Some)
 }
 
-/// A program of one variable is that variable.
+/// How to read a value: a program of one variable is replaced by its sink.
 fn reading(program: LineProgram) -> Reading {
     match &program.values[..] {
         [value] if program.prefix.is_empty() && value.end == End::Line => {
@@ -66,7 +65,7 @@ fn reading(program: LineProgram) -> Reading {
     }
 }
 
-/// A value of the template that has a variable in it.
+/// A value of the template that has a variable.
 struct Leaf {
     path: String,
     range: Range<usize>,
@@ -79,15 +78,15 @@ struct Template<'a> {
 }
 
 impl<'a> Template<'a> {
-    /// The values with variables; `None` where the text is no JSON object once the
-    /// variables are filled in.
+    /// The values with variables. Returns `None` if the text with values in place of the
+    /// variables is not a JSON object.
     fn leaves(text: &'a [Positioned]) -> Option<Vec<Leaf>> {
         let mut template = Self { text, at: 0, leaves: Vec::new() };
-        if template.next()? != b'{' {
+        if template.peek_token()? != b'{' {
             return None;
         }
         template.value("")?;
-        if template.next().is_some() || template.leaves.is_empty() {
+        if template.peek_token().is_some() || template.leaves.is_empty() {
             return None;
         }
         Some(template.leaves)
@@ -97,8 +96,8 @@ impl<'a> Template<'a> {
         self.text.get(self.at).map(|(byte, _)| *byte)
     }
 
-    /// The next byte that is no space; it is not passed over.
-    fn next(&mut self) -> Option<u8> {
+    /// Skips spaces and returns the byte after them, without consuming it.
+    fn peek_token(&mut self) -> Option<u8> {
         while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
             self.at += 1;
         }
@@ -106,7 +105,7 @@ impl<'a> Template<'a> {
     }
 
     fn value(&mut self, path: &str) -> Option<()> {
-        match self.next()? {
+        match self.peek_token()? {
             b'{' => self.items(b'}', |template, _| {
                 let key = template.key()?;
                 let path = if path.is_empty() { key } else { format!("{path}.{key}") };
@@ -115,7 +114,7 @@ impl<'a> Template<'a> {
             b'[' => self.items(b']', |template, index| {
                 let leaves = template.leaves.len();
                 template.value(path)?;
-                // Of an array only the first element is read.
+                // Only the first element of an array is read, so no other may have a variable.
                 (index == 0 || template.leaves.len() == leaves).then_some(())
             }),
             b'"' => {
@@ -127,16 +126,16 @@ impl<'a> Template<'a> {
         }
     }
 
-    /// What stands between brackets, separated by commas.
+    /// Reads the items between brackets, separated by commas.
     fn items(&mut self, close: u8, item: impl Fn(&mut Self, usize) -> Option<()>) -> Option<()> {
         self.at += 1;
-        if self.next()? == close {
+        if self.peek_token()? == close {
             self.at += 1;
             return Some(());
         }
         for index in 0.. {
             item(self, index)?;
-            let byte = self.next()?;
+            let byte = self.peek_token()?;
             self.at += 1;
             match byte {
                 b',' => {}
@@ -148,11 +147,11 @@ impl<'a> Template<'a> {
     }
 
     fn key(&mut self) -> Option<String> {
-        if self.next()? != b'"' {
+        if self.peek_token()? != b'"' {
             return None;
         }
         let range = self.string()?;
-        if self.next()? != b':' {
+        if self.peek_token()? != b':' {
             return None;
         }
         self.at += 1;
@@ -160,7 +159,7 @@ impl<'a> Template<'a> {
         (!key.contains(&b'$')).then(|| String::from_utf8(key).ok())?
     }
 
-    /// The range between the quotes.
+    /// Reads a string and returns the range between its quotes.
     fn string(&mut self) -> Option<Range<usize>> {
         let start = self.at + 1;
         self.at = start;
@@ -176,7 +175,7 @@ impl<'a> Template<'a> {
         }
     }
 
-    /// A value without quotes: a constant, or one variable that is a number.
+    /// Reads a value without quotes: a constant, or one variable that is a number.
     fn bare(&mut self, path: &str) -> Option<()> {
         let start = self.at;
         while self.peek().is_some_and(|byte| !b",}] \t\r\n".contains(&byte)) {

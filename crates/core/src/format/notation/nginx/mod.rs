@@ -1,8 +1,8 @@
 //! nginx's `log_format`.
 //!
 //! Sources: the documentation of ngx_http_log_module, and `ngx_http_log_compile_format`
-//! (variables are `[A-Za-z0-9_]+` behind `$`, or in braces) and `ngx_conf_read_token`
-//! (quoting and escapes of the configuration file) in nginx's source.
+//! (variables are `[A-Za-z0-9_]+` after `$`, or in braces) and `ngx_conf_read_token` (quoting
+//! and escapes of the configuration file) in nginx's source.
 
 mod json_template;
 mod text;
@@ -21,7 +21,7 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     let (text, escape) = unquote(definition)?;
     let compiled = compile_text(definition, &text, escape);
     if compiled.is_err() && is_quoted(definition) {
-        // `"$status" "$request"` may be strings of the configuration, which leave nothing
+        // `"$status" "$request"` is either two strings of the configuration, with nothing
         // between the variables, or the bare text of a format.
         let bare: Vec<Positioned> = definition.trim().bytes().zip(start_of(definition)..).collect();
         return compile_text(definition, &bare, Escape::Default).or(compiled);

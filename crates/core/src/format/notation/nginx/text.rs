@@ -1,9 +1,9 @@
-//! Takes the text of an nginx format out of the configuration's syntax.
+//! Reads the text of an nginx format from the syntax of nginx.conf.
 
 use crate::format::error::FormatError;
 use crate::format::notation::positioned::Positioned;
 
-/// How nginx escapes the values: decides whether a quote can stand inside one.
+/// How nginx escapes values, which decides whether a value can contain a quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escape {
     Default,
@@ -11,7 +11,8 @@ pub(super) enum Escape {
     None,
 }
 
-/// Takes the text of the format out of the configuration's syntax.
+/// The text of the format, without the quotes and backslashes of the configuration, and the
+/// `escape` parameter.
 pub(super) fn unquote(definition: &str) -> Result<(Vec<Positioned>, Escape), FormatError> {
     let start = start_of(definition);
     let rest = &definition[start..];
@@ -25,7 +26,8 @@ pub(super) fn unquote(definition: &str) -> Result<(Vec<Positioned>, Escape), For
     if is_directive {
         tokens.next()?;
         if tokens.next()?.is_none() {
-            return Err(FormatError::new(definition, definition.len(), "the format has no name"));
+            let message = "the format has no name; write it after log_format";
+            return Err(FormatError::new(definition, definition.len(), message));
         }
     }
     let mut text = Vec::new();
@@ -36,7 +38,7 @@ pub(super) fn unquote(definition: &str) -> Result<(Vec<Positioned>, Escape), For
             Some("escape=json") => escape = Escape::Json,
             Some("escape=none") => escape = Escape::None,
             Some(bare) if bare.starts_with("escape=") => {
-                let message = "escape is one of default, json and none";
+                let message = "this is not a valid `escape`; write default, json or none";
                 return Err(FormatError::new(definition, token.start, message));
             }
             _ => text.extend(token.text),
@@ -45,24 +47,24 @@ pub(super) fn unquote(definition: &str) -> Result<(Vec<Positioned>, Escape), For
     Ok((text, escape))
 }
 
-/// Where the definition starts, behind white space.
+/// The offset of the definition after leading white space.
 pub(super) fn start_of(definition: &str) -> usize {
     definition.len() - definition.trim_start().len()
 }
 
-/// True for quoted strings alone, as they stand in nginx.conf.
+/// Whether the definition is only quoted strings, as in nginx.conf.
 pub(super) fn is_quoted(definition: &str) -> bool {
     let rest = definition.trim_start();
     rest.starts_with(['\'', '"']) && closes_as_configuration(rest)
 }
 
-/// Bare formats can start with a quote too (`"$request" $status`). The configuration's
-/// notation is strings and nothing else, up to a semicolon.
+/// Whether the text is only strings up to a semicolon, as in the configuration. A bare format
+/// can begin with a quote too (`"$request" $status`).
 fn closes_as_configuration(text: &str) -> bool {
     let mut tokens = Tokens { definition: text, at: 0 };
     loop {
         match tokens.next() {
-            Ok(Some(token)) if token.quoted => {}
+            Ok(Some(token)) if token.is_quoted => {}
             Ok(Some(_)) | Err(_) => return false,
             Ok(None) => return true,
         }
@@ -77,20 +79,20 @@ struct Tokens<'a> {
 
 struct Token {
     text: Vec<Positioned>,
-    quoted: bool,
+    is_quoted: bool,
     start: usize,
 }
 
 impl Token {
-    /// The word, where it is not quoted.
+    /// The word, if it is not quoted.
     fn strip_bare<'a>(&self, definition: &'a str) -> Option<&'a str> {
         let (_, last) = self.text.last()?;
-        (!self.quoted).then(|| &definition[self.start..=*last])
+        (!self.is_quoted).then(|| &definition[self.start..=*last])
     }
 }
 
 impl Tokens<'_> {
-    /// The next word; `None` at a semicolon or the end.
+    /// The next word, or `None` at a semicolon or the end.
     fn next(&mut self) -> Result<Option<Token>, FormatError> {
         let bytes = self.definition.as_bytes();
         while bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
@@ -108,7 +110,7 @@ impl Tokens<'_> {
         if self.definition[self.at + 1..].trim().is_empty() {
             return Ok(None);
         }
-        let message = "the directive ends at this semicolon, but more follows; give one log_format";
+        let message = "the directive ends at this semicolon; remove the text after it";
         Err(FormatError::new(self.definition, self.at, message))
     }
 
@@ -119,7 +121,7 @@ impl Tokens<'_> {
             self.at += 1;
         }
         let text = (start..self.at).map(|at| (bytes[at], at)).collect();
-        Token { text, quoted: false, start }
+        Token { text, is_quoted: false, start }
     }
 
     fn quoted(&mut self, quote: u8) -> Result<Token, FormatError> {
@@ -135,7 +137,7 @@ impl Tokens<'_> {
                 }
                 (byte, _) if *byte == quote => {
                     self.at = at + 1;
-                    return Ok(Token { text, quoted: true, start });
+                    return Ok(Token { text, is_quoted: true, start });
                 }
                 (byte, _) => {
                     text.push((*byte, at));
@@ -147,7 +149,7 @@ impl Tokens<'_> {
     }
 }
 
-/// What a backslash makes of the byte behind it, in a quoted string of nginx.conf.
+/// The byte that a backslash and this byte stand for in a quoted string of nginx.conf.
 fn escape_of(byte: u8) -> Option<u8> {
     Some(match byte {
         b'"' | b'\'' | b'\\' => byte,

@@ -1,4 +1,4 @@
-//! The variables of a `log_format`, and what each one means.
+//! The variables of a `log_format` and their meanings.
 
 use crate::field::Field;
 use crate::format::error::FormatError;
@@ -8,7 +8,7 @@ use crate::format::notation::positioned::Positioned;
 use crate::format::program::sink::Sink;
 use crate::value::TimeKind;
 
-/// Adds text and variables to a format.
+/// Adds the literal texts and the variables of `text` to a format.
 pub(super) fn add_variables(
     definition: &str,
     text: &[Positioned],
@@ -26,7 +26,7 @@ pub(super) fn add_variables(
     Ok(())
 }
 
-/// Adds the variable at `at` and returns where it ends.
+/// Adds the variable at `at` and returns the offset after it.
 fn variable(
     definition: &str,
     text: &[Positioned],
@@ -34,9 +34,9 @@ fn variable(
     builder: &mut FormatBuilder<'_>,
 ) -> Result<usize, FormatError> {
     let position = text[at].1;
-    let braced = text.get(at + 1).is_some_and(|(byte, _)| *byte == b'{');
-    let start = at + 1 + usize::from(braced);
-    if braced && let Some(end) = described(definition, text, start, builder)? {
+    let is_braced = text.get(at + 1).is_some_and(|(byte, _)| *byte == b'{');
+    let start = at + 1 + usize::from(is_braced);
+    if is_braced && let Some(end) = add_description(definition, text, start, builder)? {
         return Ok(end);
     }
     let is_name = |(byte, _): &&Positioned| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -46,7 +46,7 @@ fn variable(
         let message = "a variable's name must follow the `$`";
         return Err(FormatError::new(definition, position, message));
     }
-    if braced && text.get(end).is_none_or(|(byte, _)| *byte != b'}') {
+    if is_braced && text.get(end).is_none_or(|(byte, _)| *byte != b'}') {
         return Err(FormatError::new(definition, position, "the `{` has no `}`"));
     }
     let name: String = text[start..end].iter().map(|(byte, _)| char::from(*byte)).collect();
@@ -57,12 +57,12 @@ fn variable(
         field_name: name,
         at: position,
     });
-    Ok(end + usize::from(braced))
+    Ok(end + usize::from(is_braced))
 }
 
-/// Adds what stands in braces where that is more than a name, such as `request_time(ms)`: the
-/// value is described then, not named. Returns where it ends.
-fn described(
+/// Adds the value in braces if it is more than a name, such as `request_time(ms)`. Returns the
+/// offset after it, or `None` if it is a name.
+fn add_description(
     definition: &str,
     text: &[Positioned],
     start: usize,
@@ -81,8 +81,9 @@ fn described(
     Ok(Some(start + length + 1))
 }
 
-/// Which of several variables for one field fills it: the lowest, then the first. The
-/// request line is more than its parts, and the body's bytes are what `combined` logs.
+/// The rank of a variable: of several for one field, the lowest rank fills it, then the first.
+/// The request line is preferred to its parts, and the bytes of the body, which `combined` logs,
+/// to those with headers.
 fn rank(name: &str) -> u8 {
     match name {
         "request_uri" | "request_method" | "server_protocol" | "bytes_sent" => 1,
@@ -91,7 +92,7 @@ fn rank(name: &str) -> u8 {
     }
 }
 
-/// What a variable means; an unknown one is text under its own name.
+/// The sink of a variable. An unknown one is an extra field under its own name.
 fn sink(name: &str) -> Sink {
     match name {
         "remote_addr" => Sink::Client,

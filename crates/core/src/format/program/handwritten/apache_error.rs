@@ -1,4 +1,4 @@
-//! Apache's error log, of 2.4 and of 2.2.
+//! The error log of Apache 2.4 and 2.2.
 //!
 //! Source: the documentation of `ErrorLogFormat` in Apache's core features, with the default
 //! format `[%{u}t] [%-m:%l] [pid %P:tid %T] %7F: %E: [client\ %a] %M% ,\ referer\ %{Referer}i`,
@@ -6,7 +6,7 @@
 
 use memchr::{memmem, memrchr};
 
-use super::cursor::{Cursor, misfit};
+use super::cursor::{Cursor, mismatch};
 use super::definition::Definition;
 use crate::field::Field;
 use crate::format::program::mismatch::Mismatch;
@@ -26,11 +26,12 @@ pub(super) const APACHEERROR: Definition = Definition {
 
 fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Result<(), Mismatch> {
     let mut cursor = Cursor::new(line);
-    cursor.pass(b"[", "expected `[` and the time")?;
+    cursor.expect(b"[", "expected `[` and the time")?;
     let time = cursor.before(b']', "expected `]` after the time")?;
     let time = parse_time(time).and_then(|time| time.finish());
-    record.time = Some(time.ok_or(misfit(1, "expected a time such as Wed Dec 17 09:03:01 2025"))?);
-    cursor.pass(b" [", "expected ` [` and the level")?;
+    record.time =
+        Some(time.ok_or(mismatch(1, "expected a time such as Wed Dec 17 09:03:01 2025"))?);
+    cursor.expect(b" [", "expected ` [` and the level")?;
     let level_at = cursor.at;
     let level = cursor.before(b']', "expected `]` after the level")?;
     let (module, level) = match memrchr(b':', level) {
@@ -38,17 +39,17 @@ fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Resu
         None => (None, level),
     };
     if level.is_empty() || !level.iter().all(u8::is_ascii_alphanumeric) {
-        return Err(misfit(level_at, "the level is none"));
+        return Err(mismatch(level_at, "expected a level of letters and digits"));
     }
     record.set_extra(0, level);
     if let Some(module) = module.filter(|module| !module.is_empty()) {
         record.set_extra(1, module);
     }
-    cursor.pass(b" ", "expected a space after the level")?;
+    cursor.expect(b" ", "expected a space after the level")?;
     let has_process = cursor.rest().starts_with(b"[pid ");
     if has_process {
         cursor.before(b']', "expected `]` after the process")?;
-        cursor.pass(b" ", "expected a space after the process")?;
+        cursor.expect(b" ", "expected a space after the process")?;
     }
     set_error(&mut cursor, record);
     set_client(&mut cursor, record, has_process)?;
@@ -56,7 +57,7 @@ fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Resu
     Ok(())
 }
 
-/// `Wed Dec 17 09:03:01 2025`, with or without a fraction of the second.
+/// Parses `Wed Dec 17 09:03:01 2025`, with or without a fraction of the second.
 fn parse_time(text: &[u8]) -> Option<TimeParts> {
     let mut words = text.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     let (weekday, month, day) = (words.next()?, words.next()?, words.next()?);
@@ -72,7 +73,7 @@ fn parse_time(text: &[u8]) -> Option<TimeParts> {
     Some(time)
 }
 
-/// The system's error in front of the client, `(13)Permission denied: `.
+/// Reads the error of the operating system before the client, `(13)Permission denied: `.
 fn set_error<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) {
     let rest = cursor.rest();
     if rest.first() != Some(&b'(') {
@@ -84,7 +85,7 @@ fn set_error<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) {
     }
 }
 
-/// `[client 192.0.2.1:52814] `; 2.2, which names no process, has no port.
+/// Reads `[client 192.0.2.1:52814] `. In 2.2 there is no port, and no process before it.
 fn set_client<'a>(
     cursor: &mut Cursor<'a>,
     record: &mut Record<'a>,
@@ -99,7 +100,7 @@ fn set_client<'a>(
     let port = memrchr(b':', client)
         .filter(|colon| has_port && *colon > 0 && parse_digits(&client[colon + 1..]).is_some());
     if client.is_empty() {
-        return Err(misfit(at, "the client is missing"));
+        return Err(mismatch(at, "expected a client address or host name"));
     }
     record.set_text(Field::Client, &client[..port.unwrap_or(client.len())]);
     if let Some(colon) = port {

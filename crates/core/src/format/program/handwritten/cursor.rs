@@ -1,13 +1,13 @@
-//! Walks a line piece by piece.
+//! A cursor that reads a line piece by piece.
 
 use crate::format::program::mismatch::{Mismatch, Reason};
 
-/// The line does not have its form at `at`.
-pub(super) fn misfit(at: usize, reason: &'static str) -> Mismatch {
+/// A mismatch of the line's form at `at`.
+pub(super) fn mismatch(at: usize, reason: &'static str) -> Mismatch {
     Mismatch::new(at, Reason::Form(reason))
 }
 
-/// Walks a line from its start.
+/// Reads a line from its start.
 pub(super) struct Cursor<'a> {
     pub(super) line: &'a [u8],
     pub(super) at: usize,
@@ -22,19 +22,20 @@ impl<'a> Cursor<'a> {
         &self.line[self.at..]
     }
 
-    /// Passes this text.
-    pub(super) fn pass(&mut self, text: &[u8], reason: &'static str) -> Result<(), Mismatch> {
+    /// Skips this text. The mismatch is `reason` if it is not next.
+    pub(super) fn expect(&mut self, text: &[u8], reason: &'static str) -> Result<(), Mismatch> {
         if !self.rest().starts_with(text) {
-            return Err(misfit(self.at, reason));
+            return Err(mismatch(self.at, reason));
         }
         self.at += text.len();
         Ok(())
     }
 
-    /// What stands before the next such byte, which is passed over too.
+    /// Returns the text before the next such byte, and skips both. The mismatch is `reason` if
+    /// there is no such byte.
     pub(super) fn before(&mut self, byte: u8, reason: &'static str) -> Result<&'a [u8], Mismatch> {
         let rest = self.rest();
-        let length = memchr::memchr(byte, rest).ok_or(misfit(self.at, reason))?;
+        let length = memchr::memchr(byte, rest).ok_or(mismatch(self.at, reason))?;
         self.at += length + 1;
         Ok(&rest[..length])
     }

@@ -1,4 +1,4 @@
-//! What a hand-written format consists of.
+//! The definition of a hand-written format.
 
 use crate::field::Field;
 use crate::format::program::mismatch::Mismatch;
@@ -10,8 +10,8 @@ use crate::schema::RecordKind;
 pub(super) type Parse =
     for<'a> fn(&'a [u8], &mut Record<'a>, &mut LineState) -> Result<(), Mismatch>;
 
-/// A format that a function of its own reads, because its lines have optional parts, or texts
-/// that can look like the parts after them.
+/// A hand-written format. Its lines have optional parts, or texts that can look like the parts
+/// after them, so no notation can describe them.
 #[derive(Debug)]
 pub(super) struct Definition {
     pub(super) name: &'static str,

@@ -1,12 +1,12 @@
-//! The lines of the kernel's packet filter: iptables' and nftables' LOG, and UFW's, which is
-//! made of them. They stand behind a syslog prefix.
+//! The messages of Linux' packet filter (the LOG targets of iptables and nftables, and UFW,
+//! which uses them) after a syslog prefix.
 //!
 //! Source: `nf_log_ipv4.c`, `nf_log_ipv6.c` and `nf_log_dump_packet_common` in Linux, and the
 //! manual of UFW.
 
 use memchr::{memchr, memmem};
 
-use super::cursor::misfit;
+use super::cursor::mismatch;
 use super::definition::Definition;
 use crate::field::Field;
 use crate::format::program::mismatch::Mismatch;
@@ -24,7 +24,7 @@ pub(super) const FIREWALL: Definition = Definition {
     lacks_year: true,
 };
 
-/// The keys of the format's own fields, from the second on.
+/// The keys of the extra fields and their indexes. The first extra field, the action, has none.
 const KEYS: [(&[u8], usize); 6] =
     [(b"DST", 1), (b"SPT", 2), (b"DPT", 3), (b"IN", 4), (b"OUT", 5), (b"LEN", 6)];
 
@@ -38,17 +38,17 @@ fn parse<'a>(
 ) -> Result<(), Mismatch> {
     let prefix = syslog::read(line)?;
     let time = prefix.time.and_then(|time| time.resolve(state.year_reference_s));
-    record.time = Some(time.ok_or(misfit(0, "the time is none"))?);
+    record.time = Some(time.ok_or(mismatch(0, "expected a syslog time such as Dec 17 09:03:01"))?);
     let body = &line[prefix.body..];
     let uptime = uptime_length(body);
     let start = find_start(&body[uptime..])
-        .ok_or(misfit(prefix.body + uptime, "expected `IN=` and `OUT=` of a packet"))?;
+        .ok_or(mismatch(prefix.body + uptime, "expected `IN=` and `OUT=` of a packet"))?;
     let start = uptime + start;
     if let Some(action) = action(&body[uptime..start]) {
         record.set_extra(0, action);
     }
     for word in body[start..].split(|byte| *byte == b' ') {
-        // The packet that an ICMP message is about stands in brackets.
+        // An ICMP message has the packet that it refers to in brackets.
         if word.first() == Some(&b'[') {
             break;
         }
@@ -58,11 +58,11 @@ fn parse<'a>(
     }
     match record.text(Field::Client) {
         Some(_) => Ok(()),
-        None => Err(misfit(line.len(), "the packet has no `SRC=`")),
+        None => Err(mismatch(line.len(), "expected the `SRC=` of a packet")),
     }
 }
 
-/// The kernel's seconds since its start in brackets, and the space behind them.
+/// The length of the kernel's uptime, seconds in brackets, with the space after it.
 fn uptime_length(body: &[u8]) -> usize {
     let Some(inside) = body.strip_prefix(b"[") else { return 0 };
     let is_number = |byte: &&u8| byte.is_ascii_digit() || matches!(**byte, b'.' | b' ');
@@ -70,8 +70,8 @@ fn uptime_length(body: &[u8]) -> usize {
     if length > 0 && inside[length..].starts_with(b"] ") { length + 3 } else { 0 }
 }
 
-/// Where the packet starts: the first `IN=` that `OUT=` follows. In front of it stands what the
-/// rule gives, often without a space between.
+/// The start of the packet: the first `IN=` before an `OUT=`. The prefix of the rule precedes
+/// it, often without a space in between.
 fn find_start(text: &[u8]) -> Option<usize> {
     memmem::find_iter(text, b"IN=").find(|at| {
         let rest = &text[at + 3..];
@@ -81,24 +81,24 @@ fn find_start(text: &[u8]) -> Option<usize> {
     })
 }
 
-/// What the rule's prefix says: `BLOCK` of `[UFW BLOCK]`, or all of it without the signs
-/// around it.
+/// The action in the prefix of a rule: `BLOCK` in `[UFW BLOCK]`, otherwise the prefix without
+/// the punctuation around it.
 fn action(prefix: &[u8]) -> Option<&[u8]> {
-    let is_sign = |byte: &u8| matches!(byte, b' ' | b':' | b'[' | b']' | b'-' | b',');
-    let start = prefix.iter().position(|byte| !is_sign(byte))?;
-    let end = prefix.iter().rposition(|byte| !is_sign(byte))? + 1;
+    let is_punctuation = |byte: &u8| matches!(byte, b' ' | b':' | b'[' | b']' | b'-' | b',');
+    let start = prefix.iter().position(|byte| !is_punctuation(byte))?;
+    let end = prefix.iter().rposition(|byte| !is_punctuation(byte))? + 1;
     let text = &prefix[start..end];
     Some(text.strip_prefix(b"UFW ").unwrap_or(text))
 }
 
-/// Sets a key's value, where it is the first: later ones belong to other layers.
+/// Stores the value of a key. Only the first counts; later ones belong to other layers.
 fn set<'a>(key: &[u8], value: &'a [u8], record: &mut Record<'a>) {
     let field = match key {
         b"SRC" => Field::Client,
         b"PROTO" => Field::Protocol,
         _ => {
-            let own = KEYS.iter().find(|(name, _)| *name == key);
-            if let Some((_, index)) = own
+            let extra = KEYS.iter().find(|(name, _)| *name == key);
+            if let Some((_, index)) = extra
                 && record.extra(*index).is_none()
                 && !value.is_empty()
             {

@@ -4,7 +4,7 @@
 
 use memchr::{memchr, memmem, memrchr};
 
-use super::cursor::{Cursor, misfit};
+use super::cursor::{Cursor, mismatch};
 use super::definition::Definition;
 use crate::field::Field;
 use crate::format::program::mismatch::Mismatch;
@@ -52,18 +52,19 @@ fn parse<'a>(
 ) -> Result<(), Mismatch> {
     let mut cursor = Cursor::new(line);
     let client = cursor.before(b' ', "expected a client with its port")?;
-    // IPv6 addresses stand without brackets here.
+    // IPv6 addresses have no brackets here.
     let colon = memrchr(b':', client).filter(|colon| *colon > 0);
-    let colon = colon.ok_or(misfit(0, "expected a port after the client"))?;
+    let colon = colon.ok_or(mismatch(0, "expected a port after the client"))?;
     parse_digits(&client[colon + 1..])
-        .ok_or(misfit(colon + 1, "the client's port is no number"))?;
+        .ok_or(mismatch(colon + 1, "the client's port is not a number"))?;
     record.set_text(Field::Client, &client[..colon]);
     record.set_extra(0, &client[colon + 1..]);
-    cursor.pass(b"[", "expected `[` and the time")?;
+    cursor.expect(b"[", "expected `[` and the time")?;
     let time_at = cursor.at;
     let time = cursor.before(b']', "expected `]` after the time")?;
-    set_time(time, record, state).ok_or(misfit(time_at, "the time is none"))?;
-    cursor.pass(b" ", "expected a space after the time")?;
+    set_time(time, record, state)
+        .ok_or(mismatch(time_at, "expected a time such as 17/Dec/2025:09:03:01.250"))?;
+    cursor.expect(b" ", "expected a space after the time")?;
     record.set_extra(1, cursor.before(b' ', "expected the frontend")?);
     record.set_extra(2, cursor.before(b'/', "expected the backend and `/`")?);
     record.set_extra(3, cursor.before(b' ', "expected the server")?);
@@ -74,7 +75,7 @@ fn parse<'a>(
     let bytes = parse_digits(without_plus(bytes)).filter(|bytes| *bytes < u64::MAX);
     record.set_number(
         Field::Bytes,
-        Some(bytes.ok_or(misfit(bytes_at, "the number of bytes is none"))?),
+        Some(bytes.ok_or(mismatch(bytes_at, "the number of bytes is not a number"))?),
     );
     cursor.before(b' ', "expected the request's captured cookie")?;
     cursor.before(b' ', "expected the response's captured cookie")?;
@@ -85,7 +86,7 @@ fn parse<'a>(
     set_request(&mut cursor, record, state)
 }
 
-/// The common log format's time with milliseconds and without a zone.
+/// Parses the time of the common log format with milliseconds and without a zone.
 fn set_time(text: &[u8], record: &mut Record<'_>, state: &mut LineState) -> Option<()> {
     let text: &[u8; TIME_LENGTH] = text.try_into().ok()?;
     let (second, fraction) = text.split_at(20);
@@ -103,8 +104,8 @@ fn set_time(text: &[u8], record: &mut Record<'_>, state: &mut LineState) -> Opti
     Some(())
 }
 
-/// `TR/Tw/Tc/Tr/Ta` in milliseconds, -1 for what was not reached: the server's time to answer
-/// is the upstream's, the last is the whole.
+/// Reads `TR/Tw/Tc/Tr/Ta` in milliseconds, with -1 for a phase that was not reached. Tr, the
+/// response time of the server, is the upstream time; Ta is the request time.
 fn set_timers(cursor: &mut Cursor<'_>, record: &mut Record<'_>) -> Result<(), Mismatch> {
     for _ in 0..3 {
         timer(cursor, b'/')?;
@@ -119,11 +120,12 @@ fn timer(cursor: &mut Cursor<'_>, end: u8) -> Result<Option<u64>, Mismatch> {
     let at = cursor.at;
     match without_plus(cursor.before(end, REASON)?) {
         [b'-', digits @ ..] if parse_digits(digits).is_some() => Ok(None),
-        digits => parse_duration_ns(digits, MILLISECOND_NS).map(Some).ok_or(misfit(at, REASON)),
+        digits => parse_duration_ns(digits, MILLISECOND_NS).map(Some).ok_or(mismatch(at, REASON)),
     }
 }
 
-/// A number that was logged before the end (`option logasap`) has a plus in front.
+/// Removes the `+` before a number that was logged before the end of the request (`option
+/// logasap`).
 fn without_plus(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"+").unwrap_or(text)
 }
@@ -133,38 +135,40 @@ fn set_status<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<()
     let status = cursor.before(b' ', "expected a status")?;
     let is_status = status.len() == 3 && status.iter().all(u8::is_ascii_digit);
     if !is_status && status != b"-1" {
-        return Err(misfit(at, "the status is none of three digits, nor -1"));
+        return Err(mismatch(at, "expected a status of three digits, or -1"));
     }
     record.set_text(Field::Status, status);
     Ok(())
 }
 
-/// Captured headers of request and response, each list in braces, where they are configured.
+/// Reads the captured headers of request and response, each list in braces. They are optional.
 fn set_captures<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<(), Mismatch> {
     let rest = cursor.rest();
     if rest.first() != Some(&b'{') {
         return Ok(());
     }
-    // Quotes and braces in headers are written as `#22` and the like.
+    // HAProxy writes quotes and braces in headers as hexadecimal codes such as `#22`.
     let length = memmem::find(rest, b"} \"");
-    let length = length.ok_or(misfit(cursor.at, "the captured headers do not end"))? + 1;
+    let length = length
+        .ok_or(mismatch(cursor.at, "expected `}` and the request after the captured headers"))?
+        + 1;
     record.set_extra(5, &rest[..length]);
     cursor.at += length + 1;
     Ok(())
 }
 
-/// The request line in quotes; a very long one is cut off, and its closing quote with it.
+/// Reads the request line in quotes. A very long one is truncated, without a closing quote.
 fn set_request<'a>(
     cursor: &mut Cursor<'a>,
     record: &mut Record<'a>,
     state: &LineState,
 ) -> Result<(), Mismatch> {
-    cursor.pass(b"\"", "expected a quote and the request")?;
+    cursor.expect(b"\"", "expected a quote and the request")?;
     let rest = cursor.rest();
     let request = match memchr(b'"', rest) {
         Some(end) if end + 1 == rest.len() => &rest[..end],
         None if !rest.is_empty() => rest,
-        _ => return Err(misfit(cursor.at, "the line does not end with the request")),
+        _ => return Err(mismatch(cursor.at, "expected the end of the line after the request")),
     };
     record.set_request_line(request, state.keeps_target);
     Ok(())

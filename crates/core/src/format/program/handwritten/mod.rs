@@ -1,5 +1,5 @@
-//! Formats that no definition can describe: their lines have optional parts, or texts that can
-//! look like the parts after them.
+//! Hand-written formats, which no notation can describe: their lines have optional parts, or
+//! texts that can look like the parts after them.
 
 mod apache_error;
 mod cursor;
@@ -18,7 +18,7 @@ use crate::schema::RecordKind;
 const ALL: [&Definition; 4] =
     [&haproxy::HAPROXY, &nginx_error::NGINXERROR, &apache_error::APACHEERROR, &firewall::FIREWALL];
 
-/// A format that a function of its own reads.
+/// The program of a hand-written format.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::format) struct HandwrittenProgram(&'static Definition);
 

@@ -2,11 +2,11 @@
 //!
 //! Source: `ngx_log_error_core` in ngx_log.c, and `ngx_http_log_error` and
 //! `ngx_http_log_error_handler` in nginx's source: `time [level] pid#tid: *connection message`,
-//! then `, client: `, `, server: ` and others where a client is concerned.
+//! then `, client: `, `, server: ` and others if the message is about a request.
 
 use memchr::{memchr, memchr_iter, memmem};
 
-use super::cursor::{Cursor, misfit};
+use super::cursor::{Cursor, mismatch};
 use super::definition::Definition;
 use crate::field::Field;
 use crate::format::program::mismatch::Mismatch;
@@ -34,7 +34,7 @@ pub(super) const NGINXERROR: Definition = Definition {
     lacks_year: false,
 };
 
-/// What follows the message of a line about a client.
+/// The text after the message, before the client.
 const CLIENT: &[u8] = b", client: ";
 const LEVELS: [&[u8]; 8] =
     [b"debug", b"info", b"notice", b"warn", b"error", b"crit", b"alert", b"emerg"];
@@ -48,21 +48,24 @@ fn parse<'a>(
 ) -> Result<(), Mismatch> {
     let mut cursor = Cursor::new(line);
     let time = line.get(..TIME_LENGTH).filter(|time| time[4] == b'/');
-    let time = time.ok_or(misfit(0, "expected a time such as 2025/12/17 09:03:01"))?;
-    state.time.add(TimeKind::Any, time).ok_or(misfit(0, "the time is none"))?;
+    let time = time.ok_or(mismatch(0, "expected a time such as 2025/12/17 09:03:01"))?;
+    state
+        .time
+        .add(TimeKind::Any, time)
+        .ok_or(mismatch(0, "expected a time such as 2025/12/17 09:03:01"))?;
     record.time = state.time.finish();
     cursor.at = TIME_LENGTH;
-    cursor.pass(b" [", "expected ` [` and the level")?;
+    cursor.expect(b" [", "expected ` [` and the level")?;
     let level_at = cursor.at;
     let level = cursor.before(b']', "expected `]` after the level")?;
     if !LEVELS.contains(&level) {
-        return Err(misfit(level_at, "nginx has no such level"));
+        return Err(mismatch(level_at, "expected a level of nginx, such as error"));
     }
     record.set_extra(0, level);
-    cursor.pass(b" ", "expected a space after the level")?;
+    cursor.expect(b" ", "expected a space after the level")?;
     number(&mut cursor, b'#')?;
     number(&mut cursor, b':')?;
-    cursor.pass(b" ", "expected a space after the thread")?;
+    cursor.expect(b" ", "expected a space after the thread")?;
     if cursor.rest().first() == Some(&b'*') {
         cursor.at += 1;
         number(&mut cursor, b' ')?;
@@ -75,22 +78,22 @@ fn number(cursor: &mut Cursor<'_>, end: u8) -> Result<(), Mismatch> {
     const REASON: &str = "expected the numbers of process, thread and connection";
     let at = cursor.at;
     let digits = cursor.before(end, REASON)?;
-    parse_digits(digits).map(|_| ()).ok_or(misfit(at, REASON))
+    parse_digits(digits).map(|_| ()).ok_or(mismatch(at, REASON))
 }
 
-/// Sets message and what follows it.
+/// Stores the message and the values after it.
 ///
-/// The message may hold a path, and the referrer any text, which a client chooses. It must not
-/// put another client there: where the text that stands in front of a client comes more than
-/// once, what follows the first is taken only if it reads to the end without a quote in any
-/// value, which what follows a message that was chosen so cannot. Otherwise nobody can tell, and
-/// the whole is the message.
+/// A client chooses the path, which may be in the message, and the referrer. It must not be able
+/// to forge the address of the client that way. So if `, client: ` occurs more than once, the
+/// values after the first one are used only if they extend to the end of the line and none
+/// contains a quote, which is impossible after a forged client. Otherwise the line is ambiguous,
+/// and all of it is the message.
 fn set_message<'a>(text: &'a [u8], record: &mut Record<'a>, state: &LineState) {
     record.set_extra(1, text);
     let Some(first) = memmem::find(text, CLIENT) else { return };
     let tail = &text[first + CLIENT.len()..];
-    let is_only_one = memmem::find(tail, CLIENT).is_none();
-    let Some(tail) = Tail::read(tail).filter(|tail| is_only_one || tail.is_certain) else {
+    let is_only_client = memmem::find(tail, CLIENT).is_none();
+    let Some(tail) = Tail::read(tail).filter(|tail| is_only_client || tail.is_certain) else {
         return;
     };
     record.set_extra(1, &text[..first]);
@@ -108,7 +111,7 @@ fn set_message<'a>(text: &'a [u8], record: &mut Record<'a>, state: &LineState) {
     record.put_text(Field::Referer, tail.referrer);
 }
 
-/// What follows `, client: `.
+/// The values after `, client: `.
 #[derive(Debug, Default)]
 struct Tail<'a> {
     client: &'a [u8],
@@ -117,7 +120,7 @@ struct Tail<'a> {
     upstream: Option<&'a [u8]>,
     host: Option<&'a [u8]>,
     referrer: Option<&'a [u8]>,
-    /// True where it was read to the end of the line, and no value has a quote in it.
+    /// Whether the values extend to the end of the line, and none contains a quote.
     is_certain: bool,
 }
 
@@ -129,15 +132,15 @@ impl<'a> Tail<'a> {
         }
         let mut tail = Self { client, ..Self::default() };
         if let Some(server) = rest.strip_prefix(b", server: ") {
-            let (server, behind) = unquoted(server);
+            let (server, after) = unquoted(server);
             tail.server = Some(server);
-            rest = behind;
+            rest = after;
         }
         let mut has_quotes = false;
         let mut take = |name: &[u8]| -> Option<&'a [u8]> {
-            let (value, behind) = quoted(rest.strip_prefix(name)?)?;
+            let (value, after) = quoted(rest.strip_prefix(name)?)?;
             has_quotes |= memchr(b'"', value).is_some();
-            rest = behind;
+            rest = after;
             Some(value)
         };
         tail.request = take(b", request: \"");
@@ -150,13 +153,13 @@ impl<'a> Tail<'a> {
     }
 }
 
-/// The value up to the next comma and space, and the rest from there.
+/// The value up to the next comma and space, and the rest from there on.
 fn unquoted(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(memmem::find(text, b", ").unwrap_or(text.len()))
 }
 
-/// The value up to the quote that another value follows, or the end of the line, and the rest
-/// behind that quote.
+/// The value up to the quote before another value or the end of the line, and the rest after
+/// that quote.
 fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let ends = |at: &usize| {
         let rest = &text[at + 1..];
@@ -165,7 +168,7 @@ fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
                 .iter()
                 .any(|next| rest.starts_with(next))
     };
-    // Of a request that holds quotes, or of something that is logged behind these values.
+    // If there is no such quote, unknown text follows the values: use the first quote.
     let end = memchr_iter(b'"', text).find(ends).or_else(|| memchr(b'"', text))?;
     Some((&text[..end], &text[end + 1..]))
 }

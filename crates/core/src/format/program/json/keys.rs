@@ -1,6 +1,6 @@
-//! The keys that a JSON format knows, as a tree.
+//! The keys of a JSON format, as a tree.
 
-/// A tree of keys. Their ASCII letters have no case, as header names have none.
+/// A tree of keys. They are compared without ASCII case, like header names.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct Keys {
     nodes: Vec<Node>,
@@ -9,16 +9,16 @@ pub(in crate::format) struct Keys {
 #[derive(Debug, Clone, Default)]
 struct Node {
     children: Vec<(Box<[u8]>, usize)>,
-    /// What ends here.
+    /// The entry whose path ends here.
     entry: Option<usize>,
 }
 
-/// The whole object.
+/// The node of the whole object.
 pub(in crate::format) const ROOT: usize = 0;
 
 impl Keys {
-    /// The tree of the paths `a.b.c`, whose entries are numbered in their order. Of equal
-    /// paths the first counts.
+    /// The tree of `paths` such as `a.b.c`. The index of a path is the number of its entry; of
+    /// equal paths the first counts.
     pub(in crate::format) fn new<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
         let mut keys = Self { nodes: vec![Node::default()] };
         for (entry, path) in paths.enumerate() {
@@ -43,8 +43,8 @@ impl Keys {
         self.nodes[node].children.iter().find(is_key).map(|(_, child)| *child)
     }
 
-    /// The node below `node`. A key with points in it that is no key itself is a path, as
-    /// flattened objects write it.
+    /// The node of `key` below `node`. A key with dots that is not in the tree is used as a path,
+    /// because some encoders flatten objects.
     pub(in crate::format) fn below(&self, node: usize, key: &[u8]) -> Option<usize> {
         self.child(node, key).or_else(|| {
             memchr::memchr(b'.', key)?;
@@ -52,7 +52,7 @@ impl Keys {
         })
     }
 
-    /// The number of the entry that ends at `node`.
+    /// The entry whose path ends at `node`.
     pub(in crate::format) fn entry(&self, node: usize) -> Option<usize> {
         self.nodes[node].entry
     }

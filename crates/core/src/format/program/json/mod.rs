@@ -1,8 +1,8 @@
 //! Formats whose lines are JSON objects (RFC 8259).
 //!
-//! A line is walked once; the scalars at the keys that the format knows are remembered as
-//! places in the line, and read when the whole object has turned out to be sound. Texts are
-//! kept as they stand between their quotes, escapes included.
+//! A line is scanned once. The scan notes the ranges of the scalars at the keys of the format;
+//! they are read after the whole object has turned out to be valid. Texts are stored as they
+//! are between their quotes, escapes included.
 
 mod keys;
 mod scan;
@@ -17,22 +17,21 @@ use super::span::Span;
 use crate::field::Field;
 use crate::record::Record;
 
-/// The keys of a format and what to do with their values.
+/// Reads lines that are JSON objects.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct JsonProgram {
     keys: Keys,
     entries: Vec<Entry>,
-    /// Of each of these lists of entries, one has to be there.
+    /// A line must have a value for at least one entry of each list.
     requirements: Vec<Vec<usize>>,
 }
 
-/// A key and its value's meaning.
+/// A key and the meaning of its value.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct Entry {
     /// The key's path, such as `request.headers.User-Agent`.
     pub(in crate::format) path: String,
-    /// Entries of one group, which stand together, are alternatives: the first that the
-    /// line has is read.
+    /// The entries of a group are adjacent and alternatives: the first one in the line is read.
     pub(in crate::format) group: usize,
     pub(in crate::format) reading: Reading,
 }
@@ -45,7 +44,7 @@ pub(in crate::format) enum Reading {
 }
 
 impl Reading {
-    /// True where an empty value means that there is none.
+    /// Whether an empty value counts as absent.
     fn needs_value(&self) -> bool {
         match self {
             Self::Whole(Sink::Client | Sink::ClientWithPort) => true,
@@ -64,7 +63,7 @@ impl Reading {
         }
     }
 
-    /// Reads the value; where it is not of its kind, says where in it.
+    /// Reads the value. The error is the offset in the value where it stops fitting.
     fn read<'a>(
         &self,
         value: &'a [u8],
@@ -81,9 +80,9 @@ impl Reading {
 }
 
 impl JsonProgram {
-    /// A program for `entries`, whose groups stand together. The time is always required,
-    /// and so are the groups named; where the format has a status or a request line, one of
-    /// them is.
+    /// A program for `entries`, whose groups are adjacent. The groups in `required_groups` and
+    /// the time are required. If the format has a status or a request line, one of them is
+    /// required too.
     pub(in crate::format) fn new(entries: Vec<Entry>, mut required_groups: Vec<usize>) -> Self {
         let group_filled_with = |field| {
             entries.iter().find(|entry| entry.reading.fills(field)).map(|entry| entry.group)
@@ -96,10 +95,10 @@ impl JsonProgram {
             entries.iter().enumerate().filter(in_group).map(|(index, _)| index).collect()
         };
         let mut requirements: Vec<Vec<usize>> = required_groups.iter().map(members).collect();
-        let telling = [Field::Status, Field::Request].map(group_filled_with);
-        let telling: Vec<usize> = telling.into_iter().flatten().collect();
-        if !telling.iter().any(|group| required_groups.contains(group)) && !telling.is_empty() {
-            requirements.push(telling.iter().flat_map(members).collect());
+        let one_of = [Field::Status, Field::Request].map(group_filled_with);
+        let one_of: Vec<usize> = one_of.into_iter().flatten().collect();
+        if !one_of.iter().any(|group| required_groups.contains(group)) && !one_of.is_empty() {
+            requirements.push(one_of.iter().flat_map(members).collect());
         }
         let keys = Keys::new(entries.iter().map(|entry| entry.path.as_str()));
         Self { keys, entries, requirements }
@@ -153,14 +152,14 @@ impl JsonProgram {
         Ok(())
     }
 
-    /// Puts a mismatch into words.
+    /// Describes a mismatch.
     pub(in crate::format) fn explain(&self, mismatch: Mismatch) -> String {
         let (value, kind) = match mismatch.reason {
             Reason::Value(index) => {
                 let entry = &self.entries[usize::from(index)];
                 let kind = match &entry.reading {
                     Reading::Whole(sink) => sink.kind(),
-                    Reading::Parts(_) => "a text of the format's form",
+                    Reading::Parts(_) => "a text in the format's notation",
                 };
                 (format!("`{}`", entry.path), kind)
             }
@@ -170,18 +169,18 @@ impl JsonProgram {
         Explanation { reason: mismatch.reason, value: &value, kind, follows: "" }.to_string()
     }
 
-    /// The first of the keys, and that there are others.
+    /// The keys of a requirement in words: all of them, or the first and the number of others.
     fn names(&self, entries: &[usize]) -> String {
         let name = |index: &usize| format!("`{}`", self.entries[*index].path);
         match entries {
             [first, _, _, _, ..] => {
-                format!("{}, by this or one of {} other names", name(first), entries.len() - 1)
+                format!("{} or one of {} other keys", name(first), entries.len() - 1)
             }
             _ => entries.iter().map(name).collect::<Vec<_>>().join(" or "),
         }
     }
 
-    /// True where a time is among the values.
+    /// Whether a time is among the values.
     pub(in crate::format) fn has_time(&self) -> bool {
         self.entries.iter().any(|entry| entry.reading.fills(Field::Time))
     }

@@ -1,27 +1,27 @@
-//! A scanner of one JSON object that allocates nothing.
+//! A scanner of one JSON object that does not allocate.
 //!
-//! It is as strict as RFC 8259 but for one thing: bytes that are no UTF-8 pass, since
-//! servers log header bytes as they came.
+//! It is as strict as RFC 8259, with one exception: strings may have bytes that are not UTF-8,
+//! because servers log the bytes of headers unchanged.
 
 use memchr::memchr2;
 
 use super::keys::{Keys, ROOT};
 use crate::format::program::span::Span;
 
-/// How deep arrays and objects may nest: access logs nest four deep, and the scanner calls
-/// itself for each level.
+/// The maximal depth of nested arrays and objects, which bounds the scanner's recursion. Access
+/// logs are about four levels deep.
 const DEPTH_MAX: u32 = 64;
 
-/// Where and why a line is no JSON object.
+/// Where and why a line is not a JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) struct Fault {
     pub(in crate::format) at: usize,
     pub(in crate::format) message: &'static str,
 }
 
-/// Walks the object and notes the place of each scalar that has an entry; `null` is noted
-/// nowhere. The first element of an array stands for the array. Returns where the object
-/// ends.
+/// Scans the object and stores the range of each scalar that has an entry in `found`. `null`
+/// counts as absent. The first element of an array stands for the array. Returns the offset
+/// after the object.
 pub(in crate::format) fn scan(
     line: &[u8],
     keys: &Keys,
@@ -36,7 +36,7 @@ pub(in crate::format) fn scan(
     let end = scanner.at;
     scanner.skip_space();
     if scanner.at < line.len() {
-        return Err(scanner.fault("the line goes on after the JSON object"));
+        return Err(scanner.fault("expected the end of the line after the JSON object"));
     }
     Ok(end)
 }
@@ -73,7 +73,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Any value, which belongs to `node`.
+    /// Scans any value, which belongs to `node`.
     fn value(&mut self, node: Option<usize>) -> Result<(), Fault> {
         self.skip_space();
         let start = self.at;
@@ -98,7 +98,7 @@ impl Scanner<'_> {
 
     fn nested(&mut self, inner: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         if self.depth == DEPTH_MAX {
-            return Err(self.fault("the JSON nests too deep"));
+            return Err(self.fault("the JSON object has more than 64 nested levels"));
         }
         self.depth += 1;
         self.at += 1;
@@ -107,7 +107,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// The rest of an object.
+    /// Scans the rest of an object.
     fn object(&mut self, node: Option<usize>) -> Result<(), Fault> {
         self.skip_space();
         if self.peek() == Some(b'}') {
@@ -134,7 +134,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// The rest of an array.
+    /// Scans the rest of an array.
     fn array(&mut self, node: Option<usize>) -> Result<(), Fault> {
         self.skip_space();
         if self.peek() == Some(b']') {
@@ -157,7 +157,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A string; the span lies between its quotes.
+    /// Scans a string and returns the range between its quotes.
     fn string(&mut self) -> Result<Span, Fault> {
         self.at += 1;
         let start = self.at;
@@ -166,7 +166,7 @@ impl Scanner<'_> {
             let length = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
             if let Some(control) = rest[..length].iter().position(|byte| *byte < b' ') {
                 self.at += control;
-                return Err(self.fault("a control character stands bare in a JSON string"));
+                return Err(self.fault("a control character in a JSON string is not escaped"));
             }
             self.at += length;
             match self.peek() {
@@ -175,7 +175,7 @@ impl Scanner<'_> {
                     return Ok(Span::new(start, self.at - 1));
                 }
                 Some(_) => self.escape()?,
-                None => return Err(self.fault("the JSON string has no closing quote")),
+                None => return Err(self.fault("expected the closing quote of a JSON string")),
             }
         }
     }
@@ -184,7 +184,7 @@ impl Scanner<'_> {
         let length = match self.line.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
             Some(b'u') if self.has_four_digits(self.at + 2) => 6,
-            _ => return Err(self.fault("JSON has no such escape")),
+            _ => return Err(self.fault("this is not a valid escape of a JSON string")),
         };
         self.at += length;
         Ok(())
@@ -216,7 +216,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// At least one digit.
+    /// Skips digits, at least one.
     fn digits(&mut self) -> Result<(), Fault> {
         let rest = &self.line[self.at..];
         let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_json() {
+    fn refuses_invalid_json() {
         let keys = Keys::new(std::iter::empty());
         let deep = format!("{}1", r#"{"a":"#.repeat(100));
         for (line, at) in [

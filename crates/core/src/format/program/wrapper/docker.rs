@@ -6,7 +6,7 @@ use crate::format::program::json::{Keys, scan};
 use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::format::program::span::Span;
 
-/// Undoes the escapes of such lines.
+/// Reads the lines of the driver and removes their escapes.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct DockerReader {
     keys: Keys,
@@ -28,7 +28,7 @@ impl DockerReader {
             .map_err(|fault| Mismatch::new(fault.at, Reason::Json(fault.message)))?;
         let [log, stream] = found;
         if !log.is_some() || !stream.is_some() {
-            let reason = "expected `log` and `stream` of a container's line";
+            let reason = "expected the keys `log` and `stream` of a line of docker";
             return Err(Mismatch::new(end, Reason::Form(reason)));
         }
         let start = text.len();
@@ -42,7 +42,7 @@ impl DockerReader {
     }
 }
 
-/// Appends a JSON string without its escapes, which the scanner has found sound.
+/// Appends a JSON string without its escapes. The scanner has checked them.
 fn unescape(string: &[u8], text: &mut Vec<u8>) {
     let mut rest = string;
     while let Some(at) = memchr::memchr(b'\\', rest) {
@@ -71,7 +71,8 @@ fn unescape(string: &[u8], text: &mut Vec<u8>) {
     text.extend_from_slice(rest);
 }
 
-/// The letter of `\u00e9`, or of the two escapes of a surrogate pair, and their length.
+/// The character of an escape such as `\u00e9`, or of the two escapes of a surrogate pair, and
+/// the length of the escapes.
 fn unicode(text: &[u8]) -> (char, usize) {
     let unit = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;

@@ -1,5 +1,4 @@
-//! What stands around a log's lines when something else has passed them on: a syslog prefix,
-//! or the files of a container runtime.
+//! Wrappers: text that a syslog server or a container runtime writes around each line of a log.
 
 mod docker;
 pub(in crate::format) mod syslog;
@@ -10,23 +9,34 @@ use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::record::Record;
 use crate::value::{Timestamp, parse_rfc3339};
 
-/// What a format's lines are wrapped in.
+/// The text around each line of a log that another program has forwarded.
+///
+/// A format in a wrapper is named `FORMAT in WRAPPER`.
+///
+/// ```
+/// use weir_core::{Format, Wrapper};
+///
+/// let format = Format::parse("COMBINED")?.wrapped_in(Wrapper::Syslog).unwrap();
+/// assert_eq!(format.name(), "COMBINED in SYSLOG");
+/// assert_eq!(format.extra_fields(), ["syslog_host", "syslog_tag"]);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrapper {
-    /// A prefix of syslog: RFC 3164 with or without its priority, also with a time as RFC 3339
-    /// has it, or RFC 5424.
+    /// A syslog prefix: RFC 5424, or RFC 3164 with or without its priority, whose time may be
+    /// that of RFC 3339.
     Syslog,
-    /// The lines of docker's json-file driver.
+    /// The JSON objects of docker's json-file driver, which escape the line.
     Docker,
-    /// The lines of the container runtime interface of Kubernetes.
+    /// The prefix of Kubernetes' container runtime interface: time, stream and tag.
     Cri,
 }
 
 impl Wrapper {
-    /// All of them.
+    /// All wrappers.
     pub const ALL: [Self; 3] = [Self::Syslog, Self::Docker, Self::Cri];
 
-    /// The name behind `in`, as in `COMBINED in SYSLOG`.
+    /// The name, as in `COMBINED in SYSLOG`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Syslog => "SYSLOG",
@@ -35,7 +45,7 @@ impl Wrapper {
         }
     }
 
-    /// Takes ` in SYSLOG` and the like off the end of a format's name or definition.
+    /// Splits ` in SYSLOG` or the like off the end of a format's name or definition.
     pub(in crate::format) fn split(text: &str) -> Option<(&str, Self)> {
         let (format, name) = text.trim_end().rsplit_once(' ')?;
         let format = format.trim_end().strip_suffix("in")?;
@@ -43,7 +53,7 @@ impl Wrapper {
         format.ends_with(' ').then(|| (format.trim_end(), wrapper))
     }
 
-    /// The names of the fields that it adds.
+    /// The names of the extra fields that it adds.
     pub(in crate::format) fn extra_fields(self) -> &'static [&'static str] {
         match self {
             Self::Syslog => &["syslog_host", "syslog_tag"],
@@ -51,18 +61,18 @@ impl Wrapper {
         }
     }
 
-    /// True where it has a time for lines that have none. Docker's is gone when the line is
+    /// Whether it has a time for lines without one. Docker's time is lost when the line is
     /// unwrapped.
     pub(in crate::format) fn has_time(self) -> bool {
         !matches!(self, Self::Docker)
     }
 
-    /// True where the line inside is escaped, so that it has to be written anew.
+    /// Whether the line inside is escaped, so that it must be unwrapped before it is parsed.
     pub(in crate::format) fn is_escaped(self) -> bool {
         matches!(self, Self::Docker)
     }
 
-    /// True where it stands around this line.
+    /// Whether `line` is in this wrapper.
     pub(in crate::format) fn is_around(self, line: &[u8]) -> bool {
         match self {
             Self::Syslog => syslog::read(line).is_ok(),
@@ -71,8 +81,8 @@ impl Wrapper {
         }
     }
 
-    /// Where the line inside starts, and its time; sets the wrapper's own fields, from `extra`
-    /// on. Of an escaped wrapper nothing is left to be read.
+    /// Reads the wrapper and returns the start of the line inside and the wrapper's time. Stores
+    /// its extra fields from index `extra` on. An escaping wrapper has been removed before.
     pub(in crate::format) fn read<'a>(
         self,
         line: &'a [u8],
@@ -96,15 +106,15 @@ impl Wrapper {
     }
 }
 
-/// A line has no time where its format has none, and neither has its wrapper.
-pub(in crate::format) const NO_TIME: &str = "neither the line nor what is around it has a time";
+/// The mismatch of a line without a time whose wrapper has none either.
+pub(in crate::format) const NO_TIME: &str = "neither the line nor its wrapper has a time";
 
-/// `2025-12-17T09:03:01.250531512Z stdout F ` and the line. A line that the runtime has split
-/// (`P`) is not put together again.
+/// Reads `2025-12-17T09:03:01.250531512Z stdout F ` and returns the start of the line after it
+/// and the time. A line that the runtime has split (`P`) is not joined.
 ///
 /// Source: the kubelet's log format in `pkg/kubelet/kuberuntime/logs` of Kubernetes.
 fn cri(line: &[u8]) -> Result<(usize, Option<Timestamp>), Mismatch> {
-    let misfit = |at, reason| Mismatch::new(at, Reason::Form(reason));
+    let mismatch = |at, reason| Mismatch::new(at, Reason::Form(reason));
     let mut at = 0;
     let mut word = || {
         let rest = &line[at..];
@@ -113,16 +123,16 @@ fn cri(line: &[u8]) -> Result<(usize, Option<Timestamp>), Mismatch> {
         Some(&rest[..length])
     };
     let time = word().and_then(parse_rfc3339);
-    let time = time.ok_or(misfit(0, "expected the time of a container's line"))?;
+    let time = time.ok_or(mismatch(0, "expected the time of a container runtime"))?;
     let stream = word();
     if !matches!(stream, Some(b"stdout" | b"stderr")) {
-        return Err(misfit(0, "expected stdout or stderr behind the time"));
+        return Err(mismatch(0, "expected stdout or stderr after the time"));
     }
     match word() {
         Some(tags) if tags == b"F" || tags.starts_with(b"F:") => Ok((at, Some(time))),
         Some(tags) if tags == b"P" || tags.starts_with(b"P:") => {
-            Err(misfit(at, "the container runtime has split this line (P)"))
+            Err(mismatch(at, "the container runtime has split this line (P)"))
         }
-        _ => Err(misfit(at, "expected F or P behind the stream")),
+        _ => Err(mismatch(at, "expected F or P after the stream")),
     }
 }

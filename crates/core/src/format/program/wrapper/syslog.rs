@@ -1,7 +1,7 @@
 //! The prefix of a syslog message.
 //!
-//! Sources: RFC 3164 section 4, RFC 5424 section 6, and what rsyslog writes to files: RFC 3164
-//! without the priority, and the same with a time as RFC 3339 has it.
+//! Sources: RFC 3164 section 4, RFC 5424 section 6, and the file formats of rsyslog: RFC 3164
+//! without the priority, also with a time of RFC 3339.
 
 use memchr::memchr;
 
@@ -10,23 +10,23 @@ use crate::value::{
     Timestamp, days_of, month_by_name, parse_digits, parse_rfc3339, second_of_day_at, year_of_unix,
 };
 
-/// What stands in front of a message.
+/// The text before a message.
 #[derive(Debug)]
 pub(in crate::format) struct Prefix<'a> {
-    /// `None` where RFC 5424 has none.
+    /// The time, which is optional in RFC 5424.
     pub(in crate::format) time: Option<PrefixTime>,
-    /// `None` where it is left out, as nginx does with `nohostname`.
+    /// The host. Some programs omit it, such as nginx with `nohostname`.
     pub(in crate::format) host: Option<&'a [u8]>,
-    /// The program's name, without its process.
+    /// The name of the program, without its process.
     pub(in crate::format) tag: &'a [u8],
-    /// Where the message starts.
+    /// The offset of the message.
     pub(in crate::format) body: usize,
 }
 
 /// A time that may lack its year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum PrefixTime {
-    Whole(Timestamp),
+    Complete(Timestamp),
     WithoutYear { month: u32, day: u32, second_of_day: i64 },
 }
 
@@ -38,12 +38,12 @@ impl PrefixTime {
     /// The instant; see [`crate::Format::with_year_reference`] for the year.
     pub(in crate::format) fn resolve(self, reference_s: Option<i64>) -> Option<Timestamp> {
         let (month, day, second_of_day) = match self {
-            Self::Whole(time) => return Some(time),
+            Self::Complete(time) => return Some(time),
             Self::WithoutYear { month, day, second_of_day } => (month, day, second_of_day),
         };
         let latest_s = reference_s.unwrap_or(REFERENCE_S).saturating_add(DAY_S);
         let year = year_of_unix(latest_s);
-        // The 29th of February comes every four or eight years.
+        // There are four or eight years between two 29ths of February.
         (year - 8..=year).rev().find_map(|year| {
             let unix_s = days_of(year, month, day)? * DAY_S + second_of_day;
             if unix_s <= latest_s { Timestamp::from_unix(unix_s, 0, 0) } else { None }
@@ -51,7 +51,7 @@ impl PrefixTime {
     }
 }
 
-fn misfit(at: usize, reason: &'static str) -> Mismatch {
+fn mismatch(at: usize, reason: &'static str) -> Mismatch {
     Mismatch::new(at, Reason::Form(reason))
 }
 
@@ -64,35 +64,36 @@ pub(in crate::format) fn read(line: &[u8]) -> Result<Prefix<'_>, Mismatch> {
     rfc3164(line, at)
 }
 
-/// The length of `<190>`; 0 where there is none.
+/// The length of a priority such as `<190>`, or 0 if there is none.
 fn priority_length(line: &[u8]) -> usize {
     let digits = line.iter().skip(1).take(4).take_while(|byte| byte.is_ascii_digit()).count();
     let is_priority = line.first() == Some(&b'<') && (1..=3).contains(&digits);
     if is_priority && line.get(digits + 1) == Some(&b'>') { digits + 2 } else { 0 }
 }
 
-/// `Dec 17 09:03:01 host tag[12]: `, or the time as RFC 3339 has it.
+/// Reads `Dec 17 09:03:01 host tag[12]: `, or the same with a time of RFC 3339.
 fn rfc3164(line: &[u8], start: usize) -> Result<Prefix<'_>, Mismatch> {
     let rest = &line[start..];
     let (time, length) = bsd_time(rest)
-        .or_else(|| whole_time(rest))
-        .ok_or(misfit(start, "expected syslog's time"))?;
+        .or_else(|| complete_time(rest))
+        .ok_or(mismatch(start, "expected a syslog time such as Dec 17 09:03:01"))?;
     let at = start + length;
-    const REASON: &str = "expected a host, and a program's name with `:` behind it";
+    const REASON: &str = "expected a host, and the name of a program with `:` after it";
     let (host, tag_at) = match tag(&line[at..]) {
-        // Without a host.
+        // There is no host.
         Some(_) => (None, at),
         None => {
             let length = memchr(b' ', &line[at..]).filter(|length| *length > 0);
-            let length = length.ok_or(misfit(at, REASON))?;
+            let length = length.ok_or(mismatch(at, REASON))?;
             (Some(&line[at..at + length]), at + length + 1)
         }
     };
-    let (tag, length) = tag(&line[tag_at..]).ok_or(misfit(tag_at, REASON))?;
+    let (tag, length) = tag(&line[tag_at..]).ok_or(mismatch(tag_at, REASON))?;
     Ok(Prefix { time: Some(time), host, tag, body: tag_at + length })
 }
 
-/// `Dec 17 09:03:01 `, whose day may be padded by a space.
+/// Reads `Dec 17 09:03:01 `, whose day may be padded with a space. Returns the time and its
+/// length.
 fn bsd_time(text: &[u8]) -> Option<(PrefixTime, usize)> {
     const LENGTH: usize = 15;
     let text = text.get(..LENGTH + 1)?;
@@ -108,16 +109,17 @@ fn bsd_time(text: &[u8]) -> Option<(PrefixTime, usize)> {
     Some((time, LENGTH + 1))
 }
 
-fn whole_time(text: &[u8]) -> Option<(PrefixTime, usize)> {
+/// Reads a time of RFC 3339 and a space. Returns the time and its length.
+fn complete_time(text: &[u8]) -> Option<(PrefixTime, usize)> {
     const LENGTH_MAX: usize = 40;
     let length = memchr(b' ', &text[..text.len().min(LENGTH_MAX)])?;
     if text.get(10) != Some(&b'T') {
         return None;
     }
-    Some((PrefixTime::Whole(parse_rfc3339(&text[..length])?), length + 1))
+    Some((PrefixTime::Complete(parse_rfc3339(&text[..length])?), length + 1))
 }
 
-/// `tag[12]: ` or `tag: `: the name and the whole length.
+/// Reads `tag[12]: ` or `tag: `. Returns the name and the length of it all.
 fn tag(text: &[u8]) -> Option<(&[u8], usize)> {
     /// RFC 3164 allows 32; some programs have longer names.
     const TAG_BYTES_MAX: usize = 64;
@@ -131,11 +133,11 @@ fn tag(text: &[u8]) -> Option<(&[u8], usize)> {
         return None;
     }
     end += 1;
-    // nginx and others write one space; without one it is a time or an address.
+    // nginx and others write a space here. Without one it is a time or an address.
     (text.get(end) == Some(&b' ')).then(|| (&text[..length], end + 1))
 }
 
-/// `2025-12-17T09:03:01Z host app 12 ID [data] `.
+/// Reads `2025-12-17T09:03:01Z host app 12 ID [data] `.
 fn rfc5424(line: &[u8], start: usize) -> Result<Prefix<'_>, Mismatch> {
     let mut at = start;
     let mut word = || {
@@ -147,25 +149,26 @@ fn rfc5424(line: &[u8], start: usize) -> Result<Prefix<'_>, Mismatch> {
     const REASON: &str = "expected time, host, program, process and message id of RFC 5424";
     let words: [Option<&[u8]>; 5] = std::array::from_fn(|_| word());
     let [Some(time), Some(host), Some(tag), Some(_), Some(_)] = words else {
-        return Err(misfit(at, REASON));
+        return Err(mismatch(at, REASON));
     };
     let time = match time {
         b"-" => None,
-        time => Some(PrefixTime::Whole(parse_rfc3339(time).ok_or(misfit(start, REASON))?)),
+        time => Some(PrefixTime::Complete(parse_rfc3339(time).ok_or(mismatch(start, REASON))?)),
     };
-    let data = data_length(&line[at..]).ok_or(misfit(at, "expected RFC 5424's structured data"))?;
+    let data =
+        data_length(&line[at..]).ok_or(mismatch(at, "expected RFC 5424's structured data"))?;
     let mut body = at + data;
     if line.get(body) == Some(&b' ') {
         body += 1;
     }
-    // RFC 5424 has a byte order mark say that the message is UTF-8.
+    // In RFC 5424 a byte order mark marks a message in UTF-8.
     if line[body..].starts_with(b"\xef\xbb\xbf") {
         body += 3;
     }
     Ok(Prefix { time, host: (host != b"-").then_some(host), tag, body })
 }
 
-/// The length of structured data: `-`, or elements in brackets whose values stand in quotes.
+/// The length of structured data: `-`, or elements in brackets with values in quotes.
 fn data_length(text: &[u8]) -> Option<usize> {
     if text.first() == Some(&b'-') {
         return matches!(text.get(1), None | Some(b' ')).then_some(1);
