@@ -1,4 +1,4 @@
-//! Each stage alone, on one core, in bytes of log a second:
+//! Each stage alone, on one core, in bytes of log per second:
 //! `cargo bench -p weir-core --bench stages`.
 
 use std::sync::{Arc, LazyLock};
@@ -12,7 +12,7 @@ use weir_core::{
 };
 use weir_demo::{Options, Traffic};
 
-/// Enough for a few thousand distinct values, and small enough to be made at once.
+/// Large enough for a few thousand distinct values, and small enough to generate quickly.
 const LOG_BYTES: u64 = 16 << 20;
 
 fn main() {
@@ -27,7 +27,7 @@ static COMBINED: LazyLock<Vec<u8>> = LazyLock::new(|| {
     log
 });
 
-/// The same records as JSON lines, with nginx's names.
+/// The same records as JSON lines, with the names of nginx.
 static JSON: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut parser = LineParser::new(format("COMBINED"));
     let mut log = Vec::new();
@@ -47,7 +47,7 @@ static JSON: LazyLock<Vec<u8>> = LazyLock::new(|| {
             "http_referer": text(Field::Referer),
             "http_user_agent": text(Field::UserAgent),
         });
-        serde_json::to_writer(&mut log, &object).expect("memory takes it");
+        serde_json::to_writer(&mut log, &object).expect("writing to memory succeeds");
         log.push(b'\n');
     }
     log
@@ -56,7 +56,7 @@ static JSON: LazyLock<Vec<u8>> = LazyLock::new(|| {
 static BLOCKS: LazyLock<Vec<Block>> = LazyLock::new(|| cut(&COMBINED));
 
 fn format(name: &str) -> Arc<Format> {
-    Arc::new(format_by_name(name).expect("it is a known format"))
+    Arc::new(format_by_name(name).expect("the format is known"))
 }
 
 fn cut(mut log: &[u8]) -> Vec<Block> {
@@ -86,7 +86,7 @@ fn blocks(bencher: Bencher<'_, '_>) {
         while !rest.is_empty() {
             let taken = cutter.push(rest);
             rest = &rest[taken..];
-            // As the pipeline does: the memory of a block is used again.
+            // Reuse the memory of a block, as the pipeline does.
             if cutter.is_full()
                 && let Some(block) = cutter.cut()
             {
@@ -118,7 +118,7 @@ fn fields(bencher: Bencher<'_, '_>, name: &str) {
     });
 }
 
-/// A reader that has met all values of the log, and the shared values.
+/// A reader that has interned all values of the log, and the shared values.
 fn reader() -> (BlockReader, Values) {
     let mut values = Values::new(1 << 30);
     let mut reader = BlockReader::new(format("COMBINED"), BlockLimits::default(), &mut values);
@@ -150,14 +150,14 @@ fn columns_of_new_values(bencher: Bencher<'_, '_>) {
 const FILTERS: [&str; 4] = ["none", "status = 404", "user_agent ~ bot", "method != GET"];
 
 fn filter(name: &str, values: &Values) -> Filter {
-    let regex = TextTest::matches("(?i)bot").expect("it is an expression");
+    let regex = TextTest::matches("(?i)bot").expect("the expression is valid");
     let (field, test, negated) = match name {
         "status = 404" => ("status", TextTest::OneOf(vec![b"404".to_vec()]), false),
         "user_agent ~ bot" => ("user_agent", regex, false),
         "method != GET" => ("method", TextTest::OneOf(vec![b"GET".to_vec()]), true),
         _ => return Filter::default(),
     };
-    let clause = Clause::text(values, field, test, negated).expect("there is such a field");
+    let clause = Clause::text(values, field, test, negated).expect("the field exists");
     Filter { clauses: vec![clause] }
 }
 

@@ -1,16 +1,16 @@
-//! Blocks and lines against a naive oracle, at every chunking.
+//! Blocks and lines, compared with a naive oracle, for input in arbitrary pieces.
 
 use proptest::prelude::*;
 use weir_core::{Block, BlockCutter, BlockLimits, Lines};
 
-/// What came of some input.
+/// The lines of some input, and the number of lines over the limit.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     lines: Vec<Vec<u8>>,
     too_long: u64,
 }
 
-/// The definition of a line, as plainly as it can be written.
+/// The naive oracle: splits the whole input at line feeds.
 fn naive(input: &[u8], limits: BlockLimits) -> Outcome {
     let mut pieces: Vec<&[u8]> = input.split(|byte| *byte == b'\n').collect();
     let last = pieces.pop().unwrap_or_default();
@@ -32,7 +32,7 @@ fn naive(input: &[u8], limits: BlockLimits) -> Outcome {
 }
 
 fn take(outcome: &mut Outcome, block: &Block, limits: BlockLimits, offset: &mut u64) {
-    assert!(block.offset >= *offset, "blocks follow one another");
+    assert!(block.offset >= *offset, "blocks are in order");
     assert!(block.offset_end >= block.offset + block.bytes().len() as u64);
     *offset = block.offset_end;
     outcome.too_long += block.too_long;
@@ -45,8 +45,8 @@ fn take(outcome: &mut Outcome, block: &Block, limits: BlockLimits, offset: &mut 
     }
 }
 
-/// The route: pieces through a cutter, which `eager` empties after every piece.
-fn cut(pieces: &[&[u8]], limits: BlockLimits, eager: bool) -> Outcome {
+/// Sends pieces through a cutter. If `is_eager`, it is cut after every piece.
+fn cut(pieces: &[&[u8]], limits: BlockLimits, is_eager: bool) -> Outcome {
     let mut outcome = Outcome { lines: Vec::new(), too_long: 0 };
     let mut cutter = BlockCutter::new(limits);
     let mut offset = 0;
@@ -54,9 +54,9 @@ fn cut(pieces: &[&[u8]], limits: BlockLimits, eager: bool) -> Outcome {
         let mut rest = *piece;
         while !rest.is_empty() {
             let taken = cutter.push(rest);
-            assert!(taken > 0, "a cutter that is not full takes something");
+            assert!(taken > 0, "a cutter that is not full takes a byte");
             rest = &rest[taken..];
-            if (cutter.is_full() || eager)
+            if (cutter.is_full() || is_eager)
                 && let Some(block) = cutter.cut()
             {
                 take(&mut outcome, &block, limits, &mut offset);
@@ -86,7 +86,7 @@ fn at_cuts<'a>(input: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// Text in which everything that matters to the cutter is frequent.
+/// Text in which line feeds, carriage returns and NULs are frequent.
 fn input() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         4 => Just(b'\n'),
@@ -107,20 +107,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn any_chunking_gives_the_same_lines(
+    fn lines_do_not_depend_on_the_pieces_of_input(
         input in input(),
         limits in limits(),
         cuts in proptest::collection::vec(any::<usize>(), 0..20),
-        eager in any::<bool>(),
+        is_eager in any::<bool>(),
     ) {
         let expected = naive(&input, limits);
-        prop_assert_eq!(&cut(&at_cuts(&input, &cuts), limits, eager), &expected);
+        prop_assert_eq!(&cut(&at_cuts(&input, &cuts), limits, is_eager), &expected);
         let bytes: Vec<&[u8]> = input.chunks(1).collect();
-        prop_assert_eq!(&cut(&bytes, limits, eager), &expected);
+        prop_assert_eq!(&cut(&bytes, limits, is_eager), &expected);
     }
 
     #[test]
-    fn a_source_that_sends_its_torn_line_again_loses_nothing(
+    fn a_source_that_resends_its_unfinished_line_loses_no_line(
         input in input(),
         limits in limits(),
         breaks in proptest::collection::vec(any::<usize>(), 0..6),
@@ -157,7 +157,7 @@ proptest! {
 }
 
 #[test]
-fn every_single_cut_gives_the_same_lines() {
+fn lines_are_the_same_for_all_pairs_of_cuts() {
     let input = b"one\r\n\n\0\0\0\0two\nthree is too long for the limit\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0x\nlast";
     let limits = BlockLimits { block_bytes: 8, line_bytes_max: 10 };
     let expected = naive(input, limits);
@@ -171,7 +171,7 @@ fn every_single_cut_gives_the_same_lines() {
 }
 
 #[test]
-fn a_run_of_nuls_takes_constant_memory_and_loses_nothing() {
+fn a_run_of_nuls_takes_constant_memory_and_loses_no_line() {
     let limits = BlockLimits { block_bytes: 1 << 12, line_bytes_max: 1 << 12 };
     let nuls = vec![0; 1 << 16];
     let mut pieces: Vec<&[u8]> = vec![b"before\n"];
@@ -183,7 +183,7 @@ fn a_run_of_nuls_takes_constant_memory_and_loses_nothing() {
 }
 
 #[test]
-fn the_longest_line_that_counts() {
+fn a_line_at_the_limit_is_kept() {
     let limits = BlockLimits { block_bytes: 16, line_bytes_max: 100 };
     for (length, too_long) in [(99, 0), (100, 0), (101, 1), (5_000, 1)] {
         let mut input = b"short\n".to_vec();

@@ -1,5 +1,5 @@
-//! The columns of a block hold what the fields of its lines are: reading by blocks, which
-//! takes short ways, against reading line by line, which takes none.
+//! The columns of a block have the fields of its lines: the block reader, which has fast paths,
+//! is compared with the line parser, which has none.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,7 +10,7 @@ use weir_core::{
     Values, known_formats,
 };
 
-/// Definitions of lines that look alike in different ways.
+/// Definitions of lines that differ from those of the known formats in a few places.
 const DEFINITIONS: [&str; 14] = [
     "COMBINED in SYSLOG",
     "CADDY in DOCKER",
@@ -32,7 +32,7 @@ const DEFINITIONS: [&str; 14] = [
 static SAMPLES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut samples = Vec::new();
     for path in catalog() {
-        let text = std::fs::read_to_string(path).expect("a format's file");
+        let text = std::fs::read_to_string(path).expect("the file of a format");
         let is_sample = |line: &&str| line.starts_with("line: ") || line.starts_with("> ");
         let lines = text.lines().filter(is_sample).filter_map(|line| line.split_once(' '));
         for (number, (_, line)) in lines.enumerate() {
@@ -50,12 +50,11 @@ static SAMPLES: LazyLock<Vec<String>> = LazyLock::new(|| {
 });
 
 fn formats() -> Vec<Format> {
-    let own = DEFINITIONS.map(|definition| Format::parse(definition).expect("a good format"));
+    let own = DEFINITIONS.map(|definition| Format::parse(definition).expect("a valid format"));
     known_formats().iter().cloned().chain(own).collect()
 }
 
-/// Pieces of lines, whole lines among them, so that what is put together is often nearly a
-/// line.
+/// Pieces of lines and whole lines, so that their concatenations are often almost lines.
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => prop::sample::select(&SAMPLES[..]),
@@ -82,7 +81,7 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What may stand where an address, a user or a size should.
+/// Unusual texts in place of an address, a user or a size.
 fn odd() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "",
@@ -99,7 +98,7 @@ fn odd() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Field values, odd ones among them.
+/// Values of fields, including unusual ones.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => "[a-z]{0,12}",
@@ -110,7 +109,7 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// One row: texts, time and offset, numbers, and where its line starts.
+/// One row: texts, time and offset, numbers, and the start of its line.
 type Row = (Vec<Option<Vec<u8>>>, Option<(i64, i32)>, [Option<u64>; 3], u64);
 
 fn row_of_record(record: &Record<'_>, format: &Format, line_start: usize) -> Row {
@@ -137,7 +136,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn blocks_hold_what_lines_say(pieces in prop::collection::vec(piece(), 0..120)) {
+    fn columns_have_the_fields_of_the_lines(pieces in prop::collection::vec(piece(), 0..120)) {
         let log = pieces.concat().into_bytes();
         for format in formats() {
             let format = Arc::new(format);
@@ -149,7 +148,7 @@ proptest! {
                 }
                 let (mut text, mut record) = (Vec::new(), Record::new());
                 let inside = match parser.unwrap(line.bytes, &mut text) {
-                    // Empty lines say so themselves.
+                    // The mismatch of an empty line is that it is empty.
                     Err(_) if line.bytes.is_empty() => Ok(line.bytes),
                     inside => inside,
                 };
@@ -163,7 +162,7 @@ proptest! {
             let mut values = Values::new(64 << 20);
             let mut reader =
                 BlockReader::new(Arc::clone(&format), BlockLimits::default(), &mut values);
-            // Twice, so that the second time every value is an old one.
+            // The second time all values are already interned.
             for _ in 0..2 {
                 let read = reader.read(&Block::new(log.clone()), 0);
                 prop_assert_eq!(read.unmatched, unmatched.len() as u64);

@@ -1,4 +1,4 @@
-//! The lines of CrowdSec's parser tests, with the fields that its parsers find in them.
+//! The lines of CrowdSec's parser tests, compared with the fields that its parsers find.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use weir_core::{Field, Format, LineParser, Record, detect, format_rfc3339};
 use weir_testkit::fixtures;
 
-/// nginx's `main` with the virtual host in front.
+/// nginx's `main` after the virtual host.
 const HOST_AND_MAIN: &str = r#"$host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for""#;
 
 /// Parsers whose lines are not compared, and why.
@@ -57,7 +57,7 @@ fn fields_are_those_that_crowdsec_finds() {
     assert_eq!(compared, BTreeMap::from(expected));
 }
 
-/// The format of a line: what it is detected as, or the definition its server would have.
+/// The format of a line: the detected one, or else the definition of its server.
 fn format_of(parser: &str, raw: &str) -> Arc<Format> {
     let detection = detect(raw.as_bytes());
     let name = detection.best().map_or("", |best| best.format.name());
@@ -117,26 +117,27 @@ fn compare(parser: &str, raw: &str, expected: &Value) {
             "backend_name" => extra(&line_parser, &record, "backend"),
             "server_name" => extra(&line_parser, &record, "server"),
             "client_port" | "termination_state" => extra(&line_parser, &record, name),
-            // CrowdSec's own words: the line, the program, parts of Traefik's router names.
+            // Not fields here: the line, the program, parts of Traefik's router names.
             "message" | "program" | "ident" => continue,
-            // Parts of HAProxy's time, its timers but the two, connections, queues, cookies.
+            // Not fields here: parts of HAProxy's time, other timers, connections, queues,
+            // cookies.
             "time_queue" | "time_request" | "time_backend_connect" | "backend_queue" => continue,
             "retries" | "actconn" | "beconn" | "feconn" | "srvconn" | "srv_queue" => continue,
             name if name.starts_with("haproxy_") || name.starts_with("captured_") => continue,
             name if name.starts_with("traefik_") || name.starts_with("number_of_") => continue,
-            name => panic!("{name} is compared with nothing"),
+            name => panic!("{name} is not compared"),
         };
         assert_eq!(found.as_deref(), Some(value), "{name} of {raw}");
     }
 }
 
-/// A field of the format's own.
+/// The value of an extra field.
 fn extra(parser: &LineParser, record: &Record<'_>, name: &str) -> Option<String> {
     let index = parser.format().extra_fields().iter().position(|other| other == name)?;
     record.extra(index).map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
-/// What CrowdSec calls the request: the target, or the whole line where it is no HTTP.
+/// The request in CrowdSec's sense: the target, or the whole text if it is not a request line.
 fn request(record: &Record<'_>) -> Option<String> {
     let text = |field: Field| record.text(field).map(|text| String::from_utf8_lossy(text));
     let Some(path) = text(Field::Path) else {

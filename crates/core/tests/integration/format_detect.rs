@@ -15,7 +15,7 @@ fn golden_cases() {
 }
 
 #[test]
-fn every_known_format_has_lines_that_fit_and_lines_that_do_not() {
+fn every_known_format_has_samples_that_fit_and_samples_that_do_not() {
     let files = catalog();
     assert_eq!(files.len(), known_formats().len());
     for path in files {
@@ -23,9 +23,9 @@ fn every_known_format_has_lines_that_fit_and_lines_that_do_not() {
         let text = answer(&std::fs::read_to_string(&path).unwrap());
         let name = text.lines().find_map(|line| line.strip_prefix("name: ")).unwrap();
         let format = format_by_name(name).unwrap();
-        let count = |what: &str| text.lines().filter(|line| line.starts_with(what)).count();
+        let count = |prefix: &str| text.lines().filter(|line| line.starts_with(prefix)).count();
         assert!(count("  mismatch ") > 0, "{}", path.display());
-        // The W3C's lines are in whole logs: alone they say nothing.
+        // The samples of W3C are whole logs, because a line needs its directives.
         assert!(name == "W3C" || count("line: ") > count("  mismatch "), "{}", path.display());
         let mut fitting = 0;
         for line in text.lines().filter_map(|line| line.strip_prefix("line: ")) {
@@ -42,8 +42,8 @@ fn every_known_format_has_lines_that_fit_and_lines_that_do_not() {
     assert!(detect(b"").best().is_none());
 }
 
-/// Every line of the collection of odd lines, with its outcome: the known format that its
-/// line alone is detected as and the fields, or why COMBINED does not fit.
+/// Every line of the collection of odd lines with its outcome: the format detected in this line
+/// alone and the fields, or why COMBINED does not fit.
 #[test]
 fn odd_lines() {
     let bytes = std::fs::read(fixtures::dirt()).unwrap();
@@ -73,11 +73,11 @@ fn odd_lines() {
     check_text(&golden("dirt.txt"), &out);
 }
 
-/// The lines of a log that do not fit the format that was expected and found.
+/// The numbers of the lines of a log that do not fit its detected format, which is `expected`.
 fn unmatched(path: &Path, expected: &str) -> Vec<u64> {
     let bytes = std::fs::read(path).unwrap();
     let detection = detect(&bytes);
-    let best = detection.best().unwrap_or_else(|| panic!("{}: nothing fits", path.display()));
+    let best = detection.best().unwrap_or_else(|| panic!("{}: no format fits", path.display()));
     assert_eq!(best.format.name(), expected, "{}", path.display());
     let mut followed = FollowedFormat::new(Arc::clone(&best.format));
     let mut parser = LineParser::new(Arc::clone(&best.format));
@@ -110,10 +110,10 @@ fn real_logs_are_detected_and_only_broken_lines_do_not_fit() {
     all_fit(&fixtures::access_logs(), "COMBINED");
     all_fit(&[fixtures::elastic_first_2000(), fixtures::hackers_first_1000()], "COMBINED");
     all_fit(&[fixtures::shop_first_300()], "MAIN");
-    // The closing quote is missing; ident and user are missing.
+    // A closing quote is missing; identity and user are missing.
     assert_eq!(unmatched(&fixtures::elastic_near_8899(), "COMBINED"), [20]);
     assert_eq!(unmatched(&fixtures::bad_access_log(), "COMBINED"), [2]);
-    // Bare, Caddy's lines fit; behind the prefix of docker compose they do not.
+    // Caddy's lines fit, but not after the prefix of docker compose.
     let caddy = fixtures::caddy();
     all_fit(&caddy[1..], "CADDY");
     for path in [&caddy[0], &fixtures::crlf(), &fixtures::invalid_utf8()] {
@@ -122,7 +122,7 @@ fn real_logs_are_detected_and_only_broken_lines_do_not_fit() {
 }
 
 #[test]
-fn looks_at_the_first_lines_only_and_past_what_a_crash_left() {
+fn only_the_first_lines_are_read_and_very_long_ones_skipped() {
     let good = "192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5\n";
     let log = good.repeat(1_500);
     assert_eq!(detect(log.as_bytes()).best().unwrap().lines, 1_000);
@@ -138,12 +138,12 @@ fn looks_at_the_first_lines_only_and_past_what_a_crash_left() {
     assert_eq!(detection.best().unwrap().lines, 1);
 }
 
-/// The logs next to the repository, where they are: more than the fixtures hold.
+/// The larger collection of logs next to the repository, if it is there.
 #[test]
-fn whole_collection_where_present() {
+fn larger_collection_if_present() {
     let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs");
     if !logs.is_dir() {
-        println!("no ../shared/logs here: the fixtures have to do");
+        println!("skipped: there is no ../shared/logs");
         return;
     }
     let elastic = logs.join("apache-combined/elastic-10k.log");
@@ -160,7 +160,7 @@ fn whole_collection_where_present() {
     all_fit(&errors, "NGINXERROR");
     all_fit(&[logs.join("crowdsec/logs/aws-alb-http-bad-user-agent.log")], "AWSALB");
     all_fit(&[logs.join("crowdsec/logs/traefik_base-http-scenario.log")], "TRAEFIK");
-    // An empty line.
+    // Line 3 is empty.
     assert_eq!(unmatched(&logs.join("crowdsec/logs/modsecurity-nginx.log"), "NGINXERROR"), [3]);
 }
 
@@ -171,7 +171,7 @@ fn real_logs_of_other_servers_are_detected() {
         ("aws/s3_access_multi.log", "AWSS3", &[]),
         ("aws/waf_multi.jsonl", "AWSWAF", &[]),
         ("w3c-and-json/logfile_cloudflare.json", "CLOUDFLARE", &[]),
-        // HAProxy's own messages, and a handshake that failed.
+        // Other messages of HAProxy, and a failed handshake.
         ("w3c-and-json/logfile_haproxy.0", "HAPROXY in SYSLOG", &[1, 2, 3, 14]),
         ("nginx-error/meatlabel.app.error.log-20251220", "NGINXERROR", &[]),
         ("nginx-error/meatlabel.app.error.log-20251221", "NGINXERROR", &[]),
@@ -182,7 +182,7 @@ fn real_logs_of_other_servers_are_detected() {
         ("iis/ex960101.log", "W3C", &[]),
         // The last value is missing.
         ("iis/ex031118.log", "W3C", &[7]),
-        // An empty line behind the directives.
+        // An empty line after the directives.
         ("iis/pf040903.log", "W3C", &[5]),
         ("w3c-and-json/logfile_w3c.0", "W3C", &[]),
         ("w3c-and-json/logfile_w3c.1", "W3C", &[]),
@@ -197,13 +197,13 @@ fn real_logs_of_other_servers_are_detected() {
     ] {
         assert_eq!(unmatched(&fixtures::file(path), name), numbers, "{path}");
     }
-    // IIS' own format of three decades ago.
+    // The old format of IIS is not known.
     assert!(detect(&std::fs::read(fixtures::file("iis/ex010320.log")).unwrap()).best().is_none());
 }
 
-/// The fields that the tests of the OpenTelemetry collector expect.
+/// The logs of AWS have the fields that the tests of the OpenTelemetry collector expect.
 #[test]
-fn fields_of_clouds_are_those_expected() {
+fn fields_of_aws_are_those_of_open_telemetry() {
     let expected = std::fs::read_to_string(fixtures::file("aws/expect.jsonl")).unwrap();
     for case in expected.lines() {
         let case: serde_json::Value = serde_json::from_str(case).unwrap();
@@ -232,7 +232,7 @@ fn fields_of_clouds_are_those_expected() {
                 "backend_status" => fields["+target_status_code"].clone(),
                 "terminating_rule" => fields["+rule"].clone(),
                 "target_processing_time" => seconds("upstream_time").to_string(),
-                // The two parts beside it are in the sum alone.
+                // These two parts are only in the sum.
                 "request_processing_time" | "response_processing_time" => {
                     let parts = ["request_processing_time", "response_processing_time"];
                     let sum: f64 = parts.iter().map(|part| case[*part].as_f64().unwrap()).sum();
@@ -248,10 +248,10 @@ fn fields_of_clouds_are_those_expected() {
 }
 
 #[test]
-fn empty_lines_in_front_count_as_lines_and_cost_little() {
+fn empty_lines_before_a_log_are_numbered_and_cost_little() {
     let empty = vec![b'\n'; 1 << 20];
     assert!(detect(&empty).best().is_none());
-    let log = [&empty[..3], b"nothing that fits\n\n192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 10\n"];
+    let log = [&empty[..3], b"an unparsed line\n\n192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 10\n"];
     let detection = detect(&log.concat());
     let best = detection.best().expect("a line fits");
     assert_eq!((best.format.name(), best.lines, best.fitting), ("COMMON", 2, 1));

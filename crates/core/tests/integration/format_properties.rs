@@ -1,5 +1,5 @@
-//! Properties of formats: no bytes and no definition panic, and a line that was written from
-//! a record reads as that record.
+//! Properties of formats: no line and no definition causes a panic, and a line written from a
+//! record is parsed to that record.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -8,11 +8,11 @@ use crate::format_support::{catalog, fields};
 use proptest::prelude::*;
 use weir_core::{Format, LineParser, Record, Wrapper, detect, known_formats};
 
-/// Lines near to those of real logs, to break in places.
+/// Lines of real logs, for tests that break them.
 static SAMPLES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut samples: Vec<String> = LINES.map(str::to_owned).into();
     for path in catalog() {
-        let text = std::fs::read_to_string(path).expect("a format's file");
+        let text = std::fs::read_to_string(path).expect("the file of a format");
         let lines = text.lines().filter_map(|line| line.strip_prefix("line: "));
         for (line, number) in lines.zip(0..) {
             samples.push(match number {
@@ -47,7 +47,7 @@ fn parse_and_explain(format: &Format, line: &[u8]) {
     }
 }
 
-/// A sample with some bytes changed, and cut.
+/// A sample with some bytes changed, possibly truncated.
 fn broken_sample() -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
     (prop::sample::select(SAMPLES.as_slice()), changes, any::<prop::sample::Index>(), any::<bool>())
@@ -64,7 +64,7 @@ fn broken_sample() -> impl Strategy<Value = Vec<u8>> {
         })
 }
 
-/// Texts made of the words of definitions.
+/// Texts composed of words of definitions.
 fn definition() -> impl Strategy<Value = String> {
     let words = prop::sample::select(
         &[
@@ -163,8 +163,8 @@ proptest! {
     }
 }
 
-/// A value of a line: how nginx and Apache name it, the field it fills, what is logged and
-/// what is to be read.
+/// A value of a line: its names in nginx and Apache, the logged text, and the fields and values
+/// that should be parsed.
 #[derive(Debug, Clone)]
 struct Logged {
     nginx: &'static str,
@@ -186,9 +186,9 @@ fn same(name: &'static str) -> impl Fn(&str) -> Vec<(&'static str, String)> {
     move |text| vec![(name, text.to_owned())]
 }
 
-/// One of each value, in any order.
+/// One value of each kind, in any order.
 fn record() -> impl Strategy<Value = Vec<Logged>> {
-    // Any text; a server writes quotes and backslashes inside quotes with a backslash.
+    // Any text. Inside quotes, servers escape quotes and backslashes by a backslash.
     const QUOTED: &str = r#"([ !#-\[\]-~]|é|\\\\|\\")*"#;
     let request =
         ("[A-Z]{1,7}", r#"/([!#-\[\]-~&&[^?]]|\\")*"#, prop::option::of("[!#-~&&[^\\\\]]*"));
@@ -230,7 +230,7 @@ fn record() -> impl Strategy<Value = Vec<Logged>> {
         .prop_shuffle()
 }
 
-/// Writes a line as the definition says: each name gives way to its value.
+/// Writes a line in the format of a definition: replaces each name by its value.
 fn write(definition: &str, values: &[Logged], name: impl Fn(&Logged) -> &'static str) -> String {
     values
         .iter()
@@ -265,13 +265,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn a_written_line_reads_as_its_record(
+    fn a_written_line_is_parsed_to_its_record(
         values in record(),
         separator in prop::sample::select(&[" ", " | ", "\t", " - "][..]),
         length in 1usize..=9,
     ) {
         let values = &values[..length];
-        // The text in front tells a bare definition from a quoted one.
+        // The text at the start prevents that the definition is read as quoted strings.
         let join = |name: &dyn Fn(&Logged) -> &'static str| {
             format!("> {}", values.iter().map(name).collect::<Vec<_>>().join(separator))
         };
@@ -282,7 +282,7 @@ proptest! {
     }
 
     #[test]
-    fn a_written_object_reads_as_its_record(values in record(), spaces in "[ \t]{0,2}") {
+    fn a_written_object_is_parsed_to_its_record(values in record(), spaces in "[ \t]{0,2}") {
         let values: Vec<Logged> =
             values.into_iter().filter(|value| !value.text.is_empty()).collect();
         let name = |value: &Logged| value.nginx.trim_matches(|letter| "[]\"$".contains(letter));

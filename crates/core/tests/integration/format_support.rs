@@ -1,23 +1,23 @@
-//! Golden cases of formats: text files of definitions, lines and what must come of them.
+//! Golden cases of formats: text files of definitions and lines with their outcomes.
 //!
 //! ```text
-//! # Anything after a number sign is a comment.
+//! # A comment.
 //! format: a definition
 //! | and its further lines
-//!   nothing, or the error with its mark
-//! line: a line of the log in that format
+//!   the error, if there is one
+//! line: a line in that format
 //!   client = 192.0.2.1
-//! line: one that does not fit
-//!   mismatch 1: why
-//! log: detection over the lines
+//! line: a line that does not fit
+//!   mismatch 1: the reason
+//! log: detection in the lines
 //! > line
 //!   COMBINED 1/1
-//! read: the lines with the format, through the directives between them
+//! read: reading the lines with the format, with the directives between them
 //! > line
 //!   client = 192.0.2.1
 //! ```
 //!
-//! What is indented is the outcome; `BLESS=1 cargo test` writes it anew.
+//! Indented lines are outcomes; `BLESS=1 cargo test` updates them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,12 @@ use weir_core::{
     format_by_name, format_rfc3339,
 };
 
-/// The golden file or folder of that name.
+/// The path of a golden file.
 pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/formats").join(name)
 }
 
-/// The known formats' own files.
+/// The paths of the files of the known formats.
 pub(crate) fn catalog() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/format/catalog");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -50,7 +50,7 @@ pub(crate) fn check_cases(path: &Path) {
     check_text(path, &answer(&text));
 }
 
-/// Compares a golden file with what it should be, or writes it where `BLESS` is set.
+/// Compares a golden file with the actual text, or writes it if `BLESS` is set.
 pub(crate) fn check_text(path: &Path, actual: &str) {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, actual).unwrap();
@@ -63,7 +63,7 @@ pub(crate) fn check_text(path: &Path, actual: &str) {
     assert_eq!(expected.lines().count(), actual.lines().count(), "{}", path.display());
 }
 
-/// The file's text with its outcomes worked out anew.
+/// The text of a file with new outcomes.
 pub(crate) fn answer(text: &str) -> String {
     let mut out = String::new();
     let mut parser: Option<LineParser> = None;
@@ -112,7 +112,7 @@ fn compile(definition: &str) -> (Option<LineParser>, String) {
     }
 }
 
-/// What comes of a line: its fields, or why it does not fit.
+/// The outcome of a line: its fields, or why it does not fit.
 pub(crate) fn outcome(parser: &mut LineParser, line: &[u8]) -> String {
     let mut text = Vec::new();
     let mut record = Record::new();
@@ -132,7 +132,7 @@ pub(crate) fn outcome(parser: &mut LineParser, line: &[u8]) -> String {
     }
 }
 
-/// What comes of the lines of a log.
+/// The outcome of the lines of a log.
 fn read(format: &Arc<Format>, log: &[u8]) -> String {
     let mut out = String::new();
     let mut reader = LogReader::new(Arc::clone(format));
@@ -175,7 +175,7 @@ pub(crate) fn fields(format: &Format, record: &Record<'_>) -> Vec<(String, Strin
     fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// The formats that fit some line, best first, and why others do not.
+/// The formats that fit a line, best first, and why other lines do not fit them.
 fn describe(detection: &Detection) -> String {
     let mut out = String::new();
     if detection.best().is_none() {

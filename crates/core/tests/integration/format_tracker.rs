@@ -47,7 +47,7 @@ struct Feed {
     tracker: FormatTracker,
     counts: Counts,
     offset: u64,
-    /// The name of the format that was found last, and each change with its offset.
+    /// The name of the last format found, and each change with its offset.
     name: String,
     changes: Vec<(u64, String)>,
 }
@@ -60,7 +60,7 @@ impl Feed {
         Self { tracker, counts, offset: 0, name, changes: Vec::new() }
     }
 
-    /// Passes these lines in blocks: one, unless there are more bytes than one holds.
+    /// Sends these lines in blocks: in one, unless they are larger than a block.
     fn send(&mut self, mut lines: &str) -> Counts {
         while !lines.is_empty() {
             let block_max =
@@ -69,13 +69,13 @@ impl Feed {
                 Some(block) => block.rfind('\n').map_or(lines.len(), |end| end + 1),
                 None => lines.len(),
             };
-            self.pass(&lines.as_bytes()[..end]);
+            self.track(&lines.as_bytes()[..end]);
             lines = &lines[end..];
         }
         self.counts.clone()
     }
 
-    fn pass(&mut self, block: &[u8]) {
+    fn track(&mut self, block: &[u8]) {
         let formats = self.tracker.track(block, 0);
         for finding in formats.findings {
             self.name = finding.format.name().to_owned();
@@ -350,7 +350,7 @@ proptest! {
         lines in proptest::collection::vec(w3c_line(), 1..60),
         cuts in proptest::collection::vec(any::<bool>(), 60),
     ) {
-        let format = Arc::new(Format::parse("W3C").expect("it is known"));
+        let format = Arc::new(Format::parse("W3C").expect("the format is known"));
         let choice = FormatChoice::Forced(format.clone());
         let mut tracker = FormatTracker::new(choice, TrackerOptions::default(), 0);
         let mut outcomes = Vec::new();

@@ -1,4 +1,4 @@
-//! Wrapped lines, and definitions that describe their values: golden cases.
+//! Wrapped lines and the delimited notation: golden cases.
 
 use crate::format_support::{check_cases, golden};
 

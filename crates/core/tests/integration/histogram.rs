@@ -1,4 +1,4 @@
-//! The histogram where clocks change, at the ends of time, and against plain counting.
+//! The histogram at clock changes and before 1970, compared with a naive count.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ const FORWARD: i64 = 1_743_296_400;
 const BACK: i64 = 1_761_440_400;
 
 fn evaluation(zone: &Zone, buckets_max: usize, blocks: &[&[i64]]) -> Evaluation {
-    let format = Arc::new(Format::parse("%{%s}t %>s").expect("a good format"));
+    let format = Arc::new(Format::parse("%{%s}t %>s").expect("a valid format"));
     let format = match blocks.iter().any(|times| times.iter().any(|time| *time < 0)) {
-        true => Arc::new(Format::parse("$time_iso8601 $status").expect("a good format")),
+        true => Arc::new(Format::parse("$time_iso8601 $status").expect("a valid format")),
         false => format,
     };
     let mut values = Values::new(1 << 20);
@@ -52,9 +52,9 @@ fn counts(histogram: &Histogram) -> BTreeMap<i64, u64> {
     buckets.filter(|(_, count)| *count > 0).collect()
 }
 
-/// The same by dividing each record's time: up to an hour, time as it passes, in which
-/// these clocks change by whole hours; local time above.
-fn counted_plainly(zone: &Zone, step_s: i64, times: &[i64]) -> BTreeMap<i64, u64> {
+/// The naive oracle: divides each time by the step. Steps up to an hour divide UTC, because
+/// these clocks change by whole hours; longer steps divide local time.
+fn naive_counts(zone: &Zone, step_s: i64, times: &[i64]) -> BTreeMap<i64, u64> {
     let bias_s = if step_s >= 7 * 86_400 { 3 * 86_400 } else { 0 };
     let mut counts = BTreeMap::new();
     for time in times {
@@ -72,13 +72,13 @@ fn counted_plainly(zone: &Zone, step_s: i64, times: &[i64]) -> BTreeMap<i64, u64
 }
 
 #[test]
-fn an_hour_that_comes_twice() {
-    // 02:59:59 comes before 02:00:00 here.
+fn the_repeated_hour_is_counted_twice() {
+    // At this change 02:00:00 follows 02:59:59.
     for times in [&[BACK - 1, BACK][..], &[BACK - 1800, BACK - 1, BACK + 600], &[BACK, BACK - 1]] {
         let evaluation = evaluation(&cet(), 400, &[times]);
         let histogram = evaluation.histogram().expect("there are times");
         let step_s = histogram.step_s() as i64;
-        assert_eq!(counts(histogram), counted_plainly(&cet(), step_s, times));
+        assert_eq!(counts(histogram), naive_counts(&cet(), step_s, times));
     }
 }
 
@@ -86,7 +86,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn agrees_with_plain_counting(
+    fn counts_are_the_naive_ones(
         around in prop::sample::select(vec![0, FORWARD, BACK, -FORWARD]),
         spread in prop::sample::select(vec![100i64, 10_000, 1_000_000, 1_000_000_000]),
         parts in prop::collection::vec(prop::collection::vec(-1000i64..1000, 1..20), 1..5),
@@ -101,7 +101,7 @@ proptest! {
         let by_part = evaluation(&cet(), buckets_max, &slices);
         let histogram = by_part.histogram().expect("there are times");
         prop_assert!(histogram.buckets().count() <= buckets_max);
-        prop_assert_eq!(counts(histogram), counted_plainly(&cet(), histogram.step_s() as i64, &all));
+        prop_assert_eq!(counts(histogram), naive_counts(&cet(), histogram.step_s() as i64, &all));
 
         let whole = evaluation(&cet(), buckets_max, &[&all]);
         prop_assert_eq!(whole.histogram(), by_part.histogram());
@@ -111,6 +111,6 @@ proptest! {
         }
         prop_assert_eq!(merged.histogram(), by_part.histogram());
         let starts: Vec<i64> = histogram.buckets().map(|bucket| bucket.start_s).collect();
-        prop_assert!(starts.is_sorted_by(|a, b| a < b), "each bucket has a time of its own");
+        prop_assert!(starts.is_sorted_by(|a, b| a < b), "each bucket has a different start");
     }
 }

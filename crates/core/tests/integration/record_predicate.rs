@@ -1,5 +1,4 @@
-//! A filter means the same for records as for segments: whichever way it is applied, it
-//! accepts the same lines.
+//! A filter accepts the same lines in records and in segments.
 
 use std::sync::Arc;
 
@@ -27,7 +26,7 @@ const STATUSES: [&str; 6] = ["200", "404", "499", "503", "000", "-"];
 const NUMBERS: [&str; 6] = ["-", "0", "1", "7", "1000", "18446744073709551615"];
 const DURATIONS: [&str; 5] = ["-", "0.000", "0.001", "1.250", "30.000"];
 
-/// The values of one line; an absent one is left out or logged as `-`.
+/// The values of one line; an absent one is omitted or logged as `-`.
 #[derive(Debug, Clone)]
 struct Row {
     client: &'static str,
@@ -124,13 +123,13 @@ fn text_test() -> impl Strategy<Value = TextTest> {
     };
     let blocks = &["192.0.2.0/24", "192.0.2.0/25", "2001:db8::/32", "0.0.0.0/0"][..];
     let block = prop::sample::select(blocks)
-        .prop_map(|text| AddressBlock::parse(text).expect("an address block"));
+        .prop_map(|text| AddressBlock::parse(text).expect("a valid address block"));
     let expressions = &["^/a", "a|4", "^$", r"\d{3}", "-", "(?i)GE?T"][..];
     let test = prop_oneof![
         prop::collection::vec(value(), 0..3).prop_map(TextTest::OneOf),
         value().prop_map(TextTest::Prefix),
         prop::sample::select(expressions)
-            .prop_map(|text| TextTest::matches(text).expect("an expression")),
+            .prop_map(|text| TextTest::matches(text).expect("a valid expression")),
         (prop::collection::vec(block, 1..3), prop::collection::vec(value(), 0..2))
             .prop_map(|(blocks, values)| TextTest::InBlocks(blocks, values)),
         (0u64..600, 0u64..600).prop_map(|(min, max)| TextTest::Between(min, max)),
@@ -142,7 +141,9 @@ fn clause() -> impl Strategy<Value = Clause> {
     let mut columns = Field::TEXT.map(Field::name).to_vec();
     columns.extend(EXTRA_COLUMNS);
     let text = (prop::sample::select(columns), text_test(), any::<bool>()).prop_map(
-        |(column, test, negated)| Clause::text(&values(), column, test, negated).expect("a column"),
+        |(column, test, negated)| {
+            Clause::text(&values(), column, test, negated).expect("the column exists")
+        },
     );
     let bound = prop_oneof![
         prop::sample::select(&[0, 1, 7, 1_000, 1_000_000, 1_250_000_000, u64::MAX][..]),
@@ -213,7 +214,7 @@ proptest! {
         let nginx: String = rows.iter().map(Row::nginx).collect();
         let json: String = rows.iter().map(Row::json).collect();
         for (definition, log) in [(NGINX, &nginx), (JSON, &json), (BARE_JSON, &json)] {
-            let format = Arc::new(Format::parse(definition).expect("a format"));
+            let format = Arc::new(Format::parse(definition).expect("a valid format"));
             prop_assert_eq!(
                 accepted_records(&filter, &format, log),
                 selected_rows(&filter, &format, log),
@@ -238,7 +239,7 @@ fn the_generated_lines_are_records() {
         upstream_time: None,
     };
     for (definition, line) in [(NGINX, row.nginx()), (JSON, row.json()), (BARE_JSON, row.json())] {
-        let format = Arc::new(Format::parse(definition).expect("a format"));
+        let format = Arc::new(Format::parse(definition).expect("a valid format"));
         assert_eq!(accepted_records(&Filter::default(), &format, &line), [0], "{line}");
     }
 }

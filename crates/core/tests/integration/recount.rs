@@ -1,4 +1,4 @@
-//! Answers made from other answers, against fresh ones and against plain counting.
+//! Incremental answers, compared with fresh ones and with a naive count.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use weir_core::{
     Zone,
 };
 
-/// A record as the log has it; `None` is `-`.
+/// The values of a record; `None` is logged as `-`.
 #[derive(Debug, Clone)]
 struct Row {
     client: u8,
@@ -39,7 +39,7 @@ fn line(row: &Row) -> String {
 }
 
 fn read(blocks: &[Vec<Row>]) -> (Values, Vec<Arc<Segment>>) {
-    let format = Arc::new(Format::parse(DEFINITION).expect("a good format"));
+    let format = Arc::new(Format::parse(DEFINITION).expect("a valid format"));
     let mut values = Values::new(1 << 20);
     let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
     let mut segments = Vec::new();
@@ -53,7 +53,7 @@ fn read(blocks: &[Vec<Row>]) -> (Values, Vec<Arc<Segment>>) {
     (values, segments)
 }
 
-/// A condition, and the same in plain code.
+/// A condition, with a naive implementation.
 #[derive(Debug, Clone)]
 enum Condition {
     Status(u16, bool),
@@ -75,7 +75,7 @@ impl Condition {
                 text("path", TextTest::Prefix(format!("/{path}").into_bytes()), false)
             }
             Self::Client(expression, negated) => {
-                let test = TextTest::matches(expression).expect("a good expression");
+                let test = TextTest::matches(expression).expect("a valid expression");
                 text("client", test, *negated)
             }
             Self::Bytes(min, max) => {
@@ -86,7 +86,7 @@ impl Condition {
                 Ok(Clause::Time { first_ns, last_ns })
             }
         };
-        clause.expect("the field is there")
+        clause.expect("the field exists")
     }
 
     fn passes(&self, row: &Row) -> bool {
@@ -103,9 +103,9 @@ impl Condition {
     }
 }
 
-/// All that can be read off an answer.
+/// All results of an evaluation.
 #[derive(Debug, PartialEq)]
-struct Shown {
+struct Results {
     totals: (u64, u64, u64),
     range: Option<(i64, i64)>,
     offsets: Option<(i32, i32)>,
@@ -116,7 +116,7 @@ struct Shown {
     durations: (u64, Option<[u64; 3]>, Option<u64>, bool),
 }
 
-fn shown(evaluation: &Evaluation, values: &Values) -> Shown {
+fn results(evaluation: &Evaluation, values: &Values) -> Results {
     let totals = evaluation.totals();
     let columns = || values.schema().text_columns().map(|(column, _)| column);
     let list = |column: ColumnId| {
@@ -126,8 +126,9 @@ fn shown(evaluation: &Evaluation, values: &Values) -> Shown {
         let row = |id: u32| (dictionary.value(id).unwrap_or_default().to_vec(), list.tally(id));
         ids.into_iter().map(row).collect()
     };
-    let quantiles = evaluation.quantiles(Field::RequestTime.column()).expect("it is asked for");
-    Shown {
+    let quantiles =
+        evaluation.quantiles(Field::RequestTime.column()).expect("the question includes it");
+    Results {
         totals: (totals.records, totals.bytes_sent, totals.errors),
         range: totals.time_range_ns,
         offsets: totals.offset_range_s,
@@ -148,8 +149,8 @@ fn shown(evaluation: &Evaluation, values: &Values) -> Shown {
     }
 }
 
-/// Counts by the plainest means: records, bytes, errors, and the counts of paths.
-fn counted_plainly(
+/// The naive oracle: the numbers of records, bytes and errors, and of records per path.
+fn naive_counts(
     rows: &[Row],
     conditions: &[Condition],
 ) -> ((u64, u64, u64), BTreeMap<String, u64>) {
@@ -162,18 +163,18 @@ fn counted_plainly(
     ((passing().count() as u64, bytes, errors as u64), paths)
 }
 
-struct Answered {
+struct Answer {
     evaluation: Evaluation,
     passes: Vec<RowBits>,
 }
 
-/// Makes an answer over some segments, read into so many parts.
+/// Answers a question over segments, which are read into `parts` parts.
 fn answer(
     evaluation: Evaluation,
     base: Option<(&Evaluation, Counted<'_>)>,
     segments: &[Arc<Segment>],
     parts: usize,
-) -> Answered {
+) -> Answer {
     let passes: Vec<RowBits> = segments.iter().map(|segment| evaluation.pass(segment)).collect();
     let mut recount = match base {
         Some(base) => Recount::change(evaluation, base, segments, &passes),
@@ -188,7 +189,7 @@ fn answer(
         recount.count(column, list, &read);
     }
     let evaluation = recount.finish(lists, &read);
-    Answered { evaluation, passes }
+    Answer { evaluation, passes }
 }
 
 fn row() -> impl Strategy<Value = Row> {
@@ -213,7 +214,7 @@ fn row() -> impl Strategy<Value = Row> {
     )
 }
 
-/// When clocks were put forward in Central Europe in 2025.
+/// The beginning of summer time in Central Europe in 2025.
 const FORWARD: i64 = 1_743_296_400;
 
 fn condition() -> impl Strategy<Value = Condition> {
@@ -233,7 +234,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_sequence_of_filters_gives_the_fresh_answers(
+    fn incremental_answers_are_the_fresh_ones(
         blocks in prop::collection::vec(prop::collection::vec(row(), 1..80), 1..6),
         filters in prop::collection::vec(prop::collection::vec(condition(), 0..3), 2..6),
         known in 0usize..6,
@@ -258,16 +259,16 @@ proptest! {
             evaluation.learn(&values);
             evaluation
         };
-        // What is known is about the first segments only, as when the log is still growing.
+        // The earlier answers cover only the first segments, as while the log is growing.
         let known = &segments[..known.min(segments.len())];
         let all = answer(blank(&[], 0), None, known, parts);
         let mut last = answer(blank(&filters[0], 0), None, known, parts);
         for (number, conditions) in filters.iter().enumerate().skip(1) {
             let mut fresh = blank(conditions, number);
             segments.iter().for_each(|segment| fresh.update(segment));
-            let expected = shown(&fresh, &values);
+            let expected = results(&fresh, &values);
             let rows: Vec<Row> = blocks.concat();
-            let (totals, paths) = counted_plainly(&rows, conditions);
+            let (totals, paths) = naive_counts(&rows, conditions);
             prop_assert_eq!(expected.totals, totals);
             let path = Field::Path.column();
             for (path_id, count) in fresh.top_list(path).iter().flat_map(|list| {
@@ -289,18 +290,18 @@ proptest! {
                 next.filter_mut().adopt(last.evaluation.filter());
                 answer(next, base, &segments, parts)
             });
-            for answered in &answers {
-                prop_assert_eq!(&shown(&answered.evaluation, &values), &expected);
+            for answer in &answers {
+                prop_assert_eq!(&results(&answer.evaluation, &values), &expected);
             }
             let [.., from_last, _] = answers;
             last = from_last;
         }
-        // In two steps, as when the log is growing.
+        // In two steps, as while the log is growing.
         let conditions = &filters[filters.len() - 1];
         let first = answer(blank(conditions, 0), None, known, parts);
         let whole = answer(first.evaluation, None, &segments[known.len()..], parts);
         let mut fresh = blank(conditions, 0);
         segments.iter().for_each(|segment| fresh.update(segment));
-        prop_assert_eq!(shown(&whole.evaluation, &values), shown(&fresh, &values));
+        prop_assert_eq!(results(&whole.evaluation, &values), results(&fresh, &values));
     }
 }
