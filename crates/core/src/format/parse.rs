@@ -1,4 +1,4 @@
-//! Compiles a format from the text that a user gives.
+//! Compiles a format from a name or a definition.
 
 use super::catalog::{format_by_name, known_formats};
 use super::compiled::Format;
@@ -11,7 +11,7 @@ impl Format {
     ///
     /// A definition is in one of these notations:
     ///
-    /// - an nginx `log_format` as it stands in nginx.conf: the whole directive, its quoted
+    /// - an nginx `log_format` as in nginx.conf: the whole directive, its quoted
     ///   strings, or the bare text. `${request_time(ms)}` names a field and its kind, as in
     ///   the delimited notation below;
     /// - an Apache `LogFormat`, likewise;
@@ -29,7 +29,7 @@ impl Format {
     /// so is a status or a request line if the definition has one. Durations are in seconds,
     /// in the unit in parentheses (`s`, `ms`, `us`, `ns`), or texts with a unit (`1.5ms`).
     ///
-    /// In the delimited notation the fields stand in their order. `field=column(kind)` names
+    /// In the delimited notation the fields are in the order of the line. `field=column(kind)` names
     /// the column in the log and the kind of the value: a unit of durations as above, `sum` for
     /// a duration to be added to others, `port` for a client or host with a port, `url` for a
     /// path or request that may be a whole URL, or a strftime pattern for a time. `/` separates

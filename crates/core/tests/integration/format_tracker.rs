@@ -27,14 +27,14 @@ fn caddy(number: usize) -> String {
 }
 
 fn junk(number: usize) -> String {
-    format!("{number} is no record\n")
+    format!("{number} is not a record\n")
 }
 
 fn many(line: fn(usize) -> String, lines: usize) -> String {
     (0..lines).map(line).collect()
 }
 
-/// Lines of a feed, counted by whether they fit the format that the tracker gives them.
+/// The lines of a feed, counted by whether they fit the format of their span.
 #[derive(Debug, Clone, Default)]
 struct Counts {
     lines: usize,
@@ -343,7 +343,7 @@ fn read_in_order(format: &Arc<Format>, lines: &[&str]) -> Vec<Option<bool>> {
 }
 
 proptest! {
-    /// Spans in blocks of any size give each line the format that it has when all lines are read
+    /// The spans have, in blocks of any size, the format of each line when all lines are read
     /// in order.
     #[test]
     fn spans_agree_with_reading_in_order(

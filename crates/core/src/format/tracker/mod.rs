@@ -61,7 +61,7 @@ pub struct FormatTracker {
 
 #[derive(Debug)]
 enum State {
-    /// Not detected in this many bytes. The format stands in for it.
+    /// Not detected in this many bytes. The format is a placeholder.
     Unknown(Arc<Format>, usize),
     /// Detected or forced.
     Known(FollowedFormat),
@@ -116,7 +116,7 @@ impl FormatTracker {
     /// A tracker at the start of a source. `now_s` is the current time in seconds since 1970.
     pub fn new(choice: FormatChoice, options: TrackerOptions, now_s: i64) -> Self {
         let (state, watches_drift) = match choice {
-            FormatChoice::Detect => (State::Unknown(stand_in(), 0), options.watches_drift),
+            FormatChoice::Detect => (State::Unknown(placeholder(), 0), options.watches_drift),
             FormatChoice::Forced(format) => {
                 let format = with_log_year(format, options.written_s, now_s);
                 (State::Known(FollowedFormat::new(format)), false)
@@ -134,7 +134,7 @@ impl FormatTracker {
         }
     }
 
-    /// The format of the next line. Before one is known it is a stand-in, `COMBINED`, whose
+    /// The format of the next line. Before one is known it is a placeholder, `COMBINED`, whose
     /// mismatches show why lines fail.
     pub fn format(&self) -> &Arc<Format> {
         match &self.state {
@@ -236,11 +236,11 @@ impl FormatTracker {
     }
 }
 
-/// The format that stands in for an unknown one, so that mismatches have a reason to show.
-fn stand_in() -> Arc<Format> {
-    static STAND_IN: std::sync::LazyLock<Arc<Format>> = std::sync::LazyLock::new(|| {
+/// The placeholder for an unknown format, so that mismatches have a reason to show.
+fn placeholder() -> Arc<Format> {
+    static PLACEHOLDER: std::sync::LazyLock<Arc<Format>> = std::sync::LazyLock::new(|| {
         let combined = format_by_name("COMBINED");
         Arc::new(combined.unwrap_or_else(|| known_formats()[0].clone()))
     });
-    STAND_IN.clone()
+    PLACEHOLDER.clone()
 }
