@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-/// A value as it stands in a row: in quotes where it has to be, and with an apostrophe in
-/// front where a spreadsheet would take it for a formula.
+/// A value as a cell of a row. It is quoted if necessary, and prefixed with an apostrophe if a
+/// spreadsheet would take it for a formula.
 ///
-/// What begins a formula is `=`, `+`, `-`, `@`, tab and carriage return (OWASP, CSV
-/// Injection). A plain number such as `-5`, and `-` alone, which logs write for nothing, begin
-/// none.
+/// A formula begins with `=`, `+`, `-`, `@`, tab or carriage return (OWASP, CSV Injection). A
+/// number such as `-5` is not a formula, nor is `-` alone, which logs write for a missing value.
 pub(crate) fn value(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text: Cow<'_, str> = if is_formula(&text) { Cow::Owned(format!("'{text}")) } else { text };
@@ -17,7 +16,7 @@ pub(crate) fn value(bytes: &[u8]) -> String {
     text.into_owned()
 }
 
-/// A row of values, with the line end that RFC 4180 wants.
+/// A row of values, with the line end that RFC 4180 requires.
 pub(crate) fn row<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> String {
     let values: Vec<String> = values.into_iter().map(value).collect();
     values.join(",") + "\r\n"
@@ -33,7 +32,7 @@ mod tests {
     use super::{row, value};
 
     #[test]
-    fn formulas_are_defused() {
+    fn formulas_get_an_apostrophe() {
         assert_eq!(value(b"=1+1"), "\"'=1+1\"");
         assert_eq!(value(b"@SUM(A1)"), "\"'@SUM(A1)\"");
         assert_eq!(value(b"-1+cmd|' /C calc'!A0"), "\"'-1+cmd|' /C calc'!A0\"");
@@ -42,14 +41,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_stays() {
+    fn other_values_stay_unchanged() {
         for text in ["-", "-5", "-0.5", "", "/a=b", "GET", "12"] {
             assert_eq!(value(text.as_bytes()), text);
         }
     }
 
     #[test]
-    fn quotes_where_they_have_to_be() {
+    fn separators_and_quotes_are_quoted() {
         assert_eq!(row([&b"a,b"[..], b"c\"d", b"e\nf", b"g"]), "\"a,b\",\"c\"\"d\",\"e\nf\",g\r\n");
         assert_eq!(value(b"\xff"), "\u{fffd}");
     }

@@ -2,20 +2,52 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use clap::Args;
 use weir_demo::{Options, Shape, Traffic};
 use weir_ingest::{FormatChoice, Pipeline, SourceEnd, StopReason};
 
-use crate::arguments::DemoArguments;
-use crate::options::parse_size;
+use crate::display::separated;
+use crate::options::{PageArguments, parse_size};
 use crate::outcome::{Exit, Failure, say};
 use crate::serve::{self, Page};
-use crate::terminal::{Progress, separated};
+use crate::terminal::Progress;
 
-/// What is generated at once.
+/// Show made-up traffic on the page, or write it to a file
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DemoArguments {
+    /// How much traffic, in bytes of log
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    size: String,
+
+    /// The same seed makes the same traffic
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// What kind: combined, or one that is hard on parsers: many-agents, empty-lines,
+    /// one-line, long-lines, nul-run, every-second
+    #[arg(long, value_name = "NAME", default_value = "combined")]
+    shape: String,
+
+    /// Write the log to this file instead; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+
+    #[command(flatten)]
+    page: PageArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  weir demo
+  weir demo --size 100MiB --write access.log
+  weir demo --size 1GiB --write - | weir report";
+
+/// Bytes that are generated at once.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Runs the command.
@@ -30,7 +62,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Exit, Failure> {
 fn traffic(arguments: &DemoArguments) -> Result<(Traffic, u64), Failure> {
     let size = &arguments.size;
     let bytes = parse_size(size).ok_or_else(|| {
-        Failure::new(format_args!("--size: `{size}` is not a size; write it as 512MiB or 2G"))
+        Failure::new(format_args!("--size: `{size}` is not a valid size; write it as 512MiB or 2G"))
     })?;
     let shape = Shape::parse(&arguments.shape).ok_or_else(|| {
         let names = Shape::ALL.map(Shape::name).join(", ");
@@ -41,9 +73,9 @@ fn traffic(arguments: &DemoArguments) -> Result<(Traffic, u64), Failure> {
     Ok((Traffic::new(options), bytes))
 }
 
-/// Serves the page, and fills its session meanwhile.
+/// Serves the page, and fills its session at the same time.
 fn show(arguments: &DemoArguments, traffic: Traffic, bytes: u64) -> Result<Exit, Failure> {
-    let page = Page::open(&arguments.serve)?;
+    let page = Page::open(&arguments.page)?;
     let name = format!("demo traffic, seed {}", arguments.seed);
     page.serve(move |pipeline| {
         let progress = Progress::of_reading(pipeline.data().clone(), Some(bytes));
@@ -52,7 +84,7 @@ fn show(arguments: &DemoArguments, traffic: Traffic, bytes: u64) -> Result<Exit,
         match result {
             Err(StopReason::MemoryFull) => {
                 say(
-                    "the demo stops early, its memory is full; give more with --memory, or a smaller --size",
+                    "the demo ends early: the memory limit is reached; raise it with --memory, or lower --size",
                 );
                 Exit::Failed
             }
@@ -70,9 +102,9 @@ fn fill(
     let mut writer = pipeline.source(name, Some(bytes), FormatChoice::Detect);
     let mut piece = Vec::new();
     while traffic.fill(&mut piece, PIECE_BYTES) > 0 {
-        if let Err(stopped) = writer.write_all(&piece) {
-            writer.progress().set_end(stopped.into());
-            return Err(stopped);
+        if let Err(reason) = writer.write_all(&piece) {
+            writer.progress().set_end(reason.into());
+            return Err(reason);
         }
         piece.clear();
     }
@@ -81,7 +113,7 @@ fn fill(
 
 /// Writes the traffic to a file, or to standard output.
 fn write(path: &Path, mut traffic: Traffic, bytes: u64) -> Result<Exit, Failure> {
-    let name = serve::shown(path);
+    let name = serve::path_name(path);
     let failed = |error: io::Error| Failure::output(&name, &error);
     let is_stdout = path.as_os_str() == "-";
     let mut out: Box<dyn Write> = match is_stdout {

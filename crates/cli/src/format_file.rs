@@ -1,13 +1,13 @@
-//! Formats as the user gives them: a name, a definition, or a file that has one.
+//! Formats on the command line: a name, a definition, or a file that contains one.
 //!
-//! Such a file is TOML:
+//! The file is TOML:
 //!
 //! ```toml
 //! name = "shop"
 //! definition = '$remote_addr [$time_local] "$request" $status ${request_time=took(ms)} $pool'
 //!
 //! [fields]
-//! pool = "upstream_pool"   # calls a field of the format's own otherwise
+//! pool = "upstream_pool"   # renames an extra field of the format
 //! ```
 
 use std::fs::File;
@@ -19,25 +19,28 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use weir_core::{Format, format_by_name};
 
+use crate::display::safe;
 use crate::outcome::Failure;
-use crate::terminal::safe;
 
-/// What the names of such files end with.
-const ENDING: &str = ".toml";
-/// Larger files are no definitions, and are not read.
+/// The extension of the files.
+const EXTENSION: &str = ".toml";
+/// Larger files are not read, because no definition is this long.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// The format of that name or definition, or of the file of that name.
-pub(crate) fn format_of(text: &str) -> Result<Format, Failure> {
-    if !text.trim_end().ends_with(ENDING) {
+/// Parses the name of a known format, a definition, or the name of a file that contains one.
+///
+/// # Errors
+/// If the file cannot be read, or the definition is not valid.
+pub(crate) fn parse_format(text: &str) -> Result<Format, Failure> {
+    if !text.trim_end().ends_with(EXTENSION) {
         return Format::parse(text).map_err(Failure::new);
     }
     let path = Path::new(text);
     let content = read(path)
         .map_err(|error| Failure::new(format_args!("{}: cannot be read: {error}", safe(text))))?;
-    format_in(&content).map_err(|fault| {
-        let line = content[..fault.at.min(content.len())].matches('\n').count() + 1;
-        Failure::new(format_args!("{}:{line}: {}", safe(text), fault.sentence))
+    parse_file(&content).map_err(|fault| {
+        let line = content[..fault.offset.min(content.len())].matches('\n').count() + 1;
+        Failure::new(format_args!("{}:{line}: {}", safe(text), fault.message))
     })
 }
 
@@ -45,26 +48,27 @@ fn read(path: &Path) -> std::io::Result<String> {
     let mut content = String::new();
     let length = File::open(path)?.take(BYTES_MAX + 1).read_to_string(&mut content)?;
     match length as u64 > BYTES_MAX {
-        true => Err(std::io::Error::other("it is too large to be a format")),
+        true => Err(std::io::Error::other("it is too large for a format; write at most 1 MiB")),
         false => Ok(content),
     }
 }
 
-/// What is wrong, and where in the file, in bytes.
+/// An error in a format file.
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
-    at: usize,
-    sentence: String,
+    /// The place of the error, in bytes.
+    offset: usize,
+    message: String,
 }
 
 impl Fault {
-    fn new(span: &Range<usize>, sentence: impl Into<String>) -> Self {
-        Self { at: span.start, sentence: sentence.into() }
+    fn new(span: &Range<usize>, message: impl Into<String>) -> Self {
+        Self { offset: span.start, message: message.into() }
     }
 }
 
-/// The format that a file's content defines.
-fn format_in(content: &str) -> Result<Format, Fault> {
+/// Parses the content of a format file.
+fn parse_file(content: &str) -> Result<Format, Fault> {
     let document = DeTable::parse(content).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
         Fault::new(&span, format!("this is no TOML: {}", error.message()))
@@ -76,15 +80,21 @@ fn format_in(content: &str) -> Result<Format, Fault> {
             ("definition", DeValue::String(text)) => definition = Some((text, value.span())),
             ("fields", DeValue::Table(table)) => fields = Some(table),
             ("name" | "definition", _) => {
-                return Err(Fault::new(&value.span(), "this has to be a text in quotes"));
+                return Err(Fault::new(
+                    &value.span(),
+                    "the value is not a string; write it in quotes",
+                ));
             }
             ("fields", _) => {
-                return Err(Fault::new(&value.span(), "this has to be a table of names"));
+                return Err(Fault::new(
+                    &value.span(),
+                    "`fields` is not a table; write [fields] and one line for each name",
+                ));
             }
             (other, _) => {
-                let sentence =
-                    format!("`{other}` is not known here; name, definition and fields are");
-                return Err(Fault::new(&key.span(), sentence));
+                let message =
+                    format!("`{other}` is not a known key; use name, definition and fields");
+                return Err(Fault::new(&key.span(), message));
             }
         }
     }
@@ -104,53 +114,62 @@ fn format_in(content: &str) -> Result<Format, Fault> {
     Ok(format)
 }
 
-/// A name stands in tables and sentences, and must not be another's.
+/// Checks a name: it is shown in tables and messages, and must not be that of a known format.
 fn check_name(name: &str, span: &Range<usize>) -> Result<(), Fault> {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if name.is_empty() || !name.bytes().all(is_letter) {
-        return Err(Fault::new(span, "a name is letters, digits, `-`, `_` and points"));
+        let message =
+            format!("`{name}` is not a valid name; use letters, digits, `-`, `_` and `.`");
+        return Err(Fault::new(span, message));
     }
     match format_by_name(name) {
-        Some(_) => Err(Fault::new(span, format!("{name} is a format that Weir knows"))),
+        Some(_) => Err(Fault::new(
+            span,
+            format!("`{name}` is the name of a known format; choose another one"),
+        )),
         None => Ok(()),
     }
 }
 
 fn rename(format: &mut Format, from: &str, to: &Spanned<DeValue<'_>>) -> Result<(), Fault> {
     let DeValue::String(name) = to.get_ref() else {
-        return Err(Fault::new(&to.span(), "this has to be a field's new name in quotes"));
+        return Err(Fault::new(
+            &to.span(),
+            "the new name of the field is not a string; write it in quotes",
+        ));
     };
     if format.rename_field(from, name) {
         return Ok(());
     }
-    let own = format.extra_fields().join(", ");
-    let sentence = match format.extra_fields().iter().any(|field| field == from) {
-        true => format!("there is a field `{name}` already"),
-        false => format!("the format has no field `{from}` of its own; it has: {own}"),
+    let extra = format.extra_fields().join(", ");
+    let message = if format.extra_fields().iter().any(|field| field == from) {
+        format!("the format already has a field `{name}`; choose another name")
+    } else {
+        format!("the format has no extra field `{from}`; it has: {extra}")
     };
-    Err(Fault::new(&to.span(), sentence))
+    Err(Fault::new(&to.span(), message))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::format_in;
+    use super::parse_file;
 
     fn fault(content: &str) -> (usize, String) {
-        let fault = format_in(content).expect_err("it is wrong");
-        (content[..fault.at].matches('\n').count() + 1, fault.sentence)
+        let fault = parse_file(content).expect_err("an error");
+        (content[..fault.offset].matches('\n').count() + 1, fault.message)
     }
 
     #[test]
-    fn reads_a_definition() {
+    fn parses_a_definition() {
         let content = "# ours\nname = \"shop\"\ndefinition = '''\n$remote_addr $status $pool'''\n\
                        [fields]\npool = \"upstream_pool\"\n";
-        let format = format_in(content).expect("it is right");
+        let format = parse_file(content).expect("a format");
         assert_eq!(format.name(), "shop");
         assert_eq!(format.extra_fields(), ["upstream_pool"]);
     }
 
     #[test]
-    fn says_which_line_is_wrong() {
+    fn errors_name_their_line() {
         let start = "name = \"shop\"\ndefinition = '$remote_addr $status $pool'\n";
         for (content, line, part) in [
             ("name = \"a\"\nname = \"b\"", 2, "this is no TOML"),
@@ -158,18 +177,18 @@ mod tests {
             ("definition = '$status'", 1, "name is missing"),
             ("name = \"a\"", 1, "definition is missing"),
             ("name = \"a\"\n\ndefinition = 'x'", 3, "neither a known name"),
-            ("name = \"a b\"\ndefinition = '$status'", 1, "a name is letters"),
-            ("name = \"combined\"\ndefinition = '$status'", 1, "Weir knows"),
-            ("name = 1\ndefinition = '$status'", 1, "a text in quotes"),
-            ("title = \"a\"", 1, "`title` is not known"),
-            ("fields = 1", 1, "a table of names"),
+            ("name = \"a b\"\ndefinition = '$status'", 1, "is not a valid name"),
+            ("name = \"combined\"\ndefinition = '$status'", 1, "a known format"),
+            ("name = 1\ndefinition = '$status'", 1, "write it in quotes"),
+            ("title = \"a\"", 1, "`title` is not a known key"),
+            ("fields = 1", 1, "is not a table"),
             (&format!("{start}[fields]\nx = \"y\""), 4, "has: pool"),
-            (&format!("{start}[fields]\npool = \"status\""), 4, "`status` already"),
-            (&format!("{start}[fields]\npool = 7"), 4, "new name in quotes"),
+            (&format!("{start}[fields]\npool = \"status\""), 4, "already has a field `status`"),
+            (&format!("{start}[fields]\npool = 7"), 4, "write it in quotes"),
         ] {
-            let (found, sentence) = fault(content);
-            assert_eq!(found, line, "{content}: {sentence}");
-            assert!(sentence.contains(part), "{content}: {sentence}");
+            let (found, message) = fault(content);
+            assert_eq!(found, line, "{content}: {message}");
+            assert!(message.contains(part), "{content}: {message}");
         }
     }
 }

@@ -1,25 +1,49 @@
-//! `weir formats`: which formats are known, and how well they fit a file.
+//! `weir formats`: the known formats, and how well they match a file.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
+use clap::Args;
 use weir_core::{Candidate, LineMismatch, Lines, Wrapper, detect, format_notes};
 use weir_ingest::ReadError;
 
-use crate::arguments::FormatsArguments;
-use crate::format_file::format_of;
+use crate::display::{safe, separated, share};
+use crate::format_file::parse_format;
 use crate::head::head_of;
 use crate::outcome::{Exit, Failure, print, say};
 use crate::sources;
-use crate::terminal::{Screen, fit, marked, safe, separated, share};
+use crate::terminal::{Screen, fit, marked};
 
-/// As much of a file as detection looks at, and a line more.
+/// List the known formats, or how well each matches a file
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct FormatsArguments {
+    /// The log to examine, about its first 1,000 lines; `-` is standard input
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Try this format only: a known name, a definition, or a file that ends with .toml
+    #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION", requires = "file")]
+    format: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  weir formats
+  weir formats access.log
+  weir formats --format '$remote_addr [$time_local] \"$request\" $status' access.log
+
+Exit codes: 0 a format matches a line; 1 none does; 2 wrong usage, or the file could not be
+read.";
+
+/// The part of a file that detection examines, and a line more.
 const BYTES: usize = 320 << 10;
 
-/// Mismatches shown of a format.
-const MISMATCHES: usize = 5;
+/// The maximum number of mismatches that are shown of a format.
+const MISMATCHES_MAX: usize = 5;
 
-/// Formats shown where none fits.
-const NEAREST: usize = 5;
+/// The number of formats that are shown if none matches.
+const NEAREST_MAX: usize = 5;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
@@ -28,14 +52,14 @@ pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
         print(&list(&screen))?;
         return Ok(Exit::Done);
     };
-    let forced = arguments.format.as_deref().map(format_of).transpose()?;
+    let forced = arguments.format.as_deref().map(parse_format).transpose()?;
     let mut inputs = sources::inputs(std::slice::from_ref(path))?;
     let input = &mut inputs[0];
     let head = head_of(input, |text| text.len() >= BYTES)
         .map_err(|error| Failure::new(cannot_read(&input.name(), &error)))?;
     if head.text.is_empty() {
         say(format_args!("{}: is empty", safe(&input.name())));
-        return Ok(Exit::NothingFitted);
+        return Ok(Exit::NoMatch);
     }
     let candidates = match forced {
         Some(format) => vec![weir_core::fit(&format, head.lines())],
@@ -43,14 +67,14 @@ pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
     };
     print(&fits(&input.name(), &candidates, head.lines(), &screen))?;
     let fits = candidates.iter().any(|candidate| candidate.fitting > 0);
-    Ok(if fits { Exit::Done } else { Exit::NothingFitted })
+    Ok(if fits { Exit::Done } else { Exit::NoMatch })
 }
 
 fn cannot_read(name: &str, error: &ReadError) -> String {
     format!("{}: {}", safe(name), sources::sentence(name, error))
 }
 
-/// Every known format with what it is.
+/// Every known format with its description.
 fn list(screen: &Screen) -> String {
     let mut text = String::new();
     for notes in format_notes() {
@@ -68,7 +92,7 @@ fn list(screen: &Screen) -> String {
     text
 }
 
-/// The formats with their shares, and why lines fail.
+/// The formats with the share of lines that each matches, and why other lines fail.
 fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> String {
     let mut shown = String::new();
     let lines = candidates.first().map_or(0, |candidate| candidate.lines);
@@ -87,9 +111,9 @@ fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> S
     }
     let lines: Vec<&[u8]> = Lines::new(text).map(|line| line.bytes).collect();
     for (index, candidate) in shown_candidates.iter().enumerate() {
-        // Of the best format all that is known is shown; where nothing fits, of each why.
+        // The best format is explained in full. If no format matches, each has one reason.
         let most = match (anything_fits, index) {
-            (true, 0) => MISMATCHES,
+            (true, 0) => MISMATCHES_MAX,
             (true, _) => 0,
             (false, _) => 1,
         };
@@ -104,19 +128,19 @@ fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> S
     shown
 }
 
-/// The formats that fit some line; where none does, those that come furthest in one.
+/// The formats that match a line. If none does, those that match the longest part of a line.
 fn worth_showing(candidates: &[Candidate]) -> Vec<&Candidate> {
     let mut shown: Vec<&Candidate> = candidates.iter().collect();
     shown.retain(|candidate| candidate.fitting > 0);
     if shown.is_empty() {
         shown.extend(candidates);
         shown.sort_by_key(|candidate| std::cmp::Reverse(furthest(candidate)));
-        shown.truncate(NEAREST);
+        shown.truncate(NEAREST_MAX);
     }
     shown
 }
 
-/// Where in a line the format stops fitting, of those lines of which it is known.
+/// The largest column at which a line is known to differ from the format.
 fn furthest(candidate: &Candidate) -> usize {
     candidate.mismatches.iter().map(|mismatch| mismatch.column).max().unwrap_or(0)
 }

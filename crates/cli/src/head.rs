@@ -1,35 +1,35 @@
-//! The beginning of an input, unpacked, to look at before it is read.
+//! The decompressed beginning of an input, to examine before the input is read.
 
 use std::io::{self, Read};
 
 use weir_ingest::{Head, Input, ReadError};
 
-/// Reads an input from its beginning until `is_enough`, or to the end. What had to be read of
-/// standard input stays with it, to be read again.
+/// Reads an input from its beginning until `is_enough` returns true, or to its end. Bytes that are
+/// read of standard input are kept in the input, so that they can be read again.
 ///
 /// # Errors
-/// Where the input cannot be opened.
+/// If the input cannot be opened.
 pub(crate) fn head_of(
     input: &mut Input,
     is_enough: impl Fn(&[u8]) -> bool,
 ) -> Result<Head, ReadError> {
     let Input::Stdin(start) = input else { return Head::of(input, is_enough) };
-    let mut stream = Kept { stream: io::stdin().lock(), kept: std::mem::take(start) };
+    let mut stream = RecordingReader { stream: io::stdin().lock(), bytes: std::mem::take(start) };
     let head = Head::of_stream(&mut stream, is_enough);
-    *start = stream.kept;
+    *start = stream.bytes;
     head
 }
 
-/// Keeps what is read.
-struct Kept<R> {
+/// Keeps a copy of the bytes that are read.
+struct RecordingReader<R> {
     stream: R,
-    kept: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
-impl<R: Read> Read for Kept<R> {
+impl<R: Read> Read for RecordingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.stream.read(buffer)?;
-        self.kept.extend_from_slice(&buffer[..length]);
+        self.bytes.extend_from_slice(&buffer[..length]);
         Ok(length)
     }
 }

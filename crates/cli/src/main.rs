@@ -1,13 +1,14 @@
 //! The command `weir`: shows what happens to a web server's traffic.
 //!
 //! Arguments are in [`arguments`]; each subcommand has its own module, and ends in an
-//! [`outcome::Exit`] or in an [`outcome::Failure`], which is one sentence for a person.
+//! [`outcome::Exit`] or in an [`outcome::Failure`], which holds the message to print.
 
 mod arguments;
 mod bench;
 mod count;
 mod csv;
 mod demo;
+mod display;
 mod format_file;
 mod formats;
 mod grep;
@@ -25,7 +26,7 @@ mod zone;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use arguments::{Arguments, Command};
 
@@ -39,8 +40,10 @@ fn main() -> ExitCode {
         Some(Command::Listen(arguments)) => listen::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
-        Some(Command::Completions(arguments)) => manual::completions(&arguments),
-        Some(Command::Man) => manual::page(),
+        Some(Command::Completions(arguments)) => {
+            manual::completions(&arguments, Arguments::command())
+        }
+        Some(Command::Man) => manual::page(Arguments::command()),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
     };
     outcome::exit_code(result)

@@ -1,16 +1,14 @@
-//! `weir completions` and `weir man`: made of the arguments as they are declared, so that they
-//! cannot say anything else.
+//! `weir completions` and `weir man`, generated from the declared arguments.
 
 use std::io::{self, Write};
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::arguments::Arguments;
 use crate::outcome::{Exit, Failure, print};
 
-/// Print what lets a shell complete weir's options and commands
+/// Print a script with which a shell completes weir's options and commands
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompletionsArguments {
@@ -25,17 +23,19 @@ Examples:
   weir completions zsh > ~/.zfunc/_weir
   weir completions fish > ~/.config/fish/completions/weir.fish";
 
-/// Prints the completions of a shell.
-pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<Exit, Failure> {
+/// Prints the completions of a command for a shell.
+pub(crate) fn completions(
+    arguments: &CompletionsArguments,
+    mut command: Command,
+) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "weir", &mut script);
+    clap_complete::generate(arguments.shell, &mut command, "weir", &mut script);
     print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 
-/// Prints the manual page: that of the command, and behind it those of its subcommands.
-pub(crate) fn page() -> Result<Exit, Failure> {
-    let mut command = Arguments::command();
+/// Prints the manual page of a command, followed by those of its subcommands.
+pub(crate) fn page(mut command: Command) -> Result<Exit, Failure> {
     command.build();
     let mut page = Vec::new();
     write_page(&command, &mut page).map_err(Failure::new)?;

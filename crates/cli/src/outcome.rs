@@ -1,38 +1,38 @@
-//! How a run ends: the exit code, and the sentence for a person.
+//! How a run ends: the exit code, and messages on standard error.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use crate::terminal::{safe, safe_rows};
+use crate::display::{safe, safe_rows};
 
-/// How a run ended that was not stopped by a [`Failure`].
+/// The end of a run that no [`Failure`] stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Everything was read.
     Done,
-    /// Nothing failed, but no line fitted, or none was found.
-    NothingFitted,
-    /// Something could not be read, and was said; the rest stands.
+    /// Nothing failed, but no line matched.
+    NoMatch,
+    /// Some input could not be read, which was reported. The results of the rest are valid.
     Failed,
 }
 
 /// Why a run had to stop.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A sentence: what happened, to what, and what to do.
-    Sentence(String),
-    /// Nobody reads the output any more, which is no failure of ours.
+    /// A message: what went wrong, with which input, and what to do.
+    Message(String),
+    /// The reader of the output has closed it, which is not an error.
     BrokenPipe,
 }
 
 impl Failure {
-    /// A failure with this sentence.
-    pub(crate) fn new(sentence: impl fmt::Display) -> Self {
-        Self::Sentence(sentence.to_string())
+    /// A failure with this message.
+    pub(crate) fn new(message: impl fmt::Display) -> Self {
+        Self::Message(message.to_string())
     }
 
-    /// Writing the output failed.
+    /// The failure to write the output of that name.
     pub(crate) fn output(name: &str, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::BrokenPipe,
@@ -41,13 +41,12 @@ impl Failure {
     }
 }
 
-/// Says a sentence on standard error. Names and arguments in it may hold anything; what a
-/// terminal would obey is shown instead, here, where no sentence can pass by. The lines of a
-/// sentence stay lines.
-pub(crate) fn say(sentence: impl fmt::Display) {
-    let sentence = sentence.to_string();
-    let lines: Vec<String> = sentence.split('\n').map(safe).collect();
-    // Where even standard error is gone, nobody is left to be told.
+/// Prints a message on standard error. File names and arguments in it may contain control
+/// characters, so every message is escaped here, except its line feeds.
+pub(crate) fn say(message: impl fmt::Display) {
+    let message = message.to_string();
+    let lines: Vec<String> = message.split('\n').map(safe).collect();
+    // If standard error is closed, there is no place left to report that.
     let _ = writeln!(io::stderr(), "weir: {}", lines.join("\n"));
 }
 
@@ -58,19 +57,19 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     written.map_err(|error| Failure::output("standard output", &error))
 }
 
-/// Writes CSV to standard output: as it is, but for a terminal, which may obey none of it.
+/// Writes CSV to standard output. For a terminal, control characters are escaped.
 pub(crate) fn print_csv(rows: &str) -> Result<(), Failure> {
     if io::stdout().is_terminal() { print(&safe_rows(rows)) } else { print(rows) }
 }
 
-/// The exit code of a run, after its sentence was said.
+/// Prints the message of a failed run, and returns the exit code.
 pub(crate) fn exit_code(result: Result<Exit, Failure>) -> ExitCode {
     match result {
         Ok(Exit::Done) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
-        Ok(Exit::NothingFitted) => ExitCode::from(1),
+        Ok(Exit::NoMatch) => ExitCode::from(1),
         Ok(Exit::Failed) => ExitCode::from(2),
-        Err(Failure::Sentence(sentence)) => {
-            say(sentence);
+        Err(Failure::Message(message)) => {
+            say(message);
             ExitCode::from(2)
         }
     }

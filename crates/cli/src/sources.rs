@@ -1,4 +1,4 @@
-//! The files of the command line, found and read into a pipeline.
+//! Finds the files that the command line names, and reads them into a pipeline.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -14,10 +14,13 @@ use weir_ingest::{
     find_inputs, read_inputs,
 };
 
+use crate::display::safe;
 use crate::outcome::{Failure, say};
-use crate::terminal::safe;
 
-/// The inputs that the command line names, as it names them.
+/// The inputs that the command line names, before directories are searched.
+///
+/// # Errors
+/// If standard input is named twice.
 pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let input = |path: &PathBuf| match path.as_os_str() == OsStr::new("-") {
         true => Input::Stdin(Vec::new()),
@@ -25,25 +28,27 @@ pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     };
     let inputs: Vec<Input> = files.iter().map(input).collect();
     if inputs.iter().filter(|input| is_stdin(input)).count() > 1 {
-        return Err(Failure::new("standard input (-) can be read only once"));
+        return Err(Failure::new(
+            "`-` is named twice, but standard input can be read only once; name it once",
+        ));
     }
     Ok(inputs)
 }
 
-/// What inputs turn out to be: the files of directories, each once, rotated ones in the
-/// order of their times. What is left out is said.
-pub(crate) fn found(inputs: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<Complaint>) {
+/// Replaces directories by the files in them. Each file is listed once, and rotated files are in
+/// the order of their times. Also returns complaints about files that are left out.
+pub(crate) fn find(inputs: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<Complaint>) {
     let (inputs, faults) = find_inputs(inputs, format);
     (inputs, complaints(faults))
 }
 
-/// Inputs that standard output is not written to. A file to which is written what is found in it
-/// has no end.
+/// Leaves out the file that standard output is written to, because a search that appends to its
+/// own input never ends. Returns the other inputs, and complaints about those that are left out.
 pub(crate) fn without_output(inputs: Vec<Input>) -> (Vec<Input>, Vec<Complaint>) {
     let Some(output) = output() else { return (inputs, Vec::new()) };
     let (same, others): (Vec<_>, Vec<_>) =
         inputs.into_iter().partition(|input| input.is_same(&output));
-    let sentence = "is written to by this command and was not read; write to another file";
+    let sentence = "is the output of this command and was not read; write to another file";
     let complaint = |input: &Input| Complaint { name: input.name(), sentence: sentence.to_owned() };
     (others, same.iter().map(complaint).collect())
 }
@@ -63,12 +68,12 @@ pub(crate) fn is_stdin(input: &Input) -> bool {
     matches!(input, Input::Stdin(_))
 }
 
-/// Bytes of all inputs together, where that is known of each.
+/// The bytes of all inputs together; `None` if one of them has an unknown size.
 pub(crate) fn bytes_total(inputs: &[Input]) -> Option<u64> {
     inputs.iter().map(Input::bytes_total).sum()
 }
 
-/// An input that could not be read to its end, and a sentence without its name.
+/// An input that could not be read to its end, and why, as a sentence without its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Complaint {
     pub(crate) name: String,
@@ -81,8 +86,8 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// Reads all inputs, packed ones beside one another on so many threads. What was read of one
-/// that fails stands.
+/// Reads all inputs. Compressed ones are decompressed at the same time, on up to `threads` threads.
+/// The lines that were read of an input before an error are kept.
 pub(crate) fn read_all(
     pipeline: &Pipeline,
     inputs: &[Input],
@@ -92,8 +97,8 @@ pub(crate) fn read_all(
     complaints(read_inputs(pipeline, inputs, format, threads))
 }
 
-/// Reads all inputs, and what is written to plain files until the pipeline ends. A file that is
-/// not there is waited for.
+/// Reads all inputs, and the lines that are appended to plain files, until the pipeline ends. Files
+/// that do not exist yet are read as soon as they do.
 pub(crate) fn follow_all(
     pipeline: &Pipeline,
     inputs: &[Input],
@@ -109,20 +114,20 @@ pub(crate) fn follow_all(
     }
     for path in paths.iter().filter(|path| !path.exists()) {
         let name = path.to_string_lossy();
-        say(format_args!("{}: is not there yet; it is waited for", safe(&name)));
+        say(format_args!("{}: does not exist yet; weir reads it as soon as it does", safe(&name)));
     }
     thread::scope(|scope| {
         let reading = scope.spawn(|| read_all(pipeline, &others, format, threads));
         let follower = Follower::new(pipeline, &paths, format);
-        let tell = |fault| drop(complaints(vec![fault]));
-        let mut complaints = complaints(follower.run(&AtomicBool::new(false), tell));
-        // A thread that panicked has left out nobody knows what.
+        let report = |fault| drop(complaints(vec![fault]));
+        let mut complaints = complaints(follower.run(&AtomicBool::new(false), report));
+        // After a panic it is unknown which inputs were read.
         complaints.extend(reading.join().unwrap_or_else(|panic| resume_unwind(panic)));
         complaints
     })
 }
 
-/// The errors among faults; notes, which are none, are said here.
+/// The errors among faults. Notes, which are not errors, are printed here.
 pub(crate) fn complaints(faults: Vec<Fault>) -> Vec<Complaint> {
     let complaint = |Fault { name, kind }: Fault| match kind {
         FaultKind::Error(error) => {
@@ -137,7 +142,7 @@ pub(crate) fn complaints(faults: Vec<Fault>) -> Vec<Complaint> {
     faults.into_iter().filter_map(complaint).collect()
 }
 
-/// What happened and what to do.
+/// A sentence about an error of the input of that name: what went wrong and what to do.
 pub(crate) fn sentence(name: &str, error: &ReadError) -> String {
     match error {
         ReadError::Open(error) => cannot_open(Path::new(name), error),
@@ -148,7 +153,7 @@ pub(crate) fn sentence(name: &str, error: &ReadError) -> String {
     }
 }
 
-/// Why a file cannot be opened and what to do.
+/// A sentence about a file that cannot be opened: why, and what to do.
 pub(crate) fn cannot_open(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file; check the name".to_owned(),

@@ -1,11 +1,11 @@
-//! Answers one query after the other over a log in memory, as a page does whose filter is
-//! changed, and prints how long each took and what came out:
+//! Answers a list of queries over a log in memory, as the page does when its filter changes. Prints
+//! the time and the report of each:
 //! `cargo run --release -p weir-query --example recompute -- LOG QUERIES.jsonl RUNS THREADS [FROM]`
 //!
 //! A line of QUERIES is a list of clauses as in docs/protocol.md. FROM is what the page shows
-//! before each query: `session`, which is the default, for the query of the line before,
-//! `all` for every record, or `nothing`, where no answer is known to start from. The time is
-//! that from the query to the report as text, with 10 rows a list and up to 400 buckets.
+//! before each query: `session`, the default, for the query of the previous line; `all` for every
+//! record; or `nothing`, for no previous answer. The time is measured from the query to the report
+//! as text, with 10 rows in each list and up to 400 buckets.
 
 use std::fs;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let from = from.first().map_or("session", String::as_str);
     let (runs, threads): (usize, usize) = (runs.parse()?, threads.parse()?);
     let data = load(log, threads)?;
-    let go_on = AtomicBool::new(false);
+    let abandoned = AtomicBool::new(false);
 
     let mut all = Evaluator::new(data.clone(), Query::default(), threads)?;
-    all.answer(&go_on);
+    all.answer(&abandoned);
     let mut before = all.change(Query::default())?;
-    before.answer(&go_on);
+    before.answer(&abandoned);
     for line in fs::read_to_string(queries)?.lines().filter(|line| !line.is_empty()) {
         let clauses: Vec<Clause> = serde_json::from_str(line)?;
         let query = Query { clauses, ..Query::default() };
@@ -41,9 +41,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 "session" => before.change(query.clone())?,
                 "all" => all.change(query.clone())?,
                 "nothing" => Evaluator::new(data.clone(), query.clone(), threads)?,
-                _ => return Err("the last word is one of session, all and nothing".into()),
+                _ => return Err("FROM is not valid; use session, all or nothing".into()),
             };
-            let answer = evaluator.answer(&go_on).ok_or("nobody abandons it")?;
+            let answer = evaluator.answer(&abandoned).ok_or("the answer was abandoned")?;
             report = serde_json::to_string(&answer.report)?;
             runs_ms.push(start.elapsed().as_secs_f64() * 1e3);
             last = Some(evaluator);
@@ -60,21 +60,19 @@ fn load(log: &str, threads: usize) -> Result<Arc<DataSet>, Box<dyn std::error::E
     let options = PipelineOptions::new(threads, Keep::Segments);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source(log, None, FormatChoice::Detect);
-    std::io::copy(&mut fs::File::open(log)?, &mut Feed(&mut writer))?;
-    writer.finish(SourceEnd::Done).map_err(|stopped| format!("{stopped:?}"))?;
+    std::io::copy(&mut fs::File::open(log)?, &mut SourceOutput(&mut writer))?;
+    writer.finish(SourceEnd::Done).map_err(|reason| format!("{reason:?}"))?;
     pipeline.finish();
     Ok(data)
 }
 
-/// Takes bytes for the pipeline.
-struct Feed<'a>(&'a mut weir_ingest::SourceWriter);
+/// Writes bytes to a source of the pipeline.
+struct SourceOutput<'a>(&'a mut weir_ingest::SourceWriter);
 
-impl std::io::Write for Feed<'_> {
+impl std::io::Write for SourceOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = self.0.write_all(bytes);
-        written
-            .map(|()| bytes.len())
-            .map_err(|stopped| std::io::Error::other(format!("{stopped:?}")))
+        written.map(|()| bytes.len()).map_err(|reason| std::io::Error::other(format!("{reason:?}")))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

@@ -1,4 +1,4 @@
-//! Answers from which others are made.
+//! Cached answers, from which other answers are computed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ pub(crate) struct CachedAnswer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CountedSegment {
     number: u64,
-    /// The bounds that it had then.
+    /// The bounds of its rows when it was counted.
     bounds: TimeBounds,
 }
 
-/// The answers that are kept: the current one to the present query, the last one about all
-/// rows, because most filters accept nearly all rows or nearly none, and the last one to
-/// another query, because most filters are near to the one before.
+/// Three cached answers: to the current query; to the last query about all rows, because most
+/// filters accept nearly all rows or nearly none; and to the previous query, because most filters
+/// differ little from the previous one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AnswerCache {
     current: Option<Arc<CachedAnswer>>,
@@ -41,7 +41,7 @@ pub(crate) struct AnswerCache {
     epoch: u64,
 }
 
-/// A cached answer from which another one is made.
+/// A cached answer from which another one is computed.
 pub(crate) struct Base<'a> {
     pub(crate) evaluation: &'a Evaluation,
     /// The segments of the snapshot in order, and then departed ones that only the base counts.
@@ -56,7 +56,7 @@ impl CachedAnswer {
         Self { evaluation, epoch, segments: Vec::new(), rows: Vec::new() }
     }
 
-    /// The answer that counts these rows of these segments.
+    /// The answer in which these rows of these segments are counted.
     pub(crate) fn of(
         evaluation: Evaluation,
         epoch: u64,
@@ -140,7 +140,7 @@ impl CachedAnswer {
         Some(distance)
     }
 
-    /// Itself as a base for the answer over a snapshot.
+    /// This answer as a base for the one over a snapshot.
     fn base<S>(&self, snapshot: &Snapshot<S>) -> Base<'_> {
         let mut segments: Vec<Arc<Segment>> =
             snapshot.segments.iter().map(|segment| segment.segment.clone()).collect();
@@ -158,7 +158,7 @@ impl CachedAnswer {
                     segments.push(departed.clone());
                     rows.push(own.clone());
                 }
-                // It counts no row of it, see `distance`.
+                // None of its rows is counted, see `distance`.
                 (None, None) => {}
             }
         }
@@ -209,7 +209,8 @@ impl AnswerCache {
         Some(current.segments.len())
     }
 
-    /// The same of the answer about all rows, with that answer. `None` if it lacks nothing.
+    /// Like [`Self::extensible_current`], for the answer about all rows. Also returns that answer.
+    /// `None` if it lacks no segment.
     pub(crate) fn extensible_broad<S>(
         &self,
         snapshot: &Snapshot<S>,
@@ -218,7 +219,7 @@ impl AnswerCache {
         (all.segments.len() < snapshot.segments.len()).then_some((all.segments.len(), all))
     }
 
-    /// Takes the current answer out.
+    /// Removes and returns the current answer.
     pub(crate) fn take_current(&mut self) -> Option<CachedAnswer> {
         self.current.take().map(Arc::unwrap_or_clone)
     }
@@ -227,7 +228,7 @@ impl AnswerCache {
         self.current = Some(Arc::new(answer));
     }
 
-    /// Makes the current answer one from which those to other queries are made.
+    /// Keeps the current answer as a base for other queries.
     pub(crate) fn retire_current(&mut self, memory_bytes_max: usize) {
         if let Some(current) = self.current.take() {
             self.keep(current, memory_bytes_max);
@@ -241,7 +242,7 @@ impl AnswerCache {
         *place = fits.then_some(answer);
     }
 
-    /// The filter of the last answer to another query, if the ids that it knows are not stale.
+    /// The filter of the last answer to another query, if its ids are not stale.
     pub(crate) fn filter(&self) -> Option<&CompiledFilter> {
         let last = self.last.as_ref().filter(|last| last.epoch == self.epoch)?;
         Some(last.evaluation.filter())

@@ -1,4 +1,4 @@
-//! What has changed from one period to the next.
+//! Computes the changes from one period to the next.
 
 use std::cmp::Reverse;
 

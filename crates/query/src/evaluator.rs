@@ -13,10 +13,10 @@ use crate::group::group;
 use crate::periods::{Bounds, PeriodError, Periods};
 use crate::report::plain_report;
 
-/// Answers one query about a data set, again and again while it grows.
+/// Answers one query about a data set repeatedly, while the data set grows.
 ///
 /// The second answer adds only the segments that are new. An evaluator for
-/// [another query](Self::change) starts from the answers before, if that is less work.
+/// [another query](Self::change) starts from previous answers, if that is less work.
 #[derive(Debug)]
 pub struct Evaluator<D> {
     data: Arc<D>,
@@ -42,12 +42,11 @@ pub struct Answer<S> {
     pub offsets_s: Vec<i32>,
     /// Records that have not expired, whether or not they pass the filter.
     pub rows_kept: u64,
-    /// Why nothing could be compared although the query asks for it. The report is about all
-    /// records then.
+    /// Why the periods of the query could not be compared. The report is about all records then.
     pub period_error: Option<PeriodError>,
 }
 
-/// The report about all that a data set holds at this moment. It uses up to `jobs` threads.
+/// The report about the current records of a data set. It uses up to `jobs` threads.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data.
@@ -101,7 +100,7 @@ impl<D: Snapshots> Evaluator<D> {
         &self.query
     }
 
-    /// Memory of answers that are kept to make others from, in bytes.
+    /// Memory of answers that are kept as a base for others, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.now.memory_bytes() + self.before.as_ref().map_or(0, Counter::memory_bytes)
     }

@@ -1,9 +1,9 @@
-//! Questions in, answers out: reports, groups and comparisons over a data set.
+//! Answers queries about a data set: reports, groups and comparisons.
 //!
-//! An [`Evaluator`] answers a [`Query`](weir_view::Query) about anything that has
-//! [`Snapshots`](weir_core::Snapshots), and answers it again when the data has grown or the
-//! query has changed, from the answers before. What it returns consists of the plain data of
-//! `weir-view`, so that a page, a terminal and a file show the same.
+//! An [`Evaluator`] answers a [`Query`](weir_view::Query) about any data set with
+//! [`Snapshots`](weir_core::Snapshots). When the data has grown or the query has changed, it
+//! computes the next answer from previous ones. Answers are plain data of `weir-view`, so that the
+//! page, the terminal and files show the same numbers.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Reports from counts.
+//! Builds reports from counts.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::counter::Interruption;
 
 /// Does `work` for every item on up to `jobs` threads, each of which takes the next item when
-/// it is free. Each thread has a state of its own, which `begin` makes; the states are returned.
+/// it is free. Each thread has its own state, which `begin` creates. Returns the states.
 ///
 /// # Errors
 /// Fails if `abandoned` becomes true.
@@ -76,7 +76,7 @@ mod tests {
     use super::{Interruption, spread};
 
     #[test]
-    fn results_come_in_order() {
+    fn results_are_in_the_order_of_the_items() {
         let go_on = AtomicBool::new(false);
         for jobs in [0, 1, 3, 100] {
             let squares = spread(jobs, 0..50usize, &go_on, |n| n * n);

@@ -6,15 +6,15 @@ use weir_core::{
 };
 use weir_view::{GroupRow, NO_VALUE, PeriodTally, REMAINDER_VALUE, Tally};
 
-/// The ids of values begin here, in a dictionary and for classes of the status.
+/// The first id of a value, in a dictionary and among the status classes.
 const FIRST_ID: usize = REMAINDER as usize + 1;
 
 /// The values of a field, by id: first *absent* and the remainder, then the others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FieldValues<'a> {
-    /// Those of a text column.
+    /// The values of a text column.
     Column(ColumnId, &'a Dictionary),
-    /// The classes of the status, whose values are given.
+    /// The classes of the statuses in this dictionary.
     StatusClasses(&'a Dictionary),
 }
 

@@ -1,4 +1,4 @@
-//! From an answer of the core to a report.
+//! Builds a report from an evaluation of the core.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub const NO_VALUE: &str = "(none)";
 pub const REMAINDER_VALUE: &str = "(all other values)";
 
 impl Report {
-    /// The report of an answer, with so many rows in each top list.
+    /// The report of an evaluation, with up to `top` rows in each top list.
     pub fn new(
         evaluation: &Evaluation,
         values: &Values,
@@ -63,7 +63,7 @@ impl Report {
         report
     }
 
-    /// Says which sums say nothing: those of a field that none of the log's formats has.
+    /// Lists as absent the sums of fields that none of the log's formats has.
     #[must_use]
     pub fn of_formats(mut self, formats: &[Arc<weir_core::Format>]) -> Self {
         let sums = [("bytes_sent", Field::Bytes), ("errors", Field::Status)];
@@ -129,7 +129,7 @@ fn histogram(evaluation: &Evaluation, values: &Values) -> Option<Histogram> {
             groups.push(name);
         }
     }
-    // Whatever has no class comes last in the stack.
+    // Records without a status class come last in the stack.
     if stack == Stack::StatusClass && groups.first().is_some_and(|name| name == STATUS_CLASSES[0]) {
         groups.rotate_left(1);
     }
@@ -189,13 +189,14 @@ mod tests {
     use super::Report;
     use crate::query::{Clause, Query};
 
-    /// The estimated fields where there is memory for a few of the paths only.
+    /// The estimated fields of a log, with memory for only a few of its paths.
     fn estimated(clause: &str) -> Vec<String> {
         let format = Format::parse("$remote_addr $request_uri $request_time").expect("a format");
         let mut values = Values::new(1_000);
         let mut reader = BlockReader::new(Arc::new(format), BlockLimits::default(), &mut values);
         let clauses = Clause::parse(clause).into_iter().collect();
-        let question = Query { clauses, ..Query::default() }.question(&values).expect("it is");
+        let question =
+            Query { clauses, ..Query::default() }.question(&values).expect("a valid query");
         let log: String = (0..100).map(|n| format!("192.0.2.1 /{n} 0.5\n")).collect();
         let read = reader.read(&Block::new(log.into_bytes()), 0);
         let resolved = reader.resolve(read, || &mut values);
@@ -208,22 +209,22 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_nothing_are_named() {
+    fn sums_of_missing_fields_are_listed_as_absent() {
         let absent = |definitions: &[&str]| {
             let format = |text: &&str| Arc::new(Format::parse(text).expect("a format"));
             let formats: Vec<_> = definitions.iter().map(format).collect();
             Report::default().of_formats(&formats).absent
         };
-        assert_eq!(absent(&[]), [""; 0], "nothing is known of it yet");
+        assert_eq!(absent(&[]), [""; 0], "no format is known yet");
         assert_eq!(absent(&["$remote_addr $request_uri"]), ["bytes_sent", "errors"]);
         assert_eq!(absent(&["$remote_addr $status"]), ["bytes_sent"]);
         assert_eq!(absent(&["$remote_addr $status", "$body_bytes_sent $request"]), [""; 0]);
     }
 
     #[test]
-    fn what_a_filter_cannot_decide_makes_estimates_of_all() {
+    fn a_filter_on_the_remainder_makes_all_lists_estimates() {
         assert_eq!(estimated(""), ["path"]);
-        assert_eq!(estimated("path=/1"), ["path"], "its records are all known");
+        assert_eq!(estimated("path=/1"), ["path"], "none of its records is in the remainder");
         assert_eq!(estimated("path!=/1"), ["path"]);
         assert_eq!(estimated("client=192.0.2.1"), ["path"]);
         assert_eq!(estimated("path~1"), ["client", "path", "request_time"]);

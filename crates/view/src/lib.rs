@@ -1,9 +1,8 @@
-//! What is shown, as owned plain data.
+//! Reports and queries as plain data that can be serialised.
 //!
-//! This is the only crate that serialises. [`Report`] is what `weir report --json`
-//! prints, [`View`] is what the page draws (a report with the state of its sources), and
-//! [`Query`] is what a page or a command asks. The TypeScript declarations of the page
-//! are generated from these types (feature `typescript`).
+//! [`Report`] is the answer to a [`Query`], and the output of `weir report --json`. [`View`] is a
+//! report with the state of its sources, which the page draws. The TypeScript declarations of the
+//! page are generated from these types (feature `typescript`).
 
 mod build;
 mod bytes;

@@ -13,19 +13,19 @@ pub struct SessionCreated {
     pub id: String,
 }
 
-/// From the page, on the live socket.
+/// A message from the page on the live socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LiveRequest {
-    /// Asks another question; the older one's answer is no longer wanted.
+    /// Replaces the query; answers to the previous one are no longer sent.
     Query {
-        /// The question.
+        /// The query.
         query: Query,
     },
 }
 
-/// To the page, on the live socket.
+/// A message to the page on the live socket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -35,71 +35,71 @@ pub enum LiveReply {
         /// The view.
         view: Box<View>,
     },
-    /// The last request could not be followed.
+    /// The last request failed.
     Error {
         /// What went wrong.
         error: Failure,
     },
 }
 
-/// From the page, on an upload socket.
+/// A message from the page on an upload socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum UploadRequest {
-    /// Starts a file, or takes it up again.
+    /// Starts or resumes the upload of a file.
     Begin {
         /// The page's id of the file, unique in the session.
         file: String,
         /// The file's name, to show.
         name: String,
-        /// Its size in bytes; null where it goes on growing, until `end` says where it ends.
+        /// Its size in bytes; null if the file is growing, until `end` gives its size.
         bytes_total: Option<u64>,
-        /// The file that this one goes on from: its lines have the same format, though they do
-        /// not begin with those that tell it.
+        /// The file that this one continues. Its lines have the same format, even if it does not
+        /// begin with the lines that describe the format.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         continues: Option<String>,
     },
-    /// Blocks of the file come on this connection, too.
+    /// Blocks of the file are also sent on this connection.
     Join {
-        /// Which file; another connection has begun it.
+        /// Which file; another connection has started it.
         file: String,
     },
-    /// Says where the bytes that follow on this connection belong.
+    /// Gives the position of the bytes that follow on this connection.
     Block {
         /// Which file.
         file: String,
-        /// Where the next byte lies in it; on one connection this never falls.
+        /// The offset of the next byte in the file. It never decreases on one connection.
         offset: u64,
     },
-    /// All bytes are sent.
+    /// All bytes of the file are sent.
     End {
         /// Which file.
         file: String,
     },
-    /// The user gave the file up.
+    /// The user cancelled the file.
     Cancel {
         /// Which file.
         file: String,
     },
 }
 
-/// To the page, on an upload socket.
+/// A message to the page on an upload socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum UploadReply {
-    /// Send from `offset` on.
+    /// The file can be sent from `offset` on.
     Ready {
         /// Which file.
         file: String,
         /// Where to start, in bytes.
         offset: u64,
-        /// The most bytes that may be sent and not acknowledged.
+        /// The maximum number of bytes that may be sent and not yet acknowledged.
         window_bytes: u64,
     },
-    /// Blocks of the file may be sent on this connection, too.
+    /// Blocks of the file may also be sent on this connection.
     Joined {
         /// Which file.
         file: String,
@@ -118,20 +118,20 @@ pub enum UploadReply {
         /// The file's size in bytes.
         offset: u64,
     },
-    /// The file, or the connection where `file` is null, ends here.
+    /// The upload of the file has failed; of the whole connection, if `file` is null.
     Error {
         /// What went wrong.
         error: Failure,
     },
 }
 
-/// A refusal or a failure: a name for programs, a sentence for people.
+/// An error: a name for programs and a message for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct Failure {
     /// A fixed name in snake case.
     pub name: String,
-    /// What happened and what to do.
+    /// What went wrong and what to do.
     pub message: String,
     /// The file it concerns.
     pub file: Option<String>,

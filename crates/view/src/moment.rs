@@ -1,10 +1,10 @@
-//! Points in time, as people write them: in conditions on `time`, and of `--since` and `--until`.
+//! Points in time as text: in conditions on `time`, and in the bounds of a period.
 
 use jiff::civil;
 use jiff::{Span, Timestamp, Zoned};
 use weir_core::Zone;
 
-/// The clock's time at the moment of a question, from which `now` and `2h ago` are counted.
+/// The current time, from which `now` and `2h ago` are counted.
 #[derive(Debug, Clone)]
 pub struct Now(Zoned);
 
@@ -15,7 +15,7 @@ impl Now {
     }
 }
 
-/// A point in time that was asked for, or a day.
+/// A point in time, or a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moment {
     /// An instant, in nanoseconds since 1970.
@@ -26,29 +26,29 @@ pub enum Moment {
     Day(i64),
 }
 
-/// Seconds of a day on a local clock, whatever is put forward or back in it.
+/// Seconds of a day on a local clock. Changes of daylight saving time do not count.
 const DAY_S: i64 = 86_400;
 
-/// Seconds whose nanoseconds fit 64 bits on either side of 1970, and not by a hair: times at
-/// the very border cannot be written.
+/// The most seconds before or after 1970 whose nanoseconds fit 64 bits, less one: the outermost
+/// second cannot be written as a time.
 const UNIX_S_MAX: i64 = i64::MAX / 1_000_000_000 - 1;
 
 impl Moment {
-    /// How moments are written, for sentences on texts that are none.
+    /// Examples of valid texts, for error messages.
     pub const EXAMPLES: &str = "2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago";
 
-    /// Reads a date, a time with an offset or without, `now`, or how long ago it is, such as
-    /// `-3d`, `2h 30min` or `30 min ago`. `None` where it is none of these.
+    /// Parses a date, a time with or without an offset, `now`, or a time ago such as `-3d`,
+    /// `2h 30min` or `30 min ago`. Returns `None` for other texts.
     pub fn parse(text: &str, Now(now): &Now) -> Option<Self> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("now") {
             return instant(now.timestamp());
         }
-        // Dates first: a year alone would do for a number of something.
+        // Dates are tried first, because the number of a year also begins a span.
         if let Ok(timestamp) = text.parse::<Timestamp>() {
             return instant(timestamp);
         }
-        // A date parses as a date and time too, so tell them apart by length.
+        // A date also parses as a date and time, so the length tells them apart.
         if text.len() <= "2025-12-17".len()
             && let Ok(date) = text.parse::<civil::Date>()
         {
@@ -60,7 +60,7 @@ impl Moment {
         ago(text, now)
     }
 
-    /// Its first instant, in nanoseconds since 1970. `zone` is asked only where it is needed.
+    /// Its first instant, in nanoseconds since 1970. `zone` is called only if it is needed.
     pub fn first_ns(&self, zone: impl FnOnce() -> Zone) -> i64 {
         match self {
             Self::Instant(unix_ns) => *unix_ns,
@@ -68,7 +68,7 @@ impl Moment {
         }
     }
 
-    /// Its last instant.
+    /// Its last instant, in nanoseconds since 1970.
     pub fn last_ns(&self, zone: impl FnOnce() -> Zone) -> i64 {
         match self {
             Self::Day(start_s) => unix_ns(start_s + DAY_S, &zone()) - 1,
@@ -76,8 +76,8 @@ impl Moment {
         }
     }
 
-    /// Where what lies before it ends, if a day that is named is to be within: the end of that
-    /// day, or the instant itself, which is no longer within.
+    /// The end of a period up to this point, in nanoseconds since 1970, which the period does not
+    /// include: the end of a day, or the instant itself.
     pub fn until_ns(&self, zone: impl FnOnce() -> Zone) -> i64 {
         match self {
             Self::Day(start_s) => unix_ns(start_s + DAY_S, &zone()),
@@ -86,13 +86,13 @@ impl Moment {
     }
 }
 
-/// A record's time lies well inside what 64 bits hold, so before or after all of them is as good
-/// as the year that was meant, and can be written as a time.
+/// The instant of a local time. Times beyond 64 bits are cut to the limits, which lie before and
+/// after the time of every record.
 fn unix_ns(local_s: i64, zone: &Zone) -> i64 {
     zone.instant_of_local(local_s).clamp(-UNIX_S_MAX, UNIX_S_MAX) * 1_000_000_000
 }
 
-/// Whatever its sign, a span lies in the past: nothing was logged in the future.
+/// A span before now. Its sign is ignored, because no request was logged in the future.
 fn ago(text: &str, now: &Zoned) -> Option<Moment> {
     let span: Span = text.parse().ok()?;
     instant(now.checked_sub(span.abs()).ok()?.timestamp())
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_moments() {
+    fn parses_moments() {
         assert_eq!(since("now"), Some(0));
         assert_eq!(since("2025-12-17T09:00:01Z"), Some(1));
         assert_eq!(since("2025-12-17T10:00:00+01:00"), Some(0));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_that_of_the_zone() {
+    fn a_day_begins_and_ends_in_the_zone() {
         let zone = || Zone::fixed(3600);
         let day = parse("2025-12-17").unwrap();
         let first_ns = (NOW_S - 10 * 3600) * SECOND_NS;
@@ -162,12 +162,12 @@ mod tests {
         let noon = parse("2025-12-17 12:00").unwrap();
         assert_eq!(noon.first_ns(zone), first_ns + 12 * 3600 * SECOND_NS);
         assert_eq!(noon.last_ns(zone), noon.first_ns(zone));
-        let unasked = || -> Zone { panic!("an instant has no zone") };
-        assert_eq!(parse("now").unwrap().last_ns(unasked), NOW_S * SECOND_NS);
+        let no_zone = || -> Zone { panic!("an instant has no zone") };
+        assert_eq!(parse("now").unwrap().last_ns(no_zone), NOW_S * SECOND_NS);
     }
 
     #[test]
-    fn years_beyond_all_records_are_no_overflow() {
+    fn years_beyond_64_bits_do_not_overflow() {
         for text in ["9999-12-30", "0001-01-01", "9999-01-01T00:00", "0001-01-01 00:00"] {
             let moment = parse(text).unwrap();
             let first_ns = moment.first_ns(Zone::utc);

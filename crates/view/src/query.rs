@@ -1,15 +1,15 @@
-//! What is asked of a data set.
+//! Queries about a data set.
 
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::Compare;
 
-/// One question: a filter and how to show what passes it.
+/// A filter, and how to show the records that match it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 #[serde(default)]
 pub struct Query {
-    /// Chosen by the asker, given back in the answer.
+    /// Chosen by the client, and returned in the answer.
     pub id: u64,
     /// Joined by *and*; none means every record.
     pub clauses: Vec<Clause>,
@@ -19,7 +19,7 @@ pub struct Query {
     pub top: u32,
     /// The field that divides the histogram's buckets.
     pub stack: String,
-    /// The most buckets the histogram may have.
+    /// The maximum number of buckets in the histogram.
     pub buckets: u32,
     /// The field whose values are to be grouped: `status_class` or a field's name, but neither
     /// the time nor a number.
@@ -51,12 +51,12 @@ impl Default for Query {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct Clause {
-    /// A field's name, `time` included.
+    /// The name of a field, which may be `time`.
     pub field: String,
     /// How to compare.
     pub op: Operator,
-    /// What to compare with: one of these has to hold (of a negative operator: none). For
-    /// `time` all of them: a date, a time, or how long ago.
+    /// The values to compare with. One of them has to match; with a negative operator, none. Of
+    /// `time` all have to match, and each is a date, a time, or a time ago.
     pub values: Vec<String>,
 }
 

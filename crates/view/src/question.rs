@@ -1,4 +1,4 @@
-//! From a query in words to a question that the core can answer.
+//! Translates a query into a question of the core.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::zone::{UnknownZone, find_zone};
 /// Why a query cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryError {
-    /// A condition names no field there is, or holds a wrong regular expression.
+    /// A condition names an unknown field, or has an invalid regular expression.
     Clause(ClauseError),
     /// A number was expected.
     NotANumber(String),
@@ -23,18 +23,18 @@ pub enum QueryError {
     NotATime(String),
     /// Bytes in hexadecimal were expected.
     NotHexadecimal(String),
-    /// The operator makes no sense for the field.
+    /// The operator is not defined for the field.
     Operator {
         /// The field.
         field: String,
-        /// What it can be compared with.
+        /// The operators that are.
         usable: &'static str,
     },
     /// There are more regular expressions than one query may have.
     TooManyExpressions(usize),
     /// The zone does not exist.
     Zone(UnknownZone),
-    /// The histogram cannot be divided by this.
+    /// The histogram cannot be stacked by this field.
     Stack(String),
     /// Records cannot be grouped by time.
     GroupByTime,
@@ -46,15 +46,23 @@ impl fmt::Display for QueryError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Clause(error) => write!(formatter, "{error}"),
-            Self::NotANumber(value) => write!(formatter, "`{value}` is not a number"),
+            Self::NotANumber(value) => {
+                write!(formatter, "`{value}` is not a valid number; write it as 400 or 0.5")
+            }
             Self::NotATime(value) => {
-                write!(formatter, "`{value}` is not a time; write it as {}", Moment::EXAMPLES)
+                write!(formatter, "`{value}` is not a valid time; write it as {}", Moment::EXAMPLES)
             }
             Self::NotHexadecimal(value) => {
-                write!(formatter, "`{value}` is not bytes in hexadecimal")
+                write!(
+                    formatter,
+                    "`{value}` is not valid hexadecimal; write two digits for each byte"
+                )
             }
             Self::Operator { field, usable } => {
-                write!(formatter, "`{field}` can be compared with {usable} only")
+                write!(
+                    formatter,
+                    "`{field}` cannot be compared with this operator; use one of {usable}"
+                )
             }
             Self::TooManyExpressions(limit) => write!(
                 formatter,
@@ -62,11 +70,14 @@ impl fmt::Display for QueryError {
             ),
             Self::Zone(error) => write!(formatter, "{error}"),
             Self::Stack(name) => {
-                write!(formatter, "the histogram cannot be divided by `{name}`")
+                write!(
+                    formatter,
+                    "the histogram cannot be stacked by `{name}`; use a text field of the log"
+                )
             }
             Self::GroupByTime => write!(
                 formatter,
-                "the histogram divides by time; group by a field such as status or host"
+                "`time` is not a field to group by; group by a field such as status or host"
             ),
             Self::GroupByNumber(field) => {
                 write!(formatter, "`{field}` is a number; group by a field such as status or host")
@@ -83,20 +94,19 @@ impl From<ClauseError> for QueryError {
     }
 }
 
-/// The most buckets a histogram may have, whatever is asked: more than any screen shows.
+/// The limit of buckets in a histogram: more than any screen can show.
 const BUCKETS_MAX: usize = 10_000;
 
-/// The most regular expressions of one query. Each may take a megabyte, and is tried on every
-/// distinct value while the parsers wait; a message has room for thousands.
+/// The limit of regular expressions in one query. Each may take a megabyte, and is matched against
+/// every distinct value while the parsers wait. A message could contain thousands.
 const EXPRESSIONS_MAX: usize = 64;
 
 impl Query {
-    /// The same query with each [`Moment`] on which it has a condition written as an instant,
-    /// RFC 3339: dates and local times are those of the query's zone, or where it names none of
-    /// the log's.
+    /// The query with each [`Moment`] in its conditions replaced by an instant, RFC 3339. Dates and
+    /// local times are in the zone of the query, or in that of the log if the query has none.
     ///
     /// # Errors
-    /// Where it speaks of a time that is none, or of a zone.
+    /// If a time or the zone is not valid.
     pub fn settled(&self, now: &Now, log_zone: &dyn Fn() -> Zone) -> Result<Self, QueryError> {
         let is_time = |clause: &Clause| Field::by_name(&clause.field) == Some(Field::Time);
         let mut settled = self.clone();
@@ -132,11 +142,11 @@ impl Query {
         Ok(settled)
     }
 
-    /// The question that this asks of a data set with these columns. Times are to be RFC 3339,
-    /// see [`Self::settled`].
+    /// The question of the core for a data set with these columns. Times have to be RFC 3339, see
+    /// [`Self::settled`].
     ///
     /// # Errors
-    /// Where it makes no sense for them.
+    /// If the query is not valid for these columns.
     pub fn question(&self, values: &Values) -> Result<Question, QueryError> {
         if self.expressions() > EXPRESSIONS_MAX {
             return Err(QueryError::TooManyExpressions(EXPRESSIONS_MAX));
@@ -158,7 +168,7 @@ impl Query {
         })
     }
 
-    /// The text columns that the query names and that are none of the known fields.
+    /// The text columns that the query names, except known fields.
     pub fn extra_columns(&self) -> Vec<String> {
         let fields = self.clauses.iter().map(|clause| &clause.field).chain([&self.stack]);
         fields
@@ -182,8 +192,7 @@ impl Query {
     }
 }
 
-/// Joins the clauses for equality on one field: a value is never two things at once, so
-/// two of them can only mean *or*.
+/// Joins the clauses for equality on one field with *or*: no value equals two others.
 fn merged(clauses: &[Clause]) -> Vec<Clause> {
     let mut merged: Vec<Clause> = Vec::new();
     for clause in clauses {
@@ -214,7 +223,7 @@ fn core_clauses(clause: &Clause, values: &Values) -> Result<Vec<CoreClause>, Que
     }
 }
 
-/// Refuses to group by a field that has no values to name.
+/// Checks that records can be grouped by a field.
 fn check_group(field: &str) -> Result<(), QueryError> {
     match Field::by_name(field) {
         Some(Field::Time) => Err(QueryError::GroupByTime),
@@ -230,7 +239,7 @@ pub(crate) fn instant_stamp(unix_ns: i64) -> String {
     format_rfc3339(Timestamp { unix_ns, offset_s: 0 })
 }
 
-/// A comparison with all of a range of time, by its two ends.
+/// The clauses that compare a time with a range, given its first and last instant.
 fn instant_clauses(
     field: &str,
     op: Operator,
@@ -259,7 +268,7 @@ fn time_clause(op: Operator, value: &str) -> Result<CoreClause, QueryError> {
         Operator::GreaterOrEqual => (at, i64::MAX),
         Operator::Equal => (at, at),
         _ => {
-            let usable = "=, <, <=, > and >=";
+            let usable = "=, <, <=, >, >=";
             return Err(QueryError::Operator { field: "time".to_owned(), usable });
         }
     };
@@ -271,11 +280,11 @@ fn number_range(field: Field, op: Operator, value: &str) -> Result<(u64, u64), Q
     let number = number.ok_or_else(|| QueryError::NotANumber(value.to_owned()))?;
     bounds(op, number).ok_or_else(|| QueryError::Operator {
         field: field.name().to_owned(),
-        usable: "=, <, <=, > and >=",
+        usable: "=, <, <=, >, >=",
     })
 }
 
-/// Bytes as they are; durations are given in seconds and compared in nanoseconds.
+/// Parses a number of bytes, or a duration in seconds, which is compared in nanoseconds.
 fn parse_number(field: Field, value: &str) -> Option<u64> {
     match field {
         Field::Bytes => value.parse().ok(),
@@ -287,8 +296,8 @@ fn parse_number(field: Field, value: &str) -> Option<u64> {
     }
 }
 
-/// The range that a comparison leaves; `None` for operators that are no comparison. A range
-/// that is empty has its bounds the wrong way round.
+/// The range of numbers that a comparison accepts; `None` if the operator does not compare. An
+/// empty range has its larger bound first.
 fn bounds(op: Operator, number: u64) -> Option<(u64, u64)> {
     Some(match op {
         Operator::Equal => (number, number),
@@ -316,7 +325,7 @@ fn text_clause(clause: &Clause, values: &Values) -> Result<CoreClause, QueryErro
     Ok(CoreClause::text(values, &clause.field, test, negated)?)
 }
 
-/// One of the clause's values has to pass.
+/// A test that passes if that of one of the clause's values does.
 fn any(
     clause: &Clause,
     test: impl Fn(&str) -> Result<TextTest, QueryError>,
@@ -325,7 +334,7 @@ fn any(
     Ok(TextTest::Any(tests?))
 }
 
-/// On the client a value with a slash is a block of addresses; no address has one.
+/// A test for equality. For the client, a value with a slash is a block of addresses.
 fn equality(field: &str, values: &[String]) -> TextTest {
     let is_client = Field::by_name(field) == Some(Field::Client);
     let block = |value: &String| AddressBlock::parse(value).filter(|_| is_client);
@@ -346,8 +355,8 @@ fn from_hex(text: &str) -> Result<Vec<u8>, QueryError> {
 }
 
 impl Clause {
-    /// Reads `field=value`, with any of the operators `=`, `!=`, `^=`, `~`, `!~`, `<`, `<=`,
-    /// `>`, `>=`. `None` where there is no operator or no field.
+    /// Parses `field=value`, with any of the operators `=`, `!=`, `^=`, `~`, `!~`, `<`, `<=`, `>`
+    /// and `>=`. Returns `None` if there is no operator or no field.
     pub fn parse(text: &str) -> Option<Self> {
         let at = text.find(['=', '!', '~', '^', '<', '>'])?;
         let (field, rest) = text.split_at(at);
@@ -386,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_clauses() {
+    fn parses_clauses() {
         let read = |text| Clause::parse(text).map(|clause| (clause.field, clause.op));
         assert_eq!(read("path=/a=b"), Some(("path".into(), Operator::Equal)));
         assert_eq!(read("path!~x"), Some(("path".into(), Operator::NotMatch)));
@@ -397,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn equality_on_one_field_is_or() {
+    fn equalities_on_one_field_are_joined_by_or() {
         let question = question(&["path=/a", "path=/b", "client=10.0.0.0/8"]).unwrap();
         assert_eq!(question.filter.clauses.len(), 2);
         let CoreClause::Text { test: TextTest::OneOf(values), .. } = &question.filter.clauses[0]
@@ -408,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn several_numbers_are_or() {
+    fn several_numbers_are_joined_by_or() {
         let question = question(&["bytes=1", "bytes=7", "bytes>100"]).unwrap();
         let ranges: Vec<_> = question
             .filter
@@ -434,7 +443,7 @@ mod tests {
         assert!(question(&["path=x"; 1_000]).is_ok(), "only expressions");
     }
 
-    /// What is left of the time, in seconds from the start of 2025-12-17 at +01:00.
+    /// The range of time that clauses accept, in seconds from the start of 2025-12-17 at +01:00.
     fn range_s(clauses: &[&str]) -> (Option<i64>, Option<i64>) {
         let clauses = clauses.iter().map(|text| Clause::parse(text).unwrap()).collect();
         let query = Query { clauses, ..Query::default() };
@@ -480,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ago_is_settled_once() {
+    fn a_time_ago_is_replaced_by_an_instant() {
         let query =
             |text: &str| Query { clauses: vec![Clause::parse(text).unwrap()], ..Query::default() };
         let now = Now::read();
@@ -494,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_makes_no_sense() {
+    fn invalid_clauses_are_refused() {
         assert!(matches!(question(&["nothing=1"]), Err(QueryError::Clause(_))));
         assert!(matches!(question(&["path~("]), Err(QueryError::Clause(_))));
         assert!(matches!(question(&["bytes>x"]), Err(QueryError::NotANumber(_))));

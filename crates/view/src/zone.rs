@@ -24,18 +24,17 @@ impl fmt::Display for UnknownZone {
 
 impl std::error::Error for UnknownZone {}
 
-/// Offsets are looked up from 1970 on, where the database begins to be reliable; before it
-/// the first one holds.
+/// Offsets are looked up from 1970 on, because the database is less reliable before. Earlier times
+/// have the first offset.
 const FIRST_YEAR_S: i64 = 0;
 
-/// Offsets are looked up until the year 2200; the rules in force today are known no longer
-/// than that in any case.
+/// Offsets are looked up until the year 2200. Today's rules are unlikely to last longer.
 const LAST_YEAR_S: i64 = 7_258_118_400;
 
 /// The zone of an IANA name, `UTC`, `local` for the machine's own, or an offset `+hh:mm`.
 ///
 /// # Errors
-/// Where there is none of that name.
+/// If there is no zone of that name.
 pub fn find_zone(name: &str) -> Result<Zone, UnknownZone> {
     let unknown = || UnknownZone { name: name.to_owned() };
     if name.eq_ignore_ascii_case("utc") || name == "Z" {
@@ -62,7 +61,7 @@ fn table(zone: &TimeZone, title: String) -> Option<Zone> {
     Some(Zone::from_transitions(title, zone.to_offset(first).seconds(), transitions))
 }
 
-/// Reads `+hh:mm`, `+hhmm` or `+hh`.
+/// Parses `+hh:mm`, `+hhmm` or `+hh`.
 fn offset_zone(text: &str) -> Option<Zone> {
     let stamp = format!("2000-01-01T00:00:00{text}");
     Some(Zone::fixed(weir_core::parse_rfc3339(stamp.as_bytes())?.offset_s))
@@ -73,7 +72,7 @@ mod tests {
     use super::find_zone;
 
     #[test]
-    fn finds_zones() {
+    fn zones_are_found_by_name_and_offset() {
         let zurich = find_zone("Europe/Zurich").unwrap();
         assert_eq!(zurich.name(), "Europe/Zurich");
         assert_eq!(zurich.offset_s(1_750_000_000), 7200);

@@ -6,7 +6,7 @@ import type { Operator } from "./Operator";
  */
 export type Clause = { 
 /**
- * A field's name, `time` included.
+ * The name of a field, which may be `time`.
  */
 field: string, 
 /**
@@ -14,7 +14,7 @@ field: string,
  */
 op: Operator, 
 /**
- * What to compare with: one of these has to hold (of a negative operator: none). For
- * `time` all of them: a date, a time, or how long ago.
+ * The values to compare with. One of them has to match; with a negative operator, none. Of
+ * `time` all have to match, and each is a date, a time, or a time ago.
  */
 values: Array<string>, };

@@ -3,7 +3,7 @@ import type { Failure } from "./Failure";
 import type { View } from "./View";
 
 /**
- * To the page, on the live socket.
+ * A message to the page on the live socket.
  */
 export type LiveReply = { "type": "view", 
 /**

@@ -2,10 +2,10 @@
 import type { Query } from "./Query";
 
 /**
- * From the page, on the live socket.
+ * A message from the page on the live socket.
  */
 export type LiveRequest = { "type": "query", 
 /**
- * The question.
+ * The query.
  */
 query: Query, };

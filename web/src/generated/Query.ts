@@ -3,11 +3,11 @@ import type { Clause } from "./Clause";
 import type { Compare } from "./Compare";
 
 /**
- * One question: a filter and how to show what passes it.
+ * A filter, and how to show the records that match it.
  */
 export type Query = { 
 /**
- * Chosen by the asker, given back in the answer.
+ * Chosen by the client, and returned in the answer.
  */
 id: number, 
 /**
@@ -27,7 +27,7 @@ top: number,
  */
 stack: string, 
 /**
- * The most buckets the histogram may have.
+ * The maximum number of buckets in the histogram.
  */
 buckets: number, 
 /**

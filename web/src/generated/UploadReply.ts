@@ -2,7 +2,7 @@
 import type { Failure } from "./Failure";
 
 /**
- * To the page, on an upload socket.
+ * A message to the page on an upload socket.
  */
 export type UploadReply = { "type": "ready", 
 /**
@@ -14,7 +14,7 @@ file: string,
  */
 offset: number, 
 /**
- * The most bytes that may be sent and not acknowledged.
+ * The maximum number of bytes that may be sent and not yet acknowledged.
  */
 window_bytes: number, } | { "type": "joined", 
 /**

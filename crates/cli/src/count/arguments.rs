@@ -21,8 +21,8 @@ pub(crate) struct CountArguments {
     #[arg(long, value_enum, default_value_t = Output::Text, value_name = "KIND")]
     pub(crate) output: Output,
 
-    /// The most memory that values may take, such as 512MiB or 2G; those that are new when it
-    /// is spent are counted together, which is said
+    /// The most memory that values may take, such as 512MiB or 2G; new values after that are
+    /// counted together, which is reported
     #[arg(long, value_name = "SIZE", default_value = "4GiB", requires = "by")]
     pub(crate) memory: String,
 
@@ -47,7 +47,7 @@ Examples:
   weir count --by path --where status=404 --top 20 access.log
   weir count --by client,status_class --output csv access.log
 
-Without --by and --where it counts lines as `wc -l` does, and a last line that has no line
-end. NULs behind the last line end are no line.
+Without --by and --where it counts lines as `wc -l` does, and also a last line without a line
+end. NUL bytes after the last line end are not a line.
 Exit codes: 0 something was counted; 1 nothing was; 2 wrong usage, or a file could not be read
 to its end.";

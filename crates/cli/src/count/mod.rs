@@ -13,11 +13,11 @@ use weir_ingest::{Input, MemoryBudget, run_in_order};
 pub(crate) use arguments::CountArguments;
 use arguments::Output;
 
+use crate::display::separated;
 use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::scan::{Conditions, UnparsedLines, report_unparsed};
 use crate::sources::{self, Complaint};
-use crate::terminal::separated;
 use records::RecordCounter;
 use tally::Tally;
 
@@ -37,10 +37,12 @@ struct InputCount<T> {
 pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let inputs = arguments.logs.inputs()?;
     if arguments.by.len() > FIELDS_MAX {
-        return Err(Failure::new("--by: a table has two fields at the most, rows and columns"));
+        return Err(Failure::new(
+            "--by: a table has at most two fields, one for rows and one for columns; name one or two",
+        ));
     }
     let format = arguments.logs.format_choice()?;
-    let (mut inputs, complaints) = sources::found(&inputs, &format);
+    let (mut inputs, complaints) = sources::find(&inputs, &format);
     let conditions = Conditions::parse(&arguments.logs.conditions, &mut inputs, &format)?;
     complaints.iter().for_each(say);
     let has_failed = !complaints.is_empty();
@@ -67,8 +69,8 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     }
     if tally.remainder > 0 {
         say(format_args!(
-            "the memory is spent: {} requests with rare values are counted together, so that a \
-             value may have more than is shown; give more with --memory",
+            "the memory limit is reached: {} requests with rare values are counted together, so that \
+             a value may have more than is shown; raise the limit with --memory",
             separated(tally.remainder)
         ));
     }
@@ -101,6 +103,6 @@ fn finish<T>(counted: &[InputCount<T>], mut has_failed: bool, is_any: bool) -> E
     match (has_failed, is_any) {
         (true, _) => Exit::Failed,
         (false, true) => Exit::Done,
-        (false, false) => Exit::NothingFitted,
+        (false, false) => Exit::NoMatch,
     }
 }

@@ -12,8 +12,9 @@ use super::InputCount;
 use super::arguments::{CountArguments, Output};
 use super::tally::{Share, Tally};
 use crate::csv::row;
+use crate::display::{safe, safe_bytes};
 use crate::outcome::Failure;
-use crate::terminal::{safe, safe_bytes, width};
+use crate::terminal::width;
 
 /// The numbers of lines: of one input the number alone, of several a row each and the total.
 pub(super) fn lines(

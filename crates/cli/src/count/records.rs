@@ -56,8 +56,8 @@ impl RecordCounter<'_> {
         let lock = || total.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sink = io::sink();
         let scanned = scan.run(input, text, &mut OrderedOutput::direct(&mut sink), |part, _| {
-            // The first part goes on with the tally of the texts before, so that values which
-            // both have take memory once.
+            // The first part continues the tally of the previous texts, so that a value in both
+            // takes memory once.
             let mut tally = std::mem::take(&mut *lock());
             let counted = self.count_part(part, &mut tally);
             lock().merge(tally, self.memory);

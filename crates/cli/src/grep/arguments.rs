@@ -8,8 +8,8 @@ use crate::scan::LogArguments;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GrepArguments {
-    /// What to look for: a regular expression in the syntax of ripgrep; `--` stands in front of
-    /// one that begins with a hyphen
+    /// The regular expression to search for, in the syntax of ripgrep; write `--` before one that
+    /// begins with a hyphen
     #[arg(value_name = "PATTERN")]
     pub(crate) pattern: String,
 
@@ -17,15 +17,15 @@ pub(crate) struct GrepArguments {
     #[arg(short = 'v', long)]
     pub(crate) invert_match: bool,
 
-    /// Let small and capital letters match each other
+    /// Ignore the case of letters
     #[arg(short, long)]
     pub(crate) ignore_case: bool,
 
-    /// Look for the text as it stands; it is no regular expression
+    /// Search for the text itself; it is not a regular expression
     #[arg(short = 'F', long)]
     pub(crate) fixed_strings: bool,
 
-    /// Print only how many lines match, of each file
+    /// Print only the number of lines that match, for each file
     #[arg(short, long)]
     pub(crate) count: bool,
 
@@ -41,15 +41,15 @@ pub(crate) struct GrepArguments {
     #[arg(short, long)]
     pub(crate) only_matching: bool,
 
-    /// Print no file names, also where there are several
+    /// Print no file names, even if there are several files
     #[arg(long)]
     pub(crate) no_filename: bool,
 
-    /// Look in this field of each record instead of in the whole line
+    /// Search in this field of each record instead of in the whole line
     #[arg(long, value_name = "FIELD")]
     pub(crate) field: Option<String>,
 
-    /// What to print: lines as they are, or each line's fields
+    /// What to print: the lines themselves, or each line's fields
     #[arg(long, value_enum, default_value_t = Output::Raw, value_name = "KIND",
         conflicts_with_all = ["count", "files_with_matches", "only_matching"])]
     pub(crate) output: Output,
@@ -75,8 +75,8 @@ Examples:
   weir grep --field user_agent -i bot --where status=404 access.log
   weir grep --where 'bytes>10000000' --output jsonl '' access.log | jq .path
 
-NUL bytes in front of a line are no part of it, and hide nothing. With --field, --where or
---output, lines that do not fit the format are counted and said; without --field those alone
-that the pattern chooses. --output prints them too, unless there is --field or --where.
-Exit codes: 0 something was found; 1 nothing was; 2 wrong usage, or a file could not be read
+NUL bytes before a line are not part of it. With --field, --where or --output, lines that do
+not match the format are counted and reported; without --field, only those that match the
+pattern. --output prints them too, unless there is --field or --where.
+Exit codes: 0 a line was found; 1 none was; 2 wrong usage, or a file could not be read
 to its end.";

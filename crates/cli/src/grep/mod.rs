@@ -19,10 +19,11 @@ use arguments::Output;
 use pattern::Pattern;
 use printer::{Layout, Printer};
 
+use crate::display::separated;
 use crate::outcome::{Exit, Failure, say};
 use crate::scan::{Conditions, ScanError, UnparsedLines, for_each_text, report_unparsed};
 use crate::sources::{self, Complaint};
-use crate::terminal::{Screen, separated};
+use crate::terminal::Screen;
 
 /// Output is gathered up to this size before it is written.
 const OUTPUT_BYTES: usize = 64 << 10;
@@ -52,7 +53,7 @@ struct InputResult {
 pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
     let inputs = arguments.logs.inputs()?;
     let format = arguments.logs.format_choice()?;
-    let (mut inputs, mut complaints) = sources::found(&inputs, &format);
+    let (mut inputs, mut complaints) = sources::find(&inputs, &format);
     let has_several = arguments.logs.files.len().max(inputs.len()) > 1;
     if !arguments.count && !arguments.files_with_matches {
         let (others, same) = sources::without_output(inputs);
@@ -197,6 +198,6 @@ fn report(results: &[InputResult], mut has_failed: bool) -> Exit {
     match (has_failed, has_matches) {
         (true, _) => Exit::Failed,
         (false, true) => Exit::Done,
-        (false, false) => Exit::NothingFitted,
+        (false, false) => Exit::NoMatch,
     }
 }

@@ -8,7 +8,7 @@ use super::arguments::Output;
 use super::fields::RecordFields;
 use super::pattern::Pattern;
 use super::{csv, json};
-use crate::terminal::{safe, safe_bytes, safe_rows};
+use crate::display::{safe, safe_bytes, safe_rows};
 
 /// How lines are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

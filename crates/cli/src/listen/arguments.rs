@@ -6,8 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use weir_feed::{ActiveMode, BindOptions, FeedAddress, FeedOptions, Framing, SocketMode, TlsFiles};
 
-use crate::arguments::PageArguments;
-use crate::options::{KeepArguments, parse_duration, parse_size};
+use crate::options::{KeepArguments, PageArguments, parse_duration, parse_size};
 use crate::outcome::Failure;
 
 /// Show on the page what servers send: over TCP, TLS, UDP and Unix sockets

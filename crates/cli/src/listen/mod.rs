@@ -10,15 +10,15 @@ use weir_ingest::{Pipeline, StopReason};
 
 pub(crate) use arguments::ListenArguments;
 
+use crate::display::safe;
 use crate::outcome::{Exit, Failure, say};
 use crate::serve::Page;
-use crate::terminal::safe;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
     let options = arguments.feed_options()?;
     let format = arguments.page.read.format_choice()?;
-    let window = arguments.keep.feed(&arguments.page.read)?;
+    let window = arguments.keep.window(&arguments.page.read)?;
     let page = Page::open(&arguments.page)?;
     let runtime = page.runtime();
     let feed = runtime.block_on(Feed::bind(options, &arguments.addresses));
@@ -27,12 +27,12 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
         say(format_args!("listening at {}", safe(&name)));
     }
     page.serve_feed(window, move |pipeline: &Pipeline| {
-        let _inside = runtime.enter();
+        let _guard = runtime.enter();
         let sink = |name: &str| PipelineSink::new(pipeline, name, format.clone());
         let running = feed.start(sink, Arc::new(notices::report));
         let mut exit = Exit::Done;
-        for (name, stopped) in runtime.block_on(running.ended()) {
-            if stopped == StopReason::MemoryFull {
+        for (name, reason) in runtime.block_on(running.ended()) {
+            if reason == StopReason::MemoryFull {
                 say(format_args!(
                     "{}: the memory limit is reached; the lines read before are kept; --memory \
                      raises the limit",

@@ -1,65 +1,67 @@
-//! How much of a live feed is kept.
+//! The value of `--keep`: how much of a live feed is kept.
 
 use std::time::Duration;
 
 use clap::Args;
 use weir_ingest::Keep;
 
-use super::parse_size;
-use crate::arguments::ReadArguments;
+use super::{ReadArguments, parse_size};
 use crate::outcome::Failure;
 
-/// What is kept of a feed that goes on.
+/// How much of a live feed is kept.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct KeepArguments {
-    /// Keep this much of what goes on being written: a time such as 90s, 15m, 1h or 7d, counted
-    /// back from the newest request by the log's own times, or a size of memory such as 512MiB;
-    /// what is older leaves [default: as much as --memory holds]
+    /// Keep this much of a live feed: a duration such as 90s, 15m, 1h or 7d, counted back from the
+    /// newest request by the log's own times, or a size of memory such as 512MiB. Older requests
+    /// are dropped [default: as much as --memory holds]
     #[arg(long, value_name = "DURATION|SIZE")]
     pub(crate) keep: Option<String>,
 }
 
-/// A window and the memory that bounds it in any case.
+/// The window of a feed, and the memory that limits it in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Feed {
+pub(crate) struct FeedWindow {
     pub(crate) keep: Keep,
     pub(crate) memory_bytes_max: usize,
 }
 
-/// The least memory for a window: blocks on their way are a few megabytes.
+/// The least memory for a window: the blocks that are being parsed take a few megabytes.
 const WINDOW_BYTES_MIN: u64 = 16 << 20;
 
 impl KeepArguments {
-    /// The window that was asked for.
-    pub(crate) fn feed(&self, read: &ReadArguments) -> Result<Feed, Failure> {
+    /// The window of `--keep`; without it, a window that only `--memory` limits.
+    ///
+    /// # Errors
+    /// If `--keep` is neither a duration nor a size, or too small.
+    pub(crate) fn window(&self, read: &ReadArguments) -> Result<FeedWindow, Failure> {
         let memory_bytes_max = read.memory_bytes_max()?;
         let Some(text) = &self.keep else {
-            return Ok(Feed { keep: Keep::Window { width: None }, memory_bytes_max });
+            return Ok(FeedWindow { keep: Keep::Window { width: None }, memory_bytes_max });
         };
         if let Some(width) = parse_duration(text) {
             if width.is_zero() {
-                return Err(Failure::new("--keep: nothing would be kept; give 1s or more"));
+                return Err(Failure::new("--keep: a window of 0 keeps nothing; write 1s or more"));
             }
-            return Ok(Feed { keep: Keep::Window { width: Some(width) }, memory_bytes_max });
+            return Ok(FeedWindow { keep: Keep::Window { width: Some(width) }, memory_bytes_max });
         }
-        // A number alone may be meant either way.
-        let is_plain = text.ends_with(|last: char| last.is_ascii_digit());
-        let bytes = parse_size(text).filter(|_| !is_plain).ok_or_else(|| {
+        // A number without a unit could be a duration or a size.
+        let lacks_unit = text.ends_with(|last: char| last.is_ascii_digit());
+        let bytes = parse_size(text).filter(|_| !lacks_unit).ok_or_else(|| {
             Failure::new(format_args!(
-                "--keep: `{text}` is neither a time, such as 90s, 15m, 1h or 7d, nor a size, such \
-                 as 512MiB or 2G"
+                "--keep: `{text}` is not a valid duration or size; write it as 90s, 15m, 1h or 7d, \
+                 or as 512MiB or 2G"
             ))
         })?;
         if bytes < WINDOW_BYTES_MIN {
-            let message = format_args!("--keep: {text} is too small; give 16MiB or more");
+            let message = format_args!("--keep: {text} is too small; write 16MiB or more");
             return Err(Failure::new(message));
         }
         let memory_bytes_max = usize::try_from(bytes).unwrap_or(usize::MAX);
-        Ok(Feed { keep: Keep::Window { width: None }, memory_bytes_max })
+        Ok(FeedWindow { keep: Keep::Window { width: None }, memory_bytes_max })
     }
 }
 
-/// Reads `90s`, `15m`, `1.5h`, `7d`, `2w`.
+/// Parses a duration such as `90s`, `15m`, `1.5h`, `7d` or `2w`.
 pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let unit_s = match text.chars().next_back()? {
@@ -84,7 +86,7 @@ mod tests {
     use super::parse_duration;
 
     #[test]
-    fn reads_durations() {
+    fn parses_durations() {
         for (text, seconds) in [("90s", 90), ("15m", 900), ("1.5h", 5_400), ("7d", 604_800)] {
             assert_eq!(parse_duration(text), Some(Duration::from_secs(seconds)), "{text}");
         }

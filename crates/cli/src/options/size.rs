@@ -1,7 +1,7 @@
-//! Sizes in bytes, as people write them.
+//! Sizes in bytes, with or without a unit.
 
-/// Reads `4096`, `512MiB`, `1.5GB`, `2G`: K, M, G and T are powers of 1024, alone and with
-/// `iB`; with `B` they are powers of 1000. Letters have no case.
+/// Parses a size such as `4096`, `512MiB`, `1.5GB` or `2G`. K, M, G and T are powers of 1024,
+/// alone and with `iB`; with `B` they are powers of 1000. Case is ignored.
 pub(crate) fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -29,7 +29,7 @@ mod tests {
     use super::parse_size;
 
     #[test]
-    fn reads_sizes() {
+    fn parses_sizes() {
         for (text, bytes) in [
             ("0", 0),
             ("4096", 4096),

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::arguments::ReadArguments;
+use crate::options::ReadArguments;
 
 /// Print totals, a histogram and top lists
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArguments {
     /// The logs, or directories of them: plain, compressed with gzip, zstd, bzip2, xz or lz4,
-    /// in tar or zip archives; `-` is standard input, which is also read where no file is
-    /// named and it is no terminal
+    /// in tar or zip archives; `-` is standard input, which is also read if no file is named
+    /// and it is not a terminal
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -24,32 +24,33 @@ pub(crate) struct ReportArguments {
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
 
-    /// Write the report to this file as a page that needs nothing else; `-` is standard output
+    /// Write the report to this file as one self-contained HTML page; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Add the requests, bytes and errors of each value of this field, of the --top largest;
-    /// the rest is summed
+    /// Add the requests, bytes and errors of the --top most frequent values of this field; the
+    /// others are summed
     #[arg(long, value_name = "FIELD")]
     pub(crate) group: Option<String>,
 
-    /// Compare with the time before: the range of --since and --until with the one of the same
-    /// length before it; without --since, the second half of the log's time with the first
+    /// Compare with the previous period: the period from --since to --until with the one of the
+    /// same length before it; without --since, the second half of the log with the first
     #[arg(long)]
     pub(crate) compare: bool,
 
-    /// Leave out what was logged before: a date, an RFC 3339 time, or a time ago such as
+    /// Leave out requests before this time: a date, an RFC 3339 time, or a time ago such as
     /// `-3d`, `2h` or `30 min ago`
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) since: Option<String>,
 
-    /// Leave out what was logged at this time or later; a date stands for the end of its day
+    /// Leave out requests at this time or later; a date stands for the end of its day
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) until: Option<String>,
 
-    /// Count only requests whose field compares so: field=value, or one of != ^= (begins with)
+    /// Count only requests that meet this condition: field=value, or one of != ^= (begins with)
     /// ~ (matches the regular expression) !~ < <= > >=; several are joined by and, several
-    /// with = on one field by or. `time` takes what --since takes; a date is its whole day
+    /// with = on one field by or. `time` accepts the same values as --since; a date is its whole
+    /// day
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
 
@@ -57,11 +58,12 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: u32,
 
-    /// The most buckets the histogram may have [default: what fits the terminal; 400 in JSON]
+    /// The most buckets the histogram may have [default: as many as fit the terminal; 400 in
+    /// JSON, CSV and HTML]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(crate) buckets: Option<u32>,
 
-    /// The field that divides the histogram
+    /// The field by which the histogram is stacked
     #[arg(long, value_name = "FIELD", default_value = "status_class")]
     pub(crate) stack: String,
 
@@ -78,5 +80,5 @@ Examples:
   weir report --group host --since -7d --compare access.log
   weir report --html report.html access.log
 
-Exit codes: 0 something was read; 1 no line fitted; 2 wrong usage, or a file could not be
-read to its end.";
+Exit codes: 0 something was read; 1 no line matched the format; 2 wrong usage, or a file could
+not be read to its end.";

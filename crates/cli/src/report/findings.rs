@@ -1,4 +1,4 @@
-//! What a person should know beside the numbers.
+//! Notes and complaints that accompany a report.
 
 use std::sync::Arc;
 
@@ -7,11 +7,14 @@ use weir_ingest::{SourceEnd, SourceSnapshot};
 use weir_view::{Clause, Report};
 
 use super::ReportArguments;
+use crate::display::{safe, separated};
 use crate::outcome::Failure;
 use crate::sources::Complaint;
-use crate::terminal::{safe, separated};
 
-/// Refuses a condition or a division by a field that none of the formats has.
+/// Checks that the log has the fields that the options name.
+///
+/// # Errors
+/// For the first field that none of the formats has.
 pub(crate) fn check_fields(
     arguments: &ReportArguments,
     sources: &[SourceSnapshot],
@@ -19,18 +22,18 @@ pub(crate) fn check_fields(
 ) -> Result<(), Failure> {
     let names = field_names(formats);
     if names.is_empty() || sources.iter().all(|source| source.format.is_none()) {
-        // No format was found, so nothing fitted, which is said in its own way.
+        // No format was detected, so no line matched. A note reports that.
         return Ok(());
     }
     let conditions = arguments.conditions.iter().filter_map(|text| Clause::parse(text));
-    let mut asked: Vec<(&str, String)> =
+    let mut named: Vec<(&str, String)> =
         conditions.map(|clause| ("--where", clause.field)).collect();
-    asked.push(("--stack", arguments.stack.clone()));
-    asked.extend(arguments.group.iter().map(|field| ("--group", field.clone())));
-    asked.extend(arguments.compare.then(|| ("--compare", "time".to_owned())));
-    asked.extend(arguments.since.is_some().then(|| ("--since", "time".to_owned())));
-    asked.extend(arguments.until.is_some().then(|| ("--until", "time".to_owned())));
-    for (option, name) in asked {
+    named.push(("--stack", arguments.stack.clone()));
+    named.extend(arguments.group.iter().map(|field| ("--group", field.clone())));
+    named.extend(arguments.compare.then(|| ("--compare", "time".to_owned())));
+    named.extend(arguments.since.is_some().then(|| ("--since", "time".to_owned())));
+    named.extend(arguments.until.is_some().then(|| ("--until", "time".to_owned())));
+    for (option, name) in named {
         let known = match Field::by_name(&name) {
             Some(field) => field.name(),
             None => &name,
@@ -46,7 +49,7 @@ pub(crate) fn check_fields(
     Ok(())
 }
 
-/// The fields that formats have between them.
+/// The names of the fields of all formats, without repetition.
 fn field_names(formats: &[Arc<Format>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for format in formats {
@@ -60,7 +63,7 @@ fn field_names(formats: &[Arc<Format>]) -> Vec<String> {
     names
 }
 
-/// Sources of which less came than there was when they were opened.
+/// Sources that ended before the size that they had when they were opened.
 pub(crate) fn truncated(sources: &[SourceSnapshot]) -> Vec<Complaint> {
     let complaint = |source: &SourceSnapshot| {
         let total = source.bytes_total?;
@@ -77,34 +80,34 @@ pub(crate) fn truncated(sources: &[SourceSnapshot]) -> Vec<Complaint> {
     sources.iter().filter_map(complaint).collect()
 }
 
-/// Sentences about sources that brought nothing, and about the answer as a whole.
+/// Notes about sources without records, and about the report as a whole.
 pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> {
     let mut notes: Vec<String> = sources
         .iter()
         .filter(|source| source.records == 0 && source.end == Some(SourceEnd::Done))
-        .map(|source| format!("{}: {}", safe(&source.name), nothing_fitted(source)))
+        .map(|source| format!("{}: {}", safe(&source.name), reason_without_records(source)))
         .collect();
     if report.records > 0 && report.matched == 0 {
         notes.push(format!(
-            "none of the {} requests passes the conditions",
+            "none of the {} requests meets the conditions",
             separated(report.records)
         ));
     }
     if !report.estimated.is_empty() {
         notes.push(format!(
-            "the memory is spent: of {} the rarest values are counted together; give more with --memory",
+            "the memory limit is reached: rare values of {} are counted together; raise the limit with --memory",
             report.estimated.join(", ")
         ));
     }
     notes
 }
 
-/// A log whose times have several offsets, which a person may take for one.
+/// A note about a log whose times have several offsets from UTC.
 pub(crate) fn mixed_offsets(range_s: Option<(i32, i32)>, report: &Report) -> Option<String> {
     let (least, most) = range_s.filter(|(least, most)| least != most)?;
     let name = |offset_s| Zone::fixed(offset_s).name().to_owned();
     Some(format!(
-        "the log's times have offsets from {} to {}; all are shown in {}, choose another with --tz",
+        "the log's times have offsets from {} to {}; all are shown in {}; choose another zone with --tz",
         name(least),
         name(most),
         report.time.zone
@@ -112,7 +115,7 @@ pub(crate) fn mixed_offsets(range_s: Option<(i32, i32)>, report: &Report) -> Opt
 }
 
 /// Why a source has no record, and what to do.
-fn nothing_fitted(source: &SourceSnapshot) -> String {
+fn reason_without_records(source: &SourceSnapshot) -> String {
     if source.bytes_parsed == 0 {
         return "is empty".to_owned();
     }
@@ -134,7 +137,7 @@ fn nothing_fitted(source: &SourceSnapshot) -> String {
     }
 }
 
-/// Control characters that no text log has, or much that is no UTF-8.
+/// Whether a line is binary: more than a tenth of it is control characters or not UTF-8.
 fn looks_binary(text: &[u8]) -> bool {
     let controls = text.iter().filter(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31)).count();
     let shown = String::from_utf8_lossy(text);
@@ -168,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_shrinks_is_said() {
+    fn a_file_that_shrinks_is_reported() {
         let shrunk = truncated(&[source(1_500, SourceEnd::Done)]);
         let sentence = "access.log: was truncated while it was read, 1,500 of 4,000 bytes came; what was read stands";
         assert_eq!(shrunk.iter().map(ToString::to_string).collect::<Vec<_>>(), [sentence]);
@@ -176,14 +179,14 @@ mod tests {
             source(4_000, SourceEnd::Done),
             // It grew.
             source(4_100, SourceEnd::Done),
-            // That is said in another way.
+            // The failure is reported on its own.
             source(10, SourceEnd::Failed(SourceError::ParserFailed)),
         ];
         assert_eq!(truncated(&others), []);
     }
 
     #[test]
-    fn text_is_no_binary() {
+    fn text_does_not_look_binary() {
         assert!(!looks_binary("größe\tund [31m\x1b[0m 日本".as_bytes()));
         assert!(!looks_binary(b""));
         assert!(looks_binary(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"));

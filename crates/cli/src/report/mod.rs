@@ -35,12 +35,12 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     }
     let screen = Screen::of_stdout();
     let format = arguments.read.format_choice()?;
-    let (mut inputs, complaints) = sources::found(&inputs, &format);
+    let (mut inputs, complaints) = sources::find(&inputs, &format);
     let request = Request::new(arguments, &mut inputs, &screen)?;
     if let Some(file) = &arguments.html {
         if file.as_os_str() == "-" && (arguments.json || arguments.csv) {
             return Err(Failure::new(
-                "--html -: standard output is taken by --json or --csv; name a file",
+                "--html: standard output is already used by --json or --csv; name a file",
             ));
         }
         html::refuse_input(file, &inputs)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     Ok(reading.say())
 }
 
-/// A report, and what a person should know beside it.
+/// A report, and the notes and complaints about its sources.
 struct Reading {
     report: Report,
     sources: Vec<SourceSnapshot>,
@@ -70,7 +70,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Prints the notes and the complaints, and returns how the run ended.
+    /// Prints the notes and the complaints. Returns how the run ended.
     fn say(&self) -> Exit {
         for note in &self.notes {
             say(note);
@@ -81,7 +81,7 @@ impl Reading {
         match (self.complaints.is_empty(), self.report.records > 0) {
             (false, _) => Exit::Failed,
             (true, true) => Exit::Done,
-            (true, false) => Exit::NothingFitted,
+            (true, false) => Exit::NoMatch,
         }
     }
 }
@@ -91,7 +91,7 @@ fn read(
     inputs: &[Input],
     request: &Request,
 ) -> Result<Reading, Failure> {
-    // The periods to compare are known when all is read, so the records have to be kept.
+    // The periods are known only after all records are read, so the records have to be kept.
     let keep = if arguments.compare { Keep::Segments } else { Keep::ValuesOnly };
     let options = arguments.read.pipeline_options(keep)?;
     let columns = request.query.extra_columns();
@@ -132,7 +132,7 @@ fn compared(
         None => Ok(Some(answer.report)),
         Some(PeriodError::NoTime) => Ok(None),
         Some(PeriodError::Empty) => Err(Failure::new(
-            "--compare: nothing was logged at --since or later; give an earlier time",
+            "--compare: no request was logged at --since or later; set an earlier time",
         )),
         Some(PeriodError::TooShort) => {
             Err(Failure::new("--compare: there is no time to halve; say from when on with --since"))

@@ -31,7 +31,7 @@ impl Request {
     ) -> Result<Self, Failure> {
         let format = arguments.read.format_choice()?;
         let zone = arguments.read.zone()?;
-        // The log is read once for it, and only if a time has no offset.
+        // The beginning of the log is read once for it, and only if a time has no offset.
         let zone = LazyCell::new(|| zone.unwrap_or_else(|| zone::of_log(inputs, &format)));
         let (now, zone) = (Now::read(), || zone.clone());
         let mut clauses = parse_clauses(&arguments.conditions, &now, &zone)?;
@@ -77,7 +77,9 @@ fn time_range(
         let Some(text) = text else { return Ok(None) };
         Moment::parse(text, now).map(Some).ok_or_else(|| {
             let examples = Moment::EXAMPLES;
-            Failure::new(format_args!("{option}: `{text}` is not a time; write it as {examples}"))
+            Failure::new(format_args!(
+                "{option}: `{text}` is not a valid time; write it as {examples}"
+            ))
         })
     };
     let since = read("--since", &arguments.since)?;
@@ -90,7 +92,7 @@ fn time_range(
         let [since, until] =
             [&arguments.since, &arguments.until].map(|text| text.as_deref().unwrap_or_default());
         return Err(Failure::new(format_args!(
-            "--since {since} is not before --until {until}; nothing lies between them"
+            "--since {since} is not before --until {until}; set an earlier --since"
         )));
     }
     let stamp = |unix_ns| format_rfc3339(Timestamp { unix_ns, offset_s: 0 });

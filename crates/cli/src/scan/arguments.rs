@@ -12,16 +12,16 @@ use crate::sources;
 /// Which logs are scanned, and which of their records.
 #[derive(Debug, Args)]
 pub(crate) struct LogArguments {
-    /// The logs, plain or compressed; `-` is standard input, which is also read where no file
-    /// is named
+    /// The logs, plain or compressed; `-` is standard input, which is also read if no file is
+    /// named
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Only requests whose field compares so, as in `weir report`
+    /// Only requests that meet this condition; see `weir report --help`
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
 
-    /// The log's format, where it should not be found out; see `weir report --help`
+    /// The log's format, if it should not be detected; see `weir report --help`
     #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION")]
     format: Option<String>,
 

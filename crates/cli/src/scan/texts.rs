@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 
 use weir_ingest::{Input, Text};
 
+use crate::display::{safe, separated};
 use crate::outcome::say;
 use crate::sources::{Complaint, complaints};
-use crate::terminal::{safe, separated};
 
 /// Why a text was not scanned to its end.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
-//! Opens the page in a browser, where there is one.
+//! Opens the page in a browser, if there is one.
 
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// The program that opens an address, by the system.
+/// The program that opens an address on this operating system.
 const PROGRAM: &str = if cfg!(target_os = "macos") {
     "open"
 } else if cfg!(windows) {
@@ -12,7 +12,7 @@ const PROGRAM: &str = if cfg!(target_os = "macos") {
     "xdg-open"
 };
 
-/// Opens the address. Where that fails there is no harm: it is printed as well.
+/// Opens the address. Failures are ignored, because the address is printed as well.
 pub(super) fn open(url: &str) {
     if !has_screen() {
         return;
@@ -21,12 +21,12 @@ pub(super) fn open(url: &str) {
     command.arg(url);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Ok(mut child) = command.spawn() {
-        // Waited for, so that it leaves no zombie.
+        // Without a wait, the child would stay as a zombie.
         thread::spawn(move || child.wait());
     }
 }
 
-/// True where a browser could show itself.
+/// Whether a browser could open a window.
 fn has_screen() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     cfg!(any(target_os = "macos", windows)) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")

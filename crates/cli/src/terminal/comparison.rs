@@ -5,11 +5,12 @@ use weir_view::{Changes, Comparison, GroupRow, Period, Report, difference};
 
 use super::Screen;
 use super::lists::{title_of, titled_order};
-use super::moment::{Local, span};
-use super::number::{bytes, change, duration, separated, signed};
 use super::style::{Painter, Style};
-use super::text::{fit, fit_middle, left, right, safe, safe_bytes, width};
+use super::text::{fit, fit_middle, left, right, width};
 use super::totals::heading;
+use crate::display::{
+    LocalTime, bytes, change, duration, safe, safe_bytes, separated, signed, span,
+};
 
 /// Columns of the names in front.
 const NAME_COLUMNS: usize = 16;
@@ -83,7 +84,7 @@ fn sums(now: &Report, before: &Report) -> Vec<[String; 5]> {
 }
 
 fn period(period: &Period) -> String {
-    let [since, until] = [&period.since, &period.until].map(|stamp| Local::parse(stamp));
+    let [since, until] = [&period.since, &period.until].map(|stamp| LocalTime::parse(stamp));
     let (Some(since), Some(until)) = (since, until) else { return String::new() };
     let length = span(period.length_s());
     format!("{} to before {} ({length})", since.full(), until.full())

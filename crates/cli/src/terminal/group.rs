@@ -3,9 +3,9 @@
 use weir_view::{Group, GroupRow, PeriodTally, Report};
 
 use super::Screen;
-use super::number::{bytes, separated, share, signed};
 use super::style::{Painter, Style};
-use super::text::{fit_middle, right, safe, safe_bytes, width};
+use super::text::{fit_middle, right, width};
+use crate::display::{bytes, safe, safe_bytes, separated, share, signed};
 
 /// The group, line by line: a head, a row for each value, and one for the rest.
 pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<String> {

@@ -3,9 +3,9 @@
 use weir_view::{Report, TopRow};
 
 use super::Screen;
-use super::number::{separated, share};
 use super::style::{Painter, Style};
-use super::text::{fit_middle, left, right, safe, width};
+use super::text::{fit_middle, left, right, width};
+use crate::display::{safe, separated, share};
 
 /// The fields in the order of the lists, with their titles. Other fields of the log follow.
 const TITLES: [(&str, &str); 11] = [

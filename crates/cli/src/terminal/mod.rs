@@ -1,11 +1,9 @@
-//! What the terminal shows.
+//! Draws the report for a terminal, and the progress of reading.
 
 mod chart;
 mod comparison;
 mod group;
 mod lists;
-mod moment;
-mod number;
 mod progress;
 mod samples;
 mod style;
@@ -19,14 +17,12 @@ use weir_view::Report;
 
 pub(crate) use group::{group_cells, group_columns};
 pub(crate) use lists::{fields_with_values, title_of, titled_order};
-pub(crate) use moment::step;
-pub(crate) use number::{bytes, change, duration, separated, share, signed};
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
 pub(crate) use style::colour_number;
-pub(crate) use text::{fit, safe, safe_bytes, safe_rows, width};
+pub(crate) use text::{fit, width};
 
-/// Where a report is drawn.
+/// The output on which a report is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Screen {
     /// Width in columns.
@@ -35,30 +31,31 @@ pub(crate) struct Screen {
     pub(crate) colour: bool,
 }
 
-/// The width where there is no terminal to ask.
+/// The width if there is no terminal.
 const COLUMNS: usize = 80;
 
-/// Below this nothing can be laid out; lines are wrapped by the terminal then.
+/// The report needs at least this width; a narrower terminal wraps its lines.
 const COLUMNS_MIN: usize = 40;
 
-/// A line is not read with pleasure beyond this.
+/// Longer lines are hard to read.
 const COLUMNS_MAX: usize = 200;
 
 impl Screen {
-    /// Standard output: its width, or that of the variable `COLUMNS`; colours on a terminal,
-    /// unless the variable `NO_COLOR` is there or the terminal is dumb.
+    /// Standard output: its width, or that of the variable `COLUMNS`. A terminal shows colours,
+    /// unless the variable `NO_COLOR` is set or `TERM` is `dumb`.
     pub(crate) fn of_stdout() -> Self {
-        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-        let variable = || set("COLUMNS")?.to_str()?.parse().ok();
-        let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let columns = variable().or_else(terminal).unwrap_or(COLUMNS);
-        let dumb = set("TERM").is_some_and(|value| value == "dumb");
-        let colour = std::io::stdout().is_terminal() && set("NO_COLOR").is_none() && !dumb;
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let from_variable = || variable("COLUMNS")?.to_str()?.parse().ok();
+        let from_terminal =
+            || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let columns = from_variable().or_else(from_terminal).unwrap_or(COLUMNS);
+        let is_dumb = variable("TERM").is_some_and(|value| value == "dumb");
+        let colour = std::io::stdout().is_terminal() && variable("NO_COLOR").is_none() && !is_dumb;
         Self { columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX), colour }
     }
 
-    /// Buckets to ask for: more than there are columns, to be joined into steps that fill
-    /// the screen.
+    /// The number of buckets to request: more than there are columns. The chart joins them into
+    /// a step that fills the screen.
     pub(crate) fn buckets_max(&self) -> u32 {
         (self.columns * 6) as u32
     }

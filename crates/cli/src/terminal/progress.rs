@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use weir_ingest::{DataSet, SourceSnapshot};
 
-use super::number::{bytes, rate, separated};
-use super::text::{fit, fit_middle, safe};
+use super::text::{fit, fit_middle};
+use crate::display::{bytes, rate, safe, separated};
 
 /// The pause between two updates; a person does not see more frequent ones.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -3,9 +3,9 @@
 use weir_ingest::{SourceSample, SourceSnapshot};
 
 use super::Screen;
-use super::number::separated;
 use super::style::{Painter, Style};
-use super::text::{fit, safe, width};
+use super::text::{fit, width};
+use crate::display::{safe, separated};
 
 /// Maximum number of samples of each source, and of all.
 const OF_EACH: usize = 3;

@@ -1,17 +1,17 @@
-//! Colours, of the terminal's own palette so that its theme holds.
+//! Colours of the terminal's own palette, so that they follow its theme.
 
-/// How some text looks: the parameters of an SGR sequence.
+/// The style of a text: the parameters of an SGR sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style(&'static str);
 
 impl Style {
-    /// As it is.
+    /// Without any style.
     pub(crate) const PLAIN: Self = Self("");
     /// A title.
     pub(crate) const TITLE: Self = Self("1");
-    /// What stands behind.
+    /// Less important text.
     pub(crate) const DIM: Self = Self("2");
-    /// What went wrong.
+    /// An error.
     pub(crate) const WRONG: Self = Self("31");
     /// The bars of lists.
     pub(crate) const BAR: Self = Self("36");
@@ -28,12 +28,12 @@ const GROUPS: [(&str, Style); 7] = [
     ("47", Style("37")),
 ];
 
-/// The colour of group number `index` of a stack, by its name where the name means something.
+/// The colour of group number `index` of a stack, see [`colour_number`].
 pub(crate) fn group(index: usize, name: &str) -> Style {
     GROUPS[group_number(index, name)].1
 }
 
-/// The style of a cell with group `upper` behind group `lower`.
+/// The style of a cell in which group `lower` stands before the background of group `upper`.
 pub(crate) fn cell(lower: (usize, &str), upper: (usize, &str)) -> (Style, &'static str) {
     (group(lower.0, lower.1), GROUPS[group_number(upper.0, upper.1)].0)
 }
@@ -42,8 +42,8 @@ fn group_number(index: usize, name: &str) -> usize {
     colour_number(index, name, GROUPS.len())
 }
 
-/// Which of so many colours group number `index` has: those of the classes of the status mean
-/// something, wherever they are shown.
+/// The number of the colour of group number `index`, of `colours` colours. Status classes have
+/// fixed colours.
 pub(crate) fn colour_number(index: usize, name: &str, colours: usize) -> usize {
     match name {
         "2xx" => 0,
@@ -56,7 +56,7 @@ pub(crate) fn colour_number(index: usize, name: &str, colours: usize) -> usize {
     }
 }
 
-/// Puts colours to text, or leaves them out.
+/// Colours text, unless colours are off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Painter {
     /// Whether colours are shown.

@@ -4,10 +4,9 @@ use weir_ingest::SourceSnapshot;
 use weir_view::{Quantiles, Report};
 
 use super::Screen;
-use super::moment::{Local, span};
-use super::number::{bytes, duration, separated, share};
 use super::style::{Painter, Style};
-use super::text::{fit, fit_middle, left, safe, width};
+use super::text::{fit, fit_middle, left, width};
+use crate::display::{LocalTime, bytes, duration, safe, separated, share, span};
 
 /// Columns of the names.
 const NAME_COLUMNS: usize = 16;
@@ -103,8 +102,8 @@ fn unparsed_lines(report: &Report) -> Option<String> {
 }
 
 fn period(report: &Report) -> Option<String> {
-    let first = Local::parse(report.time.first.as_deref()?)?;
-    let last = Local::parse(report.time.last.as_deref()?)?;
+    let first = LocalTime::parse(report.time.first.as_deref()?)?;
+    let last = LocalTime::parse(report.time.last.as_deref()?)?;
     let length_s = (last.local_s() - first.local_s()).unsigned_abs();
     Some(format!("{} to {} ({})", first.full(), last.full(), span(length_s)))
 }

@@ -1,5 +1,5 @@
-//! Every input that is not as it should be: the exit code, the sentence, and that what was
-//! read stands.
+//! Invalid input and usage: the exit code, the message, and that the lines read before an error
+//! are kept.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -8,13 +8,14 @@ use crate::support::{Folder, Run, finish, generated, line, run, run_with_stdin, 
 use serde_json::Value;
 use weir_testkit::fixtures;
 
-/// One good line.
+/// One valid line.
 fn good() -> String {
     line("192.0.2.1", "17/Dec/2025:09:00:00 +0000", "GET / HTTP/1.1", 200, "-")
 }
 
-/// Checks the exit code and that standard error is this sentence.
-fn says(run: &Run, code: i32, sentence: &str) {
+/// Checks the exit code, and that standard error is this message.
+#[track_caller]
+fn assert_message(run: &Run, code: i32, sentence: &str) {
     assert_eq!((run.code, run.stderr.as_str()), (code, &*format!("weir: {sentence}\n")));
 }
 
@@ -24,79 +25,79 @@ fn number(run: &Run, key: &str) -> u64 {
 }
 
 #[test]
-fn nothing_in_it() {
+fn empty_files_are_reported() {
     let folder = Folder::new();
     let path = folder.file("empty.log", b"");
     let path = text(&path);
-    says(&run(["report", path]), 1, &format!("{path}: is empty"));
-    says(&run(["formats", path]), 1, &format!("{path}: is empty"));
-    says(&run(["report"]), 1, "standard input: is empty");
+    assert_message(&run(["report", path]), 1, &format!("{path}: is empty"));
+    assert_message(&run(["formats", path]), 1, &format!("{path}: is empty"));
+    assert_message(&run(["report"]), 1, "standard input: is empty");
     let json = run(["report", "--json", path]);
     assert_eq!((json.code, number(&json, "lines")), (1, 0));
     let other = folder.file("good.log", good().as_bytes());
-    says(&run(["report", path, text(&other)]), 0, &format!("{path}: is empty"));
+    assert_message(&run(["report", path, text(&other)]), 0, &format!("{path}: is empty"));
 }
 
 #[test]
-fn no_log() {
+fn files_that_are_not_logs_are_reported() {
     let folder = Folder::new();
     let noise: Vec<u8> =
         (0..100_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let path = folder.file("image.png", &[b"\x89PNG\r\n\x1a\n", &noise[..]].concat());
     let sentence = "is no text; Weir reads logs, plain or compressed with gzip or zstd";
-    says(&run(["report", text(&path)]), 1, &format!("{}: {sentence}", text(&path)));
+    assert_message(&run(["report", text(&path)]), 1, &format!("{}: {sentence}", text(&path)));
     let path = folder.file("notes.txt", b"one\ntwo\nthree\n");
     let sentence = "none of its 3 lines fits a known format; see why with weir formats FILE, or give one with --format";
-    says(&run(["report", text(&path)]), 1, &format!("{}: {sentence}", text(&path)));
+    assert_message(&run(["report", text(&path)]), 1, &format!("{}: {sentence}", text(&path)));
     let sentence = "none of its 3 lines fits the format COMMON; see why with weir formats FILE";
     let forced = run(["report", "--format", "common", text(&path)]);
-    says(&forced, 1, &format!("{}: {sentence}", text(&path)));
+    assert_message(&forced, 1, &format!("{}: {sentence}", text(&path)));
     assert!(forced.stdout.contains("Unparsed lines  3 of 3"), "{}", forced.stdout);
-    // A condition on anything says no more than that nothing fits.
+    // A condition on an unknown field is not an error if no line matches a format.
     assert_eq!(run(["report", "--where", "nothing=1", text(&path)]).code, 1);
 }
 
 #[test]
-fn files_that_cannot_be_read() {
+fn unreadable_files_are_reported() {
     let folder = Folder::new();
     let good = folder.file("good.log", good().as_bytes());
     let missing = folder.path("missing.log");
     let missing = text(&missing);
     let sentence = format!("{missing}: there is no such file; check the name");
     for command in [&["report"][..], &["formats"], &["--no-open"]] {
-        says(&run([command, &[missing]].concat()), 2, &sentence);
+        assert_message(&run([command, &[missing]].concat()), 2, &sentence);
     }
     let run = crate::support::run(["report", "--json", missing, text(&good)]);
-    says(&run, 2, &sentence);
-    assert_eq!(number(&run, "records"), 1, "the other is read");
+    assert_message(&run, 2, &sentence);
+    assert_eq!(number(&run, "records"), 1, "the other file is read");
     let directory = folder.path("");
     let directory = text(&directory).trim_end_matches('/');
     let sentence =
         format!("{directory}: is a directory; name the files in it, such as {directory}/*.log");
-    says(&crate::support::run(["formats", directory]), 2, &sentence);
+    assert_message(&crate::support::run(["formats", directory]), 2, &sentence);
 }
 
 #[cfg(unix)]
 #[test]
-fn a_sentence_moves_no_cursor() {
+fn messages_contain_no_control_characters() {
     let folder = Folder::new();
     let directory = folder.path("\x1b[2Jlogs\u{202e}");
     std::fs::create_dir(&directory).expect("a folder");
     let missing = directory.join("missing.log");
     let good = folder.file("good.log", good().as_bytes());
-    let evil = "x\x1b[31m\u{202e}";
-    let condition = format!("{evil}=1");
+    let hostile = "x\x1b[31m\u{202e}";
+    let condition = format!("{hostile}=1");
     for arguments in [
         vec!["report", text(&missing)],
         vec!["formats", text(&directory)],
         vec!["--no-open", text(&missing)],
         vec!["report", "--where", &condition, text(&good)],
-        vec!["report", "--where", evil, text(&good)],
-        vec!["report", "--stack", evil, text(&good)],
-        vec!["report", "--tz", evil, text(&good)],
-        vec!["report", "--since", evil, text(&good)],
-        vec!["report", "--memory", evil, text(&good)],
-        vec!["report", "--format", evil, text(&good)],
+        vec!["report", "--where", hostile, text(&good)],
+        vec!["report", "--stack", hostile, text(&good)],
+        vec!["report", "--tz", hostile, text(&good)],
+        vec!["report", "--since", hostile, text(&good)],
+        vec!["report", "--memory", hostile, text(&good)],
+        vec!["report", "--format", hostile, text(&good)],
     ] {
         let run = run(&arguments);
         assert_eq!(run.code, 2, "{arguments:?}");
@@ -106,7 +107,7 @@ fn a_sentence_moves_no_cursor() {
 }
 
 #[test]
-fn cut_and_damaged_archives() {
+fn the_lines_before_damage_are_kept() {
     let folder = Folder::new();
     let log = generated(1 << 20);
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -119,8 +120,8 @@ fn cut_and_damaged_archives() {
         text(&cut),
         gz.len() / 2
     );
-    says(&run, 2, &sentence);
-    assert!(number(&run, "records") > 1_000, "what was read stands");
+    assert_message(&run, 2, &sentence);
+    assert!(number(&run, "records") > 1_000, "the lines before the cut are kept");
     let zst = zstd::encode_all(&log[..], 3).expect("zstd");
     let cut = folder.file("cut.log.zst", &zst[..zst.len() / 2]);
     let run = crate::support::run(["report", "--json", text(&cut)]);
@@ -164,7 +165,7 @@ fn a_zstd_bomb_is_one_long_line() {
 }
 
 #[test]
-fn more_values_than_memory() {
+fn values_beyond_the_memory_are_counted_together() {
     let folder = Folder::new();
     let time = "17/Dec/2025:09:00:00 +0000";
     let log: String = (0..40_000)
@@ -172,10 +173,10 @@ fn more_values_than_memory() {
         .collect();
     let path = folder.file("many.log", log.as_bytes());
     let run = run(["report", "--json", "--memory", "1MiB", text(&path)]);
-    says(
+    assert_message(
         &run,
         0,
-        "the memory is spent: of path the rarest values are counted together; give more with --memory",
+        "the memory limit is reached: rare values of path are counted together; raise the limit with --memory",
     );
     let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
     assert_eq!(report["estimated"], serde_json::json!(["path"]));
@@ -184,60 +185,68 @@ fn more_values_than_memory() {
 }
 
 #[test]
-fn offsets_that_differ() {
+fn different_offsets_are_reported() {
     let folder = Folder::new();
     let log = line("::1", "17/Dec/2025:09:00:00 +0100", "GET / HTTP/1.1", 200, "-")
         + &line("::1", "17/Dec/2025:09:00:00 -0330", "GET / HTTP/1.1", 200, "-");
     let path = folder.file("a.log", log.as_bytes());
-    says(
+    assert_message(
         &run(["report", text(&path)]),
         0,
-        "the log's times have offsets from -03:30 to +01:00; all are shown in +01:00, choose another with --tz",
+        "the log's times have offsets from -03:30 to +01:00; all are shown in +01:00; choose another zone with --tz",
     );
 }
 
 #[test]
-fn wrong_usage() {
+fn invalid_arguments_are_refused() {
     let path = fixtures::elastic_near_8899();
     let path = text(&path);
     let report = |arguments: &[&str]| run([&["report"], arguments, &[path]].concat());
-    says(
+    assert_message(
         &report(&["--tz", "Europe/Atlantis"]),
         2,
         "--tz: there is no time zone `Europe/Atlantis`; give an IANA name such as Europe/Zurich, UTC, local, or an offset such as +02:00",
     );
-    says(&report(&["--memory", "1KiB"]), 2, "--memory: 1KiB is too small; give 1MiB or more");
-    says(
+    assert_message(
+        &report(&["--memory", "1KiB"]),
+        2,
+        "--memory: 1KiB is too small; write 1MiB or more",
+    );
+    assert_message(
         &report(&["--memory", "much"]),
         2,
-        "--memory: `much` is not a size; write it as 512MiB or 2G",
+        "--memory: `much` is not a valid size; write it as 512MiB or 2G",
     );
-    says(
+    assert_message(
         &report(&["--since", "2025-12-18", "--until", "2025-12-16"]),
         2,
-        "--since 2025-12-18 is not before --until 2025-12-16; nothing lies between them",
+        "--since 2025-12-18 is not before --until 2025-12-16; set an earlier --since",
     );
-    says(
+    assert_message(
         &report(&["--since", "1h", "--until", "2h"]),
         2,
-        "--since 1h is not before --until 2h; nothing lies between them",
+        "--since 1h is not before --until 2h; set an earlier --since",
     );
-    says(
+    assert_message(
         &report(&["--since", "tomorrowish"]),
         2,
-        "--since: `tomorrowish` is not a time; write it as 2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago",
+        "--since: `tomorrowish` is not a valid time; write it as 2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago",
     );
-    says(
+    assert_message(
         &report(&["--where", "time>tomorrowish"]),
         2,
-        "--where: `time>tomorrowish`: `tomorrowish` is not a time; write it as 2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago",
+        "--where: `time>tomorrowish`: `tomorrowish` is not a valid time; write it as 2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago",
     );
-    says(
+    assert_message(
         &report(&["--where", "status"]),
         2,
         "--where: `status` is no condition; write it as status=404 or path^=/api",
     );
-    says(&report(&["--where", "bytes>x"]), 2, "--where: `bytes>x`: `x` is not a number");
+    assert_message(
+        &report(&["--where", "bytes>x"]),
+        2,
+        "--where: `bytes>x`: `x` is not a valid number; write it as 400 or 0.5",
+    );
     let regex = report(&["--where", "path~("]);
     assert_eq!(regex.code, 2);
     assert!(regex.stderr.contains("unclosed group"), "{}", regex.stderr);
@@ -252,19 +261,23 @@ fn wrong_usage() {
     for field in fields.split(", ") {
         assert!(unknown.stderr.contains(field), "{field} in {}", unknown.stderr);
     }
-    assert_eq!(report(&["--where", "request_time>1"]).code, 2, "known, but not in this log");
+    assert_eq!(report(&["--where", "request_time>1"]).code, 2, "a known field that this log lacks");
     assert!(report(&["--stack", "colour"]).stderr.contains("--stack: the log has no field"));
-    says(&run(["report", "-", "-"]), 2, "standard input (-) can be read only once");
+    assert_message(
+        &run(["report", "-", "-"]),
+        2,
+        "`-` is named twice, but standard input can be read only once; name it once",
+    );
     for arguments in [&["--jobs", "0"][..], &["--top", "-1"], &["--nonsense"], &["--buckets", "1"]]
     {
         assert_eq!(report(arguments).code, 2, "{arguments:?}");
     }
-    says(
+    assert_message(
         &run(["demo", "--shape", "round"]),
         2,
         "--shape: there is no shape `round`; there are combined, many-agents, empty-lines, one-line, long-lines, nul-run, every-second",
     );
-    says(
+    assert_message(
         &run(["--no-open", "--tz", "Nowhere"]),
         2,
         "--tz: there is no time zone `Nowhere`; give an IANA name such as Europe/Zurich, UTC, local, or an offset such as +02:00",
@@ -272,7 +285,7 @@ fn wrong_usage() {
 }
 
 #[test]
-fn a_wrong_definition_is_pointed_at() {
+fn the_error_in_a_definition_is_marked() {
     let run = run(["report", "--format", "$remote_addr ${status", "-"]);
     assert_eq!(run.code, 2);
     let lines: Vec<&str> = run.stderr.lines().collect();
@@ -281,9 +294,9 @@ fn a_wrong_definition_is_pointed_at() {
 }
 
 #[test]
-fn none_passes() {
+fn a_condition_that_no_request_meets_is_reported() {
     let run = run_with_stdin(["report", "--where", "status=999"], good().as_bytes());
-    says(&run, 0, "none of the 1 requests passes the conditions");
+    assert_message(&run, 0, "none of the 1 requests meets the conditions");
     assert!(run.stdout.contains("0 of 1 match the filter"), "{}", run.stdout);
 }
 
@@ -292,7 +305,7 @@ fn a_broken_pipe_ends_quietly() {
     let path = fixtures::elastic_first_2000();
     let mut command = weir(["report", "--json", "--top", "100000", text(&path)]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
-    // Nobody reads.
+    // The reader closes the pipe.
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
@@ -300,7 +313,7 @@ fn a_broken_pipe_ends_quietly() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_said() {
+fn a_full_disk_is_reported() {
     let path = fixtures::elastic_first_2000();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
     let run = finish(weir(["report", text(&path)]).stdout(full));

@@ -1,4 +1,4 @@
-//! Pipes that bring lines in bursts, with pauses anywhere.
+//! Pipes into which lines are written in bursts, with pauses at any byte.
 
 use std::io::Write;
 use std::process::{ChildStdin, Stdio};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Served, line, page, report, weir};
 
-/// How soon the lines of a burst have to be on the page. They are within a few tenths of a second;
-/// this is for a machine that is busy with something else.
-const SOON: Duration = Duration::from_secs(20);
+/// The lines of a burst have to be on the page within this time. Usually they are within a few
+/// tenths of a second; the limit allows for a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Longer than anybody waits for more of a line or of a log before it is shown.
+/// Longer than any wait for the rest of a line, or of the lines that detection examines.
 const PAUSE: Duration = Duration::from_millis(700);
 
-/// Lines from that number on.
+/// `count` lines, numbered from `from`.
 fn lines(from: usize, count: usize) -> String {
     let line = |number: usize| {
         let time = format!("17/Dec/2025:09:{:02}:{:02} +0000", number / 60 % 60, number % 60);
@@ -22,7 +22,7 @@ fn lines(from: usize, count: usize) -> String {
     (from..from + count).map(line).collect()
 }
 
-/// A process that writes in bursts.
+/// Writes lines in bursts into the standard input of a process.
 struct Bursts {
     pipe: ChildStdin,
     written: usize,
@@ -30,19 +30,19 @@ struct Bursts {
 
 impl Bursts {
     fn write(&mut self, text: &str) {
-        self.pipe.write_all(text.as_bytes()).expect("somebody reads");
+        self.pipe.write_all(text.as_bytes()).expect("the process reads");
     }
 
-    /// Writes so many lines at once.
+    /// Writes `count` lines at once.
     fn burst(&mut self, count: usize) {
         let text = lines(self.written, count);
         self.written += count;
         self.write(&text);
     }
 
-    /// Writes so many lines in two bursts, of which the first ends in the middle of a line; calls
-    /// `meanwhile` with the lines that are whole by then.
-    fn torn(&mut self, count: usize, meanwhile: impl FnOnce(usize)) {
+    /// Writes `count` lines in two bursts, of which the first ends within a line. Between them,
+    /// calls `meanwhile` with the number of complete lines.
+    fn split_burst(&mut self, count: usize, meanwhile: impl FnOnce(usize)) {
         let text = lines(self.written, count);
         let middle = text.len() - 40;
         self.write(&text[..middle]);
@@ -51,7 +51,7 @@ impl Bursts {
         self.written += count;
     }
 
-    /// Writes a last line without its end, and ends.
+    /// Writes a last line without its line end, and closes the pipe. Returns the number of lines.
     fn end(mut self) -> usize {
         let text = lines(self.written, 1);
         self.write(text.trim_end());
@@ -59,7 +59,7 @@ impl Bursts {
     }
 }
 
-/// More than a pipe holds, however large it was made.
+/// The number of lines in a burst that no pipe can hold.
 const FLOOD: usize = 40_000;
 
 #[test]
@@ -73,15 +73,15 @@ fn a_report_counts_every_line_of_every_burst() {
         let pause = |_| std::thread::sleep(PAUSE);
         bursts.burst(3);
         pause(0);
-        bursts.torn(50, pause);
+        bursts.split_burst(50, pause);
         bursts.burst(FLOOD);
-        bursts.torn(1, pause);
+        bursts.split_burst(1, pause);
         bursts.burst(1);
         pause(0);
         bursts.end()
     });
-    let output = child.wait_with_output().expect("it ends");
-    let written = writing.join().expect("all was read");
+    let output = child.wait_with_output().expect("the process ends");
+    let written = writing.join().expect("the writer ends");
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(report["lines"], written);
@@ -105,20 +105,20 @@ fn the_page_shows_each_burst_before_the_next() {
                 assert_eq!(report["records"], written);
                 return;
             }
-            assert!(start.elapsed() < SOON, "{} of {written} lines", report["lines"]);
+            assert!(start.elapsed() < TIMEOUT, "{} of {written} lines", report["lines"]);
             std::thread::sleep(Duration::from_millis(20));
         }
     };
     let mut bursts = Bursts { pipe, written: 0 };
     bursts.burst(3);
     shows(3);
-    bursts.torn(50, shows);
+    bursts.split_burst(50, shows);
     shows(bursts.written);
     bursts.burst(FLOOD);
     shows(bursts.written);
     for _ in 0..5 {
-        // A line that is torn is no line yet.
-        bursts.torn(2, |whole| {
+        // An incomplete line does not count yet.
+        bursts.split_burst(2, |whole| {
             shows(whole);
             std::thread::sleep(Duration::from_millis(200));
             assert_eq!(report(&page)["lines"], whole);

@@ -11,7 +11,7 @@ fn hackers() -> String {
 }
 
 #[test]
-fn lines_are_counted_in_any_source() {
+fn lines_of_plain_and_compressed_files_are_counted() {
     let folder = Folder::new();
     let log = generated(1 << 20);
     let lines = log.iter().filter(|byte| **byte == b'\n').count();
@@ -31,17 +31,17 @@ fn lines_are_counted_in_any_source() {
 }
 
 #[test]
-fn the_last_line_counts_and_nuls_do_not() {
+fn a_last_line_without_end_counts_and_nuls_do_not() {
     assert_eq!(run_with_stdin(["count"], b"a\nb").stdout, "2\n");
     assert_eq!(run_with_stdin(["count"], b"a\n\0\0\0").stdout, "1\n");
-    let nothing = run_with_stdin(["count"], b"");
-    assert_eq!((nothing.stdout.as_str(), nothing.code), ("0\n", 1));
-    let gone = run(["count", "/no/such/file"]);
-    assert_eq!((gone.stdout.as_str(), gone.code), ("0\n", 2));
+    let empty = run_with_stdin(["count"], b"");
+    assert_eq!((empty.stdout.as_str(), empty.code), ("0\n", 1));
+    let missing = run(["count", "/no/such/file"]);
+    assert_eq!((missing.stdout.as_str(), missing.code), ("0\n", 2));
 }
 
 #[test]
-fn values_are_those_of_the_report() {
+fn counts_of_values_equal_those_of_the_report() {
     let log = hackers();
     for (field, extra) in [("path", None), ("client", Some("status=200")), ("status", None)] {
         let mut arguments = vec!["--top", "1000"];
@@ -65,7 +65,7 @@ fn values_are_those_of_the_report() {
 }
 
 #[test]
-fn a_table_adds_up() {
+fn the_cells_of_a_table_equal_naive_counts() {
     let log = hackers();
     let csv = run(["count", "--by", "status,method", "--output", "csv", &log]).stdout;
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
@@ -93,7 +93,7 @@ fn a_table_adds_up() {
 }
 
 #[test]
-fn wrong_fields_are_said() {
+fn unknown_fields_are_refused() {
     let log = hackers();
     let wrong = run(["count", "--by", "nothing", &log]);
     assert_eq!(wrong.code, 2);
@@ -103,7 +103,7 @@ fn wrong_fields_are_said() {
 }
 
 #[test]
-fn memory_is_bounded_and_what_is_over_is_named() {
+fn values_beyond_the_memory_are_counted_together() {
     let folder = Folder::new();
     let lines = (0..40_000).map(|number| {
         let request = format!("GET /{number} HTTP/1.1");
@@ -114,7 +114,7 @@ fn memory_is_bounded_and_what_is_over_is_named() {
     let all: serde_json::Value = serde_json::from_str(&all.stdout).expect("JSON");
     assert_eq!((&all["requests"], &all["remainder"]), (&40_000.into(), &0.into()));
     let few = run(["count", "--by", "path", "--memory", "1MiB", "--output", "json", text(&path)]);
-    assert!(few.stderr.contains("the memory is spent"), "{}", few.stderr);
+    assert!(few.stderr.contains("the memory limit is reached"), "{}", few.stderr);
     let few: serde_json::Value = serde_json::from_str(&few.stdout).expect("JSON");
     let named = few["values"].as_array().map_or(0, Vec::len) as u64;
     assert!((1_000..10_000).contains(&named), "{named}");
@@ -135,7 +135,7 @@ fn a_large_file_is_counted_in_pieces() {
 }
 
 #[test]
-fn fields_that_a_log_lists_itself_are_known_when_it_has_listed_them() {
+fn fields_of_directives_are_known_after_the_directives() {
     let folder = Folder::new();
     let log = "#Software: Microsoft Internet Information Services 8.5\n#Version: 1.0\n\n\
                #Fields: date time cs-method cs-uri-stem sc-status\n\

@@ -1,4 +1,4 @@
-//! Files as people have them: rotated, in directories, twice, packed, unreadable, no files.
+//! Files that are rotated, in directories, named twice, compressed, damaged, or not regular files.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ fn records(run: &Run) -> u64 {
 
 #[cfg(unix)]
 #[test]
-fn a_directory_stands_for_its_logs() {
+fn the_logs_of_a_directory_are_read() {
     let folder = Folder::new();
     folder.file("access.log", minute(1).as_bytes());
     folder.file("access.log.1.gz", &gzip(minute(0).as_bytes()));
@@ -31,7 +31,7 @@ fn a_directory_stands_for_its_logs() {
         .file("image.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\0\0\0\x02\x03\x08\x06\0\0\x05");
     std::fs::create_dir(folder.path("old")).expect("a folder");
     folder.file("old/access.log.2", minute(0).as_bytes());
-    // A loop, and a second way to a file.
+    // A loop of directories, and a broken link.
     std::os::unix::fs::symlink(folder.path(""), folder.path("old/up")).expect("a link");
     std::os::unix::fs::symlink(folder.path("nowhere"), folder.path("broken")).expect("a link");
     let directory = folder.path("");
@@ -45,25 +45,25 @@ fn a_directory_stands_for_its_logs() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_given_twice_is_said_and_read_once() {
+fn a_file_that_is_named_twice_is_read_once() {
     let folder = Folder::new();
     let log = folder.file("access.log", minute(1).as_bytes());
     let other = folder.path("other.log");
     std::os::unix::fs::symlink(&log, &other).expect("a link");
     let run = run(["report", "--json", text(&log), text(&log), text(&other)]);
     let (log, other) = (text(&log), text(&other));
-    let said = format!(
+    let messages = format!(
         "weir: {log}: is named twice; it is read once\n\
          weir: {other}: is the same file as {log}; it is read once\n"
     );
-    assert_eq!((run.code, run.stderr.as_str()), (0, said.as_str()));
+    assert_eq!((run.code, run.stderr.as_str()), (0, messages.as_str()));
     assert_eq!(records(&run), 1);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn files_that_are_none_are_read() {
-    // Of a size of 0 by stat, and no log.
+fn special_files_are_read() {
+    // Not a log; its size is 0 by stat.
     let run_of_proc = run(["report", "/proc/self/status"]);
     assert_eq!(run_of_proc.code, 1, "{}", run_of_proc.stderr);
     assert!(run_of_proc.stderr.contains("lines fits a known format"), "{}", run_of_proc.stderr);
@@ -76,17 +76,17 @@ fn files_that_are_none_are_read() {
         std::thread::spawn(move || {
             let mut file = std::fs::OpenOptions::new().write(true).open(fifo).expect("a reader");
             for number in 0..50 {
-                file.write_all(minute(number).as_bytes()).expect("it reads");
+                file.write_all(minute(number).as_bytes()).expect("the command reads");
             }
         })
     };
     let run_of_fifo = run(["report", "--json", text(&fifo)]);
-    writer.join().expect("all is written");
+    writer.join().expect("the writer ends");
     assert_eq!((run_of_fifo.code, records(&run_of_fifo)), (0, 50));
 }
 
 #[test]
-fn an_archive_among_files_is_read_with_them() {
+fn a_damaged_archive_does_not_stop_the_other_files() {
     let folder = Folder::new();
     let good = folder.file("good.log", minute(3).as_bytes());
     let packed = gzip(minute(2).repeat(1_000).as_bytes());
@@ -99,5 +99,5 @@ fn an_archive_among_files_is_read_with_them() {
         packed.len() - 9
     );
     assert_eq!((run.code, run.stderr.as_str()), (2, sentence.as_str()));
-    assert!(records(&run) > 900, "what was read stands");
+    assert!(records(&run) > 900, "the lines before the cut are kept");
 }

@@ -1,5 +1,5 @@
-//! The report in the terminal, as it was looked at and found good. `BLESS=1` writes the
-//! files anew, to be looked at again.
+//! The output in the terminal, compared with files that were reviewed. `BLESS=1` writes the files
+//! again; review them before they are committed.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use weir_testkit::fixtures;
 fn golden(name: &str, actual: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, actual).expect("the golden file is written");
+        std::fs::write(&path, actual).expect("a golden file");
         return;
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(actual, expected, "{} differs; see it, and bless it with BLESS=1", path.display());
+    assert_eq!(actual, expected, "{} differs; write it with BLESS=1 and review it", path.display());
 }
 
-/// The report of files in one folder, by their names there, at so many columns.
+/// The report of files in one folder, `columns` wide.
 fn report(folder: &Path, columns: usize, arguments: &[&str]) -> String {
     let mut command = weir([&["report"], arguments].concat());
     command.current_dir(folder).env("COLUMNS", columns.to_string());
@@ -45,7 +45,7 @@ fn a_site() {
     golden("day-80.txt", &report(&folder, 80, &[one, &["--top", "3"]].concat()));
 }
 
-/// What commands print in a folder, one after the other, with their exit codes.
+/// The output of commands that run in a folder, with their exit codes.
 fn session(folder: &Path, commands: &[&[&str]]) -> String {
     let mut shown = String::new();
     for arguments in commands {
@@ -57,7 +57,7 @@ fn session(folder: &Path, commands: &[&[&str]]) -> String {
     shown
 }
 
-/// As a shell wants it.
+/// An argument, quoted for a shell if necessary.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -67,7 +67,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// A short log with a line that does not fit and one that is hostile.
+/// A short log with a line that does not match and one with control characters.
 fn short_log() -> String {
     let time = |minute: u32| format!("17/Dec/2025:09:{minute:02}:00 +0000");
     line("192.0.2.1", &time(0), "GET /a?x=1 HTTP/1.1", 200, "Mozilla/5.0")
@@ -178,7 +178,7 @@ fn hostile_values() {
         assert!(!obeyed && !hides, "{c:?} in {shown}");
     }
     golden("hostile-80.txt", &shown);
-    // The name of a file is as foreign as its lines.
+    // The name of a file is as untrusted as its lines.
     let path = folder.file("evil\x1b[31m.log", b"");
     let run = crate::support::run(["report", text(&path)]);
     assert!(run.stderr.contains("evil\\x1b[31m.log: is empty"), "{}", run.stderr);

@@ -1,4 +1,4 @@
-//! `weir grep` against a naive oracle, and what it prints where grep has no say.
+//! `weir grep` against a naive oracle, and its output for options that grep does not have.
 
 use std::io::{Read, Write};
 use std::process::{Command, Output, Stdio};
@@ -19,21 +19,21 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// The lines of a log: NULs in front of one are no part of it.
+/// The lines of a log, without the NULs before them.
 fn naive_lines(log: &[u8]) -> Vec<Vec<u8>> {
     let mut lines: Vec<Vec<u8>> = log.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     for line in &mut lines {
         let nuls = line.iter().take_while(|byte| **byte == 0).count();
         line.drain(..nuls);
     }
-    // What is behind the last line feed is a line only where it is something.
+    // Bytes after the last line feed are a line only if there are any.
     if lines.last().is_some_and(Vec::is_empty) {
         lines.pop();
     }
     lines
 }
 
-/// What grep prints of one file, by the plainest way there is.
+/// The output of grep for one file, line by line.
 fn naive(log: &[u8], pattern: &str, options: &str) -> Vec<u8> {
     let regex = regex::bytes::Regex::new(pattern).expect("an expression");
     let mut printed = Vec::new();
@@ -91,7 +91,7 @@ proptest! {
 }
 
 #[test]
-fn files_come_in_their_order_with_their_names() {
+fn files_are_printed_in_order_with_their_names() {
     let folder = Folder::new();
     let log = generated(1 << 20);
     let mut expected = Vec::new();
@@ -117,7 +117,7 @@ fn files_come_in_their_order_with_their_names() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_and_the_rest_is_searched() {
+fn unreadable_files_are_reported_and_the_others_searched() {
     let folder = Folder::new();
     let good = folder.file("good.log", b"one\ntwo\n");
     let cut = gzip(&generated(1 << 20));
@@ -129,28 +129,28 @@ fn what_cannot_be_read_is_said_and_the_rest_is_searched() {
     assert!(found.stderr.contains("cut.gz: the gzip data is "), "{}", found.stderr);
     assert!(found.stdout.contains("good.log:2\n"), "{}", found.stdout);
     let lines = found.stdout.lines().find(|line| line.contains("cut.gz:"));
-    assert!(!lines.expect("it was searched").ends_with(":0"));
+    assert!(!lines.expect("the damaged file is searched").ends_with(":0"));
     assert_eq!(run(["grep", "(", text(&good)]).code, 2);
     assert_eq!(run(["grep", "--where", "x", "", text(&good)]).code, 2);
 }
 
 #[test]
-fn a_gone_reader_ends_it_quietly() {
+fn a_closed_output_ends_the_search_quietly() {
     let folder = Folder::new();
     let log = folder.file("a.log", &generated(4 << 20));
     let mut command = weir(["grep", "", text(&log)]);
     let mut child =
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
     let mut pipe = child.stdout.take().expect("a pipe");
     pipe.read_exact(&mut [0; 10]).expect("the first bytes");
     drop(pipe);
-    let output = child.wait_with_output().expect("it ends");
+    let output = child.wait_with_output().expect("the command ends");
     assert!(output.status.success());
     assert!(output.stderr.is_empty());
 }
 
 #[test]
-fn records_are_asked_about_their_fields() {
+fn fields_of_records_are_searched() {
     let folder = Folder::new();
     let time = "17/Dec/2025:09:00:00 +0000";
     let log = line("192.0.2.1", time, "GET /a HTTP/1.1", 200, "=cmd()")
@@ -191,7 +191,7 @@ fn records_are_asked_about_their_fields() {
 }
 
 #[test]
-fn bytes_stay_what_they_are() {
+fn raw_bytes_are_printed_unchanged() {
     let folder = Folder::new();
     let log = folder.file("a.log", b"a\x1b[31m\xff\0b\r\nc");
     let output = raw(&mut weir(["grep", "", text(&log)]));
@@ -201,7 +201,7 @@ fn bytes_stay_what_they_are() {
 }
 
 #[test]
-fn names_of_files_alone() {
+fn only_names_of_files_are_printed() {
     let paths = fixtures::nginx_combined();
     let mut command = weir(["grep", "-l", "wp-login"]);
     let found = crate::support::finish(command.args(&paths));
@@ -225,22 +225,22 @@ fn a_large_file_is_searched_in_pieces_and_its_lines_stay_in_order() {
         assert!(output.stdout == expected, "{jobs} jobs: {} bytes", output.stdout.len());
         let count = raw(&mut weir(["grep", "-c", "-v", "-j", jobs, "Firefox", text(&path)]));
         assert_eq!(count.stdout, naive(&log, "Firefox", "-vc"));
-        let asked = ["--field", "path", "--where", "status=404", "^/[a-f]", text(&path)];
-        let one = raw(&mut weir([&["grep", "-j", "1"], &asked[..]].concat()));
-        let many = raw(&mut weir([&["grep", "-j", jobs], &asked[..]].concat()));
+        let options = ["--field", "path", "--where", "status=404", "^/[a-f]", text(&path)];
+        let one = raw(&mut weir([&["grep", "-j", "1"], &options[..]].concat()));
+        let many = raw(&mut weir([&["grep", "-j", jobs], &options[..]].concat()));
         assert!(!one.stdout.is_empty() && one == many, "{jobs} jobs");
     }
 }
 
 #[test]
-fn lines_without_a_year_have_that_of_their_file() {
+fn times_without_a_year_have_the_year_of_their_file() {
     let folder = Folder::new();
     let line = "Dec 31 10:00:00 host kernel: IN=eth0 OUT= SRC=192.0.2.1 DST=192.0.2.2 PROTO=TCP\n";
     let small = folder.file("small.log", line.as_bytes());
     // Large enough to be searched in pieces.
     let large = folder.file("large.log", line.repeat((20 << 20) / line.len()).as_bytes());
     for log in [&small, &large] {
-        // In June 2019.
+        // A time in June 2019.
         let written = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_559_390_400);
         let file = std::fs::File::options().write(true).open(log).expect("a file");
         file.set_modified(written).expect("a time");

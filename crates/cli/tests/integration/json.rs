@@ -9,7 +9,7 @@ use serde_json::Value;
 use weir_testkit::fixtures;
 use weir_testkit::oracle::{Layout, Oracle, Record};
 
-/// Rows that tests ask for.
+/// The number of rows that the tests request.
 const TOP: usize = 7;
 
 fn json(arguments: &[&str]) -> Value {
@@ -19,7 +19,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&run.stdout).expect("JSON")
 }
 
-/// Compares all that the oracle knows.
+/// Compares every number that the oracle knows.
 fn compare(actual: &Value, oracle: &Oracle, offset_s: i64) {
     let step_s = actual["histogram"]["step_s"].as_u64().unwrap_or(1);
     compare_keys(actual, &oracle.to_json(TOP, step_s, offset_s));
@@ -34,7 +34,7 @@ fn compare_keys(actual: &Value, expected: &Value) {
     for (key, expected) in expected.as_object().expect("an object") {
         let mut actual = actual[key].clone();
         if let Some(object) = actual.as_object_mut() {
-            // Not known to the oracles.
+            // The oracles do not know these.
             for unknown in ["zone", "groups", "port"] {
                 object.remove(unknown);
             }
@@ -116,7 +116,7 @@ fn pipes_and_compressed_files() {
     let log = generated(1 << 20);
     let oracle = Oracle::read(Layout::Combined, &log);
     let half = log.len() / 2;
-    // Two members that meet in the middle of a line.
+    // Two members whose border is within a line.
     let gz = [gzip(&log[..half]), gzip(&log[half..])].concat();
     let zst = [&log[..half], &log[half..]].map(|part| zstd::encode_all(part, 3).expect("zstd"));
     let gz = folder.file("a.log.gz", &gz);
@@ -140,7 +140,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// Conditions, and what they mean.
+/// Conditions, and the same conditions in Rust.
 type Case = (&'static [&'static str], fn(&Record) -> bool);
 
 fn field<'a>(record: &'a Record, name: &str) -> &'a [u8] {
@@ -179,7 +179,7 @@ fn conditions() {
     for (arguments, passes) in CASES {
         let mut oracle = all.clone();
         oracle.retain(passes);
-        assert!(!oracle.records.is_empty(), "{arguments:?} chooses something");
+        assert!(!oracle.records.is_empty(), "{arguments:?} accepts no record");
         compare(&json(&[arguments, &[text(&path)]].concat()), &oracle, 0);
     }
 }
@@ -199,7 +199,7 @@ fn dates_are_those_of_the_log() {
     let matched =
         |arguments: &[&str]| json(&[arguments, &[text(&path)]].concat())["matched"].clone();
     assert_eq!(matched(&["--since", "2025-12-17"]), 3);
-    assert_eq!(matched(&["--until", "2025-12-17"]), 3, "that day is within");
+    assert_eq!(matched(&["--until", "2025-12-17"]), 3, "includes that day");
     assert_eq!(matched(&["--since", "2025-12-17", "--until", "2025-12-17"]), 2);
     assert_eq!(matched(&["--since", "2025-12-17 23:59:59"]), 2);
     assert_eq!(matched(&["--since", "2025-12-17", "--tz", "UTC"]), 2);

@@ -1,4 +1,4 @@
-//! Completions and the manual page: that they are there, whole, and of all commands.
+//! Completions and the manual page include all commands and are valid.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use crate::support::run;
 
 const COMMANDS: [&str; 5] = ["report", "grep", "count", "formats", "demo"];
 
-/// Gives a text to a program that is there on most machines; `None` where it is not.
+/// Whether a program accepts a text on its standard input; `None` if it is not installed.
 fn accepted_by(program: &str, arguments: &[&str], text: &str) -> Option<bool> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -17,7 +17,7 @@ fn accepted_by(program: &str, arguments: &[&str], text: &str) -> Option<bool> {
 }
 
 #[test]
-fn shells_complete_all_commands() {
+fn completions_include_all_commands() {
     for shell in ["bash", "zsh", "fish"] {
         let script = run(["completions", shell]);
         assert_eq!(script.code, 0);
@@ -25,14 +25,14 @@ fn shells_complete_all_commands() {
             assert!(script.stdout.contains(word), "{shell} lacks {word}");
         }
         if let Some(accepted) = accepted_by(shell, &["-n"], &script.stdout) {
-            assert!(accepted, "{shell} does not take its script");
+            assert!(accepted, "{shell} rejects its script");
         }
     }
     assert_eq!(run(["completions", "nothing"]).code, 2);
 }
 
 #[test]
-fn the_manual_page_has_all_commands() {
+fn the_manual_page_includes_all_commands() {
     let page = run(["man"]);
     assert_eq!(page.code, 0);
     assert!(page.stdout.contains(".TH weir 1"), "{}", &page.stdout[..200]);

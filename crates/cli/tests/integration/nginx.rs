@@ -1,7 +1,7 @@
-//! nginx itself as a sender: every request is a row.
+//! nginx itself as a sender: every request becomes a record.
 //!
-//! It needs nginx, which `cargo xtask test` installs where apt is there, and runs these tests; by
-//! themselves they are `cargo test -p weir --test nginx -- --ignored`.
+//! The test needs nginx. `cargo xtask test` installs it with apt-get and runs the test; to run it
+//! alone: `cargo test -p weir --test integration nginx -- --ignored`.
 
 #![cfg(unix)]
 
@@ -14,20 +14,20 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Folder, Served, page, report, text, weir};
 
-/// How long anything may take, on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A step of the test fails after this time. It allows for a slow and busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const REQUESTS: usize = 300;
 
-/// Requests until all that nginx has sent is waited for: it waits for nobody, and Linux lets ten
-/// datagrams wait at a Unix socket, unless it is told otherwise.
+/// After this many requests the test waits until all of their lines have arrived. nginx does not
+/// wait for the receiver, and by default Linux queues only ten datagrams at a Unix socket.
 const REQUESTS_AT_ONCE: usize = 5;
 
-/// nginx with a configuration in this folder; it ends with the test.
+/// nginx with a configuration in this folder. It is stopped when the test ends.
 struct Nginx<'a> {
     folder: &'a Path,
     process: Child,
-    /// Where it listens: a port that is free now may be taken when nginx asks for it.
+    /// The socket of its server. A port that is free now could be in use when nginx binds it.
     socket: PathBuf,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Nginx<'a> {
         let nginx = Self { folder, process, socket };
         let start = Instant::now();
         while UnixStream::connect(&nginx.socket).is_err() {
-            assert!(start.elapsed() < PATIENCE, "nginx does not listen: {}", nginx.errors());
+            assert!(start.elapsed() < TIMEOUT, "nginx does not listen: {}", nginx.errors());
             std::thread::sleep(Duration::from_millis(20));
         }
         nginx
@@ -61,62 +61,62 @@ impl<'a> Nginx<'a> {
         let mut command = Command::new("nginx");
         command.arg("-p").arg(folder).arg("-c").arg(folder.join("nginx.conf"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // Debian has it where only root looks for programs.
+        // Debian installs it outside of the search path of users.
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{path}:/usr/sbin:/usr/local/sbin"));
         command
     }
 
-    /// What it has complained of.
+    /// The content of its error log.
     fn errors(&self) -> String {
         std::fs::read_to_string(self.folder.join("error.log")).unwrap_or_default()
     }
 
-    /// Asks for the pages of these numbers, of which one in ten is missing, on one connection.
-    fn ask(&self, numbers: Range<usize>) {
-        let mut stream = UnixStream::connect(&self.socket).expect("it listens");
-        let mut answers = BufReader::new(stream.try_clone().expect("a socket"));
+    /// Requests the pages of these numbers on one connection. One in ten is missing.
+    fn request(&self, numbers: Range<usize>) {
+        let mut stream = UnixStream::connect(&self.socket).expect("nginx listens");
+        let mut responses = BufReader::new(stream.try_clone().expect("a socket"));
         for number in numbers {
             let folder = if number % 10 == 0 { "missing" } else { "there" };
             let request = format!(
                 "GET /{folder}/{number}?a=\"b\" HTTP/1.1\r\nHost: localhost\r\nUser-Agent: t\\e\"st\r\n\r\n"
             );
-            stream.write_all(request.as_bytes()).expect("it reads");
-            read_answer(&mut answers);
+            stream.write_all(request.as_bytes()).expect("nginx reads");
+            read_response(&mut responses);
         }
     }
 }
 
 impl Drop for Nginx<'_> {
     fn drop(&mut self) {
-        // Its worker ends with it only where it is asked to.
-        let asked = Self::command(self.folder).args(["-s", "stop"]).status();
-        if !asked.is_ok_and(|status| status.success()) {
+        // The worker of nginx ends with it only if it is stopped cleanly.
+        let stopped = Self::command(self.folder).args(["-s", "stop"]).status();
+        if !stopped.is_ok_and(|status| status.success()) {
             let _ = self.process.kill();
         }
         let _ = self.process.wait();
     }
 }
 
-/// Reads an answer with its body.
-fn read_answer(answers: &mut impl BufRead) {
+/// Reads a response with its body.
+fn read_response(responses: &mut impl BufRead) {
     let (mut length, mut header) = (0, String::new());
     while header != "\r\n" {
         header.clear();
-        assert!(answers.read_line(&mut header).expect("text") > 0, "nginx has closed");
+        assert!(responses.read_line(&mut header).expect("text") > 0, "nginx has closed");
         if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().expect("a length");
         }
     }
     let mut body = vec![0; length];
-    answers.read_exact(&mut body).expect("a body");
+    responses.read_exact(&mut body).expect("a body");
 }
 
 #[test]
 #[ignore = "needs nginx; `cargo xtask test` runs it"]
-fn every_request_to_nginx_is_a_row() {
+fn every_request_to_nginx_becomes_a_record() {
     let folder = Folder::new();
-    // nginx's workers may be somebody else, who has to get there.
+    // The workers of nginx may run as another user, who needs access to the folder.
     std::fs::create_dir_all(folder.path("nginx")).expect("a folder");
     let socket = folder.path("weir.sock");
     let unix = format!("unixgram:{}", text(&socket));
@@ -131,12 +131,12 @@ fn every_request_to_nginx_is_a_row() {
         "127.0.0.1:0",
     ]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
-    let mut said = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let first = said.next().expect("a line").expect("UTF-8");
+    let mut notices = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let first = notices.next().expect("a line").expect("UTF-8");
     let host = first.strip_prefix("weir: listening at udp://").expect("an address").to_owned();
     let page = page(&mut child);
     let _served = Served(child);
-    std::thread::spawn(move || said.for_each(drop));
+    std::thread::spawn(move || notices.for_each(drop));
 
     let access_logs = format!(
         "access_log syslog:server={host} combined;\naccess_log syslog:server=unix:{} combined;",
@@ -144,25 +144,25 @@ fn every_request_to_nginx_is_a_row() {
     );
     let path = folder.path("nginx");
     let nginx = Nginx::new(&path, &access_logs);
-    let mut asked = 0;
-    while asked < REQUESTS {
-        nginx.ask(asked..asked + REQUESTS_AT_ONCE);
-        asked += REQUESTS_AT_ONCE;
+    let mut requests = 0;
+    while requests < REQUESTS {
+        nginx.request(requests..requests + REQUESTS_AT_ONCE);
+        requests += REQUESTS_AT_ONCE;
         let start = Instant::now();
-        while report(&page)["lines"] != 2 * asked {
+        while report(&page)["lines"] != 2 * requests {
             assert!(
-                start.elapsed() < PATIENCE,
-                "of {} lines some lack: {}",
-                2 * asked,
+                start.elapsed() < TIMEOUT,
+                "fewer than {} lines arrived: {}",
+                2 * requests,
                 nginx.errors()
             );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
-    let seen = report(&page);
+    let last = report(&page);
     drop(nginx);
-    assert_eq!(seen["records"], 2 * REQUESTS);
-    assert_eq!(seen["distinct"]["path"], REQUESTS);
-    assert_eq!(seen["errors"], 2 * REQUESTS / 10);
-    assert_eq!(seen["format"]["name"], "COMBINED in SYSLOG");
+    assert_eq!(last["records"], 2 * REQUESTS);
+    assert_eq!(last["distinct"]["path"], REQUESTS);
+    assert_eq!(last["errors"], 2 * REQUESTS / 10);
+    assert_eq!(last["format"]["name"], "COMBINED in SYSLOG");
 }

@@ -1,4 +1,4 @@
-//! What `weir report` adds to a report: groups, a comparison, CSV, and a page.
+//! The options of `weir report` for groups, comparisons, CSV and the HTML page.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn json(path: &Path, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn groups_are_the_largest_and_the_rest() {
+fn a_group_has_the_most_frequent_values_and_the_rest() {
     let folder = Folder::new();
     let path = folder.file("a.log", six().as_bytes());
     let report = json(&path, &["--group", "client", "--top", "1"]);
@@ -60,29 +60,29 @@ fn groups_are_the_largest_and_the_rest() {
 }
 
 #[test]
-fn what_cannot_be_grouped_or_compared_is_said() {
+fn invalid_groups_and_comparisons_are_refused() {
     let folder = Folder::new();
     let path = folder.file("a.log", six().as_bytes());
     let one = folder.file("one.log", log(&[("192.0.2.1", "/", 200)]).as_bytes());
     for (arguments, sentence) in [
         (vec!["--group", "bytes"], "--group: `bytes` is a number"),
-        (vec!["--group", "time"], "--group: the histogram divides by time"),
+        (vec!["--group", "time"], "--group: `time` is not a field to group by"),
         (vec!["--group", "hue"], "--group: the log has no field `hue`"),
-        (vec!["--compare", "--since", "2026-01-01"], "nothing was logged at --since or later"),
-        (vec!["--html", "-", "--csv"], "standard output is taken"),
+        (vec!["--compare", "--since", "2026-01-01"], "no request was logged at --since or later"),
+        (vec!["--html", "-", "--csv"], "standard output is already used"),
         (vec!["--html", text(&path)], "is one of the logs and would be overwritten"),
     ] {
         let run = run([&["report"], &arguments[..], &[text(&path)]].concat());
         assert_eq!(run.code, 2, "{arguments:?}");
         assert!(run.stderr.contains(sentence), "{arguments:?}: {}", run.stderr);
     }
-    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), six());
+    assert_eq!(std::fs::read_to_string(&path).expect("the file exists"), six());
     let run = run(["report", "--compare", text(&one)]);
     assert!(run.stderr.contains("there is no time to halve"), "{}", run.stderr);
 }
 
 #[test]
-fn halves_are_compared_without_a_range() {
+fn without_a_period_the_halves_of_the_log_are_compared() {
     let folder = Folder::new();
     let path = folder.file("a.log", six().as_bytes());
     let report = json(&path, &["--compare"]);
@@ -109,7 +109,7 @@ fn halves_are_compared_without_a_range() {
 }
 
 #[test]
-fn a_range_is_compared_with_the_one_before_it() {
+fn a_period_is_compared_with_the_previous_one() {
     let folder = Folder::new();
     let path = folder.file("a.log", six().as_bytes());
     let range = ["--compare", "--since", "2025-12-17T09:03", "--until", "2025-12-17T09:05"];
@@ -182,7 +182,7 @@ fn cells(row: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_page_obeys_nothing_of_the_log() {
+fn the_html_page_escapes_the_log() {
     let folder = Folder::new();
     let agent = "</script></style></title><img src=x onerror=alert(1)>'`&\u{202e}\u{2028}";
     let time = "17/Dec/2025:09:00:00 +0000";
@@ -199,7 +199,7 @@ fn a_page_obeys_nothing_of_the_log() {
         let page = std::fs::read_to_string(&page).expect("a page");
         let policy = "default-src 'none'; style-src 'sha256-";
         assert!(page.find(policy).expect("a policy") < page.find("<title>").expect("a title"));
-        // Every tag is one of ours, and no attribute asks for anything.
+        // Every tag is one that weir writes, and no attribute requests anything.
         let tags: Vec<&str> = page.split('<').skip(1).collect();
         let ours = [
             "!doctype", "html", "head", "meta", "title", "style", "body", "header", "h1", "h2",

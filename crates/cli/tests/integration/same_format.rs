@@ -1,4 +1,4 @@
-//! `report`, `grep` and `count` read a log in the same format, wherever it comes from.
+//! `report`, `grep` and `count` read a log in the same format, from files and from pipes.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,7 +8,7 @@ use crate::support::{Folder, Run, finish, run, run_with_stdin, text, weir};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// Lines that Weir knows as COMBINED.
+/// Lines in the known format COMBINED.
 fn combined(count: usize) -> String {
     let line = |n| {
         format!(
@@ -24,7 +24,7 @@ fn main_lines(count: usize) -> String {
     combined(count).replace(" \"a\"\n", " \"a\" \"198.51.100.7\"\n")
 }
 
-/// Lines that no format fits.
+/// Lines that match no format.
 fn noise(count: usize) -> String {
     (0..count).map(|n| format!("starting worker {n}\n")).collect()
 }
@@ -37,7 +37,7 @@ fn logs() -> Vec<(&'static str, Vec<u8>)> {
         ("the other way round", (combined(3) + &main_lines(1_000)).into_bytes()),
         ("one read of another format first", (main_lines(1_500) + &combined(9_000)).into_bytes()),
         ("a window of noise", (noise(15_000) + &main_lines(3) + &combined(2_000)).into_bytes()),
-        // Detection looks at 1,000 lines of a window, and lines after them are read all the same.
+        // Detection examines 1,000 lines; later lines are read in the same format.
         ("more noise than is examined", (noise(1_100) + &combined(100)).into_bytes()),
         ("a window without a line end", {
             (half_mebibyte.clone() + "\n" + &main_lines(2) + &combined(2_000)).into_bytes()
@@ -59,7 +59,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// The number of records that each command reads; `run` runs one on the log.
+/// The number of records that each command reads. `run` runs a command on the log.
 fn records_by_command(run: impl Fn(&[&str]) -> Run) -> [u64; 3] {
     let json = |arguments: &[&str]| -> serde_json::Value {
         serde_json::from_str(&run(arguments).stdout).expect("JSON")
@@ -70,7 +70,7 @@ fn records_by_command(run: impl Fn(&[&str]) -> Run) -> [u64; 3] {
     [report.expect("a number"), count.expect("a number"), lines.lines().count() as u64]
 }
 
-/// All commands read as many records, and no fewer than there are lines of one format.
+/// Checks that all commands read the same number of records, and returns it.
 fn assert_same(what: &str, records: [u64; 3]) -> u64 {
     assert_eq!(records, [records[0]; 3], "report, count and grep: {what}");
     records[0]
@@ -104,8 +104,8 @@ fn files_and_standard_input_are_read_in_the_same_format() {
 
 #[test]
 fn pipes_are_read_in_the_same_format() {
-    // A pipe ends a window without a line end wherever a write ended, and a report follows the
-    // lines of a live stream that come to have another format.
+    // The end of each write to a pipe can end a window within a line, and a report follows a live
+    // stream whose format changes.
     let others = [
         "a window without a line end",
         "a line over the limit of reports",

@@ -11,10 +11,10 @@ use serde_json::Value;
 use weir_testkit::fixtures;
 use weir_testkit::oracle::{Layout, Oracle};
 
-/// How long anything may take, on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A step of a test fails after this time. It allows for a slow and busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts `weir` on a free port; gives the address that it printed.
+/// Starts `weir` on a free port. Returns the address that it prints.
 fn serve(arguments: &[&str]) -> (Served, String) {
     let all = [arguments, &["--no-open", "--listen", "127.0.0.1:0"]].concat();
     let mut child =
@@ -25,24 +25,24 @@ fn serve(arguments: &[&str]) -> (Served, String) {
     (Served(child), address.trim().to_owned())
 }
 
-/// The status and the body of an answer to a request for a path of the page's host.
+/// Requests a path of the page's host. Returns the status and the body of the response.
 fn get(address: &str, path: Option<&str>) -> (u16, String) {
     let rest = address.strip_prefix("http://").expect("an address");
     let (host, own_path) = rest.split_at(rest.find('/').expect("a path"));
     let path = path.unwrap_or(own_path);
-    let mut stream = TcpStream::connect(host).expect("it listens");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+    let mut stream = TcpStream::connect(host).expect("the server listens");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("a time-out");
     let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).expect("it reads");
+    stream.write_all(request.as_bytes()).expect("the server reads");
     let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("it answers");
+    stream.read_to_end(&mut answer).expect("the server answers");
     let answer = String::from_utf8_lossy(&answer);
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
     (status.expect("a status"), body.to_owned())
 }
 
-/// The session's report, once it has so many lines.
+/// Waits until the session's report has `lines` lines, and returns it.
 fn report(address: &str, lines: u64) -> Value {
     let id = address.rsplit('/').next().expect("an id");
     let start = Instant::now();
@@ -54,23 +54,23 @@ fn report(address: &str, lines: u64) -> Value {
         if report["lines"] == lines {
             return report;
         }
-        assert!(start.elapsed() < PATIENCE, "{} of {lines} lines", report["lines"]);
+        assert!(start.elapsed() < TIMEOUT, "{} of {lines} lines", report["lines"]);
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Ends a server as a service manager would; gives its exit code and standard error.
+/// Sends SIGTERM to a server, as a service manager does. Returns its exit code and standard error.
 #[cfg(unix)]
 fn terminate(mut served: Served) -> (Option<i32>, String) {
     let killed = Command::new("kill").args(["-TERM", &served.0.id().to_string()]).status();
     assert!(killed.expect("kill runs").success());
     let mut stderr = String::new();
     served.0.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("UTF-8");
-    (served.0.wait().expect("it ends").code(), stderr)
+    (served.0.wait().expect("the server ends").code(), stderr)
 }
 
 #[test]
-fn files_are_on_the_page() {
+fn the_page_shows_the_report_of_its_files() {
     let path = fixtures::elastic_near_8899();
     let (served, address) = serve(&[text(&path)]);
     let (status, body) = get(&address, None);
@@ -88,33 +88,33 @@ fn files_are_on_the_page() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_is_missing_is_said() {
+fn a_missing_file_is_reported() {
     let folder = Folder::new();
     let missing = folder.path("missing.log");
     let (mut served, address) = serve(&[text(&missing), text(&fixtures::elastic_near_8899())]);
     report(&address, 41);
-    let mut said = String::new();
+    let mut message = String::new();
     let stderr = served.0.stderr.as_mut().expect("a pipe");
-    BufReader::new(stderr).read_line(&mut said).expect("UTF-8");
+    BufReader::new(stderr).read_line(&mut message).expect("UTF-8");
     let (code, _) = terminate(served);
     let sentence = format!("weir: {}: there is no such file; check the name\n", text(&missing));
-    assert_eq!((code, said), (Some(2), sentence));
+    assert_eq!((code, message), (Some(2), sentence));
 }
 
 #[test]
-fn a_file_that_is_followed_grows_on_the_page() {
+fn a_followed_file_is_read_through_its_rotation() {
     let folder = Folder::new();
     let log = generated(50_000);
     let lines = Oracle::read(Layout::Combined, &log).lines;
     let path = folder.file("access.log", &log);
     let (_served, address) = serve(&["--follow", text(&path)]);
     report(&address, lines);
-    std::fs::rename(&path, folder.path("access.log.1")).expect("it is there");
+    std::fs::rename(&path, folder.path("access.log.1")).expect("the file exists");
     folder.file("access.log", &log);
     report(&address, 2 * lines);
 }
 
-/// Requests a second apart, from second `from` on.
+/// One request a second, from second `from` to before second `until`.
 fn seconds(from: u64, until: u64) -> String {
     let line = |second: u64| {
         let (hour, minute) = (second / 3_600, second / 60 % 60);
@@ -128,16 +128,16 @@ fn seconds(from: u64, until: u64) -> String {
 }
 
 #[test]
-fn what_is_too_old_leaves_the_page() {
+fn old_requests_leave_the_window() {
     let folder = Folder::new();
     let path = folder.file("access.log", seconds(0, 20_000).as_bytes());
     let (_served, address) = serve(&["--follow", "--keep", "1h", text(&path)]);
     let first = report(&address, 20_000);
     assert_eq!((&first["matched"], &first["records"]), (&3_601.into(), &20_000.into()));
     assert_eq!(first["time"]["first"], "2025-10-09T04:33:19Z");
-    // One with a time that is far in the future takes nothing away.
+    // A request with a time far in the future does not move the window.
     let future = seconds(0, 1).replace("2025", "2099");
-    let mut log = std::fs::OpenOptions::new().append(true).open(&path).expect("it is there");
+    let mut log = std::fs::OpenOptions::new().append(true).open(&path).expect("the file exists");
     log.write_all(format!("{future}{}", seconds(20_000, 21_000)).as_bytes())
         .expect("it is written");
     report(&address, 21_001);
@@ -148,14 +148,14 @@ fn what_is_too_old_leaves_the_page() {
 }
 
 #[test]
-fn windows_that_make_no_sense_are_refused() {
+fn invalid_windows_are_refused() {
     let path = fixtures::elastic_near_8899();
     for (arguments, sentence) in [
-        (&["--keep", "1h"][..], "give --follow, too"),
-        (&["--follow", "--keep", "1 fortnight"], "neither a time"),
-        (&["--follow", "--keep", "90"], "neither a time"),
-        (&["--follow", "--keep", "0s"], "nothing would be kept"),
-        (&["--follow", "--keep", "1KiB"], "give 16MiB or more"),
+        (&["--keep", "1h"][..], "add --follow"),
+        (&["--follow", "--keep", "1 fortnight"], "is not a valid duration or size"),
+        (&["--follow", "--keep", "90"], "is not a valid duration or size"),
+        (&["--follow", "--keep", "0s"], "a window of 0 keeps nothing"),
+        (&["--follow", "--keep", "1KiB"], "write 16MiB or more"),
     ] {
         let run = run([arguments, &["--no-open", text(&path)]].concat());
         assert!(run.stderr.contains(sentence), "{}", run.stderr);
@@ -164,25 +164,25 @@ fn windows_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn nothing_serves_the_page_to_drop_on() {
+fn without_files_the_empty_page_is_served() {
     let (_served, address) = serve(&[]);
     assert!(address.starts_with("http://127.0.0.1:") && address.ends_with('/'), "{address}");
     assert_eq!(get(&address, None).0, 200);
 }
 
 #[test]
-fn the_page_that_measures_uploads_is_there_when_asked_for() {
+fn the_upload_benchmark_is_served_only_by_its_command() {
     let (_served, address) = serve(&["bench", "upload"]);
     assert!(address.ends_with("/bench/upload"), "{address}");
     let (status, page) = get(&address, None);
     assert_eq!(status, 200);
     assert!(page.contains("/assets/app.js"));
-    let (_usual, address) = serve(&[]);
+    let (_without, address) = serve(&[]);
     assert_eq!(get(&address, Some("/bench/upload")).0, 404);
 }
 
 #[test]
-fn standard_input_is_read_to_the_page() {
+fn the_page_shows_standard_input() {
     let log = generated(200_000);
     let lines = Oracle::read(Layout::Combined, &log).lines;
     let mut command = weir(["-", "--no-open", "--listen", "127.0.0.1:0"]);
@@ -192,14 +192,14 @@ fn standard_input_is_read_to_the_page() {
     let mut address = String::new();
     let stdout = served.0.stdout.take().expect("a pipe");
     BufReader::new(stdout).read_line(&mut address).expect("an address");
-    stdin.write_all(&log).expect("it reads");
+    stdin.write_all(&log).expect("the server reads");
     drop(stdin);
     report(address.trim(), lines);
 }
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_that_brings_nothing_does_not_keep_it() {
+fn an_idle_pipe_does_not_delay_the_end() {
     let mut command = weir(["-", "--no-open", "--listen", "127.0.0.1:0"]);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut served = Served(command.spawn().expect("the binary runs"));
@@ -212,7 +212,7 @@ fn a_pipe_that_brings_nothing_does_not_keep_it() {
 }
 
 #[test]
-fn an_address_in_use_is_said() {
+fn an_address_in_use_is_reported() {
     let (_served, address) = serve(&[]);
     let host = address.trim_start_matches("http://").trim_end_matches('/');
     let run = run(["--no-open", "--listen", host]);
@@ -223,7 +223,7 @@ fn an_address_in_use_is_said() {
 }
 
 #[test]
-fn the_demo_is_what_it_writes() {
+fn the_demo_page_shows_the_traffic_that_the_demo_writes() {
     let folder = Folder::new();
     let path = folder.path("demo.log");
     let arguments = ["demo", "--size", "300KiB", "--seed", "5"];
@@ -250,7 +250,7 @@ fn the_demo_is_what_it_writes() {
 }
 
 #[test]
-fn formats_are_listed_and_tried() {
+fn formats_are_listed_and_matched() {
     let list = run(["formats"]);
     assert_eq!((list.code, list.stderr.as_str()), (0, ""));
     for name in ["COMBINED", "VCOMBINED", "COMMON", "CADDY", "JSON"] {

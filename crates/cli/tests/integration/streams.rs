@@ -1,4 +1,4 @@
-//! Standard input and output as people and programs join them.
+//! Standard input and output that are sockets, pipes, or the files that are read.
 
 #![cfg(unix)]
 
@@ -20,57 +20,57 @@ fn log() -> String {
 }
 
 #[test]
-fn an_input_that_never_waits_is_waited_for() {
+fn a_nonblocking_standard_input_is_read_to_its_end() {
     for arguments in [&["grep", "-c", "GET"][..], &["count"], &["count", "--by", "status"]] {
         let (mut writer, reader) = UnixStream::pair().expect("a socket");
-        reader.set_nonblocking(true).expect("it is set");
-        let sending = std::thread::spawn(move || {
+        reader.set_nonblocking(true).expect("a nonblocking socket");
+        let writing = std::thread::spawn(move || {
             for piece in log().as_bytes().chunks(2_000) {
                 std::thread::sleep(Duration::from_millis(20));
-                writer.write_all(piece).expect("somebody reads");
+                writer.write_all(piece).expect("the command reads");
             }
         });
         let run = finish(weir(arguments).stdin(Stdio::from(OwnedFd::from(reader))));
-        sending.join().expect("all was sent");
+        writing.join().expect("the writer ends");
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{arguments:?}");
         assert!(run.stdout.starts_with("60"), "{}", run.stdout);
     }
 }
 
 #[test]
-fn what_is_written_to_is_not_searched() {
+fn the_output_file_is_not_searched() {
     let folder = Folder::new();
     let path = folder.file("a.log", log().as_bytes());
-    let output = OpenOptions::new().append(true).open(&path).expect("it is there");
+    let output = OpenOptions::new().append(true).open(&path).expect("the file exists");
     let run = finish(weir(["grep", "GET", text(&path)]).stdout(output));
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("is written to by this command"), "{}", run.stderr);
-    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), log());
-    // A number has an end.
-    let output = OpenOptions::new().append(true).open(&path).expect("it is there");
+    assert!(run.stderr.contains("is the output of this command"), "{}", run.stderr);
+    assert_eq!(std::fs::read_to_string(&path).expect("the file exists"), log());
+    // A count is finite, so the file is read.
+    let output = OpenOptions::new().append(true).open(&path).expect("the file exists");
     let run = finish(weir(["grep", "-c", "GET", text(&path)]).stdout(output));
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
-    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), log() + "60\n");
+    assert_eq!(std::fs::read_to_string(&path).expect("the file exists"), log() + "60\n");
 }
 
 #[test]
-fn a_page_is_not_written_over_a_log_by_another_name() {
+fn a_page_does_not_overwrite_a_log_under_another_name() {
     let folder = Folder::new();
     let path = folder.file("a.log", log().as_bytes());
     let other = folder.path("b.log");
     std::fs::hard_link(&path, &other).expect("a link");
     let named = finish(&mut weir(["report", "--html", text(&other), text(&path)]));
-    let log_file = File::open(&path).expect("it is there");
+    let log_file = File::open(&path).expect("the file exists");
     let piped = finish(weir(["report", "--html", text(&path), "-"]).stdin(log_file));
     for run in [named, piped] {
         assert_eq!(run.code, 2);
         assert!(run.stderr.contains("would be overwritten"), "{}", run.stderr);
     }
-    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), log());
+    assert_eq!(std::fs::read_to_string(&path).expect("the file exists"), log());
 }
 
 #[test]
-fn options_are_no_pattern() {
+fn options_are_not_taken_for_the_pattern() {
     let folder = Folder::new();
     let path = folder.file("a.log", log().as_bytes());
     let run = finish(&mut weir(["grep", "-j1", "-c", "GET", text(&path)]));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// The exit code.
@@ -18,7 +18,7 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
-/// The command, in an environment that is the same everywhere.
+/// The command, with the same environment on every machine.
 pub(crate) fn weir<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
     command.args(arguments).env("COLUMNS", "80").env("TZ", "UTC").stdin(Stdio::null());
@@ -53,9 +53,9 @@ pub(crate) fn run_with_stdin<S: AsRef<OsStr>>(
     let mut child = command.spawn().expect("the binary runs");
     let mut pipe = child.stdin.take().expect("a pipe");
     let stdin = stdin.to_vec();
-    // It may end before it has read all.
+    // The command may end before it has read everything.
     let writer = std::thread::spawn(move || pipe.write_all(&stdin));
-    let output = child.wait_with_output().expect("it ends");
+    let output = child.wait_with_output().expect("the command ends");
     let _ = writer.join();
     Run {
         code: output.status.code().expect("an exit code"),
@@ -64,7 +64,7 @@ pub(crate) fn run_with_stdin<S: AsRef<OsStr>>(
     }
 }
 
-/// A folder that is gone when the test ends.
+/// A folder that is removed when the test ends.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
@@ -84,7 +84,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// A file in it with this content; gives its path.
+    /// Writes a file in it with this content, and returns its path.
     pub(crate) fn file(&self, name: &str, content: &[u8]) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, content).expect("a file");
@@ -98,7 +98,7 @@ impl Drop for Folder {
     }
 }
 
-/// A child that ends when the test does.
+/// A process that is killed when the test ends.
 #[derive(Debug)]
 pub(crate) struct Served(pub(crate) Child);
 
@@ -109,7 +109,7 @@ impl Drop for Served {
     }
 }
 
-/// The page's address, which a server says first; its standard output is a pipe.
+/// The address of the page, which is the first line of a server's standard output.
 pub(crate) fn page(child: &mut Child) -> String {
     let stdout = child.stdout.take().expect("a pipe");
     let mut page = String::new();
@@ -121,11 +121,11 @@ pub(crate) fn page(child: &mut Child) -> String {
 pub(crate) fn report(page: &str) -> serde_json::Value {
     let rest = page.strip_prefix("http://").expect("an address");
     let (host, path) = rest.split_once("/s/").expect("a session");
-    let mut stream = TcpStream::connect(host).expect("it listens");
+    let mut stream = TcpStream::connect(host).expect("the server listens");
     let request = format!(
         "GET /api/sessions/{path}/report HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
     );
-    stream.write_all(request.as_bytes()).expect("it reads");
+    stream.write_all(request.as_bytes()).expect("the server reads");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("UTF-8");
     let json = &answer[answer.find('{').expect("an object")..=answer.rfind('}').expect("an end")];

@@ -1,5 +1,5 @@
-//! Answers are the same however they are made: at once or in steps, on any number of threads, and
-//! from whichever answer before.
+//! Answers do not depend on how they are computed: at once or in steps, on any number of threads,
+//! and from any previous answer.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, Source
 use weir_query::{Evaluator, report};
 use weir_view::{Clause, Compare, NO_VALUE, Query, Report};
 
-/// Blocks so small that there are enough segments for several threads.
+/// The blocks are small, so that there are enough segments for several threads.
 const LIMITS: BlockLimits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 16 };
 
 fn log() -> Vec<u8> {
@@ -34,30 +34,30 @@ async fn threads_and_steps_make_no_difference() {
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
-    let evaluator = |query| Evaluator::new(data.clone(), query, 3).expect("a good query");
+    let evaluator = |query| Evaluator::new(data.clone(), query, 3).expect("a valid query");
     let mut in_steps = queries().map(evaluator);
-    let go_on = AtomicBool::new(false);
+    let abandoned = AtomicBool::new(false);
     for piece in log().chunks(90_000) {
         writer.write_all_async(piece).await.expect("there is memory");
         for evaluator in &mut in_steps {
-            let answer = evaluator.answer(&go_on).expect("it is not abandoned");
+            let answer = evaluator.answer(&abandoned).expect("an answer");
             assert!(answer.report.matched <= answer.report.records);
         }
     }
     writer.finish_async(SourceEnd::Done).await.expect("there is memory");
     assert!(data.snapshot().segments.len() > 60);
     for (query, evaluator) in queries().into_iter().zip(&mut in_steps) {
-        let expected = report(&data, &query, 1).expect("a good query");
+        let expected = report(&data, &query, 1).expect("a valid query");
         assert!(expected.matched > 0);
         for jobs in [2, 5] {
             assert_eq!(report(&data, &query, jobs).as_ref(), Ok(&expected), "{jobs} jobs");
         }
-        let answer = evaluator.answer(&go_on).expect("it is not abandoned");
+        let answer = evaluator.answer(&abandoned).expect("an answer");
         assert_eq!(answer.report, expected, "in steps");
     }
 }
 
-/// Filters that accept nearly all rows, nearly none, and nearly the same as one another.
+/// Filters that accept nearly all rows, nearly none, or nearly the same rows as another filter.
 const CHANGES: [&[&str]; 8] = [
     &["status=404"],
     &["status!=404"],
@@ -78,27 +78,27 @@ fn change((number, clauses): (usize, &&[&str])) -> Query {
 }
 
 #[tokio::test]
-async fn a_changed_question_is_answered_as_a_new_one() {
+async fn the_answer_to_a_changed_query_equals_a_new_one() {
     let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
-    let go_on = AtomicBool::new(false);
-    let mut evaluator = Evaluator::new(data.clone(), Query::default(), 3).expect("a good query");
+    let abandoned = AtomicBool::new(false);
+    let mut evaluator = Evaluator::new(data.clone(), Query::default(), 3).expect("a valid query");
     for (piece, case) in log().chunks(40_000).zip(CHANGES.iter().cycle().enumerate()) {
         writer.write_all_async(piece).await.expect("there is memory");
-        evaluator = evaluator.change(change(case)).expect("a good query");
+        evaluator = evaluator.change(change(case)).expect("a valid query");
         if evaluator.answer(&AtomicBool::new(case.1.len() == 2)).is_none() {
             continue;
         }
         writer.write_all_async(b"\n").await.expect("there is memory");
-        evaluator.answer(&go_on).expect("it is not abandoned");
+        evaluator.answer(&abandoned).expect("an answer");
     }
     writer.finish_async(SourceEnd::Done).await.expect("there is memory");
     for case in CHANGES.iter().cycle().enumerate().take(25) {
-        evaluator = evaluator.change(change(case)).expect("a good query");
-        let answer = evaluator.answer(&go_on).expect("it is not abandoned");
-        let expected = report(&data, &change(case), 1).expect("a good query");
+        evaluator = evaluator.change(change(case)).expect("a valid query");
+        let answer = evaluator.answer(&abandoned).expect("an answer");
+        let expected = report(&data, &change(case), 1).expect("a valid query");
         assert_eq!(answer.report, expected, "{case:?}");
         assert!(evaluator.memory_bytes() <= data.memory_bytes_max() / 8);
     }
@@ -114,7 +114,7 @@ async fn abandoned_work_ends() {
     writer.write_all_async(&log()).await.expect("there is memory");
     writer.finish_async(SourceEnd::Done).await.expect("there is memory");
     let mut evaluator =
-        Evaluator::new(Arc::clone(&data), Query::default(), 1).expect("a good query");
+        Evaluator::new(Arc::clone(&data), Query::default(), 1).expect("a valid query");
     assert!(evaluator.answer(&AtomicBool::new(true)).is_none());
 }
 
@@ -131,7 +131,7 @@ async fn data() -> Arc<DataSet> {
 }
 
 fn answer(data: &Arc<DataSet>, query: &Query) -> Report {
-    report(data, query, 2).expect("a good query")
+    report(data, query, 2).expect("a valid query")
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn a_group_counts_the_records_of_each_value() {
 }
 
 #[tokio::test]
-async fn a_comparison_is_that_of_two_reports() {
+async fn a_comparison_equals_two_reports() {
     let data = data().await;
     let compare = Some(Compare::default());
     let group = Some("method".to_owned());

@@ -41,7 +41,7 @@ fn known_tags<T: DeserializeOwned>() -> BTreeSet<String> {
 }
 
 /// Whether a sample is a whole message of this type. A nested object may be left out.
-fn fits<T: DeserializeOwned>(sample: &str) -> bool {
+fn is_message<T: DeserializeOwned>(sample: &str) -> bool {
     sample.contains("{...}") || serde_json::from_str::<T>(&sample.replace("[...]", "[]")).is_ok()
 }
 
@@ -52,7 +52,7 @@ fn live_messages_are_documented() {
     let known = &known_tags::<LiveRequest>() | &known_tags::<LiveReply>();
     assert_eq!(tags(&samples), known);
     for sample in samples {
-        assert!(fits::<LiveRequest>(sample) || fits::<LiveReply>(sample), "{sample}");
+        assert!(is_message::<LiveRequest>(sample) || is_message::<LiveReply>(sample), "{sample}");
     }
 }
 
@@ -64,9 +64,9 @@ fn upload_messages_are_documented() {
     assert_eq!(tags(&page), known_tags::<UploadRequest>());
     assert_eq!(tags(&server), known_tags::<UploadReply>());
     for sample in page {
-        assert!(fits::<UploadRequest>(sample), "{sample}");
+        assert!(is_message::<UploadRequest>(sample), "{sample}");
     }
     for sample in server {
-        assert!(fits::<UploadReply>(sample), "{sample}");
+        assert!(is_message::<UploadReply>(sample), "{sample}");
     }
 }

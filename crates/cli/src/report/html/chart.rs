@@ -1,4 +1,4 @@
-//! The histogram as a drawing (SVG).
+//! The histogram as an SVG drawing.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,18 +7,19 @@ use std::fmt::Write;
 use weir_view::{Bucket, Histogram};
 
 use super::text::{safe, time};
-use crate::terminal::{colour_number, separated, share, step};
+use crate::display::{separated, share, step};
+use crate::terminal::colour_number;
 
-/// Units from the foot of the drawing to its top.
+/// The height of the drawing in units of its own.
 const HEIGHT: f64 = 1_000.0;
 
-/// Groups that are told apart; the smaller ones share the last colour.
+/// The maximum number of colours. If there are more groups, the smallest share the last one.
 const GROUPS_MAX: usize = 7;
 
-/// The name of the groups that are not told apart.
+/// The name of the groups that share the last colour.
 const OTHERS: &str = "(all others)";
 
-/// Labels below the drawing, at equal distances.
+/// The number of labels below the drawing, at equal distances.
 const LABELS: usize = 5;
 
 /// The figure.
@@ -55,9 +56,9 @@ pub(super) fn draw(histogram: &Histogram, zone: &str) -> String {
     )
 }
 
-/// One of the groups, from the foot up.
+/// One of the groups, in stacking order.
 struct Group {
-    /// `None` for all that are not told apart.
+    /// `None` for the groups that share the last colour.
     name: Option<String>,
     colour: usize,
 }
@@ -65,8 +66,8 @@ struct Group {
 fn groups(histogram: &Histogram) -> Vec<Group> {
     let totals = totals(histogram);
     let mut names: Vec<&String> = histogram.groups.iter().collect();
-    let is_cut = names.len() > GROUPS_MAX;
-    if is_cut {
+    let has_others = names.len() > GROUPS_MAX;
+    if has_others {
         names.sort_by_key(|name| Reverse(totals.get(name.as_str()).copied().unwrap_or(0)));
         names.truncate(GROUPS_MAX - 1);
     }
@@ -75,7 +76,7 @@ fn groups(histogram: &Histogram) -> Vec<Group> {
         colour: colour_number(index, name, GROUPS_MAX),
     };
     let mut groups: Vec<Group> = names.iter().enumerate().map(group).collect();
-    groups.extend(is_cut.then_some(Group { name: None, colour: GROUPS_MAX - 1 }));
+    groups.extend(has_others.then_some(Group { name: None, colour: GROUPS_MAX - 1 }));
     groups
 }
 
@@ -104,7 +105,7 @@ fn push_bucket(
         };
         left = left.saturating_sub(count);
         if count > 0 {
-            // From the top of the bar; a hair wider, so that no gap shows between two.
+            // Drawn from its top, and slightly wider than a bucket, so that no gap shows.
             let top = HEIGHT - height(below + count);
             let _ = write!(path, "M{index} {top:.1}h1.02v{:.1}h-1.02z", height(count));
             below += count;
@@ -112,7 +113,7 @@ fn push_bucket(
     }
 }
 
-/// What is shown of a bucket that is pointed at.
+/// The text that is shown when the pointer is over a bucket.
 fn tip(bucket: &Bucket) -> String {
     let mut tip = format!("{}: {}", time(&bucket.start), separated(bucket.count));
     for (name, count) in bucket.by.iter().take(GROUPS_MAX) {
@@ -121,7 +122,7 @@ fn tip(bucket: &Bucket) -> String {
     tip
 }
 
-/// The times at the left, at each quarter, and at the right.
+/// The times at the left end, at each quarter, and at the right end.
 fn labels(histogram: &Histogram) -> String {
     let buckets = &histogram.buckets;
     let label = |number: usize| {

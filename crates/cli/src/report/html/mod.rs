@@ -1,5 +1,5 @@
-//! `--html`: the report as one page that needs nothing else: no server, no request to
-//! anywhere, no script. Whatever the log holds is text in it, see [`text`].
+//! `--html`: the report as one self-contained page, without scripts and without requests to other
+//! hosts. All values of the log are escaped, see [`text`].
 
 mod chart;
 mod tables;
@@ -11,14 +11,14 @@ use std::path::Path;
 use weir_ingest::{Input, SourceSnapshot};
 use weir_view::{Comparison, Period, Report};
 
+use crate::display::{bytes, change, duration, separated, share};
 use crate::outcome::{Failure, print};
-use crate::terminal::{bytes, change, duration, separated, share};
 use text::{safe, safe_bytes, time};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The SHA-256 of [`STYLE`], so that no other style is obeyed (CSP Level 3, 6.7.2.3). The test
-/// below works it out.
+/// The SHA-256 of [`STYLE`], so that browsers apply no other style (CSP Level 3, 6.7.2.3). The
+/// test below computes it.
 const STYLE_HASH: &str = "hpYYwwL+GuWTBEX3hyjxC1CGkbrcfn4zuPY1SfrI6YI=";
 
 /// Maximum number of samples of unparsed lines.
@@ -27,7 +27,7 @@ const SAMPLES_MAX: usize = 8;
 /// Writes the page to a file; `-` is standard output.
 ///
 /// # Errors
-/// Where the file cannot be written.
+/// If the file cannot be written.
 pub(super) fn write(
     file: &Path,
     report: &Report,
@@ -42,7 +42,10 @@ pub(super) fn write(
     written.map_err(|error| Failure::output(&name, &error))
 }
 
-/// A log must not be lost to a slip of the hand.
+/// Refuses to overwrite one of the logs with the page.
+///
+/// # Errors
+/// If the file is one of the inputs.
 pub(super) fn refuse_input(file: &Path, inputs: &[Input]) -> Result<(), Failure> {
     let is_same = |path: &Path| -> io::Result<bool> {
         Ok(std::fs::canonicalize(path)? == std::fs::canonicalize(file)?)
@@ -51,9 +54,10 @@ pub(super) fn refuse_input(file: &Path, inputs: &[Input]) -> Result<(), Failure>
         Input::File(path) => is_same(path).unwrap_or(false),
         _ => false,
     };
-    // It may have another name, or come as standard input.
-    let there = std::fs::metadata(file).ok();
-    let is_input = |input: &Input| there.as_ref().is_some_and(|there| input.is_same(there));
+    // The file may be an input under another name, or standard input.
+    let metadata = std::fs::metadata(file).ok();
+    let is_input =
+        |input: &Input| metadata.as_ref().is_some_and(|metadata| input.is_same(metadata));
     if inputs.iter().any(|input| is_named(input) || is_input(input)) {
         let name = file.to_string_lossy();
         return Err(Failure::new(format_args!(
@@ -70,8 +74,7 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
         [source] => safe(&source.name),
         _ => format!("{} files", separated(sources.len() as u64)),
     };
-    // The policy comes before anything it could forbid. What follows the title is ours but for
-    // text that was made safe.
+    // The policy comes before everything that it could forbid. All text of the log is escaped.
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
@@ -138,17 +141,17 @@ fn ranges(report: &Report, comparison: &Comparison) -> String {
     )
 }
 
-/// The sums, each with a smaller line beneath.
+/// The totals, each with a second line in small type.
 fn totals(report: &Report, before: Option<&Report>) -> String {
     let mut items: Vec<(&str, String, String)> = Vec::new();
-    let was = |shown: &dyn Fn(&Report) -> String, number: &dyn Fn(&Report) -> u64| {
+    let compared = |shown: &dyn Fn(&Report) -> String, number: &dyn Fn(&Report) -> u64| {
         before.map(|before| {
             let (now, then) = (number(report), number(before));
             format!("{}, previous {}", change(now, then), shown(before))
         })
     };
     let number =
-        |number: fn(&Report) -> u64| was(&move |report| separated(number(report)), &number);
+        |number: fn(&Report) -> u64| compared(&move |report| separated(number(report)), &number);
     let requests =
         number(|report| report.matched).unwrap_or_else(|| match report.matched == report.records {
             true => String::new(),
@@ -158,7 +161,7 @@ fn totals(report: &Report, before: Option<&Report>) -> String {
     let errors = format!("error rate {}, status 400 to 599", share(report.errors, report.matched));
     let errors = number(|report| report.errors).unwrap_or(errors);
     items.push(("Errors", separated(report.errors), errors));
-    let sent = was(&|report| bytes(report.bytes_sent), &|report| report.bytes_sent);
+    let sent = compared(&|report| bytes(report.bytes_sent), &|report| report.bytes_sent);
     let sent = sent.unwrap_or_else(|| format!("{} bytes", separated(report.bytes_sent)));
     items.push(("Bytes sent", bytes(report.bytes_sent), sent));
     if let Some(clients) = report.distinct.get("client") {
@@ -214,6 +217,6 @@ mod tests {
     fn the_policy_allows_this_style_alone() {
         let digest = Sha256::digest(super::STYLE.as_bytes());
         let hash = base64::engine::general_purpose::STANDARD.encode(digest);
-        assert_eq!(super::STYLE_HASH, hash, "set STYLE_HASH to what it is");
+        assert_eq!(super::STYLE_HASH, hash, "set STYLE_HASH to this hash");
     }
 }

@@ -3,12 +3,10 @@
 use weir_view::{Changes, Comparison, Group, GroupRow, PeriodTally, Report, TopRow, difference};
 
 use super::text::{safe, value};
-use crate::terminal::{
-    change, fields_with_values, group_cells, group_columns, separated, share, signed, title_of,
-    titled_order,
-};
+use crate::display::{change, separated, share, signed};
+use crate::terminal::{fields_with_values, group_cells, group_columns, title_of, titled_order};
 
-/// The groups, with a last row for the values that have none.
+/// The group, with a last row for the sum of the other values.
 pub(super) fn group(group: &Group, report: &Report) -> String {
     let cells = |tally: &PeriodTally| group_cells(tally, report.matched, coloured);
     let row = |row: &GroupRow| named_row(&value(&row.value_bytes()), &cells(&row.tally));
@@ -64,17 +62,17 @@ fn list_of_changes(list: &Changes) -> String {
     let counts = [(list.new_values, "new"), (list.vanished_values, "vanished")];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> =
-        counts.map(|(count, what)| format!("{} {what}", separated(count))).collect();
+        counts.map(|(count, kind)| format!("{} {kind}", separated(count))).collect();
     let rows = list.both.iter().chain(&list.new).chain(&list.vanished).map(|change_row| {
         let (now, before) = (change_row.tally.now.count, change_row.tally.before().count);
-        let what = match (now, before) {
+        let percent = match (now, before) {
             (_, 0) => "new".to_owned(),
             (0, _) => "gone".to_owned(),
             _ => change(now, before),
         };
         let difference = coloured(difference(now, before));
         row(
-            &[separated(now), separated(before), difference, what],
+            &[separated(now), separated(before), difference, percent],
             &value(&change_row.value_bytes()),
         )
     });
@@ -82,7 +80,7 @@ fn list_of_changes(list: &Changes) -> String {
     section(&safe(title_of(&list.field)), &counts.join(", "), &(head + &rows.collect::<String>()))
 }
 
-/// More is not good and less not bad; the two are only told apart.
+/// A difference, coloured by its sign. The colours do not mean good and bad.
 fn coloured(difference: i64) -> String {
     let class = if difference < 0 { "down" } else { "up" };
     format!("<span class=\"{class}\">{}</span>", signed(difference))
@@ -103,7 +101,7 @@ fn column(name: &str) -> String {
     format!("<th scope=\"col\">{name}</th>")
 }
 
-/// A row that begins with its value, which stays where it is when the numbers are moved.
+/// A row whose first cell is the value, which stays in view when the numbers are scrolled.
 fn named_row(value: &str, cells: &[String]) -> String {
     let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
     format!("<tr><td class=\"value name\">{value}</td>{cells}</tr>\n")

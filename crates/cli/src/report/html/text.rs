@@ -1,20 +1,19 @@
-//! Text from a log, made fit for a page.
+//! Text of a log, escaped for HTML.
 
-use crate::terminal;
+use crate::display;
 
-/// The text as it may stand in an element or in quotes: nothing that a browser obeys, and
-/// nothing unseen, such as marks of direction, NULs and control characters, which are shown as
-/// escapes.
+/// The text, escaped for an element or a quoted attribute. Control characters and invisible format
+/// characters are shown as escapes too.
 pub(super) fn safe(text: &str) -> String {
-    escaped(&terminal::safe(text))
+    escaped(&display::safe(text))
 }
 
-/// The same, of bytes.
+/// Escapes bytes as [`safe`] does.
 pub(super) fn safe_bytes(bytes: &[u8]) -> String {
-    escaped(&terminal::safe_bytes(bytes))
+    escaped(&display::safe_bytes(bytes))
 }
 
-/// A value, which keeps its direction to itself.
+/// A value, isolated so that its direction of writing does not affect the text around it.
 pub(super) fn value(bytes: &[u8]) -> String {
     match safe_bytes(bytes) {
         empty if empty.is_empty() => "<span class=\"dim\">(empty)</span>".to_owned(),
@@ -22,7 +21,7 @@ pub(super) fn value(bytes: &[u8]) -> String {
     }
 }
 
-/// A stamp of RFC 3339 as people read it, without its offset.
+/// An RFC 3339 time without its offset: `2025-12-17 09:03:01`.
 pub(super) fn time(stamp: &str) -> String {
     safe(&stamp.get(..19).unwrap_or(stamp).replace('T', " "))
 }
@@ -48,7 +47,7 @@ mod tests {
     use super::{safe, value};
 
     #[test]
-    fn nothing_is_obeyed() {
+    fn markup_and_format_characters_are_escaped() {
         assert_eq!(
             safe("</script><b a='\"`'>&amp;"),
             "&lt;/script&gt;&lt;b a=&#39;&quot;&#96;&#39;&gt;&amp;amp;"

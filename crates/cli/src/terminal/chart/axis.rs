@@ -2,15 +2,15 @@
 
 use weir_view::Bucket;
 
-use crate::terminal::moment::Local;
+use crate::display::LocalTime;
 use crate::terminal::text::width;
 
-/// Between two labels.
+/// Columns between two labels.
 const GAP: usize = 3;
 
 const DAY_S: i64 = 86_400;
 
-/// Distances of labels, in seconds.
+/// The possible distances between labels, in seconds.
 const DISTANCES_S: [i64; 26] = [
     1,
     5,
@@ -40,11 +40,11 @@ const DISTANCES_S: [i64; 26] = [
     364 * DAY_S,
 ];
 
-/// The line of ticks and the line of labels, where each bucket has so many columns.
+/// The line of ticks and the line of labels. Each bucket is `bucket_columns` wide.
 pub(super) fn draw(buckets: &[Bucket], step_s: u64, bucket_columns: usize) -> (String, String) {
     let columns = buckets.len() * bucket_columns;
-    let times: Vec<Option<Local>> =
-        buckets.iter().map(|bucket| Local::parse(&bucket.start)).collect();
+    let times: Vec<Option<LocalTime>> =
+        buckets.iter().map(|bucket| LocalTime::parse(&bucket.start)).collect();
     let labels = labels(&times, step_s as i64, bucket_columns);
     let mut ticks = vec!['─'; columns];
     let mut line = String::new();
@@ -52,15 +52,15 @@ pub(super) fn draw(buckets: &[Bucket], step_s: u64, bucket_columns: usize) -> (S
         let column = index * bucket_columns;
         ticks[column] = '┬';
         let used = width(&line);
-        // The end may stand out: a label is short, and the scale is beside it.
+        // A label may extend beyond the last bucket, because it is short.
         line.push_str(&" ".repeat(column.saturating_sub(used)));
         line.push_str(&label);
     }
     (ticks.into_iter().collect(), line)
 }
 
-/// The labels of the shortest distance at which they do not touch.
-fn labels(times: &[Option<Local>], step_s: i64, bucket_columns: usize) -> Vec<(usize, String)> {
+/// The labels, with the index of their bucket, at the shortest distance at which they do not touch.
+fn labels(times: &[Option<LocalTime>], step_s: i64, bucket_columns: usize) -> Vec<(usize, String)> {
     let span = |distance_s: i64| distance_s as usize * bucket_columns / step_s.max(1) as usize;
     let room = |distance_s: i64| label_columns(distance_s, step_s) + GAP;
     let distance_s = DISTANCES_S
@@ -90,17 +90,18 @@ fn labels(times: &[Option<Local>], step_s: i64, bucket_columns: usize) -> Vec<(u
     labels
 }
 
-/// Which multiple of the distance a time lies in.
-fn local_number(time: &Local, distance_s: i64) -> i64 {
+/// The number of the interval of this length that contains a time.
+fn local_number(time: &LocalTime, distance_s: i64) -> i64 {
     time.local_s().div_euclid(distance_s)
 }
 
-/// The same of the bucket before; of the first bucket, as if one step had gone before.
-fn previous_number(times: &[Option<Local>], index: usize, distance_s: i64) -> i64 {
+/// The [`local_number`] of the previous bucket. The first bucket has a virtual predecessor that
+/// ends just before it.
+fn previous_number(times: &[Option<LocalTime>], index: usize, distance_s: i64) -> i64 {
     match index.checked_sub(1).and_then(|index| times[index].as_ref()) {
         Some(time) => local_number(time, distance_s),
         None => {
-            let first = times[index].as_ref().map_or(0, Local::local_s);
+            let first = times[index].as_ref().map_or(0, LocalTime::local_s);
             (first - 1).div_euclid(distance_s)
         }
     }
@@ -115,7 +116,7 @@ fn label_columns(distance_s: i64, step_s: i64) -> usize {
     }
 }
 
-fn label(time: &Local, distance_s: i64, step_s: i64) -> String {
+fn label(time: &LocalTime, distance_s: i64, step_s: i64) -> String {
     if distance_s >= DAY_S || (time.local_s().rem_euclid(DAY_S) == 0 && step_s >= 60) {
         if step_s >= 28 * DAY_S { time.month_year() } else { time.day_month() }
     } else if step_s < 60 {

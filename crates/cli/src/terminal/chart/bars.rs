@@ -1,14 +1,14 @@
-//! The bars: one or more columns wide each, stacked where there is colour.
+//! The bars, each one or more columns wide. With colours they are stacked.
 
 use weir_view::Bucket;
 
-use crate::terminal::number::separated;
+use crate::display::separated;
 use crate::terminal::style::{self, Painter, Style};
 
-/// Bars of zero to eight eighths.
+/// Cells that are filled from zero to eight eighths.
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// A bar wider than this is taken for an area.
+/// A wider bar looks like an area.
 const BAR_COLUMNS_MAX: usize = 12;
 
 /// The bars of a histogram.
@@ -22,7 +22,7 @@ pub(super) struct Bars<'a> {
 }
 
 impl<'a> Bars<'a> {
-    /// The bars of these buckets, in at most so many columns, of which there are enough.
+    /// The bars of these buckets. There are at least as many columns as buckets.
     pub(super) fn new(
         buckets: &[Bucket],
         groups: &'a [String],
@@ -41,13 +41,13 @@ impl<'a> Bars<'a> {
         self.bucket_columns
     }
 
-    /// What stands beside a row, 0 being the lowest: the count at which a line through its
-    /// middle would be, or nothing.
+    /// The label beside a row, of which 0 is the lowest: a count, or nothing if the row has no
+    /// tick.
     pub(super) fn scale(&self, row: usize) -> String {
         self.tick(row).map_or_else(String::new, separated)
     }
 
-    /// The rule beside a row.
+    /// The vertical rule beside a row.
     pub(super) fn rule(&self, row: usize) -> &'static str {
         if self.tick(row).is_some() { "┤" } else { "│" }
     }
@@ -62,14 +62,14 @@ impl<'a> Bars<'a> {
         ticks.filter(|tick| row_of(*tick) + 2 < self.rows).find(|tick| row_of(*tick) == row)
     }
 
-    /// A row of the bars, 0 being the lowest.
+    /// A row of the bars; 0 is the lowest.
     pub(super) fn row(&self, row: usize, painter: Painter) -> String {
         let cells = self.tops.iter().map(|tops| self.cell(tops, row, painter));
         let line: String = cells.collect();
         line.trim_end().to_owned()
     }
 
-    /// One cell of a bar, as many times as the bar has columns.
+    /// One cell of a bar, repeated for each column of the bar.
     fn cell(&self, tops: &[usize], row: usize, painter: Painter) -> String {
         let bottom = row * 8;
         let within = |top: usize| top.saturating_sub(bottom).min(8);
@@ -86,7 +86,8 @@ impl<'a> Bars<'a> {
                 painter.paint_on(style, background, &repeat(eighths))
             }
             _ => {
-                // Two colours and the ground do not fit one cell: the larger part stands.
+                // A cell has room for two colours. Of two and the background, the larger part is
+                // shown.
                 let largest = parts.iter().max_by_key(|(_, eighths)| *eighths);
                 let (group, name) = named(largest.map_or(0, |(group, _)| *group));
                 painter.paint(style::group(group, name), &repeat(full))
@@ -119,20 +120,20 @@ fn tops(bucket: &Bucket, groups: &[String], height: impl Fn(u64) -> usize) -> Ve
             height(below)
         })
         .collect();
-    // Groups that are not told apart are in the count alone.
+    // Groups that are not listed are included in the count only.
     if let Some(last) = tops.last_mut() {
         *last = height(bucket.count);
     }
     tops
 }
 
-/// A count's height; what is there is seen.
+/// The height of a count. A count above 0 has a height of at least 1.
 fn scaled(count: u64, count_max: u64, height: usize) -> usize {
     let scaled = count as f64 / count_max as f64 * height as f64;
     (scaled.round() as usize).max(usize::from(count > 0))
 }
 
-/// A third of the maximum or so, as 1, 2 or 5 times a power of ten.
+/// The step between two ticks: about a third of the maximum, and 1, 2 or 5 times a power of ten.
 fn tick_step(count_max: u64) -> u64 {
     let wanted = (count_max / 3).max(1);
     let power = 10u64.pow(wanted.ilog10());
@@ -186,7 +187,7 @@ mod tests {
     #[test]
     fn the_scale_is_round() {
         assert_eq!([1, 7, 100, 1_234].map(tick_step), [1, 2, 20, 500]);
-        assert_eq!(scaled(1, 1_000_000, 64), 1, "one request is seen");
+        assert_eq!(scaled(1, 1_000_000, 64), 1, "one request is visible");
         let buckets = [bucket(&[("2xx", 1_234)])];
         let bars = Bars::new(&buckets, &[], 10, 8);
         let scale: Vec<String> = (0..8).map(|row| bars.scale(row)).collect();

@@ -1,16 +1,16 @@
-//! Buckets joined until they fit the screen.
+//! Joins buckets until they fit the screen.
 
 use weir_view::Bucket;
 
-use crate::terminal::moment::Local;
+use crate::display::LocalTime;
 
 const MINUTE_S: u64 = 60;
 const HOUR_S: u64 = 3_600;
 const DAY_S: u64 = 86_400;
 const WEEK_S: u64 = 7 * DAY_S;
 
-/// Steps that a person thinks in, in seconds. There are more of them than the histogram
-/// itself has, so that a screen is never left half empty.
+/// Round steps in seconds. There are more of them than the histogram itself uses, so that the
+/// buckets always fill more than half of the screen.
 const STEPS_S: [u64; 31] = [
     1,
     2,
@@ -45,15 +45,16 @@ const STEPS_S: [u64; 31] = [
     5_200 * WEEK_S,
 ];
 
-/// 1970 began on a Thursday; weeks begin on Monday.
+/// From Monday, on which weeks begin, to Thursday, on which 1970 began.
 const THURSDAY_S: i64 = 3 * DAY_S as i64;
 
-/// The buckets in the smallest step in which there are at most so many, and that step.
-pub(super) fn to_fit(buckets: &[Bucket], step_s: u64, most: usize) -> (Vec<Bucket>, u64) {
+/// Joins buckets into the smallest step in which there are at most `buckets_max`. Returns them and
+/// the step.
+pub(super) fn to_fit(buckets: &[Bucket], step_s: u64, buckets_max: usize) -> (Vec<Bucket>, u64) {
     let steps = STEPS_S.into_iter().filter(|joined| *joined > step_s && joined % step_s == 0);
     let mut fitted = (buckets.to_vec(), step_s);
     for joined_s in steps {
-        if fitted.0.len() <= most {
+        if fitted.0.len() <= buckets_max {
             break;
         }
         fitted = (join(buckets, joined_s), joined_s);
@@ -61,12 +62,12 @@ pub(super) fn to_fit(buckets: &[Bucket], step_s: u64, most: usize) -> (Vec<Bucke
     fitted
 }
 
-/// Adds up the buckets that lie in the same step of the local clock.
+/// Adds up the buckets in the same step of the local clock.
 fn join(buckets: &[Bucket], step_s: u64) -> Vec<Bucket> {
     let bias_s = if step_s >= WEEK_S { THURSDAY_S } else { 0 };
     let mut joined: Vec<(Option<i64>, Bucket)> = Vec::new();
     for bucket in buckets {
-        let local = Local::parse(&bucket.start);
+        let local = LocalTime::parse(&bucket.start);
         let number = local.map(|local| (local.local_s() + bias_s).div_euclid(step_s as i64));
         match joined.last_mut() {
             Some((last, sum)) if *last == number => add(sum, bucket),
@@ -90,7 +91,7 @@ mod tests {
     use super::to_fit;
 
     #[test]
-    fn joins_on_the_clock() {
+    fn joined_buckets_begin_on_the_local_clock() {
         let bucket = |hour: u64| Bucket {
             start: format!("2025-12-{:02}T{:02}:00:00+01:00", 17 + hour / 24, hour % 24),
             count: 1,

@@ -8,22 +8,22 @@ use std::collections::BTreeMap;
 
 use weir_view::{Bucket, Histogram, TimeRange};
 
-use super::number::{separated, share};
+use super::Screen;
 use super::style::{self, Painter, Style};
-use super::text::{right, safe, width};
-use super::{Screen, moment};
+use super::text::{right, width};
+use crate::display::{safe, separated, share, step};
 use bars::Bars;
 
 /// Rows of the bars.
 const ROWS: usize = 8;
 
-/// Groups that are told apart; the smaller ones share a name.
+/// The maximum number of groups that are shown. If there are more, the smallest are one group.
 const GROUPS_MAX: usize = 7;
 
-/// The name of the groups that are not told apart.
+/// The name of the smallest groups together.
 const OTHERS: &str = "(all others)";
 
-/// The histogram with its title, its axes and what its colours mean, line by line.
+/// The histogram with its title, axes and legend, line by line.
 pub(crate) fn draw(histogram: &Histogram, time: &TimeRange, screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
     let groups = groups(histogram);
@@ -51,11 +51,11 @@ pub(crate) fn draw(histogram: &Histogram, time: &TimeRange, screen: &Screen) -> 
 
 fn title(step_s: u64, time: &TimeRange, painter: Painter) -> String {
     let zone = safe(&time.zone);
-    painter.paint(Style::TITLE, &format!("Requests per {}", moment::step(step_s)))
+    painter.paint(Style::TITLE, &format!("Requests per {}", step(step_s)))
         + &painter.paint(Style::DIM, &format!(", times in {zone}"))
 }
 
-/// The groups to tell apart, in stacking order; the largest ones, and [`OTHERS`] for the rest.
+/// The groups to show, in stacking order. If there are too many, the largest and [`OTHERS`].
 fn groups(histogram: &Histogram) -> Vec<String> {
     if histogram.groups.len() <= GROUPS_MAX {
         return histogram.groups.clone();

@@ -1,4 +1,4 @@
-//! Windows that memory bounds, and feeds whose values never come again.
+//! Windows that memory limits, and feeds whose values never recur.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use weir_view::Report;
 
 use super::{expected, format, query, runtime, sorted, write};
 
-/// A line with values that no other has, and some that many have.
+/// A line with some unique values and some frequent ones.
 fn line(number: usize) -> String {
     let (status, client) = ([200, 404, 200, 500][number % 4], number / 7 % 250);
     let time_s = 1_760_000_000 + number / 50;
@@ -22,12 +22,12 @@ fn line(number: usize) -> String {
     )
 }
 
-/// The lines of the rows that are kept, by where they begin in the log.
+/// The lines of the rows that are kept, by their offsets in the log.
 fn kept_lines(data: &DataSet, log: &str) -> String {
     let mut lines = String::new();
-    for kept in data.snapshot().segments.iter() {
-        kept.bounds.rows(&kept.segment).selection().for_each(|row| {
-            let start = kept.segment.line_offset(row) as usize;
+    for item in data.snapshot().segments.iter() {
+        item.bounds.rows(&item.segment).selection().for_each(|row| {
+            let start = item.segment.line_offset(row) as usize;
             let line = log[start..].split_inclusive('\n').next().expect("a line");
             lines.push_str(line);
         });
@@ -35,7 +35,7 @@ fn kept_lines(data: &DataSet, log: &str) -> String {
     lines
 }
 
-/// Feeds so many pieces of 1,000 lines, and asks every now and then; gives the last answer.
+/// Writes pieces of 1,000 lines, and checks answers between them. Returns the last answer.
 async fn feed(
     keep: Keep,
     memory_bytes_max: usize,
@@ -48,8 +48,8 @@ async fn feed(
     let data = DataSet::new(keep, memory_bytes_max, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("feed", None, format());
-    let go_on = AtomicBool::new(false);
-    let mut evaluator = Evaluator::new(data.clone(), query(0), 2).expect("a good query");
+    let abandoned = AtomicBool::new(false);
+    let mut evaluator = Evaluator::new(data.clone(), query(0), 2).expect("a valid query");
     let (mut log, mut last) = (String::new(), Report::default());
     for piece in 0..pieces {
         let text: String = (piece * lines..(piece + 1) * lines).map(&line).collect();
@@ -59,36 +59,36 @@ async fn feed(
         if piece % 7 != 3 {
             continue;
         }
-        let asked = query(if piece + 7 < pieces { piece } else { 0 });
-        evaluator = evaluator.change(asked.clone()).expect("a good query");
+        let query = query(if piece + 7 < pieces { piece } else { 0 });
+        evaluator = evaluator.change(query.clone()).expect("a valid query");
         let kept_before = kept_lines(&data, &log);
-        last = evaluator.answer(&go_on).expect("nobody abandons it").report;
+        last = evaluator.answer(&abandoned).expect("an answer").report;
         if kept_lines(&data, &log) != kept_before {
-            // Some left meanwhile, to make room.
+            // Rows were evicted in the meantime.
             continue;
         }
-        assert_eq!(last.estimated, Vec::<String>::new(), "nothing falls into the remainder");
-        let expected = expected(&kept_before, &asked, &last).await;
+        assert_eq!(last.estimated, Vec::<String>::new(), "no value is folded into the remainder");
+        let expected = expected(&kept_before, &query, &last).await;
         assert_eq!(sorted(last.clone()), sorted(expected));
     }
     last
 }
 
 #[test]
-fn a_feed_of_ever_new_values_stays_within_its_memory() {
+fn a_feed_of_unique_values_stays_within_its_memory() {
     let report = runtime().block_on(feed(Keep::Window { width: None }, 3 << 20, 150, line));
     assert!((10_000..60_000).contains(&report.matched), "{}", report.matched);
 }
 
 #[test]
-fn a_feed_of_the_same_values_keeps_what_the_memory_holds() {
+fn a_feed_of_repeated_values_fills_its_memory() {
     let line = |number: usize| line(number % 500);
     let report = runtime().block_on(feed(Keep::Window { width: None }, 1 << 20, 100, line));
     assert!((20_000..90_000).contains(&report.matched), "{}", report.matched);
 }
 
 #[test]
-fn a_window_of_time_gives_up_values_too() {
+fn a_window_of_time_also_releases_values() {
     // Two minutes are 6,000 lines.
     let keep = Keep::Window { width: Some(Duration::from_secs(120)) };
     let report = runtime().block_on(feed(keep, 3 << 20, 100, line));

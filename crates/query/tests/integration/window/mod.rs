@@ -1,5 +1,5 @@
-//! Windows whose oldest rows leave: whatever the times, the pieces and the moments of asking,
-//! an answer is that of the rows that are left, counted anew.
+//! Windows whose oldest rows are evicted. For any times, pieces and moments of a query, an answer
+//! equals a new count of the remaining rows.
 
 mod memory;
 mod naive;
@@ -42,7 +42,7 @@ fn pipeline(keep: Keep, memory_bytes_max: usize, jobs: usize) -> (Pipeline, Sour
     pipeline_of(DataSet::new(keep, memory_bytes_max, &[]), jobs)
 }
 
-/// A pipeline into this data set, with one source.
+/// A pipeline that fills this data set, with one source.
 fn pipeline_of(data: Arc<DataSet>, jobs: usize) -> (Pipeline, SourceWriter) {
     let (keep, memory_bytes_max) = (data.keep(), data.memory_bytes_max());
     let options = PipelineOptions { memory_bytes_max, ..PipelineOptions::new(jobs, keep) };
@@ -61,20 +61,20 @@ async fn write(writer: &mut SourceWriter, text: &str) {
     writer.wait_until_parsed().await;
 }
 
-/// The report on these lines alone, counted anew, with the counts of all that was read.
+/// The report on these lines alone, with the counts of all lines that were read.
 async fn expected(lines: &str, query: &Query, read: &Report) -> Report {
     let (pipeline, mut writer) = pipeline(Keep::Segments, 1 << 30, 1);
     write(&mut writer, lines).await;
-    let anew = report(pipeline.data(), query, 1).expect("a good query");
-    assert_eq!(anew.unmatched, 0);
+    let fresh = report(pipeline.data(), query, 1).expect("a valid query");
+    assert_eq!(fresh.unmatched, 0);
     let Report { lines, records, bytes_read, .. } = *read;
-    let mut expected = Report { lines, records, bytes_read, ..anew };
+    let mut expected = Report { lines, records, bytes_read, ..fresh };
     expected.time.zone.clone_from(&read.time.zone);
     expected
 }
 
-/// A stack's groups stand in the order in which their values were first read, which stays when
-/// the first rows leave; and where they are too many to be named, the first are.
+/// Removes the differences that eviction is allowed to make. Groups are in the order in which their
+/// values were first read, and if there are too many, only the first have names.
 fn sorted(mut report: Report) -> Report {
     if let Some(histogram) = &mut report.histogram {
         histogram.groups.sort();
@@ -86,15 +86,15 @@ fn sorted(mut report: Report) -> Report {
     report
 }
 
-/// A step in the life of a feed: lines come together, then somebody may ask.
+/// A step of a feed: a piece of lines, and then perhaps a query.
 #[derive(Debug, Clone)]
 struct Step {
-    /// This machine's time.
+    /// The time of the machine's clock.
     machine_s: i64,
     lines: Vec<Line>,
-    /// The number of a new question.
+    /// The number of a new query.
     change: Option<usize>,
-    asks: bool,
+    has_query: bool,
 }
 
 fn lines() -> impl Strategy<Value = Vec<Line>> {
@@ -122,11 +122,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     (prop::collection::vec(step, 1..40), lead).prop_map(|(steps, lead_s)| {
         let mut now_s = 1_760_000_000;
         let mut machine_s = now_s - lead_s;
-        let step = |(mut lines, silence, change, asks): (Vec<Line>, i64, _, _)| {
+        let step = |(mut lines, silence, change, has_query): (Vec<Line>, i64, _, _)| {
             now_s += silence;
             machine_s += silence.max(0);
             lines.iter_mut().for_each(|line| line.time_s += now_s);
-            Step { machine_s, lines, change, asks }
+            Step { machine_s, lines, change, has_query }
         };
         steps.into_iter().map(step).collect()
     })
@@ -144,10 +144,10 @@ async fn check(steps: Vec<Step>, is_live: bool) -> Result<(), TestCaseError> {
         writer.progress().set_phase(Phase::Listening);
     }
     let mut naive = NaiveWindow::new(WIDTH_S, is_live);
-    let go_on = AtomicBool::new(false);
-    let mut asked = query(0);
+    let abandoned = AtomicBool::new(false);
+    let mut current = query(0);
     let mut evaluator =
-        Evaluator::new(pipeline.data().clone(), asked.clone(), 2).expect("a good query");
+        Evaluator::new(pipeline.data().clone(), current.clone(), 2).expect("a valid query");
     for step in steps {
         machine_s.store(step.machine_s, Ordering::Relaxed);
         let text: String = step.lines.iter().map(Line::text).collect();
@@ -156,13 +156,13 @@ async fn check(steps: Vec<Step>, is_live: bool) -> Result<(), TestCaseError> {
             naive.pass(&step.lines, step.machine_s);
         }
         if let Some(number) = step.change {
-            asked = query(number);
-            evaluator = evaluator.change(asked.clone()).expect("a good query");
+            current = query(number);
+            evaluator = evaluator.change(current.clone()).expect("a valid query");
         }
-        if step.asks {
-            let got = evaluator.answer(&go_on).expect("nobody abandons it").report;
+        if step.has_query {
+            let got = evaluator.answer(&abandoned).expect("an answer").report;
             let kept: String = naive.kept().map(Line::text).collect();
-            let expected = expected(&kept, &asked, &got).await;
+            let expected = expected(&kept, &current, &got).await;
             prop_assert_eq!(sorted(got), sorted(expected));
         }
     }
@@ -173,7 +173,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn answers_are_those_of_the_rows_that_are_left(steps in steps(), is_live: bool) {
+    fn answers_equal_those_of_the_remaining_rows(steps in steps(), is_live: bool) {
         runtime().block_on(check(steps, is_live))?;
     }
 }

@@ -1,4 +1,4 @@
-//! A window of time as its description has it, line by line.
+//! A naive window of time, which follows the description of the window line by line.
 
 /// A request.
 #[derive(Debug, Clone, Copy)]
@@ -20,16 +20,16 @@ impl Line {
     }
 }
 
-/// The lines of a feed, and which of them are left.
+/// The lines of a feed, and which of them are still in the window.
 #[derive(Debug)]
 pub(crate) struct NaiveWindow {
     width_s: i64,
-    /// What is sent just now, which anybody may do.
+    /// Whether the lines come from a live sender, whose times may be wrong.
     is_live: bool,
-    /// How far the log's clock is ahead of the machine's, as far as is believed.
+    /// How far the log's clock is accepted to be ahead of the machine's.
     lead_s: i64,
-    /// When a time was believed last.
-    believed_s: Option<i64>,
+    /// The machine's time when a log time was last accepted.
+    accepted_s: Option<i64>,
     lines: Vec<(Line, bool)>,
     newest_s: Option<i64>,
     agreeing: usize,
@@ -37,22 +37,22 @@ pub(crate) struct NaiveWindow {
     /// Times in a row that are ahead, each with how far ahead of the machine's it was.
     ahead: Vec<(i64, i64)>,
     behind: Vec<(i64, i64)>,
-    /// Lines with the machine's time behind the window, less those further ahead.
+    /// Lines with the machine's time after the end of the window, less those further ahead.
     present: usize,
-    /// Pieces with lines that are ahead: which lines, and how many had agreed.
-    doubted: Vec<(std::ops::Range<usize>, usize)>,
+    /// Pieces with lines that are ahead: which lines, and how many had agreed by then.
+    suspect: Vec<(std::ops::Range<usize>, usize)>,
 }
 
 impl NaiveWindow {
     pub(crate) fn new(width_s: i64, is_live: bool) -> Self {
         let (lines, newest_s) = (Vec::new(), None);
-        let (ahead, behind, doubted) = (Vec::new(), Vec::new(), Vec::new());
-        let (lead_s, believed_s, agreeing, agreed) = (0, None, 0, 0);
+        let (ahead, behind, suspect) = (Vec::new(), Vec::new(), Vec::new());
+        let (lead_s, accepted_s, agreeing, agreed) = (0, None, 0, 0);
         Self {
             width_s,
             is_live,
             lead_s,
-            believed_s,
+            accepted_s,
             lines,
             newest_s,
             agreeing,
@@ -60,16 +60,16 @@ impl NaiveWindow {
             ahead,
             behind,
             present: 0,
-            doubted,
+            suspect,
         }
     }
 
-    /// The lines that are left.
+    /// The lines in the window.
     pub(crate) fn kept(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|(_, is_kept)| *is_kept).map(|(line, _)| line)
     }
 
-    /// Takes in lines that came together.
+    /// Adds the lines of one piece.
     pub(crate) fn pass(&mut self, lines: &[Line], machine_s: i64) {
         let place = self.lines.len()..self.lines.len() + lines.len();
         for line in lines {
@@ -78,17 +78,17 @@ impl NaiveWindow {
         }
         let Some(newest_s) = self.newest_s else {
             if lines.iter().any(|line| self.is_beyond(line.time_s, machine_s)) {
-                self.doubted.push((place, self.agreed));
+                self.suspect.push((place, self.agreed));
             }
             return;
         };
         let ceiling_s = newest_s + self.width_s;
         if lines.iter().any(|line| line.time_s > ceiling_s) {
-            self.doubted.push((place, self.agreed));
+            self.suspect.push((place, self.agreed));
         }
-        for (place, agreed) in std::mem::take(&mut self.doubted) {
+        for (place, agreed) in std::mem::take(&mut self.suspect) {
             if self.agreed - agreed < 16 {
-                self.doubted.push((place, agreed));
+                self.suspect.push((place, agreed));
                 continue;
             }
             for (line, is_kept) in &mut self.lines[place] {
@@ -103,7 +103,7 @@ impl NaiveWindow {
     }
 
     fn see(&mut self, time_s: i64, machine_s: i64) {
-        let silence_s = machine_s - *self.believed_s.get_or_insert(machine_s);
+        let silence_s = machine_s - *self.accepted_s.get_or_insert(machine_s);
         let is_over = silence_s >= self.width_s;
         let is_ahead = self.newest_s.is_some_and(|newest_s| time_s > newest_s + self.width_s);
         let is_present = self.is_live && (time_s - machine_s).abs() <= self.width_s / 10;
@@ -123,7 +123,7 @@ impl NaiveWindow {
             if self.ahead.len() >= 16 && is_believable {
                 let is_slack = self.is_live && lead_s <= Some(self.lead_s + self.width_s / 10);
                 let lead_s = if is_slack { lead_s.min(Some(self.lead_s)) } else { lead_s };
-                self.believe(nearest_s, lead_s, machine_s);
+                self.accept(nearest_s, lead_s, machine_s);
                 self.agreeing = 16;
                 self.ahead.clear();
             }
@@ -132,7 +132,7 @@ impl NaiveWindow {
             self.present += usize::from(is_present);
             if self.present >= 32 {
                 let present = self.present;
-                self.believe(Some(time_s), Some(time_s - machine_s), machine_s);
+                self.accept(Some(time_s), Some(time_s - machine_s), machine_s);
                 self.agreeing = present;
                 self.behind.clear();
                 return;
@@ -141,13 +141,13 @@ impl NaiveWindow {
             if self.behind.len() >= self.agreeing.clamp(16, 1 << 14) {
                 let nearest_s = self.behind.iter().map(|(time_s, _)| *time_s).max();
                 let lead_s = self.behind.iter().map(|(_, lead_s)| *lead_s).max();
-                self.believe(nearest_s, lead_s, machine_s);
+                self.accept(nearest_s, lead_s, machine_s);
                 self.agreeing = self.behind.len();
                 self.behind.clear();
             }
         } else {
             self.newest_s = self.newest_s.max(Some(time_s));
-            self.believed_s = Some(machine_s);
+            self.accepted_s = Some(machine_s);
             self.agreeing += 1;
             self.agreed += 1;
             self.ahead.clear();
@@ -156,14 +156,14 @@ impl NaiveWindow {
         }
     }
 
-    /// True for times too far ahead of the machine's.
+    /// Whether a time is too far ahead of the machine's.
     fn is_beyond(&self, time_s: i64, machine_s: i64) -> bool {
         self.is_live && time_s > machine_s + self.lead_s + self.width_s / 10
     }
 
-    fn believe(&mut self, newest_s: Option<i64>, lead_s: Option<i64>, machine_s: i64) {
+    fn accept(&mut self, newest_s: Option<i64>, lead_s: Option<i64>, machine_s: i64) {
         self.newest_s = newest_s;
-        self.believed_s = Some(machine_s);
+        self.accepted_s = Some(machine_s);
         self.lead_s = lead_s.unwrap_or_default().max(0);
         self.present = 0;
     }

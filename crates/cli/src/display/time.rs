@@ -4,9 +4,9 @@ use jiff::civil::DateTime;
 
 /// The local time of a stamp, without its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Local(DateTime);
+pub(crate) struct LocalTime(DateTime);
 
-impl Local {
+impl LocalTime {
     /// The local time of an RFC 3339 stamp.
     pub(crate) fn parse(stamp: &str) -> Option<Self> {
         Some(Self(stamp.get(..19)?.parse().ok()?))
@@ -79,16 +79,16 @@ pub(crate) fn span(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Local, span, step};
+    use super::{LocalTime, span, step};
 
     #[test]
     fn times_for_people() {
-        let local = Local::parse("2025-12-07T09:03:01.25+01:00").unwrap();
+        let local = LocalTime::parse("2025-12-07T09:03:01.25+01:00").unwrap();
         assert_eq!(local.full(), "2025-12-07 09:03:01");
         assert_eq!(local.day_month(), "7 Dec");
         assert_eq!(local.month_year(), "Dec 2025");
         assert_eq!(local.local_s(), 1_765_098_181);
-        assert_eq!(Local::parse("2025"), None);
+        assert_eq!(LocalTime::parse("2025"), None);
     }
 
     #[test]

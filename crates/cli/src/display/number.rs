@@ -2,7 +2,7 @@
 
 use weir_view::percent;
 
-use super::moment::span;
+use super::time::span;
 
 /// A whole number with grouped digits: `1,234,567`.
 pub(crate) fn separated(number: u64) -> String {

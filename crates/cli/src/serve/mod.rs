@@ -1,5 +1,6 @@
-//! `weir FILE...`: the page, with the files or with nothing in it yet.
+//! `weir FILE...`: serves the page, with the files or empty.
 
+mod arguments;
 mod browser;
 
 use std::fs::File;
@@ -14,42 +15,42 @@ use tokio::runtime::{Handle, Runtime};
 use weir_ingest::{Input, Keep, Pipeline};
 use weir_server::{Options, Refusal, Server, SessionHandle};
 
-use crate::arguments::{PageArguments, ServeArguments};
-use crate::options::Feed;
+pub(crate) use arguments::ServeArguments;
+
+use crate::display::safe;
+use crate::options::{FeedWindow, PageArguments};
 use crate::outcome::{Exit, Failure, print, say};
 use crate::sources::{self, Complaint};
-use crate::terminal::{Progress, safe};
+use crate::terminal::Progress;
 
-/// The port where none is asked for, if it is free: the same one every day, so that the
-/// browser remembers.
-const PORT: u16 = 7878;
+/// The default port. It is fixed, so that the browser keeps its settings for the page.
+const DEFAULT_PORT: u16 = 7878;
 
-/// How long the reading may take to notice that all is over.
-const LAST_WORD: Duration = Duration::from_millis(200);
+/// How long to wait for the reading thread after the server has ended.
+const SHUTDOWN_WAIT: Duration = Duration::from_millis(200);
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let inputs = sources::inputs(&arguments.files)?;
     let format = arguments.page.read.format_choice()?;
-    let (inputs, unfound) = sources::found(&inputs, &format);
+    let (inputs, mut complaints) = sources::find(&inputs, &format);
     let unreadable = unreadable(&inputs);
-    let is_lost = unreadable.len() == inputs.len() && !arguments.follow;
-    if !arguments.files.is_empty() && is_lost {
-        unfound.iter().chain(&unreadable).for_each(say);
+    let has_none = unreadable.len() == inputs.len() && !arguments.follow;
+    if !arguments.files.is_empty() && has_none {
+        complaints.iter().chain(&unreadable).for_each(say);
         return Ok(Exit::Failed);
     }
     let threads = arguments.page.read.threads();
-    let feed = arguments.keep.feed(&arguments.page.read)?;
+    let window = arguments.keep.window(&arguments.page.read)?;
     if arguments.keep.keep.is_some() && !arguments.follow {
-        return Err(Failure::new("--keep: is for what goes on being written; give --follow, too"));
+        return Err(Failure::new("--keep: only a live feed has a window; add --follow"));
     }
     let page = Page::open(&arguments.page)?;
     if inputs.is_empty() {
         return page.serve_at("/");
     }
     if arguments.follow {
-        return page.serve_feed(feed, move |pipeline| {
-            let mut complaints = unfound;
+        return page.serve_feed(window, move |pipeline| {
             complaints.extend(sources::follow_all(pipeline, &inputs, &format, threads));
             complaints.iter().for_each(say);
             if complaints.is_empty() { Exit::Done } else { Exit::Failed }
@@ -58,7 +59,6 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     page.serve(move |pipeline| {
         let bytes_total = sources::bytes_total(&inputs);
         let progress = Progress::of_reading(pipeline.data().clone(), bytes_total);
-        let mut complaints = unfound;
         complaints.extend(sources::read_all(pipeline, &inputs, &format, threads));
         progress.end();
         complaints.iter().for_each(say);
@@ -66,11 +66,11 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// The files that cannot be opened, found before anything is served.
+/// The files that cannot be opened, found before the page is served.
 fn unreadable(inputs: &[Input]) -> Vec<Complaint> {
     let complaint = |input: &Input| {
         let Input::File(path) = input else { return None };
-        // To open a FIFO takes until somebody writes to it.
+        // Opening a FIFO would block until a process writes to it.
         let opened = match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => File::open(path).map(|_| ()),
             Ok(_) => Ok(()),
@@ -82,7 +82,7 @@ fn unreadable(inputs: &[Input]) -> Vec<Complaint> {
     inputs.iter().filter_map(complaint).collect()
 }
 
-/// The page, listening and not yet served.
+/// A page whose server listens, but does not serve yet.
 pub(crate) struct Page {
     runtime: Runtime,
     server: Server,
@@ -90,18 +90,18 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Listens where the arguments say.
+    /// Listens at the address of the arguments.
     pub(crate) fn open(arguments: &PageArguments) -> Result<Self, Failure> {
         Self::open_as(arguments, false)
     }
 
-    /// As [`Self::open`], with the addresses for measuring uploads.
+    /// Like [`Self::open`], with the paths for measuring uploads.
     pub(crate) fn open_for_bench(arguments: &PageArguments) -> Result<Self, Failure> {
         Self::open_as(arguments, true)
     }
 
     fn open_as(arguments: &PageArguments, bench: bool) -> Result<Self, Failure> {
-        // Checked here, so that the sentence names the option.
+        // Checked here, so that the message names the option.
         arguments.read.zone()?;
         let pipeline = arguments.read.pipeline_options(Keep::Segments)?;
         let options = Options {
@@ -120,21 +120,21 @@ impl Page {
         Ok(Self { runtime, server, opens_browser: !arguments.no_open })
     }
 
-    /// The threads that serve, for what else is to run on them.
+    /// The runtime of the server, for other tasks.
     pub(crate) fn runtime(&self) -> Handle {
         self.runtime.handle().clone()
     }
 
-    /// Serves a page with nothing in it, at that path, until it is told to end.
+    /// Serves an empty page at that path until a signal ends it.
     pub(crate) fn serve_at(self, path: &str) -> Result<Exit, Failure> {
-        let told_to_end = self.told_to_end();
+        let shutdown = self.shutdown_signal();
         self.announce(path)?;
-        self.runtime.block_on(self.server.serve(told_to_end));
+        self.runtime.block_on(self.server.serve(shutdown));
         Ok(Exit::Done)
     }
 
-    /// Serves the page of a session that `fill` fills on a thread of its own, until it is
-    /// told to end. What was not filled by then is given up.
+    /// Serves the page of a session until a signal ends it. Meanwhile `fill` reads into the session
+    /// on its own thread; it is abandoned if it has not finished by then.
     pub(crate) fn serve(
         self,
         fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
@@ -143,13 +143,13 @@ impl Page {
         self.serve_session(session, fill)
     }
 
-    /// The same for what goes on being written: its oldest leaves the page.
+    /// Like [`Self::serve`], for a live feed of which a window is kept.
     pub(crate) fn serve_feed(
         self,
-        feed: Feed,
+        window: FeedWindow,
         fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
     ) -> Result<Exit, Failure> {
-        let session = self.server.new_feed(feed.keep, feed.memory_bytes_max);
+        let session = self.server.new_feed(window.keep, window.memory_bytes_max);
         self.serve_session(session, fill)
     }
 
@@ -160,22 +160,23 @@ impl Page {
     ) -> Result<Exit, Failure> {
         let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
-        let told_to_end = self.told_to_end();
+        let shutdown = self.shutdown_signal();
         self.announce(&session.path())?;
         let (sender, receiver) = mpsc::channel();
-        thread::spawn(move || sender.send(filled(&session, fill)));
-        self.runtime.block_on(self.server.serve(told_to_end));
-        // Cancelled sources end at once; a read from a pipe that brings nothing ends with us.
-        Ok(receiver.recv_timeout(LAST_WORD).unwrap_or(Exit::Done))
+        thread::spawn(move || sender.send(fill_session(&session, fill)));
+        self.runtime.block_on(self.server.serve(shutdown));
+        // Cancelled sources end at once. A read that blocks on a pipe ends with this process.
+        Ok(receiver.recv_timeout(SHUTDOWN_WAIT).unwrap_or(Exit::Done))
     }
 
-    /// Listens for signals before anybody can know that there is something to end.
-    fn told_to_end(&self) -> impl Future<Output = ()> + use<> {
-        let _inside = self.runtime.enter();
-        told_to_end()
+    /// Installs the signal handlers. Called before the address is printed, so that a signal from
+    /// a reader of the address ends the server cleanly.
+    fn shutdown_signal(&self) -> impl Future<Output = ()> + use<> {
+        let _guard = self.runtime.enter();
+        shutdown_signal()
     }
 
-    /// Says where the page is, and opens it.
+    /// Prints the address of the page, and opens it in a browser.
     fn announce(&self, path: &str) -> Result<(), Failure> {
         let url = format!("http://{}{path}", reachable(self.server.local_addr()));
         print(&format!("{url}\n"))?;
@@ -189,18 +190,19 @@ impl Page {
     }
 }
 
-fn filled(session: &SessionHandle, fill: impl FnOnce(&Pipeline) -> Exit) -> Exit {
+fn fill_session(session: &SessionHandle, fill: impl FnOnce(&Pipeline) -> Exit) -> Exit {
     let pipeline: Option<Arc<Pipeline>> = session.pipeline();
     pipeline.map_or(Exit::Done, |pipeline| fill(&pipeline))
 }
 
-/// Listens where it was asked, or at the usual port, or where that is taken at a free one.
-async fn bind(asked: Option<SocketAddr>, options: Options) -> Result<Server, Failure> {
-    let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
-    let address = asked.unwrap_or(usual);
+/// Listens at the given address. Without one, listens at the default port, or at a free one if that
+/// is in use.
+async fn bind(requested: Option<SocketAddr>, options: Options) -> Result<Server, Failure> {
+    let default = SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT));
+    let address = requested.unwrap_or(default);
     let bound = Server::bind(Options { address, ..options.clone() }).await;
     let bound = match bound {
-        Err(error) if error.is_address_in_use() && asked.is_none() => {
+        Err(error) if error.is_address_in_use() && requested.is_none() => {
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
             Server::bind(Options { address, ..options }).await
         }
@@ -209,7 +211,7 @@ async fn bind(asked: Option<SocketAddr>, options: Options) -> Result<Server, Fai
     bound.map_err(|error| Failure::new(format_args!("--listen: {error}")))
 }
 
-/// An address that a browser on this machine can go to.
+/// An address that a browser on this machine can open.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -219,13 +221,13 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// Resolves on Ctrl-C, and on SIGTERM where there is such a thing. From this call on, not
-/// only from when it is awaited, these end the server and not the process.
+/// Resolves on Ctrl-C and on SIGTERM. The handlers are installed by this call, and not only when
+/// the future is polled.
 #[cfg(unix)]
-fn told_to_end() -> impl Future<Output = ()> {
+fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{Signal, SignalKind, signal};
     let [interrupt, terminate] = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
-    // A signal that cannot be had ends the process as the system has it.
+    // If a handler cannot be installed, the signal ends the process by default.
     async fn next(signal: io::Result<Signal>) {
         match signal {
             Ok(mut signal) => _ = signal.recv().await,
@@ -242,14 +244,14 @@ fn told_to_end() -> impl Future<Output = ()> {
 
 /// Resolves on Ctrl-C.
 #[cfg(not(unix))]
-async fn told_to_end() {
+async fn shutdown_signal() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-/// A path as it is shown in a sentence.
-pub(crate) fn shown(path: &Path) -> String {
+/// The name of a path in messages.
+pub(crate) fn path_name(path: &Path) -> String {
     match path.as_os_str() == "-" {
         true => "standard output".to_owned(),
         false => safe(&path.to_string_lossy()),

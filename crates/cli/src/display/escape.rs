@@ -1,0 +1,73 @@
+//! Text of a log with escapes for characters that are not safe to show.
+
+use std::fmt::Write;
+
+/// The text with control characters and invisible format characters shown as escapes. A terminal
+/// would obey the former; the latter hide or reorder the text around them.
+pub(crate) fn safe(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        push_safe(&mut safe, c);
+    }
+    safe
+}
+
+/// Escapes rows of CSV as [`safe`] does, but keeps their line ends.
+pub(crate) fn safe_rows(rows: &str) -> String {
+    rows.split("\r\n").map(safe).collect::<Vec<_>>().join("\r\n")
+}
+
+/// Escapes bytes as [`safe`] does. Bytes that are not UTF-8 are shown as escapes too.
+pub(crate) fn safe_bytes(bytes: &[u8]) -> String {
+    let mut shown = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        chunk.valid().chars().for_each(|c| push_safe(&mut shown, c));
+        for byte in chunk.invalid() {
+            let _ = write!(shown, "\\x{byte:02x}");
+        }
+    }
+    shown
+}
+
+fn push_safe(safe: &mut String, c: char) {
+    let written = match c {
+        '\t' => write!(safe, "\\t"),
+        '\n' => write!(safe, "\\n"),
+        '\r' => write!(safe, "\\r"),
+        c if c.is_control() && c.is_ascii() => write!(safe, "\\x{:02x}", u32::from(c)),
+        c if c.is_control() || is_format(c) => write!(safe, "\\u{{{:x}}}", u32::from(c)),
+        c => {
+            safe.push(c);
+            Ok(())
+        }
+    };
+    debug_assert!(written.is_ok(), "writing to a string cannot fail");
+}
+
+/// Whether a character is invisible but changes how others are shown: marks and overrides of
+/// direction, joiners and spaces without width, line separators, tags.
+fn is_format(c: char) -> bool {
+    matches!(c,
+        '\u{AD}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{180E}'
+        | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+        | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{E0000}'..='\u{E0FFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{safe, safe_bytes, safe_rows};
+
+    #[test]
+    fn control_and_format_characters_are_escaped() {
+        assert_eq!(safe("\x1b[31mred\x07\x7f"), "\\x1b[31mred\\x07\\x7f");
+        assert_eq!(safe("a\tb\r\n\0"), "a\\tb\\r\\n\\x00");
+        assert_eq!(safe("\u{9b}31m"), "\\u{9b}31m", "the one-byte CSI");
+        assert_eq!(safe("\u{202e}gpj.exe"), "\\u{202e}gpj.exe");
+        assert_eq!(safe("\u{200b}\u{feff}\u{2066}"), "\\u{200b}\\u{feff}\\u{2066}");
+        assert_eq!(safe("\u{2028}\u{e0041}"), "\\u{2028}\\u{e0041}");
+        assert_eq!(safe("/größe/日本?x=\\x22"), "/größe/日本?x=\\x22");
+        assert_eq!(safe_rows("a,\x1b[2J\rb\r\nc\r\n"), "a,\\x1b[2J\\rb\r\nc\r\n");
+        assert_eq!(safe_bytes(b"\x1b[m\xff\xc3\xa4\xc3"), "\\x1b[m\\xffä\\xc3");
+    }
+}

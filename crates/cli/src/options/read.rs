@@ -1,0 +1,71 @@
+//! The arguments of the commands that read records into a pipeline.
+
+use clap::Args;
+use weir_core::Zone;
+use weir_ingest::{FormatChoice, Keep, PipelineOptions};
+use weir_view::find_zone;
+
+use super::{cores, format_choice, memory_bytes_max};
+use crate::outcome::Failure;
+
+/// How lines are read.
+#[derive(Debug, Args)]
+pub(crate) struct ReadArguments {
+    /// The log's format, if it should not be detected: a known name such as COMBINED (see
+    /// `weir formats`), also in a wrapper (`COMBINED in SYSLOG`), a log_format of nginx or a
+    /// LogFormat of Apache, as written in their configuration, or a file that ends with .toml
+    #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION")]
+    pub(crate) format: Option<String>,
+
+    /// The time zone to show times in: an IANA name, UTC, local, or an offset such as +02:00
+    /// [default: the log's own offset]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    pub(crate) tz: Option<String>,
+
+    /// The most memory the data may take, such as 512MiB or 2G; when it is used up, rare values
+    /// are counted together, and the report says so
+    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    memory: String,
+
+    /// Threads that parse [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+}
+
+impl ReadArguments {
+    /// The format of `--format`, or a search for it.
+    ///
+    /// # Errors
+    /// If it is not a valid format.
+    pub(crate) fn format_choice(&self) -> Result<FormatChoice, Failure> {
+        format_choice(self.format.as_deref())
+    }
+
+    /// The zone of `--tz`.
+    ///
+    /// # Errors
+    /// If it is not a known zone.
+    pub(crate) fn zone(&self) -> Result<Option<Zone>, Failure> {
+        let zone = self.tz.as_deref().map(find_zone).transpose();
+        zone.map_err(|error| Failure::new(format_args!("--tz: {error}")))
+    }
+
+    /// The options of a pipeline that keeps records as `keep` says.
+    ///
+    /// # Errors
+    /// If `--memory` is not a valid size.
+    pub(crate) fn pipeline_options(&self, keep: Keep) -> Result<PipelineOptions, Failure> {
+        let memory_bytes_max = self.memory_bytes_max()?;
+        let jobs = self.threads();
+        Ok(PipelineOptions { memory_bytes_max, ..PipelineOptions::new(jobs, keep) })
+    }
+
+    /// The number of threads that parse, and of inputs that are decompressed at the same time.
+    pub(crate) fn threads(&self) -> usize {
+        self.jobs.map_or_else(cores, usize::from)
+    }
+
+    pub(super) fn memory_bytes_max(&self) -> Result<usize, Failure> {
+        memory_bytes_max(&self.memory)
+    }
+}
