@@ -1,4 +1,4 @@
-//! Bytes of a log as text: what is shown of them, and hexadecimal if that is not all.
+//! Bytes of a log as text, and as hexadecimal if they are not UTF-8.
 
 /// The bytes as text, with U+FFFD for those that are not UTF-8.
 pub(crate) fn shown(bytes: &[u8]) -> String {

@@ -51,8 +51,8 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     if arguments.by.is_empty() && conditions.is_empty() {
         let counted = count_each(threads, &inputs, |input| lines::count(input, threads_per_text));
         print_as(arguments.output, &output::lines(arguments.output, &inputs, &counted)?)?;
-        let is_any = counted.iter().any(|counted| counted.count > 0);
-        return Ok(finish(&counted, has_failed, is_any));
+        let has_counts = counted.iter().any(|counted| counted.count > 0);
+        return Ok(finish(&counted, has_failed, has_counts));
     }
     let memory = MemoryBudget::new(memory_bytes_max(&arguments.memory)?);
     let counter = RecordCounter {
@@ -93,14 +93,14 @@ fn count_each<T: Send>(
         .unwrap_or_default()
 }
 
-/// Tells what a person should know beside the counts.
-fn finish<T>(counted: &[InputCount<T>], mut has_failed: bool, is_any: bool) -> Exit {
+/// Prints the unparsed lines and the complaints. Returns how the run ended.
+fn finish<T>(counted: &[InputCount<T>], mut has_failed: bool, has_counts: bool) -> Exit {
     report_unparsed(counted.iter().flat_map(|counted| &counted.unparsed));
     for complaint in counted.iter().flat_map(|counted| &counted.complaints) {
         has_failed = true;
         say(complaint);
     }
-    match (has_failed, is_any) {
+    match (has_failed, has_counts) {
         (true, _) => Exit::Failed,
         (false, true) => Exit::Done,
         (false, false) => Exit::NoMatch,

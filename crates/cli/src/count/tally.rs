@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use weir_ingest::MemoryBudget;
 
-/// The memory of a value beside its bytes: its slot in a table that has room to spare, and the
+/// The memory of a value in addition to its bytes: its slot in a table with spare room, and the
 /// table of the second field's values.
 const ROW_BYTES: usize = 224;
 const CELL_BYTES: usize = 80;
@@ -46,7 +46,7 @@ impl Tally {
         }
     }
 
-    /// Adds the counts of another tally, and gives back the memory of values that both have.
+    /// Adds the counts of another tally, and releases the memory of values that both have.
     pub(super) fn merge(&mut self, other: Self, memory: &MemoryBudget) {
         self.records += other.records;
         self.remainder += other.remainder;

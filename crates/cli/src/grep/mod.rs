@@ -187,7 +187,7 @@ impl InputResult {
     }
 }
 
-/// Tells what a person should know beside the lines.
+/// Prints the unparsed lines and the complaints. Returns how the run ended.
 fn report(results: &[InputResult], mut has_failed: bool) -> Exit {
     report_unparsed(results.iter().flat_map(|result| &result.unparsed));
     for complaint in results.iter().flat_map(|result| &result.complaints) {

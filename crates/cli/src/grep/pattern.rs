@@ -51,7 +51,7 @@ impl Pattern {
             };
             let line = line_around(block, position + offset);
             if line.start == block.len() {
-                // An empty match after the last line feed, where there is no line.
+                // An empty match after the last line feed is not on a line.
                 return None;
             }
             let text = block[line.clone()].strip_suffix(b"\n");

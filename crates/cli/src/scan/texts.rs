@@ -55,7 +55,7 @@ pub(crate) fn for_each_text(
     Ok(visit_complaints)
 }
 
-/// Tells how many lines of each text could not be parsed.
+/// Prints the number of lines of each text that could not be parsed.
 pub(crate) fn report_unparsed<'a>(texts: impl IntoIterator<Item = &'a UnparsedLines>) {
     for UnparsedLines { text, lines } in texts {
         let lines = match lines {

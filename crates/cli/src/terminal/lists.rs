@@ -54,7 +54,7 @@ pub(crate) fn draw(report: &Report, screen: &Screen) -> Vec<String> {
             stack.push(String::new());
         }
     }
-    beside(&placed, columns)
+    join_stacks(&placed, columns)
 }
 
 /// The fields with values, in the order of their lists.
@@ -128,7 +128,7 @@ fn bar(count: u64, count_max: u64) -> String {
 }
 
 /// The stacks side by side, each `columns` wide.
-fn beside(stacks: &[Vec<String>], columns: usize) -> Vec<String> {
+fn join_stacks(stacks: &[Vec<String>], columns: usize) -> Vec<String> {
     let rows = stacks.iter().map(Vec::len).max().unwrap_or(0);
     let line = |row: usize| {
         let mut line = String::new();
