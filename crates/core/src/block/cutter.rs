@@ -201,6 +201,7 @@ impl BlockCutter {
         Block { buffer, length, offset, offset_end: self.offset, too_long }
     }
 
+    /// The spare buffer, or a new one.
     fn new_buffer(&mut self) -> Vec<u8> {
         let capacity = self.capacity();
         self.spare.take().unwrap_or_else(|| vec![0; capacity])
@@ -240,6 +241,7 @@ impl BlockCutter {
         }
     }
 
+    /// Drops the first `length` bytes, which are then in no block.
     fn drop_front(&mut self, length: usize) {
         self.buffer.copy_within(length..self.filled, 0);
         self.filled -= length;

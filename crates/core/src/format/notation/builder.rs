@@ -53,6 +53,7 @@ pub(super) struct Variable {
 }
 
 impl<'a> FormatBuilder<'a> {
+    /// A builder for `definition`, without pieces.
     pub(super) fn new(definition: &'a str, quotes_are_escaped: bool) -> Self {
         Self {
             definition,
@@ -130,12 +131,14 @@ impl<'a> FormatBuilder<'a> {
         self.known_time.day = true;
     }
 
+    /// The format of a program, with the fields assigned so far.
     fn format(self, program: Program) -> Format {
         let mut fields = self.fields;
         fields.sort_unstable();
         Format::new(self.definition, fields, self.extra_fields, program)
     }
 
+    /// Refuses a definition with more than [`VALUES_MAX`] values.
     fn check_length(&self) -> Result<(), FormatError> {
         let mut values = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Value(variable) => Some(variable),
@@ -203,6 +206,8 @@ impl<'a> FormatBuilder<'a> {
         }
     }
 
+    /// Adds an extra field with this name, or with a number after it if the name is taken. Returns
+    /// its index.
     fn extra_field(&mut self, name: &str) -> usize {
         let mut unique = name.to_owned();
         let mut number = 2;
@@ -239,6 +244,7 @@ impl<'a> FormatBuilder<'a> {
         self.fields.retain(|field| *field != Field::Time);
     }
 
+    /// The program of the pieces between two breaks.
     fn program(&self, pieces: &[Piece]) -> Result<LineProgram, FormatError> {
         let (prefix, rest) = match pieces.split_first() {
             Some((Piece::Text(text), rest)) => (text.clone(), rest),

@@ -18,6 +18,7 @@ pub(super) struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
+    /// An error at the item's place in the definition.
     fn error(&self, message: impl Into<String>) -> FormatError {
         FormatError::new(self.definition, self.at, message)
     }
@@ -62,6 +63,7 @@ impl<'a> Item<'a> {
         })
     }
 
+    /// The sink of a field, or of an extra field, for values of this kind.
     fn sink(&self, field: Option<Field>, kind: Option<&str>) -> Result<Sink, FormatError> {
         let refused = |kinds: &str| {
             let kind = kind.unwrap_or_default();
@@ -111,6 +113,7 @@ impl<'a> Item<'a> {
         })
     }
 
+    /// The sink of a time with a strftime pattern.
     fn strftime(&self, pattern: &str) -> Result<Sink, FormatError> {
         let offset = self.text.len() - pattern.len() - 1;
         let pattern = Strftime::parse(pattern).map_err(|error| {

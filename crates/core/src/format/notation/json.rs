@@ -63,6 +63,7 @@ struct Pair<'a> {
     is_required: bool,
 }
 
+/// Splits a definition into its items, and refuses a field that is there twice.
 fn pairs(definition: &str) -> Result<Vec<Pair<'_>>, FormatError> {
     let start = definition.find(PREFIX).map_or(0, |at| at + PREFIX.len());
     let mut pairs: Vec<Pair<'_>> = Vec::new();
@@ -123,6 +124,7 @@ fn with_unit(field: Option<Field>, key: &str) -> (&str, u64) {
     (key, UNITS[0].1)
 }
 
+/// The sink of a field; that of the extra field `extra` if the field is not known.
 fn sink(field: Option<Field>, unit_ns: u64, extra: usize) -> Sink {
     let Some(field) = field else { return Sink::Extra(extra) };
     match field {

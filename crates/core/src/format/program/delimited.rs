@@ -134,14 +134,17 @@ impl DelimitedProgram {
         }
     }
 
+    /// Whether a request target is among the values.
     pub(in crate::format) fn has_request_target(&self) -> bool {
         self.parts().any(|part| part.sink.is_request_target())
     }
 
+    /// Whether a time is among the values.
     pub(in crate::format) fn has_time(&self) -> bool {
         self.parts().any(|part| part.sink.fields() == [Field::Time])
     }
 
+    /// The parts of all columns, in order.
     fn parts(&self) -> impl Iterator<Item = &Part> {
         self.columns.iter().flat_map(|column| &column.parts)
     }
@@ -281,6 +284,7 @@ impl<'a> Values<'a> {
         Some(())
     }
 
+    /// Whether no value is left. Skips spaces at the end if they separate.
     fn is_at_end(&mut self) -> bool {
         if matches!(self.separator, Separator::Spaces | Separator::SpacesOrTab) {
             self.skip_spaces();

@@ -11,6 +11,7 @@ pub(in crate::format) const DATE: &str = "#Date:";
 /// The byte order mark that some servers begin files with.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// The line without a byte order mark at its start.
 pub(in crate::format) fn without_byte_order_mark(line: &[u8]) -> &[u8] {
     line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)
 }

@@ -337,6 +337,7 @@ fn optional_duration(value: &[u8], parse: impl Fn(&[u8]) -> Option<u64>) -> Opti
     }
 }
 
+/// Adds a part to the request time of the record.
 fn add_request_time(record: &mut Record<'_>, part_ns: Option<u64>) {
     if let Some(part_ns) = part_ns {
         let sum_ns = record.number(Field::RequestTime).unwrap_or(0).saturating_add(part_ns);
@@ -344,6 +345,7 @@ fn add_request_time(record: &mut Record<'_>, part_ns: Option<u64>) {
     }
 }
 
+/// Whether the value is three digits or stands for no status.
 fn is_status(value: &[u8]) -> bool {
     match value {
         [a, b, c] => a.is_ascii_digit() && b.is_ascii_digit() && c.is_ascii_digit(),
@@ -352,6 +354,8 @@ fn is_status(value: &[u8]) -> bool {
     }
 }
 
+/// Stores a host, and the port after its last colon in the extra field `port`. Returns `None` if
+/// the host is empty or the port is not a number.
 fn set_host_and_port<'a>(value: &'a [u8], port: usize, record: &mut Record<'a>) -> Option<()> {
     let (host, digits) = match memchr::memrchr(b':', value) {
         _ if value.ends_with(b"]") => (value, None),

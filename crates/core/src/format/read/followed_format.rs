@@ -120,6 +120,7 @@ impl FollowedFormat {
         has_fields && matches!(Directive::read(line), Some(Directive::Fields(_)))
     }
 
+    /// Changes to the format of `list`. Returns whether it is another one.
     fn change(&mut self, list: &str, required_field: Option<&str>) -> bool {
         let format = self.format_of(list, required_field);
         let is_same = format.definition() == self.format.definition();
@@ -128,6 +129,7 @@ impl FollowedFormat {
         !is_same
     }
 
+    /// The format of `list`, or one without values if it cannot be compiled or a limit is reached.
     fn format_of(&mut self, list: &str, required_field: Option<&str>) -> Arc<Format> {
         let unknown = || match w3c::compile(FIELDS) {
             Ok(format) => Arc::new(format.with_name(self.base.name())),

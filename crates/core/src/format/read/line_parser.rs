@@ -107,6 +107,7 @@ impl LineParser {
         }
     }
 
+    /// Reads a line with its wrapper. An escaping wrapper has been removed before.
     fn parse_wrapped<'a>(
         &mut self,
         wrapper: Wrapper,

@@ -212,6 +212,7 @@ impl FormatDrift {
     }
 }
 
+/// A reader of lines in `format`, and the format, to restart it.
 fn reader(format: &Arc<Format>) -> (LogReader, Arc<Format>) {
     (LogReader::new(format.clone()), format.clone())
 }

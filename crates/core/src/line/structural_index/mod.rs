@@ -98,6 +98,7 @@ impl IndexedLines<'_> {
     }
 }
 
+/// The bytes whose positions are indexed.
 const INDEXED_BYTES: [u8; 2] = [b'"', b'\n'];
 
 /// The number of bytes that one mask describes.
@@ -140,6 +141,7 @@ impl StructuralIndex {
 }
 
 impl Positions {
+    /// Removes all positions and keeps the memory.
     fn clear(&mut self) {
         self.length = 0;
     }

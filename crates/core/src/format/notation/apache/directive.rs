@@ -251,18 +251,22 @@ fn is_default_time(argument: &str) -> bool {
     matches!(argument, "" | "begin:" | "end:")
 }
 
+/// The meaning of a value that fills a known field, without brackets.
 fn known(sink: Sink, field_name: &str) -> Meaning {
     Meaning { sink, field_name: field_name.to_owned(), has_brackets: false }
 }
 
+/// The meaning of a value that becomes an extra field.
 fn own(field_name: &str) -> Meaning {
     known(Sink::Extra(0), field_name)
 }
 
+/// The meaning of a request time in units of `unit_ns` nanoseconds.
 fn duration(unit_ns: u64) -> Meaning {
     known(Sink::RequestTime { unit_ns }, "request_duration")
 }
 
+/// The meaning of a request header, whose name is in the form of nginx's variables.
 fn header(name: &str) -> Meaning {
     let field_name = format!("http_{name}");
     match name {
@@ -305,6 +309,7 @@ impl Reader<'_> {
         Err(FormatError::new(self.definition, start, message))
     }
 
+    /// Reads the argument and the closing brace after an opening one.
     fn braces(&mut self, opened_at: usize) -> Result<(), FormatError> {
         let rest = &self.text[self.at..];
         let Some(length) = rest.iter().position(|(byte, _)| *byte == b'}') else {

@@ -81,6 +81,7 @@ fn items(definition: &str, text: &[Positioned]) -> Result<Vec<Item>, FormatError
     Ok(items)
 }
 
+/// Appends a byte to the last text, or begins a new one.
 fn push_text(items: &mut Vec<Item>, byte: u8) {
     match items.last_mut() {
         Some(Item::Text(text)) => text.push(byte),
@@ -113,6 +114,7 @@ fn add(items: &[Item], index: usize, builder: &mut FormatBuilder<'_>) {
 }
 
 impl Item {
+    /// Whether the item is the time of the request, not that of the response.
     fn is_time_of_begin(&self) -> bool {
         match self {
             Self::Text(_) => false,

@@ -52,10 +52,12 @@ fn directive(definition: &str, after_name: usize) -> Result<Vec<Positioned>, For
     Ok(text)
 }
 
+/// The offset of the first byte from `from` on that is not white space.
 fn skip_space(bytes: &[u8], from: usize) -> usize {
     from + bytes[from..].iter().take_while(|byte| byte.is_ascii_whitespace()).count()
 }
 
+/// Reads up to the next white space. Returns the word and the offset after it.
 fn word(bytes: &[u8], start: usize) -> (Vec<Positioned>, usize) {
     let length = bytes[start..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
     let text = bytes[start..start + length].iter().copied().zip(start..).collect();

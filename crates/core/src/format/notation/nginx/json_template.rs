@@ -71,6 +71,7 @@ struct Leaf {
     range: Range<usize>,
 }
 
+/// A reader of the text of a format as a JSON object.
 struct Template<'a> {
     text: &'a [Positioned],
     at: usize,
@@ -104,6 +105,7 @@ impl<'a> Template<'a> {
         self.peek()
     }
 
+    /// Reads the value at `path` and collects its leaves.
     fn value(&mut self, path: &str) -> Option<()> {
         match self.peek_token()? {
             b'{' => self.items(b'}', |template, _| {
@@ -146,6 +148,7 @@ impl<'a> Template<'a> {
         None
     }
 
+    /// Reads a key and the colon after it. A key must not contain a variable.
     fn key(&mut self) -> Option<String> {
         if self.peek_token()? != b'"' {
             return None;
@@ -192,6 +195,7 @@ impl<'a> Template<'a> {
         self.text[range.clone()].iter().map(|(byte, _)| *byte).collect()
     }
 
+    /// Adds the value at `path` if it has a variable.
     fn add_leaf(&mut self, path: &str, range: Range<usize>) {
         if self.text[range.clone()].iter().any(|(byte, _)| *byte == b'$') {
             self.leaves.push(Leaf { path: path.to_owned(), range });

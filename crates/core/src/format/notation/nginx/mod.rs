@@ -29,6 +29,7 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     compiled
 }
 
+/// Compiles the text of a format, as JSON if it is escaped so and has the form of an object.
 fn compile_text(
     definition: &str,
     text: &[Positioned],

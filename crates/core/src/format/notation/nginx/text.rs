@@ -77,6 +77,7 @@ struct Tokens<'a> {
     at: usize,
 }
 
+/// A word of the configuration.
 struct Token {
     text: Vec<Positioned>,
     is_quoted: bool,
@@ -106,6 +107,7 @@ impl Tokens<'_> {
         }
     }
 
+    /// Refuses text after the semicolon that ends the directive.
     fn only_space_follows(&self) -> Result<Option<Token>, FormatError> {
         if self.definition[self.at + 1..].trim().is_empty() {
             return Ok(None);
@@ -114,6 +116,7 @@ impl Tokens<'_> {
         Err(FormatError::new(self.definition, self.at, message))
     }
 
+    /// Reads a word without quotes.
     fn bare(&mut self) -> Token {
         let bytes = self.definition.as_bytes();
         let start = self.at;
@@ -124,6 +127,7 @@ impl Tokens<'_> {
         Token { text, is_quoted: false, start }
     }
 
+    /// Reads a string up to its closing quote, without its escapes.
     fn quoted(&mut self, quote: u8) -> Result<Token, FormatError> {
         let bytes = self.definition.as_bytes();
         let start = self.at;

@@ -112,6 +112,7 @@ fn set_client<'a>(
     Ok(())
 }
 
+/// Stores the message, and the referer that Apache appends to it.
 fn set_message<'a>(text: &'a [u8], record: &mut Record<'a>) {
     const REFERER: &[u8] = b", referer: ";
     let end = memmem::rfind(text, REFERER);

@@ -14,10 +14,12 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// A cursor at the start of `line`.
     pub(super) fn new(line: &'a [u8]) -> Self {
         Self { line, at: 0 }
     }
 
+    /// The text from the cursor on.
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.line[self.at..]
     }

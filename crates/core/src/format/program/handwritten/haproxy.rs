@@ -115,6 +115,7 @@ fn set_timers(cursor: &mut Cursor<'_>, record: &mut Record<'_>) -> Result<(), Mi
     Ok(())
 }
 
+/// Reads one timer up to the byte `end`.
 fn timer(cursor: &mut Cursor<'_>, end: u8) -> Result<Option<u64>, Mismatch> {
     const REASON: &str = "expected five timers in milliseconds, with `/` between them";
     let at = cursor.at;
@@ -130,6 +131,7 @@ fn without_plus(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"+").unwrap_or(text)
 }
 
+/// Reads the status: three digits, or -1 if there was no response.
 fn set_status<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<(), Mismatch> {
     let at = cursor.at;
     let status = cursor.before(b' ', "expected a status")?;

@@ -74,6 +74,7 @@ fn parse<'a>(
     Ok(())
 }
 
+/// Skips a number up to the byte `end`.
 fn number(cursor: &mut Cursor<'_>, end: u8) -> Result<(), Mismatch> {
     const REASON: &str = "expected the numbers of process, thread and connection";
     let at = cursor.at;
@@ -125,6 +126,7 @@ struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
+    /// Reads the values in nginx's order. Returns `None` if the client is not a single word.
     fn read(text: &'a [u8]) -> Option<Self> {
         let (client, mut rest) = unquoted(text);
         if client.is_empty() || client.contains(&b' ') {

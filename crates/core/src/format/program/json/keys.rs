@@ -31,6 +31,7 @@ impl Keys {
         keys
     }
 
+    /// Adds a node for `key` below `parent`.
     fn add(&mut self, parent: usize, key: &str) -> usize {
         let node = self.nodes.len();
         self.nodes.push(Node::default());
@@ -38,6 +39,7 @@ impl Keys {
         node
     }
 
+    /// The node of exactly this key below `node`.
     fn child(&self, node: usize, key: &[u8]) -> Option<usize> {
         let is_key = |(name, _): &&(Box<[u8]>, usize)| name.eq_ignore_ascii_case(key);
         self.nodes[node].children.iter().find(is_key).map(|(_, child)| *child)

@@ -119,6 +119,8 @@ impl JsonProgram {
         outcome
     }
 
+    /// Scans the line, checks the requirements and reads the values. `found` has one element per
+    /// entry.
     fn read<'a>(
         &self,
         line: &'a [u8],

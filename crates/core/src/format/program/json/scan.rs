@@ -41,6 +41,7 @@ pub(in crate::format) fn scan(
     Ok(end)
 }
 
+/// A scanner of one line. All its methods begin at `at` and move it.
 struct Scanner<'a> {
     line: &'a [u8],
     at: usize,
@@ -64,6 +65,7 @@ impl Scanner<'_> {
         }
     }
 
+    /// Skips spaces and this byte. The fault is `message` if it is not next.
     fn expect(&mut self, byte: u8, message: &'static str) -> Result<(), Fault> {
         self.skip_space();
         if self.peek() != Some(byte) {
@@ -96,6 +98,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
+    /// Scans the rest of an array or object, one level deeper.
     fn nested(&mut self, inner: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         if self.depth == DEPTH_MAX {
             return Err(self.fault("the JSON object has more than 64 nested levels"));
@@ -180,6 +183,7 @@ impl Scanner<'_> {
         }
     }
 
+    /// Skips an escape that RFC 8259 section 7 allows.
     fn escape(&mut self) -> Result<(), Fault> {
         let length = match self.line.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
@@ -194,6 +198,7 @@ impl Scanner<'_> {
         self.line.get(at..at + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     }
 
+    /// Skips a number (RFC 8259 section 6).
     fn number(&mut self) -> Result<(), Fault> {
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -227,6 +232,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
+    /// Scans `true`, `false` or `null`.
     fn word(&mut self, word: &[u8]) -> Result<Span, Fault> {
         let start = self.at;
         if !self.line[start..].starts_with(word) {

@@ -13,6 +13,7 @@ pub(in crate::format) struct DockerReader {
 }
 
 impl DockerReader {
+    /// A reader of the keys `log` and `stream`.
     pub(in crate::format) fn new() -> Self {
         Self { keys: Keys::new(["log", "stream"].into_iter()) }
     }

@@ -51,6 +51,7 @@ impl PrefixTime {
     }
 }
 
+/// A mismatch of the prefix at `at`.
 fn mismatch(at: usize, reason: &'static str) -> Mismatch {
     Mismatch::new(at, Reason::Form(reason))
 }
