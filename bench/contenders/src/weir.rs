@@ -91,7 +91,7 @@ async fn into_block(reader: &mut Reader<Stream>) -> Result<Checksum, Error> {
     let mut block = vec![0; BLOCK_BYTES];
     let mut filled = 0;
     while let Some(received) = reader.next_into(&mut block[filled..]).await? {
-        if let websocket::Received::Binary { length, end_of_message } = received {
+        if let websocket::BufferEvent::Binary { length, end_of_message } = received {
             checksum.add(&block[filled..][..length], end_of_message);
             filled = (filled + length) % BLOCK_BYTES;
         }

@@ -1,4 +1,4 @@
-//! Answers on threads for work that blocks.
+//! Reports, made on a thread for blocking work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,35 +9,36 @@ use weir_view::{Query, QueryError, Report};
 
 use crate::refusal::Refusal;
 
-/// The report about all that a data set holds at this moment. The work is abandoned when the
-/// future is dropped.
+/// Makes the report of all records that a data set holds now. Dropping the future cancels the
+/// work.
 pub(crate) async fn report(
     data: Arc<DataSet>,
     query: Query,
     jobs: usize,
 ) -> Result<Report, Refusal> {
-    let abandon = Abandon::default();
-    let abandoned = abandon.flag();
+    let guard = CancelOnDrop::default();
+    let is_cancelled = guard.flag();
     let work = move || -> Result<Report, QueryError> {
         let mut evaluator = Evaluator::new(data, query, jobs)?;
-        Ok(evaluator.answer(&abandoned).map(|answer| answer.report).unwrap_or_default())
+        Ok(evaluator.answer(&is_cancelled).map(|answer| answer.report).unwrap_or_default())
     };
-    // Joining the work fails only if the server ends meanwhile.
+    // This fails only if the server ends meanwhile.
     let joined = tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::SessionEnded)?;
     Ok(joined?)
 }
 
-/// Abandons work when it is dropped.
+/// Cancels work on an answer when it is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Abandon(Arc<AtomicBool>);
+pub(crate) struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Abandon {
+impl CancelOnDrop {
+    /// The flag that the work has to watch.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         self.0.clone()
     }
 }
 
-impl Drop for Abandon {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -1,8 +1,8 @@
 //! The server: sessions, uploads, live views and the embedded page, over HTTP and WebSocket.
 //!
-//! A session is one data set in memory and one address. A page makes sessions and uploads
-//! files to them, `curl -T` does so by one request, and a program brings its own data by
-//! [`Server::new_session`]. `docs/protocol.md` describes every address.
+//! A session is one data set in memory, with an address. A page creates sessions and uploads
+//! files to them; `curl -T` does both with one request; a program fills a session of its own
+//! through [`Server::new_session`]. `docs/protocol.md` describes every address.
 //!
 //! ```
 //! use weir_server::{Options, Server};
@@ -21,6 +21,7 @@
 mod answer;
 mod hub;
 mod live;
+mod message;
 mod options;
 mod page;
 mod query_string;

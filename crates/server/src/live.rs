@@ -1,4 +1,4 @@
-//! The WebSocket on which a page sees a session change.
+//! Live views: the WebSocket that sends a page the report whenever its session changes.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,51 +11,55 @@ use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
 use weir_query::{Evaluator, settled};
 use weir_view::{LiveReply, LiveRequest, Now, Query};
 
-use crate::answer::Abandon;
+use crate::answer::CancelOnDrop;
+use crate::message;
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::view::view;
 
-/// At most 20 views a second: what eyes and browsers can follow.
+/// The minimum time between two views. Neither eyes nor browsers can follow more than 20 a
+/// second.
 const VIEW_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The pause between views of data that keeps growing becomes longer up to this. Each view of
-/// large data differs little from the one before, and making and drawing it takes the time of
-/// those who read and send.
+/// The maximum time between two views of data that keeps growing. Each view of large data
+/// differs little from the previous one, and takes time from reading and sending the data.
 const VIEW_INTERVAL_MAX: Duration = Duration::from_millis(400);
 
-/// The pause between views is at most one part in this many of the time that the data has
-/// been growing.
+/// The time between two views is the time for which the data has been growing, divided by this,
+/// within the two limits above.
 const GROWTH_SHARE: u32 = 3;
 
-/// Data that did not change for so long begins to grow anew.
+/// If the data has not changed for this long, the next change starts a new period of growth.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Data to which no more comes than this from one view to the next is no file being read but one
-/// that is followed, or a feed: whoever watches it wants to see each line at once.
+/// A smaller growth than this between two views means that the source is a feed or a file that
+/// is followed, not a file that is read. Each of its lines should appear at once.
 const TRICKLE_BYTES: u64 = 256 << 10;
 
-/// Parsers wait while an answer looks at the values, so answers take at most one part in
-/// this many of the time, however large the data is.
+/// Parsers wait while an answer reads the values, so answers take at most one part in this many
+/// of the time, however large the data is.
 const WORK_SHARE: u32 = 4;
 
-/// A page that takes no view for so long is gone.
-const SEND_PATIENCE: Duration = Duration::from_secs(60);
+/// A page that has not taken a view after this time counts as gone.
+const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a connection wants to see.
+/// How long the server waits until a page has taken the end of the session.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The query of a connection.
 #[derive(Debug)]
-struct Asked {
+struct LiveQuery {
     query: Query,
-    /// When: `2h ago` stays what it was then.
+    /// When the query arrived: relative times such as `2h ago` are resolved against it.
     now: Now,
-    /// Gives up the work on the answer when a newer question takes this one's place.
-    abandon: Abandon,
+    /// Cancels the answer when a newer query replaces this one.
+    cancel: CancelOnDrop,
 }
 
-impl Asked {
+impl LiveQuery {
     fn new(query: Query, now: Now) -> Self {
-        Self { query, now, abandon: Abandon::default() }
+        Self { query, now, cancel: CancelOnDrop::default() }
     }
 }
 
@@ -64,46 +68,46 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     let (mut reader, writer) = socket.split();
     let Ok(data) = session.data() else { return };
     let query = Query { zone: session.zone().cloned(), ..Query::default() };
-    let asked = watch::Sender::new(Arc::new(Asked::new(query, Now::read())));
-    let is_alive = tokio::select! {
-        () = listen(&session, &data, &mut reader, &writer, &asked) => false,
-        () = publish(&session, &data, &writer, asked.subscribe()) => false,
+    let current = watch::Sender::new(Arc::new(LiveQuery::new(query, Now::read())));
+    let has_session_ended = tokio::select! {
+        () = read_queries(&session, &data, &mut reader, &writer, &current) => false,
+        () = publish(&session, &data, &writer, current.subscribe()) => false,
         () = session.ended() => true,
     };
-    drop((asked, data));
-    if is_alive {
+    drop((current, data));
+    if has_session_ended {
         let refusal = Refusal::SessionEnded;
-        let told = async {
+        let closing = async {
             send_failure(&writer, &refusal).await;
-            // A page that is gone need not hear of it.
+            // If this fails, the page is gone.
             let _ = writer.close(CloseCode::GOING_AWAY, refusal.name()).await;
         };
-        let _ = tokio::time::timeout(Duration::from_secs(2), told).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
         reader.drain().await;
     }
 }
 
-/// Takes questions, until the page is gone.
-async fn listen(
+/// Reads queries until the page disconnects.
+async fn read_queries(
     session: &Session,
     data: &Arc<DataSet>,
     reader: &mut Reader<Stream>,
     writer: &Writer<Stream>,
-    asked: &watch::Sender<Arc<Asked>>,
+    current: &watch::Sender<Arc<LiveQuery>>,
 ) {
     while let Ok(Some(event)) = reader.next().await {
         let Event::Text(text) = event else { continue };
-        match question(session, data, text) {
-            Ok(question) => {
-                asked.send_replace(Arc::new(question));
+        match parse_query(session, data, text) {
+            Ok(query) => {
+                current.send_replace(Arc::new(query));
             }
             Err(refusal) => send_failure(writer, &refusal).await,
         }
     }
 }
 
-/// Reads a question and sees whether it makes sense.
-fn question(session: &Session, data: &DataSet, text: &str) -> Result<Asked, Refusal> {
+/// Reads a query from a message, and checks that it is valid for the data.
+fn parse_query(session: &Session, data: &DataSet, text: &str) -> Result<LiveQuery, Refusal> {
     let request = serde_json::from_str::<LiveRequest>(text);
     let unreadable = |error| Refusal::BadQuery(format!("the message cannot be read: {error}"));
     let LiveRequest::Query { mut query } = request.map_err(unreadable)?;
@@ -111,24 +115,23 @@ fn question(session: &Session, data: &DataSet, text: &str) -> Result<Asked, Refu
     query.top = query.top.min(TOP_MAX);
     let now = Now::read();
     settled(&query, data, &now)?.question(&data.values())?;
-    Ok(Asked::new(query, now))
+    Ok(LiveQuery::new(query, now))
 }
 
 async fn send_failure(writer: &Writer<Stream>, refusal: &Refusal) {
     let reply = LiveReply::Error { error: refusal.failure(None) };
-    let text = serde_json::to_string(&reply).unwrap_or_default();
-    // Reading says that the page is gone.
-    let _ = tokio::time::timeout(SEND_PATIENCE, writer.send_text(&text)).await;
+    let sending = message::send(writer, serde_json::to_string(&reply));
+    // If this fails, reading from the connection fails too and ends it.
+    let _ = tokio::time::timeout(SEND_TIMEOUT, sending).await;
 }
 
-/// Sends views as long as the page takes them: one at once, and then the newest whenever the
-/// data or the question has changed. While a view is being sent or worked out, others that
-/// might have been are never made.
+/// Sends views for as long as the page takes them: one at once, and the newest one whenever the
+/// data or the query has changed. Changes during the work on a view are merged into the next.
 async fn publish(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
     writer: &Writer<Stream>,
-    mut asked: watch::Receiver<Arc<Asked>>,
+    mut current: watch::Receiver<Arc<LiveQuery>>,
 ) {
     let mut version = data.version();
     let mut evaluator = None;
@@ -142,44 +145,49 @@ async fn publish(
         }
         bytes_before = bytes;
         version.mark_unchanged();
-        let goes_on = goes_on(data);
-        let (query, flag) = {
-            // Only what `asked` holds keeps the work going.
-            let question = asked.borrow_and_update();
-            // It made sense when it was asked. Its dates are other instants as soon as the log's
-            // zone is known, which makes it another question.
-            let settled = settled(&question.query, &**data, &question.now);
-            let query = settled.unwrap_or_else(|_| question.query.clone());
-            (query, question.abandon.flag())
+        let has_open_source = has_open_source(data);
+        let (query, is_cancelled) = {
+            // The reference must end with this block: only `current` may keep the query alive,
+            // so that replacing the query cancels the answer.
+            let live = current.borrow_and_update();
+            // The query was valid when it arrived. Its dates change once the zone of the log is
+            // known, and it is then another query.
+            let settled = settled(&live.query, &**data, &live.now);
+            let query = settled.unwrap_or_else(|_| live.query.clone());
+            (query, live.cancel.flag())
         };
         let previous = evaluator.take();
         let work = {
             let (session, data) = (session.clone(), data.clone());
-            move || answer(&session, &data, query, previous, &flag)
+            move || answer(&session, &data, query, previous, &is_cancelled)
         };
-        let Ok(answered) = tokio::task::spawn_blocking(work).await else { return };
-        let (text, next) = answered;
+        let Ok((view, next)) = tokio::task::spawn_blocking(work).await else { return };
         evaluator = next;
-        if let Some(text) = text {
-            let worked = started.elapsed();
-            let sent = tokio::time::timeout(SEND_PATIENCE, writer.send_text(&text)).await;
+        if let Some(view) = view {
+            let work_time = started.elapsed();
+            let sending = message::send(writer, view);
+            let sent = tokio::time::timeout(SEND_TIMEOUT, sending).await;
             if !matches!(sent, Ok(Ok(()))) {
                 return;
             }
-            // Views of nothing cost nothing, and what comes first is waited for.
+            // While nothing is parsed, views are cheap, and the first data should appear at once.
             let interval = match bytes {
                 0 => Duration::ZERO,
-                _ => interval(started - growing_since).max(worked * WORK_SHARE),
+                _ => interval(started - growing_since).max(work_time * WORK_SHARE),
             };
             tokio::select! {
                 () = tokio::time::sleep_until(started + interval) => {}
-                rested = cut_rest(started, data, goes_on, &mut asked) => if rested.is_err() { return },
+                urgent = wait_for_urgent(started, data, has_open_source, &mut current) => {
+                    if urgent.is_err() {
+                        return;
+                    }
+                }
             }
         }
         let quiet_since = Instant::now();
         tokio::select! {
-            changed = asked.changed() => if changed.is_err() { return },
-            // The sender lives as long as the data.
+            changed = current.changed() => if changed.is_err() { return },
+            // This cannot fail, because the sender lives as long as the data.
             _ = version.changed() => {}
         }
         if quiet_since.elapsed() > QUIET {
@@ -188,67 +196,69 @@ async fn publish(
     }
 }
 
-/// Bytes of all sources that are parsed.
+/// The number of bytes of all sources that are parsed.
 fn bytes_parsed(data: &DataSet) -> u64 {
     data.sources().iter().map(|source| *source.parsed().borrow()).sum()
 }
 
-/// From the start of one view to that of the next, of data that has been growing for so long.
+/// The time from the start of one view to that of the next, by the time for which the data has
+/// been growing.
 fn interval(growing: Duration) -> Duration {
     (growing / GROWTH_SHARE).clamp(VIEW_INTERVAL, VIEW_INTERVAL_MAX)
 }
 
-/// Waits for what is answered sooner than a change of the data: a new question, and the end
-/// of all sources, where they had not all ended for the view before.
-async fn cut_rest(
+/// Waits for a change that is shown after [`VIEW_INTERVAL`] instead of the longer interval: a new
+/// query, or the end of the last open source.
+async fn wait_for_urgent(
     started: Instant,
     data: &DataSet,
-    goes_on: bool,
-    asked: &mut watch::Receiver<Arc<Asked>>,
+    has_open_source: bool,
+    current: &mut watch::Receiver<Arc<LiveQuery>>,
 ) -> Result<(), watch::error::RecvError> {
     tokio::select! {
-        changed = asked.changed() => {
+        changed = current.changed() => {
             changed?;
-            asked.mark_changed();
+            current.mark_changed();
         }
-        () = all_ended(data), if goes_on => {}
+        () = wait_for_ends(data), if has_open_source => {}
     }
     tokio::time::sleep_until(started + VIEW_INTERVAL).await;
     Ok(())
 }
 
 /// Waits until all sources have ended.
-async fn all_ended(data: &DataSet) {
+async fn wait_for_ends(data: &DataSet) {
     let mut version = data.version();
-    while goes_on(data) {
-        // The sender lives as long as the data.
+    while has_open_source(data) {
+        // This cannot fail, because the sender lives as long as the data.
         let _ = version.changed().await;
     }
 }
 
-/// True where some source has not ended.
-fn goes_on(data: &DataSet) -> bool {
+/// Whether some source has not ended.
+fn has_open_source(data: &DataSet) -> bool {
     data.sources().iter().any(|source| source.end().is_none())
 }
 
-/// A view as text, and what to go on from. No text where the work was abandoned.
+/// Makes an encoded view, and returns it with the evaluator for the next one. Returns no view if
+/// the work was cancelled.
 fn answer(
     session: &Session,
     data: &Arc<DataSet>,
     query: Query,
     previous: Option<Evaluator<DataSet>>,
-    abandoned: &AtomicBool,
-) -> (Option<String>, Option<Evaluator<DataSet>>) {
+    is_cancelled: &AtomicBool,
+) -> (Option<serde_json::Result<String>>, Option<Evaluator<DataSet>>) {
     let id = query.id;
-    // It made sense when it was asked, and columns are only ever added.
     let evaluator = match previous {
         Some(evaluator) if *evaluator.query() == query => Ok(evaluator),
         Some(evaluator) => evaluator.change(query),
         None => Evaluator::new(data.clone(), query, session.jobs()),
     };
+    // This cannot fail: the query was valid when it arrived, and columns are never removed.
     let Ok(mut evaluator) = evaluator else { return (None, None) };
-    let Some(answer) = evaluator.answer(abandoned) else { return (None, Some(evaluator)) };
-    let view = view(id, answer, data, &session.slots());
-    let text = serde_json::to_string(&LiveReply::View { view: Box::new(view) }).ok();
-    (text, Some(evaluator))
+    let Some(answer) = evaluator.answer(is_cancelled) else { return (None, Some(evaluator)) };
+    let view = view(id, answer, data, &session.files());
+    let text = serde_json::to_string(&LiveReply::View { view: Box::new(view) });
+    (Some(text), Some(evaluator))
 }

@@ -1,4 +1,4 @@
-//! How a server works, and why it may not start.
+//! The options of a server, and why it may not start.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,31 +8,31 @@ use weir_ingest::{FormatChoice, Keep, PipelineOptions};
 use weir_net::socket::BindError;
 use weir_view::UnknownZone;
 
-/// How a server works and what it may take.
+/// The settings and limits of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where to listen; port 0 takes a free one. Default: a free port of 127.0.0.1.
+    /// The address to listen on; port 0 chooses a free port. Default: a free port of 127.0.0.1.
     pub address: SocketAddr,
-    /// Memory for the data set of each session, in bytes. Default 4 GiB.
+    /// The memory limit of each session's data set, in bytes. Default: 4 GiB.
     pub memory_bytes_max: usize,
-    /// What becomes of the records of each session. Default: they are kept.
+    /// Which records each session keeps. Default: all.
     pub keep: Keep,
-    /// Sessions at a time, those of [`Server::new_session`](crate::Server::new_session)
-    /// included. Each has its parser threads and up to
-    /// [`memory_bytes_max`](Self::memory_bytes_max). Default 16.
+    /// The maximum number of sessions at a time, including those of
+    /// [`Server::new_session`](crate::Server::new_session). Each has its own parser threads and
+    /// up to [`memory_bytes_max`](Self::memory_bytes_max). Default: 16.
     pub sessions_max: usize,
-    /// Parser threads of each session, and threads for answering one question.
+    /// The number of parser threads of each session, and of threads that answer one query.
     pub jobs: usize,
-    /// The format of what is uploaded.
+    /// The format of uploaded logs.
     pub format: FormatChoice,
-    /// The zone of times, where a query names none; `None` for the log's own offset.
+    /// The time zone of queries that name none; `None` for the log's own offset.
     pub zone: Option<String>,
-    /// How long a session that nobody looks at, or a file whose connection is lost, is kept.
-    /// Default 60 s.
+    /// How long a session without users, or a file whose connection is lost, is kept.
+    /// Default: 60 s.
     pub grace: Duration,
-    /// How long an upload may bring no byte though it could. Default 60 s.
+    /// How long an upload may send no byte while it is allowed to. Default: 60 s.
     pub stall: Duration,
-    /// Whether the addresses are there by which a page measures uploads. Default: no.
+    /// Whether to serve the addresses that measure the speed of uploads. Default: false.
     pub bench: bool,
 }
 
@@ -55,7 +55,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How the pipeline of each session works.
+    /// The options of each session's pipeline.
     pub(crate) fn pipeline(&self) -> PipelineOptions {
         let options = PipelineOptions::new(self.jobs, self.keep);
         PipelineOptions { memory_bytes_max: self.memory_bytes_max, ..options }
@@ -67,7 +67,7 @@ impl Options {
 pub enum StartError {
     /// The address cannot be bound.
     Bind(BindError),
-    /// The zone of the options does not exist.
+    /// [`Options::zone`] is not a known time zone.
     Zone(UnknownZone),
 }
 

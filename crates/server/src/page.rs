@@ -1,4 +1,4 @@
-//! The page, embedded: the files of `web/dist`, which is committed.
+//! The page, embedded from `web/dist`, which is committed.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::LazyLock;
@@ -11,13 +11,13 @@ use crate::response;
 
 /// A file of the page.
 struct Asset {
-    /// Its address.
+    /// The path of its address.
     path: &'static str,
     content_type: &'static str,
     bytes: &'static [u8],
 }
 
-/// The page itself. Its address says what it shows, so it has none here.
+/// The page itself. It is not an asset because it has several addresses, one for each session.
 static INDEX: &[u8] = include_bytes!("../../../web/dist/index.html");
 
 static ASSETS: [Asset; 4] = [
@@ -43,13 +43,13 @@ static ASSETS: [Asset; 4] = [
     },
 ];
 
-/// The page. It is small, says what to load, and is never stored.
+/// The response with the page. It is not cached: it is small, and names the files to load.
 pub(crate) fn index(status: StatusCode) -> Response<Body> {
     response::content(status, "text/html; charset=utf-8", INDEX)
 }
 
-/// The file at that address, or `304` where the browser has it already. The names are the
-/// same in every version of the page, so a browser has to ask each time.
+/// The response with the file at this path, or `304` if the browser has it already. The names
+/// are the same in every version of the page, so a browser has to revalidate each time.
 pub(crate) fn asset(path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
     let (asset, tag) = ASSETS.iter().zip(TAGS.iter()).find(|(asset, _)| asset.path == path)?;
     let mut response = if has_tag(headers, tag) {

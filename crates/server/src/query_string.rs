@@ -1,14 +1,14 @@
-//! What an address says beside its path.
+//! The query string of an address, and percent encoding.
 
 use weir_view::{Clause, Query};
 
 use crate::refusal::Refusal;
 
-/// The most rows of a top list that are given out.
+/// The maximum number of rows of a top list.
 pub(crate) const TOP_MAX: u32 = 10_000;
 
-/// Reads `where=field%3Dvalue` (any number of them), `top=N`, `zone=NAME`, `stack=FIELD` and
-/// `buckets=N`.
+/// Reads a query from `where=field%3Dvalue` (any number of times), `top=N`, `zone=NAME`,
+/// `stack=FIELD` and `buckets=N`.
 pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
     let mut query = Query::default();
     for pair in text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
@@ -21,9 +21,8 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
             "zone" => query.zone = Some(value),
             "stack" => query.stack = value,
             _ => {
-                let known = "where, top, zone, stack and buckets";
                 return Err(Refusal::BadRequest(format!(
-                    "there is no parameter `{name}`; there are {known}"
+                    "`{name}` is not a valid parameter; use where, top, zone, stack or buckets"
                 )));
             }
         }
@@ -32,21 +31,27 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
 }
 
 fn clause(text: &str) -> Result<Clause, Refusal> {
-    let wrong = || {
+    let invalid = || {
         Refusal::BadQuery(format!(
-            "`{text}` is no condition; write field=value, with one of = != ^= ~ !~ < <= > >="
+            "`{text}` is not a valid condition; write field=value, with one of = != ^= ~ !~ < <= \
+             > >="
         ))
     };
-    Clause::parse(text).ok_or_else(wrong)
+    Clause::parse(text).ok_or_else(invalid)
 }
 
 fn number(name: &str, value: &str) -> Result<u32, Refusal> {
-    let wrong = |_| Refusal::BadRequest(format!("`{value}` is no number for `{name}`"));
-    value.parse().map_err(wrong)
+    let invalid = |_| {
+        Refusal::BadRequest(format!(
+            "`{value}` is not a valid value of `{name}`; write a number from 0 to {}",
+            u32::MAX
+        ))
+    };
+    value.parse().map_err(invalid)
 }
 
-/// Undoes percent encoding (RFC 3986 section 2.1); in a query string, a plus is a space.
-/// What is no UTF-8 then shows as U+FFFD.
+/// Decodes percent encoding (RFC 3986 section 2.1), and plus signs as spaces if
+/// `plus_is_space`. Bytes that are not valid UTF-8 become U+FFFD.
 pub(crate) fn decode(text: &str, plus_is_space: bool) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -78,7 +83,7 @@ mod tests {
     use super::{decode, query};
 
     #[test]
-    fn decodes() {
+    fn decodes_percent_encoding() {
         assert_eq!(decode("a%20b+c%2", true), "a b c%2");
         assert_eq!(decode("a+b%zz%C3%A9%ff", false), "a+b%zzé\u{FFFD}");
     }

@@ -1,84 +1,85 @@
-//! Everything the server refuses, in one table: name, status, sentence.
+//! Every reason for which the server refuses a request, in one table: name, status, message.
 
 use std::fmt;
 
 use hyper::StatusCode;
 use weir_view::{Failure, QueryError};
 
-/// Why a request, a file or a query is refused. Names and statuses are part of
-/// `docs/protocol.md`.
+/// Why a request, a file or a query is refused. `docs/protocol.md` lists names and statuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The request is for another host, or a page of another site sent it.
+    /// The request names another host, or was sent by a page of another site.
     Guard(weir_net::GuardError),
-    /// No such address.
+    /// The address does not exist.
     NotFound,
     /// The address exists, but not for this method.
     MethodNotAllowed,
     /// The address is for WebSockets only.
     Handshake(weir_net::websocket::HandshakeError),
-    /// There is no session of that id (any more).
+    /// No session has this id; it may have ended.
     UnknownSession,
-    /// There are as many sessions as may be.
+    /// The limit of this number of sessions is reached.
     TooManySessions(usize),
-    /// The system gave no random number for an id.
+    /// The system has no random numbers for the id of a session.
     NoRandomness,
-    /// The query makes no sense for the data.
+    /// The query is not valid for the data. The text is the message.
     BadQuery(String),
-    /// A message or a parameter is not what `docs/protocol.md` says.
+    /// A message or a parameter does not follow `docs/protocol.md`. The text is the message.
     BadRequest(String),
-    /// The session has as many files as may be.
+    /// The session has reached the limit of this number of files.
     TooManyFiles(usize),
-    /// Bytes came without a file to belong to.
+    /// Bytes arrived before a file was begun.
     NoFile,
-    /// Another connection sends this file.
+    /// Another connection owns the file.
     FileBusy,
-    /// No connection sends the file that another one would join.
+    /// No connection owns the file that should be joined.
     NotBegun,
-    /// As many connections send the file as may.
+    /// The limit of this number of connections for one file is reached.
     TooManyConnections(usize),
-    /// One of the connections that send the file was lost.
+    /// A connection that had joined the file was lost.
     Interrupted,
-    /// The file of that id is another one.
+    /// The file was begun with another size before.
     FileChanged,
-    /// The file ended before.
+    /// The file has ended already, for this reason.
     FileOver(String),
-    /// The file has fewer or more bytes than was said.
+    /// The file has fewer or more bytes than its size.
     WrongLength {
-        /// Bytes that came.
+        /// The number of bytes received.
         received: u64,
-        /// Bytes that were to come.
+        /// The size that the page sent.
         expected: u64,
     },
-    /// More was sent than the window allows.
+    /// The page sent more unacknowledged bytes than the window allows.
     WindowExceeded,
-    /// Nothing came for so many seconds.
+    /// No byte arrived for this number of seconds.
     Stalled(u64),
-    /// The connection was gone for so many seconds.
+    /// The connection was lost, and the file not resumed for this number of seconds.
     Abandoned(u64),
-    /// The connection broke at this byte.
+    /// The connection of a request broke after this number of bytes.
     Broken(u64),
-    /// The data set has reached its limit of so many bytes.
+    /// The data set has reached its limit of this number of bytes.
     MemoryFull(usize),
-    /// The compressed data is damaged or cut short, at this byte.
+    /// The compressed data is damaged or cut short.
     Damaged {
         /// In compressed bytes.
         at: u64,
-        /// What is wrong with it.
+        /// The subject and the verb of a sentence, such as `gzip data is cut short`.
         what: String,
     },
     /// The session was ended.
     SessionEnded,
+    /// A defect of the server. The text is the cause.
+    Internal(String),
 }
 
 impl Refusal {
-    /// The fixed name, for programs.
+    /// The name for programs, which never changes.
     pub fn name(&self) -> &'static str {
         self.row().0
     }
 
-    /// The HTTP status. Where a refusal comes over a WebSocket only, what it would be.
+    /// The HTTP status. A refusal that is only sent over WebSockets has a status too.
     pub fn status(&self) -> StatusCode {
         self.row().1
     }
@@ -87,6 +88,11 @@ impl Refusal {
     pub(crate) fn failure(&self, file: Option<&str>) -> Failure {
         let file = file.map(str::to_owned);
         Failure { name: self.name().to_owned(), message: self.to_string(), file }
+    }
+
+    /// The refusal for a defect of the server.
+    pub(crate) fn internal(error: impl fmt::Display) -> Self {
+        Self::Internal(error.to_string())
     }
 
     fn row(&self) -> (&'static str, StatusCode) {
@@ -121,6 +127,7 @@ impl Refusal {
             Self::MemoryFull(_) => ("memory_full", StatusCode::INSUFFICIENT_STORAGE),
             Self::Damaged { .. } => ("damaged", StatusCode::UNPROCESSABLE_ENTITY),
             Self::SessionEnded => ("session_ended", StatusCode::GONE),
+            Self::Internal(_) => ("internal_error", StatusCode::INTERNAL_SERVER_ERROR),
         }
     }
 }
@@ -128,18 +135,20 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Guard(refused) => refused.fmt(formatter),
-            Self::NotFound => formatter.write_str("there is nothing at this address"),
-            Self::MethodNotAllowed => formatter.write_str("this address does not take that method"),
+            Self::Guard(error) => error.fmt(formatter),
+            Self::NotFound => formatter.write_str("this address does not exist"),
+            Self::MethodNotAllowed => {
+                formatter.write_str("this address does not support the method")
+            }
             Self::Handshake(error) => error.fmt(formatter),
             Self::UnknownSession => formatter.write_str(
-                "there is no such session; it was ended, or nobody looked at it for a while. \
-                 Open the log again",
+                "the session does not exist; it was ended, or was not used for a while. Open the \
+                 log again",
             ),
             Self::TooManySessions(limit) => write!(
                 formatter,
-                "there are {limit} sessions already, which is the limit; close a page, or end \
-                 a session with DELETE /api/sessions/ID"
+                "the limit of {limit} sessions is reached; close a page, or end a session with \
+                 DELETE /api/sessions/ID"
             ),
             Self::NoRandomness => {
                 formatter.write_str("the system has no random numbers; try again later")
@@ -147,54 +156,61 @@ impl fmt::Display for Refusal {
             Self::BadQuery(why) | Self::BadRequest(why) => formatter.write_str(why),
             Self::TooManyFiles(limit) => write!(
                 formatter,
-                "the session has {limit} files, which is the limit; join them, or open another \
-                 session"
+                "the limit of {limit} files in a session is reached; concatenate files, or open \
+                 another session"
             ),
-            Self::NoFile => formatter.write_str("bytes came before a `begin` said of which file"),
-            Self::FileBusy => formatter.write_str("another connection sends this file"),
+            Self::NoFile => formatter.write_str("bytes arrived before a `begin` named their file"),
+            Self::FileBusy => {
+                formatter.write_str("another connection sends this file; try again later")
+            }
             Self::NotBegun => {
-                formatter.write_str("no connection has begun this file, so none can join it")
+                formatter.write_str("no connection sends this file; begin it before you join it")
             }
             Self::TooManyConnections(limit) => {
-                write!(formatter, "{limit} connections send this file, which is the limit")
+                write!(formatter, "the limit of {limit} connections for one file is reached")
             }
             Self::Interrupted => formatter.write_str(
-                "a connection that sent blocks of this file was lost; begin it again, and go on \
-                 from the offset that is answered",
+                "a connection that sent blocks of this file was lost; begin the file again, and \
+                 resume at the offset in `ready`",
             ),
             Self::FileChanged => formatter.write_str(
-                "the file was begun with another size; it was changed meanwhile. Choose it again \
-                 to read it anew",
+                "the size of the file has changed since its upload began; choose the file again",
             ),
-            Self::FileOver(why) => write!(formatter, "the file has ended before: {why}"),
+            Self::FileOver(why) => {
+                write!(formatter, "the upload of this file has already ended: {why}")
+            }
             Self::WrongLength { received, expected } => write!(
                 formatter,
-                "{expected} bytes were to come and {received} came: the file was changed while \
-                 it was read. What was read stands"
+                "{received} bytes arrived instead of {expected}: the file was changed while it \
+                 was read; the lines read before are kept"
             ),
             Self::WindowExceeded => {
-                formatter.write_str("more bytes came than the window allows unacknowledged")
+                formatter.write_str("more unacknowledged bytes arrived than the window allows")
             }
             Self::Stalled(seconds) => {
-                write!(formatter, "no byte came for {seconds} s; what was read stands")
+                write!(formatter, "no byte arrived for {seconds} s; the lines read before are kept")
             }
             Self::Abandoned(seconds) => write!(
                 formatter,
-                "the connection was lost and not taken up again for {seconds} s; what was read \
-                 stands"
+                "the connection was lost, and the upload was not resumed within {seconds} s; the \
+                 lines read before are kept"
             ),
             Self::Broken(at) => {
-                write!(formatter, "the connection broke at byte {at}; what was read stands")
+                write!(formatter, "the connection broke at byte {at}; the lines before it are kept")
             }
             Self::MemoryFull(bytes) => write!(
                 formatter,
-                "the memory limit of {} MiB is reached; what was read stands (see --memory)",
+                "the memory limit of {} MiB is reached; the lines read before are kept; start \
+                 Weir with a higher limit",
                 bytes >> 20
             ),
             Self::Damaged { at, what } => {
-                write!(formatter, "the {what} at byte {at}; what was read before it stands")
+                write!(formatter, "the {what} at byte {at}; the lines before it are kept")
             }
             Self::SessionEnded => formatter.write_str("the session was ended"),
+            Self::Internal(cause) => {
+                write!(formatter, "the server failed: {cause}; please report this defect")
+            }
         }
     }
 }
@@ -202,8 +218,8 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl From<weir_net::GuardError> for Refusal {
-    fn from(refused: weir_net::GuardError) -> Self {
-        Self::Guard(refused)
+    fn from(error: weir_net::GuardError) -> Self {
+        Self::Guard(error)
     }
 }
 
@@ -230,8 +246,8 @@ mod tests {
 
     const FIRST: Refusal = Refusal::Guard(GuardError::MisdirectedHost);
 
-    /// The refusal after this one, in the order of the type. The match has no wildcard: a new
-    /// variant does not compile until it has a place here, and then has to be documented.
+    /// The refusal after this one, in the order of the variants. The match has no wildcard, so
+    /// that a new variant does not compile until it is added here and documented.
     fn next(refusal: &Refusal) -> Option<Refusal> {
         use HandshakeError::{InvalidKey, NotGet, NotHttp11, NotUpgrade, UnsupportedVersion};
         Some(match refusal {
@@ -266,15 +282,16 @@ mod tests {
             Refusal::Broken(_) => Refusal::MemoryFull(1),
             Refusal::MemoryFull(_) => Refusal::Damaged { at: 1, what: String::new() },
             Refusal::Damaged { .. } => Refusal::SessionEnded,
-            Refusal::SessionEnded => return None,
+            Refusal::SessionEnded => Refusal::Internal(String::new()),
+            Refusal::Internal(_) => return None,
         })
     }
 
-    /// The statuses of each name in the table of the page.
+    /// The names and their statuses, from the table in `docs/protocol.md`.
     fn documented() -> BTreeMap<String, BTreeSet<String>> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol.md");
-        let page = std::fs::read_to_string(path).unwrap();
-        let rows = page.lines().skip_while(|line| *line != "| name | status | close | when |");
+        let text = std::fs::read_to_string(path).unwrap();
+        let rows = text.lines().skip_while(|line| *line != "| name | status | close | when |");
         let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
         rows.map(|row| {
             let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -294,7 +311,7 @@ mod tests {
         }
         let names = |table: &BTreeMap<String, _>| table.keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(&documented), names(&implemented));
-        // A refusal that is only sent over a WebSocket has no status on the page.
+        // A refusal that is only sent over WebSockets has no status in the table.
         for (name, statuses) in documented.iter().filter(|(_, statuses)| !statuses.is_empty()) {
             assert_eq!(statuses, &implemented[name], "{name}");
         }

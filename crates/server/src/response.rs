@@ -1,4 +1,4 @@
-//! Responses and the header fields that all of them carry.
+//! Responses, and the header fields of every response.
 
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
@@ -9,8 +9,8 @@ use weir_net::Body;
 
 use crate::refusal::Refusal;
 
-/// Nothing but the server's own files: no inline script, no frame, no other site. `data:`
-/// images are what a style sheet draws its small signs with.
+/// Allows the server's own files only: no inline scripts, no frames, no other sites. The
+/// exception is `data:` images, because the style sheet contains its icons as such.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data:; connect-src 'self'; font-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -23,7 +23,7 @@ const SECURITY: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Adds what every response carries. Nothing is stored, unless the response says otherwise.
+/// Adds the header fields of every response. `Cache-Control` is `no-store` unless it is set.
 pub(crate) fn secure(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     for (name, value) in SECURITY {
@@ -33,7 +33,7 @@ pub(crate) fn secure(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-/// A response of that content.
+/// A response with a body.
 pub(crate) fn content(
     status: StatusCode,
     content_type: &'static str,
@@ -57,7 +57,7 @@ pub(crate) fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// `{"error":"NAME","message":"what happened and what to do"}`.
+/// The response to a request that is refused: `{"error":"NAME","message":"SENTENCE"}`.
 pub(crate) fn refusal(refusal: &Refusal) -> Response<Body> {
     let object = serde_json::json!({ "error": refusal.name(), "message": refusal.to_string() });
     let mut response = json(refusal.status(), object.to_string() + "\n");

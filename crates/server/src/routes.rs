@@ -1,4 +1,4 @@
-//! Which address does what.
+//! The addresses of the server, and the handler of each.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use weir_view::{Now, SessionCreated};
 
 use crate::hub::Hub;
 use crate::refusal::Refusal;
-use crate::session::{Hold, Session, Use};
+use crate::session::{Access, Lifetime, Session};
 use crate::upload::Purpose;
 use crate::{answer, live, page, query_string, response, upload};
 
-/// Answers a request, whatever it is.
+/// Responds to any request.
 pub(crate) async fn answer(hub: Arc<Hub>, request: Request<Incoming>) -> Response<Body> {
-    let answered = match hub.guard.check(&request) {
+    let result = match hub.guard.check(&request) {
         Ok(()) => route(&hub, request).await,
         Err(refused) => Err(refused.into()),
     };
-    response::secure(answered.unwrap_or_else(|refusal| response::refusal(&refusal)))
+    response::secure(result.unwrap_or_else(|refusal| response::refusal(&refusal)))
 }
 
 async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
@@ -70,8 +70,8 @@ async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Bo
 
 fn create_session(hub: &Arc<Hub>, request: &Request<Incoming>) -> Result<Response<Body>, Refusal> {
     allow(request, &[Method::POST])?;
-    let id = hub.create(Hold::Grace)?.id().to_owned();
-    let created = serde_json::to_string(&SessionCreated { id }).unwrap_or_default();
+    let id = hub.create(Lifetime::Grace)?.id().to_owned();
+    let created = serde_json::to_string(&SessionCreated { id }).map_err(Refusal::internal)?;
     Ok(response::json(StatusCode::CREATED, created))
 }
 
@@ -85,7 +85,8 @@ fn end_session(
     Ok(response::empty(StatusCode::NO_CONTENT))
 }
 
-/// The page says itself that a session is gone; the status says so to everybody else.
+/// The page is the same for every id, and finds out itself that a session is unknown. The
+/// status tells other clients.
 fn session_page(
     hub: &Arc<Hub>,
     request: &Request<Incoming>,
@@ -103,13 +104,13 @@ async fn report(
 ) -> Result<Response<Body>, Refusal> {
     allow(request, &[Method::GET, Method::HEAD])?;
     let session = hub.find(id)?;
-    let _user = session.enter(Use::Look);
+    let _user = session.enter(Access::View);
     let mut query = query_string::query(request.uri().query())?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
     let query = weir_query::settled(&query, &*data, &Now::read())?;
     let report = answer::report(data, query, session.jobs()).await?;
-    let text = serde_json::to_string(&report).unwrap_or_default();
+    let text = serde_json::to_string(&report).map_err(Refusal::internal)?;
     Ok(response::json(StatusCode::OK, text + "\n"))
 }
 
@@ -127,15 +128,15 @@ fn connect(
     Ok((response, session, upgrade))
 }
 
-/// A live socket receives questions only.
+/// Small, because a live connection receives only queries.
 const LIVE_READ_BUFFER_BYTES: usize = 16 << 10;
 
 fn spawn_live(session: Arc<Session>, upgrade: Upgrade) {
-    let user = session.enter(Use::Look);
+    let user = session.enter(Access::View);
     let options =
         SocketOptions { read_buffer_bytes: LIVE_READ_BUFFER_BYTES, ..SocketOptions::default() };
     tokio::spawn(async move {
-        // A handshake that breaks off leaves nothing to do.
+        // If the handshake fails, the connection is gone.
         if let Ok(socket) = upgrade.websocket(options).await {
             live::run(session, socket).await;
         }
@@ -144,7 +145,7 @@ fn spawn_live(session: Arc<Session>, upgrade: Upgrade) {
 }
 
 fn spawn_upload(hub: &Arc<Hub>, session: Arc<Session>, upgrade: Upgrade, purpose: Purpose) {
-    let user = session.enter(Use::Upload);
+    let user = session.enter(Access::Upload);
     let options = hub.options.clone();
     tokio::spawn(async move {
         if let Ok(socket) = upgrade.websocket(SocketOptions::default()).await {

@@ -1,4 +1,4 @@
-//! The server as a whole.
+//! The server: binding, serving, and sessions for programs.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -13,9 +13,9 @@ use crate::hub::{Hub, SessionHandle};
 use crate::options::{Options, StartError};
 use crate::refusal::Refusal;
 use crate::routes;
-use crate::session::Hold;
+use crate::session::Lifetime;
 
-/// A server on a listening socket, not yet accepting.
+/// A server on a listening socket that does not accept connections yet.
 #[derive(Debug)]
 pub struct Server {
     net: weir_net::Server,
@@ -24,11 +24,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at the address of the options.
+    /// Listens on the address of the options.
     ///
     /// # Errors
-    /// If the address is in use or does not belong to this machine, or the zone of the options
-    /// does not exist.
+    /// If the address is in use or does not belong to this machine, or if the time zone of the
+    /// options does not exist.
     pub async fn bind(options: Options) -> Result<Self, StartError> {
         if let Some(zone) = &options.zone {
             find_zone(zone).map_err(StartError::Zone)?;
@@ -42,36 +42,36 @@ impl Server {
         Ok(Self { net, address, hub })
     }
 
-    /// The address it listens on, with the port that was free.
+    /// The address the server listens on, with the actual port.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Makes a session for a program to fill. A pinned one is kept until the server ends or
-    /// a `DELETE` asks for its end; any other goes as those do that a page makes, and has to
-    /// be made inside a tokio runtime.
+    /// Creates a session for a program to fill. A pinned session is kept until it is ended by
+    /// `DELETE` or with the server. Any other ends like those of a page, once it is unused; it
+    /// must be created inside a tokio runtime.
     ///
     /// # Errors
-    /// Where there are as many sessions as may be, or the system has no random numbers.
+    /// If [`Options::sessions_max`] sessions exist, or the system has no random numbers.
     pub fn new_session(&self, pinned: bool) -> Result<SessionHandle, Refusal> {
-        let hold = if pinned { Hold::Pinned } else { Hold::Grace };
-        let session = self.hub.create(hold)?;
+        let lifetime = if pinned { Lifetime::Pinned } else { Lifetime::Grace };
+        let session = self.hub.create(lifetime)?;
         Ok(SessionHandle { session })
     }
 
-    /// Makes a session for what goes on being written, with so much memory: `keep` says how its
-    /// oldest records leave. It is kept until the server ends or a `DELETE` asks for its end.
+    /// Creates a pinned session for a live feed, with its own memory limit in bytes. `keep`
+    /// determines when its oldest records are dropped.
     ///
     /// # Errors
     /// As for [`Self::new_session`].
     pub fn new_feed(&self, keep: Keep, memory_bytes_max: usize) -> Result<SessionHandle, Refusal> {
         let options = Options { keep, memory_bytes_max, ..self.hub.options.clone() };
-        let session = self.hub.create_with(&options, Hold::Pinned)?;
+        let session = self.hub.create_with(&options, Lifetime::Pinned)?;
         Ok(SessionHandle { session })
     }
 
-    /// Serves until `shutdown` resolves; then ends every session, closes WebSockets with code
-    /// 1001, and finishes what was asked, for a few seconds at the most.
+    /// Serves until `shutdown` resolves. Then ends every session, closes WebSockets with code
+    /// 1001, and finishes pending requests, for at most a few seconds.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) {
         let hub = self.hub.clone();
         let shutdown = async {
@@ -85,10 +85,10 @@ impl Server {
     }
 }
 
-/// Who may ask: pages and programs that call the server by this machine's own names, or by
-/// the address that it was told to listen on.
+/// Allows requests whose `Host` is a loopback name of this machine, or the address the server
+/// listens on.
 fn guard(address: SocketAddr) -> HostGuard {
     let guard = HostGuard::loopback(address.port());
-    // The text of a socket address is a valid authority.
+    // Cannot fail: the text of a socket address is a valid authority.
     guard.clone().allow(&address.to_string()).unwrap_or(guard)
 }

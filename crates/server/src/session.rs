@@ -1,4 +1,4 @@
-//! One session: a data set, its address, and who uses it.
+//! One session: a data set, its id, its files and its users.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,30 +8,29 @@ use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline};
 
 use crate::options::Options;
 use crate::refusal::Refusal;
-use crate::upload::{Place, Purpose, Slot};
+use crate::upload::{MemberDestination, Purpose, UploadedFile};
 
-/// Files of one session: each is a line on the page and in every view.
+/// The maximum number of files of one session. Each is a line on the page and in every view.
 const FILES_MAX: usize = 1_000;
 
-/// Files in the archives of one session, all archives together: each is such a line too. One
-/// archive may have as many.
+/// The maximum number of files in all archives of one session. Each is a line on the page too.
 const MEMBERS_MAX: usize = 10_000;
 
-/// How long a session without users is kept.
+/// How long a session is kept while it has no users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hold {
+pub(crate) enum Lifetime {
     /// For the grace time.
     Grace,
-    /// Until somebody has looked at it, and for the grace time after that.
-    UntilSeen,
-    /// For ever.
+    /// Until it was viewed once, and for the grace time after that.
+    UntilViewed,
+    /// Until it is ended by a request or with the server.
     Pinned,
 }
 
-/// What somebody does with a session.
+/// What a user of a session does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
-    Look,
+pub(crate) enum Access {
+    View,
     Upload,
 }
 
@@ -42,7 +41,7 @@ pub(crate) struct Session {
     jobs: usize,
     /// `None` once the session is ended.
     pipeline: Mutex<Option<Arc<Pipeline>>>,
-    slots: Mutex<Vec<Arc<Slot>>>,
+    files: Mutex<Vec<Arc<UploadedFile>>>,
     member_limit: Arc<MemberLimit>,
     presence: watch::Sender<Presence>,
     is_ended: watch::Sender<bool>,
@@ -51,11 +50,11 @@ pub(crate) struct Session {
 #[derive(Debug)]
 struct Presence {
     users: usize,
-    hold: Hold,
+    lifetime: Lifetime,
 }
 
 impl Session {
-    pub(crate) fn new(id: String, options: &Options, hold: Hold) -> Self {
+    pub(crate) fn new(id: String, options: &Options, lifetime: Lifetime) -> Self {
         let settings = options.pipeline();
         let data = DataSet::new(settings.keep, settings.memory_bytes_max, &[]);
         let pipeline = Arc::new(Pipeline::start(&settings, data));
@@ -64,9 +63,9 @@ impl Session {
             zone: options.zone.clone(),
             jobs: options.jobs,
             pipeline: Mutex::new(Some(pipeline)),
-            slots: Mutex::default(),
+            files: Mutex::default(),
             member_limit: Arc::new(MemberLimit::new(MEMBERS_MAX)),
-            presence: watch::Sender::new(Presence { users: 0, hold }),
+            presence: watch::Sender::new(Presence { users: 0, lifetime }),
             is_ended: watch::Sender::new(false),
         }
     }
@@ -75,12 +74,12 @@ impl Session {
         &self.id
     }
 
-    /// The zone of queries that name none.
+    /// The time zone of queries that name none.
     pub(crate) fn zone(&self) -> Option<&String> {
         self.zone.as_ref()
     }
 
-    /// Threads for answering a question.
+    /// The number of threads that answer a query.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs
     }
@@ -95,39 +94,40 @@ impl Session {
         self.pipeline().map(|pipeline| pipeline.data().clone()).ok_or(Refusal::SessionEnded)
     }
 
-    /// Says that the state of a source has changed.
+    /// Notifies live views that the state of a source has changed.
     pub(crate) fn touch(&self) {
         if let Ok(data) = self.data() {
             data.touch();
         }
     }
 
-    /// Counts a user until the result is dropped.
-    pub(crate) fn enter(self: &Arc<Self>, what: Use) -> User {
+    /// Counts a user until the returned value is dropped.
+    pub(crate) fn enter(self: &Arc<Self>, access: Access) -> UserGuard {
         self.presence.send_modify(|presence| {
             presence.users += 1;
-            if what == Use::Look && presence.hold == Hold::UntilSeen {
-                presence.hold = Hold::Grace;
+            if access == Access::View && presence.lifetime == Lifetime::UntilViewed {
+                presence.lifetime = Lifetime::Grace;
             }
         });
-        User(self.clone())
+        UserGuard(self.clone())
     }
 
-    /// Keeps the session no longer than others.
+    /// Sets the lifetime to the grace time.
     pub(crate) fn release(&self) {
-        self.presence.send_modify(|presence| presence.hold = Hold::Grace);
+        self.presence.send_modify(|presence| presence.lifetime = Lifetime::Grace);
     }
 
-    /// Waits until the session had no user for so long, or is ended.
+    /// Waits until the session has had no user for the grace time, or is ended.
     pub(crate) async fn unused_for(&self, grace: Duration) {
         let mut presence = self.presence.subscribe();
-        let free = |presence: &Presence| presence.users == 0 && presence.hold == Hold::Grace;
+        let is_unused =
+            |presence: &Presence| presence.users == 0 && presence.lifetime == Lifetime::Grace;
         let unused = async {
             loop {
-                // The sender lives in `self`, so waiting cannot fail.
-                let _ = presence.wait_for(free).await;
-                let taken = presence.wait_for(|presence| !free(presence));
-                if tokio::time::timeout(grace, taken).await.is_err() {
+                // Waiting cannot fail, because the sender lives in `self`.
+                let _ = presence.wait_for(is_unused).await;
+                let used = presence.wait_for(|presence| !is_unused(presence));
+                if tokio::time::timeout(grace, used).await.is_err() {
                     return;
                 }
             }
@@ -143,65 +143,65 @@ impl Session {
         let _ = self.is_ended.subscribe().wait_for(|is_ended| *is_ended).await;
     }
 
-    /// The file of that id; a new one where there is none.
+    /// Returns the file with this id, or creates it.
     pub(crate) fn open_file(
         &self,
-        file: &str,
+        id: &str,
         bytes_total: Option<u64>,
         purpose: Purpose,
         format: &FormatChoice,
         name: &str,
-    ) -> Result<Arc<Slot>, Refusal> {
-        let mut slots = self.lock_slots();
-        if let Some(slot) = slots.iter().find(|slot| slot.file() == file) {
-            let is_same = slot.bytes_total() == bytes_total;
-            return if is_same { Ok(slot.clone()) } else { Err(Refusal::FileChanged) };
+    ) -> Result<Arc<UploadedFile>, Refusal> {
+        let mut files = self.lock_files();
+        if let Some(file) = files.iter().find(|file| file.id() == id) {
+            let is_same = file.bytes_total() == bytes_total;
+            return if is_same { Ok(file.clone()) } else { Err(Refusal::FileChanged) };
         }
-        if slots.len() >= FILES_MAX {
+        if files.len() >= FILES_MAX {
             return Err(Refusal::TooManyFiles(FILES_MAX));
         }
         let pipeline = self.pipeline().ok_or(Refusal::SessionEnded)?;
         let source = pipeline.source(name, bytes_total, format.clone());
         let limit = self.member_limit.clone();
-        let place = Place { pipeline, format: format.clone(), limit };
-        let slot = Arc::new(Slot::new(file, bytes_total, source, place, purpose));
-        slots.push(slot.clone());
-        Ok(slot)
+        let destination = MemberDestination { pipeline, format: format.clone(), limit };
+        let file = Arc::new(UploadedFile::new(id, bytes_total, source, destination, purpose));
+        files.push(file.clone());
+        Ok(file)
     }
 
-    /// The files that were uploaded.
-    pub(crate) fn slots(&self) -> Vec<Arc<Slot>> {
-        self.lock_slots().clone()
+    /// The uploaded files, in the order in which they were begun.
+    pub(crate) fn files(&self) -> Vec<Arc<UploadedFile>> {
+        self.lock_files().clone()
     }
 
-    /// How many files of archives may become sources.
+    /// The limit on the files in archives.
     pub(crate) fn member_limit(&self) -> &Arc<MemberLimit> {
         &self.member_limit
     }
 
-    /// Ends the session: its sources, its threads, its connections. Its memory is free as
-    /// soon as these have noticed.
+    /// Ends the session with its sources, threads and connections. Its memory is freed as soon
+    /// as all of them have noticed.
     pub(crate) fn end(&self) {
         let pipeline = self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.is_ended.send_replace(true);
-        for slot in self.lock_slots().drain(..) {
-            slot.cancel();
+        for file in self.lock_files().drain(..) {
+            file.cancel();
         }
         if let Some(pipeline) = pipeline {
             pipeline.cancel();
         }
     }
 
-    fn lock_slots(&self) -> MutexGuard<'_, Vec<Arc<Slot>>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_files(&self) -> MutexGuard<'_, Vec<Arc<UploadedFile>>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Somebody who uses a session.
+/// Counts one user of a session.
 #[derive(Debug)]
-pub(crate) struct User(Arc<Session>);
+pub(crate) struct UserGuard(Arc<Session>);
 
-impl Drop for User {
+impl Drop for UserGuard {
     fn drop(&mut self) {
         self.0.presence.send_modify(|presence| presence.users -= 1);
     }

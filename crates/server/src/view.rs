@@ -1,4 +1,4 @@
-//! What the page draws: the report with the state of its sources.
+//! Live views: a report with the state of its sources.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use weir_ingest::{DataSet, Keep, Phase, SourceEnd, SourceSnapshot};
 use weir_query::Answer;
 use weir_view::{Format, Sample, Source, SourceState, View, Window};
 
-use crate::upload::Slot;
+use crate::upload::UploadedFile;
 
-/// Samples of all sources together, at the most.
+/// The maximum number of samples of all sources together.
 const SAMPLES_MAX: usize = 100;
 
-/// The view of an answer to the query of that id.
+/// Makes the view of an answer to the query with this id.
 pub(crate) fn view(
     query: u64,
     answer: Answer<SourceSnapshot>,
     data: &DataSet,
-    slots: &[Arc<Slot>],
+    files: &[Arc<UploadedFile>],
 ) -> View {
     let by_source: HashMap<_, _> =
-        slots.iter().map(|slot| (Arc::as_ptr(slot.progress()), slot)).collect();
-    // Sources are only ever added, so the first ones are those of the answer.
+        files.iter().map(|file| (Arc::as_ptr(file.progress()), file)).collect();
+    // Sources are never removed, so the first ones are those of the answer.
     let progress = data.sources();
     let sources: Vec<Source> = answer
         .sources
@@ -48,17 +48,17 @@ fn window(answer: &Answer<SourceSnapshot>, data: &DataSet) -> Option<Window> {
     Some(Window { width_s, records: answer.rows_kept })
 }
 
-fn source(snapshot: &SourceSnapshot, slot: Option<&&Arc<Slot>>) -> Source {
+fn source(snapshot: &SourceSnapshot, file: Option<&&Arc<UploadedFile>>) -> Source {
     let (state, why) = match &snapshot.end {
         Some(SourceEnd::Done) => (SourceState::Done, None),
         Some(SourceEnd::Failed(why)) => (SourceState::Failed, Some(why.to_string())),
         Some(SourceEnd::Cancelled) => (SourceState::Cancelled, None),
-        None if slot.is_some_and(|slot| slot.is_interrupted()) => (SourceState::Interrupted, None),
-        None => (going_on(snapshot.phase), None),
+        None if file.is_some_and(|file| file.is_interrupted()) => (SourceState::Interrupted, None),
+        None => (state(snapshot.phase), None),
     };
     let format = snapshot.format.as_deref().map(Format::from);
     Source {
-        file: slot.map(|slot| slot.file().to_owned()).unwrap_or_default(),
+        file: file.map(|file| file.id().to_owned()).unwrap_or_default(),
         name: snapshot.name.clone(),
         state,
         bytes_done: snapshot.bytes_done,
@@ -73,7 +73,8 @@ fn source(snapshot: &SourceSnapshot, slot: Option<&&Arc<Slot>>) -> Source {
     }
 }
 
-fn going_on(phase: Phase) -> SourceState {
+/// The state of a source that has not ended.
+fn state(phase: Phase) -> SourceState {
     match phase {
         Phase::Reading => SourceState::Reading,
         Phase::Following => SourceState::Following,
@@ -91,7 +92,7 @@ fn samples(source: &SourceSnapshot) -> impl Iterator<Item = Sample> {
     })
 }
 
-/// What the reader of the numbers should know.
+/// Sentences on limits of the report that its readers should know.
 fn notes(answer: &Answer<SourceSnapshot>, data: &DataSet) -> Vec<String> {
     let mut notes = Vec::new();
     if answer.offsets_s.len() > 1 {
@@ -103,43 +104,44 @@ fn notes(answer: &Answer<SourceSnapshot>, data: &DataSet) -> Vec<String> {
         ));
     }
     if let Some(error) = answer.period_error {
-        notes.push(format!("Nothing is compared: {error}."));
+        notes.push(format!("There is no comparison: {error}."));
     }
-    let unfit = answer.sources.iter().filter(|source| source.format.is_none() && source.lines > 0);
-    let unfit: Vec<&str> = unfit.map(|source| source.name.as_str()).collect();
-    if !unfit.is_empty() {
+    let unparsed =
+        answer.sources.iter().filter(|source| source.format.is_none() && source.lines > 0);
+    let unparsed: Vec<&str> = unparsed.map(|source| source.name.as_str()).collect();
+    if !unparsed.is_empty() {
         notes.push(format!(
-            "No line of {} fits a known format. `weir formats FILE` says why; --format takes \
-             the definition from the server's configuration.",
-            listed(&unfit)
+            "No line of {} could be parsed in a known format. `weir formats FILE` shows why. \
+             Start Weir with the log format from the web server's configuration.",
+            enumerate(&unparsed)
         ));
     }
     if data.is_full() {
         notes.push(format!(
-            "The memory limit of {} MiB is reached; what was read before stands. --memory \
-             raises it.",
+            "The memory limit of {} MiB is reached; the lines read before are kept. Start Weir \
+             with a higher limit to read the rest.",
             data.memory_bytes_max() >> 20
         ));
     }
     if !answer.report.estimated.is_empty() {
         notes.push(format!(
-            "More distinct values than the memory holds, so these are estimates: {}. --memory \
-             raises the limit.",
+            "There are more distinct values than the memory limit allows, so these numbers are \
+             estimates: {}. Start Weir with a higher limit to count them exactly.",
             answer.report.estimated.join(", ")
         ));
     }
     notes
 }
 
-/// `+02:00`.
+/// An offset as `+02:00`.
 fn offset_text(offset_s: i32) -> String {
     let sign = if offset_s < 0 { '-' } else { '+' };
     let minutes = offset_s.abs() / 60;
     format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
-/// Names in a sentence: the first few, and how many more.
-fn listed(names: &[&str]) -> String {
+/// The names as a phrase: the first three, and the number of the others.
+fn enumerate(names: &[&str]) -> String {
     const NAMED_MAX: usize = 3;
     let named = names[..names.len().min(NAMED_MAX)].join(", ");
     match names.len().saturating_sub(NAMED_MAX) {

@@ -68,10 +68,11 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
     json("crates/cli/src/report/mod.rs", MESSAGES),
     json("crates/server/src/response.rs", OWN_JSON),
     json("crates/server/src/live.rs", MESSAGES),
+    json("crates/server/src/message.rs", MESSAGES),
     json("crates/server/src/routes.rs", MESSAGES),
     json("crates/server/src/upload/acks.rs", MESSAGES),
     json("crates/server/src/upload/connection.rs", MESSAGES),
-    json("crates/server/src/upload/join.rs", MESSAGES),
+    json("crates/server/src/upload/joined_connection.rs", MESSAGES),
     json("crates/server/src/upload/transfer.rs", MESSAGES),
 ];
 

@@ -68,7 +68,7 @@ pub use decoder::{Decoder, Frame};
 pub use error::Error;
 pub use handshake::{HandshakeError, Upgrade, accept};
 pub use options::SocketOptions;
-pub use reader::{Event, Reader, Received};
+pub use reader::{BufferEvent, Event, Reader};
 pub use socket::WebSocket;
 pub use stream::Stream;
 pub use violation::Violation;

@@ -37,7 +37,7 @@ pub enum Event<'a> {
 
 /// An event from [`Reader::next_into`], whose binary payload is in the buffer of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Received<'a> {
+pub enum BufferEvent<'a> {
     /// The next bytes of a binary message are at the start of the given space.
     Binary {
         /// The number of bytes. 0 only at the end of a message, or if the space was empty.
@@ -149,10 +149,10 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     /// # Errors
     ///
     /// As [`next`](Reader::next).
-    pub async fn next_into(&mut self, space: &mut [u8]) -> Result<Option<Received<'_>>, Error> {
+    pub async fn next_into(&mut self, space: &mut [u8]) -> Result<Option<BufferEvent<'_>>, Error> {
         while self.advance().await? {
             if space.is_empty() {
-                return Ok(Some(Received::Binary { length: 0, end_of_message: false }));
+                return Ok(Some(BufferEvent::Binary { length: 0, end_of_message: false }));
             }
             if !self.has_buffered() {
                 if let Some(bytes_due) = self.decoder.binary_bytes_due() {
@@ -167,10 +167,10 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
                     let bytes = &self.buffer[start..][range];
                     space[..bytes.len()].copy_from_slice(bytes);
                     self.bypasses_buffer &= self.decoder.binary_bytes_due().is_some();
-                    return Ok(Some(Received::Binary { length: bytes.len(), end_of_message }));
+                    return Ok(Some(BufferEvent::Binary { length: bytes.len(), end_of_message }));
                 }
-                Some(Frame::Text) => return Ok(Some(Received::Text(self.decoder.text()))),
-                Some(Frame::Pong) => return Ok(Some(Received::Pong(self.decoder.control()))),
+                Some(Frame::Text) => return Ok(Some(BufferEvent::Text(self.decoder.text()))),
+                Some(Frame::Pong) => return Ok(Some(BufferEvent::Pong(self.decoder.control()))),
                 frame => self.answer(frame).await,
             }
         }
@@ -182,7 +182,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         &mut self,
         space: &mut [u8],
         bytes_due: u64,
-    ) -> Result<Received<'_>, Error> {
+    ) -> Result<BufferEvent<'_>, Error> {
         let most = space.len().min(self.buffer.capacity());
         let length = usize::try_from(bytes_due).map_or(most, |due| due.min(most));
         let read = self.half.read(&mut space[..length]);
@@ -193,7 +193,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         let decoded = self.decoder.decode(&mut space[..length]);
         let end_of_message =
             matches!(decoded, Ok((_, Some(Frame::Binary { end_of_message: true, .. }))));
-        Ok(Received::Binary { length, end_of_message })
+        Ok(BufferEvent::Binary { length, end_of_message })
     }
 
     /// Decodes at most `bytes_max` of the bytes in the buffer.

@@ -10,7 +10,7 @@ use crate::common::frame;
 use proptest::prelude::*;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use weir_net::websocket::{
-    Decoder, Error, Event, Frame, Received, SocketOptions, Violation, WebSocket,
+    BufferEvent, Decoder, Error, Event, Frame, SocketOptions, Violation, WebSocket,
 };
 
 /// A connection that delivers its bytes in given pieces and accepts all writes.
@@ -141,16 +141,16 @@ async fn read(pieces: Pieces, space_sizes: &[usize]) -> Seen {
                 Err(error) => Err(error),
             },
             false => match reader.next_into(&mut space).await {
-                Ok(Some(Received::Binary { length, end_of_message })) => {
+                Ok(Some(BufferEvent::Binary { length, end_of_message })) => {
                     assert!(length > 0 || end_of_message, "something came");
                     seen.binary(&space[..length], end_of_message);
                     continue;
                 }
-                Ok(Some(Received::Text(text))) => {
+                Ok(Some(BufferEvent::Text(text))) => {
                     seen.other(format!("text {text:?}"));
                     continue;
                 }
-                Ok(Some(Received::Pong(bytes))) => {
+                Ok(Some(BufferEvent::Pong(bytes))) => {
                     seen.other(format!("pong {bytes:?}"));
                     continue;
                 }
@@ -234,10 +234,10 @@ proptest! {
 async fn an_empty_space_takes_nothing() {
     let (mut reader, _writer) =
         WebSocket::new(Pieces::new(&frame(0x82, b"abc"), &[99]), SocketOptions::default()).split();
-    let nothing = Received::Binary { length: 0, end_of_message: false };
+    let nothing = BufferEvent::Binary { length: 0, end_of_message: false };
     assert_eq!(reader.next_into(&mut []).await.unwrap(), Some(nothing));
     let mut space = [0; 9];
-    let all = Received::Binary { length: 3, end_of_message: true };
+    let all = BufferEvent::Binary { length: 3, end_of_message: true };
     assert_eq!(reader.next_into(&mut space).await.unwrap(), Some(all));
     assert_eq!(&space[..3], b"abc");
 }

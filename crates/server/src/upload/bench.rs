@@ -1,19 +1,20 @@
-//! The plain way to upload over a WebSocket, for comparison: each message is acknowledged by
-//! itself, with the number of bytes so far, and nothing is parsed.
+//! A minimal upload protocol over a WebSocket, as a baseline for benchmarks: the server
+//! acknowledges each message with the number of bytes so far, and parses nothing.
 
-use weir_net::websocket::{Received, SocketOptions, Upgrade};
+use weir_net::websocket::{BufferEvent, SocketOptions, Upgrade};
 
-/// Receives messages and answers each with the bytes that came so far, until the page goes.
+/// Receives messages until the page disconnects, and answers each with the number of bytes so
+/// far.
 pub(crate) async fn count(upgrade: Upgrade) {
     let options = SocketOptions::default();
     let Ok(socket) = upgrade.websocket(options).await else { return };
     let (mut reader, writer) = socket.split();
     let mut space = vec![0; options.read_buffer_bytes];
-    let mut received = 0;
-    while let Ok(Some(came)) = reader.next_into(&mut space).await {
-        let Received::Binary { length, end_of_message } = came else { continue };
-        received += length as u64;
-        if end_of_message && writer.send_text(&received.to_string()).await.is_err() {
+    let mut bytes_read = 0;
+    while let Ok(Some(event)) = reader.next_into(&mut space).await {
+        let BufferEvent::Binary { length, end_of_message } = event else { continue };
+        bytes_read += length as u64;
+        if end_of_message && writer.send_text(&bytes_read.to_string()).await.is_err() {
             return;
         }
     }

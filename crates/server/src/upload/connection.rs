@@ -7,24 +7,28 @@ use weir_ingest::{FormatChoice, SourceEnd, SourceError, StopReason};
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
 use weir_view::{UploadReply, UploadRequest};
 
-use super::intake::{IntakeError, Purpose};
-use super::slot::{Held, Slot};
+use super::receiver::{Purpose, ReceiveError};
 use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
+use super::uploaded_file::{ReceiverGuard, UploadedFile};
+use crate::message;
 use crate::options::Options;
 use crate::refusal::Refusal;
 use crate::session::Session;
 
-/// The longest id of a file, in bytes.
+/// The maximum length of a file's id in bytes.
 const FILE_ID_BYTES_MAX: usize = 128;
 
-/// The longest name of a file, in bytes; the rest is cut off. No file system has longer ones
-/// by much.
+/// The maximum length of a file's name in bytes; the rest is cut off. The names of most file
+/// systems have at most 255 characters.
 const NAME_BYTES_MAX: usize = 512;
 
-/// As much of a file's name as is kept.
-pub(crate) fn kept(name: &str) -> &str {
+/// Cuts a file's name to [`NAME_BYTES_MAX`].
+pub(crate) fn shorten(name: &str) -> &str {
     &name[..name.floor_char_boundary(NAME_BYTES_MAX)]
 }
+
+/// How long the server waits until a page has taken the reason for the end of its connection.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Serves one connection until it or the session ends.
 pub(crate) async fn run(
@@ -41,21 +45,21 @@ pub(crate) async fn run(
         reader: &mut reader,
         writer: &writer,
         is_discarding: false,
-        asked: None,
+        next_request: None,
     };
-    let goodbye = tokio::select! {
-        goodbye = connection.serve() => goodbye,
+    let close_reason = tokio::select! {
+        close_reason = connection.serve() => close_reason,
         () = session.ended() => Some((CloseCode::GOING_AWAY, Refusal::SessionEnded)),
     };
-    let Some((code, refusal)) = goodbye else { return };
-    // A page that does not read must not keep the task.
-    let told = async {
+    let Some((code, refusal)) = close_reason else { return };
+    let closing = async {
         let failure = UploadReply::Error { error: refusal.failure(None) };
-        // The close frame says the rest.
-        let _ = writer.send_text(&serde_json::to_string(&failure).unwrap_or_default()).await;
+        // If this fails, so does the close frame, and the page is gone.
+        let _ = message::send(&writer, serde_json::to_string(&failure)).await;
         let _ = writer.close(code, refusal.name()).await;
     };
-    let _ = tokio::time::timeout(Duration::from_secs(2), told).await;
+    // A page that does not read must not keep the task alive.
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
     reader.drain().await;
 }
 
@@ -65,17 +69,17 @@ pub(super) struct Connection<'a> {
     purpose: Purpose,
     pub(super) reader: &'a mut Reader<Stream>,
     writer: &'a Writer<Stream>,
-    /// Bytes that come belong to a file that has ended here.
+    /// Whether binary messages belong to a file that has ended, and are ignored.
     pub(super) is_discarding: bool,
-    /// What was asked for in the middle of the file before.
-    pub(super) asked: Option<Asked>,
+    /// A request that arrived during the previous file.
+    pub(super) next_request: Option<FileRequest>,
 }
 
 /// Why the server closes the connection.
-pub(super) type Goodbye = (CloseCode, Refusal);
+pub(super) type CloseReason = (CloseCode, Refusal);
 
-/// What the page asks for between files.
-pub(super) enum Asked {
+/// A request between two files.
+pub(super) enum FileRequest {
     Begin {
         file: String,
         name: String,
@@ -86,31 +90,31 @@ pub(super) enum Asked {
         file: String,
     },
     /// The connection has ended.
-    Nothing,
+    Disconnect,
 }
 
 impl Connection<'_> {
-    /// Serves files until the page is gone (`None`) or has to go.
-    async fn serve(&mut self) -> Option<Goodbye> {
+    /// Serves files until the page disconnects (`None`), or the server has to close.
+    async fn serve(&mut self) -> Option<CloseReason> {
         loop {
-            let goodbye = match self.next_file().await {
-                Ok(Asked::Begin { file, name, bytes_total, continues }) => {
+            let close_reason = match self.next_file().await {
+                Ok(FileRequest::Begin { file, name, bytes_total, continues }) => {
                     self.begin(&file, &name, bytes_total, continues.as_deref()).await
                 }
-                Ok(Asked::Join { file }) => self.join(&file).await,
-                Ok(Asked::Nothing) => return None,
-                Err(goodbye) => Some(goodbye),
+                Ok(FileRequest::Join { file }) => self.join(&file).await,
+                Ok(FileRequest::Disconnect) => return None,
+                Err(close_reason) => Some(close_reason),
             };
-            if goodbye.is_some() {
-                return goodbye;
+            if close_reason.is_some() {
+                return close_reason;
             }
         }
     }
 
-    /// Waits for the next `begin`, and passes over what is left of the file before.
-    async fn next_file(&mut self) -> Result<Asked, Goodbye> {
-        if let Some(asked) = self.asked.take() {
-            return Ok(asked);
+    /// Waits for the next `begin` or `join`, and ignores what is left of the previous file.
+    async fn next_file(&mut self) -> Result<FileRequest, CloseReason> {
+        if let Some(request) = self.next_request.take() {
+            return Ok(request);
         }
         loop {
             let event = tokio::time::timeout(self.options.stall, self.reader.next()).await;
@@ -120,10 +124,10 @@ impl Connection<'_> {
             match event {
                 Ok(Some(Event::Text(text))) => match serde_json::from_str(text) {
                     Ok(UploadRequest::Begin { file, name, bytes_total, continues }) => {
-                        return Ok(Asked::Begin { file, name, bytes_total, continues });
+                        return Ok(FileRequest::Begin { file, name, bytes_total, continues });
                     }
-                    Ok(UploadRequest::Join { file }) => return Ok(Asked::Join { file }),
-                    // The file has ended already, and the page has heard of it or will.
+                    Ok(UploadRequest::Join { file }) => return Ok(FileRequest::Join { file }),
+                    // They belong to a file that has ended; the page is told, or will be.
                     Ok(UploadRequest::End { .. } | UploadRequest::Block { .. }) => {}
                     Ok(UploadRequest::Cancel { file }) => cancel(self.session, &file),
                     Err(error) => {
@@ -134,7 +138,7 @@ impl Connection<'_> {
                 Ok(Some(Event::Binary { .. })) if self.is_discarding => {}
                 Ok(Some(Event::Binary { .. })) => return Err((CloseCode::POLICY, Refusal::NoFile)),
                 Ok(Some(Event::Pong(_))) => {}
-                Ok(None) | Err(_) => return Ok(Asked::Nothing),
+                Ok(None) | Err(_) => return Ok(FileRequest::Disconnect),
             }
         }
     }
@@ -146,235 +150,253 @@ impl Connection<'_> {
         name: &str,
         bytes_total: Option<u64>,
         continues: Option<&str>,
-    ) -> Option<Goodbye> {
+    ) -> Option<CloseReason> {
         if file.is_empty() || file.len() > FILE_ID_BYTES_MAX {
-            let why = format!("the id of a file has 1 to {FILE_ID_BYTES_MAX} bytes");
+            let why = format!("the id of a file must have 1 to {FILE_ID_BYTES_MAX} bytes");
             return Some((CloseCode::POLICY, Refusal::BadRequest(why)));
         }
-        let name = kept(name);
+        let name = shorten(name);
         let format = continues.and_then(|before| self.format_of(before));
         let format = format.unwrap_or_else(|| self.options.format.clone());
         let opened = self.session.open_file(file, bytes_total, self.purpose, &format, name);
-        let slot = match opened {
-            Ok(slot) => slot,
+        let opened = match opened {
+            Ok(opened) => opened,
             Err(refusal) => return self.refuse(file, &refusal).await,
         };
-        match slot.hold().await {
+        match opened.lock_receiver().await {
             None => self.refuse(file, &Refusal::FileBusy).await,
-            Some(held) if held.is_none() => self.tell_end(&slot).await,
-            Some(held) => self.receive(&slot, held).await,
+            Some(guard) if guard.is_none() => self.repeat_end(&opened).await,
+            Some(guard) => self.receive(&opened, guard).await,
         }
     }
 
-    /// The format of a file of the session, where that is known.
-    fn format_of(&self, file: &str) -> Option<FormatChoice> {
-        let slots = self.session.slots();
-        let slot = slots.iter().find(|slot| slot.file() == file)?;
-        slot.progress().snapshot().format.map(FormatChoice::Forced)
+    /// The format of another file of the session, if it is known.
+    fn format_of(&self, id: &str) -> Option<FormatChoice> {
+        let files = self.session.files();
+        let file = files.iter().find(|file| file.id() == id)?;
+        file.progress().snapshot().format.map(FormatChoice::Forced)
     }
 
-    /// The file has ended on a connection before: the page may not have heard of it.
-    async fn tell_end(&mut self, slot: &Slot) -> Option<Goodbye> {
-        match slot.progress().end() {
-            Some(SourceEnd::Done) => self.done(slot).await,
+    /// Tells the page how a file ended on an earlier connection. That message may have been lost.
+    async fn repeat_end(&mut self, file: &UploadedFile) -> Option<CloseReason> {
+        match file.progress().end() {
+            Some(SourceEnd::Done) => self.done(file).await,
             Some(SourceEnd::Failed(why)) => {
-                self.refuse(slot.file(), &Refusal::FileOver(why.to_string())).await
+                self.refuse(file.id(), &Refusal::FileOver(why.to_string())).await
             }
             _ => {
                 let why = "it was cancelled".to_owned();
-                self.refuse(slot.file(), &Refusal::FileOver(why.to_string())).await
+                self.refuse(file.id(), &Refusal::FileOver(why)).await
             }
         }
     }
 
-    async fn receive(&mut self, slot: &Arc<Slot>, mut held: Held) -> Option<Goodbye> {
-        let intake = held.as_mut()?;
-        slot.set_interrupted(false);
+    async fn receive(
+        &mut self,
+        file: &Arc<UploadedFile>,
+        mut guard: ReceiverGuard,
+    ) -> Option<CloseReason> {
+        let receiver = guard.as_mut()?;
+        file.set_interrupted(false);
         self.session.touch();
-        let offset = intake.received();
-        let file = slot.file().to_owned();
-        // Open before the page knows: others may join at once.
-        let arrivals = slot.junction().open();
-        self.say(&UploadReply::Ready { file, offset, window_bytes: WINDOW_BYTES }).await;
+        let offset = receiver.bytes_received();
+        let id = file.id().to_owned();
+        // Opened before `ready` is sent, because other connections may join right after it.
+        let joined = file.merger().open();
+        self.reply(&UploadReply::Ready { file: id, offset, window_bytes: WINDOW_BYTES }).await;
         let transfer = Transfer {
-            file: slot.file(),
-            bytes_total: slot.bytes_total(),
+            file: file.id(),
+            bytes_total: file.bytes_total(),
             stall: self.options.stall,
-            intake,
+            receiver,
             reader: self.reader,
             writer: self.writer,
-            arrivals,
+            joined,
         };
         let outcome = transfer.run().await;
-        self.conclude(slot, held, outcome).await
+        self.conclude(file, guard, outcome).await
     }
 
     async fn conclude(
         &mut self,
-        slot: &Arc<Slot>,
-        held: Held,
+        file: &Arc<UploadedFile>,
+        guard: ReceiverGuard,
         outcome: Outcome,
-    ) -> Option<Goodbye> {
+    ) -> Option<CloseReason> {
         match outcome {
-            Outcome::Lost => self.interrupt(slot, held).await,
-            Outcome::PartLost => {
-                self.interrupt(slot, held).await;
-                self.refuse(slot.file(), &Refusal::Interrupted).await
+            Outcome::Lost => self.interrupt(file, guard).await,
+            Outcome::JoinedLost => {
+                self.interrupt(file, guard).await;
+                self.refuse(file.id(), &Refusal::Interrupted).await
             }
             Outcome::BegunAgain(name, bytes_total) => {
-                let file = slot.file().to_owned();
-                // Its format is known already.
-                self.asked = Some(Asked::Begin { file, name, bytes_total, continues: None });
-                self.interrupt(slot, held).await
+                let id = file.id().to_owned();
+                // The file keeps its format, so `continues` is not needed.
+                let request = FileRequest::Begin { file: id, name, bytes_total, continues: None };
+                self.next_request = Some(request);
+                self.interrupt(file, guard).await
             }
-            Outcome::AllReceived => self.finish(slot, held).await,
+            Outcome::AllReceived => self.finish(file, guard).await,
             Outcome::Cancelled => {
-                slot.progress().cancel();
-                self.over(slot, held, SourceEnd::Cancelled);
+                file.progress().cancel();
+                self.end(file, guard, SourceEnd::Cancelled);
                 None
             }
             Outcome::Failed(refusal) => {
-                self.stop(slot, held, &refusal).await;
-                self.refuse(slot.file(), &refusal).await
+                self.stop(file, guard, &refusal).await;
+                self.refuse(file.id(), &refusal).await
             }
             Outcome::Breach(refusal) => {
-                self.stop(slot, held, &refusal).await;
-                self.refuse(slot.file(), &refusal).await;
+                self.stop(file, guard, &refusal).await;
+                self.refuse(file.id(), &refusal).await;
                 Some((CloseCode::POLICY, refusal))
             }
-            Outcome::Intake(error) => self.fail(slot, held, error).await,
+            Outcome::Receive(error) => self.fail(file, guard, error).await,
         }
     }
 
-    /// The connection is lost: the file waits to be taken up again.
-    async fn interrupt(&mut self, slot: &Arc<Slot>, mut held: Held) -> Option<Goodbye> {
-        if let Err(error) = held.as_mut()?.rewind().await {
+    /// Keeps a file whose connection is lost for the grace time, so that it can be resumed.
+    async fn interrupt(
+        &mut self,
+        file: &Arc<UploadedFile>,
+        mut guard: ReceiverGuard,
+    ) -> Option<CloseReason> {
+        if let Err(error) = guard.as_mut()?.rewind().await {
             let end = self.end_of(&error);
-            self.over(slot, held, end);
+            self.end(file, guard, end);
             return None;
         }
-        slot.set_interrupted(true);
+        file.set_interrupted(true);
         self.session.touch();
-        drop(held);
-        tokio::spawn(abandon(self.session.clone(), slot.clone(), self.options.grace));
+        drop(guard);
+        tokio::spawn(abandon(self.session.clone(), file.clone(), self.options.grace));
         None
     }
 
-    /// The page has sent all it has.
-    async fn finish(&mut self, slot: &Arc<Slot>, mut held: Held) -> Option<Goodbye> {
-        let intake = held.as_mut()?;
-        let received = intake.received();
-        slot.set_length(received);
-        if let Some(expected) = slot.bytes_total().filter(|expected| *expected != received) {
+    /// Ends a file of which the page has sent everything.
+    async fn finish(
+        &mut self,
+        file: &Arc<UploadedFile>,
+        mut guard: ReceiverGuard,
+    ) -> Option<CloseReason> {
+        let receiver = guard.as_mut()?;
+        let received = receiver.bytes_received();
+        file.set_length(received);
+        if let Some(expected) = file.bytes_total().filter(|expected| *expected != received) {
             let refusal = Refusal::WrongLength { received, expected };
             let end = SourceEnd::Failed(SourceError::Transfer(refusal.to_string()));
-            // Where the pipeline takes no more, the end is set all the same.
-            let _ = intake.finish(end.clone()).await;
-            self.over(slot, held, end);
-            return self.refuse(slot.file(), &refusal).await;
+            // If the pipeline accepts no more, the end is set below.
+            let _ = receiver.finish(end.clone()).await;
+            self.end(file, guard, end);
+            return self.refuse(file.id(), &refusal).await;
         }
-        match intake.finish(SourceEnd::Done).await {
+        match receiver.finish(SourceEnd::Done).await {
             Ok(()) => {
-                self.over(slot, held, SourceEnd::Done);
-                self.done(slot).await
+                self.end(file, guard, SourceEnd::Done);
+                self.done(file).await
             }
-            Err(error) => self.fail(slot, held, error).await,
+            Err(error) => self.fail(file, guard, error).await,
         }
     }
 
-    /// Ends a file in the middle: its whole lines stand.
-    async fn stop(&mut self, slot: &Slot, mut held: Held, refusal: &Refusal) {
-        if let Some(intake) = held.as_mut() {
-            // Where the pipeline takes no more, the end is set all the same.
-            let _ = intake.rewind().await;
+    /// Ends a file before its last byte. Its whole lines are kept.
+    async fn stop(&mut self, file: &UploadedFile, mut guard: ReceiverGuard, refusal: &Refusal) {
+        if let Some(receiver) = guard.as_mut() {
+            // If the pipeline accepts no more, the end is set below.
+            let _ = receiver.rewind().await;
         }
-        self.over(slot, held, SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
+        self.end(file, guard, SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
     }
 
-    /// Ends a file that the intake cannot take on.
-    async fn fail(&mut self, slot: &Slot, held: Held, error: IntakeError) -> Option<Goodbye> {
+    /// Ends a file that the receiver has refused.
+    async fn fail(
+        &mut self,
+        file: &UploadedFile,
+        guard: ReceiverGuard,
+        error: ReceiveError,
+    ) -> Option<CloseReason> {
         let refusal = refusal_of(&error, self.options);
         match &error {
-            IntakeError::Damaged { .. } => self.stop(slot, held, &refusal).await,
-            IntakeError::Stopped(_) => {
+            ReceiveError::Damaged { .. } => self.stop(file, guard, &refusal).await,
+            ReceiveError::Stopped(_) => {
                 let end = self.end_of(&error);
-                self.over(slot, held, end);
+                self.end(file, guard, end);
             }
         }
         match error {
-            IntakeError::Stopped(StopReason::Cancelled) => {
+            ReceiveError::Stopped(StopReason::Cancelled) => {
                 self.is_discarding = true;
                 None
             }
-            _ => self.refuse(slot.file(), &refusal).await,
+            _ => self.refuse(file.id(), &refusal).await,
         }
     }
 
-    fn end_of(&self, error: &IntakeError) -> SourceEnd {
+    fn end_of(&self, error: &ReceiveError) -> SourceEnd {
         match error {
-            IntakeError::Stopped(StopReason::Cancelled) => SourceEnd::Cancelled,
+            ReceiveError::Stopped(StopReason::Cancelled) => SourceEnd::Cancelled,
             _ => SourceEnd::Failed(SourceError::Transfer(
                 refusal_of(error, self.options).to_string(),
             )),
         }
     }
 
-    /// The file has ended, unless it had before.
-    fn over(&mut self, slot: &Slot, mut held: Held, end: SourceEnd) {
-        slot.progress().set_end(end);
-        *held = None;
+    /// Sets the end of a file, unless it has one, and releases its receiver.
+    fn end(&mut self, file: &UploadedFile, mut guard: ReceiverGuard, end: SourceEnd) {
+        file.progress().set_end(end);
+        *guard = None;
         self.is_discarding = true;
         self.session.touch();
     }
 
-    async fn done(&mut self, slot: &Slot) -> Option<Goodbye> {
-        let file = slot.file().to_owned();
-        self.say(&UploadReply::Done { file, offset: slot.length() }).await;
+    async fn done(&mut self, file: &UploadedFile) -> Option<CloseReason> {
+        let reply = UploadReply::Done { file: file.id().to_owned(), offset: file.length() };
+        self.reply(&reply).await;
         None
     }
 
-    pub(super) async fn refuse(&mut self, file: &str, refusal: &Refusal) -> Option<Goodbye> {
+    pub(super) async fn refuse(&mut self, id: &str, refusal: &Refusal) -> Option<CloseReason> {
         self.is_discarding = true;
-        self.say(&UploadReply::Error { error: refusal.failure(Some(file)) }).await;
+        self.reply(&UploadReply::Error { error: refusal.failure(Some(id)) }).await;
         None
     }
 
-    /// Where the page cannot be told, the next read says that it is gone.
-    pub(super) async fn say(&mut self, reply: &UploadReply) {
-        let text = serde_json::to_string(reply).unwrap_or_default();
-        let _ = tokio::time::timeout(self.options.stall, self.writer.send_text(&text)).await;
+    /// Sends a reply. If that fails, the next read fails too.
+    pub(super) async fn reply(&mut self, reply: &UploadReply) {
+        let sending = message::send(self.writer, serde_json::to_string(reply));
+        let _ = tokio::time::timeout(self.options.stall, sending).await;
     }
 }
 
-/// The refusal for what an intake cannot take on.
-pub(crate) fn refusal_of(error: &IntakeError, options: &Options) -> Refusal {
+/// The refusal for an error of a receiver.
+pub(crate) fn refusal_of(error: &ReceiveError, options: &Options) -> Refusal {
     match error {
-        IntakeError::Stopped(StopReason::Cancelled) => Refusal::SessionEnded,
-        IntakeError::Stopped(StopReason::MemoryFull) => {
+        ReceiveError::Stopped(StopReason::Cancelled) => Refusal::SessionEnded,
+        ReceiveError::Stopped(StopReason::MemoryFull) => {
             Refusal::MemoryFull(options.memory_bytes_max)
         }
-        IntakeError::Damaged { at, what } => Refusal::Damaged { at: *at, what: what.clone() },
+        ReceiveError::Damaged { at, what } => Refusal::Damaged { at: *at, what: what.clone() },
     }
 }
 
-/// Gives up a file of which no connection is left, or whoever sends it.
-pub(super) fn cancel(session: &Session, file: &str) {
-    if let Some(slot) = session.slots().iter().find(|slot| slot.file() == file) {
-        slot.cancel();
+/// Cancels a file of the session, whether a connection owns it or not.
+pub(super) fn cancel(session: &Session, id: &str) {
+    if let Some(file) = session.files().iter().find(|file| file.id() == id) {
+        file.cancel();
         session.touch();
     }
 }
 
-/// Ends a file whose connection is lost, unless it is taken up again in time.
-async fn abandon(session: Arc<Session>, slot: Arc<Slot>, grace: Duration) {
-    let lost = slot.interruptions();
+/// Ends a file whose connection is lost, unless another connection resumes it in time.
+async fn abandon(session: Arc<Session>, file: Arc<UploadedFile>, grace: Duration) {
+    let lost = file.interruption_count();
     tokio::select! {
         () = tokio::time::sleep(grace) => {}
         () = session.ended() => return,
     }
-    if slot.is_interrupted() && slot.interruptions() == lost {
+    if file.is_interrupted() && file.interruption_count() == lost {
         let refusal = Refusal::Abandoned(grace.as_secs());
-        slot.end_unless_held(SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
+        file.end_unless_owned(SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
         session.touch();
     }
 }

@@ -1,26 +1,32 @@
-//! Uploads: a file's bytes on their way from a connection into the pipeline.
+//! Uploads: the way of a file's bytes from a connection into the pipeline.
 //!
-//! A [`Slot`] is one file of a session, sent over one connection after another; its `Intake`
-//! decompresses and cuts. `connection` speaks the protocol on a WebSocket and has `transfer`
-//! carry each file; where others help to send it, they `join`, and `order` puts right what
-//! they bring. `put` takes a file that comes as the body of a request; `bench` is for measuring.
+//! Over WebSockets, in the order in which a byte passes them:
+//!
+//! 1. `connection` serves one WebSocket, which sends files one after another.
+//! 2. `uploaded_file` is one file of a session. It outlives its connections; the connection
+//!    that locks its receiver owns it.
+//! 3. `transfer` runs one file over the connection that owns it. Other connections may join:
+//!    `joined_connection` reads their blocks, and `merger` puts all blocks in order.
+//! 4. `receiver` detects what the file is, decompresses it and cuts it into lines. `unpacker`
+//!    gives the members of an archive to a thread.
+//! 5. `acks` tells the page which bytes are parsed.
+//!
+//! `put` receives a file as the body of a request. `bench` is for measurements.
 
 mod acks;
 mod bench;
 mod connection;
-mod intake;
-mod join;
-mod junction;
-mod marks;
-mod order;
+mod joined_connection;
+mod merger;
 mod put;
-mod slot;
+mod receiver;
 mod transfer;
 mod unpacker;
+mod uploaded_file;
 
 pub(crate) use bench::count;
 pub(crate) use connection::run;
-pub(crate) use intake::Purpose;
 pub(crate) use put::receive;
-pub(crate) use slot::Slot;
-pub(crate) use unpacker::Place;
+pub(crate) use receiver::Purpose;
+pub(crate) use unpacker::MemberDestination;
+pub(crate) use uploaded_file::UploadedFile;

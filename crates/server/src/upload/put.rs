@@ -1,4 +1,4 @@
-//! `curl -T access.log http://127.0.0.1:PORT/`: a log in the body of a request.
+//! A log in the body of a request: `curl -T access.log http://127.0.0.1:PORT/`.
 
 use std::sync::Arc;
 
@@ -10,38 +10,38 @@ use weir_core::ReadCounts;
 use weir_ingest::{SourceEnd, SourceError};
 use weir_net::Body;
 
-use super::connection::{kept, refusal_of};
-use super::intake::{Intake, IntakeError};
+use super::connection::{refusal_of, shorten};
+use super::receiver::{FileReceiver, ReceiveError};
 use super::transfer::PAUSE;
-use super::unpacker::Place;
+use super::unpacker::MemberDestination;
 use crate::hub::Hub;
 use crate::query_string::decode;
 use crate::refusal::Refusal;
 use crate::response;
-use crate::session::{Hold, Session, Use};
+use crate::session::{Access, Lifetime, Session};
 
-/// The name of a log that came without one, as from `curl -T -`.
-const NAMELESS: &str = "upload";
+/// The name of a log that is sent without one, as by `curl -T -`.
+const DEFAULT_NAME: &str = "upload";
 
-/// Reads the body into a new session and answers with its address when all is parsed.
+/// Reads the body into a new session, and responds with the session's address once all is parsed.
 ///
-/// The session is kept until somebody has looked at it: whoever sent the log opens the
-/// address whenever they like.
+/// The session is kept until a page or a report has read it once, so that the user has time to
+/// open the address.
 pub(crate) async fn receive(
     hub: &Arc<Hub>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
-    let session = hub.create(Hold::UntilSeen)?;
+    let session = hub.create(Lifetime::UntilViewed)?;
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let address = format!("http://{}/s/{}", host.unwrap_or_default(), session.id());
-    let unheard = Unheard(&session);
-    // In a task of its own: the handler is dropped with its connection, and a source must
-    // have an end.
+    let release = ReleaseOnDrop(&session);
+    // In a task of its own, because the handler is dropped with its connection, but the source
+    // must get an end.
     let reading = tokio::spawn(read(hub.clone(), session.clone(), request));
     let read = reading.await.unwrap_or(Err(Refusal::SessionEnded));
     let mut response = match &read {
         Ok(()) => {
-            unheard.forget();
+            release.forget();
             let text = format!("{address}\n{}\n", summary(&session));
             response::content(StatusCode::CREATED, "text/plain; charset=utf-8", text)
         }
@@ -54,23 +54,23 @@ pub(crate) async fn receive(
     Ok(response)
 }
 
-/// A session whose address nobody may hear of: it is kept no longer than others, if the
-/// request fails or its connection is gone.
-struct Unheard<'a>(&'a Session);
+/// Shortens the session's lifetime to the grace time if the request fails or its connection is
+/// lost: the user then does not learn the address.
+struct ReleaseOnDrop<'a>(&'a Session);
 
-impl Unheard<'_> {
+impl ReleaseOnDrop<'_> {
     fn forget(self) {
         std::mem::forget(self);
     }
 }
 
-impl Drop for Unheard<'_> {
+impl Drop for ReleaseOnDrop<'_> {
     fn drop(&mut self) {
         self.0.release();
     }
 }
 
-/// One line that says what was read.
+/// The counts of what was read, on one line.
 fn summary(session: &Session) -> String {
     let sources = session.data().map(|data| data.snapshot().sources).unwrap_or_default();
     let read = ReadCounts::of_all(&sources);
@@ -85,19 +85,19 @@ async fn read(
     session: Arc<Session>,
     request: Request<Incoming>,
 ) -> Result<(), Refusal> {
-    let _user = session.enter(Use::Upload);
+    let _user = session.enter(Access::Upload);
     let name = decode(request.uri().path().trim_start_matches('/'), false);
-    let name = if name.is_empty() { NAMELESS } else { kept(&name) };
+    let name = if name.is_empty() { DEFAULT_NAME } else { shorten(&name) };
     let body = request.into_body();
     let bytes_total = body.size_hint().exact();
     let pipeline = session.pipeline().ok_or(Refusal::SessionEnded)?;
     let source = pipeline.source(name, bytes_total, hub.options.format.clone());
     let limit = session.member_limit().clone();
-    let place = Place { pipeline, format: hub.options.format.clone(), limit };
-    let mut intake = Intake::new(source, place);
-    let progress = intake.progress().clone();
+    let format = hub.options.format.clone();
+    let mut receiver = FileReceiver::new(source, MemberDestination { pipeline, format, limit });
+    let progress = receiver.progress().clone();
     let result = tokio::select! {
-        result = read_body(&hub, &mut intake, body) => result,
+        result = read_body(&hub, &mut receiver, body) => result,
         () = session.ended() => Err(Refusal::SessionEnded),
     };
     if let Err(refusal) = &result {
@@ -107,25 +107,29 @@ async fn read(
     result
 }
 
-async fn read_body(hub: &Hub, intake: &mut Intake, mut body: Incoming) -> Result<(), Refusal> {
-    let refusal = |error: IntakeError| refusal_of(&error, &hub.options);
+async fn read_body(
+    hub: &Hub,
+    receiver: &mut FileReceiver,
+    mut body: Incoming,
+) -> Result<(), Refusal> {
+    let refusal = |error: ReceiveError| refusal_of(&error, &hub.options);
     let stopped = loop {
-        let patience = if intake.is_dirty() { PAUSE } else { hub.options.stall };
-        match tokio::time::timeout(patience, body.frame()).await {
+        let timeout = if receiver.is_dirty() { PAUSE } else { hub.options.stall };
+        match tokio::time::timeout(timeout, body.frame()).await {
             Ok(Some(Ok(frame))) => {
                 let Ok(bytes) = frame.into_data() else { continue };
-                intake.write(&bytes).await.map_err(refusal)?;
-                if intake.may_flush_early() {
-                    intake.hand_on().await.map_err(refusal)?;
+                receiver.write(&bytes).await.map_err(refusal)?;
+                if receiver.may_flush_early() {
+                    receiver.flush().await.map_err(refusal)?;
                 }
             }
-            Err(_) if intake.is_dirty() => intake.hand_on().await.map_err(refusal)?,
-            Ok(None) => return intake.finish(SourceEnd::Done).await.map_err(refusal),
-            Ok(Some(Err(_))) => break Refusal::Broken(intake.received()),
+            Err(_) if receiver.is_dirty() => receiver.flush().await.map_err(refusal)?,
+            Ok(None) => return receiver.finish(SourceEnd::Done).await.map_err(refusal),
+            Ok(Some(Err(_))) => break Refusal::Broken(receiver.bytes_received()),
             Err(_) => break Refusal::Stalled(hub.options.stall.as_secs()),
         }
     };
-    // What came whole stands; a line that is torn does not count.
-    intake.rewind().await.map_err(refusal)?;
+    // Whole lines are kept; a partial line at the end does not count.
+    receiver.rewind().await.map_err(refusal)?;
     Err(stopped)
 }

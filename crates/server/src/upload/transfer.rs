@@ -1,51 +1,50 @@
-//! One file over one connection, and those that join it: from `ready` to its end or to the
-//! loss of a connection.
+//! The transfer of one file, from `ready` to the end of the file or the loss of a connection:
+//! over the connection that owns it, and those that join.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
-use weir_net::websocket::{Event, Reader, Received, Stream, Writer};
+use weir_net::websocket::{BufferEvent, Event, Reader, Stream, Writer};
 use weir_view::UploadRequest;
 
-use super::acks::{Acks, Flow};
-use super::intake::{Intake, IntakeError};
-use super::junction::{Arrival, Arrivals, Piece};
-use super::order::{Order, Overlap};
+use super::acks::{AckTask, LastAck};
+use super::merger::{Chunk, MergeEvent, MergeOutput, Overlap, ReorderBuffer};
+use super::receiver::{FileReceiver, ReceiveError};
 use crate::refusal::Refusal;
 
-/// Bytes that a page may have sent and not yet acknowledged. They wait in the page and in
-/// the sockets, and of several connections some here: room for two messages of 32 MiB, beyond
-/// which larger ones gain nothing.
+/// The maximum number of unacknowledged bytes. They wait in the page and in the sockets, and
+/// with several connections some of them here. There is room for two messages of 32 MiB; larger
+/// messages are not faster.
 pub(crate) const WINDOW_BYTES: u64 = 64 << 20;
 
-/// When the sender pauses for so long, what there is is parsed, however little.
+/// After a pause of this length the lines received so far are parsed, however few.
 pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 
 /// How a transfer ended.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// `end` came, and all bytes that will.
+    /// The page sent `end`, and all bytes of the file were received.
     AllReceived,
-    /// `cancel` came.
+    /// The page sent `cancel`.
     Cancelled,
-    /// The connection is lost; the file can be taken up again.
+    /// The connection was lost; another one can resume the file.
     Lost,
-    /// A connection that had joined is lost; the file can be begun again on this one.
-    PartLost,
-    /// `begin` came for the same file, with this name and size: the page starts over.
+    /// A joined connection was lost; the file can be begun again on this connection.
+    JoinedLost,
+    /// The page sent `begin` for the same file again, with this name and size.
     BegunAgain(String, Option<u64>),
-    /// The file cannot go on, but the connection can.
+    /// The file has failed, but the connection can send another one.
     Failed(Refusal),
-    /// The page breaks the protocol: neither can go on.
+    /// The page breached the protocol, so the connection has to be closed.
     Breach(Refusal),
-    /// The pipeline takes no more, or the data is damaged.
-    Intake(IntakeError),
+    /// The pipeline accepts no more, or the data is damaged.
+    Receive(ReceiveError),
 }
 
-impl From<IntakeError> for Outcome {
-    fn from(error: IntakeError) -> Self {
-        Self::Intake(error)
+impl From<ReceiveError> for Outcome {
+    fn from(error: ReceiveError) -> Self {
+        Self::Receive(error)
     }
 }
 
@@ -55,277 +54,270 @@ impl From<Overlap> for Outcome {
     }
 }
 
-/// Receives a file that was begun.
+/// A file that was begun, with the connections it arrives on.
 #[derive(Debug)]
 pub(crate) struct Transfer<'a> {
     pub(crate) file: &'a str,
     pub(crate) bytes_total: Option<u64>,
     pub(crate) stall: Duration,
-    pub(crate) intake: &'a mut Intake,
+    pub(crate) receiver: &'a mut FileReceiver,
     pub(crate) reader: &'a mut Reader<Stream>,
     pub(crate) writer: &'a Writer<Stream>,
-    pub(crate) arrivals: Arrivals<'a>,
+    pub(crate) joined: MergeOutput<'a>,
 }
 
-impl Transfer<'_> {
-    /// Receives and acknowledges until the file ends one way or another.
+impl<'a> Transfer<'a> {
+    /// Receives and acknowledges until the transfer ends.
     pub(crate) async fn run(self) -> Outcome {
-        let Self { file, bytes_total, stall, intake, reader, writer, arrivals } = self;
-        let flow = Arc::new(Flow::new(intake.received()));
-        let acks = Acks::start(file, intake.marks(), writer, &flow, stall);
-        let own_offset = intake.received();
-        let order = Order::default();
-        let limits = Limits { file, bytes_total, stall };
-        let receiving = Receiving {
-            limits,
-            intake,
-            reader,
-            writer,
-            arrivals,
-            flow,
-            order,
-            own_offset,
-            is_ended: false,
+        let received = self.receiver.bytes_received();
+        let last_ack = Arc::new(LastAck::new(received));
+        let acks = AckTask::start(
+            self.file,
+            self.receiver.ack_offsets(),
+            self.writer,
+            &last_ack,
+            self.stall,
+        );
+        let mut state = TransferState {
+            transfer: self,
+            last_ack,
+            reorder: ReorderBuffer::default(),
+            own_offset: received,
+            has_end: false,
         };
-        let outcome = receiving.run().await;
+        let outcome = match state.receive().await {
+            Err(outcome) => outcome,
+            Ok(()) => Outcome::AllReceived,
+        };
         acks.stop().await;
         outcome
     }
 }
 
-/// What the file may be.
-#[derive(Debug, Clone, Copy)]
-struct Limits<'a> {
-    file: &'a str,
-    bytes_total: Option<u64>,
-    stall: Duration,
-}
-
 #[derive(Debug)]
-struct Receiving<'a> {
-    limits: Limits<'a>,
-    intake: &'a mut Intake,
-    reader: &'a mut Reader<Stream>,
-    writer: &'a Writer<Stream>,
-    arrivals: Arrivals<'a>,
-    flow: Arc<Flow>,
-    /// What came before its turn.
-    order: Order,
-    /// Where the next bytes of this connection lie in the file; never before what was taken.
+struct TransferState<'a> {
+    transfer: Transfer<'a>,
+    last_ack: Arc<LastAck>,
+    /// Bytes that arrived before the bytes in front of them.
+    reorder: ReorderBuffer,
+    /// The offset in the file of the next bytes on this connection. Never less than the number
+    /// of bytes received.
     own_offset: u64,
-    /// `end` came; bytes may still be on their way on other connections.
-    is_ended: bool,
+    /// Whether `end` has arrived; bytes may still arrive on joined connections.
+    has_end: bool,
 }
 
-/// What comes next.
+/// What a wait returned.
 #[derive(Debug)]
-enum Came {
-    /// So many bytes, in the space of the intake.
+enum Input {
+    /// This number of bytes, in the space of the receiver.
     InPlace(usize),
-    /// Bytes whose turn may be later, or that have to be looked at.
+    /// Bytes that are out of order or have to be inspected.
     Bytes(Vec<u8>),
-    /// A message.
-    Said(String),
-    /// Something on a joined connection.
-    Arrived(Arrival),
-    /// Nothing that counts.
-    Nothing,
+    /// A message of the protocol.
+    Message(String),
+    /// An event on a joined connection.
+    Joined(MergeEvent),
+    /// An empty message or a pong.
+    Empty,
     /// The connection has ended.
-    Gone,
-    /// Nothing, for as long as was to be waited.
-    Late,
+    Disconnected,
+    /// The deadline has passed.
+    Timeout,
 }
 
-impl Receiving<'_> {
-    async fn run(mut self) -> Outcome {
-        match self.receive().await {
-            Err(outcome) => outcome,
-            Ok(()) => Outcome::AllReceived,
-        }
-    }
-
-    /// Takes what comes, until all has.
+impl TransferState<'_> {
+    /// Receives until all bytes of the file are here.
     async fn receive(&mut self) -> Result<(), Outcome> {
         let mut waiting_since = Instant::now();
-        // Whether the page, which has been silent, was asked if it is still there.
-        let mut is_asked = false;
+        // Whether a ping was sent to a silent page and nothing has arrived since.
+        let mut is_pinged = false;
         while !self.is_complete() {
-            let may_pause = self.pauses();
-            let deadline = match may_pause {
-                true => Instant::now() + PAUSE,
-                false => waiting_since.max(self.flow.acked_at()) + self.limits.stall,
+            let may_flush = self.may_flush();
+            let deadline = if may_flush {
+                Instant::now() + PAUSE
+            } else {
+                waiting_since.max(self.last_ack.sent_at()) + self.transfer.stall
             };
-            let came = self.next(deadline).await;
-            if brings_bytes(&came) {
+            let input = self.next(deadline).await;
+            if contains_bytes(&input) {
                 waiting_since = Instant::now();
             }
-            if !matches!(came, Came::Late) {
-                is_asked = false;
+            if !matches!(input, Input::Timeout) {
+                is_pinged = false;
             }
-            match came {
-                Came::Late if may_pause => self.intake.hand_on().await?,
-                Came::Late if self.is_owed() => waiting_since = Instant::now(),
-                // What was acknowledged meanwhile gave the page more time.
-                Came::Late if self.flow.acked_at() + self.limits.stall > Instant::now() => {}
-                // A file that grows may rest for as long as somebody is there to say so.
-                Came::Late if self.limits.bytes_total.is_none() && !is_asked => {
-                    let asked = tokio::time::timeout(self.limits.stall, self.writer.send_ping(b""));
-                    if !matches!(asked.await, Ok(Ok(()))) {
+            match input {
+                Input::Timeout if may_flush => self.transfer.receiver.flush().await?,
+                Input::Timeout if self.owes_ack() => waiting_since = Instant::now(),
+                // An acknowledgement meanwhile gives the page more time.
+                Input::Timeout
+                    if self.last_ack.sent_at() + self.transfer.stall > Instant::now() => {}
+                // A growing file may pause for as long as the page answers pings.
+                Input::Timeout if self.transfer.bytes_total.is_none() && !is_pinged => {
+                    let ping = self.transfer.writer.send_ping(b"");
+                    let sent = tokio::time::timeout(self.transfer.stall, ping).await;
+                    if !matches!(sent, Ok(Ok(()))) {
                         return Err(Outcome::Lost);
                     }
-                    (is_asked, waiting_since) = (true, Instant::now());
+                    (is_pinged, waiting_since) = (true, Instant::now());
                 }
-                Came::Late if is_asked => return Err(Outcome::Lost),
-                Came::Late => {
-                    return Err(Outcome::Failed(Refusal::Stalled(self.limits.stall.as_secs())));
+                Input::Timeout if is_pinged => return Err(Outcome::Lost),
+                Input::Timeout => {
+                    let stall_s = self.transfer.stall.as_secs();
+                    return Err(Outcome::Failed(Refusal::Stalled(stall_s)));
                 }
-                came => self.take(came).await?,
+                input => self.process(input).await?,
             }
-            if self.pauses() && self.intake.may_flush_early() {
-                self.intake.hand_on().await?;
+            if self.may_flush() && self.transfer.receiver.may_flush_early() {
+                self.transfer.receiver.flush().await?;
             }
         }
         Ok(())
     }
 
-    /// Waits for what comes next; the future may be dropped without losing anything.
-    async fn next(&mut self, deadline: Instant) -> Came {
-        let is_due = self.own_offset == self.intake.received();
-        let reads = is_due || !self.order.is_own_full();
-        let space = if is_due { self.intake.space() } else { None };
+    /// Waits for input until the deadline. Dropping the future loses nothing.
+    async fn next(&mut self, deadline: Instant) -> Input {
+        let is_in_order = self.own_offset == self.transfer.receiver.bytes_received();
+        let may_read = is_in_order || !self.reorder.is_own_full();
+        let space = if is_in_order { self.transfer.receiver.space() } else { None };
         tokio::select! {
-            came = read(self.reader, space), if reads => came,
-            arrival = self.arrivals.next() => Came::Arrived(arrival),
-            () = sleep_until(deadline) => Came::Late,
+            input = read(self.transfer.reader, space), if may_read => input,
+            event = self.transfer.joined.next() => Input::Joined(event),
+            () = sleep_until(deadline) => Input::Timeout,
         }
     }
 
-    async fn take(&mut self, came: Came) -> Result<(), Outcome> {
-        match came {
-            Came::InPlace(length) => {
-                self.check_own(length)?;
-                self.intake.advance(length).await?;
-                self.take_waiting().await
+    async fn process(&mut self, input: Input) -> Result<(), Outcome> {
+        match input {
+            Input::InPlace(length) => {
+                self.advance_own(length)?;
+                self.transfer.receiver.advance(length).await?;
+                self.write_reordered().await
             }
-            Came::Bytes(bytes) => self.take_own(bytes).await,
-            Came::Said(text) => self.follow(&text),
-            Came::Arrived(Arrival::Piece(piece)) => self.take_piece(piece).await,
-            Came::Arrived(Arrival::Lost) => Err(Outcome::PartLost),
-            Came::Arrived(Arrival::Left) | Came::Nothing | Came::Late => Ok(()),
-            Came::Gone => Err(Outcome::Lost),
+            Input::Bytes(bytes) => self.write_own(bytes).await,
+            Input::Message(text) => self.process_message(&text),
+            Input::Joined(MergeEvent::Chunk(chunk)) => self.write_chunk(chunk).await,
+            Input::Joined(MergeEvent::Lost) => Err(Outcome::JoinedLost),
+            Input::Joined(MergeEvent::Left) | Input::Empty | Input::Timeout => Ok(()),
+            Input::Disconnected => Err(Outcome::Lost),
         }
     }
 
-    async fn take_own(&mut self, bytes: Vec<u8>) -> Result<(), Outcome> {
+    async fn write_own(&mut self, bytes: Vec<u8>) -> Result<(), Outcome> {
         let offset = self.own_offset;
-        self.check_own(bytes.len())?;
-        if offset == self.intake.received() {
-            self.intake.write(&bytes).await?;
-            return self.take_waiting().await;
+        self.advance_own(bytes.len())?;
+        if offset == self.transfer.receiver.bytes_received() {
+            self.transfer.receiver.write(&bytes).await?;
+            return self.write_reordered().await;
         }
-        Ok(self.order.keep_own(offset, bytes)?)
+        Ok(self.reorder.insert_own(offset, bytes)?)
     }
 
-    async fn take_piece(&mut self, piece: Piece) -> Result<(), Outcome> {
-        self.check(piece.offset, piece.bytes.len())?;
-        self.order.keep_joined(piece)?;
-        self.take_waiting().await
+    async fn write_chunk(&mut self, chunk: Chunk) -> Result<(), Outcome> {
+        self.check(chunk.offset, chunk.bytes.len())?;
+        self.reorder.insert_joined(chunk)?;
+        self.write_reordered().await
     }
 
-    /// Takes what was waiting for what has just come.
-    async fn take_waiting(&mut self) -> Result<(), Outcome> {
-        while let Some(part) = self.order.take(self.intake.received())? {
-            self.intake.write(part.bytes()).await?;
+    /// Writes the kept parts that are now in order.
+    async fn write_reordered(&mut self) -> Result<(), Outcome> {
+        while let Some(part) = self.reorder.take(self.transfer.receiver.bytes_received())? {
+            self.transfer.receiver.write(part.bytes()).await?;
         }
         Ok(())
     }
 
-    /// Counts bytes of this connection, if they may come.
-    fn check_own(&mut self, length: usize) -> Result<(), Outcome> {
-        if self.is_ended {
-            return Err(breach("bytes came after the `end` of the file".to_owned()));
+    /// Checks bytes of this connection, and moves its offset past them.
+    fn advance_own(&mut self, length: usize) -> Result<(), Outcome> {
+        if self.has_end {
+            return Err(breach("bytes arrived after the `end` of the file".to_owned()));
         }
         self.check(self.own_offset, length)?;
         self.own_offset += length as u64;
         Ok(())
     }
 
+    /// Checks bytes against the size of the file and the window.
     fn check(&self, offset: u64, length: usize) -> Result<(), Outcome> {
         let end = offset.saturating_add(length as u64);
-        if let Some(expected) = self.limits.bytes_total.filter(|expected| end > *expected) {
+        if let Some(expected) = self.transfer.bytes_total.filter(|expected| end > *expected) {
             return Err(Outcome::Failed(Refusal::WrongLength { received: end, expected }));
         }
-        if end.saturating_sub(self.flow.acked()) > WINDOW_BYTES {
+        if end.saturating_sub(self.last_ack.offset()) > WINDOW_BYTES {
             return Err(Outcome::Breach(Refusal::WindowExceeded));
         }
         Ok(())
     }
 
-    /// Does what a message in the middle of a file asks for.
-    fn follow(&mut self, text: &str) -> Result<(), Outcome> {
-        let asked = serde_json::from_str::<UploadRequest>(text)
+    /// Processes a message that arrives during the file.
+    fn process_message(&mut self, text: &str) -> Result<(), Outcome> {
+        let request = serde_json::from_str::<UploadRequest>(text)
             .map_err(|error| breach(format!("the message cannot be read: {error}")))?;
-        let this = self.limits.file;
-        match asked {
-            UploadRequest::End { file } if file == this => self.is_ended = true,
+        let this = self.transfer.file;
+        match request {
+            UploadRequest::End { file } if file == this => self.has_end = true,
             UploadRequest::Cancel { file } if file == this => return Err(Outcome::Cancelled),
             UploadRequest::Begin { file, name, bytes_total, .. } if file == this => {
                 return Err(Outcome::BegunAgain(name, bytes_total));
             }
             UploadRequest::Block { file, offset } if file == this => {
                 if offset < self.own_offset {
-                    return Err(breach("the blocks of a connection have to rise".to_owned()));
+                    let why = "the offsets of a connection must not decrease";
+                    return Err(breach(why.to_owned()));
                 }
                 self.own_offset = offset;
             }
             _ => {
-                let why = format!("the file `{this}` has to end before there is another");
+                let why =
+                    format!("end the file `{this}` before you send another on its connection");
                 return Err(breach(why));
             }
         }
         Ok(())
     }
 
-    /// True where `end` came and nothing else will: all bytes are here, or no other connection
-    /// is left to bring those that are missing.
+    /// Whether the page sent `end` and the file is complete. A file also counts as complete if
+    /// no joined connection is left that could send the missing bytes.
     fn is_complete(&self) -> bool {
-        let is_all = || Some(self.intake.received()) == self.limits.bytes_total;
-        self.is_ended && (is_all() || (self.arrivals.is_alone() && self.order.is_empty()))
+        let received = self.transfer.receiver.bytes_received();
+        let has_all = || Some(received) == self.transfer.bytes_total;
+        self.has_end && (has_all() || (self.transfer.joined.is_idle() && self.reorder.is_empty()))
     }
 
-    /// True where there is something to hand on, and nothing more at the moment.
-    fn pauses(&self) -> bool {
-        self.intake.is_dirty() && !self.reader.has_buffered()
+    /// Whether there may be lines to flush, and no more bytes are buffered.
+    fn may_flush(&self) -> bool {
+        self.transfer.receiver.is_dirty() && !self.transfer.reader.has_buffered()
     }
 
-    /// True where the page waits for us and not we for it: something that it could be told is
-    /// not parsed yet, or it was not told yet.
-    fn is_owed(&self) -> bool {
-        self.intake.is_parsing() || self.intake.marks().offset() > self.flow.acked()
+    /// Whether the page waits for the server: some bytes are not parsed, or not acknowledged.
+    fn owes_ack(&self) -> bool {
+        let receiver = &self.transfer.receiver;
+        receiver.is_parsing() || receiver.ack_offsets().offset() > self.last_ack.offset()
     }
 }
 
-/// Reads the next bytes into the space where there is one, or a message.
-async fn read(reader: &mut Reader<Stream>, space: Option<&mut [u8]>) -> Came {
+/// Reads the next bytes, into the space if there is one, or a message.
+async fn read(reader: &mut Reader<Stream>, space: Option<&mut [u8]>) -> Input {
     let Some(space) = space else {
         return match reader.next().await {
-            Ok(Some(Event::Binary { bytes: [], .. } | Event::Pong(_))) => Came::Nothing,
-            Ok(Some(Event::Binary { bytes, .. })) => Came::Bytes(bytes.to_vec()),
-            Ok(Some(Event::Text(text))) => Came::Said(text.to_owned()),
-            Ok(None) | Err(_) => Came::Gone,
+            Ok(Some(Event::Binary { bytes: [], .. } | Event::Pong(_))) => Input::Empty,
+            Ok(Some(Event::Binary { bytes, .. })) => Input::Bytes(bytes.to_vec()),
+            Ok(Some(Event::Text(text))) => Input::Message(text.to_owned()),
+            Ok(None) | Err(_) => Input::Disconnected,
         };
     };
     match reader.next_into(space).await {
-        Ok(Some(Received::Binary { length: 0, .. } | Received::Pong(_))) => Came::Nothing,
-        Ok(Some(Received::Binary { length, .. })) => Came::InPlace(length),
-        Ok(Some(Received::Text(text))) => Came::Said(text.to_owned()),
-        Ok(None) | Err(_) => Came::Gone,
+        Ok(Some(BufferEvent::Binary { length: 0, .. } | BufferEvent::Pong(_))) => Input::Empty,
+        Ok(Some(BufferEvent::Binary { length, .. })) => Input::InPlace(length),
+        Ok(Some(BufferEvent::Text(text))) => Input::Message(text.to_owned()),
+        Ok(None) | Err(_) => Input::Disconnected,
     }
 }
 
-/// Only bytes keep an upload alive: empty messages and pongs would do so for ever.
-fn brings_bytes(came: &Came) -> bool {
-    matches!(came, Came::InPlace(_) | Came::Bytes(_) | Came::Arrived(Arrival::Piece(_)))
+/// Whether the input resets the stall timer. Only bytes do: otherwise empty messages and pongs
+/// could keep an upload open without end.
+fn contains_bytes(input: &Input) -> bool {
+    matches!(input, Input::InPlace(_) | Input::Bytes(_) | Input::Joined(MergeEvent::Chunk(_)))
 }
 
 fn breach(why: String) -> Outcome {

@@ -1,4 +1,4 @@
-//! Archives: a thread takes them apart while they come, each file in them a source of its own.
+//! Archives: a thread unpacks them while they arrive, and each member becomes a source.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -6,23 +6,23 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use weir_ingest::{FormatChoice, MemberLimit, Pipeline, ReadArchive, SourceProgress, read_archive};
 
-/// Bytes that are handed over at once, at the most.
+/// The maximum size of a piece that is sent to the thread.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Pieces that wait to be unpacked, at the most; beyond these the connection waits.
+/// The maximum number of pieces that wait for the thread; beyond it the connection waits.
 const PIECES_MAX: usize = 8;
 
-/// What an archive's files become sources of.
+/// Where the members of an archive become sources.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct MemberDestination {
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) format: FormatChoice,
-    /// How many there may be of all archives of the session.
+    /// The limit on the members of all archives of the session.
     pub(crate) limit: Arc<MemberLimit>,
 }
 
-/// The way of an archive's bytes to the thread that takes it apart. Dropped before its end, it
-/// breaks the file off that is just being read.
+/// Sends the bytes of an archive to the thread that unpacks it. If it is dropped before
+/// [`Self::finish`], the member that is being read ends as failed.
 #[derive(Debug)]
 pub(super) struct Unpacker {
     pieces: mpsc::Sender<Piece>,
@@ -36,25 +36,25 @@ enum Piece {
 }
 
 impl Unpacker {
-    /// Starts the thread, which stops when the archive's source has ended. Where the system has
-    /// no thread, [`Self::finish`] says so.
-    pub(super) fn start(place: Place, archive: Arc<SourceProgress>) -> Self {
+    /// Starts the thread, which stops when the archive's source has ended. If the system cannot
+    /// start a thread, [`Self::finish`] returns `None`.
+    pub(super) fn start(destination: MemberDestination, archive: Arc<SourceProgress>) -> Self {
         let (pieces, receiver) = mpsc::channel(PIECES_MAX);
-        let (ended, outcome) = oneshot::channel();
+        let (sender, outcome) = oneshot::channel();
         let work = move || {
-            let stream = Pieces { receiver, piece: Vec::new(), taken: 0, is_over: false };
-            let Place { pipeline, format, limit } = &place;
+            let stream = PieceReader { receiver, piece: Vec::new(), position: 0, is_at_end: false };
+            let MemberDestination { pipeline, format, limit } = &destination;
             let read = read_archive(pipeline, &archive, stream, format, limit);
-            // Nobody listens where the upload was given up.
-            let _ = ended.send(read);
+            // The receiver is gone if the upload was cancelled.
+            let _ = sender.send(read);
         };
-        // A thread that did not start drops both channels, which is noticed at the end.
+        // If the thread does not start, both channels are dropped; `finish` notices.
         let _ = std::thread::Builder::new().name("weir-unpack".to_owned()).spawn(work);
         Self { pieces, outcome }
     }
 
-    /// Takes the next bytes; waits while as many wait as may. What stands behind the last
-    /// file of an archive is passed over.
+    /// Sends the next bytes; waits while [`PIECES_MAX`] pieces wait. Bytes after the last member
+    /// are ignored.
     pub(super) async fn push(&mut self, bytes: &[u8]) {
         for piece in bytes.chunks(PIECE_BYTES) {
             if self.pieces.send(Piece::Bytes(piece.to_vec())).await.is_err() {
@@ -63,20 +63,20 @@ impl Unpacker {
         }
     }
 
-    /// Every byte has come: waits until all is unpacked and parsed. Gives what there is to say of it;
-    /// `None` where the thread has failed.
+    /// Ends the archive after its last byte: waits until all is unpacked and parsed, and returns
+    /// the outcome. Returns `None` if the thread has failed.
     pub(super) async fn finish(&mut self) -> Option<ReadArchive> {
         let _ = self.pieces.send(Piece::End).await;
         let read = (&mut self.outcome).await.ok()?;
         for source in &read.sources {
-            ended(source).await;
+            wait_for_end(source).await;
         }
         Some(read)
     }
 }
 
-/// Waits until a source has ended, parsed to its end or not.
-async fn ended(source: &SourceProgress) {
+/// Waits until a source has ended, whether it was parsed completely or not.
+async fn wait_for_end(source: &SourceProgress) {
     let mut parsed = source.parsed();
     loop {
         parsed.mark_unchanged();
@@ -87,26 +87,26 @@ async fn ended(source: &SourceProgress) {
     }
 }
 
-/// The bytes of an archive, for the thread.
-struct Pieces {
+/// Reads the bytes of an archive in the thread.
+struct PieceReader {
     receiver: mpsc::Receiver<Piece>,
     piece: Vec<u8>,
-    /// Bytes of the piece that were read.
-    taken: usize,
-    is_over: bool,
+    /// The offset of the first unread byte in `piece`.
+    position: usize,
+    is_at_end: bool,
 }
 
-impl Read for Pieces {
+impl Read for PieceReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.taken == self.piece.len() && !self.is_over {
+        while self.position == self.piece.len() && !self.is_at_end {
             match self.receiver.blocking_recv() {
-                Some(Piece::Bytes(bytes)) => (self.piece, self.taken) = (bytes, 0),
-                Some(Piece::End) => self.is_over = true,
-                None => return Err(io::Error::other("the upload was given up")),
+                Some(Piece::Bytes(bytes)) => (self.piece, self.position) = (bytes, 0),
+                Some(Piece::End) => self.is_at_end = true,
+                None => return Err(io::Error::other("the upload was cancelled")),
             }
         }
-        let length = (&self.piece[self.taken..]).read(buffer)?;
-        self.taken += length;
+        let length = (&self.piece[self.position..]).read(buffer)?;
+        self.position += length;
         Ok(length)
     }
 }

@@ -1,13 +1,13 @@
-//! Every address: what it answers, what it refuses, and what each response carries.
+//! Every address: its responses, its refusals, and the header fields of each response.
 
-use crate::common::{Running, compare, log, read_response};
+use crate::common::{TestServer, compare, log, read_response};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use weir_server::{Options, Server, StartError};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_and_its_files() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let page = server.request("GET", "/", &[]).await;
     assert_eq!((page.status, page.field("content-type")), (200, Some("text/html; charset=utf-8")));
     assert_eq!(page.field("cache-control"), Some("no-store"));
@@ -15,7 +15,7 @@ async fn the_page_and_its_files() {
     let own = server.request("GET", &format!("/s/{}", session.id()), &[]).await;
     assert_eq!((own.status, &own.body), (200, &page.body));
     let gone = server.request("GET", "/s/0123", &[]).await;
-    assert_eq!((gone.status, &gone.body), (404, &page.body), "the page says so itself");
+    assert_eq!((gone.status, &gone.body), (404, &page.body), "the page reports it itself");
     for (path, content_type) in [
         ("/assets/app.js", "text/javascript; charset=utf-8"),
         ("/assets/app.css", "text/css; charset=utf-8"),
@@ -35,8 +35,8 @@ async fn the_page_and_its_files() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_response_is_secure() {
-    let server = Running::start(Options::default()).await;
+async fn every_response_has_the_security_fields() {
+    let server = TestServer::start(Options::default()).await;
     for (method, path) in
         [("GET", "/"), ("GET", "/nothing"), ("POST", "/api/sessions"), ("GET", "/assets/app.js")]
     {
@@ -58,7 +58,7 @@ async fn every_response_is_secure() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let id = session.id();
     let report = |query: &str| format!("/api/sessions/{id}/report?{query}");
     for (method, path, status, name) in [
@@ -88,7 +88,7 @@ async fn refusals() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_hosts_and_origins_are_refused_everywhere() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let port = server.address.port();
     let live = format!("/api/sessions/{}/live", session.id());
     let host = format!("127.0.0.1:{port}");
@@ -112,8 +112,8 @@ async fn foreign_hosts_and_origins_are_refused_everywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_is_a_limit_on_sessions() {
-    let server = Running::start(Options { sessions_max: 2, ..Options::default() }).await;
+async fn sessions_are_limited() {
+    let server = TestServer::start(Options { sessions_max: 2, ..Options::default() }).await;
     let id = server.create_session().await;
     let refused = server.request("POST", "/api/sessions", &[]).await;
     assert_eq!((refused.status, &refused.json()["error"]), (503, &"too_many_sessions".into()));
@@ -142,7 +142,7 @@ fn session(response: &crate::common::Response) -> &str {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn curl_uploads_with_a_length() {
-    let server = Running::start(Options::default()).await;
+    let server = TestServer::start(Options::default()).await;
     let log = log(3 << 20);
     let (host, length) = (server.address.to_string(), log.len().to_string());
     let fields = [
@@ -168,7 +168,7 @@ async fn curl_uploads_with_a_length() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn curl_uploads_in_chunks() {
-    let server = Running::start(Options::default()).await;
+    let server = TestServer::start(Options::default()).await;
     let log = log(300_000);
     for (method, path, chunk_bytes) in [("POST", "/a/b.log", 1_000), ("PUT", "/", 100_000)] {
         let mut body = Vec::new();
@@ -188,8 +188,8 @@ async fn curl_uploads_in_chunks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_long_name_the_beginning_is_kept() {
-    let server = Running::start(Options::default()).await;
+async fn a_long_name_is_cut() {
+    let server = TestServer::start(Options::default()).await;
     let (host, path) = (server.address.to_string(), format!("/{}", "%C3%A9".repeat(1_000)));
     let fields = [("Host", host.as_str()), ("Content-Length", "0")];
     let response = server.request_as("PUT", &path, &fields, b"").await;
@@ -200,31 +200,31 @@ async fn of_a_long_name_the_beginning_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_stalls_is_given_up() {
+async fn a_stalled_body_is_refused() {
     let stall = std::time::Duration::from_millis(150);
-    let server = Running::start(Options { stall, ..Options::default() }).await;
+    let server = TestServer::start(Options { stall, ..Options::default() }).await;
     let log = log(20_000);
     let host = server.address.to_string();
     let fields = [("Host", host.as_str()), ("Content-Length", "30000")];
     let response = server.request_as("PUT", "/a.log", &fields, &log).await;
     assert_eq!((response.status, &response.json()["error"]), (408, &"stalled".into()));
     let report = server.report(session(&response)).await;
-    assert!(report["lines"].as_u64() > Some(10), "what came whole stands");
+    assert!(report["lines"].as_u64() > Some(10), "whole lines are kept");
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_breaks_off_fails_its_source() {
-    let server = Running::start(Options::default()).await;
+async fn a_broken_body_fails_its_source() {
+    let server = TestServer::start(Options::default()).await;
     let log = log(20_000);
-    let mut stream = TcpStream::connect(server.address).await.expect("it listens");
+    let mut stream = TcpStream::connect(server.address).await.expect("the server listens");
     let head = format!(
         "PUT /a.log HTTP/1.1\r\nHost: {}\r\nContent-Length: 30000\r\nConnection: close\r\n\r\n",
         server.address
     );
-    stream.write_all(head.as_bytes()).await.expect("it reads");
-    stream.write_all(&log).await.expect("it reads");
-    stream.shutdown().await.expect("it is open");
+    stream.write_all(head.as_bytes()).await.expect("the server reads");
+    stream.write_all(&log).await.expect("the server reads");
+    stream.shutdown().await.expect("the connection is open");
     let response = read_response(&mut stream).await;
     assert_eq!((response.status, &response.json()["error"]), (400, &"broken".into()));
     let view = server.live(session(&response)).await.view().await;
@@ -234,8 +234,8 @@ async fn a_body_that_breaks_off_fails_its_source() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reports_follow_their_query() {
-    let server = Running::start(Options::default()).await;
+async fn a_report_follows_its_query() {
+    let server = TestServer::start(Options::default()).await;
     let log = log(300_000);
     let id = server.create_session().await;
     server.upload(&id).await.send_file("a", &log, 50_000).await;

@@ -1,8 +1,8 @@
-//! Archives that are dropped on the page: each file in them is a source, and no byte is kept.
+//! Uploads of archives: each member is a source.
 
 use std::io::Write;
 
-use crate::common::{Running, compare, log};
+use crate::common::{TestServer, compare, log};
 use serde_json::Value;
 use weir_server::Options;
 use weir_testkit::archive::tar;
@@ -10,7 +10,7 @@ use weir_view::{SourceState, UploadReply, View};
 
 const MIB: usize = 1 << 20;
 
-/// A zip archive of these files, stored as they are, and half a directory behind them.
+/// A zip archive of these files, uncompressed, followed by a part of a directory.
 fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, content) in files {
@@ -35,16 +35,17 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// Uploads an archive in pieces of that size; gives the last reply, the last view and the report.
+/// Uploads an archive in messages of this size; returns the last reply, the last view and the
+/// report.
 async fn upload(archive: &[u8], message_bytes: usize) -> (UploadReply, View, Value) {
-    let server = Running::start(Options::default()).await;
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let mut upload = server.upload(&id).await;
     assert_eq!(upload.begin("a", archive.len()).await, 0);
     upload.send(archive, message_bytes).await;
     upload.end("a").await;
-    let reply = upload.last_reply().await;
-    // The server waits for pages that are still there when it ends.
+    let reply = upload.reply_after_acks().await;
+    // The server would wait for this connection when it ends.
     drop(upload);
     let view = server.live(&id).await.view_where(|view| view.complete).await;
     let report = server.report(&id).await;
@@ -57,7 +58,7 @@ fn done(archive: &[u8]) -> UploadReply {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_file_in_an_archive_is_a_source_in_whatever_pieces_it_comes() {
+async fn each_member_is_a_source_for_messages_of_any_size() {
     let log = log(MIB as u64);
     let middle =
         log.len() / 2 + log[log.len() / 2..].iter().position(|b| *b == b'\n').expect("a line") + 1;
@@ -85,12 +86,12 @@ async fn each_file_in_an_archive_is_a_source_in_whatever_pieces_it_comes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_that_is_cut_keeps_what_came_and_says_so() {
+async fn a_truncated_archive_keeps_its_lines_and_fails() {
     let log = log(200_000);
     let archive = tar(&[("a.log", &log), ("b.log", &log)]);
     let cut = &archive[..log.len() + 512 + 100_000];
     let (reply, view, report) = upload(cut, MIB).await;
-    // The archive itself came whole, as far as it goes; what broke off is the file in it.
+    // All bytes of the archive arrived, so only its truncated member fails.
     assert_eq!(reply, done(cut));
     assert!(report["records"].as_u64() > Some(1_000));
     let states: Vec<SourceState> = view.sources.iter().map(|source| source.state).collect();
@@ -100,8 +101,8 @@ async fn an_archive_that_is_cut_keeps_what_came_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_is_taken_up_again_where_its_connection_was_lost() {
-    let server = Running::start(Options::default()).await;
+async fn an_archive_is_resumed_after_a_lost_connection() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let log = log(2 * MIB as u64);
     let archive = tar(&[("a.log", &log)]);
@@ -125,15 +126,15 @@ async fn an_archive_is_taken_up_again_where_its_connection_was_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_that_is_given_up_ends_the_file_it_was_at() {
-    let server = Running::start(Options::default()).await;
+async fn a_cancelled_archive_ends_the_current_member() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let log = log(2 * MIB as u64);
     let archive = tar(&[("a.log", &log)]);
     let mut upload = server.upload(&id).await;
     assert_eq!(upload.begin("a", archive.len()).await, 0);
     upload.send(&archive[..MIB], 100_000).await;
-    upload.say(&weir_view::UploadRequest::Cancel { file: "a".to_owned() }).await;
+    upload.request(&weir_view::UploadRequest::Cancel { file: "a".to_owned() }).await;
     let view = server.live(&id).await.view_where(|view| view.complete).await;
     assert_eq!(view.sources[0].state, SourceState::Cancelled);
     if let Some(member) = view.sources.get(1) {
@@ -144,8 +145,8 @@ async fn an_archive_that_is_given_up_ends_the_file_it_was_at() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn archives_of_a_session_have_so_many_files_together() {
-    let server = Running::start(Options::default()).await;
+async fn the_members_of_all_archives_of_a_session_are_limited() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let line = b"::1 - - [17/Dec/2025:09:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n";
     let one = tar(&[("a.log", line)]);
@@ -155,7 +156,7 @@ async fn archives_of_a_session_have_so_many_files_together() {
         assert_eq!(upload.begin(file, archive.len()).await, 0);
         upload.send(&archive, MIB).await;
         upload.end(file).await;
-        upload.last_reply().await;
+        upload.reply_after_acks().await;
     }
     drop(upload);
     let view = server.live(&id).await.view_where(|view| view.complete).await;
@@ -164,21 +165,21 @@ async fn archives_of_a_session_have_so_many_files_together() {
     assert_eq!(archives[0].state, SourceState::Done);
     assert_eq!(archives[1].state, SourceState::Failed);
     let why = archives[1].message.as_deref().unwrap_or_default();
-    let expected = "2000 files of it were left out: a session has up to 10000 files of archives; \
-                    open it in another session";
+    let expected = "2000 of its files were left out: a session reads at most 10000 files from archives; \
+                    open the archive in another session";
     assert_eq!(why, expected);
     server.stop().await;
 }
 
-/// A tar archive with a file of 128 GiB that is no log, packed twice: some hundred kilobytes that
-/// take minutes to be unpacked.
+/// A tar archive with a file of 128 GiB that is not a log, compressed twice: a few hundred
+/// kilobytes that take minutes to unpack.
 #[cfg(target_os = "linux")]
 fn bomb() -> Vec<u8> {
     const PIECE_BYTES: usize = MIB;
     const TURNS: usize = 128;
     const TURN_PIECES: usize = 1024;
     let mut start = tar(&[("disk.img", &[1; 512])])[..1024].to_vec();
-    // A length that octal digits do not hold: GNU's binary form.
+    // The length does not fit into octal digits, so it has GNU's binary form.
     start[124..136].fill(0);
     start[124] = 0x80;
     start[128..136].copy_from_slice(&((PIECE_BYTES * TURNS * TURN_PIECES) as u64).to_be_bytes());
@@ -186,11 +187,11 @@ fn bomb() -> Vec<u8> {
     let sum: u32 = start[..512].iter().map(|byte| u32::from(*byte)).sum();
     start[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
     let turn = gzip(&gzip(&vec![1; PIECE_BYTES]).repeat(TURN_PIECES));
-    // Gzip streams one behind the other are one.
+    // Concatenated gzip streams are one stream.
     [gzip(&gzip(&start)), turn.repeat(TURNS)].concat()
 }
 
-/// A zip archive with as much, of a length that it does not say.
+/// A zip archive with a file of the same size, whose length it does not contain.
 #[cfg(target_os = "linux")]
 fn zip_bomb() -> Vec<u8> {
     let mut start = b"PK\x03\x04\x14\0\x08\0\x08\0".to_vec();
@@ -198,48 +199,48 @@ fn zip_bomb() -> Vec<u8> {
     start.extend_from_slice(b"\x08\0\0\0disk.img");
     let mut block = Vec::with_capacity(MIB);
     let mut deflate = flate2::Compress::new(flate2::Compression::best(), false);
-    // Flushed, blocks can follow one another in any number.
+    // After a full flush, blocks can be repeated any number of times.
     let flush = flate2::FlushCompress::Full;
     deflate.compress_vec(&vec![1; MIB], &mut block, flush).expect("memory");
     [gzip(&start), gzip(&block.repeat(1024)).repeat(128)].concat()
 }
 
-/// Threads of this process that unpack archives.
+/// The number of threads of this process that unpack archives.
 #[cfg(target_os = "linux")]
-fn unpacking() -> usize {
-    let tasks = std::fs::read_dir("/proc/self/task").expect("there is one");
+fn unpacking_threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("a thread");
     let names = tasks.flatten().filter_map(|task| std::fs::read(task.path().join("comm")).ok());
     names.filter(|name| name.starts_with(b"weir-unpack")).count()
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_unpacked_for_a_session_that_is_over() {
+async fn unpacking_stops_when_its_upload_ends() {
     let bomb = tar(&[("disk.tar.gz.gz", &bomb())]);
     let zip_bomb = tar(&[("disk.zip.gz", &zip_bomb())]);
-    let ways = [
+    let cases = [
         ("the file is cancelled", &bomb),
         ("the session is ended", &bomb),
-        ("nobody comes back", &bomb),
+        ("the file is not resumed", &bomb),
         ("the file is cancelled", &zip_bomb),
     ];
-    for (way, bomb) in ways {
-        assert!(bomb.len() < MIB, "it waits whole, and nobody has to wait to send it");
+    for (case, bomb) in cases {
+        assert!(bomb.len() < MIB, "it fits the queues, so sending it does not block");
         let grace = std::time::Duration::from_millis(300);
-        let server = Running::start(Options { grace, ..Options::default() }).await;
+        let server = TestServer::start(Options { grace, ..Options::default() }).await;
         let id = server.create_session().await;
         let mut upload = server.upload(&id).await;
         assert_eq!(upload.begin("a", bomb.len()).await, 0);
         upload.send(bomb, MIB).await;
         crate::common::within(async {
-            while unpacking() == 0 {
+            while unpacking_threads() == 0 {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
         })
         .await;
-        match way {
+        match case {
             "the file is cancelled" => {
-                upload.say(&weir_view::UploadRequest::Cancel { file: "a".to_owned() }).await;
+                upload.request(&weir_view::UploadRequest::Cancel { file: "a".to_owned() }).await;
             }
             "the session is ended" => {
                 server.request("DELETE", &format!("/api/sessions/{id}"), &[]).await;
@@ -247,7 +248,7 @@ async fn nothing_is_unpacked_for_a_session_that_is_over() {
             _ => drop(upload),
         }
         crate::common::within(async {
-            while unpacking() > 0 {
+            while unpacking_threads() > 0 {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
         })

@@ -1,4 +1,4 @@
-//! A running server and the clients that the tests need.
+//! A running server, and clients for the tests.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,38 +16,38 @@ use weir_server::{Options, Server, SessionHandle};
 use weir_testkit::oracle::{Layout, Oracle};
 use weir_view::{UploadReply, UploadRequest, View};
 
-/// Rows of the top lists that are compared.
+/// The number of rows of the top lists in reports.
 pub(crate) const ROWS: usize = 25;
 
-/// Far longer than anything takes: a test that hangs fails.
+/// Longer than any step takes, so that a test that hangs fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(crate) struct Running {
+pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
-    served: JoinHandle<()>,
+    task: JoinHandle<()>,
 }
 
-impl Running {
+impl TestServer {
     pub(crate) async fn start(options: Options) -> Self {
         Self::start_pinned(options).await.0
     }
 
-    /// A server, and a pinned session of its.
+    /// Starts a server with a pinned session.
     pub(crate) async fn start_pinned(options: Options) -> (Self, SessionHandle) {
         let server = Server::bind(options).await.expect("a free port");
         let session = server.new_session(true).expect("a session");
         let address = server.local_addr();
         let (stop, stopped) = oneshot::channel();
-        let served = tokio::spawn(server.serve(async {
+        let task = tokio::spawn(server.serve(async {
             let _ = stopped.await;
         }));
-        (Self { address, stop, served }, session)
+        (Self { address, stop, task }, session)
     }
 
     pub(crate) async fn stop(self) {
-        self.stop.send(()).expect("it runs");
-        within(self.served).await.expect("it ends well");
+        self.stop.send(()).expect("the server runs");
+        within(self.task).await.expect("the server ends without a panic");
     }
 
     pub(crate) async fn request(
@@ -62,7 +62,7 @@ impl Running {
         self.request_as(method, path, &all, b"").await
     }
 
-    /// One request on one connection.
+    /// Sends one request on a new connection, with exactly these header fields.
     pub(crate) async fn request_as(
         &self,
         method: &str,
@@ -70,13 +70,13 @@ impl Running {
         fields: &[(&str, &str)],
         body: &[u8],
     ) -> Response {
-        let mut stream = TcpStream::connect(self.address).await.expect("it listens");
+        let mut stream = TcpStream::connect(self.address).await.expect("the server listens");
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         for (name, value) in fields {
             head += &format!("{name}: {value}\r\n");
         }
-        stream.write_all((head + "\r\n").as_bytes()).await.expect("it reads");
-        stream.write_all(body).await.expect("it reads");
+        stream.write_all((head + "\r\n").as_bytes()).await.expect("the server reads");
+        stream.write_all(body).await.expect("the server reads");
         read_response(&mut stream).await
     }
 
@@ -92,7 +92,7 @@ impl Running {
     }
 
     pub(crate) async fn upload(&self, id: &str) -> Uploader {
-        self.try_upload(id, ClientOptions::default()).await.expect("it accepts")
+        self.try_upload(id, ClientOptions::default()).await.expect("the server accepts")
     }
 
     pub(crate) async fn try_upload(
@@ -116,15 +116,19 @@ impl Running {
     }
 
     pub(crate) async fn live(&self, id: &str) -> Live {
+        self.try_live(id).await.expect("the server accepts")
+    }
+
+    pub(crate) async fn try_live(&self, id: &str) -> Result<Live, ConnectError> {
         let path = format!("/api/sessions/{id}/live");
-        let connected = connect(self.address, &path, ClientOptions::default()).await;
-        let (sender, receiver) = connected.expect("it accepts");
-        Live { sender, receiver }
+        let (sender, receiver) = connect(self.address, &path, ClientOptions::default()).await?;
+        Ok(Live { sender, receiver })
     }
 }
 
+/// Waits for a step of a test, but not longer than [`PATIENCE`].
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("it does not hang")
+    tokio::time::timeout(PATIENCE, future).await.expect("no step takes this long")
 }
 
 pub(crate) struct Response {
@@ -148,10 +152,10 @@ impl Response {
     }
 }
 
-/// Reads to the end of the connection. A `100 Continue` before the answer is passed over.
+/// Reads to the end of the connection, and skips a `100 Continue` before the response.
 pub(crate) async fn read_response(stream: &mut TcpStream) -> Response {
     let mut bytes = Vec::new();
-    within(stream.read_to_end(&mut bytes)).await.expect("an answer");
+    within(stream.read_to_end(&mut bytes)).await.expect("a response");
     loop {
         let end = bytes.windows(4).position(|part| part == b"\r\n\r\n").expect("a head");
         let body = bytes.split_off(end + 4);
@@ -174,17 +178,18 @@ pub(crate) struct Uploader {
 }
 
 impl Uploader {
-    pub(crate) async fn say(&mut self, request: &UploadRequest) {
+    pub(crate) async fn request(&mut self, request: &UploadRequest) {
         let text = serde_json::to_string(request).expect("JSON");
-        self.sender.send_text(&text).await.expect("it reads");
+        self.sender.send_text(&text).await.expect("the server reads");
     }
 
-    pub(crate) async fn ask_to_begin(&mut self, file: &str, bytes_total: usize) {
-        self.ask_to_follow(file, Some(bytes_total as u64), None).await;
+    /// Sends `begin`.
+    pub(crate) async fn request_begin(&mut self, file: &str, bytes_total: usize) {
+        self.request_begin_of(file, Some(bytes_total as u64), None).await;
     }
 
-    /// As [`Self::ask_to_begin`], of a file whose end may not be known.
-    pub(crate) async fn ask_to_follow(
+    /// Sends `begin`, for a growing file if `bytes_total` is `None`.
+    pub(crate) async fn request_begin_of(
         &mut self,
         file: &str,
         bytes_total: Option<u64>,
@@ -192,16 +197,16 @@ impl Uploader {
     ) {
         let (file, name) = (file.to_owned(), format!("{file}.log"));
         let continues = continues.map(str::to_owned);
-        self.say(&UploadRequest::Begin { file, name, bytes_total, continues }).await;
+        self.request(&UploadRequest::Begin { file, name, bytes_total, continues }).await;
     }
 
-    /// Begins a file, or takes it up; gives the offset to send from.
+    /// Begins or resumes a file, and returns the offset to send from.
     pub(crate) async fn begin(&mut self, file: &str, bytes_total: usize) -> usize {
-        self.ask_to_begin(file, bytes_total).await;
+        self.request_begin(file, bytes_total).await;
         self.ready().await
     }
 
-    /// Waits for `ready`; gives the offset to send from.
+    /// Waits for `ready`, and returns the offset to send from.
     pub(crate) async fn ready(&mut self) -> usize {
         loop {
             match self.reply().await {
@@ -209,14 +214,14 @@ impl Uploader {
                     (self.sent, self.acked, self.window) = (offset, offset, window_bytes);
                     return offset as usize;
                 }
-                // Of a file before.
+                // Of the previous file.
                 UploadReply::Ack { .. } => {}
                 other => panic!("ready was expected, not {other:?}"),
             }
         }
     }
 
-    /// Sends bytes in messages of that size, within the window.
+    /// Sends bytes in messages of this size, within the window.
     pub(crate) async fn send(&mut self, bytes: &[u8], message_bytes: usize) {
         let batch_bytes = message_bytes.max(64 << 10);
         for batch in bytes.chunks(batch_bytes) {
@@ -230,7 +235,7 @@ impl Uploader {
             for message in batch.chunks(message_bytes) {
                 frames.extend_from_slice(&encode_binary(message, 131_000));
             }
-            self.sender.send_raw(&frames).await.expect("it reads");
+            self.sender.send_raw(&frames).await.expect("the server reads");
             self.sent += batch.len() as u64;
         }
     }
@@ -243,11 +248,11 @@ impl Uploader {
     }
 
     pub(crate) async fn end(&mut self, file: &str) {
-        self.say(&UploadRequest::End { file: file.to_owned() }).await;
+        self.request(&UploadRequest::End { file: file.to_owned() }).await;
     }
 
-    /// Reads replies to the one that is no acknowledgement; offsets must never fall.
-    pub(crate) async fn last_reply(&mut self) -> UploadReply {
+    /// Returns the first reply that is not an acknowledgement. Acknowledged offsets must increase.
+    pub(crate) async fn reply_after_acks(&mut self) -> UploadReply {
         loop {
             match self.reply().await {
                 UploadReply::Ack { offset, .. } => {
@@ -264,7 +269,7 @@ impl Uploader {
         self.end(file).await;
         let offset = self.sent;
         let done = UploadReply::Done { file: file.to_owned(), offset };
-        assert_eq!(self.last_reply().await, done);
+        assert_eq!(self.reply_after_acks().await, done);
     }
 
     /// Sends a whole file.
@@ -274,21 +279,21 @@ impl Uploader {
         self.finish(file).await;
     }
 
-    /// The name of the error that comes next.
+    /// Waits for an error, and returns its name.
     pub(crate) async fn error(&mut self) -> String {
-        match self.last_reply().await {
+        match self.reply_after_acks().await {
             UploadReply::Error { error } => error.name,
             other => panic!("an error was expected, not {other:?}"),
         }
     }
 
-    /// The code with which the server closes.
+    /// Waits until the server closes the connection, and returns the code.
     pub(crate) async fn close_code(&mut self) -> u16 {
         close_code(&mut self.receiver).await
     }
 }
 
-/// The code of the close frame that comes after any other messages.
+/// Skips messages up to the close frame, and returns its code.
 pub(crate) async fn close_code(receiver: &mut ClientReceiver) -> u16 {
     loop {
         match within(receiver.next()).await.expect("a message") {
@@ -299,7 +304,7 @@ pub(crate) async fn close_code(receiver: &mut ClientReceiver) -> u16 {
     }
 }
 
-/// Looks at a session.
+/// A live view of a session.
 pub(crate) struct Live {
     pub(crate) sender: ClientSender,
     pub(crate) receiver: ClientReceiver,
@@ -308,10 +313,10 @@ pub(crate) struct Live {
 impl Live {
     pub(crate) async fn ask(&mut self, query: Value) {
         let text = serde_json::json!({ "type": "query", "query": query }).to_string();
-        self.sender.send_text(&text).await.expect("it reads");
+        self.sender.send_text(&text).await.expect("the server reads");
     }
 
-    /// The next message.
+    /// Waits for the next message.
     pub(crate) async fn message(&mut self) -> Value {
         match within(self.receiver.next()).await {
             Ok(Some(Message::Text(text))) => serde_json::from_str(&text).expect("JSON"),
@@ -325,18 +330,18 @@ impl Live {
         serde_json::from_value(message["view"].take()).expect("a view")
     }
 
-    /// Views until one fits.
-    pub(crate) async fn view_where(&mut self, mut fits: impl FnMut(&View) -> bool) -> View {
+    /// Skips views up to the first that satisfies the condition.
+    pub(crate) async fn view_where(&mut self, mut condition: impl FnMut(&View) -> bool) -> View {
         loop {
             let view = self.view().await;
-            if fits(&view) {
+            if condition(&view) {
                 return view;
             }
         }
     }
 }
 
-/// A log of about so many bytes, with dirty lines; the same for the same number.
+/// A log of about this many bytes, with dirty lines. The same size returns the same log.
 pub(crate) fn log(bytes: u64) -> Vec<u8> {
     let options = weir_demo::Options { seed: 7, bytes: Some(bytes), ..Default::default() };
     let mut traffic = Traffic::new(options).with_dirt_every(50);
@@ -345,7 +350,7 @@ pub(crate) fn log(bytes: u64) -> Vec<u8> {
     log
 }
 
-/// Compares what the oracle knows of a log with a report.
+/// Compares a report with the oracle's numbers for the log.
 pub(crate) fn compare(log: &[u8], report: &Value) {
     let step_s = report["histogram"]["step_s"].as_u64().unwrap_or(1);
     let expected = Oracle::read(Layout::Combined, log).to_json(ROWS, step_s, 0);

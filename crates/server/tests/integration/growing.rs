@@ -1,25 +1,25 @@
-//! Files that go on growing: sources whose end nobody knows before `end`.
+//! Growing files: sources whose size is unknown until `end`.
 
 use std::time::Duration;
 
-use crate::common::{Running, compare, log, within};
+use crate::common::{TestServer, compare, log, within};
 use weir_net::websocket::client::Message;
 use weir_server::Options;
 use weir_view::{SourceState, UploadReply};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lines_are_seen_as_they_come_and_the_last_one_counts_at_the_end() {
-    let server = Running::start(Options::default()).await;
+async fn lines_are_shown_as_they_arrive_and_a_partial_one_at_the_end() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let mut live = server.live(&id).await;
     let mut upload = server.upload(&id).await;
-    upload.ask_to_follow("a", None, None).await;
+    upload.request_begin_of("a", None, None).await;
     assert_eq!(upload.ready().await, 0);
     let log = log(20_000);
     let ends: Vec<usize> = ends_of_lines(&log);
     let mut from = 0;
     for lines in [1, 2, 40] {
-        // Half of the line behind comes with it, and waits for its other half.
+        // A part of the next line is sent too, and does not count before its end.
         let to = ends[lines - 1] + 10;
         upload.send(&log[from..to], 1 << 16).await;
         let view = live.view_where(|view| view.report.lines == lines as u64).await;
@@ -34,20 +34,20 @@ async fn lines_are_seen_as_they_come_and_the_last_one_counts_at_the_end() {
     let view = live.view_where(|view| view.complete).await;
     assert_eq!((view.report.lines, view.sources[0].state), (41, SourceState::Done));
     compare(&log[..from], &server.report(&id).await);
-    // The server waits for pages that are still there when it ends.
+    // The server would wait for these connections when it ends.
     drop((upload, live));
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_may_rest_longer_than_others_and_is_taken_up_without_doubling() {
+async fn a_pause_is_not_a_stall_and_a_resumed_file_has_no_duplicates() {
     let options = Options { stall: Duration::from_millis(100), ..Options::default() };
-    let server = Running::start(options).await;
+    let server = TestServer::start(options).await;
     let id = server.create_session().await;
     let log = log(20_000);
     let half = ends_of_lines(&log)[50];
     let mut upload = server.upload(&id).await;
-    upload.ask_to_follow("a", None, None).await;
+    upload.request_begin_of("a", None, None).await;
     assert_eq!(upload.ready().await, 0);
     upload.send(&log[..half + 20], 1 << 16).await;
     while upload.acked < half as u64 {
@@ -56,19 +56,19 @@ async fn it_may_rest_longer_than_others_and_is_taken_up_without_doubling() {
             other => panic!("an ack was expected, not {other:?}"),
         }
     }
-    // Nothing is to be told for long, and the client answers that it is still there.
+    // While nothing is acknowledged, the server pings and the client answers.
     for _ in 0..4 {
         match within(upload.receiver.next()).await.expect("a message") {
             Some(Message::Ping(payload)) => {
-                upload.sender.send_pong(&payload).await.expect("it reads");
+                upload.sender.send_pong(&payload).await.expect("the server reads");
             }
             other => panic!("a ping was expected, not {other:?}"),
         }
     }
     drop(upload);
     let mut upload = server.upload(&id).await;
-    upload.ask_to_follow("a", None, None).await;
-    assert_eq!(upload.ready().await, half, "the torn line comes again");
+    upload.request_begin_of("a", None, None).await;
+    assert_eq!(upload.ready().await, half, "the partial line is sent again");
     upload.send(&log[half..], 1 << 16).await;
     upload.finish("a").await;
     compare(&log, &server.report(&id).await);
@@ -77,17 +77,17 @@ async fn it_may_rest_longer_than_others_and_is_taken_up_without_doubling() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_on_from_a_file_has_its_format() {
-    let server = Running::start(Options::default()).await;
+async fn a_continued_file_has_the_format_of_the_first() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
-    // Nothing of this is told by the lines that follow, of which the first is none.
+    // These lines alone would not identify the format.
     let rest =
-        b"no line of a log\n192.0.2.2 - - [02/Nov/2026:00:00:01 +0000] \"GET /b HTTP/1.1\" 404 7\n";
+        b"not a log line\n192.0.2.2 - - [02/Nov/2026:00:00:01 +0000] \"GET /b HTTP/1.1\" 404 7\n";
     server.upload(&id).await.send_file("a", &log(20_000), 1 << 16).await;
     let format = server.report(&id).await["format"]["name"].clone();
     assert_eq!(format, "COMBINED");
     let mut upload = server.upload(&id).await;
-    upload.ask_to_follow("b", None, Some("a")).await;
+    upload.request_begin_of("b", None, Some("a")).await;
     assert_eq!(upload.ready().await, 0);
     upload.send(rest, 1 << 16).await;
     upload.finish("b").await;
@@ -99,7 +99,7 @@ async fn what_goes_on_from_a_file_has_its_format() {
     server.stop().await;
 }
 
-/// Where the lines of a log end.
+/// The offsets after the line feeds of a log.
 fn ends_of_lines(log: &[u8]) -> Vec<usize> {
     log.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect()
 }

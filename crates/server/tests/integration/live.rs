@@ -1,16 +1,16 @@
-//! Live views: the newest only, with the right numbers, for the question that was asked.
+//! Live views: only the newest, with correct numbers, for the current query.
 
 use std::time::{Duration, Instant};
 
-use crate::common::{Running, compare, log, within};
+use crate::common::{TestServer, compare, log, within};
 use serde_json::json;
 use weir_net::websocket::client::Message;
 use weir_server::Options;
 use weir_view::{SourceState, View};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_view_comes_at_once_and_the_last_is_right() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+async fn the_first_view_arrives_at_once_and_the_last_is_correct() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let mut live = server.live(session.id()).await;
     let first = live.view().await;
     assert_eq!((first.query, first.complete, first.sources.len()), (0, false, 0));
@@ -27,17 +27,21 @@ async fn the_first_view_comes_at_once_and_the_last_is_right() {
     assert!(source.fits > Some(0.9) && last.memory_bytes > 10_000);
     assert!(!last.samples.is_empty());
     let report = server.report(session.id()).await;
-    assert_eq!(report, serde_json::to_value(&last.report).expect("JSON"), "one helper for both");
+    assert_eq!(
+        report,
+        serde_json::to_value(&last.report).expect("JSON"),
+        "views and reports agree"
+    );
     drop((live, upload));
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dates_are_those_of_the_log_when_it_is_known() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+async fn dates_are_in_the_zone_of_the_log_once_it_is_known() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let clauses = json!([{ "field": "time", "op": ">=", "values": ["2025-12-17"] }]);
     let mut live = server.live(session.id()).await;
-    // Nothing is read yet, so nobody knows the zone.
+    // Nothing is read yet, so the zone is unknown.
     live.ask(json!({ "id": 1, "clauses": clauses })).await;
     live.view_where(|view| view.query == 1).await;
     let line = |time: &str| format!("::1 - - [{time} +0300] \"GET / HTTP/1.1\" 200 5\n");
@@ -62,13 +66,13 @@ async fn dates_are_those_of_the_log_when_it_is_known() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn views_come_at_most_20_times_a_second_and_agree_in_themselves() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+async fn views_are_consistent_and_at_most_20_a_second() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let mut live = server.live(session.id()).await;
     let log = log(1 << 20);
-    let address = (server.upload(session.id()).await, log.clone());
+    let upload = (server.upload(session.id()).await, log.clone());
     let feeding = tokio::spawn(async move {
-        let (mut upload, log) = address;
+        let (mut upload, log) = upload;
         upload.begin("a", log.len()).await;
         for piece in log.chunks(log.len() / 50) {
             upload.send(piece, 10_000).await;
@@ -76,7 +80,7 @@ async fn views_come_at_most_20_times_a_second_and_agree_in_themselves() {
         }
         upload.finish("a").await;
     });
-    // Those of nothing come as they are.
+    // Views of an empty session are not limited.
     let mut started = Instant::now();
     let (mut views, mut growing, mut records) = (0, 0, 0);
     loop {
@@ -85,7 +89,7 @@ async fn views_come_at_most_20_times_a_second_and_agree_in_themselves() {
             0 => started = Instant::now(),
             _ => views += 1,
         }
-        assert_eq!(view.report.matched, view.report.records, "one moment");
+        assert_eq!(view.report.matched, view.report.records, "a view is one snapshot");
         let report = &view.report;
         assert_eq!(report.lines, report.records + report.unmatched + report.too_long);
         assert!(report.records >= records);
@@ -95,11 +99,11 @@ async fn views_come_at_most_20_times_a_second_and_agree_in_themselves() {
             break;
         }
     }
-    let most = started.elapsed().as_millis() as u64 / 50 + 2;
-    assert!(views <= most, "{views} views, {most} allowed");
-    assert!(growing >= 3, "the picture grows: {growing}");
-    within(feeding).await.expect("it was sent");
-    // Nothing changes any more, so nothing comes.
+    let limit = started.elapsed().as_millis() as u64 / 50 + 2;
+    assert!(views <= limit, "{views} views, {limit} allowed");
+    assert!(growing >= 3, "views show the growth: {growing}");
+    within(feeding).await.expect("everything was sent");
+    // Nothing changes any more, so no view is sent.
     let silence = tokio::time::timeout(Duration::from_millis(200), live.receiver.next()).await;
     assert!(silence.is_err(), "{silence:?}");
     drop(live);
@@ -107,13 +111,13 @@ async fn views_come_at_most_20_times_a_second_and_agree_in_themselves() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_page_gets_the_newest_only() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+async fn a_slow_page_receives_only_the_newest_view() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let mut live = server.live(session.id()).await;
     live.view().await;
-    // Large views fill the sockets while nobody reads.
+    // Large views fill the sockets while the page does not read.
     live.ask(json!({ "id": 1, "top": 2_000, "buckets": 2_000 })).await;
-    let data = session.pipeline().expect("it goes on").data().clone();
+    let data = session.pipeline().expect("the session is open").data().clone();
     server.upload(session.id()).await.send_file("a", &log(1 << 20), 1 << 20).await;
     let until = Instant::now() + Duration::from_millis(1_000);
     let mut changes = 0;
@@ -135,8 +139,8 @@ async fn a_slow_page_gets_the_newest_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn questions_are_answered_by_their_id_and_bad_ones_refused() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+async fn queries_are_answered_by_id_and_invalid_ones_refused() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let log = log(300_000);
     server.upload(session.id()).await.send_file("a", &log, 100_000).await;
     let mut live = server.live(session.id()).await;
@@ -151,22 +155,22 @@ async fn questions_are_answered_by_their_id_and_bad_ones_refused() {
     }
     assert!(matched[0] > 0);
     assert_eq!(matched.iter().sum::<u64>(), all.report.records);
-    for bad in [
+    for invalid in [
         json!({ "id": 7, "clauses": [status("~", "(")] }),
         json!({ "id": 7, "clauses": [{ "field": "nothing", "op": "=", "values": [] }] }),
         json!({ "id": 7, "zone": "Europe/Atlantis" }),
         json!({ "id": 7, "stack": "nothing" }),
         json!(7),
     ] {
-        live.ask(bad.clone()).await;
+        live.ask(invalid.clone()).await;
         let message = live.message().await;
-        assert_eq!(message["error"]["name"], "bad_query", "{bad}: {message}");
+        assert_eq!(message["error"]["name"], "bad_query", "{invalid}: {message}");
     }
-    // The query before stays in force.
-    session.pipeline().expect("it goes on").data().touch();
+    // The previous query stays in effect.
+    session.pipeline().expect("the session is open").data().touch();
     let view = live.view().await;
     assert_eq!((view.query, view.report.matched), (6, matched[1]));
-    // Of many questions in a row, the last is answered.
+    // Of many queries in a row, the last one is answered.
     for id in 10..60 {
         live.ask(json!({ "id": id, "clauses": [status("=", "404")] })).await;
     }
@@ -176,14 +180,14 @@ async fn questions_are_answered_by_their_id_and_bad_ones_refused() {
         view.query == 59
     });
     assert_eq!(last.await.report.matched, matched[0]);
-    assert!(answers < 50, "older questions are given up");
+    assert!(answers < 50, "the answers of replaced queries are cancelled");
     drop(live);
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_values_arrive_as_text() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let hostile = "<script>alert(1)</script>\u{1b}[31m\u{202e}\u{0}'";
     let line = format!(
         "1.2.3.4 - - [02/Nov/2026:00:00:00 +0000] \"GET /{} HTTP/1.1\" 200 5 \"-\" \"{hostile}\"\n",
@@ -210,8 +214,8 @@ async fn hostile_values_arrive_as_text() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_in_no_known_format_is_said_to_be_one() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+async fn a_log_in_an_unknown_format_is_reported() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let mut upload = server.upload(session.id()).await;
     upload.send_file("a", "neither this\nnor that\n".repeat(100).as_bytes(), 100).await;
     let mut live = server.live(session.id()).await;
@@ -224,10 +228,10 @@ async fn a_log_in_no_known_format_is_said_to_be_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pings_are_answered() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let mut live = server.live(session.id()).await;
     live.view().await;
-    live.sender.send_ping(b"still there?").await.expect("it reads");
+    live.sender.send_ping(b"still there?").await.expect("the server reads");
     let pong = within(live.receiver.next()).await.expect("a message");
     assert_eq!(pong, Some(Message::Pong(b"still there?".to_vec())));
     drop(live);

@@ -1,4 +1,4 @@
-//! The integration tests of this crate, in one binary: it is linked once.
+//! The integration tests of this crate, in one binary so that they are linked once.
 
 mod addresses;
 mod archives;
@@ -6,7 +6,7 @@ mod bench;
 mod common;
 mod growing;
 mod interruption;
-mod joined;
 mod live;
+mod several_connections;
 mod sliding;
 mod upload;

@@ -1,13 +1,13 @@
-//! A live view of a feed whose oldest records leave, while its filter changes.
+//! Live views of a sliding window, with filters that change.
 
 use std::time::Duration;
 
-use crate::common::Running;
+use crate::common::TestServer;
 use serde_json::json;
 use weir_ingest::{FormatChoice, Keep};
 use weir_server::Options;
 
-/// A line for each second, every fourth not found, in COMBINED.
+/// One line a second in combined format; every fourth has status 404.
 fn lines(seconds: std::ops::Range<u64>) -> String {
     let line = |second: u64| {
         let (minute, status) = (second / 60, if second.is_multiple_of(4) { 404 } else { 200 });
@@ -26,17 +26,17 @@ fn lines(seconds: std::ops::Range<u64>) -> String {
 async fn a_filter_changes_while_the_window_moves() {
     let keep = Keep::Window { width: Some(Duration::from_secs(99)) };
     let options = Options { keep, ..Options::default() };
-    let (server, session) = Running::start_pinned(options).await;
+    let (server, session) = TestServer::start_pinned(options).await;
     let mut live = server.live(session.id()).await;
     let empty = live.view().await;
     assert_eq!(empty.window.map(|window| (window.width_s, window.records)), Some((Some(99.0), 0)));
-    let pipeline = session.pipeline().expect("it goes on");
+    let pipeline = session.pipeline().expect("the session is open");
     let mut feed = pipeline.source("feed", None, FormatChoice::Detect);
     let mut id = 0;
     for step in 0..40u64 {
         let read = (step + 1) * 25;
-        feed.write_all_async(lines(step * 25..read).as_bytes()).await.expect("there is room");
-        feed.flush_async().await.expect("there is room");
+        feed.write_all_async(lines(step * 25..read).as_bytes()).await.expect("the queue has room");
+        feed.flush_async().await.expect("the queue has room");
         feed.wait_until_parsed().await;
         id += 1;
         let (clauses, share) = match step % 3 {
@@ -60,7 +60,7 @@ async fn a_filter_changes_while_the_window_moves() {
         assert_eq!(view.report.time.first, Some(expected));
         let histogram = view.report.histogram.expect("there are times");
         assert_eq!(histogram.buckets.iter().map(|bucket| bucket.count).sum::<u64>(), matched);
-        assert_eq!(view.sources[0].lines, read, "all that was read is counted");
+        assert_eq!(view.sources[0].lines, read, "dropped lines still count as read");
     }
     drop((live, feed, pipeline));
     server.stop().await;

@@ -1,8 +1,8 @@
-//! Uploads over WebSocket: every byte, once, in whatever pieces it comes.
+//! Uploads over WebSockets: every byte counts once, for messages of any size.
 
 use std::time::{Duration, Instant};
 
-use crate::common::{Running, compare, log};
+use crate::common::{TestServer, compare, log};
 use weir_net::websocket::client::ClientOptions;
 use weir_server::Options;
 use weir_view::{SourceState, UploadReply, UploadRequest};
@@ -10,8 +10,8 @@ use weir_view::{SourceState, UploadReply, UploadRequest};
 const MIB: usize = 1 << 20;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_of_every_size_give_the_oracles_report() {
-    let server = Running::start(Options::default()).await;
+async fn messages_of_any_size_make_the_same_report() {
+    let server = TestServer::start(Options::default()).await;
     let (small, large) = (log(150_000), log(3 * MIB as u64));
     let cases = [
         (&small, 1),
@@ -33,25 +33,25 @@ async fn messages_of_every_size_give_the_oracles_report() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cost_is_linear_in_the_bytes() {
-    let server = Running::start(Options::default()).await;
+    let server = TestServer::start(Options::default()).await;
     let log = log(400_000);
-    let mut took = Vec::new();
+    let mut durations = Vec::new();
     for bytes in [100_000, 400_000] {
         let id = server.create_session().await;
         let mut upload = server.upload(&id).await;
         let started = Instant::now();
         upload.send_file("a", &log[..bytes], 1).await;
-        took.push(started.elapsed());
+        durations.push(started.elapsed());
     }
-    // Four times the bytes; sixteen times the time would be quadratic.
-    let most = took[0] * 10 + Duration::from_millis(300);
-    assert!(took[1] < most, "{took:?}");
+    // There are four times the bytes, so a quadratic cost would take sixteen times as long.
+    let limit = durations[0] * 10 + Duration::from_millis(300);
+    assert!(durations[1] < limit, "{durations:?}");
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn several_files_at_once_make_one_data_set() {
-    let server = Running::start(Options::default()).await;
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let log = log(400_000);
     let middle =
@@ -69,7 +69,7 @@ async fn several_files_at_once_make_one_data_set() {
 #[tokio::test(flavor = "multi_thread")]
 async fn compressed_files_are_read_and_acknowledged_in_their_own_bytes() {
     use std::io::Write;
-    let server = Running::start(Options::default()).await;
+    let server = TestServer::start(Options::default()).await;
     let log = log(2 * MIB as u64);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&log).expect("memory");
@@ -78,7 +78,7 @@ async fn compressed_files_are_read_and_acknowledged_in_their_own_bytes() {
     for (packed, message_bytes) in [(&gzip, 10_000), (&zstd, 64 * MIB), (&gzip, 7)] {
         let id = server.create_session().await;
         let mut upload = server.upload(&id).await;
-        // In the middle the connection is lost.
+        // The connection is lost after half of the file.
         upload.begin("a", packed.len()).await;
         upload.send(&packed[..packed.len() / 2], message_bytes).await;
         drop(upload);
@@ -97,18 +97,22 @@ async fn compressed_files_are_read_and_acknowledged_in_their_own_bytes() {
     upload.end("cut").await;
     assert_eq!(upload.error().await, "damaged");
     let report = server.report(&id).await;
-    assert!(report["lines"].as_u64() > Some(5_000), "what was read stands: {}", report["lines"]);
-    // The connection can go on.
+    assert!(
+        report["lines"].as_u64() > Some(5_000),
+        "the lines read before are kept: {}",
+        report["lines"]
+    );
+    // The connection can send another file.
     upload.send_file("whole", &zstd, MIB).await;
     drop(upload);
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_skipped_is_acknowledged_and_the_largest_message_goes_through() {
-    let server = Running::start(Options::default()).await;
+async fn skipped_bytes_are_acknowledged_and_large_messages_are_received() {
+    let server = TestServer::start(Options::default()).await;
     let log = log(100_000);
-    // Longer than the window: unless the middle is acknowledged, this never ends.
+    // Longer than the window, so it ends only if skipped bytes are acknowledged.
     for (byte, too_long) in [(b'x', 1), (0, 0)] {
         let id = server.create_session().await;
         let run = [&vec![byte; 66 * MIB], &b"\n"[..], &log].concat();
@@ -121,8 +125,8 @@ async fn what_is_skipped_is_acknowledged_and_the_largest_message_goes_through() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_small_piece_is_parsed_without_waiting_for_more() {
-    let server = Running::start(Options::default()).await;
+async fn a_small_piece_is_parsed_after_a_pause() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let log = log(10_000);
     let mut upload = server.upload(&id).await;
@@ -141,8 +145,8 @@ async fn a_small_piece_is_parsed_without_waiting_for_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_ends_elsewhere_than_it_said_is_an_error() {
-    let server = Running::start(Options::default()).await;
+async fn a_file_of_another_length_than_announced_is_an_error() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let log = log(50_000);
     let mut upload = server.upload(&id).await;
@@ -154,7 +158,7 @@ async fn a_file_that_ends_elsewhere_than_it_said_is_an_error() {
     upload.begin("long", 10).await;
     upload.send(&log, 1_000).await;
     assert_eq!(upload.error().await, "wrong_length");
-    // The rest is passed over, its end too, and the connection goes on.
+    // The rest of the file is ignored, with its end, and the connection can send another file.
     upload.end("long").await;
     upload.send_file("right", &log, 1_000).await;
     drop(upload);
@@ -162,21 +166,21 @@ async fn a_file_that_ends_elsewhere_than_it_said_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_file_has_one_connection() {
-    let server = Running::start(Options::default()).await;
+async fn a_file_has_one_owner() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let log = log(50_000);
     let mut first = server.upload(&id).await;
     first.begin("a", log.len()).await;
     let mut second = server.upload(&id).await;
-    second.ask_to_begin("a", log.len()).await;
+    second.request_begin("a", log.len()).await;
     assert_eq!(second.error().await, "file_busy");
-    second.ask_to_begin("a", log.len() + 1).await;
+    second.request_begin("a", log.len() + 1).await;
     assert_eq!(second.error().await, "file_changed");
     first.send(&log, 10_000).await;
     first.finish("a").await;
-    // Whoever did not hear of the end is told again.
-    second.ask_to_begin("a", log.len()).await;
+    // The end is repeated for a page that did not receive it.
+    second.request_begin("a", log.len()).await;
     let done = UploadReply::Done { file: "a".to_owned(), offset: log.len() as u64 };
     assert_eq!(second.reply().await, done);
     compare(&log, &server.report(&id).await);
@@ -185,29 +189,29 @@ async fn one_file_has_one_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_file_keeps_what_was_parsed() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+async fn a_cancelled_file_keeps_its_parsed_lines() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let log = log(50_000);
     let mut live = server.live(session.id()).await;
     let mut upload = server.upload(session.id()).await;
     upload.begin("a", 1 << 30).await;
     upload.send(&log, 1_000).await;
     live.view_where(|view| view.report.records > 0).await;
-    upload.say(&UploadRequest::Cancel { file: "a".to_owned() }).await;
+    upload.request(&UploadRequest::Cancel { file: "a".to_owned() }).await;
     let cancelled = |view: &weir_view::View| view.sources[0].state == SourceState::Cancelled;
     let view = live.view_where(cancelled).await;
     assert!(view.complete && view.report.records > 0);
     upload.send_file("b", &log, 1_000).await;
     let mut other = server.upload(session.id()).await;
-    other.ask_to_begin("a", 1 << 30).await;
+    other.request_begin("a", 1 << 30).await;
     assert_eq!(other.error().await, "file_over");
     drop((live, upload, other));
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn breaches_end_the_connection() {
-    let server = Running::start(Options::default()).await;
+async fn breaches_of_the_protocol_close_the_connection() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     for (message, name) in [
         ("no JSON", "bad_request"),
@@ -215,16 +219,16 @@ async fn breaches_end_the_connection() {
         (r#"{"type":"begin","file":"a","name":"a","bytes_total":-1}"#, "bad_request"),
     ] {
         let mut upload = server.upload(&id).await;
-        upload.sender.send_text(message).await.expect("it reads");
+        upload.sender.send_text(message).await.expect("the server reads");
         assert_eq!(upload.error().await, name, "{message}");
         assert_eq!(upload.close_code().await, 1008);
     }
     let mut upload = server.upload(&id).await;
-    upload.sender.send_binary(b"no file").await.expect("it reads");
+    upload.sender.send_binary(b"no file").await.expect("the server reads");
     assert_eq!(upload.error().await, "no_file");
     let mut upload = server.upload(&id).await;
     upload.begin("a", 10).await;
-    upload.ask_to_begin("b", 10).await;
+    upload.request_begin("b", 10).await;
     assert_eq!(upload.error().await, "bad_request");
     assert_eq!(upload.close_code().await, 1008);
     drop(upload);
@@ -233,7 +237,7 @@ async fn breaches_end_the_connection() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_pages_cannot_connect() {
-    let server = Running::start(Options::default()).await;
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let foreign =
         ClientOptions { origin: Some("http://evil.example".to_owned()), ..Default::default() };

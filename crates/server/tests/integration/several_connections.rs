@@ -1,10 +1,10 @@
-//! One file over several connections: in order whatever the connection, nothing lost and
-//! nothing doubled wherever one of them breaks.
+//! One file over several connections: its bytes are put in order, and no line is lost or
+//! duplicated if a connection breaks.
 
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use crate::common::{Running, Uploader, compare, log, within};
+use crate::common::{TestServer, Uploader, compare, log, within};
 use proptest::prelude::{ProptestConfig, prop, proptest};
 use weir_net::websocket::CloseCode;
 use weir_net::websocket::client::{Message, encode_binary};
@@ -13,54 +13,57 @@ use weir_view::{UploadReply, UploadRequest};
 
 const MIB: usize = 1 << 20;
 
-async fn join(server: &Running, id: &str, file: &str) -> Uploader {
+async fn join(server: &TestServer, id: &str, file: &str) -> Uploader {
     let mut upload = server.upload(id).await;
-    upload.say(&UploadRequest::Join { file: file.to_owned() }).await;
+    upload.request(&UploadRequest::Join { file: file.to_owned() }).await;
     assert_eq!(upload.reply().await, UploadReply::Joined { file: file.to_owned() });
     upload
 }
 
-/// Says where the bytes that follow belong.
+/// Sends the offset of the next bytes.
 async fn block(upload: &mut Uploader, file: &str, offset: usize) {
     let request = UploadRequest::Block { file: file.to_owned(), offset: offset as u64 };
-    upload.say(&request).await;
+    upload.request(&request).await;
 }
 
 async fn send_block(upload: &mut Uploader, file: &str, log: &[u8], offset: usize, length: usize) {
     block(upload, file, offset).await;
     let bytes = &log[offset..log.len().min(offset + length)];
-    upload.sender.send_binary(bytes).await.expect("it reads");
+    upload.sender.send_binary(bytes).await.expect("the server reads");
 }
 
-/// Waits until the server has read all that the connection sent: it answers pings in order.
-async fn all_read(upload: &mut Uploader) {
-    upload.sender.send_ping(b"").await.expect("it reads");
+/// Waits until the server has read everything from the connection: it answers pings in order.
+async fn wait_until_read(upload: &mut Uploader) {
+    upload.sender.send_ping(b"").await.expect("the server reads");
     let answer = within(upload.receiver.next()).await;
     assert!(matches!(answer, Ok(Some(Message::Pong(_)))), "{answer:?}");
 }
 
-/// One attempt to send the file: so many joined connections, blocks of these sizes in turn,
-/// which connection each goes to, and which one breaks after how many blocks.
+/// One attempt to send the file.
 #[derive(Debug, Clone)]
 struct Attempt {
+    /// The number of joined connections.
     joined: usize,
+    /// The sizes of the blocks, repeated.
     block_bytes: Vec<usize>,
+    /// The connection of each block, repeated.
     order: Vec<usize>,
+    /// Which connection breaks, and after how many blocks.
     breaks: (usize, usize),
 }
 
-async fn send(server: &Running, log: &[u8], attempts: &[Attempt]) {
+async fn send(server: &TestServer, log: &[u8], attempts: &[Attempt]) {
     let id = server.create_session().await;
     let mut first = server.upload(&id).await;
     for (at, attempt) in attempts.iter().enumerate() {
         let offset = first.begin("a", log.len()).await;
-        assert!(offset == 0 || log[offset - 1] == b'\n', "at a line end");
+        assert!(offset == 0 || log[offset - 1] == b'\n', "the offset is the end of a line");
         let is_last = at + 1 == attempts.len();
         let broken = send_once(server, &id, &mut first, log, offset, attempt, is_last).await;
         if is_last {
             break;
         }
-        // Where the connection is lost that began it, another takes the file up.
+        // If the owner's connection was lost, a new one resumes the file without an error.
         if broken > 0 {
             assert_eq!(first.error().await, "interrupted");
         }
@@ -71,9 +74,9 @@ async fn send(server: &Running, log: &[u8], attempts: &[Attempt]) {
     server.request("DELETE", &format!("/api/sessions/{id}"), &[]).await;
 }
 
-/// Sends what is left, or until a connection breaks; says which.
+/// Sends the rest of the file, or until a connection breaks. Returns which one breaks.
 async fn send_once(
-    server: &Running,
+    server: &TestServer,
     id: &str,
     first: &mut Uploader,
     log: &[u8],
@@ -106,9 +109,9 @@ async fn send_once(
         }
         return broken;
     }
-    // What comes over a connection that ends with a close frame counts.
+    // Bytes on a connection that ends with a close frame count.
     for mut other in others {
-        other.sender.close(CloseCode::NORMAL, "").await.expect("it reads");
+        other.sender.close(CloseCode::NORMAL, "").await.expect("the server reads");
         tokio::spawn(async move { while let Ok(Some(_)) = other.receiver.next().await {} });
     }
     broken
@@ -132,19 +135,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn no_line_is_lost_or_doubled_whichever_connection_breaks(attempts in attempts()) {
+    fn no_line_is_lost_or_duplicated_if_a_connection_breaks(attempts in attempts()) {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         static LOG: LazyLock<Vec<u8>> = LazyLock::new(|| log(60_000));
         runtime.block_on(async {
-            let server = Running::start(Options::default()).await;
+            let server = TestServer::start(Options::default()).await;
             send(&server, &LOG, &attempts).await;
         });
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_compressed_file_may_come_over_two_connections() {
-    let server = Running::start(Options::default()).await;
+async fn a_compressed_file_can_use_two_connections() {
+    let server = TestServer::start(Options::default()).await;
     let log = log(2 * MIB as u64);
     let packed = zstd::encode_all(&log[..], 1).expect("memory");
     let id = server.create_session().await;
@@ -166,8 +169,8 @@ async fn a_compressed_file_may_come_over_two_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comes_before_its_turn_is_bounded_and_then_taken() {
-    let server = Running::start(Options::default()).await;
+async fn bytes_out_of_order_are_bounded_and_then_received() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let log = log(MIB as u64).repeat(40);
     let mut first = server.upload(&id).await;
@@ -176,14 +179,14 @@ async fn what_comes_before_its_turn_is_bounded_and_then_taken() {
     block(&mut second, "a", MIB).await;
     let rest = encode_binary(&log[MIB..], 131_000);
     let mut sending = tokio::spawn(async move {
-        second.sender.send_raw(&rest).await.expect("it reads");
+        second.sender.send_raw(&rest).await.expect("the server reads");
         second
     });
     let patience = Duration::from_millis(500);
     let early = tokio::time::timeout(patience, &mut sending).await;
-    assert!(early.is_err(), "more was taken than may wait");
+    assert!(early.is_err(), "more bytes were read than may wait");
     send_block(&mut first, "a", &log, 0, MIB).await;
-    let second = within(sending).await.expect("the rest is taken");
+    let second = within(sending).await.expect("the rest is received");
     first.sent = log.len() as u64;
     first.finish("a").await;
     assert_eq!(server.report(&id).await["bytes_read"], log.len());
@@ -192,8 +195,8 @@ async fn what_comes_before_its_turn_is_bounded_and_then_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_may_begin_again_in_the_middle() {
-    let server = Running::start(Options::default()).await;
+async fn a_page_can_begin_a_file_again() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let log = log(100_000);
     let mut upload = server.upload(&id).await;
@@ -209,9 +212,9 @@ async fn a_page_may_begin_again_in_the_middle() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_block_that_never_comes_is_a_stall() {
+async fn a_missing_block_is_a_stall() {
     let stall = Duration::from_millis(300);
-    let server = Running::start(Options { stall, ..Options::default() }).await;
+    let server = TestServer::start(Options { stall, ..Options::default() }).await;
     let id = server.create_session().await;
     let log = log(50_000);
     let mut first = server.upload(&id).await;
@@ -227,12 +230,12 @@ async fn a_block_that_never_comes_is_a_stall() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_makes_no_sense_is_refused() {
-    let server = Running::start(Options::default()).await;
+async fn breaches_by_joined_connections_are_refused() {
+    let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let log = log(50_000);
     let mut stray = server.upload(&id).await;
-    stray.say(&UploadRequest::Join { file: "a".to_owned() }).await;
+    stray.request(&UploadRequest::Join { file: "a".to_owned() }).await;
     assert_eq!(stray.error().await, "not_begun");
 
     let mut first = server.upload(&id).await;
@@ -241,18 +244,18 @@ async fn what_makes_no_sense_is_refused() {
     for _ in 1..4 {
         others.push(join(&server, &id, "a").await);
     }
-    stray.say(&UploadRequest::Join { file: "a".to_owned() }).await;
+    stray.request(&UploadRequest::Join { file: "a".to_owned() }).await;
     assert_eq!(stray.error().await, "too_many_connections");
     for mut other in others {
-        other.sender.close(CloseCode::NORMAL, "").await.expect("it reads");
+        other.sender.close(CloseCode::NORMAL, "").await.expect("the server reads");
         assert_eq!(other.close_code().await, 1000);
     }
 
-    // Bytes without an offset, offsets that fall, and blocks of another file.
+    // Bytes without an offset, decreasing offsets, and blocks of another file.
     for case in 0..3 {
         let mut other = join(&server, &id, "a").await;
         match case {
-            0 => other.sender.send_binary(b"abc").await.expect("it reads"),
+            0 => other.sender.send_binary(b"abc").await.expect("the server reads"),
             1 => {
                 send_block(&mut other, "a", &log, 10, 10).await;
                 block(&mut other, "a", 19).await;
@@ -266,10 +269,10 @@ async fn what_makes_no_sense_is_refused() {
         first.begin("a", log.len()).await;
         first.sent = log.len() as u64;
     }
-    // Two blocks that overlap.
+    // Two overlapping blocks.
     let mut other = join(&server, &id, "a").await;
     send_block(&mut other, "a", &log, 900, 100).await;
-    all_read(&mut other).await;
+    wait_until_read(&mut other).await;
     send_block(&mut first, "a", &log, 0, 950).await;
     assert_eq!(first.error().await, "bad_request");
     assert_eq!(first.close_code().await, 1008);

@@ -1,0 +1,126 @@
+//! A file of a session that a page uploads, over one connection or several in turn.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use weir_ingest::{SourceEnd, SourceProgress, SourceWriter};
+
+use super::merger::BlockMerger;
+use super::receiver::{FileReceiver, Purpose};
+use super::unpacker::MemberDestination;
+
+/// How long a connection that resumes a file waits for the previous owner to notice that its
+/// connection is lost.
+const TAKE_OVER_WAIT: Duration = Duration::from_secs(2);
+
+/// A file of a session. The connection that locks its receiver owns it.
+#[derive(Debug)]
+pub(crate) struct UploadedFile {
+    id: String,
+    bytes_total: Option<u64>,
+    /// Bytes received, once all are.
+    length: AtomicU64,
+    progress: Arc<SourceProgress>,
+    is_interrupted: AtomicBool,
+    interruption_count: AtomicU64,
+    /// `None` once the file has ended.
+    receiver: Arc<Mutex<Option<FileReceiver>>>,
+    merger: BlockMerger,
+}
+
+/// Ownership of a file. `None` inside once the file has ended.
+pub(crate) type ReceiverGuard = OwnedMutexGuard<Option<FileReceiver>>;
+
+impl UploadedFile {
+    pub(crate) fn new(
+        id: &str,
+        bytes_total: Option<u64>,
+        writer: SourceWriter,
+        destination: MemberDestination,
+        purpose: Purpose,
+    ) -> Self {
+        let progress = writer.progress().clone();
+        let receiver = match purpose {
+            Purpose::Parse => FileReceiver::new(writer, destination),
+            Purpose::Discard => FileReceiver::discarding(writer, destination),
+        };
+        Self {
+            id: id.to_owned(),
+            bytes_total,
+            length: AtomicU64::new(0),
+            progress,
+            is_interrupted: AtomicBool::new(false),
+            interruption_count: AtomicU64::new(0),
+            receiver: Arc::new(Mutex::new(Some(receiver))),
+            merger: BlockMerger::default(),
+        }
+    }
+
+    /// The page's id of the file.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The file's size in bytes according to the page; `None` if the file keeps growing.
+    pub(crate) fn bytes_total(&self) -> Option<u64> {
+        self.bytes_total
+    }
+
+    /// The number of bytes received, once all are.
+    pub(crate) fn length(&self) -> u64 {
+        self.length.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_length(&self, bytes: u64) {
+        self.length.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn progress(&self) -> &Arc<SourceProgress> {
+        &self.progress
+    }
+
+    /// Whether the file's connection is lost and the file can be resumed.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.is_interrupted.load(Ordering::Relaxed) && self.progress.end().is_none()
+    }
+
+    pub(crate) fn set_interrupted(&self, is_interrupted: bool) {
+        self.is_interrupted.store(is_interrupted, Ordering::Relaxed);
+        if is_interrupted {
+            self.interruption_count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How many times the file's connection was lost.
+    pub(crate) fn interruption_count(&self) -> u64 {
+        self.interruption_count.load(Ordering::Relaxed)
+    }
+
+    /// Takes ownership of the file. Returns `None` if another connection keeps it.
+    pub(crate) async fn lock_receiver(&self) -> Option<ReceiverGuard> {
+        let guard = self.receiver.clone().lock_owned();
+        tokio::time::timeout(TAKE_OVER_WAIT, guard).await.ok()
+    }
+
+    /// Where other connections join the owner.
+    pub(crate) fn merger(&self) -> &BlockMerger {
+        &self.merger
+    }
+
+    /// Ends the file if no connection owns it.
+    pub(crate) fn end_unless_owned(&self, end: SourceEnd) {
+        if let Ok(mut receiver) = self.receiver.try_lock() {
+            *receiver = None;
+            self.set_interrupted(false);
+            self.progress.set_end(end);
+        }
+    }
+
+    /// Cancels the file, whether a connection owns it or not.
+    pub(crate) fn cancel(&self) {
+        self.progress.cancel();
+        self.end_unless_owned(SourceEnd::Cancelled);
+    }
+}
