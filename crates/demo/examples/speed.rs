@@ -1,4 +1,4 @@
-//! Prints how fast traffic is generated, in GB/s on one core.
+//! Prints the speed of the generator in GB/s on one core.
 //!
 //! `cargo run --release -p weir-demo --example speed [SHAPE]`
 
@@ -12,7 +12,7 @@ const FILL_BYTES: usize = 1 << 20;
 fn main() {
     let name = std::env::args().nth(1).unwrap_or_else(|| "combined".to_owned());
     let Some(shape) = Shape::parse(&name) else {
-        eprintln!("no shape is named {name}; there are {:?}", Shape::ALL.map(Shape::name));
+        eprintln!("`{name}` is not a valid shape; choose one of {:?}", Shape::ALL.map(Shape::name));
         std::process::exit(2);
     };
     let before = Instant::now();

@@ -1,11 +1,11 @@
-//! User agents: browsers of many versions, crawlers, tools and probes.
+//! User agents: browsers of many versions, crawlers, tools and monitors.
 
 use std::collections::HashSet;
 
 use crate::pool::Pool;
 use crate::rng::Rng;
 
-/// What kind of program a user agent names.
+/// The kind of program of a user agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     Browser,
@@ -14,15 +14,15 @@ pub(crate) enum Class {
     Monitor,
 }
 
-/// User agents by rank, the most frequent first.
+/// The user agents by rank, the most frequent first.
 #[derive(Debug)]
 pub(crate) struct Agents {
-    /// Each with the quote and the line feed that end a line: `curl/8.5.0"\n`.
+    /// Each user agent with the end of the line: `curl/8.5.0"\n`.
     pub(crate) texts: Pool,
     pub(crate) classes: Vec<Class>,
 }
 
-/// Ranks between two well-known programs, as long as there are some left.
+/// Every seventh rank is a user agent of `FIXED`, until all are used.
 const FIXED_EVERY: usize = 7;
 
 const FIXED: [(Class, &str); 34] = [
@@ -104,7 +104,7 @@ const FIXED: [(Class, &str); 34] = [
     (Class::Tool, "-"),
 ];
 
-/// Major versions of Apple's systems and browser, the newer more often.
+/// Major versions of Apple's systems and browser; newer ones are more frequent.
 const APPLE: [&str; 9] = ["14", "15", "16", "17", "17", "18", "18", "26", "26"];
 
 const PHONES: [&str; 18] = [
@@ -129,7 +129,7 @@ const PHONES: [&str; 18] = [
 ];
 
 impl Agents {
-    /// `len` distinct user agents.
+    /// Draws `len` distinct user agents.
     pub(crate) fn new(len: usize, rng: &mut Rng) -> Self {
         let mut agents = Self { texts: Pool::default(), classes: Vec::with_capacity(len) };
         let mut seen = HashSet::with_capacity(len);
@@ -139,7 +139,7 @@ impl Agents {
             let known = if is_turn { fixed.next() } else { None };
             let (class, mut text) = match known {
                 Some((class, text)) => (class, text.to_owned()),
-                None => made_up(rng),
+                None => generate(rng),
             };
             text.push_str("\"\n");
             if !seen.contains(&text) {
@@ -152,7 +152,7 @@ impl Agents {
     }
 }
 
-fn made_up(rng: &mut Rng) -> (Class, String) {
+fn generate(rng: &mut Rng) -> (Class, String) {
     match rng.below(100) {
         0..97 => (Class::Browser, browser(rng)),
         97 => (Class::Tool, tool(rng)),
@@ -178,7 +178,7 @@ fn browser(rng: &mut Rng) -> String {
     }
 }
 
-/// Newer versions are more frequent: the larger of two draws.
+/// The larger of two draws, so that newer versions are more frequent.
 fn major(rng: &mut Rng) -> u32 {
     rng.between(109, 142).max(rng.between(109, 142))
 }

@@ -1,8 +1,8 @@
-//! Drawing from a fixed distribution in constant time.
+//! Samples of a fixed distribution in constant time.
 
 use crate::rng::{Rng, scale};
 
-/// Walker's alias method as Michael Vose built it ("A Linear Algorithm for Generating Random
+/// Walker's alias method in the version of Michael Vose ("A Linear Algorithm for Generating Random
 /// Numbers with a Given Distribution", IEEE Transactions on Software Engineering 17, 1991).
 #[derive(Debug, Clone)]
 pub(crate) struct Alias {
@@ -12,16 +12,16 @@ pub(crate) struct Alias {
 
 #[derive(Debug, Clone, Copy)]
 struct Column {
-    /// The column's own outcome is taken where 32 random bits are below this.
+    /// The column's own outcome is drawn if 32 random bits are below this.
     keep_below: u32,
-    /// The outcome taken otherwise.
+    /// The outcome that is drawn otherwise.
     other: u32,
 }
 
 impl Alias {
     /// A table that draws `i` with the probability `weights[i] / sum(weights)`.
     ///
-    /// Weights are finite and not negative, and one at least is positive.
+    /// Weights must be finite and not negative, and at least one must be positive.
     pub(crate) fn new(weights: &[f64]) -> Self {
         let mean = weights.iter().sum::<f64>() / weights.len() as f64;
         let mut scaled: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
@@ -42,14 +42,14 @@ impl Alias {
         Self { columns }
     }
 
-    /// A table for Zipf's law as Mandelbrot widened it: the weight of rank r, counted from 0,
-    /// is 1 / (r + 1 + `shift`). The exponent is 1 because a division, unlike a power, gives
-    /// the same bits on every platform.
+    /// A table for Zipf's law with Mandelbrot's shift: the weight of rank r, counted from 0, is
+    /// 1 / (r + 1 + `shift`). The exponent is 1 because a division, unlike a power, has the same
+    /// result on every platform.
     pub(crate) fn zipf(len: usize, shift: f64) -> Self {
         Self::new(&(0..len).map(|rank| zipf_weight(rank, shift)).collect::<Vec<_>>())
     }
 
-    /// An outcome, from 64 random bits.
+    /// Draws an outcome, from 64 random bits.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Rng) -> usize {
         let bits = rng.bits();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_ranks_lead() {
+    fn the_first_rank_is_the_most_frequent() {
         let table = Alias::zipf(1000, 0.0);
         let mut rng = Rng::new(2);
         let first = (0..10_000).filter(|_| table.draw(&mut rng) == 0).count();

@@ -1,4 +1,4 @@
-//! Clients: who they are, what they run, and the addresses of the attackers.
+//! Clients with their addresses and user agents, and the addresses of the attackers.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,20 @@ use crate::alias::Alias;
 use crate::pool::Pool;
 use crate::rng::Rng;
 
-/// One client with the program it mostly runs.
+/// One client with its main user agent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Client {
-    /// The start of its lines, in `Clients::texts`.
+    /// The number of its text in `Clients::texts`.
     pub(crate) text: u32,
-    /// Its user agent's rank.
+    /// The rank of its user agent.
     pub(crate) agent: u32,
-    /// Its protocol, an index into `outcome::PROTOCOLS`.
+    /// An index into `outcome::PROTOCOLS`.
     pub(crate) protocol: u8,
     /// The class of its user agent.
     pub(crate) class: Class,
 }
 
-/// Clients by rank, the most frequent first.
+/// The clients by rank, the most frequent first.
 #[derive(Debug)]
 pub(crate) struct Clients {
     /// The start of a line up to the time: `192.0.2.1 - - `.
@@ -29,7 +29,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// `len` distinct clients, each with one of `agents`.
+    /// Draws `len` distinct clients, each with one of `agents`.
     pub(crate) fn new(len: usize, agents: &Agents, ranks: &Alias, rng: &mut Rng) -> Self {
         let mut clients = Self { texts: Pool::default(), list: Vec::with_capacity(len) };
         let mut seen = HashSet::with_capacity(len);
@@ -48,7 +48,7 @@ impl Clients {
     }
 }
 
-/// The 254 hosts of the network that attacks, one of those reserved for documentation.
+/// The 254 hosts of the attacking network, which is reserved for documentation.
 pub(crate) fn attackers() -> Pool {
     let mut pool = Pool::default();
     for host in 1..255 {
@@ -57,7 +57,7 @@ pub(crate) fn attackers() -> Pool {
     pool
 }
 
-/// The host that probes for holes, reserved for documentation as well.
+/// The host of the scanner, in another network reserved for documentation.
 pub(crate) const SCANNER: &[u8] = b"198.51.100.23 - - ";
 
 fn name(rng: &mut Rng) -> String {
@@ -68,7 +68,7 @@ fn name(rng: &mut Rng) -> String {
     }
 }
 
-/// A unicast address outside the networks set apart for other use.
+/// A unicast address outside the reserved networks.
 fn ipv4(rng: &mut Rng) -> String {
     let first = loop {
         let first = rng.between(1, 223);

@@ -1,4 +1,4 @@
-//! The time stamp of a line, rendered once a second.
+//! The timestamp of a line, rendered once for each second.
 
 use crate::digits::PAIRS;
 
@@ -6,21 +6,21 @@ const MONTHS: [&[u8; 3]; 12] = [
     b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
 ];
 
-/// Seconds of a day.
+/// The number of seconds in a day.
 pub(crate) const DAY_S: i64 = 86_400;
 
-/// A point in time and its text.
+/// A time, and its text in a line.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
     now_s: i64,
-    /// The day, since the epoch, that `text` shows.
+    /// The day since the epoch of the date in `text`.
     day: i64,
-    /// `[dd/Mon/yyyy:HH:MM:SS +0000] "`: the stamp and the start of the request.
+    /// The timestamp and the start of the request: `[dd/Mon/yyyy:HH:MM:SS +0000] "`.
     text: [u8; 30],
 }
 
 impl Clock {
-    /// A clock that stands at `now_s` seconds since the epoch, in the years 0 to 9999.
+    /// A clock at `now_s` seconds since the epoch, in the years 0 to 9999.
     pub(crate) fn new(now_s: i64) -> Self {
         let text = *b"[01/Jan/1970:00:00:00 +0000] \"";
         let mut clock = Self { now_s, day: i64::MIN, text };
@@ -33,13 +33,13 @@ impl Clock {
         self.now_s
     }
 
-    /// The stamp, with the brackets around it and the quote that opens the request.
+    /// The timestamp in brackets, and the quote that opens the request.
     #[inline]
     pub(crate) fn text(&self) -> &[u8; 30] {
         &self.text
     }
 
-    /// Sets the clock.
+    /// Sets the clock to `now_s` seconds since the epoch.
     pub(crate) fn set(&mut self, now_s: i64) {
         self.now_s = now_s;
         let day = now_s.div_euclid(DAY_S);
@@ -66,7 +66,7 @@ impl Clock {
     }
 }
 
-/// Year, month and day of the month of a day counted from 1 January 1970, in the Gregorian
+/// The year, month and day of the month of a day, counted from 1 January 1970, in the Gregorian
 /// calendar: `civil_from_days` of Howard Hinnant's "chrono-Compatible Low-Level Date
 /// Algorithms" (2013).
 fn civil(days: i64) -> (i64, i64, i64) {

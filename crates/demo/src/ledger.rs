@@ -1,33 +1,33 @@
-//! The truth about generated traffic, kept while it is written.
+//! Exact counts of generated traffic, taken while it is written.
 
 use std::collections::BTreeMap;
 
-/// Exact counts of what was generated, to compare a reader's answer with.
+/// Exact counts of the generated traffic, as the expected results for a reader of the log.
 ///
-/// `lines - unmatched - too_long` lines are records: lines that fit the combined format.
+/// There are `lines - unmatched - too_long` records: lines in combined format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// Lines, of whatever kind.
+    /// Lines of any kind.
     pub lines: u64,
-    /// Lines that were made dirty on purpose: torn, unclosed, no HTTP, odd bytes, escapes.
+    /// Dirty lines: truncated, with an unclosed quote, not HTTP, with odd bytes or escapes.
     pub dirty: u64,
-    /// Lines that do not fit the combined format.
+    /// Lines that are not in combined format.
     pub unmatched: u64,
-    /// Lines over [`LINE_BYTES_MAX`].
+    /// Lines longer than [`LINE_BYTES_MAX`].
     pub too_long: u64,
-    /// Sum of the records' response sizes, in bytes.
+    /// The sum of the records' response sizes, in bytes.
     pub bytes_sent: u64,
     /// Records by status.
     pub by_status: BTreeMap<u16, u64>,
     /// Records that are HTTP requests, by method.
     pub by_method: BTreeMap<&'static str, u64>,
-    /// Records whose request is no HTTP request.
+    /// Records whose request is not an HTTP request.
     pub not_http: u64,
-    /// Time of the first and the last record, in seconds since 1 January 1970, UTC.
+    /// The times of the first and the last record, in seconds since 1 January 1970, UTC.
     pub time: Option<(i64, i64)>,
 }
 
-/// Length of the longest line that counts as one, without its line feed, in bytes.
+/// The maximum length of a line without its line feed, in bytes; longer lines are `too_long`.
 pub const LINE_BYTES_MAX: u64 = 1 << 20;
 
 impl Ledger {

@@ -1,9 +1,9 @@
 //! Seeded synthetic traffic in combined log format, for demonstrations, tests and benchmarks.
 //!
-//! [`Traffic`] writes the log of a made-up web shop into buffers of its caller: Zipf-distributed
+//! [`Traffic`] writes the log of a fictional web shop into buffers of its caller: Zipf-distributed
 //! clients, paths, user agents and referers, days and nights, an attack on a log-in page, a
-//! scanner, an outage, and now and then a dirty line. A seed gives the same bytes on every
-//! platform. [`Options`] choose size and [`Shape`]; a [`Ledger`] keeps the truth for tests.
+//! scanner, an outage, and a few dirty lines. The same seed produces the same bytes on every
+//! platform. [`Options`] set the size and the [`Shape`]; a [`Ledger`] counts exactly for tests.
 //!
 //! The crate does no input or output and depends on nothing.
 //!

@@ -1,4 +1,4 @@
-//! One line from its parts, clean or dirty.
+//! Writing a line, clean or dirty, from its parts.
 
 use crate::clock::Clock;
 use crate::digits;
@@ -18,7 +18,7 @@ pub(crate) fn write(out: &mut Vec<u8>, clock: &Clock, parts: &Parts<'_>) {
     write_end(out, parts);
 }
 
-/// Appends what follows the request's target.
+/// Appends the part of a line after the target.
 #[inline]
 pub(crate) fn write_end(out: &mut Vec<u8>, parts: &Parts<'_>) {
     out.extend_from_slice(parts.tail);
@@ -30,7 +30,7 @@ pub(crate) fn write_end(out: &mut Vec<u8>, parts: &Parts<'_>) {
     out.extend_from_slice(parts.agent);
 }
 
-/// What the ledger notes of a line.
+/// The ledger's entry for a line.
 pub(crate) fn entry(clock: &Clock, parts: &Parts<'_>) -> Entry {
     let method = METHODS[usize::from(parts.outcome.method)].trim_ascii_end();
     Entry {
@@ -41,7 +41,7 @@ pub(crate) fn entry(clock: &Clock, parts: &Parts<'_>) -> Entry {
     }
 }
 
-/// Requests that came over TLS to a port without it, as servers escape them.
+/// TLS handshakes on a port without TLS, escaped as web servers log them.
 const HELLOS: [&str; 4] = [
     r"\x16\x03\x01\x02\x00\x01\x00\x01\xFC\x03\x03\x9A\x5C\x0E",
     r"\x16\x03\x01\x00\xEE\x01\x00\x00\xEA\x03\x03",
@@ -49,10 +49,10 @@ const HELLOS: [&str; 4] = [
     r"\x16\x03\x01\x00{\x01\x00\x00w\x03\x03",
 ];
 
-/// Kinds of dirty lines; they come in turn.
+/// The number of kinds of dirty lines, which alternate.
 const KINDS: u64 = 7;
 
-/// Appends the dirty line with this number; `None` where it does not fit the format.
+/// Appends the dirty line with this number. Returns `None` if it is not in combined format.
 pub(crate) fn write_dirty(
     number: u64,
     out: &mut Vec<u8>,
@@ -63,19 +63,19 @@ pub(crate) fn write_dirty(
     match number % KINDS {
         0 => {
             let hello = rng.pick(&HELLOS);
-            Some(no_http(out, clock, world.any_client(rng), hello, 400, Some(157)))
+            Some(not_http(out, clock, world.any_client(rng), hello, 400, Some(157)))
         }
-        1 => Some(no_http(out, clock, world.any_client(rng), "", 400, Some(0))),
-        2 => Some(no_http(out, clock, world.any_client(rng), "-", 408, None)),
+        1 => Some(not_http(out, clock, world.any_client(rng), "", 400, Some(0))),
+        2 => Some(not_http(out, clock, world.any_client(rng), "-", 408, None)),
         3 => {
-            Some(altered(out, clock, Parts { target: b"/caf\xe9?q=na\xefve", ..clean(world, rng) }))
+            Some(changed(out, clock, Parts { target: b"/caf\xe9?q=na\xefve", ..clean(world, rng) }))
         }
         4 => {
             let agent = b"Mozilla/5.0 (\\\"quoted\\\"; back\\\\slash\\\\)\"\n";
-            Some(altered(out, clock, Parts { agent, ..clean(world, rng) }))
+            Some(changed(out, clock, Parts { agent, ..clean(world, rng) }))
         }
         5 => {
-            // Torn: some part of a line without its closing quote.
+            // A truncated line, without its closing quote.
             let start = out.len();
             write(out, clock, &clean(world, rng));
             let bytes = (out.len() - start) as u32;
@@ -96,12 +96,12 @@ fn clean<'w>(world: &'w World, rng: &mut Rng) -> Parts<'w> {
     world.parts(Event::None, rng)
 }
 
-fn altered(out: &mut Vec<u8>, clock: &Clock, parts: Parts<'_>) -> Entry {
+fn changed(out: &mut Vec<u8>, clock: &Clock, parts: Parts<'_>) -> Entry {
     write(out, clock, &parts);
     entry(clock, &parts)
 }
 
-fn no_http(
+fn not_http(
     out: &mut Vec<u8>,
     clock: &Clock,
     client: &[u8],

@@ -1,18 +1,18 @@
-//! What to generate.
+//! The options of generated traffic.
 
-/// Seed, size, start and shape of the traffic.
+/// The seed, size, start and shape of the traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The same seed gives the same bytes, on every platform.
+    /// The same seed produces the same bytes on every platform.
     pub seed: u64,
-    /// Ends with the first line that reaches this many bytes; `None` never ends.
+    /// The traffic ends with the first line that reaches this number of bytes; `None` never ends.
     ///
-    /// The size decides how much time the traffic covers: 5 days for 1 GiB, and otherwise in
-    /// proportion to the square root of the size, 10 minutes at the least.
+    /// The time that the traffic covers is proportional to the square root of the size: 5 days for
+    /// 1 GiB, and at least 10 minutes.
     pub bytes: Option<u64>,
-    /// Time of the first line, in seconds since 1 January 1970, UTC.
+    /// The time of the first line, in seconds since 1 January 1970, UTC.
     pub start: i64,
-    /// What kind of log.
+    /// The kind of log.
     pub shape: Shape,
 }
 
@@ -23,30 +23,29 @@ impl Default for Options {
     }
 }
 
-/// A kind of log: normal traffic, or one of the inputs that slow parsers down.
+/// A kind of log: normal traffic, or one of the inputs that are slow to parse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shape {
     /// Traffic of a web shop.
     #[default]
     Combined,
-    /// The same with a million distinct user agents, in turn.
+    /// The same traffic with a million distinct user agents in turn.
     ManyAgents,
-    /// Line feeds, nothing else.
+    /// Only line feeds.
     EmptyLines,
-    /// The traffic with spaces in place of line feeds, and one line feed at the end.
+    /// The traffic with spaces instead of line feeds, and one line feed at the end.
     OneLine,
-    /// The traffic with one request of 64 MiB, or of half the size where that is less, in the
-    /// middle.
+    /// The traffic with one long request of 64 MiB, or of half the size if that is less.
     LongLines,
-    /// The traffic with one run of NUL bytes in the middle, two fifths of the whole, as a
-    /// truncated log leaves them: at the start of a line.
+    /// The traffic with a run of NUL bytes at the start of a line, which is two fifths of the
+    /// size. A log that is truncated while it is written contains such runs.
     NulRun,
-    /// The traffic at one line a second, so that the time stamp changes on every line.
+    /// The traffic at one line a second, so that the timestamp changes on every line.
     EverySecond,
 }
 
 impl Shape {
-    /// Every shape, in the order of their documentation.
+    /// Every shape, in the order of the variants.
     pub const ALL: [Self; 7] = [
         Self::Combined,
         Self::ManyAgents,
@@ -57,7 +56,7 @@ impl Shape {
         Self::EverySecond,
     ];
 
-    /// The name by which a user asks for the shape.
+    /// The name of the shape for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Combined => "combined",
@@ -70,7 +69,7 @@ impl Shape {
         }
     }
 
-    /// The shape of this name.
+    /// The shape with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|shape| shape.name() == name)
     }

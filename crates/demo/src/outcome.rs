@@ -1,9 +1,9 @@
-//! Method, status and size of a request: what came of it.
+//! The outcome of a request: its method, status and response size.
 
 use crate::rng::Rng;
 use crate::site::{Kind, Resource};
 
-/// Methods with the space that follows.
+/// The methods, with the space that follows them.
 pub(crate) const METHODS: [&[u8]; 7] =
     [b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ", b"PATCH ", b"OPTIONS "];
 pub(crate) const GET: u8 = 0;
@@ -14,19 +14,19 @@ const DELETE: u8 = 4;
 const PATCH: u8 = 5;
 const OPTIONS: u8 = 6;
 
-/// Protocols, as many bytes each as the others.
+/// The protocols, all of the same length.
 pub(crate) const PROTOCOLS: [&[u8; 8]; 4] = [b"HTTP/1.0", b"HTTP/1.1", b"HTTP/2.0", b"HTTP/3.0"];
 
-/// Every status that occurs.
+/// All statuses that occur.
 pub(crate) const STATUSES: [u16; 24] = [
     200, 201, 204, 206, 301, 302, 304, 307, 400, 401, 403, 404, 405, 408, 410, 413, 414, 429, 499,
     500, 502, 503, 504, 416,
 ];
 
-/// Between request and size: ` HTTP/1.1" 200 `.
+/// The text between the target and the size: ` HTTP/1.1" 200 `.
 pub(crate) type Tail = [u8; 15];
 
-/// Method and status of one request.
+/// The method and status of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// An index into `METHODS`.
@@ -38,7 +38,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     pub(crate) fn new(method: u8, status: u16) -> Self {
         let status = STATUSES.iter().position(|&known| known == status);
-        Self { method, status: status.expect("a status of the list") as u8 }
+        Self { method, status: status.expect("a status of STATUSES") as u8 }
     }
 
     pub(crate) fn status(self) -> u16 {
@@ -46,13 +46,14 @@ impl Outcome {
     }
 }
 
-/// Entries of a table from which outcomes are drawn: the unit of the weights below.
+/// The number of entries of a table from which outcomes are drawn. The weights below are numbers
+/// of entries.
 const TABLE: usize = 4096;
 
-/// Method, status and weight.
+/// A method, a status and a weight.
 type Weight = (u8, u16, usize);
 
-/// The first line of each list takes what the others leave of the table.
+/// In each list, the first outcome fills the entries that the others leave.
 const PAGE: [Weight; 16] = [
     (GET, 200, 0),
     (GET, 304, 220),
@@ -108,7 +109,7 @@ const MOVED: [Weight; 3] = [(GET, 301, 0), (HEAD, 301, 200), (GET, 307, 20)];
 const GONE: [Weight; 3] = [(GET, 404, 0), (GET, 410, 400), (HEAD, 404, 90)];
 const HEALTH: [Weight; 3] = [(GET, 200, 0), (HEAD, 200, 2048), (GET, 503, 1)];
 
-/// While the application is out, what it would have served fails.
+/// The outcomes during an outage, for requests that the application serves.
 const OUTAGE: [Weight; 9] = [
     (GET, 502, 0),
     (POST, 502, 330),
@@ -124,12 +125,12 @@ const OUTAGE: [Weight; 9] = [
 /// A table from which outcomes are drawn with equal probability.
 type Table = Box<[Outcome; TABLE]>;
 
-/// Tables of outcomes by kind of resource, in normal times and in an outage.
+/// The tables of outcomes: one for each kind of resource, and one for an outage.
 #[derive(Debug)]
 pub(crate) struct Outcomes {
     normal: [Table; Kind::COUNT],
     outage: Table,
-    /// By protocol and then status.
+    /// By protocol, then by status.
     tails: Vec<Tail>,
 }
 
@@ -140,7 +141,7 @@ impl Outcomes {
         Self { normal: lists.map(table), outage: table(&OUTAGE), tails: tails.collect() }
     }
 
-    /// What comes of a request for a resource of this kind.
+    /// Draws the outcome of a request for a resource of this kind.
     #[inline]
     pub(crate) fn draw(&self, kind: Kind, is_outage: bool, rng: &mut Rng) -> Outcome {
         let is_hit = is_outage && matches!(kind, Kind::Page | Kind::Api | Kind::Health);
@@ -148,14 +149,14 @@ impl Outcomes {
         table[(rng.bits() >> 52) as usize % TABLE]
     }
 
-    /// What stands between a request's target and its size.
+    /// The text between the target and the size.
     #[inline]
     pub(crate) fn tail(&self, protocol: u8, outcome: Outcome) -> &Tail {
         &self.tails[usize::from(protocol) * STATUSES.len() + usize::from(outcome.status)]
     }
 }
 
-/// Size of the answer in bytes; `None` where the log has `-`.
+/// The size of the response in bytes; `None` for `-`.
 #[inline]
 pub(crate) fn size(outcome: Outcome, resource: Resource, rng: &mut Rng) -> Option<u32> {
     if outcome.method == HEAD {
@@ -175,7 +176,7 @@ pub(crate) fn size(outcome: Outcome, resource: Resource, rng: &mut Rng) -> Optio
     })
 }
 
-/// A sixteenth more or less than `bytes`, as pages that are made on the fly vary.
+/// A size within a thirty-second of `bytes`, because the size of dynamic pages varies.
 fn varied(bytes: u32, rng: &mut Rng) -> u32 {
     bytes - bytes / 32 + rng.below(bytes / 16 + 1)
 }
@@ -203,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_holds_its_weights() {
+    fn a_table_follows_its_weights() {
         let table = table(&ASSET);
         let count = |outcome| table.iter().filter(|&&entry| entry == outcome).count();
         assert_eq!(count(Outcome::new(GET, 304)), 1150);
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn tails_read_as_they_should() {
+    fn a_tail_has_protocol_and_status() {
         let tail = *Outcomes::new().tail(2, Outcome::new(GET, 404));
         assert_eq!(&tail, b" HTTP/2.0\" 404 ");
     }

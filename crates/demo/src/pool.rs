@@ -1,10 +1,10 @@
 //! Many short byte strings in one buffer.
 
-/// Byte strings by number, laid end to end.
+/// Byte strings by number, stored end to end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pool {
     bytes: Vec<u8>,
-    /// Where each string ends in `bytes`; it begins where the one before it ends.
+    /// The end of each string in `bytes`, which is the start of the next.
     ends: Vec<u32>,
 }
 
@@ -24,7 +24,7 @@ impl Pool {
         &self.bytes[start as usize..self.ends[i] as usize]
     }
 
-    /// How many strings there are.
+    /// The number of strings.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }

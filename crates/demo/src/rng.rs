@@ -1,16 +1,16 @@
-//! A small seeded generator of random numbers.
+//! A small random number generator with a seed.
 
 /// xoshiro256++ of David Blackman and Sebastiano Vigna (2019), seeded with SplitMix64 of
 /// Sebastiano Vigna (2015), both published in the public domain at <https://prng.di.unimi.it>.
 ///
-/// Integer operations only, so a seed gives the same numbers on every platform.
+/// It uses integer operations only, so a seed produces the same numbers on every platform.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng {
     state: [u64; 4],
 }
 
 impl Rng {
-    /// A generator whose numbers follow from `seed`.
+    /// A generator with a seed.
     pub(crate) fn new(seed: u64) -> Self {
         let mut state = seed;
         Self { state: std::array::from_fn(|_| split_mix(&mut state)) }
@@ -32,7 +32,7 @@ impl Rng {
     }
 
     /// A number from 0 to `end - 1`, by Lemire's multiplication on 32 bits. The bias is
-    /// below `end / 2^32`, which does not matter to made-up traffic.
+    /// below `end / 2^32`, which is negligible here.
     #[inline]
     pub(crate) fn below(&mut self, end: u32) -> u32 {
         scale((self.bits() >> 32) as u32, end)
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn split_mix_gives_the_published_numbers() {
+    fn split_mix_returns_the_published_numbers() {
         let mut state = 1_234_567;
         let numbers: Vec<u64> = (0..3).map(|_| split_mix(&mut state)).collect();
         assert_eq!(
@@ -78,14 +78,14 @@ mod tests {
     }
 
     #[test]
-    fn xoshiro_gives_the_published_numbers() {
+    fn xoshiro_returns_the_published_numbers() {
         let mut rng = Rng { state: [1, 2, 3, 4] };
         let numbers: Vec<u64> = (0..4).map(|_| rng.bits()).collect();
         assert_eq!(numbers, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
     }
 
     #[test]
-    fn bounds_hold() {
+    fn numbers_stay_within_their_bounds() {
         let mut rng = Rng::new(1);
         assert!((0..10_000).all(|_| (3..=5).contains(&rng.between(3, 5))));
         assert_eq!(rng.below(1), 0);

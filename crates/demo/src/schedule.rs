@@ -1,34 +1,34 @@
-//! When lines come: day and night, and the events of the story.
+//! The number of lines in each second: day and night, weekends, and events.
 
 use crate::clock::DAY_S;
 use crate::rng::Rng;
 
-/// Size whose traffic covers `REFERENCE_DAYS`.
+/// The size of traffic that covers `REFERENCE_DAYS`.
 pub(crate) const REFERENCE_BYTES: u64 = 1 << 30;
 const REFERENCE_DAYS: f64 = 5.0;
-/// The least time that traffic covers, so that a small log has some width.
+/// The minimum time that traffic covers, so that small logs fill more than one histogram bucket.
 const SPAN_S_MIN: f64 = 600.0;
 
-/// Load by hour of the day, UTC.
+/// The load by hour of the day, UTC.
 const RHYTHM: [u32; 24] = [
     28, 20, 15, 12, 12, 15, 24, 40, 58, 70, 76, 80, 84, 82, 80, 82, 86, 90, 97, 100, 96, 80, 60, 42,
 ];
-/// Load of Saturdays and Sundays, in hundredths of the other days'.
+/// The load of Saturdays and Sundays, in percent of the other days.
 const WEEKEND: u32 = 75;
 
-/// What happens beside the usual traffic.
+/// An event besides the normal traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     None,
-    /// A network tries passwords.
+    /// A network attempts to log in.
     Attack,
     /// The application is down.
     Outage,
-    /// A host probes for holes.
+    /// A host scans for vulnerable paths.
     Scan,
 }
 
-/// Start and end of each event in thousandths of the span, and the load in hundredths.
+/// The start and end of each event in thousandths of the span, and its load in percent.
 const EVENTS: [(u64, u64, Event, u32); 4] = [
     (212, 215, Event::Scan, 130),
     (350, 361, Event::Outage, 90),
@@ -36,26 +36,26 @@ const EVENTS: [(u64, u64, Event, u32); 4] = [
     (871, 874, Event::Scan, 130),
 ];
 
-/// How many lines each second has.
+/// The number of lines in each second.
 #[derive(Debug, Clone)]
 pub(crate) struct Schedule {
     start_s: i64,
-    /// Events come back after this many seconds.
+    /// The events repeat after this number of seconds.
     span_s: u64,
-    /// Lines for each unit of `load`; 0 means one line in every second.
+    /// The number of lines for each unit of load; 0 means one line in every second.
     lines_per_load: f64,
-    /// Lines due that are not written yet.
+    /// The fraction of a line that is carried over to the next second.
     due: f64,
 }
 
 impl Schedule {
-    /// A schedule by which about `lines` lines fill the time that befits `bytes`.
+    /// A schedule for traffic of about `bytes`, whose lines have a mean length of `line_bytes`.
     pub(crate) fn new(start_s: i64, bytes: Option<u64>, line_bytes: u64) -> Self {
         let bytes = bytes.unwrap_or(REFERENCE_BYTES);
         let share = bytes as f64 / REFERENCE_BYTES as f64;
         let span_s = (share.sqrt() * REFERENCE_DAYS * DAY_S as f64).max(SPAN_S_MIN) as u64;
         let mut schedule = Self { start_s, span_s, lines_per_load: 0.0, due: 0.0 };
-        // Load changes slowly: a sample every so often is enough to add it up.
+        // The load changes slowly, so 10,000 samples are enough to sum it up.
         let step = (span_s / 10_000).max(1);
         let samples = (0..span_s).step_by(step as usize);
         let load: f64 = samples.map(|second| schedule.load(start_s + second as i64).1).sum();
@@ -68,13 +68,13 @@ impl Schedule {
         Self { start_s, span_s: 5 * DAY_S as u64, lines_per_load: 0.0, due: 0.0 }
     }
 
-    /// Lines of this second and what happens in it.
+    /// The number of lines in this second, and the event during it.
     pub(crate) fn second(&mut self, now_s: i64, rng: &mut Rng) -> (u32, Event) {
         let (event, load) = self.load(now_s);
         if self.lines_per_load == 0.0 {
             return (1, event);
         }
-        // Half to one and a half times the mean, as traffic is never even.
+        // The noise makes a second 0.5 to 1.5 times the mean.
         let noise = f64::from(rng.below(1024) + 512) / 1024.0;
         self.due += load * self.lines_per_load * noise;
         let lines = self.due as u32;
@@ -95,7 +95,7 @@ impl Schedule {
     }
 }
 
-/// Load at this instant, between those of the full hours around it.
+/// The load at this time, interpolated between the full hours around it.
 fn rhythm(now_s: i64) -> u32 {
     let second = now_s.rem_euclid(DAY_S) as u32;
     let (hour, part) = ((second / 3600) as usize, second % 3600);
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gibibyte_takes_five_days() {
+    fn a_gibibyte_covers_five_days() {
         let mut schedule = Schedule::new(0, Some(1 << 30), 250);
         let mut rng = Rng::new(1);
         let lines: u64 =
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_event_comes() {
+    fn every_event_occurs() {
         let schedule = Schedule::new(0, Some(1 << 20), 250);
         for wanted in [Event::Attack, Event::Outage, Event::Scan] {
             assert!((0..schedule.span_s as i64).any(|second| schedule.event(second).0 == wanted));

@@ -1,4 +1,4 @@
-//! The site: its paths, how often each is asked for, and the pages that link to it.
+//! The site: its paths with their frequencies, and the pages that link to it.
 
 use std::collections::HashSet;
 
@@ -6,44 +6,44 @@ use crate::alias::{Alias, zipf_weight};
 use crate::pool::Pool;
 use crate::rng::Rng;
 
-/// What a path leads to.
+/// The kind of resource at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Page,
     Asset,
     Api,
-    /// A page that has moved.
+    /// A page that redirects.
     Moved,
-    /// A page that is gone, still linked from elsewhere.
+    /// A page that was removed, but is still linked from other sites.
     Gone,
-    /// What monitors ask for.
+    /// The resource for monitors.
     Health,
 }
 
 impl Kind {
-    /// How many kinds there are.
+    /// The number of kinds.
     pub(crate) const COUNT: usize = 6;
 }
 
-/// What a path leads to and how large that is.
+/// A resource of the site.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Resource {
     pub(crate) kind: Kind,
-    /// Size of a full answer in bytes.
+    /// The size of a full response in bytes.
     pub(crate) bytes: u32,
 }
 
-/// The site by rank, the most frequent path first; its last path is the one for monitors.
+/// The paths by rank, the most frequent first. The last path is the one for monitors.
 #[derive(Debug)]
 pub(crate) struct Site {
     /// Each path with its query.
     pub(crate) paths: Pool,
     pub(crate) resources: Vec<Resource>,
-    /// What browsers and tools ask for.
+    /// Draws the paths that browsers and tools request.
     pub(crate) browsed: Alias,
-    /// What crawlers ask for: pages.
+    /// Draws the paths that crawlers request, which are pages.
     pub(crate) crawled: Alias,
-    /// `"-" "` first, then other sites, then own pages: everything between size and agent.
+    /// The texts between size and user agent: `"-" "` first, then other sites, then own pages.
     pub(crate) referers: Pool,
     /// Draws from own pages, counted from 0.
     pub(crate) own: Alias,
@@ -51,9 +51,10 @@ pub(crate) struct Site {
     pub(crate) foreign: Alias,
 }
 
-/// Where the top of the list is flattened: the most frequent path has about 1 in 37 requests.
+/// The shift of Zipf's law, which flattens its top: the most frequent path has about 1 in 37
+/// requests.
 const SHIFT: f64 = 3.0;
-/// Pages that turn up as referers.
+/// The number of own pages that occur as referers.
 const OWN_REFERERS: usize = 3000;
 
 const FIXED: [(Kind, &str, u32); 14] = [
@@ -111,7 +112,7 @@ impl Site {
         while resources.len() < len {
             let (kind, path, bytes) = match FIXED.get(resources.len()) {
                 Some(&(kind, path, bytes)) => (kind, path.to_owned(), bytes),
-                None => made_up(rng),
+                None => generate(rng),
             };
             if !seen.contains(&path) {
                 paths.push(path.as_bytes());
@@ -181,7 +182,7 @@ fn referers(paths: &Pool, resources: &[Resource], rng: &mut Rng) -> (Pool, usize
     (pool, OWN_REFERERS, foreign)
 }
 
-fn made_up(rng: &mut Rng) -> (Kind, String, u32) {
+fn generate(rng: &mut Rng) -> (Kind, String, u32) {
     match rng.below(100) {
         0..34 => (Kind::Page, page(rng), rng.between(4_000, 60_000)),
         34..78 => asset(rng),

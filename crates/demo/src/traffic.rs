@@ -10,22 +10,23 @@ use crate::rng::Rng;
 use crate::schedule::{Event, REFERENCE_BYTES, Schedule};
 use crate::world::World;
 
-/// Mean length of a line in bytes, for the pace; as measured.
+/// The measured mean length of a line in bytes, to derive the number of lines from the size.
 const LINE_BYTES: u64 = 262;
-/// Room for the line that passes the bytes asked for, so that the buffer seldom grows.
+/// Additional capacity for the line that exceeds the requested bytes, so that the buffer seldom
+/// grows.
 const LINE_ROOM: usize = 1024;
-/// Room made at once; who asks for more, even for everything, gets it as it grows.
+/// The maximum capacity that is reserved at once. For larger requests the buffer grows.
 const RESERVE_BYTES_MAX: usize = 16 << 20;
-/// Lines for each dirty one, on average.
+/// The mean number of lines for each dirty one.
 const DIRT_EVERY: u32 = 20_000;
-/// Distinct user agents of [`Shape::ManyAgents`].
+/// The number of distinct user agents of [`Shape::ManyAgents`].
 const MANY_AGENTS: u64 = 1_000_000;
-/// Length of the long request of [`Shape::LongLines`] in bytes.
+/// The length of the long request of [`Shape::LongLines`] in bytes.
 const LONG_LINE_BYTES: u64 = 64 << 20;
 
 /// Synthetic traffic of a web shop in combined log format.
 ///
-/// Where the lines are cut into fills makes no difference to the bytes.
+/// The sizes of the calls of [`Self::fill`] do not change the bytes.
 #[derive(Debug)]
 pub struct Traffic {
     options: Options,
@@ -34,24 +35,24 @@ pub struct Traffic {
     clock: Clock,
     schedule: Schedule,
     event: Event,
-    /// Lines of this second still to come.
+    /// The number of lines left for the current second.
     left_in_second: u32,
     dirt_every: u32,
-    /// Clean lines before the next dirty one; `None` where none comes.
+    /// The number of clean lines before the next dirty one; `None` if there are no dirty lines.
     until_dirt: Option<u32>,
-    /// Bytes appended so far.
+    /// The number of bytes appended so far.
     bytes_written: u64,
-    /// Lines begun so far, those that [`Shape::OneLine`] joins included.
+    /// The number of lines begun so far, including those that [`Shape::OneLine`] joins.
     lines_written: u64,
     dirty_written: u64,
-    /// Where the long line or the run of NULs is due; `None` once it is written.
+    /// The offset at which the long line or the run of NULs begins; `None` once it has begun.
     run_at: Option<u64>,
-    /// A run being written.
+    /// The run that is being written.
     run: Option<Run>,
     ledger: Option<Ledger>,
 }
 
-/// A run of one byte, and what ends its line.
+/// A run of one repeated byte, and the end of its line.
 #[derive(Debug)]
 struct Run {
     byte: u8,
@@ -60,8 +61,7 @@ struct Run {
 }
 
 impl Traffic {
-    /// Traffic that follows from the options; this builds its pools, in some hundredths of a
-    /// second.
+    /// Traffic with these options. Building its pools takes a few hundredths of a second.
     pub fn new(options: Options) -> Self {
         let mut rng = Rng::new(options.seed);
         let world = World::new(&mut rng);
@@ -89,14 +89,15 @@ impl Traffic {
         }
     }
 
-    /// The same, keeping a [`Ledger`] of what is written.
+    /// The same traffic, with a [`Ledger`].
     #[must_use]
     pub fn with_ledger(mut self) -> Self {
         self.ledger = Some(Ledger::default());
         self
     }
 
-    /// The same with one dirty line in `lines` on average, instead of 1 in 20,000; 0 for none.
+    /// The same traffic with one dirty line in `lines` on average, instead of 1 in 20,000; 0 for
+    /// none.
     #[must_use]
     pub fn with_dirt_every(mut self, lines: u32) -> Self {
         self.dirt_every = lines;
@@ -104,24 +105,24 @@ impl Traffic {
         self
     }
 
-    /// The truth about all that was filled in so far, where [`Self::with_ledger`] asked for it.
+    /// The counts of the lines written so far. `None` without [`Self::with_ledger`].
     ///
-    /// A line that a fill ended within is not in it yet.
+    /// A line that is only partly written is not counted yet.
     pub fn ledger(&self) -> Option<&Ledger> {
         self.ledger.as_ref()
     }
 
-    /// Bytes appended so far.
+    /// The number of bytes appended so far.
     pub fn bytes_written(&self) -> u64 {
         self.bytes_written
     }
 
-    /// Appends lines until `out` has grown by `bytes` or more, or the traffic ends, and returns
-    /// by how much it has grown: 0 at the end only, or for `bytes` 0.
+    /// Appends lines until `out` has grown by at least `bytes`, or the traffic ends. Returns the
+    /// number of bytes appended, which is 0 only at the end or if `bytes` is 0.
     ///
-    /// It stops after the first line that reaches `bytes`. Only the enormous lines of
-    /// [`Shape::LongLines`] and [`Shape::NulRun`] are cut where `bytes` are reached, and
-    /// [`Shape::OneLine`] wherever it falls.
+    /// A call ends with the first line that reaches `bytes`. Only the long lines of
+    /// [`Shape::LongLines`] and [`Shape::NulRun`] are cut after `bytes`, and the line of
+    /// [`Shape::OneLine`] after any of its parts.
     pub fn fill(&mut self, out: &mut Vec<u8>, bytes: usize) -> usize {
         let start = out.len();
         out.reserve(bytes.min(RESERVE_BYTES_MAX) + LINE_ROOM);
@@ -135,7 +136,7 @@ impl Traffic {
 
     fn is_at_end(&self) -> bool {
         self.run.is_none() && self.reaches(self.bytes_written)
-            // One line is made of two, so that it never looks like a record.
+            // One line consists of at least two, so that it never looks like a record.
             && !(self.options.shape == Shape::OneLine && self.lines_written < 2)
     }
 
@@ -143,7 +144,7 @@ impl Traffic {
         self.options.bytes.is_some_and(|wanted| bytes >= wanted)
     }
 
-    /// Appends a line, or a part of a run of at most `bytes`.
+    /// Appends a line, or at most `bytes` of a run.
     #[inline]
     fn step(&mut self, out: &mut Vec<u8>, bytes: usize) {
         if self.options.shape == Shape::EmptyLines {
@@ -181,7 +182,7 @@ impl Traffic {
         let parts = self.world.parts(self.event, &mut self.rng);
         line::write(out, &self.clock, &parts);
         if self.options.shape == Shape::ManyAgents {
-            // A step that has no divisor in common with the count visits every number.
+            // The step and the count have no common divisor, so every number occurs.
             let number = self.lines_written * 611_953 % MANY_AGENTS;
             out.truncate(out.len() - 2);
             out.extend_from_slice(b" id/");
@@ -215,7 +216,7 @@ impl Traffic {
         }
     }
 
-    /// Puts a space in place of the line feed, unless this is the end.
+    /// Replaces the line feed by a space, unless the traffic ends here.
     fn join(&mut self, out: &mut [u8], start: usize) {
         let bytes = self.bytes_written + (out.len() - start) as u64;
         if self.lines_written < 2 || !self.reaches(bytes) {
@@ -279,7 +280,7 @@ impl Traffic {
         }
     }
 
-    /// Moves the clock to the next second that has a line left.
+    /// Takes a line from the current second, or from the next second that has lines.
     #[inline]
     fn advance(&mut self) {
         if self.left_in_second == 0 {
@@ -298,12 +299,12 @@ impl Traffic {
     }
 }
 
-/// The size that runs are measured against.
+/// The size from which the offset and the length of a run are derived.
 fn size(options: &Options) -> u64 {
     options.bytes.unwrap_or(REFERENCE_BYTES)
 }
 
-/// Clean lines until the next dirty one.
+/// Draws the number of clean lines until the next dirty one; `None` if there are none.
 fn gap(mean: u32, rng: &mut Rng) -> Option<u32> {
     (mean > 0).then(|| rng.below(mean.saturating_mul(2)))
 }

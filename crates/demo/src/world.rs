@@ -1,4 +1,4 @@
-//! Everyone and everything that the traffic is made of, built once for a seed.
+//! The clients, user agents and paths of the traffic, built once for a seed.
 
 use crate::agents::{Agents, Class};
 use crate::alias::Alias;
@@ -9,14 +9,14 @@ use crate::rng::Rng;
 use crate::schedule::Event;
 use crate::site::{Kind, NO_REFERER, Site};
 
-/// Distinct clients, besides those of the events.
+/// The number of distinct clients, without those of the events.
 const CLIENTS: usize = 60_000;
-/// Distinct user agents.
+/// The number of distinct user agents.
 const AGENTS: usize = 40_000;
-/// Distinct paths, besides those of the events.
+/// The number of distinct paths, without those of the events.
 const PATHS: usize = 36_000;
 
-/// The parts of one line, in their order in it, all but the time, which stands after `client`.
+/// The parts of one line in their order, without the time, which follows `client`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts<'w> {
     /// `192.0.2.1 - - `
@@ -26,7 +26,7 @@ pub(crate) struct Parts<'w> {
     pub(crate) target: &'w [u8],
     /// ` HTTP/1.1" 200 `
     pub(crate) tail: &'w Tail,
-    /// `None` where the log has `-`.
+    /// `None` for `-`.
     pub(crate) size: Option<u32>,
     /// ` "-" "`
     pub(crate) referer: &'w [u8],
@@ -34,7 +34,7 @@ pub(crate) struct Parts<'w> {
     pub(crate) agent: &'w [u8],
 }
 
-/// The pools and tables.
+/// The pools of texts, and the tables from which they are drawn.
 #[derive(Debug)]
 pub(crate) struct World {
     agents: Agents,
@@ -92,7 +92,7 @@ impl World {
         }
     }
 
-    /// The next line while this event goes on.
+    /// Draws the next line during an event.
     #[inline]
     pub(crate) fn parts(&self, event: Event, rng: &mut Rng) -> Parts<'_> {
         match event {
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// The start of a line by a client of some rank.
+    /// Draws the start of a line.
     pub(crate) fn any_client(&self, rng: &mut Rng) -> &[u8] {
         self.clients.texts.get(self.clients.list[self.client_ranks.draw(rng)].text)
     }
@@ -127,7 +127,8 @@ impl World {
         }
     }
 
-    /// Mostly the client's own; else another, as several people share an address.
+    /// Mostly the client's own user agent. Sometimes another, because several people may share an
+    /// address.
     fn agent(&self, client: Client, rng: &mut Rng) -> u32 {
         if client.class != Class::Browser || rng.below(8) != 0 {
             return client.agent;
@@ -146,7 +147,7 @@ impl World {
         }
     }
 
-    /// A password tried from the attacking network.
+    /// A log-in attempt from the attacking network.
     fn attack(&self, rng: &mut Rng) -> Parts<'_> {
         let host = rng.below(self.attackers.len() as u32);
         let (target, referer): (&[u8], &[u8]) = if rng.below(3) == 0 {
@@ -172,7 +173,7 @@ impl World {
         }
     }
 
-    /// A hole looked for by the scanner.
+    /// A request of the scanner for a vulnerable path.
     fn probe(&self, rng: &mut Rng) -> Parts<'_> {
         let status = rng.pick(&[&404, &404, &404, &404, &404, &403, &400, &301]);
         let outcome = Outcome::new(GET, *status);

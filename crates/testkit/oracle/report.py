@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What `weir report --json FILE` should say, worked out naively, to check it by hand.
+"""The expected output of `weir report --json FILE`, computed naively.
 
 Usage: report.py [--layout combined|vcombined|common|vcommon] [--top N] [--step SECONDS]
                  [--offset SECONDS] FILE
 
-Prints the keys of `weir report --json` that it computes. `--step` is the histogram's step and
-`--offset` how far the clock of the report is ahead of UTC; take both from Weir's own answer.
-Needs Python 3.8 or newer and nothing else. The file is read whole.
+Prints the keys of `weir report --json` that it computes. `--step` is the histogram's step,
+and `--offset` the report's offset from UTC; take both from the output of Weir. Needs only Python
+3.8 or newer. The file is read whole.
 """
 
 import argparse
@@ -35,7 +35,7 @@ HTTP = re.compile(rb"([A-Za-z]+) (.*) (HTTP/[0-9]+(?:\.[0-9]+)?)", re.DOTALL)
 
 
 def lines_of(log):
-    """Lines without their ends, NULs in front of them dropped."""
+    """Returns the lines without their ends and leading NULs."""
     lines = [line.lstrip(b"\0") for line in log.split(b"\n")]
     if not lines[-1]:
         lines.pop()
@@ -43,7 +43,7 @@ def lines_of(log):
 
 
 def seconds(match):
-    """Seconds since 1970, or None for a time that does not exist."""
+    """Returns the seconds since 1970, or None if the time does not exist."""
     day, month, year, hour, minute, second, sign, hours, minutes, _ = match.groups()
     if month not in MONTHS or int(second) > 60 or int(hours) > 23 or int(minutes) > 59:
         return None
@@ -54,10 +54,10 @@ def seconds(match):
     except ValueError:
         return None
     offset = (int(hours) * 60 + int(minutes)) * 60
-    # A leap second counts as the second after it.
+    # A leap second counts as the next second.
     since = (local - EPOCH) // datetime.timedelta(seconds=1) + int(second)
     since -= -offset if sign == b"-" else offset
-    # Times are kept in nanoseconds in 64 bits.
+    # Weir stores times as nanoseconds in 64 bits.
     return since if -(2**63) <= since * 10**9 < 2**63 else None
 
 

@@ -1,11 +1,11 @@
-//! Archives to be read.
+//! Archives as test input.
 
-/// What tar writes at once; an archive is filled up to a multiple of it or more.
+/// The size of tar's records; this many zeros end an archive.
 const RECORD_BYTES: usize = 10_240;
 const BLOCK_BYTES: usize = 512;
 
-/// A tar archive of these files, each a name of at most 100 bytes and its content, with headers as
-/// POSIX.1-2017 has them (pax, "ustar Interchange Format").
+/// A tar archive of files, each with a name of at most 100 bytes and its content. The headers
+/// follow POSIX.1-2017 (pax, "ustar Interchange Format").
 pub fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, content) in files {

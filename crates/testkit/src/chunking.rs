@@ -1,7 +1,7 @@
-//! The same bytes in pieces, for tests that no chunking may change an answer.
+//! Cutting bytes into pieces, for tests that no chunking changes a result.
 
-/// The pieces between cuts, which are positions in `bytes` in any order. Cuts beyond the end
-/// count as the end; a cut that comes twice makes an empty piece, which readers must bear too.
+/// The pieces between cuts, which are offsets in `bytes` in any order. Offsets after the end
+/// count as the end. A repeated cut makes an empty piece, which readers must accept too.
 pub fn at_cuts<'b>(bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
     let mut cuts: Vec<usize> = cuts.iter().map(|&cut| cut.min(bytes.len())).collect();
     cuts.sort_unstable();
@@ -19,29 +19,29 @@ pub fn at_cuts<'b>(bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
 ///
 /// # Panics
 ///
-/// Where `size` is 0.
+/// If `size` is 0.
 pub fn of_size(bytes: &[u8], size: usize) -> Vec<&[u8]> {
     bytes.chunks(size).collect()
 }
 
-/// Both parts for each position in `bytes`, the two ends included.
+/// Both parts of `bytes` at each offset, including the start and the end.
 pub fn at_every_offset(bytes: &[u8]) -> impl Iterator<Item = [&[u8]; 2]> {
     (0..=bytes.len()).map(|cut| [&bytes[..cut], &bytes[cut..]])
 }
 
-/// Pieces of 0 to `size_max` bytes that follow from `seed`; small ones are as frequent as large
+/// Pieces of 0 to `size_max` bytes, drawn with `seed`. Small pieces are as frequent as large
 /// ones.
 ///
 /// # Panics
 ///
-/// Where `size_max` is 0.
+/// If `size_max` is 0.
 pub fn of_random_sizes(bytes: &[u8], seed: u64, size_max: usize) -> Vec<&[u8]> {
-    assert!(size_max > 0, "pieces of no bytes never end");
+    assert!(size_max > 0, "size_max must not be 0");
     let mut state = seed;
     let mut rest = bytes;
     let mut pieces = Vec::new();
     while !rest.is_empty() {
-        // A random number of bits first, so that sizes are spread over their magnitudes.
+        // The shift by a random number of bits spreads the sizes over all magnitudes.
         let bits = random(&mut state) % 64;
         let size = (random(&mut state) >> bits) as usize % (size_max + 1);
         let (piece, tail) = rest.split_at(size.min(rest.len()));
@@ -51,7 +51,7 @@ pub fn of_random_sizes(bytes: &[u8], seed: u64, size_max: usize) -> Vec<&[u8]> {
     pieces
 }
 
-/// SplitMix64, Sebastiano Vigna's in the public domain, <https://prng.di.unimi.it>.
+/// SplitMix64 by Sebastiano Vigna, in the public domain, <https://prng.di.unimi.it>.
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -65,7 +65,7 @@ mod tests {
     use super::{at_cuts, at_every_offset, of_random_sizes, of_size};
 
     #[test]
-    fn pieces_make_the_whole_again() {
+    fn pieces_concatenate_to_the_whole() {
         let bytes: Vec<u8> = (0..=255).cycle().take(10_000).collect();
         assert_eq!(at_cuts(&bytes, &[7, 3, 3, 99_999]).concat(), bytes);
         assert_eq!(of_size(&bytes, 7).concat(), bytes);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_fall_where_they_are_asked_for() {
+    fn pieces_end_at_the_cuts() {
         assert_eq!(at_cuts(b"abcd", &[3, 1]), [&b"a"[..], b"bc", b"d"]);
         assert_eq!(at_cuts(b"ab", &[1, 1]), [&b"a"[..], b"", b"b"]);
     }

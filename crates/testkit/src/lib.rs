@@ -1,9 +1,9 @@
-//! What the tests of every crate share, and nothing else uses.
+//! Helpers for the tests of all crates.
 //!
-//! - [`oracle`]: what `weir report` should say of a log, worked out as plainly as possible and
-//!   without a line of Weir's own code; the same once more in Python in `oracle/report.py`.
-//! - [`chunking`]: the same bytes cut up in every way.
-//! - [`archive`]: files made one.
+//! - [`oracle`]: the expected report of a log, computed naively and without any of Weir's code.
+//!   `oracle/report.py` is a second implementation in Python.
+//! - [`chunking`]: the same bytes in pieces of any size.
+//! - [`archive`]: archives of files.
 //! - [`fixtures`]: paths of real logs.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! The two oracles, one in Rust and one in Python, agree; and both agree with the generator.
+//! The oracles in Rust and Python agree with each other and with the generator.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ const LAYOUTS: [(Layout, &str); 4] = [
     (Layout::Vcommon, "vcommon"),
 ];
 
-/// A log on disk that is deleted in the end.
+/// A file that is deleted on drop.
 struct TemporaryLog(PathBuf);
 
 impl TemporaryLog {
@@ -28,17 +28,17 @@ impl TemporaryLog {
 
 impl Drop for TemporaryLog {
     fn drop(&mut self) {
-        // Left behind in a temporary folder it does no harm.
+        // A file that remains in the temporary folder does no harm.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Whether Python is here; where it is not, says so, and fails in continuous integration.
+/// Whether Python is installed. If not, prints a notice, and fails in continuous integration.
 fn has_python() -> bool {
     let has = Command::new("python3").arg("--version").output().is_ok();
     if !has {
-        eprintln!("python3 is missing: the oracle in Python was not compared");
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "python3 is missing");
+        eprintln!("python3 is not installed: the oracle in Python was not compared");
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "python3 is not installed");
     }
     has
 }
@@ -52,8 +52,8 @@ fn python(path: &Path, layout: &str, offset_s: i64) -> Value {
         .arg(path)
         .output()
         .expect("python3 runs");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {complaint}", path.display());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {stderr}", path.display());
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
@@ -65,18 +65,18 @@ fn compare(path: &Path, offset_s: i64) {
     }
 }
 
-fn generated(bytes: u64, dirt_every: u32) -> (Vec<u8>, weir_demo::Ledger) {
+fn generate(bytes: u64, dirt_every: u32) -> (Vec<u8>, weir_demo::Ledger) {
     let options = Options { bytes: Some(bytes), ..Options::default() };
     let mut traffic = Traffic::new(options).with_ledger().with_dirt_every(dirt_every);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 20) > 0 {}
-    (log, traffic.ledger().expect("it was asked for").clone())
+    (log, traffic.ledger().expect("the traffic has a ledger").clone())
 }
 
 #[test]
 fn rust_and_python_agree_on_generated_traffic() {
     if has_python() {
-        let (mut log, _) = generated(4 << 20, 20);
+        let (mut log, _) = generate(4 << 20, 20);
         log.extend_from_slice(b"\0\0\0\r\n\0\0");
         log.extend_from_slice(&vec![b'x'; (1 << 20) + 1]);
         compare(&TemporaryLog::new("generated.log", &log).0, 12_600);
@@ -107,7 +107,7 @@ fn rust_and_python_agree_on_real_logs() {
 #[test]
 fn the_oracle_agrees_with_the_generator() {
     for dirt_every in [0, 10] {
-        let (log, ledger) = generated(3 << 20, dirt_every);
+        let (log, ledger) = generate(3 << 20, dirt_every);
         let oracle = Oracle::read(Layout::Combined, &log);
         assert_eq!((oracle.lines, oracle.unmatched), (ledger.lines, ledger.unmatched));
         assert_eq!((oracle.bytes_sent(), oracle.time_s()), (ledger.bytes_sent, ledger.time));
@@ -125,7 +125,7 @@ fn the_oracle_agrees_with_the_generator() {
 }
 
 #[test]
-fn fixtures_are_what_they_are_said_to_be() {
+fn fixtures_have_the_documented_records() {
     let read = |layout, path: PathBuf| {
         Oracle::read(layout, &std::fs::read(&path).expect("a fixture that can be read"))
     };

@@ -1,17 +1,17 @@
-//! Dirty lines, and the shapes that slow parsers down.
+//! Dirty lines, and the shapes that are slow to parse.
 
 use std::collections::HashSet;
 
-use crate::support::{filled, lines, log, read};
+use crate::support::{fill, lines, log, read};
 use weir_demo::{LINE_BYTES_MAX, Options, Shape, Traffic};
 
 const BYTES: u64 = 6 << 20;
 
-fn shaped(shape: Shape) -> (Vec<u8>, weir_demo::Ledger) {
+fn log_with_ledger(shape: Shape) -> (Vec<u8>, weir_demo::Ledger) {
     let options = Options { bytes: Some(BYTES), shape, ..Options::default() };
     let mut traffic = Traffic::new(options).with_ledger().with_dirt_every(0);
-    let log = filled(&mut traffic, 1 << 20);
-    let ledger = traffic.ledger().expect("it was asked for").clone();
+    let log = fill(&mut traffic, 1 << 20);
+    let ledger = traffic.ledger().expect("the traffic has a ledger").clone();
     (log, ledger)
 }
 
@@ -23,16 +23,16 @@ fn one_line_in_twenty_thousand_is_dirty() {
     while traffic.fill(&mut out, 1 << 20) > 0 {
         out.clear();
     }
-    let ledger = traffic.ledger().expect("it was asked for");
+    let ledger = traffic.ledger().expect("the traffic has a ledger");
     assert!((4..30).contains(&ledger.dirty), "{ledger:?}");
 }
 
 #[test]
-fn every_kind_of_dirt_comes() {
+fn every_kind_of_dirty_line_occurs() {
     let options = Options { bytes: Some(BYTES), ..Options::default() };
     let mut traffic = Traffic::new(options).with_ledger().with_dirt_every(10);
-    let log = filled(&mut traffic, 1 << 20);
-    let ledger = traffic.ledger().expect("it was asked for");
+    let log = fill(&mut traffic, 1 << 20);
+    let ledger = traffic.ledger().expect("the traffic has a ledger");
     let has = |part: &[u8]| log.windows(part.len()).any(|window| window == part);
     assert!(has(b"\"\\x16\\x03\\x01") && has(b"\"\" 400 ") && has(b"\"-\" 408 - "));
     assert!(has(b"caf\xe9") && has(b"\\\"quoted\\\"") && has(b"\\\\)\"\n"));
@@ -45,14 +45,14 @@ fn every_kind_of_dirt_comes() {
 
 #[test]
 fn empty_lines_are_line_feeds() {
-    let (log, ledger) = shaped(Shape::EmptyLines);
+    let (log, ledger) = log_with_ledger(Shape::EmptyLines);
     assert!(log.len() as u64 == BYTES && log.iter().all(|&byte| byte == b'\n'));
     assert_eq!((ledger.lines, ledger.unmatched), (BYTES, BYTES));
 }
 
 #[test]
 fn one_line_has_one_line_feed() {
-    let (text, ledger) = shaped(Shape::OneLine);
+    let (text, ledger) = log_with_ledger(Shape::OneLine);
     assert_eq!(text.iter().position(|&byte| byte == b'\n'), Some(text.len() - 1));
     assert_eq!((ledger.lines, ledger.too_long, ledger.unmatched), (1, 1, 0));
     let small = log(Options { bytes: Some(1), shape: Shape::OneLine, ..Options::default() });
@@ -60,8 +60,8 @@ fn one_line_has_one_line_feed() {
 }
 
 #[test]
-fn a_long_line_stands_amid_normal_ones() {
-    let (log, ledger) = shaped(Shape::LongLines);
+fn a_long_line_is_surrounded_by_normal_ones() {
+    let (log, ledger) = log_with_ledger(Shape::LongLines);
     let lengths: Vec<usize> = lines(&log).map(<[u8]>::len).collect();
     let long = lengths.iter().filter(|&&length| length as u64 > LINE_BYTES_MAX).count();
     assert_eq!((long, ledger.too_long, ledger.unmatched), (1, 1, 0));
@@ -72,7 +72,7 @@ fn a_long_line_stands_amid_normal_ones() {
 
 #[test]
 fn a_run_of_nuls_starts_a_line() {
-    let (log, ledger) = shaped(Shape::NulRun);
+    let (log, ledger) = log_with_ledger(Shape::NulRun);
     let first = log.iter().position(|&byte| byte == 0).expect("a run");
     let length = log[first..].iter().take_while(|&&byte| byte == 0).count();
     assert_eq!((length as u64, log[first - 1]), (BYTES * 2 / 5, b'\n'));
@@ -84,7 +84,7 @@ fn a_run_of_nuls_starts_a_line() {
 
 #[test]
 fn every_second_has_one_line() {
-    let (log, ledger) = shaped(Shape::EverySecond);
+    let (log, ledger) = log_with_ledger(Shape::EverySecond);
     let times: HashSet<&[u8]> = lines(&log).filter_map(read).map(|line| line.time).collect();
     assert_eq!(times.len() as u64, ledger.lines);
     let (first, last) = ledger.time.expect("records");
@@ -92,8 +92,8 @@ fn every_second_has_one_line() {
 }
 
 #[test]
-fn many_agents_are_as_many_as_lines() {
-    let (log, ledger) = shaped(Shape::ManyAgents);
+fn every_line_has_another_agent() {
+    let (log, ledger) = log_with_ledger(Shape::ManyAgents);
     let agents: HashSet<&[u8]> = lines(&log).filter_map(read).map(|line| line.agent).collect();
     assert_eq!(agents.len() as u64, ledger.lines);
 }

@@ -1,4 +1,4 @@
-//! Whole logs: normal traffic, dirt, and the shapes that slow parsers down.
+//! Whole logs: normal traffic, dirty lines, and the shapes that are slow to parse.
 
 mod dirt;
 mod normal;

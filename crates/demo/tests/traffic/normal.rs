@@ -1,8 +1,8 @@
-//! Normal traffic: the same for a seed, as large as asked for, and plausible.
+//! Normal traffic: reproducible, of the requested size, and plausible.
 
 use std::collections::HashSet;
 
-use crate::support::{Line, filled, lines, log, read};
+use crate::support::{Line, fill, lines, log, read};
 use weir_demo::{Options, Shape, Traffic};
 
 const MIB: u64 = 1 << 20;
@@ -11,7 +11,7 @@ fn options(bytes: u64) -> Options {
     Options { bytes: Some(bytes), ..Options::default() }
 }
 
-/// A fingerprint by FNV-1a.
+/// The 64-bit FNV-1a hash.
 fn fingerprint(log: &[u8]) -> u64 {
     log.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -19,20 +19,20 @@ fn fingerprint(log: &[u8]) -> u64 {
 }
 
 #[test]
-fn fills_of_any_size_give_the_same_bytes() {
+fn fills_of_any_size_append_the_same_bytes() {
     for shape in Shape::ALL {
         let options = Options { shape, ..options(300_000) };
-        let whole = filled(&mut Traffic::new(options), usize::MAX);
+        let whole = fill(&mut Traffic::new(options), usize::MAX);
         for bytes in [1, 7, 250, 4_096, 65_536, 299_999, 300_000] {
-            let pieces = filled(&mut Traffic::new(options), bytes);
+            let pieces = fill(&mut Traffic::new(options), bytes);
             assert!(whole == pieces, "{} by {bytes}", shape.name());
         }
     }
 }
 
 #[test]
-fn a_seed_gives_the_same_bytes_everywhere() {
-    // Changes with every change to the generator: write down the new number then.
+fn a_seed_produces_the_same_bytes_everywhere() {
+    // After an intended change to the generator, replace the number.
     assert_eq!(format!("{:016x}", fingerprint(&log(options(MIB)))), "c0149b61e8cbbea0");
     assert!(log(options(MIB)) != log(Options { seed: 2, ..options(MIB) }));
 }
@@ -61,9 +61,9 @@ fn a_fill_ends_with_a_whole_line() {
 }
 
 #[test]
-fn every_clean_line_fits_the_format() {
+fn every_clean_line_is_in_combined_format() {
     let mut traffic = Traffic::new(options(16 * MIB)).with_dirt_every(0);
-    let log = filled(&mut traffic, 1 << 20);
+    let log = fill(&mut traffic, 1 << 20);
     for line in lines(&log) {
         let text = String::from_utf8_lossy(line);
         let read = read(line).unwrap_or_else(|| panic!("{text}"));
@@ -76,10 +76,10 @@ fn every_clean_line_fits_the_format() {
 }
 
 #[test]
-fn the_ledger_is_the_truth() {
+fn the_ledger_counts_exactly() {
     let mut traffic = Traffic::new(options(8 * MIB)).with_ledger().with_dirt_every(0);
-    let log = filled(&mut traffic, 1 << 20);
-    let ledger = traffic.ledger().expect("it was asked for");
+    let log = fill(&mut traffic, 1 << 20);
+    let ledger = traffic.ledger().expect("the traffic has a ledger");
     let read: Vec<Line<'_>> = lines(&log).filter_map(read).collect();
     assert_eq!(ledger.lines, read.len() as u64);
     assert_eq!((ledger.dirty, ledger.unmatched, ledger.too_long, ledger.not_http), (0, 0, 0, 0));
@@ -123,7 +123,7 @@ fn distributions_are_plausible() {
 }
 
 #[test]
-fn events_stand_out() {
+fn events_are_visible() {
     let log = log(options(16 * MIB));
     let read: Vec<Line<'_>> = lines(&log).filter_map(read).collect();
     let attacks: Vec<_> =
@@ -136,11 +136,11 @@ fn events_stand_out() {
 }
 
 #[test]
-fn time_never_runs_back_and_spans_what_the_size_promises() {
+fn times_never_decrease_and_cover_the_documented_span() {
     let hours = |bytes| {
         let mut traffic = Traffic::new(options(bytes)).with_ledger();
-        let log = filled(&mut traffic, 1 << 20);
-        // Days of one month: the text sorts as the time does.
+        let log = fill(&mut traffic, 1 << 20);
+        // The days are in one month, so the texts sort like the times.
         assert!(lines(&log).filter_map(read).map(|line| line.time).is_sorted());
         let (first, last) = traffic.ledger().and_then(|ledger| ledger.time).expect("records");
         assert_eq!(first, Options::default().start);

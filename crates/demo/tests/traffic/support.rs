@@ -1,14 +1,14 @@
-//! What the tests share: whole logs, and a strict reader of combined lines.
+//! Helpers of the tests: whole logs, and a strict reader of combined lines.
 
 use weir_demo::{Options, Traffic};
 
 /// The whole log of these options.
 pub(crate) fn log(options: Options) -> Vec<u8> {
-    filled(&mut Traffic::new(options), 1 << 20)
+    fill(&mut Traffic::new(options), 1 << 20)
 }
 
-/// Everything the traffic has left, filled in by pieces of `bytes`.
-pub(crate) fn filled(traffic: &mut Traffic, bytes: usize) -> Vec<u8> {
+/// The rest of the traffic, appended in pieces of `bytes`.
+pub(crate) fn fill(traffic: &mut Traffic, bytes: usize) -> Vec<u8> {
     let mut log = Vec::new();
     while traffic.fill(&mut log, bytes) > 0 {}
     log
@@ -19,11 +19,11 @@ pub(crate) fn lines(log: &[u8]) -> impl Iterator<Item = &[u8]> {
     log.strip_suffix(b"\n").expect("a log ends with a line feed").split(|&byte| byte == b'\n')
 }
 
-/// The fields of a line that fits the combined format.
+/// The fields of a line in combined format.
 #[derive(Debug)]
 pub(crate) struct Line<'l> {
     pub(crate) client: &'l [u8],
-    /// As it stands between the brackets.
+    /// The text between the brackets.
     pub(crate) time: &'l [u8],
     pub(crate) request: &'l [u8],
     pub(crate) status: u16,
@@ -33,7 +33,7 @@ pub(crate) struct Line<'l> {
     pub(crate) agent: &'l [u8],
 }
 
-/// Reads `client ident user [time] "request" status bytes "referer" "agent"`, nothing else.
+/// Reads exactly `client ident user [time] "request" status bytes "referer" "agent"`.
 pub(crate) fn read(line: &[u8]) -> Option<Line<'_>> {
     let (client, rest) = cut(line, b" ")?;
     let (ident, rest) = cut(rest, b" ")?;
@@ -52,7 +52,7 @@ pub(crate) fn read(line: &[u8]) -> Option<Line<'_>> {
     let is_strict = ident == b"-"
         && !client.is_empty()
         && !user.is_empty()
-        && has_time(time)
+        && is_time(time)
         && (100..600).contains(&status)
         && [request, referer, agent].iter().all(|text| !text.contains(&b'"'));
     is_strict.then_some(Line { client, time, request, status, bytes, referer, agent })
@@ -63,8 +63,8 @@ fn cut<'l>(text: &'l [u8], separator: &[u8]) -> Option<(&'l [u8], &'l [u8])> {
     Some((&text[..at], &text[at + separator.len()..]))
 }
 
-/// True for `02/Nov/2026:00:00:00 +0000`.
-fn has_time(time: &[u8]) -> bool {
+/// Whether the text has the shape `02/Nov/2026:00:00:00 +0000`.
+fn is_time(time: &[u8]) -> bool {
     let shape = b"00/Aaa/0000:00:00:00 +0000";
     time.len() == shape.len()
         && time.iter().zip(shape).all(|(&byte, &wanted)| match wanted {

@@ -1,4 +1,4 @@
-//! The calendar by counting, day by day and month by month.
+//! The calendar, computed by counting years, months and days.
 
 const MONTHS: [(&[u8], i64); 12] = [
     (b"Jan", 31),
@@ -29,7 +29,7 @@ fn days_of_month(year: i64, month: usize) -> i64 {
     MONTHS[month].1 + i64::from(month == 1 && is_leap(year))
 }
 
-/// Seconds from 1970 to midnight of a date, UTC; `None` for dates that do not exist.
+/// The seconds from 1970 to midnight of a date, UTC. `None` if the date does not exist.
 pub(super) fn date_s(year: i64, month: &[u8], day: i64) -> Option<i64> {
     let month = MONTHS.iter().position(|(name, _)| *name == month)?;
     if day < 1 || day > days_of_month(year, month) {
@@ -41,7 +41,7 @@ pub(super) fn date_s(year: i64, month: &[u8], day: i64) -> Option<i64> {
     Some((days + day - 1) * DAY_S)
 }
 
-/// RFC 3339 of a second since 1970, as local time `offset_s` ahead of UTC.
+/// A second since 1970 in RFC 3339, as local time `offset_s` ahead of UTC.
 pub(super) fn rfc3339(unix_s: i64, offset_s: i64) -> String {
     let local_s = unix_s + offset_s;
     let second = local_s.rem_euclid(DAY_S);

@@ -1,4 +1,4 @@
-//! The answers as the JSON object of `weir report --json`, those of its keys that are known.
+//! The report as the JSON object of `weir report --json`, without the keys that are not computed.
 
 use serde_json::{Map, Value, json};
 
@@ -6,12 +6,12 @@ use super::calendar::rfc3339;
 use super::report::{Oracle, Row};
 
 impl Oracle {
-    /// The object, with top lists of `rows`, a histogram in steps of `step_s`, and times of a
-    /// clock that is `offset_s` ahead of UTC. Fields that no record has are left out.
+    /// The object, with top lists of `rows`, a histogram in steps of `step_s` seconds, and local
+    /// times `offset_s` seconds ahead of UTC. It omits fields that no record has.
     ///
     /// # Panics
     ///
-    /// As [`Oracle::histogram`].
+    /// Like [`Oracle::histogram`].
     pub fn to_json(&self, rows: usize, step_s: u64, offset_s: i64) -> Value {
         let (mut distinct, mut top) = (Map::new(), Map::new());
         for field in self.fields() {
@@ -53,7 +53,8 @@ impl Oracle {
     }
 }
 
-/// One row; bytes that are no UTF-8 are replaced, and then shown in hexadecimal beside it.
+/// One row of a top list. Bytes that are not valid UTF-8 are replaced; then the value in
+/// hexadecimal is added.
 fn row(row: &Row) -> Value {
     let mut object = json!({
         "value": String::from_utf8_lossy(&row.value),

@@ -1,13 +1,13 @@
-//! Lines of a log.
+//! The lines of a log.
 
-/// The longest line that counts as one, in bytes without its end.
+/// The maximum length of a line in bytes, without its end.
 pub(super) const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// The lines of a log without their ends.
 ///
-/// A line ends at a line feed; one carriage return before it belongs to the end. NUL bytes in
-/// front of a line are no part of it. What follows the last line feed is a line if there is
-/// anything in it besides those NULs.
+/// A line ends with a line feed; one carriage return before it belongs to the end. NUL bytes
+/// before a line do not belong to it. The bytes after the last line feed are a line if they are
+/// not only NULs.
 pub(super) fn lines(log: &[u8]) -> Vec<&[u8]> {
     let mut lines: Vec<&[u8]> = log.split(|&byte| byte == b'\n').map(without_nuls).collect();
     if lines.last().is_some_and(|line| line.is_empty()) {
@@ -26,7 +26,7 @@ mod tests {
     use super::lines;
 
     #[test]
-    fn lines_end_where_they_should() {
+    fn lines_have_no_ends_and_leading_nuls() {
         assert!(lines(b"").is_empty() && lines(b"\0\0").is_empty());
         assert_eq!(lines(b"a\r\n\n\0\0b\r\r\nc"), [b"a".as_slice(), b"", b"b\r", b"c"]);
         assert_eq!(lines(b"\0\n\0a\0\n"), [b"".as_slice(), b"a\0"]);

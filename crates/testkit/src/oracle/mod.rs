@@ -1,5 +1,5 @@
-//! What `weir report` should say of a log, worked out naively: regular expressions over each
-//! line and maps over the records. Slow, and short enough to be checked by eye.
+//! The expected output of `weir report`, computed naively: regular expressions over each line, and
+//! maps over the records. It is slow, but short enough to check by eye.
 
 mod calendar;
 mod json;

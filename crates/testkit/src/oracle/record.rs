@@ -1,4 +1,4 @@
-//! One line, read by regular expressions.
+//! A record, read from a line by regular expressions.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -7,33 +7,33 @@ use regex::bytes::{Captures, Regex};
 
 use super::calendar::date_s;
 
-/// How the lines are laid out.
+/// The layout of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// `client ident user [time] "request" status bytes "referer" "agent"`
     Combined,
-    /// `host:port`, then as `Combined`.
+    /// `host:port`, followed by `Combined`.
     Vcombined,
-    /// As `Combined` up to the bytes.
+    /// `Combined` up to the bytes.
     Common,
-    /// `host:port`, then as `Common`.
+    /// `host:port`, followed by `Common`.
     Vcommon,
 }
 
-/// A line that fits.
+/// The fields of a line in a layout.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
-    /// The text fields by name, as the log has them. A field that the line has not is absent.
+    /// The text fields by name, as in the log. Fields that the line lacks are absent.
     pub fields: BTreeMap<&'static str, Vec<u8>>,
-    /// Size of the answer in bytes; `None` for `-`.
+    /// The size of the response in bytes; `None` for `-`.
     pub bytes: Option<u64>,
     /// Seconds since 1970, UTC.
     pub time_s: i64,
-    /// Seconds by which the line's own clock is ahead of UTC.
+    /// The line's offset from UTC in seconds; positive if its clock is ahead.
     pub offset_s: i64,
 }
 
-/// A pattern over bytes, in which a dot stands for any byte.
+/// A pattern over bytes, in which a dot matches any byte.
 fn pattern(text: &str) -> Regex {
     Regex::new(&format!("(?s-u){text}")).expect("a pattern of this file")
 }
@@ -55,7 +55,7 @@ static HTTP: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^([A-Za-z]+) (.*) (HTTP/[0-9]+(?:\.[0-9]+)?)$"));
 
 impl Record {
-    /// Reads a line without its end; `None` where it does not fit.
+    /// Reads a line without its end. `None` if it is not in the layout.
     pub fn read(layout: Layout, line: &[u8]) -> Option<Self> {
         let mut record = Self::default();
         let rest = match layout {
@@ -101,7 +101,7 @@ impl Record {
         text(&self.fields["status"]).parse().ok()
     }
 
-    /// True for a status of 400 to 599.
+    /// Whether the status is 400 to 599.
     pub fn is_error(&self) -> bool {
         self.status().is_some_and(|status| (400..600).contains(&status))
     }
@@ -126,7 +126,7 @@ impl Record {
         let number = |i: usize| text(&time[i]).parse::<i64>().ok();
         let (hour, minute, second) = (number(4)?, number(5)?, number(6)?);
         let (offset_hours, offset_minutes) = (number(8)?, number(9)?);
-        // A leap second counts as the second after it.
+        // A leap second counts as the next second.
         if hour > 23 || minute > 59 || second > 60 || offset_hours > 23 || offset_minutes > 59 {
             return None;
         }
@@ -135,7 +135,7 @@ impl Record {
         let local_s =
             date_s(number(3)?, &time[2], number(1)?)? + hour * 3600 + minute * 60 + second;
         self.time_s = local_s - self.offset_s;
-        // Times are kept in nanoseconds, which 64 bits hold for the years 1678 to 2261.
+        // Weir stores times as nanoseconds in 64 bits, which cover the years 1678 to 2261.
         self.time_s.checked_mul(1_000_000_000).map(|_| ())
     }
 
@@ -157,7 +157,7 @@ fn group<'t>(captures: &Captures<'t>, i: usize) -> &'t [u8] {
     captures.get(i).map_or(b"", |group| group.as_bytes())
 }
 
-/// Digits as text.
+/// Digits as a string.
 fn text(digits: &[u8]) -> &str {
     std::str::from_utf8(digits).unwrap_or_default()
 }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn every_field_of_a_line() {
-        let record = read(LINE).expect("it fits");
+        let record = read(LINE).expect("a record");
         let fields: Vec<(&str, String)> = record
             .fields
             .iter()
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_do_not_fit() {
+    fn invalid_lines_are_not_records() {
         assert!(read("").is_none());
         let changes = [
             ("- bob ", ""),
@@ -221,11 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_http_is_kept_whole() {
+    fn a_request_that_is_not_http_is_one_field() {
         for request in ["", "-", "GET /", "G3T / HTTP/1.1", "GET HTTP/1.1", "GET / HTTP/1.", "a  b"]
         {
             let line = LINE.replace("GET /a b?c?d HTTP/2.0", request);
-            let record = read(&line).expect("it fits");
+            let record = read(&line).expect("a record");
             assert_eq!(record.fields["request"], request.as_bytes());
             assert!(!record.fields.contains_key("path"));
         }
@@ -237,7 +237,7 @@ mod tests {
         let host = |line: &[u8]| [b"example.com:443 ", line].concat();
         assert!(Record::read(Layout::Common, common).is_some());
         assert!(Record::read(Layout::Common, LINE.as_bytes()).is_none());
-        let record = Record::read(Layout::Vcommon, &host(common)).expect("it fits");
+        let record = Record::read(Layout::Vcommon, &host(common)).expect("a record");
         assert_eq!(record.fields["host"], b"example.com");
         assert!(Record::read(Layout::Vcombined, &host(LINE.as_bytes())).is_some());
         assert!(Record::read(Layout::Vcombined, LINE.as_bytes()).is_none());

@@ -1,42 +1,42 @@
-//! Counts over the records.
+//! The counts of a report.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::line::{LINE_BYTES_MAX, lines};
 use super::record::{Layout, Record};
 
-/// The most buckets that [`Oracle::histogram`] makes.
+/// The maximum number of buckets of [`Oracle::histogram`].
 const BUCKETS_MAX: i64 = 1 << 20;
 
-/// A log that was read, and what is known about it.
+/// The records and counts of a log.
 ///
 /// `lines` is the sum of `records_read`, `unmatched` and `too_long`.
 #[derive(Debug, Clone)]
 pub struct Oracle {
-    /// Lines of whatever kind.
+    /// Lines of any kind.
     pub lines: u64,
-    /// Lines that fit the layout.
+    /// Lines in the layout.
     pub records_read: u64,
-    /// Lines that did not fit.
+    /// Lines that are not in the layout.
     pub unmatched: u64,
-    /// Lines over 1 MiB.
+    /// Lines longer than 1 MiB.
     pub too_long: u64,
-    /// Length of the log.
+    /// The length of the log in bytes.
     pub bytes_read: u64,
-    /// The records in the log's order; those that a filter keeps, after [`Oracle::retain`].
+    /// The records in the order of the log. After [`Oracle::retain`], only those that were kept.
     pub records: Vec<Record>,
 }
 
 /// One value of a top list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    /// The value as the log has it.
+    /// The value as in the log.
     pub value: Vec<u8>,
-    /// Records with it.
+    /// The number of records with the value.
     pub count: u64,
-    /// Sum of their response sizes in bytes.
+    /// The sum of their response sizes in bytes.
     pub bytes_sent: u64,
-    /// How many of them have a status of 400 to 599.
+    /// The number of those with a status of 400 to 599.
     pub errors: u64,
 }
 
@@ -45,9 +45,9 @@ pub struct Row {
 pub struct Bucket {
     /// The bucket's first second since 1970, UTC.
     pub start_s: i64,
-    /// Records in it.
+    /// The number of records in the bucket.
     pub count: u64,
-    /// The same by status class, those that do not occur left out.
+    /// The same by status class, without classes that do not occur.
     pub by: BTreeMap<&'static str, u64>,
 }
 
@@ -69,17 +69,17 @@ impl Oracle {
         }
     }
 
-    /// Keeps only the records that pass a filter.
+    /// Keeps only the records for which `filter` returns true.
     pub fn retain(&mut self, filter: impl FnMut(&Record) -> bool) {
         self.records.retain(filter);
     }
 
-    /// Sum of the response sizes in bytes.
+    /// The sum of the response sizes in bytes.
     pub fn bytes_sent(&self) -> u64 {
         self.records.iter().filter_map(|record| record.bytes).sum()
     }
 
-    /// Records with a status of 400 to 599.
+    /// The number of records with a status of 400 to 599.
     pub fn errors(&self) -> u64 {
         self.records.iter().filter(|record| record.is_error()).count() as u64
     }
@@ -90,7 +90,7 @@ impl Oracle {
         Some((times().min()?, times().max()?))
     }
 
-    /// Names of the fields that any record has.
+    /// The names of the fields that occur in any record, sorted.
     pub fn fields(&self) -> Vec<&'static str> {
         let names: HashSet<_> =
             self.records.iter().flat_map(|record| record.fields.keys()).copied().collect();
@@ -99,14 +99,14 @@ impl Oracle {
         names
     }
 
-    /// Number of distinct values of a field.
+    /// The number of distinct values of a field.
     pub fn distinct(&self, field: &str) -> u64 {
         let values = self.records.iter().filter_map(|record| record.fields.get(field));
         values.collect::<HashSet<_>>().len() as u64
     }
 
-    /// The `rows` most frequent values of a field; of two as frequent, the smaller one first,
-    /// byte by byte.
+    /// The `rows` most frequent values of a field. Equally frequent values are in the order of
+    /// their bytes.
     pub fn top(&self, field: &str, rows: usize) -> Vec<Row> {
         let mut by_value: HashMap<&[u8], Row> = HashMap::new();
         for record in &self.records {
@@ -123,12 +123,12 @@ impl Oracle {
         list
     }
 
-    /// Records by buckets of `step_s` seconds of a clock that is `offset_s` ahead of UTC: every
-    /// bucket from the first record to the last, empty ones included.
+    /// The histogram in buckets of `step_s` seconds, aligned to local time `offset_s` seconds ahead
+    /// of UTC. It has every bucket from the first record to the last, including empty ones.
     ///
     /// # Panics
     ///
-    /// Where there would be more than a million buckets, or `step_s` is 0.
+    /// If there would be more than a million buckets, or if `step_s` is 0.
     pub fn histogram(&self, step_s: u64, offset_s: i64) -> Vec<Bucket> {
         let Some((first_s, last_s)) = self.time_s() else { return Vec::new() };
         let step_s = i64::try_from(step_s).expect("a step");
@@ -160,14 +160,14 @@ mod tests {
             line("a", 1, 404, "3"),
             line("c", 25, 503, "-"),
             line("c", 24, 600, "1"),
-            "no record\n\n".to_owned(),
+            "not valid\n\n".to_owned(),
             "x".repeat((1 << 20) + 1),
         ];
         lines.concat().into_bytes()
     }
 
     #[test]
-    fn totals_lists_and_buckets() {
+    fn counts_lists_and_buckets() {
         let oracle = Oracle::read(Layout::Common, &log());
         assert_eq!((oracle.lines, oracle.records_read), (7, 4));
         assert_eq!((oracle.unmatched, oracle.too_long), (2, 1));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_leaves_the_lines() {
+    fn a_filter_does_not_change_the_lines() {
         let mut oracle = Oracle::read(Layout::Common, &log());
         oracle.retain(|record| record.status() == Some(404));
         assert_eq!((oracle.lines, oracle.records_read, oracle.records.len()), (7, 4, 1));
