@@ -62,7 +62,7 @@ def seconds(match):
 
 
 def record_of(layout, line):
-    """The fields of a line, or None where it does not fit."""
+    """Returns the fields of a line, or None if it is not in the layout."""
     record = {}
     if layout.startswith("v"):
         host = HOST.fullmatch(line)
@@ -113,7 +113,7 @@ def status_class(record):
 
 
 def top(records, field, rows):
-    """The most frequent values; of two as frequent, the smaller one first, byte by byte."""
+    """Returns the most frequent values; equally frequent ones in the order of their bytes."""
     counts, sizes, errors = (collections.Counter() for _ in range(3))
     for record in records:
         if field in record:

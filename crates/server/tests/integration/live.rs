@@ -240,13 +240,13 @@ async fn pings_are_answered() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_gets_a_group_and_a_comparison() {
-    let (server, session) = Running::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
     let mut live = server.live(session.id()).await;
     let compare = json!({ "id": 1, "group": "status_class", "top": 2, "compare": {} });
     live.ask(compare.clone()).await;
     let view = live.view_where(|view| view.query == 1).await;
     assert!(view.report.compare.is_none(), "there is no record yet");
-    assert!(view.notes.iter().any(|note| note.starts_with("Nothing is compared")));
+    assert!(view.notes.iter().any(|note| note.starts_with("There is no comparison")));
 
     server.upload(session.id()).await.send_file("a", &log(1 << 18), 1 << 18).await;
     let view = live.view_where(|view| view.complete && view.query == 1).await;
