@@ -67,7 +67,7 @@ fn traffic(arguments: &DemoArguments) -> Result<(Traffic, u64), Failure> {
     let shape = Shape::parse(&arguments.shape).ok_or_else(|| {
         let names = Shape::ALL.map(Shape::name).join(", ");
         let shape = &arguments.shape;
-        Failure::new(format_args!("--shape: there is no shape `{shape}`; there are {names}"))
+        Failure::new(format_args!("--shape: `{shape}` is not a known shape; use one of {names}"))
     })?;
     let options = Options { seed: arguments.seed, bytes: Some(bytes), shape, ..Options::default() };
     Ok((Traffic::new(options), bytes))

@@ -71,7 +71,7 @@ impl Fault {
 fn parse_file(content: &str) -> Result<Format, Fault> {
     let document = DeTable::parse(content).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
-        Fault::new(&span, format!("this is no TOML: {}", error.message()))
+        Fault::new(&span, format!("this is not valid TOML: {}", error.message()))
     })?;
     let (mut name, mut definition, mut fields) = (None, None, None);
     for (key, value) in document.get_ref() {
@@ -172,8 +172,8 @@ mod tests {
     fn errors_name_their_line() {
         let start = "name = \"shop\"\ndefinition = '$remote_addr $status $pool'\n";
         for (content, line, part) in [
-            ("name = \"a\"\nname = \"b\"", 2, "this is no TOML"),
-            ("name = \"a\"\ndefinition = '", 2, "this is no TOML"),
+            ("name = \"a\"\nname = \"b\"", 2, "this is not valid TOML"),
+            ("name = \"a\"\ndefinition = '", 2, "this is not valid TOML"),
             ("definition = '$status'", 1, "name is missing"),
             ("name = \"a\"", 1, "definition is missing"),
             ("name = \"a\"\n\ndefinition = 'x'", 3, "neither a known name"),

@@ -119,7 +119,7 @@ fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> S
         };
         let mismatches = &candidate.mismatches[..candidate.mismatches.len().min(most)];
         if !mismatches.is_empty() {
-            let _ = writeln!(shown, "\nLines that do not fit {}", safe(candidate.format.name()));
+            let _ = writeln!(shown, "\nLines that do not match {}", safe(candidate.format.name()));
         }
         for mismatch in mismatches {
             write_mismatch(&mut shown, mismatch, &lines, screen);

@@ -147,7 +147,8 @@ pub(crate) fn sentence(name: &str, error: &ReadError) -> String {
     match error {
         ReadError::Open(error) => cannot_open(Path::new(name), error),
         ReadError::Stopped(StopReason::MemoryFull) => {
-            "the memory limit is reached; what was read stands, give more with --memory".to_owned()
+            "the memory limit is reached; the lines read so far are kept; raise it with --memory"
+                .to_owned()
         }
         _ => error.to_string(),
     }
@@ -156,7 +157,7 @@ pub(crate) fn sentence(name: &str, error: &ReadError) -> String {
 /// A sentence about a file that cannot be opened: why, and what to do.
 pub(crate) fn cannot_open(path: &Path, error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file; check the name".to_owned(),
+        io::ErrorKind::NotFound => "the file does not exist; check the name".to_owned(),
         io::ErrorKind::IsADirectory => {
             let pattern = path.join("*.log");
             format!("is a directory; name the files in it, such as {}", pattern.display())

@@ -207,7 +207,7 @@ impl fmt::Display for Refusal {
             Self::Damaged { at, what } => {
                 write!(formatter, "the {what} at byte {at}; the lines before it are kept")
             }
-            Self::SessionEnded => formatter.write_str("the session was ended"),
+            Self::SessionEnded => formatter.write_str("the session has ended"),
             Self::Internal(cause) => {
                 write!(formatter, "the server failed: {cause}; please report this defect")
             }

@@ -16,7 +16,7 @@ impl fmt::Display for UnknownZone {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "there is no time zone `{}`; give an IANA name such as Europe/Zurich, UTC, local, or an offset such as +02:00",
+            "`{}` is not a known time zone; use an IANA name such as Europe/Zurich, UTC, local, or an offset such as +02:00",
             self.name
         )
     }

@@ -71,7 +71,7 @@ pub(crate) fn truncated(sources: &[SourceSnapshot]) -> Vec<Complaint> {
         missing.then(|| Complaint {
             name: source.name.clone(),
             sentence: format!(
-                "was truncated while it was read, {} of {} bytes came; what was read stands",
+                "was truncated while it was read: {} of {} bytes were read; their lines are kept",
                 separated(source.bytes_done),
                 separated(total)
             ),
@@ -120,19 +120,20 @@ fn reason_without_records(source: &SourceSnapshot) -> String {
         return "is empty".to_owned();
     }
     if source.samples.iter().any(|sample| looks_binary(&sample.text)) {
-        return "is no text; Weir reads logs, plain or compressed with gzip or zstd".to_owned();
+        return "is not a text file; Weir reads logs, plain or compressed with gzip or zstd"
+            .to_owned();
     }
     let lines = separated(source.lines);
     if source.too_long == source.lines {
-        return format!("each of its {lines} lines is over 1 MiB long, so it is no access log");
+        return format!("each of its {lines} lines is over 1 MiB long, so it is not an access log");
     }
     match &source.format {
         Some(format) if source.fits.is_none() => format!(
-            "none of its {lines} lines fits the format {}; see why with weir formats FILE",
+            "none of its {lines} lines matches the format {}; see why with weir formats FILE",
             format.name()
         ),
         _ => format!(
-            "none of its {lines} lines fits a known format; see why with weir formats FILE, or give one with --format"
+            "none of its {lines} lines matches a known format; see why with weir formats FILE, or give one with --format"
         ),
     }
 }
@@ -173,7 +174,7 @@ mod tests {
     #[test]
     fn a_file_that_shrinks_is_reported() {
         let shrunk = truncated(&[source(1_500, SourceEnd::Done)]);
-        let sentence = "access.log: was truncated while it was read, 1,500 of 4,000 bytes came; what was read stands";
+        let sentence = "access.log: was truncated while it was read: 1,500 of 4,000 bytes were read; their lines are kept";
         assert_eq!(shrunk.iter().map(ToString::to_string).collect::<Vec<_>>(), [sentence]);
         let others = [
             source(4_000, SourceEnd::Done),

@@ -134,9 +134,9 @@ fn compared(
         Some(PeriodError::Empty) => Err(Failure::new(
             "--compare: no request was logged at --since or later; set an earlier time",
         )),
-        Some(PeriodError::TooShort) => {
-            Err(Failure::new("--compare: there is no time to halve; say from when on with --since"))
-        }
+        Some(PeriodError::TooShort) => Err(Failure::new(
+            "--compare: the log has no period to divide; set its start with --since",
+        )),
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn parse_clauses(
     let read = |text: &String| {
         let clause = Clause::parse(text).ok_or_else(|| {
             Failure::new(format_args!(
-                "--where: `{text}` is no condition; write it as status=404 or path^=/api"
+                "--where: `{text}` is not a valid condition; write it as status=404 or path^=/api"
             ))
         })?;
         let query = Query { clauses: vec![clause], ..Query::default() };

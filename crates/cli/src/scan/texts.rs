@@ -62,6 +62,6 @@ pub(crate) fn report_unparsed<'a>(texts: impl IntoIterator<Item = &'a UnparsedLi
             1 => "1 line does".to_owned(),
             lines => format!("{} lines do", separated(*lines)),
         };
-        say(format_args!("{}: {lines} not fit the format", safe(text)));
+        say(format_args!("{}: {lines} not match the format", safe(text)));
     }
 }

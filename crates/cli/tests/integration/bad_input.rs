@@ -44,12 +44,12 @@ fn files_that_are_not_logs_are_reported() {
     let noise: Vec<u8> =
         (0..100_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let path = folder.file("image.png", &[b"\x89PNG\r\n\x1a\n", &noise[..]].concat());
-    let sentence = "is no text; Weir reads logs, plain or compressed with gzip or zstd";
+    let sentence = "is not a text file; Weir reads logs, plain or compressed with gzip or zstd";
     assert_message(&run(["report", text(&path)]), 1, &format!("{}: {sentence}", text(&path)));
     let path = folder.file("notes.txt", b"one\ntwo\nthree\n");
-    let sentence = "none of its 3 lines fits a known format; see why with weir formats FILE, or give one with --format";
+    let sentence = "none of its 3 lines matches a known format; see why with weir formats FILE, or give one with --format";
     assert_message(&run(["report", text(&path)]), 1, &format!("{}: {sentence}", text(&path)));
-    let sentence = "none of its 3 lines fits the format COMMON; see why with weir formats FILE";
+    let sentence = "none of its 3 lines matches the format COMMON; see why with weir formats FILE";
     let forced = run(["report", "--format", "common", text(&path)]);
     assert_message(&forced, 1, &format!("{}: {sentence}", text(&path)));
     assert!(forced.stdout.contains("Unparsed lines  3 of 3"), "{}", forced.stdout);
@@ -63,7 +63,7 @@ fn unreadable_files_are_reported() {
     let good = folder.file("good.log", good().as_bytes());
     let missing = folder.path("missing.log");
     let missing = text(&missing);
-    let sentence = format!("{missing}: there is no such file; check the name");
+    let sentence = format!("{missing}: the file does not exist; check the name");
     for command in [&["report"][..], &["formats"], &["--no-open"]] {
         assert_message(&run([command, &[missing]].concat()), 2, &sentence);
     }
@@ -116,7 +116,7 @@ fn the_lines_before_damage_are_kept() {
     let cut = folder.file("cut.log.gz", &gz[..gz.len() / 2]);
     let run = crate::support::run(["report", "--json", text(&cut)]);
     let sentence = format!(
-        "{}: the gzip data is cut short at byte {}; what was read before it stands",
+        "{}: the gzip data is cut short at byte {}; the lines before it are kept",
         text(&cut),
         gz.len() / 2
     );
@@ -205,7 +205,7 @@ fn invalid_arguments_are_refused() {
     assert_message(
         &report(&["--tz", "Europe/Atlantis"]),
         2,
-        "--tz: there is no time zone `Europe/Atlantis`; give an IANA name such as Europe/Zurich, UTC, local, or an offset such as +02:00",
+        "--tz: `Europe/Atlantis` is not a known time zone; use an IANA name such as Europe/Zurich, UTC, local, or an offset such as +02:00",
     );
     assert_message(
         &report(&["--memory", "1KiB"]),
@@ -240,7 +240,7 @@ fn invalid_arguments_are_refused() {
     assert_message(
         &report(&["--where", "status"]),
         2,
-        "--where: `status` is no condition; write it as status=404 or path^=/api",
+        "--where: `status` is not a valid condition; write it as status=404 or path^=/api",
     );
     assert_message(
         &report(&["--where", "bytes>x"]),
@@ -275,12 +275,12 @@ fn invalid_arguments_are_refused() {
     assert_message(
         &run(["demo", "--shape", "round"]),
         2,
-        "--shape: there is no shape `round`; there are combined, many-agents, empty-lines, one-line, long-lines, nul-run, every-second",
+        "--shape: `round` is not a known shape; use one of combined, many-agents, empty-lines, one-line, long-lines, nul-run, every-second",
     );
     assert_message(
         &run(["--no-open", "--tz", "Nowhere"]),
         2,
-        "--tz: there is no time zone `Nowhere`; give an IANA name such as Europe/Zurich, UTC, local, or an offset such as +02:00",
+        "--tz: `Nowhere` is not a known time zone; use an IANA name such as Europe/Zurich, UTC, local, or an offset such as +02:00",
     );
 }
 

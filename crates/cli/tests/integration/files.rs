@@ -37,8 +37,11 @@ fn the_logs_of_a_directory_are_read() {
     let directory = folder.path("");
     let run = run(["report", "--json", text(&directory)]);
     let image = folder.path("image.png");
-    let sentence =
-        format!("weir: {}: {} is no text and was left out\n", text(&directory), text(&image));
+    let sentence = format!(
+        "weir: {}: {} is not a text file and was skipped\n",
+        text(&directory),
+        text(&image)
+    );
     assert_eq!((run.code, run.stderr.as_str()), (0, sentence.as_str()));
     assert_eq!(records(&run), 3);
 }
@@ -66,7 +69,7 @@ fn special_files_are_read() {
     // Not a log; its size is 0 by stat.
     let run_of_proc = run(["report", "/proc/self/status"]);
     assert_eq!(run_of_proc.code, 1, "{}", run_of_proc.stderr);
-    assert!(run_of_proc.stderr.contains("lines fits a known format"), "{}", run_of_proc.stderr);
+    assert!(run_of_proc.stderr.contains("lines matches a known format"), "{}", run_of_proc.stderr);
     let folder = Folder::new();
     let fifo = folder.path("fifo");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs");
@@ -94,7 +97,7 @@ fn a_damaged_archive_does_not_stop_the_other_files() {
     let more = folder.file("more.log", minute(1).as_bytes());
     let run = run(["report", "--json", text(&good), text(&cut), text(&more)]);
     let sentence = format!(
-        "weir: {}: the gzip data is cut short at byte {}; what was read before it stands\n",
+        "weir: {}: the gzip data is cut short at byte {}; the lines before it are kept\n",
         text(&cut),
         packed.len() - 9
     );

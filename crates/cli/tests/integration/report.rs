@@ -78,7 +78,7 @@ fn invalid_groups_and_comparisons_are_refused() {
     }
     assert_eq!(std::fs::read_to_string(&path).expect("the file exists"), six());
     let run = run(["report", "--compare", text(&one)]);
-    assert!(run.stderr.contains("there is no time to halve"), "{}", run.stderr);
+    assert!(run.stderr.contains("the log has no period to divide"), "{}", run.stderr);
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn a_missing_file_is_reported() {
     let stderr = served.0.stderr.as_mut().expect("a pipe");
     BufReader::new(stderr).read_line(&mut message).expect("UTF-8");
     let (code, _) = terminate(served);
-    let sentence = format!("weir: {}: there is no such file; check the name\n", text(&missing));
+    let sentence = format!("weir: {}: the file does not exist; check the name\n", text(&missing));
     assert_eq!((code, message), (Some(2), sentence));
 }
 
@@ -284,7 +284,7 @@ fn formats_are_listed_and_matched() {
     );
     let none = run(["formats", text(&fixtures::invalid_utf8())]);
     assert_eq!(none.code, 1);
-    assert!(none.stdout.contains("Lines that do not fit COMBINED"), "{}", none.stdout);
+    assert!(none.stdout.contains("Lines that do not match COMBINED"), "{}", none.stdout);
 }
 
 #[test]

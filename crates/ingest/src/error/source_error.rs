@@ -29,7 +29,7 @@ impl fmt::Display for SourceError {
             Self::Stream(error) => error.fmt(formatter),
             Self::Refused(sentence) | Self::Transfer(sentence) => formatter.write_str(sentence),
             Self::MemoryFull => {
-                write!(formatter, "the memory limit is reached; what was read before stands")
+                write!(formatter, "the memory limit is reached; the lines read so far are kept")
             }
             Self::ParserFailed => write!(formatter, "a parser failed"),
         }

@@ -29,7 +29,7 @@ impl fmt::Display for StreamError {
         } else {
             write!(formatter, "damaged ({reason})")?;
         }
-        write!(formatter, " at byte {at}; what was read before it stands")
+        write!(formatter, " at byte {at}; the lines before it are kept")
     }
 }
 

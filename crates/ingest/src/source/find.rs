@@ -142,13 +142,13 @@ impl Finding {
         let left_out = std::mem::take(&mut self.left_out);
         if let Some(first) = left_out.first() {
             let note = match left_out.len() {
-                1 => format!("{first} is no text and was left out"),
-                count => format!("{count} files that are no text were left out, such as {first}"),
+                1 => format!("{first} is not a text file and was skipped"),
+                count => format!("{count} files that are not text were skipped, such as {first}"),
             };
             self.faults.push(Fault::note(&name, note));
         }
         if self.inputs.len() == inputs_before && left_out.is_empty() {
-            self.faults.push(Fault::note(&name, "there is no log in it".to_owned()));
+            self.faults.push(Fault::note(&name, "it has no logs".to_owned()));
         }
     }
 }

@@ -107,7 +107,7 @@ impl Lz4Decoder {
             State::BlockLength => State::Block(number),
             State::Block(length) => self.take_block(length, output)?,
             State::Checksum if number == self.hasher.finish_32() => State::Magic,
-            State::Checksum => return Err(damaged("the checksum does not fit")),
+            State::Checksum => return Err(damaged("the checksum does not match")),
         })
     }
 
@@ -121,7 +121,7 @@ impl Lz4Decoder {
             return Err(damaged("it was compressed with a dictionary"));
         }
         if block_size < 4 {
-            return Err(damaged("the block size is none"));
+            return Err(damaged("the block size is not valid"));
         }
         self.frame = Frame {
             block_bytes_max: 1 << (8 + 2 * usize::from(block_size)),
@@ -136,7 +136,7 @@ impl Lz4Decoder {
     fn take_header(&mut self) -> io::Result<State> {
         let (descriptor, checksum) = self.part.split_at(self.part.len() - 1);
         if (XxHash32::oneshot(0, descriptor) >> 8) as u8 != checksum[0] {
-            return Err(damaged("the header's checksum does not fit"));
+            return Err(damaged("the header's checksum does not match"));
         }
         self.hasher = XxHash32::with_seed(0);
         self.window.clear();
@@ -146,7 +146,7 @@ impl Lz4Decoder {
     fn take_block(&mut self, length: u32, output: &mut Vec<u8>) -> io::Result<State> {
         let (data, checksum) = self.part.split_at((length & !IS_STORED) as usize);
         if self.frame.has_block_checksums && number(checksum) != XxHash32::oneshot(0, data) {
-            return Err(damaged("a block's checksum does not fit"));
+            return Err(damaged("a block's checksum does not match"));
         }
         let fresh = if length & IS_STORED != 0 {
             data

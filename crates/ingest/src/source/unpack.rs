@@ -236,8 +236,8 @@ impl Unpacking<'_> {
     fn end_of_archive(&mut self, place: Place<'_>) -> ControlFlow<()> {
         if self.left_out > 0 {
             let count = std::mem::take(&mut self.left_out);
-            let files = if count == 1 { "a file that is" } else { "files that are" };
-            let note = format!("{count} {files} no text left out");
+            let files = if count == 1 { "file that is" } else { "files that are" };
+            let note = format!("skipped {count} {files} not text");
             self.faults.push(Fault::note(place.name, note));
         }
         ControlFlow::Continue(())

@@ -224,9 +224,8 @@ fn cut_at_every_byte_the_lines_before_stand() {
             let (result, sources) = read(&stream[..cut]);
             let message = result.expect_err("the stream is cut");
             let name = compression.name();
-            let expected = format!(
-                "the {name} data is cut short at byte {cut}; what was read before it stands"
-            );
+            let expected =
+                format!("the {name} data is cut short at byte {cut}; the lines before it are kept");
             assert_eq!(message, expected, "{compression:?} cut at {cut}");
             let source = &sources[0];
             assert!(is_prefix(source, &log), "{compression:?} cut at {cut}: {source:?}");
@@ -278,7 +277,7 @@ fn damage_in_one_member_leaves_the_others() {
     stream[14] ^= 1;
     let (result, sources) = read(&stream[..]);
     let message = result.expect_err("the checksum is wrong");
-    assert!(message.contains("the zip data is damaged (the checksum does not fit)"), "{message}");
+    assert!(message.contains("the zip data is damaged (the checksum does not match)"), "{message}");
     let lines: Vec<u64> = sources.iter().map(|source| source.lines).collect();
     assert_eq!(lines, [2_000, 2_000]);
 }

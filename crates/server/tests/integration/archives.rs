@@ -80,7 +80,7 @@ async fn each_member_is_a_source_for_messages_of_any_size() {
             let row = &view.sources[0];
             assert_eq!((row.lines, row.bytes_done), (0, archive.len() as u64));
             let note = row.message.as_deref().unwrap_or_default();
-            assert!(note.contains("a file that is no text left out"), "{note}");
+            assert!(note.contains("1 file that is not text"), "{note}");
         }
     }
 }

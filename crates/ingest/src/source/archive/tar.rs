@@ -83,7 +83,7 @@ impl<'a> Tar<'a> {
         }
         match checksum_fits(&header) {
             true => Ok(Some(header)),
-            false => Err(damaged("a header's checksum does not fit")),
+            false => Err(damaged("a header's checksum does not match")),
         }
     }
 
@@ -160,7 +160,7 @@ fn number(field: &[u8]) -> io::Result<u64> {
     if field.len() > 8 && field[0] & 0x80 != 0 {
         let (high, low) = field.split_at(field.len() - 8);
         if high[0] != 0x80 || high[1..].iter().any(|byte| *byte != 0) {
-            return Err(damaged("a size is none"));
+            return Err(damaged("a size is not valid"));
         }
         return Ok(low.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)));
     }
@@ -168,7 +168,7 @@ fn number(field: &[u8]) -> io::Result<u64> {
     let is_octal = text.iter().all(|byte| matches!(byte, b'0'..=b'7'));
     match is_octal {
         true => Ok(text.iter().fold(0, |number, byte| number << 3 | u64::from(byte - b'0'))),
-        false => Err(damaged("a size is none")),
+        false => Err(damaged("a size is not valid")),
     }
 }
 

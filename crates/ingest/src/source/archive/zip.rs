@@ -131,7 +131,7 @@ impl<'a> Zip<'a> {
         skip(self.stream, if member.has_long_descriptor { 16 } else { 8 })?;
         match expected == crc {
             true => Ok(value),
-            false => Err(damaged("the checksum of a member does not fit")),
+            false => Err(damaged("the checksum of a member does not match")),
         }
     }
 }
@@ -170,7 +170,7 @@ impl<R: Read> Read for Checked<'_, R> {
         // Said once: what is behind it can be read.
         match is_end.then(|| self.expected.take()).flatten() {
             Some(expected) if expected != self.crc.sum() => {
-                Err(damaged("the checksum does not fit"))
+                Err(damaged("the checksum does not match"))
             }
             _ => Ok(length),
         }
