@@ -82,7 +82,7 @@ def report(connection, step_s, table="log", top=10):
             FROM {table} GROUP BY ALL ORDER BY ALL"""
     ).fetchall()
     return {
-        "matched": matched,
+        "matching": matched,
         "bytes_sent": bytes_sent,
         "errors": errors,
         "first_s": first,

@@ -64,10 +64,10 @@ function source(over = {}) {
     bytes_total: 15e6,
     lines: 60_002,
     records: 60_000,
-    unmatched: 2,
-    too_long: 0,
+    unparsed_lines: 2,
+    too_long_lines: 0,
     format: { name: "COMBINED", definition: "" },
-    fits: 1,
+    format_share: 1,
     message: null,
     ...over,
   };
@@ -175,7 +175,15 @@ export const sessions = new Map([
     session({
       records: [],
       unparsed: 1234,
-      sources: [source({ name: "syslog", lines: 1234, records: 0, unmatched: 1234, fits: 0.03 })],
+      sources: [
+        source({
+          name: "syslog",
+          lines: 1234,
+          records: 0,
+          unparsed_lines: 1234,
+          format_share: 0.03,
+        }),
+      ],
     }),
   ],
   ["a4", shortSession()],
@@ -243,7 +251,7 @@ export function grow(one, now_ms) {
 export function uploadedSource(one, { file, name, bytes_total }) {
   const known = one.sources.find((other) => other.file === file);
   if (known) return known;
-  const counts = { lines: 0, records: 0, unmatched: 0 };
+  const counts = { lines: 0, records: 0, unparsed_lines: 0 };
   const added = source({ file, name, state: "reading", bytes_done: 0, bytes_total, ...counts });
   one.sources.push(added);
   return added;

@@ -13,10 +13,10 @@ const source = (over: Partial<Source>): Source => ({
   bytes_total: 100,
   lines: 1,
   records: 1,
-  unmatched: 0,
-  too_long: 0,
+  unparsed_lines: 0,
+  too_long_lines: 0,
   format: null,
-  fits: null,
+  format_share: null,
   message: null,
   ...over,
 });

@@ -22,11 +22,11 @@ pub(crate) fn comparison(
     let names = values.schema().text_columns().map(|(_, name)| name);
     let lists = names.filter_map(|name| changes(name, values, now, before, top));
     Comparison {
-        range: periods.now.in_zone(zone),
-        before_range: periods.before.in_zone(zone),
+        selected_period: periods.now.in_zone(zone),
+        previous_period: periods.before.in_zone(zone),
         totals: TotalChanges::between(&report_before, report),
         lists: lists.collect(),
-        before: Box::new(report_before),
+        previous: Box::new(report_before),
     }
 }
 
@@ -41,17 +41,17 @@ fn changes(
 ) -> Option<Changes> {
     let names = FieldValues::of(field, values)?;
     let (now, before) = (names.tallies(now), names.tallies(before));
-    let (mut both, mut new, mut vanished) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut changed, mut new, mut gone) = (Vec::new(), Vec::new(), Vec::new());
     // Records without the field are not a value of it, so the first id is left out.
     for id in REMAINDER as usize..now.len() {
         match (now[id].count, before[id].count) {
             (0, 0) => {}
             (_, 0) => new.push(id),
-            (0, _) => vanished.push(id),
-            (_, _) => both.push(id),
+            (0, _) => gone.push(id),
+            (_, _) => changed.push(id),
         }
     }
-    if both.is_empty() && new.is_empty() && vanished.is_empty() {
+    if changed.is_empty() && new.is_empty() && gone.is_empty() {
         return None;
     }
     let change = |id: usize| now[id].count.abs_diff(before[id].count);
@@ -62,11 +62,11 @@ fn changes(
     };
     Some(Changes {
         field: field.to_owned(),
-        both_values: both.len() as u64,
-        both: rows(both),
+        changed_values: changed.len() as u64,
+        changed: rows(changed),
         new_values: new.len() as u64,
         new: rows(new),
-        vanished_values: vanished.len() as u64,
-        vanished: rows(vanished),
+        gone_values: gone.len() as u64,
+        gone: rows(gone),
     })
 }

@@ -20,7 +20,7 @@
 //! let clauses = Vec::from_iter(Clause::parse("status>=400"));
 //! let query = Query { clauses, group: Some("client".to_owned()), ..Query::default() };
 //! let report = weir_query::report(&data, &query, 1)?;
-//! assert_eq!(report.matched, 1);
+//! assert_eq!(report.matching, 1);
 //! assert_eq!(report.group.map(|group| group.rows[0].value.clone()), Some("192.0.2.7".to_owned()));
 //! # Ok::<(), weir_view::QueryError>(())
 //! ```

@@ -65,10 +65,10 @@ fn source(snapshot: &SourceSnapshot, file: Option<&&Arc<UploadedFile>>) -> Sourc
         bytes_total: snapshot.bytes_total,
         lines: snapshot.lines,
         records: snapshot.records,
-        unmatched: snapshot.unmatched,
-        too_long: snapshot.too_long,
+        unparsed_lines: snapshot.unmatched,
+        too_long_lines: snapshot.too_long,
         format,
-        fits: snapshot.fits,
+        format_share: snapshot.fits,
         message: why.or_else(|| snapshot.note.clone()),
     }
 }

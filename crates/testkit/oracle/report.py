@@ -173,9 +173,9 @@ def report(log, layout, rows, step, offset):
     return {
         "lines": len(lines),
         "records": len(records),
-        "matched": len(records),
-        "unmatched": len(short) - len(records),
-        "too_long": len(lines) - len(short),
+        "matching": len(records),
+        "unparsed_lines": len(short) - len(records),
+        "too_long_lines": len(lines) - len(short),
         "bytes_read": len(log),
         "bytes_sent": sum(record["bytes"] for record in records),
         "errors": sum(map(is_error, records)),

@@ -30,10 +30,11 @@ impl Report {
         let mut report = Self {
             lines: read.lines,
             records: read.records,
-            matched: totals.records,
-            unmatched: read.unmatched,
-            too_long: read.too_long,
-            directives: (read.lines).saturating_sub(read.records + read.unmatched + read.too_long),
+            matching: totals.records,
+            unparsed_lines: read.unmatched,
+            too_long_lines: read.too_long,
+            directive_lines: (read.lines)
+                .saturating_sub(read.records + read.unmatched + read.too_long),
             bytes_read: read.bytes_read,
             bytes_sent: totals.bytes_sent,
             errors: totals.errors,

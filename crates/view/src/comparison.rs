@@ -1,4 +1,4 @@
-//! A period beside the one before it.
+//! The comparison of a period with the previous one.
 
 use serde::{Deserialize, Serialize};
 use weir_core::parse_rfc3339;
@@ -20,22 +20,22 @@ pub struct Compare {
     pub until: Option<String>,
 }
 
-/// A period and the one before it: what has changed.
+/// The changes from the previous period to the selected one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct Comparison {
-    /// The period of the report.
-    pub range: Period,
-    /// The period before it.
-    pub before_range: Period,
+    /// The selected period, which the report covers.
+    pub selected_period: Period,
+    /// The previous period.
+    pub previous_period: Period,
     /// The changes of the sums.
     pub totals: TotalChanges,
     /// The changes of the values of each field, by field.
     #[serde(with = "by_field")]
-    #[cfg_attr(feature = "typescript", ts(type = "{ [key in string]: Changes }"))]
+    #[cfg_attr(feature = "typescript", ts(as = "std::collections::BTreeMap<String, Changes>"))]
     pub lists: Vec<Changes>,
-    /// The report of the period before.
-    pub before: Box<Report>,
+    /// The report of the previous period.
+    pub previous: Box<Report>,
 }
 
 /// A period of time.
@@ -52,8 +52,8 @@ pub struct Period {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct TotalChanges {
-    /// Records that pass the filter.
-    pub matched: TotalChange,
+    /// Records that match the filter.
+    pub matching: TotalChange,
     /// Those of them with a status of 400 to 599.
     pub errors: TotalChange,
     /// Sum of their response sizes, in bytes.
@@ -66,13 +66,13 @@ pub struct TotalChanges {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct TotalChange {
-    /// The sum of the period.
-    pub now: u64,
-    /// That of the period before.
-    pub before: u64,
-    /// `now` minus `before`.
+    /// The sum of the selected period.
+    pub selected: u64,
+    /// The sum of the previous period.
+    pub previous: u64,
+    /// `selected` minus `previous`.
     pub difference: i64,
-    /// `difference` in percent of `before`; `null` if that is 0.
+    /// `difference` in percent of `previous`; `null` if that is 0.
     pub percent: Option<f64>,
 }
 
@@ -84,18 +84,18 @@ pub struct Changes {
     #[serde(skip)]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub field: String,
-    /// Values of both periods, including those that are as frequent as before.
-    pub both: Vec<GroupRow>,
+    /// Values of both periods, including those with equal counts.
+    pub changed: Vec<GroupRow>,
     /// Number of values of both periods.
-    pub both_values: u64,
-    /// Values of this period only.
+    pub changed_values: u64,
+    /// Values of only the selected period.
     pub new: Vec<GroupRow>,
     /// Number of these.
     pub new_values: u64,
-    /// Values of the period before only.
-    pub vanished: Vec<GroupRow>,
+    /// Values of only the previous period.
+    pub gone: Vec<GroupRow>,
     /// Number of these.
-    pub vanished_values: u64,
+    pub gone_values: u64,
 }
 
 impl Period {
@@ -111,12 +111,12 @@ impl Period {
 
 impl TotalChanges {
     /// The changes from one report to the other.
-    pub fn between(before: &Report, now: &Report) -> Self {
+    pub fn between(previous: &Report, selected: &Report) -> Self {
         let clients = |report: &Report| report.distinct.get("client").copied().unwrap_or(0);
         let change =
-            |number: &dyn Fn(&Report) -> u64| TotalChange::new(number(now), number(before));
+            |number: &dyn Fn(&Report) -> u64| TotalChange::new(number(selected), number(previous));
         Self {
-            matched: change(&|report| report.matched),
+            matching: change(&|report| report.matching),
             errors: change(&|report| report.errors),
             bytes_sent: change(&|report| report.bytes_sent),
             clients: change(&clients),
@@ -126,7 +126,7 @@ impl TotalChanges {
     /// The changes by the names of the sums.
     pub fn by_name(&self) -> [(&'static str, TotalChange); 4] {
         [
-            ("matched", self.matched),
+            ("matching", self.matching),
             ("errors", self.errors),
             ("bytes_sent", self.bytes_sent),
             ("clients", self.clients),
@@ -135,8 +135,13 @@ impl TotalChanges {
 }
 
 impl TotalChange {
-    fn new(now: u64, before: u64) -> Self {
-        Self { now, before, difference: difference(now, before), percent: percent(now, before) }
+    fn new(selected: u64, previous: u64) -> Self {
+        Self {
+            selected,
+            previous,
+            difference: difference(selected, previous),
+            percent: percent(selected, previous),
+        }
     }
 }
 
@@ -171,13 +176,13 @@ mod tests {
     fn lists_are_members_of_an_object() {
         let list = |field: &str, values: u64| Changes {
             field: field.to_owned(),
-            both_values: values,
+            changed_values: values,
             ..Changes::default()
         };
         let lists = vec![list("client", 1), list("status", 2)];
         let comparison = Comparison { lists, ..Comparison::default() };
         let text = serde_json::to_string(&comparison).expect("it is plain data");
-        assert!(text.contains(r#""lists":{"client":{"both":[],"both_values":1,"#), "{text}");
+        assert!(text.contains(r#""lists":{"client":{"changed":[],"changed_values":1,"#), "{text}");
         assert_eq!(serde_json::from_str::<Comparison>(&text).expect("the same"), comparison);
     }
 

@@ -1,4 +1,4 @@
-//! The records of each value of a field, and how they compare with the period before.
+//! The records of each value of a field, and how they compare with the previous period.
 
 use std::borrow::Cow;
 
@@ -18,22 +18,22 @@ pub struct Tally {
     pub errors: u64,
 }
 
-/// Sums over the records of a period and, if two periods are compared, of the one before it.
+/// Sums over the records of the selected period and, if two are compared, of the previous one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct PeriodTally {
     /// The sums.
     #[serde(flatten)]
-    pub now: Tally,
-    /// The sums of the period before; missing if nothing is compared.
+    pub selected: Tally,
+    /// The sums of the previous period; missing if nothing is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
-    pub before: Option<Tally>,
-    /// `count` minus that of the period before; missing if nothing is compared.
+    pub previous: Option<Tally>,
+    /// `count` minus that of the previous period; missing if nothing is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub difference: Option<i64>,
-    /// `difference` in percent of the count before; `null` if that is 0, and missing if nothing
+    /// `difference` in percent of the previous count; `null` if that is 0, and missing if nothing
     /// is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional, type = "number | null"))]
@@ -84,19 +84,19 @@ pub struct Group {
 }
 
 impl PeriodTally {
-    /// The sums of a period, and of the one before if two are compared.
-    pub fn new(now: Tally, before: Option<Tally>) -> Self {
+    /// The sums of the selected period, and of the previous one if two are compared.
+    pub fn new(selected: Tally, previous: Option<Tally>) -> Self {
         Self {
-            now,
-            before,
-            difference: before.map(|before| difference(now.count, before.count)),
-            percent: before.map(|before| percent(now.count, before.count)),
+            selected,
+            previous,
+            difference: previous.map(|previous| difference(selected.count, previous.count)),
+            percent: previous.map(|previous| percent(selected.count, previous.count)),
         }
     }
 
-    /// The sums of the period before, which are 0 if nothing is compared.
-    pub fn before(&self) -> Tally {
-        self.before.unwrap_or_default()
+    /// The sums of the previous period, which are 0 if nothing is compared.
+    pub fn previous(&self) -> Tally {
+        self.previous.unwrap_or_default()
     }
 }
 
@@ -123,15 +123,15 @@ impl GroupRow {
 }
 
 /// The difference of two counts. One that does not fit is cut to the limits of its type.
-pub fn difference(now: u64, before: u64) -> i64 {
-    let difference = i128::from(now) - i128::from(before);
+pub fn difference(selected: u64, previous: u64) -> i64 {
+    let difference = i128::from(selected) - i128::from(previous);
     i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
 }
 
 /// A difference in percent of the number before; `None` if that is 0.
-pub fn percent(now: u64, before: u64) -> Option<f64> {
-    let difference = i128::from(now) - i128::from(before);
-    (before > 0).then(|| difference as f64 * 100.0 / before as f64)
+pub fn percent(selected: u64, previous: u64) -> Option<f64> {
+    let difference = i128::from(selected) - i128::from(previous);
+    (previous > 0).then(|| difference as f64 * 100.0 / previous as f64)
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
     fn a_row_has_the_period_before_only_if_it_is_compared() {
         assert_eq!(json(None), r#"{"value":"a","count":3,"bytes_sent":20,"errors":1}"#);
         let before =
-            r#""before":{"count":0,"bytes_sent":0,"errors":0},"difference":3,"percent":null"#;
+            r#""previous":{"count":0,"bytes_sent":0,"errors":0},"difference":3,"percent":null"#;
         assert_eq!(
             json(Some(Tally::default())),
             format!(r#"{{"value":"a","count":3,"bytes_sent":20,"errors":1,{before}}}"#)

@@ -17,7 +17,7 @@ pub struct Query {
     pub zone: Option<String>,
     /// Rows of each top list.
     pub top: u32,
-    /// The field that divides the histogram's buckets.
+    /// The field by which the histogram is stacked.
     pub stack: String,
     /// The maximum number of buckets in the histogram.
     pub buckets: u32,

@@ -9,44 +9,44 @@ use crate::group::Group;
 
 /// Everything that is known about the records that pass a filter.
 ///
-/// `lines = records + unmatched + too_long + directives` always holds; `records` counts the lines
-/// that fit the format, `matched` those of them that pass the filter. All that follows
-/// `bytes_read` speaks of the matched records only.
+/// `lines = records + unparsed_lines + too_long_lines + directive_lines` always holds. `records`
+/// counts the lines that were parsed, and `matching` those of them that match the filter. All
+/// members after `bytes_read` are about the matching records only.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct Report {
-    /// Lines read, of whatever kind.
+    /// Lines of all kinds.
     pub lines: u64,
-    /// Lines that fit the format.
+    /// Lines that were parsed.
     pub records: u64,
-    /// Records that pass the filter; equal to `records` without one.
-    pub matched: u64,
-    /// Lines that did not fit the format.
-    pub unmatched: u64,
-    /// Lines over the length limit, skipped.
-    pub too_long: u64,
-    /// Lines that are no records and no mistakes, such as `#Fields:` of the W3C's.
+    /// Records that match the filter; equal to `records` without one.
+    pub matching: u64,
+    /// Lines that do not match the format.
+    pub unparsed_lines: u64,
+    /// Lines over the length limit, which are skipped.
+    pub too_long_lines: u64,
+    /// Lines that describe others, such as `#Fields:` of W3C.
     #[serde(default)]
-    pub directives: u64,
+    pub directive_lines: u64,
     /// Bytes read from the sources, after decompression.
     pub bytes_read: u64,
-    /// Sum of the response sizes of the matched records, in bytes.
+    /// Sum of the response sizes of the matching records, in bytes.
     pub bytes_sent: u64,
-    /// Matched records with a status of 400 to 599.
+    /// Matching records with a status of 400 to 599.
     pub errors: u64,
     /// The format the lines were read with.
     pub format: Format,
-    /// When the matched records were logged.
+    /// The time range of the matching records.
     pub time: TimeRange,
-    /// Matched records over time; `null` where the format has no time or nothing matched.
+    /// Matching records over time; `null` if the format has no time or nothing matches.
     pub histogram: Option<Histogram>,
     /// Number of distinct values by field.
     pub distinct: BTreeMap<String, u64>,
     /// The most frequent values by field, by count and then by value.
     pub top: BTreeMap<String, Vec<TopRow>>,
-    /// Time taken to serve a request; `null` where the format does not log it.
+    /// Time taken to serve a request; `null` if the format does not log it.
     pub request_time: Option<Quantiles>,
-    /// Time the upstream took; `null` where the format does not log it.
+    /// Time the upstream took; `null` if the format does not log it.
     pub upstream_time: Option<Quantiles>,
     /// Fields whose lists or quantiles are estimates, because memory ran out for them.
     pub estimated: Vec<String>,
@@ -94,13 +94,13 @@ pub struct TimeRange {
 pub struct Histogram {
     /// Length of a bucket in seconds of local time.
     pub step_s: u64,
-    /// The field by which each bucket is divided: `status_class` or a field's name.
+    /// The field by which the buckets are stacked: `status_class` or a field's name.
     pub field: String,
     /// The values of `field` that occur, in stacking order.
     pub groups: Vec<String>,
     /// The end of the last bucket, RFC 3339.
     pub until: String,
-    /// Every bucket from the first matched record to the last, empty ones included.
+    /// Every bucket from the first matching record to the last, including empty ones.
     pub buckets: Vec<Bucket>,
 }
 
@@ -110,7 +110,7 @@ pub struct Histogram {
 pub struct Bucket {
     /// The bucket's first instant, RFC 3339.
     pub start: String,
-    /// Matched records in the bucket.
+    /// Matching records in the bucket.
     pub count: u64,
     /// The same, by value of the histogram's field; values that do not occur are left out.
     pub by: BTreeMap<String, u64>,
@@ -122,7 +122,7 @@ pub struct Bucket {
 pub struct TopRow {
     /// The value as the log has it; bytes that are no UTF-8 show as U+FFFD.
     pub value: String,
-    /// The value's bytes in hexadecimal, only where `value` had to replace some.
+    /// The value's bytes in hexadecimal, if `value` had to replace some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub value_hex: Option<String>,
@@ -130,7 +130,7 @@ pub struct TopRow {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
     pub remainder: bool,
-    /// Matched records with this value.
+    /// Matching records with this value.
     pub count: u64,
     /// Sum of their response sizes in bytes.
     pub bytes_sent: u64,

@@ -16,13 +16,13 @@ pub struct View {
     pub sources: Vec<Source>,
     /// The answer over all that was parsed so far.
     pub report: Report,
-    /// Lines that did not fit, the first few of each source.
+    /// Samples of unparsed lines, the first few of each source.
     pub samples: Vec<Sample>,
     /// Bytes that the data set occupies in memory.
     pub memory_bytes: u64,
     /// The ceiling the user set for them.
     pub memory_bytes_max: u64,
-    /// What is kept of a feed whose oldest records leave; `null` where all are kept.
+    /// The window of a live feed; `null` if all records are kept.
     pub window: Option<Window>,
     /// Sentences the reader of the numbers should know, such as mixed time offsets.
     pub notes: Vec<String>,
@@ -33,9 +33,9 @@ pub struct View {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct Window {
-    /// How far back from the newest record, in seconds; `null` where only the memory bounds it.
+    /// How far back from the newest record, in seconds; `null` if only the memory limits it.
     pub width_s: Option<f64>,
-    /// Records that are kept, whether or not they pass the filter.
+    /// Number of records in the window, including those that do not match the filter.
     pub records: u64,
 }
 
@@ -51,20 +51,20 @@ pub struct Source {
     pub state: SourceState,
     /// Bytes of the source that are parsed. For a compressed source, compressed bytes.
     pub bytes_done: u64,
-    /// The source's size where it is known, in the same unit as `bytes_done`.
+    /// The size of the source if it is known, in the same unit as `bytes_done`.
     pub bytes_total: Option<u64>,
     /// Lines read.
     pub lines: u64,
-    /// Lines that fit the format.
+    /// Lines that were parsed.
     pub records: u64,
-    /// Lines that did not.
-    pub unmatched: u64,
+    /// Lines that do not match the format.
+    pub unparsed_lines: u64,
     /// Lines over the length limit.
-    pub too_long: u64,
+    pub too_long_lines: u64,
     /// The format its lines are read with, once that is known.
     pub format: Option<Format>,
-    /// Share of the first lines that fit that format, 0 to 1.
-    pub fits: Option<f64>,
+    /// Share of the first lines that match that format, 0 to 1.
+    pub format_share: Option<f64>,
     /// Why it failed or what is odd about it.
     pub message: Option<String>,
 }
@@ -85,13 +85,13 @@ pub enum SourceState {
     Interrupted,
     /// Read to its end.
     Done,
-    /// Ended early; `message` says why. What was read stands.
+    /// Ended early; `message` says why. The lines read so far are kept.
     Failed,
-    /// Ended by the user. What was read stands.
+    /// Ended by the user. The lines read so far are kept.
     Cancelled,
 }
 
-/// A line that did not fit its format.
+/// A sample of an unparsed line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct Sample {
@@ -99,7 +99,7 @@ pub struct Sample {
     pub source: String,
     /// Line number in it, from 1.
     pub line: u64,
-    /// Where the line stopped fitting, in bytes from 1.
+    /// The column at which the line differs from the format, in bytes from 1.
     pub column: u64,
     /// Why, as a phrase: what was expected there.
     pub reason: String,

@@ -9,7 +9,7 @@ export type Bucket = {
  */
 start: string, 
 /**
- * Matched records in the bucket.
+ * Matching records in the bucket.
  */
 count: number, 
 /**

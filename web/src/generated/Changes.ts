@@ -6,15 +6,15 @@ import type { GroupRow } from "./GroupRow";
  */
 export type Changes = { 
 /**
- * Values of both periods, including those that are as frequent as before.
+ * Values of both periods, including those with equal counts.
  */
-both: Array<GroupRow>, 
+changed: Array<GroupRow>, 
 /**
  * Number of values of both periods.
  */
-both_values: number, 
+changed_values: number, 
 /**
- * Values of this period only.
+ * Values of only the selected period.
  */
 new: Array<GroupRow>, 
 /**
@@ -22,10 +22,10 @@ new: Array<GroupRow>,
  */
 new_values: number, 
 /**
- * Values of the period before only.
+ * Values of only the previous period.
  */
-vanished: Array<GroupRow>, 
+gone: Array<GroupRow>, 
 /**
  * Number of these.
  */
-vanished_values: number, };
+gone_values: number, };

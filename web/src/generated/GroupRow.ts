@@ -18,15 +18,15 @@ value_hex?: string,
  */
 remainder?: boolean, 
 /**
- * The sums of the period before; missing if nothing is compared.
+ * The sums of the previous period; missing if nothing is compared.
  */
-before?: Tally, 
+previous?: Tally, 
 /**
- * `count` minus that of the period before; missing if nothing is compared.
+ * `count` minus that of the previous period; missing if nothing is compared.
  */
 difference?: number, 
 /**
- * `difference` in percent of the count before; `null` if that is 0, and missing if nothing
+ * `difference` in percent of the previous count; `null` if that is 0, and missing if nothing
  * is compared.
  */
 percent?: number | null, 

@@ -10,7 +10,7 @@ export type Histogram = {
  */
 step_s: number, 
 /**
- * The field by which each bucket is divided: `status_class` or a field's name.
+ * The field by which the buckets are stacked: `status_class` or a field's name.
  */
 field: string, 
 /**
@@ -22,6 +22,6 @@ groups: Array<string>,
  */
 until: string, 
 /**
- * Every bucket from the first matched record to the last, empty ones included.
+ * Every bucket from the first matching record to the last, including empty ones.
  */
 buckets: Array<Bucket>, };

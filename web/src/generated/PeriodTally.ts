@@ -2,19 +2,19 @@
 import type { Tally } from "./Tally";
 
 /**
- * Sums over the records of a period and, if two periods are compared, of the one before it.
+ * Sums over the records of the selected period and, if two are compared, of the previous one.
  */
 export type PeriodTally = { 
 /**
- * The sums of the period before; missing if nothing is compared.
+ * The sums of the previous period; missing if nothing is compared.
  */
-before?: Tally, 
+previous?: Tally, 
 /**
- * `count` minus that of the period before; missing if nothing is compared.
+ * `count` minus that of the previous period; missing if nothing is compared.
  */
 difference?: number, 
 /**
- * `difference` in percent of the count before; `null` if that is 0, and missing if nothing
+ * `difference` in percent of the previous count; `null` if that is 0, and missing if nothing
  * is compared.
  */
 percent?: number | null, 

@@ -23,7 +23,7 @@ zone: string | null,
  */
 top: number, 
 /**
- * The field that divides the histogram's buckets.
+ * The field by which the histogram is stacked.
  */
 stack: string, 
 /**

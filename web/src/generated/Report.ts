@@ -10,45 +10,45 @@ import type { TopRow } from "./TopRow";
 /**
  * Everything that is known about the records that pass a filter.
  *
- * `lines = records + unmatched + too_long + directives` always holds; `records` counts the lines
- * that fit the format, `matched` those of them that pass the filter. All that follows
- * `bytes_read` speaks of the matched records only.
+ * `lines = records + unparsed_lines + too_long_lines + directive_lines` always holds. `records`
+ * counts the lines that were parsed, and `matching` those of them that match the filter. All
+ * members after `bytes_read` are about the matching records only.
  */
 export type Report = { 
 /**
- * Lines read, of whatever kind.
+ * Lines of all kinds.
  */
 lines: number, 
 /**
- * Lines that fit the format.
+ * Lines that were parsed.
  */
 records: number, 
 /**
- * Records that pass the filter; equal to `records` without one.
+ * Records that match the filter; equal to `records` without one.
  */
-matched: number, 
+matching: number, 
 /**
- * Lines that did not fit the format.
+ * Lines that do not match the format.
  */
-unmatched: number, 
+unparsed_lines: number, 
 /**
- * Lines over the length limit, skipped.
+ * Lines over the length limit, which are skipped.
  */
-too_long: number, 
+too_long_lines: number, 
 /**
- * Lines that are no records and no mistakes, such as `#Fields:` of the W3C's.
+ * Lines that describe others, such as `#Fields:` of W3C.
  */
-directives: number, 
+directive_lines: number, 
 /**
  * Bytes read from the sources, after decompression.
  */
 bytes_read: number, 
 /**
- * Sum of the response sizes of the matched records, in bytes.
+ * Sum of the response sizes of the matching records, in bytes.
  */
 bytes_sent: number, 
 /**
- * Matched records with a status of 400 to 599.
+ * Matching records with a status of 400 to 599.
  */
 errors: number, 
 /**
@@ -56,11 +56,11 @@ errors: number,
  */
 format: Format, 
 /**
- * When the matched records were logged.
+ * The time range of the matching records.
  */
 time: TimeRange, 
 /**
- * Matched records over time; `null` where the format has no time or nothing matched.
+ * Matching records over time; `null` if the format has no time or nothing matches.
  */
 histogram: Histogram | null, 
 /**
@@ -72,11 +72,11 @@ distinct: { [key in string]: number },
  */
 top: { [key in string]: Array<TopRow> }, 
 /**
- * Time taken to serve a request; `null` where the format does not log it.
+ * Time taken to serve a request; `null` if the format does not log it.
  */
 request_time: Quantiles | null, 
 /**
- * Time the upstream took; `null` where the format does not log it.
+ * Time the upstream took; `null` if the format does not log it.
  */
 upstream_time: Quantiles | null, 
 /**

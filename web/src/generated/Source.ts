@@ -23,7 +23,7 @@ state: SourceState,
  */
 bytes_done: number, 
 /**
- * The source's size where it is known, in the same unit as `bytes_done`.
+ * The size of the source if it is known, in the same unit as `bytes_done`.
  */
 bytes_total: number | null, 
 /**
@@ -31,25 +31,25 @@ bytes_total: number | null,
  */
 lines: number, 
 /**
- * Lines that fit the format.
+ * Lines that were parsed.
  */
 records: number, 
 /**
- * Lines that did not.
+ * Lines that do not match the format.
  */
-unmatched: number, 
+unparsed_lines: number, 
 /**
  * Lines over the length limit.
  */
-too_long: number, 
+too_long_lines: number, 
 /**
  * The format its lines are read with, once that is known.
  */
 format: Format | null, 
 /**
- * Share of the first lines that fit that format, 0 to 1.
+ * Share of the first lines that match that format, 0 to 1.
  */
-fits: number | null, 
+format_share: number | null, 
 /**
  * Why it failed or what is odd about it.
  */

@@ -9,7 +9,7 @@ export type TopRow = {
  */
 value: string, 
 /**
- * The value's bytes in hexadecimal, only where `value` had to replace some.
+ * The value's bytes in hexadecimal, if `value` had to replace some.
  */
 value_hex?: string, 
 /**
@@ -17,7 +17,7 @@ value_hex?: string,
  */
 remainder?: boolean, 
 /**
- * Matched records with this value.
+ * Matching records with this value.
  */
 count: number, 
 /**

@@ -5,18 +5,18 @@
  */
 export type TotalChange = { 
 /**
- * The sum of the period.
+ * The sum of the selected period.
  */
-now: number, 
+selected: number, 
 /**
- * That of the period before.
+ * The sum of the previous period.
  */
-before: number, 
+previous: number, 
 /**
- * `now` minus `before`.
+ * `selected` minus `previous`.
  */
 difference: number, 
 /**
- * `difference` in percent of `before`; `null` if that is 0.
+ * `difference` in percent of `previous`; `null` if that is 0.
  */
 percent: number | null, };

@@ -6,9 +6,9 @@ import type { TotalChange } from "./TotalChange";
  */
 export type TotalChanges = { 
 /**
- * Records that pass the filter.
+ * Records that match the filter.
  */
-matched: TotalChange, 
+matching: TotalChange, 
 /**
  * Those of them with a status of 400 to 599.
  */

@@ -25,7 +25,7 @@ sources: Array<Source>,
  */
 report: Report, 
 /**
- * Lines that did not fit, the first few of each source.
+ * Samples of unparsed lines, the first few of each source.
  */
 samples: Array<Sample>, 
 /**
@@ -37,7 +37,7 @@ memory_bytes: number,
  */
 memory_bytes_max: number, 
 /**
- * What is kept of a feed whose oldest records leave; `null` where all are kept.
+ * The window of a live feed; `null` if all records are kept.
  */
 window: Window | null, 
 /**

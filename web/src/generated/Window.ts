@@ -6,10 +6,10 @@
  */
 export type Window = { 
 /**
- * How far back from the newest record, in seconds; `null` where only the memory bounds it.
+ * How far back from the newest record, in seconds; `null` if only the memory limits it.
  */
 width_s: number | null, 
 /**
- * Records that are kept, whether or not they pass the filter.
+ * Number of records in the window, including those that do not match the filter.
  */
 records: number, };

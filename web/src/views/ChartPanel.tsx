@@ -49,7 +49,7 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
 function labelOf(histogram: Histogram, report: Report): string {
   const range = rangeText(histogram.buckets[0]!.start, histogram.until);
   return (
-    `${plural(report.matched, recordsNoun(report))}, ${range}, in ${histogram.buckets.length} bars of ${step(histogram.step_s)}. ` +
+    `${plural(report.matching, recordsNoun(report))}, ${range}, in ${histogram.buckets.length} bars of ${step(histogram.step_s)}. ` +
     "Arrow keys move, Shift with arrow keys selects, Enter zooms, Escape goes back."
   );
 }
@@ -65,7 +65,7 @@ function SoFar() {
 function Overlay({ report }: { report: Report }) {
   const { stack } = question.value;
   const events = (report.top.action ?? []).reduce((sum, row) => sum + row.count, 0);
-  if (stack !== STATUS_CLASS || events === 0 || events === report.matched) return null;
+  if (stack !== STATUS_CLASS || events === 0 || events === report.matching) return null;
   return (
     <button
       type="button"
@@ -120,7 +120,7 @@ function StackSelect({ report }: { report: Report }) {
 /** Why there is no chart. */
 function NoChart({ report, complete }: { report: Report; complete: boolean }) {
   const filtered = question.value.clauses.length > 0;
-  if (report.matched > 0)
+  if (report.matching > 0)
     return (
       <p class="no-chart">
         The lines of this format have no time, so there is nothing to draw over time.

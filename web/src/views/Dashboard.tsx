@@ -19,7 +19,7 @@ export function Dashboard({ view }: { view: View }) {
   // The first paint does not wait for the lists, which take as long as all the rest.
   const [isPainted, setPainted] = useState(false);
   const { report } = view;
-  const unparsed = report.unmatched + report.too_long;
+  const unparsed = report.unparsed_lines + report.too_long_lines;
   // If no line could be parsed, the samples are all there is to see.
   const isUnparsed = report.records === 0 && unparsed > 0;
   const isFilterable = !isUnparsed || question.value.clauses.length > 0;

@@ -86,7 +86,7 @@ function bytesText(row: Row): string {
 function Lines({ row }: { row: Row }) {
   const { source } = row;
   if (!source) return <span class="progress-lines" data-testid="progress-lines" data-lines={0} />;
-  const unparsed = source.unmatched + source.too_long;
+  const unparsed = source.unparsed_lines + source.too_long_lines;
   const directives = source.lines - source.records - unparsed;
   return (
     <span

@@ -16,9 +16,10 @@ export function Samples({ view }: { view: View }) {
     <section class="panel samples" data-testid="samples" aria-label="Unparsed lines">
       <h2>Unparsed lines</h2>
       <p>
-        {count(report.unmatched)} of {count(report.lines)} lines do not match the format
-        {report.too_long > 0 && `, ${count(report.too_long)} are too long and were skipped`}.{" "}
-        <Shares view={view} />
+        {count(report.unparsed_lines)} of {count(report.lines)} lines do not match the format
+        {report.too_long_lines > 0 &&
+          `, ${count(report.too_long_lines)} are too long and were skipped`}
+        . <Shares view={view} />
       </p>
       <p class="hint">
         To choose a format, start Weir with it: <code>weir --format COMBINED FILE</code>, or with
@@ -50,14 +51,16 @@ function firstOfEach(samples: Sample[], most: number): Sample[] {
 
 /** The share of first lines that the format of each source matches. */
 function Shares({ view }: { view: View }) {
-  const known = view.sources.filter((source) => source.fits !== null && source.format !== null);
+  const known = view.sources.filter(
+    (source) => source.format_share !== null && source.format !== null,
+  );
   if (known.length === 0) return null;
   return (
     <>
       {known.map((source, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: sources are only ever appended
         <span key={at} class="detected">
-          <LogText value={source.name} />: {share(source.fits!, 1)} of the first lines match{" "}
+          <LogText value={source.name} />: {share(source.format_share!, 1)} of the first lines match{" "}
           <span class="tag" title={source.format!.definition}>
             {source.format!.name}
           </span>{" "}

@@ -60,8 +60,8 @@ interface RowProps {
 }
 
 function Row({ field, row, most, report }: RowProps) {
-  const { matched } = report;
-  if (row.remainder) return <Remainder row={row} matched={matched} />;
+  const { matching } = report;
+  if (row.remainder) return <Remainder row={row} matching={matching} />;
   const { clauses } = question.value;
   const included = isIncluded(clauses, field, row);
   const keepOut = () => filterBy(exclude(clauses, field, row));
@@ -87,7 +87,7 @@ function Row({ field, row, most, report }: RowProps) {
           <LogText value={row.value} title={false} />
         </span>
         <span class="top-count">{count(row.count)}</span>
-        <span class="top-share">{share(row.count, matched)}</span>
+        <span class="top-share">{share(row.count, matching)}</span>
       </button>
       <button
         type="button"
@@ -104,13 +104,13 @@ function Row({ field, row, most, report }: RowProps) {
 }
 
 /** The row of the rare values for which memory did not suffice. */
-function Remainder({ row, matched }: { row: TopRow; matched: number }) {
+function Remainder({ row, matching }: { row: TopRow; matching: number }) {
   return (
     <li class="top-item remainder" title="When memory ran out, rare values were counted together.">
       <span class="top-row">
         <span class="top-value">rare values, counted together</span>
         <span class="top-count">{count(row.count)}</span>
-        <span class="top-share">{share(row.count, matched)}</span>
+        <span class="top-share">{share(row.count, matching)}</span>
       </span>
     </li>
   );
@@ -131,8 +131,8 @@ function Dot({ status, theme: shown }: { status: string; theme: Theme }) {
   return <span class="swatch" style={{ background: statusColor(status, shown) }} />;
 }
 
-function titleOf(row: TopRow, { matched, absent }: Report): string {
-  const facts = [`${plural(row.count, "request")}, ${share(row.count, matched)}`];
+function titleOf(row: TopRow, { matching, absent }: Report): string {
+  const facts = [`${plural(row.count, "request")}, ${share(row.count, matching)}`];
   if (!absent.includes("errors")) facts.push(`error rate ${share(row.errors, row.count)}`);
   if (!absent.includes("bytes_sent")) facts.push(`${bytes(row.bytes_sent)} sent`);
   return `${visible(row.value)}\n\n${facts.join(" · ")}\nClick to include, Alt-click to exclude`;

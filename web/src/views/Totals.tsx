@@ -20,14 +20,14 @@ interface Props {
 
 /** The totals above the chart. */
 export function Totals({ report, records, samplesShown, onSamples }: Props) {
-  const unparsed = report.unmatched + report.too_long;
+  const unparsed = report.unparsed_lines + report.too_long_lines;
   return (
     <dl class="totals">
       <Figure
         name={totalName(report, records)}
         id="total-requests"
-        value={report.matched}
-        text={count(report.matched)}
+        value={report.matching}
+        text={count(report.matching)}
       >
         {requestsNote(report, records)}
       </Figure>
@@ -39,7 +39,7 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
           text={count(report.errors)}
           tone={report.errors > 0 ? "bad" : ""}
         >
-          {report.matched > 0 && `error rate ${share(report.errors, report.matched)}`}
+          {report.matching > 0 && `error rate ${share(report.errors, report.matching)}`}
         </Figure>
       )}
       {!report.absent.includes("bytes_sent") && (
@@ -49,7 +49,7 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
           value={report.bytes_sent}
           text={bytes(report.bytes_sent)}
         >
-          {report.matched > 0 && `${bytes(report.bytes_sent / report.matched)} per response`}
+          {report.matching > 0 && `${bytes(report.bytes_sent / report.matching)} per response`}
         </Figure>
       )}
       {report.distinct.client !== undefined && (
@@ -129,16 +129,16 @@ function Clients({ report, clients }: { report: Report; clients: number }) {
 
 function totalName(report: Report, records: number): string {
   const noun = recordsNoun(report);
-  if (report.matched !== records) return `Matching ${noun}s`;
+  if (report.matching !== records) return `Matching ${noun}s`;
   return noun === "request" ? "Requests" : "Records";
 }
 
 function requestsNote(report: Report, records: number): string {
-  if (report.matched !== records) {
-    return `${share(report.matched, records)} of ${count(records)}`;
+  if (report.matching !== records) {
+    return `${share(report.matching, records)} of ${count(records)}`;
   }
   const seconds = secondsOf(report);
-  return seconds > 0 && report.matched > 0 ? frequency(report.matched / seconds) : "";
+  return seconds > 0 && report.matching > 0 ? frequency(report.matching / seconds) : "";
 }
 
 function secondsOf({ time }: Report): number {

@@ -34,14 +34,14 @@ export function filtering(define) {
     await drag(page, 0.25, 0.6);
     await chips(page, 1);
     const once = await asked(page);
-    assert.ok(once.matched > 0 && once.matched < whole.requests);
+    assert.ok(once.matching > 0 && once.matching < whole.requests);
     await shows(page, once);
     await drag(page, 0.3, 0.7);
     await until(
       page,
       (before) =>
         Number(document.querySelector('[data-testid="total-requests"]').dataset.value) < before,
-      once.matched,
+      once.matching,
     );
     await settled(page);
     await shows(page, await asked(page));
@@ -50,7 +50,7 @@ export function filtering(define) {
       page,
       (before) =>
         Number(document.querySelector('[data-testid="total-requests"]').dataset.value) === before,
-      once.matched,
+      once.matching,
     );
     await shows(page, once);
     await page.keyboard.press("Escape");
@@ -72,7 +72,7 @@ export function filtering(define) {
     await page.keyboard.press("Enter");
     await chips(page, 1);
     const zoomed = await asked(page);
-    assert.ok(zoomed.matched > 0);
+    assert.ok(zoomed.matching > 0);
     await shows(page, zoomed);
     await page.keyboard.press("Escape");
     await chips(page, 0);
@@ -152,7 +152,7 @@ export function filtering(define) {
         (text) => ["--where", text],
       ),
     );
-    assert.ok(filtered.matched > 0);
+    assert.ok(filtered.matching > 0);
     await shows(page, filtered);
     await type("path~(");
     const refusal = await page.waitForSelector(byId("filter-refusal"));

@@ -120,11 +120,11 @@ export function numbersOf(report) {
     rows.some((row) => row.value !== "-"),
   );
   return {
-    requests: report.matched,
-    requestsText: report.matched.toLocaleString("en-US"),
+    requests: report.matching,
+    requestsText: report.matching.toLocaleString("en-US"),
     errors: report.errors,
     bytes: report.bytes_sent,
-    unparsed: report.unmatched + report.too_long,
+    unparsed: report.unparsed_lines + report.too_long_lines,
     clients: report.distinct.client ?? 0,
     chart: histogram
       ? {

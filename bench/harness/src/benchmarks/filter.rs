@@ -182,7 +182,7 @@ fn tables(unfiltered: &Value, all: &[(&str, Vec<Answer>)], note: String) -> Vec<
     table.notes.push(note);
     let each = answered.flat_map(|(engine, answers)| {
         answers.iter().map(move |answer| Measured {
-            name: format!("{engine}: {} ({} rows)", answer.name, answer.report["matched"]),
+            name: format!("{engine}: {} ({} rows)", answer.name, answer.report["matching"]),
             unit: Unit::Milliseconds,
             runs: answer.runs_ms.clone(),
         })
@@ -200,17 +200,17 @@ mod tests {
     }
 
     fn answer(runs_ms: &[f64], matched: u64) -> Answer {
-        let report = json!({"matched": matched});
+        let report = json!({"matching": matched});
         Answer { name: "a query".to_owned(), runs_ms: runs_ms.to_vec(), report }
     }
 
     #[test]
     fn an_answer_for_each_query_without_its_first_run() {
         let queries = [query()];
-        let line = "loaded\n{\"query\":[],\"runs_ms\":[9.0,2.0,3.0],\"report\":{\"matched\":4}}\n";
+        let line = "loaded\n{\"query\":[],\"runs_ms\":[9.0,2.0,3.0],\"report\":{\"matching\":4}}\n";
         let answers = answers(line, &queries).unwrap();
         assert_eq!(answers[0].runs_ms, [2.0, 3.0]);
-        assert_eq!(answers[0].report["matched"], 4);
+        assert_eq!(answers[0].report["matching"], 4);
         assert!(super::answers("", &queries).is_err());
     }
 

@@ -24,12 +24,12 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let log = input::as_text(&input::combined(settings)?)?;
     let cores = cores()?;
     let ours = report_of(settings, &log)?;
-    let matched = ours["matched"].clone();
+    let matched = ours["matching"].clone();
     let mut contenders = vec![Contender::new(WEIR, settings.runs, || {
         log.touch()?;
         let (printed, seconds) = timed(&mut report_command(settings, &log.path, cores))?;
         let report: Value = serde_json::from_str(&printed)?;
-        if report["matched"] != matched {
+        if report["matching"] != matched {
             return Err("two reports of one log differ".into());
         }
         Ok(seconds)

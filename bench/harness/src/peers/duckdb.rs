@@ -45,7 +45,7 @@ pub(crate) fn version(python: &str) -> Option<String> {
 /// Compares an answer of `bench/duckdb` with Weir's report of the same log: totals, the lists of
 /// every column with all their numbers, distinct values, and the whole histogram.
 pub(crate) fn check(ours: &Value, theirs: &Value) -> Outcome {
-    for key in ["matched", "bytes_sent", "errors"] {
+    for key in ["matching", "bytes_sent", "errors"] {
         same(key, &ours[key], &theirs[key])?;
     }
     for (column, theirs) in
@@ -88,12 +88,12 @@ mod tests {
     #[test]
     fn every_number_has_to_agree() {
         let ours = json!({
-            "matched": 3, "bytes_sent": 10, "errors": 1, "distinct": {"status": 2},
+            "matching": 3, "bytes_sent": 10, "errors": 1, "distinct": {"status": 2},
             "top": {"status": [{"value": "200", "count": 2, "bytes_sent": 10, "errors": 0}]},
             "histogram": {"buckets": [{"by": {"2xx": 2, "4xx": 1}}]},
         });
         let theirs = json!({
-            "matched": 3, "bytes_sent": 10, "errors": 1, "distinct": {"status": 2},
+            "matching": 3, "bytes_sent": 10, "errors": 1, "distinct": {"status": 2},
             "top": {"status": [["200", 2, 10, 0]]},
             "histogram": [[0, "2xx", 2], [0, "4xx", 1]],
         });

@@ -43,15 +43,16 @@ pub(crate) fn check(ours: &Value) -> Outcome {
     let written = std::fs::read_to_string(folder()?.join("goaccess.json"))?;
     let theirs: Value = serde_json::from_str(&written)?;
     let general = &theirs["general"];
-    let unparsed = ours["unmatched"].as_u64().ok_or("Weir's report does not count its lines")?;
+    let unparsed =
+        ours["unparsed_lines"].as_u64().ok_or("Weir's report does not count its lines")?;
     let is_near = |ours: &Value, theirs: Option<u64>| {
         let (Some(ours), Some(theirs)) = (ours.as_u64(), theirs) else { return false };
         theirs.abs_diff(ours) <= unparsed
     };
-    if !is_near(&ours["matched"], general["valid_requests"].as_u64()) {
+    if !is_near(&ours["matching"], general["valid_requests"].as_u64()) {
         return Err(format!(
             "GoAccess counts {}, Weir {}",
-            general["valid_requests"], ours["matched"]
+            general["valid_requests"], ours["matching"]
         )
         .into());
     }

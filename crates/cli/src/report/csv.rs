@@ -5,18 +5,18 @@ use weir_view::{Comparison, Group, GroupRow, PeriodTally, Quantiles, Report, Top
 
 use crate::csv::row;
 
-/// The columns; those from `before_requests` on are there with `--compare` only.
+/// The columns; those from `previous_requests` on are there with `--compare` only.
 const COLUMNS: [&str; 10] = [
     "section",
     "field",
     "value",
     "requests",
     "share",
-    "bytes",
+    "bytes_sent",
     "errors",
-    "before_requests",
-    "before_bytes",
-    "before_errors",
+    "previous_requests",
+    "previous_bytes_sent",
+    "previous_errors",
 ];
 const COLUMNS_ALONE: usize = 7;
 
@@ -25,14 +25,14 @@ struct Rows {
     text: String,
     is_compared: bool,
     /// All requests, of which shares are.
-    matched: u64,
+    matching: u64,
 }
 
 /// All sections of the report.
 pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
     let Report { group, compare, .. } = report;
     let is_compared = compare.is_some();
-    let mut rows = Rows { text: String::new(), is_compared, matched: report.matched };
+    let mut rows = Rows { text: String::new(), is_compared, matching: report.matching };
     rows.push(COLUMNS.map(str::to_owned));
     rows.totals(report, sources);
     if let Some(comparison) = compare {
@@ -53,12 +53,12 @@ pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
         top.iter().for_each(|top| rows.top(field, top));
     }
     for list in compare.iter().flat_map(|comparison| &comparison.lists) {
-        let kinds = [("changed", &list.both), ("new", &list.new), ("vanished", &list.vanished)];
+        let kinds = [("changed", &list.changed), ("new", &list.new), ("gone", &list.gone)];
         for (section, changes) in kinds {
             changes.iter().for_each(|change| rows.group_row(section, &list.field, change));
         }
     }
-    rows.unmatched(sources);
+    rows.unparsed(sources);
     rows.text
 }
 
@@ -78,8 +78,8 @@ impl Rows {
 
     /// A row of counts.
     fn counted(&mut self, section: &str, field: &str, value: &str, tally: &PeriodTally) {
-        let (now, before) = (tally.now, tally.before());
-        let share = now.count as f64 / self.matched.max(1) as f64;
+        let (now, before) = (tally.selected, tally.previous());
+        let share = now.count as f64 / self.matching.max(1) as f64;
         self.push([
             section.to_owned(),
             field.to_owned(),
@@ -106,10 +106,10 @@ impl Rows {
         for (name, number) in [
             ("lines", report.lines),
             ("records", report.records),
-            ("matched", report.matched),
-            ("unmatched", report.unmatched),
-            ("too_long", report.too_long),
-            ("directives", report.directives),
+            ("matching", report.matching),
+            ("unparsed_lines", report.unparsed_lines),
+            ("too_long_lines", report.too_long_lines),
+            ("directive_lines", report.directive_lines),
             ("bytes_read", report.bytes_read),
             ("bytes_sent", report.bytes_sent),
             ("errors", report.errors),
@@ -125,13 +125,16 @@ impl Rows {
     }
 
     fn compared(&mut self, comparison: &Comparison) {
-        let periods = [("range", &comparison.range), ("before_range", &comparison.before_range)];
+        let periods = [
+            ("selected_period", &comparison.selected_period),
+            ("previous_period", &comparison.previous_period),
+        ];
         for (section, period) in periods {
             self.single(section, "since", &period.since);
             self.single(section, "until", &period.until);
         }
         for (name, change) in comparison.totals.by_name() {
-            self.single("before_total", name, change.before);
+            self.single("previous_total", name, change.previous);
         }
     }
 
@@ -172,7 +175,7 @@ impl Rows {
 
     /// A row without counts of the period before, which are among the changes.
     fn top(&mut self, field: &str, top: &TopRow) {
-        let share = top.count as f64 / self.matched.max(1) as f64;
+        let share = top.count as f64 / self.matching.max(1) as f64;
         let mut cells: [String; 10] = Default::default();
         (cells[0], cells[1], cells[2]) = ("top".to_owned(), field.to_owned(), top.value.clone());
         (cells[3], cells[4]) = (top.count.to_string(), format!("{share:.6}"));
@@ -180,12 +183,12 @@ impl Rows {
         self.push(cells);
     }
 
-    fn unmatched(&mut self, sources: &[SourceSnapshot]) {
+    fn unparsed(&mut self, sources: &[SourceSnapshot]) {
         for source in sources {
             for sample in &source.samples {
                 let place = format!("{}:{}", source.name, sample.line);
                 let text = String::from_utf8_lossy(&sample.text).into_owned();
-                self.single("unmatched", &place, text);
+                self.single("unparsed_line", &place, text);
             }
         }
     }

@@ -87,7 +87,7 @@ pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> 
         .filter(|source| source.records == 0 && source.end == Some(SourceEnd::Done))
         .map(|source| format!("{}: {}", safe(&source.name), reason_without_records(source)))
         .collect();
-    if report.records > 0 && report.matched == 0 {
+    if report.records > 0 && report.matching == 0 {
         notes.push(format!(
             "none of the {} requests meets the conditions",
             separated(report.records)

@@ -28,10 +28,10 @@ pub(super) fn totals(
         let text = fit(text, screen.columns.saturating_sub(NAME_COLUMNS));
         lines.push(painter.paint(Style::DIM, &left(name, NAME_COLUMNS)) + &text);
     };
-    add("Now", &period(&comparison.range));
-    add("Before", &period(&comparison.before_range));
+    add("Selected", &period(&comparison.selected_period));
+    add("Previous", &period(&comparison.previous_period));
     lines.push(String::new());
-    let rows = sums(report, &comparison.before);
+    let rows = sums(report, &comparison.previous);
     let columns = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
     let widths = [1, 2, 3, 4].map(columns);
     for (index, row) in rows.iter().enumerate() {
@@ -48,17 +48,17 @@ pub(super) fn totals(
 
 /// A head and the sums: name, now, before, difference, percent.
 fn sums(now: &Report, before: &Report) -> Vec<[String; 5]> {
-    let head = ["", "now", "before", "change", ""].map(str::to_owned);
+    let head = ["", "selected", "previous", "change", ""].map(str::to_owned);
     let number = |name: &str, now: u64, before: u64| {
         let difference = signed(difference(now, before));
         [name.to_owned(), separated(now), separated(before), difference, change(now, before)]
     };
-    let mut rows = vec![head, number("Requests", now.matched, before.matched)];
+    let mut rows = vec![head, number("Requests", now.matching, before.matching)];
     rows.push(number("Errors", now.errors, before.errors));
     let (sent, sent_before) = (now.bytes_sent, before.bytes_sent);
     let sign = if sent < sent_before { "-" } else { "+" };
     rows.push([
-        "Sent".to_owned(),
+        "Bytes sent".to_owned(),
         bytes(sent),
         bytes(sent_before),
         format!("{sign}{}", bytes(sent.abs_diff(sent_before))),
@@ -69,8 +69,8 @@ fn sums(now: &Report, before: &Report) -> Vec<[String; 5]> {
         rows.push(number("Clients", now, before));
     }
     for (name, now, before) in [
-        ("Median time", &now.request_time, &before.request_time),
-        ("Median upstream", &now.upstream_time, &before.upstream_time),
+        ("Request median", &now.request_time, &before.request_time),
+        ("Upstream median", &now.upstream_time, &before.upstream_time),
     ] {
         if let (Some(now), Some(before)) = (now, before) {
             let (now, before) = (now.p50, before.p50);
@@ -104,7 +104,7 @@ pub(super) fn lists(comparison: &Comparison, screen: &Screen) -> Vec<String> {
 
 /// A list of nothing but `-` says that the log does not know.
 fn shows(list: &Changes) -> bool {
-    match (&list.both[..], &list.new[..], &list.vanished[..]) {
+    match (&list.changed[..], &list.new[..], &list.gone[..]) {
         ([row], [], []) => !matches!(row.value.as_str(), "-" | ""),
         _ => true,
     }
@@ -112,13 +112,13 @@ fn shows(list: &Changes) -> bool {
 
 fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
-    let all = list.both_values + list.new_values + list.vanished_values;
-    let shown = list.both.len() + list.new.len() + list.vanished.len();
+    let all = list.changed_values + list.new_values + list.gone_values;
+    let shown = list.changed.len() + list.new.len() + list.gone.len();
     let mut numbers = String::new();
     if (shown as u64) < all {
         numbers = format!("  {shown} of {}", separated(all));
     }
-    for (count, what) in [(list.new_values, "new"), (list.vanished_values, "vanished")] {
+    for (count, what) in [(list.new_values, "new"), (list.gone_values, "gone")] {
         if count > 0 {
             let between = if numbers.is_empty() { "  " } else { ", " };
             numbers = format!("{numbers}{between}{} {what}", separated(count));
@@ -126,7 +126,7 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
     }
     let title = painter.paint(Style::TITLE, &safe(title_of(&list.field)));
     let mut lines = vec![title + &painter.paint(Style::DIM, &numbers)];
-    let rows: Vec<&GroupRow> = list.both.iter().chain(&list.new).chain(&list.vanished).collect();
+    let rows: Vec<&GroupRow> = list.changed.iter().chain(&list.new).chain(&list.gone).collect();
     let cells: Vec<[String; 4]> = rows.iter().map(|row| cells(row)).collect();
     let columns = |column: usize| cells.iter().map(|row| width(&row[column])).max().unwrap_or(0);
     let widths = [0, 1, 2, 3].map(columns);
@@ -143,7 +143,7 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
 }
 
 fn cells(row: &GroupRow) -> [String; 4] {
-    let (now, before) = (row.tally.now.count, row.tally.before().count);
+    let (now, before) = (row.tally.selected.count, row.tally.previous().count);
     let what = match (now, before) {
         (_, 0) => "new".to_owned(),
         (0, _) => "gone".to_owned(),

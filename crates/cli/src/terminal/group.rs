@@ -12,7 +12,7 @@ pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<Strin
     let painter = Painter { colour: screen.colour };
     let columns = group_columns(report.compare.is_some());
     let head = columns.iter().map(|name| (*name).to_owned()).collect();
-    let row = |tally: &PeriodTally| group_cells(tally, report.matched, signed);
+    let row = |tally: &PeriodTally| group_cells(tally, report.matching, signed);
     let mut rows: Vec<Vec<String>> = vec![head];
     rows.extend(group.rows.iter().map(|value| row(&value.tally)));
     let mut names: Vec<String> = group.rows.iter().map(name).collect();
@@ -49,21 +49,21 @@ pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<Strin
 /// The heads of the columns.
 pub(crate) fn group_columns(is_compared: bool) -> &'static [&'static str] {
     if is_compared {
-        &["requests", "before", "change", "sent", "before", "errors", "before"]
+        &["requests", "prev.", "change", "bytes sent", "prev.", "errors", "prev."]
     } else {
-        &["requests", "share", "sent", "errors", "of them"]
+        &["requests", "share", "bytes sent", "errors", "error rate"]
     }
 }
 
-/// The numbers of a value under [`group_columns`]. `matched` is the number of all requests, and
+/// The numbers of a value under [`group_columns`]. `matching` is the number of all requests, and
 /// `change` writes a difference.
 pub(crate) fn group_cells(
     tally: &PeriodTally,
-    matched: u64,
+    matching: u64,
     change: fn(i64) -> String,
 ) -> Vec<String> {
-    let now = tally.now;
-    if let (Some(before), Some(difference)) = (tally.before, tally.difference) {
+    let now = tally.selected;
+    if let (Some(before), Some(difference)) = (tally.previous, tally.difference) {
         return vec![
             separated(now.count),
             separated(before.count),
@@ -76,7 +76,7 @@ pub(crate) fn group_cells(
     }
     vec![
         separated(now.count),
-        share(now.count, matched),
+        share(now.count, matching),
         bytes(now.bytes_sent),
         separated(now.errors),
         share(now.errors, now.count),

@@ -83,7 +83,7 @@ fn list(report: &Report, field: &str, columns: usize, screen: &Screen) -> Vec<St
     let count_max = rows.iter().map(|row| row.count).max().unwrap_or(1);
     for row in rows {
         let count = right(&separated(row.count), count_columns);
-        let share = right(&share(row.count, report.matched), SHARE_COLUMNS);
+        let share = right(&share(row.count, report.matching), SHARE_COLUMNS);
         let bar = left(&bar(row.count, count_max), BAR_COLUMNS);
         let used = 2 + count_columns + 2 + SHARE_COLUMNS + 2 + BAR_COLUMNS + 2;
         let value = value(row, columns.saturating_sub(used));

@@ -14,7 +14,7 @@ const OF_ALL: usize = 8;
 /// The samples, line by line; nothing if every line was parsed.
 pub(crate) fn draw(sources: &[SourceSnapshot], screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
-    let unmatched: u64 = sources.iter().map(|source| source.unmatched).sum();
+    let unparsed: u64 = sources.iter().map(|source| source.unmatched).sum();
     let samples: Vec<(&SourceSnapshot, &SourceSample)> = sources
         .iter()
         .flat_map(|source| source.samples.iter().take(OF_EACH).map(move |sample| (source, sample)))
@@ -23,7 +23,7 @@ pub(crate) fn draw(sources: &[SourceSnapshot], screen: &Screen) -> Vec<String> {
     if samples.is_empty() {
         return Vec::new();
     }
-    let number = format!("  {} of {}", samples.len(), separated(unmatched));
+    let number = format!("  {} of {}", samples.len(), separated(unparsed));
     let mut lines =
         vec![painter.paint(Style::TITLE, "Unparsed lines") + &painter.paint(Style::DIM, &number)];
     for (source, sample) in samples {

@@ -24,17 +24,17 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
     if let Some(unparsed) = unparsed_lines(report) {
         add("Unparsed lines", unparsed);
     }
-    if report.directives > 0 {
-        add("Directives", format!("{} lines", separated(report.directives)));
+    if report.directive_lines > 0 {
+        add("Directives", format!("{} lines", separated(report.directive_lines)));
     }
     if let Some(period) = period(report) {
         add("Period", period);
     }
-    if report.matched > 0 {
+    if report.matching > 0 {
         let has = |sum: &str| !report.absent.iter().any(|absent| absent == sum);
         if has("errors") {
             let errors = separated(report.errors);
-            let share = share(report.errors, report.matched);
+            let share = share(report.errors, report.matching);
             add("Errors", format!("{errors} (error rate {share}, status 400 to 599)"));
         }
         if has("bytes_sent") {
@@ -77,21 +77,21 @@ pub(super) fn heading(
 }
 
 fn requests(report: &Report) -> String {
-    if report.matched == report.records {
+    if report.matching == report.records {
         return separated(report.records);
     }
     format!(
         "{} of {} match the filter ({})",
-        separated(report.matched),
+        separated(report.matching),
         separated(report.records),
-        share(report.matched, report.records)
+        share(report.matching, report.records)
     )
 }
 
 /// Lines that were not parsed, if there are any.
 fn unparsed_lines(report: &Report) -> Option<String> {
-    let count = report.unmatched + report.too_long;
-    let too_long = match (report.unmatched, report.too_long) {
+    let count = report.unparsed_lines + report.too_long_lines;
+    let too_long = match (report.unparsed_lines, report.too_long_lines) {
         (0, 0) => return None,
         (_, 0) => String::new(),
         (0, _) => ", over 1 MiB long".to_owned(),

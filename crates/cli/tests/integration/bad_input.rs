@@ -159,7 +159,7 @@ fn a_zstd_bomb_is_one_long_line() {
         text(&bomb),
     ]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
-    let counts = ["lines", "too_long", "records"].map(|key| number(&run, key));
+    let counts = ["lines", "too_long_lines", "records"].map(|key| number(&run, key));
     assert_eq!(counts, [2, 1, 1]);
     assert_eq!(number(&run, "bytes_read"), (256 << 20) + 1 + good().len() as u64);
 }

@@ -51,7 +51,7 @@ fn counts_of_values_equal_those_of_the_report() {
         let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
         let counted = run([&["count", "--output", "json", "--by", field], &arguments[..]].concat());
         let counted: serde_json::Value = serde_json::from_str(&counted.stdout).expect("JSON");
-        assert_eq!(counted["requests"], report["matched"]);
+        assert_eq!(counted["requests"], report["matching"]);
         let rows = |value: &serde_json::Value, count: &str| -> Vec<(String, u64)> {
             let rows = value.as_array().expect("rows").iter();
             let row = |row: &serde_json::Value| {

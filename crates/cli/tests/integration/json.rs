@@ -26,7 +26,8 @@ fn compare(actual: &Value, oracle: &Oracle, offset_s: i64) {
     for key in ["format", "estimated", "request_time"] {
         assert!(actual.get(key).is_some(), "{key}");
     }
-    let sum = ["records", "unmatched", "too_long"].map(|key| actual[key].as_u64().unwrap_or(0));
+    let sum = ["records", "unparsed_lines", "too_long_lines"]
+        .map(|key| actual[key].as_u64().unwrap_or(0));
     assert_eq!(actual["lines"], sum.iter().sum::<u64>());
 }
 
@@ -197,7 +198,7 @@ fn dates_are_those_of_the_log() {
         times.iter().map(|time| line("::1", time, "GET / HTTP/1.1", 200, "-")).collect();
     let path = folder.file("a.log", log.as_bytes());
     let matched =
-        |arguments: &[&str]| json(&[arguments, &[text(&path)]].concat())["matched"].clone();
+        |arguments: &[&str]| json(&[arguments, &[text(&path)]].concat())["matching"].clone();
     assert_eq!(matched(&["--since", "2025-12-17"]), 3);
     assert_eq!(matched(&["--until", "2025-12-17"]), 3, "includes that day");
     assert_eq!(matched(&["--since", "2025-12-17", "--until", "2025-12-17"]), 2);
@@ -228,7 +229,7 @@ fn dates_are_those_of_the_log() {
     let arguments = ["report", "--json", "--since", "2025-12-17", "-"];
     let piped = run_with_stdin(arguments, log.as_bytes());
     let report: Value = serde_json::from_str(&piped.stdout).expect("JSON");
-    assert_eq!((&report["lines"], &report["matched"]), (&4.into(), &3.into()), "nothing is lost");
+    assert_eq!((&report["lines"], &report["matching"]), (&4.into(), &3.into()), "nothing is lost");
     let report = json(&[text(&path)]);
     assert_eq!(report["time"]["zone"], "+03:00");
     assert_eq!(report["time"]["first"], "2025-12-16T23:59:59+03:00");

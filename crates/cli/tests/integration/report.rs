@@ -87,19 +87,19 @@ fn without_a_period_the_halves_of_the_log_are_compared() {
     let path = folder.file("a.log", six().as_bytes());
     let report = json(&path, &["--compare"]);
     assert_eq!(
-        (&report["matched"], &report["compare"]["before"]["matched"]),
+        (&report["matching"], &report["compare"]["previous"]["matching"]),
         (&3.into(), &3.into())
     );
-    assert_eq!(report["compare"]["range"]["since"], "2025-12-17T09:02:31Z");
-    assert_eq!(report["compare"]["before_range"]["since"], "2025-12-17T09:00:00Z");
+    assert_eq!(report["compare"]["selected_period"]["since"], "2025-12-17T09:02:31Z");
+    assert_eq!(report["compare"]["previous_period"]["since"], "2025-12-17T09:00:00Z");
     let paths = &report["compare"]["lists"]["path"];
     let names = |kind: &str| -> Vec<String> {
         let rows = paths[kind].as_array().expect("rows");
         rows.iter().map(|row| row["value"].as_str().unwrap_or_default().to_owned()).collect()
     };
-    assert_eq!(names("both"), ["/a"]);
+    assert_eq!(names("changed"), ["/a"]);
     assert_eq!(names("new"), ["/new"]);
-    assert_eq!(names("vanished"), ["/gone"]);
+    assert_eq!(names("gone"), ["/gone"]);
     assert_eq!(report["compare"]["totals"]["clients"]["difference"], 0);
     let shown = run_with_stdin(["report", "--compare", "-"], six().as_bytes());
     assert_eq!(shown.code, 0, "{}", shown.stderr);
@@ -116,27 +116,29 @@ fn a_period_is_compared_with_the_previous_one() {
     let report = json(&path, &[&range[..], &["--group", "path"]].concat());
     // 09:03 and 09:04; before them 09:01 and 09:02.
     assert_eq!(
-        (&report["matched"], &report["compare"]["before"]["matched"]),
+        (&report["matching"], &report["compare"]["previous"]["matching"]),
         (&2.into(), &2.into())
     );
     let errors = &report["compare"]["totals"]["errors"];
     assert_eq!(
-        (&errors["now"], &errors["before"], &errors["percent"]),
+        (&errors["selected"], &errors["previous"], &errors["percent"]),
         (&1.into(), &1.into(), &0.0.into())
     );
     let rows = report["group"]["rows"].as_array().expect("rows");
     let counts: Vec<_> = rows
         .iter()
-        .map(|row| (row["value"].as_str(), row["count"].as_u64(), row["before"]["count"].as_u64()))
+        .map(|row| {
+            (row["value"].as_str(), row["count"].as_u64(), row["previous"]["count"].as_u64())
+        })
         .collect();
     let expected = [("/a", 1, 1), ("/new", 1, 0), ("/gone", 0, 1)];
     assert_eq!(counts, expected.map(|(path, now, then)| (Some(path), Some(now), Some(then))));
     let filtered = json(&path, &[&range[..], &["--where", "client=192.0.2.3"]].concat());
     assert_eq!(
-        (&filtered["matched"], &filtered["compare"]["before"]["matched"]),
+        (&filtered["matching"], &filtered["compare"]["previous"]["matching"]),
         (&1.into(), &0.into())
     );
-    assert_eq!(filtered["compare"]["totals"]["matched"]["percent"], Value::Null);
+    assert_eq!(filtered["compare"]["totals"]["matching"]["percent"], Value::Null);
 }
 
 #[test]
@@ -159,7 +161,7 @@ fn csv_is_one_table_without_formulas() {
     }
     let run = run(["report", "--csv", "--group", "client", text(&path)]);
     assert!(run.stdout.contains("group,client,\"'=1+1\",1,0.500000,10,0\r\n"), "{}", run.stdout);
-    assert!(run.stdout.contains("total,unmatched,1,,,,\r\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("total,unparsed_lines,1,,,,\r\n"), "{}", run.stdout);
 }
 
 /// The cells of a row of CSV.

@@ -133,7 +133,7 @@ fn old_requests_leave_the_window() {
     let path = folder.file("access.log", seconds(0, 20_000).as_bytes());
     let (_served, address) = serve(&["--follow", "--keep", "1h", text(&path)]);
     let first = report(&address, 20_000);
-    assert_eq!((&first["matched"], &first["records"]), (&3_601.into(), &20_000.into()));
+    assert_eq!((&first["matching"], &first["records"]), (&3_601.into(), &20_000.into()));
     assert_eq!(first["time"]["first"], "2025-10-09T04:33:19Z");
     // A request with a time far in the future does not move the window.
     let future = seconds(0, 1).replace("2025", "2099");
@@ -143,7 +143,7 @@ fn old_requests_leave_the_window() {
     report(&address, 21_001);
     log.write_all(seconds(21_000, 22_000).as_bytes()).expect("it is written");
     let last = report(&address, 22_001);
-    assert_eq!((&last["matched"], &last["distinct"]["path"]), (&3_601.into(), &3_601.into()));
+    assert_eq!((&last["matching"], &last["distinct"]["path"]), (&3_601.into(), &3_601.into()));
     assert_eq!(last["time"]["last"], "2025-10-09T06:06:39Z");
 }
 

@@ -221,7 +221,7 @@ fn a_time_filter_takes_its_start_and_leaves_its_end() {
     let clauses = clauses.iter().map(|text| Clause::parse(text).expect("a clause")).collect();
     let query = Query { clauses, ..Query::default() };
     let report = report(&[&log], 2, BlockLimits::default(), &query);
-    assert!(report.matched > 0 && report.matched < report.records);
+    assert!(report.matching > 0 && report.matching < report.records);
     compare(&log, &report, |record| (from_s..until_s).contains(&record.time_s));
 }
 

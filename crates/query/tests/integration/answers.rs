@@ -41,14 +41,14 @@ async fn threads_and_steps_make_no_difference() {
         writer.write_all_async(piece).await.expect("there is memory");
         for evaluator in &mut in_steps {
             let answer = evaluator.answer(&abandoned).expect("an answer");
-            assert!(answer.report.matched <= answer.report.records);
+            assert!(answer.report.matching <= answer.report.records);
         }
     }
     writer.finish_async(SourceEnd::Done).await.expect("there is memory");
     assert!(data.snapshot().segments.len() > 60);
     for (query, evaluator) in queries().into_iter().zip(&mut in_steps) {
         let expected = report(&data, &query, 1).expect("a valid query");
-        assert!(expected.matched > 0);
+        assert!(expected.matching > 0);
         for jobs in [2, 5] {
             assert_eq!(report(&data, &query, jobs).as_ref(), Ok(&expected), "{jobs} jobs");
         }
@@ -141,12 +141,12 @@ async fn a_group_counts_the_records_of_each_value() {
         let query = Query { group: Some(field.to_owned()), top: 4, ..Query::default() };
         let report = answer(&data, &query);
         let group = report.group.as_ref().expect("a group");
-        let counts: Vec<u64> = group.rows.iter().map(|row| row.tally.now.count).collect();
+        let counts: Vec<u64> = group.rows.iter().map(|row| row.tally.selected.count).collect();
         assert!(counts.is_sorted_by(|one, next| one >= next), "{field}: {counts:?}");
         assert!(counts.len() <= 4);
-        let rest = group.rest.tally.now;
-        assert_eq!(counts.iter().sum::<u64>() + rest.count, report.matched, "{field}");
-        let bytes: u64 = group.rows.iter().map(|row| row.tally.now.bytes_sent).sum();
+        let rest = group.rest.tally.selected;
+        assert_eq!(counts.iter().sum::<u64>() + rest.count, report.matching, "{field}");
+        let bytes: u64 = group.rows.iter().map(|row| row.tally.selected.bytes_sent).sum();
         assert_eq!(bytes + rest.bytes_sent, report.bytes_sent, "{field}");
         for row in group.rows.iter().filter(|row| row.value != NO_VALUE) {
             let condition = match (field, row.value.as_str()) {
@@ -155,13 +155,13 @@ async fn a_group_counts_the_records_of_each_value() {
             };
             let clauses = vec![Clause::parse(&condition).expect("a clause")];
             let alone = answer(&data, &Query { clauses, ..Query::default() });
-            let tally = row.tally.now;
+            let tally = row.tally.selected;
             assert_eq!(
                 (tally.count, tally.bytes_sent, tally.errors),
-                (alone.matched, alone.bytes_sent, alone.errors),
+                (alone.matching, alone.bytes_sent, alone.errors),
                 "{condition}"
             );
-            assert_eq!(row.tally.before, None);
+            assert_eq!(row.tally.previous, None);
         }
     }
 }
@@ -174,30 +174,36 @@ async fn a_comparison_equals_two_reports() {
     let query = Query { compare, group, top: 10_000, ..Query::default() };
     let report = answer(&data, &query);
     let comparison = report.compare.as_ref().expect("a comparison");
-    let [now, before] = [&comparison.range, &comparison.before_range].map(|period| {
+    let [now, before] = [&comparison.selected_period, &comparison.previous_period].map(|period| {
         let clauses = [format!("time>={}", period.since), format!("time<{}", period.until)];
         let clauses = clauses.map(|text| Clause::parse(&text).expect("a clause")).to_vec();
         answer(&data, &Query { clauses, top: 10_000, ..Query::default() })
     });
-    assert_eq!(before, *comparison.before);
+    assert_eq!(before, *comparison.previous);
     assert_eq!(now, Report { group: None, compare: None, ..report.clone() });
-    assert_eq!(now.matched + before.matched, answer(&data, &Query::default()).matched);
+    assert_eq!(now.matching + before.matching, answer(&data, &Query::default()).matching);
     let totals = &comparison.totals;
-    assert_eq!((totals.matched.now, totals.matched.before), (now.matched, before.matched));
+    assert_eq!(
+        (totals.matching.selected, totals.matching.previous),
+        (now.matching, before.matching)
+    );
     for list in &comparison.lists {
         let counts = |report: &Report, value: &str| {
             let rows = report.top.get(&list.field).into_iter().flatten();
             rows.filter(|row| row.value == value).map(|row| row.count).sum::<u64>()
         };
-        for row in list.both.iter().chain(&list.new).chain(&list.vanished) {
+        for row in list.changed.iter().chain(&list.new).chain(&list.gone) {
             let expected = (counts(&now, &row.value), counts(&before, &row.value));
             let tally = &row.tally;
-            assert_eq!((tally.now.count, tally.before().count), expected, "{}", list.field);
+            assert_eq!((tally.selected.count, tally.previous().count), expected, "{}", list.field);
         }
         let of = |report: &Report| report.distinct.get(&list.field).copied().unwrap_or(0);
-        assert_eq!(list.both_values + list.new_values, of(&now), "{}", list.field);
-        assert_eq!(list.both_values + list.vanished_values, of(&before), "{}", list.field);
+        assert_eq!(list.changed_values + list.new_values, of(&now), "{}", list.field);
+        assert_eq!(list.changed_values + list.gone_values, of(&before), "{}", list.field);
     }
     let group = report.group.expect("a group");
-    assert_eq!(group.rows.iter().map(|row| row.tally.before().count).sum::<u64>(), before.matched);
+    assert_eq!(
+        group.rows.iter().map(|row| row.tally.previous().count).sum::<u64>(),
+        before.matching
+    );
 }

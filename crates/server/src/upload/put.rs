@@ -75,7 +75,7 @@ fn summary(session: &Session) -> String {
     let sources = session.data().map(|data| data.snapshot().sources).unwrap_or_default();
     let read = ReadCounts::of_all(&sources);
     format!(
-        "{} lines: {} records, {} unmatched, {} too long",
+        "{} lines: {} records, {} unparsed, {} too long",
         read.lines, read.records, read.unmatched, read.too_long
     )
 }

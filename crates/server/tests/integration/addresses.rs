@@ -252,7 +252,7 @@ async fn a_report_follows_its_query() {
     let report = server.request("GET", &path, &[]).await.json();
     let step_s = report["histogram"]["step_s"].as_u64().expect("some match");
     let expected = oracle.to_json(3, step_s, 7_200);
-    for key in ["matched", "lines", "bytes_sent", "errors", "distinct", "top"] {
+    for key in ["matching", "lines", "bytes_sent", "errors", "distinct", "top"] {
         assert_eq!(report[key], expected[key], "{key}");
     }
     assert_eq!(report["time"]["first"], expected["time"]["first"]);

@@ -94,7 +94,7 @@ async fn a_continued_file_has_the_format_of_the_first() {
     let view = server.live(&id).await.view_where(|view| view.sources.len() == 2).await;
     let source = &view.sources[1];
     assert_eq!(source.format.as_ref().map(|format| format.name.as_str()), Some("COMBINED"));
-    assert_eq!((source.lines, source.records, source.fits), (2, 0, None));
+    assert_eq!((source.lines, source.records, source.format_share), (2, 0, None));
     drop(upload);
     server.stop().await;
 }

@@ -24,7 +24,7 @@ async fn the_first_view_arrives_at_once_and_the_last_is_correct() {
     assert_eq!((source.file.as_str(), source.name.as_str()), ("f", "f.log"));
     assert_eq!((source.state, source.bytes_done), (SourceState::Done, log.len() as u64));
     assert_eq!(source.format.as_ref().map(|format| format.name.as_str()), Some("COMBINED"));
-    assert!(source.fits > Some(0.9) && last.memory_bytes > 10_000);
+    assert!(source.format_share > Some(0.9) && last.memory_bytes > 10_000);
     assert!(!last.samples.is_empty());
     let report = server.report(session.id()).await;
     assert_eq!(
@@ -50,13 +50,13 @@ async fn dates_are_in_the_zone_of_the_log_once_it_is_known() {
     let mut upload = server.upload(session.id()).await;
     upload.send_file("f", log.as_bytes(), 1_000).await;
     let view = live.view_where(|view| view.complete).await;
-    assert_eq!((view.report.records, view.report.matched), (3, 2));
+    assert_eq!((view.report.records, view.report.matching), (3, 2));
     let path = format!("/api/sessions/{}/report?where=time%3C2025-12-17", session.id());
     let report = server.request("GET", &path, &[]).await.json();
-    assert_eq!(report["matched"], 1);
+    assert_eq!(report["matching"], 1);
     live.ask(json!({ "id": 2, "clauses": clauses, "zone": "UTC" })).await;
     let view = live.view_where(|view| view.query == 2).await;
-    assert_eq!(view.report.matched, 0);
+    assert_eq!(view.report.matching, 0);
     let wrong = json!([{ "field": "time", "op": ">=", "values": ["soon"] }]);
     live.ask(json!({ "id": 3, "clauses": wrong })).await;
     let error = live.message().await;
@@ -89,9 +89,9 @@ async fn views_are_consistent_and_at_most_20_a_second() {
             0 => started = Instant::now(),
             _ => views += 1,
         }
-        assert_eq!(view.report.matched, view.report.records, "a view is one snapshot");
+        assert_eq!(view.report.matching, view.report.records, "a view is one snapshot");
         let report = &view.report;
-        assert_eq!(report.lines, report.records + report.unmatched + report.too_long);
+        assert_eq!(report.lines, report.records + report.unparsed_lines + report.too_long_lines);
         assert!(report.records >= records);
         growing += u32::from(report.records > records);
         records = report.records;
@@ -151,7 +151,7 @@ async fn queries_are_answered_by_id_and_invalid_ones_refused() {
         live.ask(json!({ "id": id, "clauses": [status(op, "404")] })).await;
         let view = live.view_where(|view| view.query == id).await;
         assert_eq!(view.report.records, all.report.records);
-        matched.push(view.report.matched);
+        matched.push(view.report.matching);
     }
     assert!(matched[0] > 0);
     assert_eq!(matched.iter().sum::<u64>(), all.report.records);
@@ -169,7 +169,7 @@ async fn queries_are_answered_by_id_and_invalid_ones_refused() {
     // The previous query stays in effect.
     session.pipeline().expect("the session is open").data().touch();
     let view = live.view().await;
-    assert_eq!((view.query, view.report.matched), (6, matched[1]));
+    assert_eq!((view.query, view.report.matching), (6, matched[1]));
     // Of many queries in a row, the last one is answered.
     for id in 10..60 {
         live.ask(json!({ "id": id, "clauses": [status("=", "404")] })).await;
@@ -179,7 +179,7 @@ async fn queries_are_answered_by_id_and_invalid_ones_refused() {
         answers += 1;
         view.query == 59
     });
-    assert_eq!(last.await.report.matched, matched[0]);
+    assert_eq!(last.await.report.matching, matched[0]);
     assert!(answers < 50, "the answers of replaced queries are cancelled");
     drop(live);
     server.stop().await;
@@ -220,7 +220,7 @@ async fn a_log_in_an_unknown_format_is_reported() {
     upload.send_file("a", "neither this\nnor that\n".repeat(100).as_bytes(), 100).await;
     let mut live = server.live(session.id()).await;
     let view = live.view_where(|view| view.complete).await;
-    assert_eq!((view.report.lines, view.report.unmatched), (200, 200));
+    assert_eq!((view.report.lines, view.report.unparsed_lines), (200, 200));
     assert!(view.notes[0].contains("a.log"), "{:?}", view.notes);
     drop((upload, live));
     server.stop().await;
@@ -252,14 +252,14 @@ async fn a_page_gets_a_group_and_a_comparison() {
     let view = live.view_where(|view| view.complete && view.query == 1).await;
     let report = &view.report;
     let comparison = report.compare.as_ref().expect("a comparison");
-    assert_eq!(comparison.range.since, comparison.before_range.until);
-    assert_eq!(report.matched + comparison.before.matched, report.records, "two halves");
-    assert_eq!(comparison.totals.matched.before, comparison.before.matched);
+    assert_eq!(comparison.selected_period.since, comparison.previous_period.until);
+    assert_eq!(report.matching + comparison.previous.matching, report.records, "two halves");
+    assert_eq!(comparison.totals.matching.previous, comparison.previous.matching);
     let group = report.group.as_ref().expect("a group");
     assert_eq!((group.field.as_str(), group.rows.len()), ("status_class", 2));
-    let counts = group.rows.iter().map(|row| row.tally.now.count);
-    assert_eq!(counts.sum::<u64>() + group.rest.tally.now.count, report.matched);
-    assert!(group.rows.iter().all(|row| row.tally.before.is_some()));
+    let counts = group.rows.iter().map(|row| row.tally.selected.count);
+    assert_eq!(counts.sum::<u64>() + group.rest.tally.selected.count, report.matching);
+    assert!(group.rows.iter().all(|row| row.tally.previous.is_some()));
 
     live.ask(json!({ "id": 2, "group": "bytes" })).await;
     let refused = loop {
@@ -272,7 +272,7 @@ async fn a_page_gets_a_group_and_a_comparison() {
     live.ask(json!({ "id": 3, "group": "method" })).await;
     let view = live.view_where(|view| view.query == 3).await;
     assert!(view.report.compare.is_none());
-    assert_eq!(view.report.group.expect("a group").rows[0].tally.before, None);
+    assert_eq!(view.report.group.expect("a group").rows[0].tally.previous, None);
     drop(live);
     server.stop().await;
 }

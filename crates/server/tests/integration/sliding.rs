@@ -51,7 +51,7 @@ async fn a_filter_changes_while_the_window_moves() {
         let not_found =
             (read - kept..read).filter(|second| second.is_multiple_of(4)).count() as u64;
         let matched = if share == 1 { kept } else { not_found };
-        assert_eq!((view.report.matched, view.report.errors), (matched, not_found));
+        assert_eq!((view.report.matching, view.report.errors), (matched, not_found));
         assert_eq!(view.report.distinct["path"], matched);
         let first = (read - kept..read).find(|second| share == 1 || second.is_multiple_of(4));
         let first = first.expect("a row");

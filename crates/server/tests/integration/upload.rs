@@ -118,7 +118,7 @@ async fn skipped_bytes_are_acknowledged_and_large_messages_are_received() {
         let run = [&vec![byte; 66 * MIB], &b"\n"[..], &log].concat();
         server.upload(&id).await.send_file("a", &run, 64 * MIB).await;
         let report = server.report(&id).await;
-        assert_eq!(report["too_long"], too_long);
+        assert_eq!(report["too_long_lines"], too_long);
         assert_eq!(report["bytes_read"], run.len());
     }
     server.stop().await;

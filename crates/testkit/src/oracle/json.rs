@@ -25,9 +25,9 @@ impl Oracle {
         json!({
             "lines": self.lines,
             "records": self.records_read,
-            "matched": self.records.len(),
-            "unmatched": self.unmatched,
-            "too_long": self.too_long,
+            "matching": self.records.len(),
+            "unparsed_lines": self.unmatched,
+            "too_long_lines": self.too_long,
             "bytes_read": self.bytes_read,
             "bytes_sent": self.bytes_sent(),
             "errors": self.errors(),

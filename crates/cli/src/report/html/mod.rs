@@ -90,7 +90,7 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
         None => page += &period(report),
     }
     page += "</header>\n";
-    page += &totals(report, compare.as_ref().map(|comparison| &*comparison.before));
+    page += &totals(report, compare.as_ref().map(|comparison| &*comparison.previous));
     if let Some(histogram) = &report.histogram {
         page += &chart::draw(histogram, &report.time.zone);
     }
@@ -135,8 +135,8 @@ fn ranges(report: &Report, comparison: &Comparison) -> String {
         |period: &Period| format!("{} to before {}", time(&period.since), time(&period.until));
     format!(
         "<p>{}, compared with {}, times in {}</p>\n",
-        words(&comparison.range),
-        words(&comparison.before_range),
+        words(&comparison.selected_period),
+        words(&comparison.previous_period),
         safe(&report.time.zone)
     )
 }
@@ -152,13 +152,14 @@ fn totals(report: &Report, before: Option<&Report>) -> String {
     };
     let number =
         |number: fn(&Report) -> u64| compared(&move |report| separated(number(report)), &number);
-    let requests =
-        number(|report| report.matched).unwrap_or_else(|| match report.matched == report.records {
+    let requests = number(|report| report.matching).unwrap_or_else(|| {
+        match report.matching == report.records {
             true => String::new(),
             false => format!("of {} match the filter", separated(report.records)),
-        });
-    items.push(("Requests", separated(report.matched), requests));
-    let errors = format!("error rate {}, status 400 to 599", share(report.errors, report.matched));
+        }
+    });
+    items.push(("Requests", separated(report.matching), requests));
+    let errors = format!("error rate {}, status 400 to 599", share(report.errors, report.matching));
     let errors = number(|report| report.errors).unwrap_or(errors);
     items.push(("Errors", separated(report.errors), errors));
     let sent = compared(&|report| bytes(report.bytes_sent), &|report| report.bytes_sent);
@@ -168,7 +169,7 @@ fn totals(report: &Report, before: Option<&Report>) -> String {
         let then = number(|report| report.distinct.get("client").copied().unwrap_or(0));
         items.push(("Clients", separated(*clients), then.unwrap_or_default()));
     }
-    let unparsed = report.unmatched + report.too_long;
+    let unparsed = report.unparsed_lines + report.too_long_lines;
     if unparsed > 0 {
         let share = format!("{} of all lines", share(unparsed, report.lines));
         items.push(("Unparsed lines", separated(unparsed), share));

@@ -8,7 +8,7 @@ use crate::terminal::{fields_with_values, group_cells, group_columns, title_of, 
 
 /// The group, with a last row for the sum of the other values.
 pub(super) fn group(group: &Group, report: &Report) -> String {
-    let cells = |tally: &PeriodTally| group_cells(tally, report.matched, coloured);
+    let cells = |tally: &PeriodTally| group_cells(tally, report.matching, coloured);
     let row = |row: &GroupRow| named_row(&value(&row.value_bytes()), &cells(&row.tally));
     let mut rows: String = group.rows.iter().map(row).collect();
     if group.rest.values > 0 {
@@ -34,7 +34,8 @@ pub(super) fn lists(report: &Report) -> String {
             (false, false) => String::new(),
         };
         let count_max = rows.iter().map(|row| row.count).max().unwrap_or(1);
-        let rows: String = rows.iter().map(|row| top_row(row, report.matched, count_max)).collect();
+        let rows: String =
+            rows.iter().map(|row| top_row(row, report.matching, count_max)).collect();
         let head = head(&["requests", "share", ""]);
         section(&safe(title_of(field)), &numbers, &(head + &rows))
     };
@@ -42,12 +43,12 @@ pub(super) fn lists(report: &Report) -> String {
     format!("<div class=\"lists\">\n{lists}</div>\n")
 }
 
-fn top_row(top: &TopRow, matched: u64, count_max: u64) -> String {
+fn top_row(top: &TopRow, matching: u64, count_max: u64) -> String {
     let width = (top.count as f64 / count_max.max(1) as f64 * 100.0).max(1.0);
     let bar = format!(
         "<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect width=\"{width:.1}\" height=\"10\"/></svg>"
     );
-    row(&[separated(top.count), share(top.count, matched), bar], &value(top.value.as_bytes()))
+    row(&[separated(top.count), share(top.count, matching), bar], &value(top.value.as_bytes()))
 }
 
 /// How the values of each field have changed.
@@ -59,12 +60,12 @@ pub(super) fn changes(comparison: &Comparison) -> String {
 }
 
 fn list_of_changes(list: &Changes) -> String {
-    let counts = [(list.new_values, "new"), (list.vanished_values, "vanished")];
+    let counts = [(list.new_values, "new"), (list.gone_values, "gone")];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> =
         counts.map(|(count, kind)| format!("{} {kind}", separated(count))).collect();
-    let rows = list.both.iter().chain(&list.new).chain(&list.vanished).map(|change_row| {
-        let (now, before) = (change_row.tally.now.count, change_row.tally.before().count);
+    let rows = list.changed.iter().chain(&list.new).chain(&list.gone).map(|change_row| {
+        let (now, before) = (change_row.tally.selected.count, change_row.tally.previous().count);
         let percent = match (now, before) {
             (_, 0) => "new".to_owned(),
             (0, _) => "gone".to_owned(),
@@ -76,7 +77,7 @@ fn list_of_changes(list: &Changes) -> String {
             &value(&change_row.value_bytes()),
         )
     });
-    let head = head(&["now", "before", "change", ""]);
+    let head = head(&["selected", "previous", "change", ""]);
     section(&safe(title_of(&list.field)), &counts.join(", "), &(head + &rows.collect::<String>()))
 }
 

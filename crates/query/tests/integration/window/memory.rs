@@ -77,14 +77,14 @@ async fn feed(
 #[test]
 fn a_feed_of_unique_values_stays_within_its_memory() {
     let report = runtime().block_on(feed(Keep::Window { width: None }, 3 << 20, 150, line));
-    assert!((10_000..60_000).contains(&report.matched), "{}", report.matched);
+    assert!((10_000..60_000).contains(&report.matching), "{}", report.matching);
 }
 
 #[test]
 fn a_feed_of_repeated_values_fills_its_memory() {
     let line = |number: usize| line(number % 500);
     let report = runtime().block_on(feed(Keep::Window { width: None }, 1 << 20, 100, line));
-    assert!((20_000..90_000).contains(&report.matched), "{}", report.matched);
+    assert!((20_000..90_000).contains(&report.matching), "{}", report.matching);
 }
 
 #[test]
@@ -92,5 +92,5 @@ fn a_window_of_time_also_releases_values() {
     // Two minutes are 6,000 lines.
     let keep = Keep::Window { width: Some(Duration::from_secs(120)) };
     let report = runtime().block_on(feed(keep, 3 << 20, 100, line));
-    assert!((6_000..=6_050).contains(&report.matched), "{}", report.matched);
+    assert!((6_000..=6_050).contains(&report.matching), "{}", report.matching);
 }

@@ -66,7 +66,7 @@ async fn expected(lines: &str, query: &Query, read: &Report) -> Report {
     let (pipeline, mut writer) = pipeline(Keep::Segments, 1 << 30, 1);
     write(&mut writer, lines).await;
     let fresh = report(pipeline.data(), query, 1).expect("a valid query");
-    assert_eq!(fresh.unmatched, 0);
+    assert_eq!(fresh.unparsed_lines, 0);
     let Report { lines, records, bytes_read, .. } = *read;
     let mut expected = Report { lines, records, bytes_read, ..fresh };
     expected.time.zone.clone_from(&read.time.zone);
