@@ -32,7 +32,7 @@ pub(crate) fn write() -> Outcome {
     Ok(())
 }
 
-/// Fails if a document differs from what [`write`] would write.
+/// Fails if a document differs from what [`write()`] would write.
 pub(crate) fn check() -> Outcome {
     for (path, text) in rendered(&Record::newest()?)? {
         if fs::read_to_string(root().join(&path)).unwrap_or_default() != text {
