@@ -15,7 +15,7 @@ pub(crate) fn write() -> Outcome {
     Ok(())
 }
 
-/// Fails if the page differs from what [`write`] would write.
+/// Fails if the page differs from what [`write()`] would write.
 pub(crate) fn check() -> Outcome {
     if fs::read_to_string(path()).unwrap_or_default() == rendered()? {
         return Ok(());

@@ -15,7 +15,7 @@ pub(crate) fn write() -> Outcome {
     generate(&folder())
 }
 
-/// Fails if the declarations differ from what [`write`] would write.
+/// Fails if the declarations differ from what [`write()`] would write.
 pub(crate) fn check() -> Outcome {
     let fresh = target_folder().join("generated-types");
     if fresh.exists() {
