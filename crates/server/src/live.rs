@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
 use weir_query::{Evaluator, settled};
-use weir_view::{LiveReply, LiveRequest, Now, Query};
+use weir_view::{JsonError, LiveReply, LiveRequest, Now, Query};
 
 use crate::answer::CancelOnDrop;
 use crate::message;
@@ -108,7 +108,7 @@ async fn read_queries(
 
 /// Reads a query from a message, and checks that it is valid for the data.
 fn parse_query(session: &Session, data: &DataSet, text: &str) -> Result<LiveQuery, Refusal> {
-    let request = serde_json::from_str::<LiveRequest>(text);
+    let request = weir_view::from_json::<LiveRequest>(text);
     let unreadable = |error| Refusal::BadQuery(format!("the message cannot be read: {error}"));
     let LiveRequest::Query { mut query } = request.map_err(unreadable)?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
@@ -120,7 +120,7 @@ fn parse_query(session: &Session, data: &DataSet, text: &str) -> Result<LiveQuer
 
 async fn send_failure(writer: &Writer<Stream>, refusal: &Refusal) {
     let reply = LiveReply::Error { error: refusal.failure(None) };
-    let sending = message::send(writer, serde_json::to_string(&reply));
+    let sending = message::send(writer, weir_view::to_json(&reply));
     // If this fails, reading from the connection fails too and ends it.
     let _ = tokio::time::timeout(SEND_TIMEOUT, sending).await;
 }
@@ -248,7 +248,7 @@ fn answer(
     query: Query,
     previous: Option<Evaluator<DataSet>>,
     is_cancelled: &AtomicBool,
-) -> (Option<serde_json::Result<String>>, Option<Evaluator<DataSet>>) {
+) -> (Option<Result<String, JsonError>>, Option<Evaluator<DataSet>>) {
     let id = query.id;
     let evaluator = match previous {
         Some(evaluator) if *evaluator.query() == query => Ok(evaluator),
@@ -259,6 +259,6 @@ fn answer(
     let Ok(mut evaluator) = evaluator else { return (None, None) };
     let Some(answer) = evaluator.answer(is_cancelled) else { return (None, Some(evaluator)) };
     let view = view(id, answer, data, &session.files());
-    let text = serde_json::to_string(&LiveReply::View { view: Box::new(view) });
+    let text = weir_view::to_json(&LiveReply::View { view: Box::new(view) });
     (Some(text), Some(evaluator))
 }

@@ -1,12 +1,13 @@
 //! Sending JSON messages over a WebSocket.
 
 use weir_net::websocket::{CloseCode, Error, Stream, Writer};
+use weir_view::JsonError;
 
 /// Sends an encoded message. If the encoding failed, which is a defect of the server, closes the
 /// connection with code 1011 and the encoder's reason.
 pub(crate) async fn send(
     writer: &Writer<Stream>,
-    encoded: serde_json::Result<String>,
+    encoded: Result<String, JsonError>,
 ) -> Result<(), Error> {
     match encoded {
         Ok(text) => writer.send_text(&text).await,

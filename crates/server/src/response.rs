@@ -6,6 +6,7 @@ use hyper::header::{
 };
 use hyper::{Response, StatusCode};
 use weir_net::Body;
+use weir_view::RefusalBody;
 
 use crate::refusal::Refusal;
 
@@ -59,8 +60,10 @@ pub(crate) fn empty(status: StatusCode) -> Response<Body> {
 
 /// The response to a request that is refused: `{"error":"NAME","message":"SENTENCE"}`.
 pub(crate) fn refusal(refusal: &Refusal) -> Response<Body> {
-    let object = serde_json::json!({ "error": refusal.name(), "message": refusal.to_string() });
-    let mut response = json(refusal.status(), object.to_string() + "\n");
+    let body = RefusalBody { error: refusal.name().to_owned(), message: refusal.to_string() };
+    // Two strings can always be written as JSON.
+    let text = weir_view::to_json(&body).unwrap_or_default();
+    let mut response = json(refusal.status(), text + "\n");
     if let Refusal::Handshake(error) = refusal {
         error.set_on(&mut response);
     }

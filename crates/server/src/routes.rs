@@ -71,7 +71,7 @@ async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Bo
 fn create_session(hub: &Arc<Hub>, request: &Request<Incoming>) -> Result<Response<Body>, Refusal> {
     allow(request, &[Method::POST])?;
     let id = hub.create(Lifetime::Grace)?.id().to_owned();
-    let created = serde_json::to_string(&SessionCreated { id }).map_err(Refusal::internal)?;
+    let created = weir_view::to_json(&SessionCreated { id }).map_err(Refusal::internal)?;
     Ok(response::json(StatusCode::CREATED, created))
 }
 
@@ -110,7 +110,7 @@ async fn report(
     let data = session.data()?;
     let query = weir_query::settled(&query, &*data, &Now::read())?;
     let report = answer::report(data, query, session.jobs()).await?;
-    let text = serde_json::to_string(&report).map_err(Refusal::internal)?;
+    let text = weir_view::to_json(&report).map_err(Refusal::internal)?;
     Ok(response::json(StatusCode::OK, text + "\n"))
 }
 

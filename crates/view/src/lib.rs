@@ -10,6 +10,7 @@ mod comparison;
 mod count;
 mod format;
 mod group;
+mod json;
 mod log_line;
 mod message;
 mod moment;
@@ -25,8 +26,11 @@ pub use count::{
     ColumnTotal, CountTable, FileLines, LineCounts, RequestCount, TableRow, ValueCount, ValueCounts,
 };
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
+pub use json::{JsonError, from_json, to_json};
 pub use log_line::{FieldValue, LogLine};
-pub use message::{Failure, LiveReply, LiveRequest, SessionCreated, UploadReply, UploadRequest};
+pub use message::{
+    Failure, LiveReply, LiveRequest, RefusalBody, SessionCreated, UploadReply, UploadRequest,
+};
 pub use moment::{Moment, Now};
 pub use query::{Clause, Operator, Query};
 pub use question::QueryError;

@@ -13,6 +13,15 @@ pub struct SessionCreated {
     pub id: String,
 }
 
+/// The body of a response that refuses a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusalBody {
+    /// The name of the refusal, see `docs/protocol.md`.
+    pub error: String,
+    /// A sentence: what happened and what to do.
+    pub message: String,
+}
+
 /// A message from the page on the live socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]

@@ -63,25 +63,7 @@ const fn core(path: &'static str, remedy: &'static str) -> Rule {
 }
 
 /// Files that may name a forbidden path all the same.
-pub(super) const EXCEPTIONS: &[Exception] = &[
-    json("crates/cli/src/count/output.rs", OWN_JSON),
-    json("crates/cli/src/report/mod.rs", MESSAGES),
-    json("crates/server/src/response.rs", OWN_JSON),
-    json("crates/server/src/live.rs", MESSAGES),
-    json("crates/server/src/message.rs", MESSAGES),
-    json("crates/server/src/routes.rs", MESSAGES),
-    json("crates/server/src/upload/acks.rs", MESSAGES),
-    json("crates/server/src/upload/connection.rs", MESSAGES),
-    json("crates/server/src/upload/joined_connection.rs", MESSAGES),
-    json("crates/server/src/upload/transfer.rs", MESSAGES),
-];
-
-const OWN_JSON: &str = "builds JSON by hand; becomes a type of view";
-const MESSAGES: &str = "encodes and decodes messages of view";
-
-const fn json(file: &'static str, reason: &'static str) -> Exception {
-    Exception { file, path: "serde_json", reason }
-}
+pub(super) const EXCEPTIONS: &[Exception] = &[];
 
 /// Folders whose modules import one another in a circle.
 pub(super) const CIRCLES: &[KnownCircle] =

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use weir_ingest::Input;
 use weir_view::{
-    ColumnTotal, CountTable, FileLines, LineCounts, NO_VALUE, REMAINDER_VALUE, RequestCount,
-    TableRow, ValueCount, ValueCounts,
+    ColumnTotal, CountTable, FileLines, JsonError, LineCounts, NO_VALUE, REMAINDER_VALUE,
+    RequestCount, TableRow, ValueCount, ValueCounts,
 };
 
 use super::InputCount;
@@ -29,7 +29,7 @@ pub(super) fn lines(
         Output::Json => {
             let file = |(file, lines)| FileLines { file, lines };
             let files = rows.into_iter().map(file).collect();
-            json_line(serde_json::to_string(&LineCounts { files, lines: total }))?
+            json_line(weir_view::to_json(&LineCounts { files, lines: total }))?
         }
         Output::Csv => {
             let mut text = row([&b"file"[..], b"lines"]);
@@ -60,7 +60,7 @@ fn requests(output: Output, count: u64) -> Result<String, Failure> {
     Ok(match output {
         Output::Text => format!("{count}\n"),
         Output::Csv => row([&b"requests"[..]]) + &row([count.to_string().as_bytes()]),
-        Output::Json => json_line(serde_json::to_string(&RequestCount { requests: count }))?,
+        Output::Json => json_line(weir_view::to_json(&RequestCount { requests: count }))?,
     })
 }
 
@@ -85,7 +85,7 @@ fn values(output: Output, field: &str, tally: &Tally, top: usize) -> Result<Stri
                 requests: *requests,
                 value: text_of(value),
             };
-            json_line(serde_json::to_string(&ValueCounts {
+            json_line(weir_view::to_json(&ValueCounts {
                 field: field.to_owned(),
                 remainder: tally.remainder,
                 requests: tally.records,
@@ -114,7 +114,7 @@ fn table(
             total: *total,
             value: text_of(value),
         };
-        return json_line(serde_json::to_string(&CountTable {
+        return json_line(weir_view::to_json(&CountTable {
             columns: heads.iter().map(column).collect(),
             columns_field: fields[1].clone(),
             remainder: tally.remainder,
@@ -188,7 +188,7 @@ fn text_of(value: &[u8]) -> String {
     String::from_utf8_lossy(value).into_owned()
 }
 
-fn json_line(text: serde_json::Result<String>) -> Result<String, Failure> {
+fn json_line(text: Result<String, JsonError>) -> Result<String, Failure> {
     Ok(text.map_err(Failure::new)?
         + "
 ")

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         html::write(file, report, sources)?;
     }
     if arguments.json {
-        print(&(serde_json::to_string(report).map_err(Failure::new)? + "\n"))?;
+        print(&(weir_view::to_json(report).map_err(Failure::new)? + "\n"))?;
     } else if arguments.csv {
         print_csv(&csv::write(report, sources))?;
     } else if arguments.html.is_none() && report.lines > 0 {

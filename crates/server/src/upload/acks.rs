@@ -183,7 +183,7 @@ impl AckTask {
                 let offset = offsets.wait_past(last_ack.offset()).await;
                 last_ack.set(offset);
                 let reply = UploadReply::Ack { file: file.clone(), offset };
-                let sending = message::send(&writer, serde_json::to_string(&reply));
+                let sending = message::send(&writer, weir_view::to_json(&reply));
                 // If the connection is broken, the receiving task notices and ends it.
                 match tokio::time::timeout(timeout, sending).await {
                     Ok(Ok(())) => tokio::time::sleep(interval(offset - first)).await,

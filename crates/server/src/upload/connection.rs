@@ -55,7 +55,7 @@ pub(crate) async fn run(
     let closing = async {
         let failure = UploadReply::Error { error: refusal.failure(None) };
         // If this fails, so does the close frame, and the page is gone.
-        let _ = message::send(&writer, serde_json::to_string(&failure)).await;
+        let _ = message::send(&writer, weir_view::to_json(&failure)).await;
         let _ = writer.close(code, refusal.name()).await;
     };
     // A page that does not read must not keep the task alive.
@@ -122,7 +122,7 @@ impl Connection<'_> {
                 return Err((CloseCode::NORMAL, Refusal::Stalled(self.options.stall.as_secs())));
             };
             match event {
-                Ok(Some(Event::Text(text))) => match serde_json::from_str(text) {
+                Ok(Some(Event::Text(text))) => match weir_view::from_json(text) {
                     Ok(UploadRequest::Begin { file, name, bytes_total, continues }) => {
                         return Ok(FileRequest::Begin { file, name, bytes_total, continues });
                     }
@@ -363,7 +363,7 @@ impl Connection<'_> {
 
     /// Sends a reply. If that fails, the next read fails too.
     pub(super) async fn reply(&mut self, reply: &UploadReply) {
-        let sending = message::send(self.writer, serde_json::to_string(reply));
+        let sending = message::send(self.writer, weir_view::to_json(reply));
         let _ = tokio::time::timeout(self.options.stall, sending).await;
     }
 }

@@ -82,7 +82,7 @@ impl Connection<'_> {
 }
 
 fn read_message(text: &str, id: &str, offset: &mut Option<u64>) -> Next {
-    match serde_json::from_str(text) {
+    match weir_view::from_json(text) {
         Ok(UploadRequest::Block { file, offset: next }) if file == id => {
             if offset.is_some_and(|offset| next < offset) {
                 return Next::Breach("the offsets of a connection must not decrease".to_owned());

@@ -251,7 +251,7 @@ impl TransferState<'_> {
 
     /// Processes a message that arrives during the file.
     fn process_message(&mut self, text: &str) -> Result<(), Outcome> {
-        let request = serde_json::from_str::<UploadRequest>(text)
+        let request = weir_view::from_json::<UploadRequest>(text)
             .map_err(|error| breach(format!("the message cannot be read: {error}")))?;
         let this = self.transfer.file;
         match request {
