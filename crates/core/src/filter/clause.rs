@@ -171,7 +171,7 @@ impl fmt::Display for ClauseError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownField { name, known } => {
-                write!(formatter, "there is no field `{name}`; there are {}", known.join(", "))
+                write!(formatter, "`{name}` is not a known field; use one of {}", known.join(", "))
             }
             Self::Regex(message) => write!(formatter, "{message}"),
         }
