@@ -163,7 +163,7 @@ export function filtering(define) {
     await page.keyboard.type("nothing=1");
     await page.keyboard.press("Enter");
     await until(page, () =>
-      /there is no field/.test(
+      /is not a known field/.test(
         document.querySelector('[data-testid="filter-refusal"]')?.textContent ?? "",
       ),
     );

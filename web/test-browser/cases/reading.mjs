@@ -99,7 +99,7 @@ export function reading(define, { browserName }) {
     await shows(page, await report(NGINX, ELASTIC));
     const text = await page.$eval("main", (main) => main.textContent);
     assert.match(text, /logs\.tar\.gz\/logs\/b\.log\.gz/);
-    assert.match(text, /an archive: its files are listed/);
+    assert.match(text, /an archive: each of its files is a source/);
   });
 
   define("a file without a parsed line shows why", async (world) => {
