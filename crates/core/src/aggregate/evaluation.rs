@@ -14,12 +14,36 @@ use crate::schema::ColumnId;
 use crate::value::Zone;
 use crate::values::Values;
 
-/// The answer to a question over the segments seen so far.
+/// The answer to a question over the segments added so far.
 ///
-/// For each segment call [`Self::learn`] while the values it refers to are at hand, then
-/// [`Self::update`], which needs nothing but the segment. To answer over many segments at
-/// once, on several threads or from the answer to another question, see
-/// [`Recount`](super::Recount).
+/// For each segment, call [`Self::learn`] while the values that the segment refers to are
+/// accessible, then [`Self::update`], which needs only the segment. [`Recount`](super::Recount)
+/// answers over many segments at once, on several threads, or from the answer to another question.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Block, BlockLimits, BlockReader, Evaluation, Field, Fold, Format, Question, Values,
+/// };
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let block = Block::new(b"192.0.2.7 200\n192.0.2.7 404\n192.0.2.8 200\n".to_vec());
+/// let segment = reader.read_segment(&block, 0, &mut values);
+///
+/// let mut evaluation = Evaluation::new(&Question::default());
+/// evaluation.learn(&values);
+/// evaluation.update(&segment);
+/// assert_eq!((evaluation.totals().records, evaluation.totals().errors), (3, 1));
+///
+/// let client = Field::Client.column();
+/// let clients = evaluation.top_list(client).unwrap();
+/// let top = clients.top(1, values.dictionary(client));
+/// assert_eq!(values.dictionary(client).value(top[0]), Some(&b"192.0.2.7"[..]));
+/// assert_eq!(clients.tally(top[0]).count, 2);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Evaluation {
     pub(super) filter: CompiledFilter,
@@ -28,7 +52,7 @@ pub struct Evaluation {
     pub(super) stack: Stack,
     pub(super) aggregates: Aggregates,
     pub(super) classes: StatusClasses,
-    /// Distinct values known, by column.
+    /// The number of known distinct values, by column.
     pub(super) ids: Vec<usize>,
     pub(super) totals: Totals,
     pub(super) histogram: Option<Histogram>,
@@ -39,7 +63,7 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// A question without an answer yet.
+    /// Returns an evaluation that has counted no records.
     pub fn new(question: &Question) -> Self {
         Self {
             filter: CompiledFilter::new(&question.filter),
@@ -56,70 +80,71 @@ impl Evaluation {
         }
     }
 
-    /// The filter.
+    /// Returns the filter of the question.
     pub fn filter(&self) -> &CompiledFilter {
         &self.filter
     }
 
-    /// The filter, to have it learn what [`Self::learn`] would have taught it.
+    /// Returns the filter for changes, so that it can learn values without [`Self::learn`].
     pub fn filter_mut(&mut self) -> &mut CompiledFilter {
         &mut self.filter
     }
 
-    /// True where the filter could not decide about every record for want of memory, so that
-    /// every number is an estimate.
+    /// Returns whether the filter could not test every value because the memory limit was reached.
+    /// If so, every number of the answer is an estimate.
     pub fn is_filter_estimated(&self, values: &Values) -> bool {
         self.filter.is_estimated(values)
     }
 
-    /// The rows of a segment that pass the filter.
+    /// Returns the rows of a segment that pass the filter.
     pub fn pass(&self, segment: &Segment) -> RowBits {
         self.filter.pass(segment)
     }
 
-    /// The same, of the rows within the bounds.
+    /// Returns the rows of a segment that pass the filter and lie within the bounds.
     pub fn pass_within(&self, segment: &Segment, bounds: &TimeBounds) -> RowBits {
         self.filter.pass_within(segment, bounds)
     }
 
-    /// Sums over the records.
+    /// Returns the sums over the records.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// Counts over time; `None` if no record had a time, or if the question did not ask for them.
+    /// Returns the counts over time. `None` if no record had a time, or if the question did not ask
+    /// for them.
     pub fn histogram(&self) -> Option<&Histogram> {
         self.histogram.as_ref()
     }
 
-    /// What divides the histogram's buckets.
+    /// Returns the property that divides the histogram's buckets into groups.
     pub fn stack(&self) -> Stack {
         self.stack
     }
 
-    /// The zone times are shown in; `None` while there was no record with a time.
+    /// Returns the zone in which times are shown. `None` before the first record with a time.
     pub fn zone(&self) -> Option<&Zone> {
         self.zone.as_ref()
     }
 
-    /// Counts by value of a text column; `None` if no record had the field, or if the question did
-    /// not ask for the list.
+    /// Returns the counts by value of a text column. `None` if no record had the field, or if the
+    /// question did not ask for the list.
     pub fn top_list(&self, column: ColumnId) -> Option<&TopList> {
         self.top_lists.get(column.index()).filter(|list| list.has_values())
     }
 
-    /// The quantiles of a number column, in the column's unit; `None` if the question did not ask
-    /// for them.
+    /// Returns the quantiles of a number column, in the column's unit. `None` if the question did
+    /// not ask for them.
     pub fn quantiles(&self, column: ColumnId) -> Option<&Quantiles> {
         self.quantiles.iter().find(|(own, _)| *own == column).map(|(_, quantiles)| quantiles)
     }
 
-    /// Memory that the lists take, in bytes: most of all that the answer takes.
+    /// Returns the memory that the lists take, in bytes. They are the largest part of an answer.
     pub fn memory_bytes(&self) -> usize {
         self.top_lists.iter().map(TopList::memory_bytes).sum()
     }
 
-    /// An empty histogram, if the question asks for one and the zone is known.
+    /// Returns an empty histogram if the question asks for one and the zone is known.
     pub(super) fn new_histogram(&self) -> Option<Histogram> {
         let zone = self.zone.clone().filter(|_| self.aggregates.histogram)?;
         Some(Histogram::new(zone, self.buckets_max, self.stack.groups()))
@@ -133,7 +158,8 @@ impl Evaluation {
         }
     }
 
-    /// The histogram's group of every selected row, given the status classes.
+    /// Returns the histogram's group of every selected row. `classes` must hold the rows' status
+    /// classes, and is overwritten if the question divides by a column.
     pub(super) fn groups<'a>(
         &self,
         segment: &Segment,
@@ -150,7 +176,7 @@ impl Evaluation {
         classes
     }
 
-    /// Makes room in the list of a column for every value that is known.
+    /// Makes room in a column's list for every known value.
     fn cover(&mut self, column: usize) {
         if self.top_lists.len() <= column {
             self.top_lists.resize_with(column + 1, TopList::default);
@@ -219,12 +245,12 @@ impl Fold for Evaluation {
     }
 }
 
-/// Quantiles of nothing yet.
+/// Returns empty quantiles for each number column that the question asks for.
 pub(super) fn no_quantiles(aggregates: &Aggregates) -> Vec<(ColumnId, Quantiles)> {
     aggregates.quantiles.iter().map(|column| (*column, Quantiles::default())).collect()
 }
 
-/// Adds the counts of other rows, given for the same columns.
+/// Adds the quantiles of other rows. Both slices list the same columns in the same order.
 pub(super) fn merge_quantiles(own: &mut [(ColumnId, Quantiles)], others: &[(ColumnId, Quantiles)]) {
     for ((_, own), (_, other)) in own.iter_mut().zip(others) {
         own.merge(other);
@@ -242,7 +268,7 @@ mod tests {
     use crate::schema::{ColumnId, RecordKind};
     use crate::values::{LiveIds, Values};
 
-    /// A number column that no field has, as a format might add one.
+    /// A number column without a known field, such as a format might add.
     const ADDED: ColumnId = ColumnId::new(40);
 
     fn segment(numbers: &[u64]) -> Arc<Segment> {

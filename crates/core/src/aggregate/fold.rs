@@ -49,7 +49,7 @@ pub trait Fold {
         let _ = values;
     }
 
-    /// Adds the records of a segment, whose values were all learnt.
+    /// Adds the records of a segment. All its values must have been learned.
     fn update(&mut self, segment: &Segment);
 
     /// Adds the result of another fold of the same kind over other segments.

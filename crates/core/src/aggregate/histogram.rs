@@ -3,9 +3,8 @@
 use crate::column::{Segment, Selection, Times};
 use crate::value::Zone;
 
-/// The lengths of a bucket, in seconds of local time. Each divides the next, so that a
-/// histogram can be made coarser by adding buckets up. After the day come weeks, and
-/// multiples of weeks.
+/// The lengths of a bucket, in seconds of local time. Each divides the next, so a histogram becomes
+/// coarser by adding buckets together. Steps longer than a day are weeks and multiples of weeks.
 const STEPS_S: [i64; 19] = [
     1,
     5,
@@ -24,7 +23,7 @@ const STEPS_S: [i64; 19] = [
     28 * 86_400,
     364 * 86_400,
     3_640 * 86_400,
-    // A century and a millennium, so that two buckets hold all times there can be.
+    // A century and a millennium: two buckets are enough for every possible time.
     36_400 * 86_400,
     364_000 * 86_400,
 ];
@@ -36,16 +35,35 @@ const THURSDAY_S: i64 = 3 * 86_400;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// Counts of records in equal steps of a zone's calendar, each divided into groups.
+/// Counts of records in equal steps of a zone's calendar. Each bucket is divided into groups.
 ///
-/// The step is the smallest that keeps the whole range from the first record to the last
-/// within `buckets_max` buckets, so it depends on the records alone and not on their
-/// order.
+/// The step is the smallest that fits the range from the first record to the last into
+/// `buckets_max` buckets. It depends on the set of records, but not on their order.
 ///
-/// Steps of up to the zone's even step, which is an hour nearly everywhere, are counted in
-/// time as it passes: where a clock is put back, the hour that comes twice has buckets for
-/// each time, and where it is put forward none are empty. Longer steps are those of the
-/// calendar; the bucket in which the clock changes is longer or shorter than the others.
+/// Steps up to the zone's even step, an hour in nearly all zones, follow elapsed time. When a clock
+/// is set back, the repeated hour has separate buckets for each pass. When a clock is set forward,
+/// no bucket is empty because of it. Longer steps follow the calendar: the bucket with the clock
+/// change is longer or shorter than the others.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Evaluation, Fold, Format, Question, Values};
+///
+/// let format = Arc::new(Format::parse("[$time_local] $status")?);
+/// let lines = "[17/Dec/2025:09:00:00 +0000] 200\n[17/Dec/2025:09:00:02 +0000] 404\n";
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+///
+/// let mut evaluation = Evaluation::new(&Question::default());
+/// evaluation.learn(&values);
+/// evaluation.update(&segment);
+/// let histogram = evaluation.histogram().unwrap();
+/// assert_eq!(histogram.step_s(), 1);
+/// let records: Vec<u64> = histogram.buckets().map(|bucket| bucket.counts.iter().sum()).collect();
+/// assert_eq!(records, [1, 0, 1]);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
     zone: Zone,
@@ -55,7 +73,7 @@ pub struct Histogram {
     groups: usize,
     /// Index into [`STEPS_S`].
     step: usize,
-    /// Number of the first bucket, see [`Self::bucket`].
+    /// The number of the first bucket; see [`Self::bucket`].
     first: i64,
     /// `groups` counts for each bucket.
     counts: Vec<u64>,
@@ -66,30 +84,31 @@ pub struct Histogram {
 pub struct Bucket<'a> {
     /// The first instant, in seconds since 1970.
     pub start_s: i64,
-    /// Records by group.
+    /// The number of records, by group.
     pub counts: &'a [u64],
 }
 
 impl Histogram {
-    /// An empty histogram of at most `buckets_max` buckets (at least 2) and so many groups.
+    /// Returns an empty histogram with `groups` groups and at most `buckets_max` buckets (at least
+    /// 2).
     pub fn new(zone: Zone, buckets_max: usize, groups: usize) -> Self {
         let buckets_max = buckets_max.max(2);
         let even_step_s = zone.even_step_s();
         Self { zone, even_step_s, buckets_max, groups, step: 0, first: 0, counts: Vec::new() }
     }
 
-    /// The zone whose calendar it follows.
+    /// Returns the zone whose calendar the buckets follow.
     pub fn zone(&self) -> &Zone {
         &self.zone
     }
 
-    /// Length of a bucket in seconds of local time.
+    /// Returns the length of a bucket in seconds of local time.
     pub fn step_s(&self) -> u64 {
         STEPS_S[self.step] as u64
     }
 
-    /// The buckets from the first record's to the last's, empty ones included; but not
-    /// those that the zone's calendar leaves out.
+    /// Returns the buckets from the first record's to the last's. Empty buckets are included,
+    /// except those that do not exist in the zone's calendar.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket<'_>> {
         let counts = self.counts.chunks_exact(self.groups).zip(self.first..);
         counts.filter_map(|(counts, bucket)| {
@@ -98,13 +117,14 @@ impl Histogram {
         })
     }
 
-    /// The end of the last bucket, in seconds since 1970. `None` where there is none.
+    /// Returns the end of the last bucket, in seconds since 1970. `None` if there are no buckets.
     pub fn end_s(&self) -> Option<i64> {
         let buckets = self.len() as i64;
         (buckets > 0).then(|| self.start_s(self.first + buckets))
     }
 
-    /// Adds the selected rows of a segment, whose groups come in the same order.
+    /// Adds the selected rows of a segment. `groups` has the group of each selected row, in row
+    /// order.
     pub(super) fn update(&mut self, segment: &Segment, selection: &Selection, groups: &[u8]) {
         let Some(times) = segment.times() else { return };
         if !self.count_in_one_bucket(times, groups) {
@@ -112,22 +132,22 @@ impl Histogram {
         }
     }
 
-    /// Makes room for the buckets from one time to another, so that nothing has to be moved
-    /// while rows between them are added.
+    /// Makes room for all buckets in a range of times, so that adding rows within the range moves
+    /// no counts.
     pub(super) fn make_room(&mut self, (first_ns, last_ns): (i64, i64)) {
         self.cover(first_ns.div_euclid(SECOND_NS), last_ns.div_euclid(SECOND_NS));
     }
 
-    /// True where a fresh histogram that begins with this range of times becomes one of the
-    /// same zone, limit, groups and step.
+    /// Returns whether `fresh`, after it has made room for this range of times, would have the same
+    /// zone, limit, groups and step as this histogram.
     pub(super) fn is_like(&self, mut fresh: Self, range_ns: (i64, i64)) -> bool {
         fresh.make_room(range_ns);
         (&self.zone, self.buckets_max, self.groups, self.step)
             == (&fresh.zone, fresh.buckets_max, fresh.groups, fresh.step)
     }
 
-    /// Most segments are short, and all of their rows fall into one bucket. False where this
-    /// one is not known to.
+    /// Counts the rows if all of them fall into one bucket, as in most short segments. Returns
+    /// false and counts nothing if they may not.
     fn count_in_one_bucket(&mut self, times: &Times, groups: &[u8]) -> bool {
         let (first_ns, last_ns) = times.range_ns();
         let unix_s = first_ns.div_euclid(SECOND_NS);
@@ -141,7 +161,7 @@ impl Histogram {
         self.cover(unix_s, unix_s);
         let row = self.row(self.bucket(unix_s, self.step));
         let Some(counts) = self.counts.get_mut(row..row + self.groups) else { return false };
-        // Neighbours are often alike: see `count_in_lanes` of the top lists.
+        // Neighbours often have the same group: see `count_in_lanes` in `packed_tally`.
         let mut lanes = [[0u32; 256]; 4];
         let (fours, rest) = groups.as_chunks::<4>();
         for four in fours {
@@ -158,15 +178,15 @@ impl Histogram {
 
     fn count(&mut self, times: &Times, selection: &Selection, groups: &[u8]) {
         let mut groups = groups.iter();
-        // Neighbouring records fall into the same bucket: keep its bounds at hand.
+        // Neighbouring records often fall into the same bucket, so its bounds are kept.
         let (mut from_ns, mut until_ns, mut row) = (0i64, 0i64, 0usize);
         times.instants().for_each(selection, |number| {
             let (Some(group), Some(number)) = (groups.next(), number) else { return };
             let time_ns = Times::decode_instant(number);
             if !(from_ns..until_ns).contains(&time_ns) {
                 let unix_s = time_ns.div_euclid(SECOND_NS);
-                // Between the first time and the last, a clock that is put back over the
-                // border of a bucket shows local times beyond both.
+                // If a clock is set back across the border of a bucket, a time within the range can
+                // have a local time outside it.
                 self.cover(unix_s, unix_s);
                 let bucket = self.bucket(unix_s, self.step);
                 row = self.row(bucket);
@@ -176,7 +196,7 @@ impl Histogram {
         });
     }
 
-    /// Adds another histogram of the same zone, limit and groups.
+    /// Adds the counts of another histogram with the same zone, limit and groups.
     pub fn merge(&mut self, other: &Self) {
         let (Some((first, _)), Some((last, _))) = (other.rows().next(), other.rows().last()) else {
             return;
@@ -190,8 +210,8 @@ impl Histogram {
         }
     }
 
-    /// Takes away the counts of records that were added before, and the buckets before the
-    /// first record and after the last that are left.
+    /// Subtracts the counts of records that were added before. Removes the empty buckets before the
+    /// first remaining record and after the last.
     pub(super) fn remove(&mut self, other: &Self) {
         for (bucket, counts) in other.rows() {
             let row = self.row(self.rebucket(bucket, other.step, self.step));
@@ -209,17 +229,17 @@ impl Histogram {
         self.first += first as i64;
     }
 
-    /// True where nothing was counted.
+    /// Returns whether no record was counted.
     pub(super) fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// Each bucket's number and counts.
+    /// Returns each bucket's number and counts.
     fn rows(&self) -> impl Iterator<Item = (i64, &[u64])> {
         (self.first..).zip(self.counts.chunks_exact(self.groups))
     }
 
-    /// Where the counts of a bucket begin.
+    /// Returns the index in `counts` at which a bucket's counts begin.
     #[inline]
     fn row(&self, bucket: i64) -> usize {
         (bucket - self.first) as usize * self.groups
@@ -242,8 +262,8 @@ impl Histogram {
         STEPS_S[step] <= self.even_step_s
     }
 
-    /// The number of the bucket of an instant: for even steps, of the time that has passed
-    /// on a clock that never changes; for others, of local time.
+    /// Returns the number of the bucket that contains an instant. Even steps are numbered by
+    /// elapsed time, as on a clock that never changes; longer steps by local time.
     fn bucket(&self, unix_s: i64, step: usize) -> i64 {
         let offset_s = match self.is_even(step) {
             true => self.zone.initial_offset_s(),
@@ -252,7 +272,7 @@ impl Histogram {
         (unix_s + i64::from(offset_s) + bias_s(step)).div_euclid(STEPS_S[step])
     }
 
-    /// The number that a bucket of one step has in another that is as long or longer.
+    /// Converts a bucket number of one step to that of another step that is at least as long.
     fn rebucket(&self, bucket: i64, from: usize, to: usize) -> i64 {
         if self.is_even(from) {
             return self.bucket(self.start_of(bucket, from), to);
@@ -261,7 +281,7 @@ impl Histogram {
         (local_s + bias_s(to)).div_euclid(STEPS_S[to])
     }
 
-    /// The first instant of a bucket.
+    /// Returns the first instant of a bucket.
     fn start_s(&self, bucket: i64) -> i64 {
         self.start_of(bucket, self.step)
     }
@@ -274,8 +294,8 @@ impl Histogram {
         }
     }
 
-    /// Instants around `unix_s` that fall into the same bucket: the bucket itself, less
-    /// what lies beyond a change of the offset.
+    /// Returns a range of instants around `unix_s` that all fall into the same bucket. The range is
+    /// the bucket, cut off at the nearest changes of the zone offset.
     fn bounds_ns(&self, unix_s: i64, bucket: i64) -> (i64, i64) {
         let step_s = STEPS_S[self.step];
         let (from, until) = if self.is_even(self.step) {
@@ -289,12 +309,12 @@ impl Histogram {
         (from.saturating_mul(SECOND_NS), until.saturating_mul(SECOND_NS))
     }
 
-    /// Makes room for two instants and what lies between, in coarser steps if need be.
+    /// Makes room for a range of instants, with coarser steps if necessary.
     fn cover(&mut self, first_s: i64, last_s: i64) {
         self.cover_with(|own, step| (own.bucket(first_s, step), own.bucket(last_s, step)));
     }
 
-    /// The same for two buckets of the present step.
+    /// Makes room for a range of buckets of the current step, with coarser steps if necessary.
     fn cover_buckets(&mut self, first: i64, last: i64) {
         let from = self.step;
         self.cover_with(|own, step| {
@@ -350,7 +370,7 @@ impl Histogram {
     }
 }
 
-/// What is added to local time so that weeks begin on Monday.
+/// Returns the seconds to add to local time so that weeks begin on Monday.
 #[inline]
 fn bias_s(step: usize) -> i64 {
     if STEPS_S[step] >= WEEK_S { THURSDAY_S } else { 0 }

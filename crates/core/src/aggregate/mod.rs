@@ -1,7 +1,7 @@
-//! Aggregates: what is counted over the records that pass a filter.
+//! Aggregates: the numbers that are computed over the records that pass a filter.
 //!
-//! Each has `update`, which adds the selected rows of a segment, and `merge`, which adds
-//! another of its kind. Merging any split of the rows gives the same answer.
+//! Each aggregate has `update`, which adds the selected rows of a segment, and `merge`, which adds
+//! another aggregate of its kind. Merging any division of the rows gives the same result.
 
 mod evaluation;
 mod fold;

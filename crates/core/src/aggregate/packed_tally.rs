@@ -1,39 +1,40 @@
-//! The innermost loops: a record and its response size added up in one word.
+//! The innermost counting loops, which add a record and its response size in one word.
 
 use super::visit::Visit;
 use crate::column::Selection;
 
-/// Records and the low bits of their response sizes, in one word: the records above, the
-/// bytes below. Counting touches one at random for every row and column, so it is small, and
-/// one addition does both.
+/// A count of records (high bits) and the low bits of their response sizes (low bits) in one word.
+/// Counting accesses one of these at random for every row and column. The word keeps that memory
+/// small, and one addition updates both parts.
 ///
-/// Both may be negative, where rows are taken away: all is modulo 2^64, and what was borrowed
-/// from the records is given back when they are read.
+/// Both parts may be negative if rows are removed. The arithmetic is modulo 2^64; reading the
+/// records undoes the borrow from the bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct PackedTally(u64);
 
-/// Where the records begin.
+/// The lowest bit of the records.
 const BYTES_BITS: u32 = 44;
 
 impl PackedTally {
-    /// So many rows can be counted before a part might overflow: 2^19 - 1 records have 19 bits
-    /// and a sign, and as many sizes of [`Visit::LOW_BITS`] have 43 bits and a sign.
+    /// The number of rows that can be counted before a part might overflow: 2^19 - 1 records need
+    /// 19 bits and a sign, and the same number of sizes of [`Visit::LOW_BITS`] need 43 bits and a
+    /// sign.
     pub(super) const VISITS_MAX: usize = (1 << (BYTES_BITS - 1 - Visit::LOW_BITS)) - 1;
 
-    /// The records.
+    /// Returns the number of records.
     #[inline]
     pub(super) fn records(self) -> i64 {
         (self.0 as i64).wrapping_sub(self.low_bytes()) >> BYTES_BITS
     }
 
-    /// The bytes.
+    /// Returns the sum of the bytes.
     #[inline]
     pub(super) fn low_bytes(self) -> i64 {
         const SPARE: u32 = u64::BITS - BYTES_BITS;
         (self.0 << SPARE) as i64 >> SPARE
     }
 
-    /// Counts so many records, no more than [`Self::VISITS_MAX`], and their low bytes.
+    /// Counts `records` records, at most [`Self::VISITS_MAX`], and the sum of their low bytes.
     #[inline]
     pub(super) fn count_many<const ADDS: bool>(&mut self, records: usize, low_bytes: u64) {
         self.apply::<ADDS>(Self(((records as u64) << BYTES_BITS).wrapping_add(low_bytes)));
@@ -51,7 +52,7 @@ impl PackedTally {
     }
 }
 
-/// Counts rows by their codes, which are below the length of `sums`.
+/// Counts rows by their codes, which must be less than the length of `sums`.
 #[inline]
 pub(super) fn count_packed<T: Copy + Into<u32>, const ADDS: bool>(
     sums: &mut [PackedTally],
@@ -79,9 +80,10 @@ pub(super) fn count_packed<T: Copy + Into<u32>, const ADDS: bool>(
     }
 }
 
-/// The same for codes of eight bits, which are few values, often one many times in a row. An
-/// addition to a sum has to wait for the one before to the same sum, so neighbouring rows go
-/// to different ones, which are added up at the end.
+/// Counts rows as [`count_packed`] does, for codes of eight bits. These have few values, and equal
+/// codes often follow each other. An addition to a sum has to wait for the previous addition to the
+/// same sum. So neighbouring rows are counted in different arrays, which are added together at the
+/// end.
 pub(super) fn count_in_lanes<const ADDS: bool>(
     sums: &mut [PackedTally],
     codes: &[u8],

@@ -6,17 +6,17 @@ use hashbrown::HashMap;
 
 use crate::column::{Numbers, Selection};
 
-/// Quantiles by the nearest-rank method: the quantile `q` of `n` numbers is the smallest
-/// that at least `q * n` of them do not exceed.
+/// Quantiles by the nearest-rank method. The quantile `q` of `n` numbers is the smallest number
+/// that is at least as large as `q * n` of them.
 ///
-/// Exact while there are no more than [`Self::EXACT_MAX`] distinct numbers. Beyond that,
-/// numbers are rounded to 11 significant bits, an error of at most one part in 2,048, and
-/// [`Self::is_estimated`] says so.
+/// The result is exact for up to [`Self::EXACT_MAX`] distinct numbers. Beyond that, numbers are
+/// rounded to 11 significant bits, an error of at most one part in 2,048, and
+/// [`Self::is_estimated`] returns true.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Quantiles {
     count: u64,
     max: u64,
-    /// Counts of whole milliseconds below 4,096, which is what nginx logs.
+    /// Counts of whole milliseconds below 4,096, the unit in which nginx logs durations.
     milliseconds: Vec<u64>,
     /// Counts of all other numbers.
     counts: HashMap<u64, u64, foldhash::fast::RandomState>,
@@ -27,7 +27,7 @@ const MILLISECOND: u64 = 1_000_000;
 const MILLISECONDS: u64 = 4_096;
 
 impl Quantiles {
-    /// Distinct numbers counted exactly: 4 MiB of counts at the most.
+    /// The number of distinct numbers that are counted exactly: at most 4 MiB of counts.
     pub const EXACT_MAX: usize = 1 << 17;
 
     /// Adds a number of nanoseconds.
@@ -47,7 +47,7 @@ impl Quantiles {
         }
     }
 
-    /// Adds what another has counted.
+    /// Adds the numbers that another instance has counted.
     pub fn merge(&mut self, other: &Self) {
         if other.rounded {
             self.round();
@@ -59,22 +59,23 @@ impl Quantiles {
         self.max = max;
     }
 
-    /// The number of numbers.
+    /// Returns how many numbers were added.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The largest number.
+    /// Returns the largest number.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// True where numbers were rounded.
+    /// Returns whether numbers were rounded.
     pub fn is_estimated(&self) -> bool {
         self.rounded
     }
 
-    /// The quantiles `qs`, ascending and each from 0 to 1. `None` where nothing was added.
+    /// Returns the quantiles `qs`, which must be ascending and from 0 to 1. `None` if no number was
+    /// added.
     pub fn quantiles<const N: usize>(&self, qs: [f64; N]) -> Option<[u64; N]> {
         if self.count == 0 {
             return None;
@@ -93,7 +94,7 @@ impl Quantiles {
         Some(answer)
     }
 
-    /// The rank, from 1, of the quantile `q`.
+    /// Returns the rank, from 1, of the quantile `q`.
     fn rank(&self, q: f64) -> u64 {
         ((q * self.count as f64).ceil() as u64).clamp(1, self.count)
     }
@@ -140,7 +141,7 @@ impl Quantiles {
     }
 }
 
-/// Keeps the 11 highest bits and puts the rest to its middle.
+/// Keeps the 11 highest bits and sets the rest to the middle of their range.
 fn round(number: u64) -> u64 {
     let dropped = (64 - number.leading_zeros()).saturating_sub(11);
     let floor = number >> dropped << dropped;

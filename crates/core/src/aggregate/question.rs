@@ -5,23 +5,23 @@ use crate::filter::Filter;
 use crate::schema::ColumnId;
 use crate::value::{STATUS_CLASSES, Zone};
 
-/// A question: which records, and what to compute about them.
+/// A question: a filter, and the aggregates to compute over the records that pass it.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// Which records it is about.
+    /// The records to include.
     pub filter: Filter,
-    /// The zone of the histogram; `None` for the offset of the first record.
+    /// The zone of the histogram. `None` selects the offset of the first record.
     pub zone: Option<Zone>,
     /// The largest number of buckets of the histogram.
     pub buckets_max: usize,
-    /// What the buckets of the histogram are divided by.
+    /// The property that divides the histogram's buckets into groups.
     pub stack: Stack,
-    /// What to compute beside the totals.
+    /// The aggregates to compute in addition to the totals.
     pub aggregates: Aggregates,
 }
 
 impl Default for Question {
-    /// Everything about every record, in the log's own zone.
+    /// Returns a question about all records, with the default aggregates, in the log's own zone.
     fn default() -> Self {
         Self {
             filter: Filter::default(),
@@ -33,7 +33,7 @@ impl Default for Question {
     }
 }
 
-/// The aggregates that a question asks for beside the totals. An answer pays for these alone.
+/// The aggregates that a question asks for in addition to the totals. Others cost nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aggregates {
     /// Counts over time.
@@ -47,14 +47,14 @@ pub struct Aggregates {
 /// The text columns whose values are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListedColumns {
-    /// All of the data set.
+    /// All text columns of the data set.
     All,
-    /// Only these.
+    /// Only these columns.
     Only(Vec<ColumnId>),
 }
 
 impl Default for Aggregates {
-    /// The histogram, a list for every text column, and the quantiles of the durations.
+    /// Returns the histogram, a list for every text column, and the quantiles of the durations.
     fn default() -> Self {
         let durations = [Field::RequestTime, Field::UpstreamTime];
         Self {
@@ -66,13 +66,13 @@ impl Default for Aggregates {
 }
 
 impl Aggregates {
-    /// The totals alone.
+    /// Returns no aggregates: the answer has only the totals.
     pub fn none() -> Self {
         let (top_lists, quantiles) = (ListedColumns::Only(Vec::new()), Vec::new());
         Self { histogram: false, top_lists, quantiles }
     }
 
-    /// Whether an answer with these aggregates holds all that `other` asks for.
+    /// Returns whether an answer with these aggregates contains all those of `other`.
     pub(super) fn includes(&self, other: &Self) -> bool {
         let has_lists = match (&self.top_lists, &other.top_lists) {
             (ListedColumns::All, _) => true,
@@ -88,7 +88,7 @@ impl Aggregates {
 }
 
 impl ListedColumns {
-    /// Whether the values of a column are counted.
+    /// Returns whether the values of a column are counted.
     pub fn contains(&self, column: ColumnId) -> bool {
         match self {
             Self::All => true,
@@ -97,7 +97,7 @@ impl ListedColumns {
     }
 }
 
-/// What divides the buckets of a histogram.
+/// The property that divides the buckets of a histogram into groups.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stack {
     /// The class of the status, see [`STATUS_CLASSES`].
@@ -109,11 +109,11 @@ pub enum Stack {
 }
 
 impl Stack {
-    /// Groups of a histogram by column: ids below this are groups of their own, the last
-    /// group holds all others.
+    /// The number of groups of a histogram by column. Lower ids have a group each; the last group
+    /// is for all other ids.
     pub const GROUPS_MAX: usize = 256;
 
-    /// The number of groups.
+    /// Returns the number of groups.
     pub fn groups(self) -> usize {
         match self {
             Self::StatusClass => STATUS_CLASSES.len(),

@@ -1,4 +1,4 @@
-//! Answering over many segments at once, from the answer to another question if that helps.
+//! Computes an answer over many segments at once, from the answer to another question if possible.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use super::visit::{Sum, Visit, status_classes};
 use crate::column::{Codes, RowBits, Segment, Selection};
 use crate::schema::ColumnId;
 
-/// The rows that an answer counts, in the first of some segments.
+/// The rows that an answer has counted, in a prefix of the segments.
 #[derive(Debug, Clone, Copy)]
 pub enum Counted<'a> {
-    /// Every row of so many segments.
+    /// Every row of the first `n` segments.
     All(usize),
-    /// These rows.
+    /// These rows, one element per segment.
     Rows(&'a [RowBits]),
 }
 
 impl Counted<'_> {
-    /// The number of rows in which a segment, of this number, differs from `pass`.
+    /// Returns the number of rows in which segment `number` differs from `pass`.
     pub fn differing(&self, number: usize, pass: &RowBits) -> usize {
         match self {
             Self::All(segments) if number < *segments => pass.rows() - pass.len(),
@@ -30,7 +30,7 @@ impl Counted<'_> {
         }
     }
 
-    /// The rows to add and those to remove, to count those of `pass` instead.
+    /// Returns the rows to add and the rows to remove so that `pass` is counted instead.
     fn difference(&self, number: usize, pass: &RowBits) -> (Selection, Selection) {
         let all = RowBits::all(pass.rows());
         let counted = match self {
@@ -44,13 +44,13 @@ impl Counted<'_> {
 
 /// The work to answer a question over many segments.
 ///
-/// All that is counted is a sum, so the answer to one question is the answer to another, less
-/// the rows that it has too many, with those that it lacks: work in proportion to the
-/// difference, and exact. What is no sum is found in another way: extremes from those
-/// segments that may hold them, quantiles from all rows again, and so the histogram where its
-/// step changes.
+/// Most aggregates are sums. The answer to one question is therefore the answer to another, minus
+/// the rows that do not pass any more, plus the rows that are missing. The work is proportional to
+/// the difference, and the result is exact. The other aggregates need more: extremes are read from
+/// the segments that may contain them, quantiles from all rows, and the histogram from all rows if
+/// its step changes.
 ///
-/// The steps can be spread over threads: [`Self::read`] by segments, with a [`Part`] for each
+/// The steps can be divided among threads: [`Self::read`] by segments, with one [`Part`] per
 /// thread, and [`Self::count`] by columns, because lists are large.
 ///
 /// ```text
@@ -65,28 +65,28 @@ pub struct Recount<'a> {
     base: Option<(&'a Evaluation, Counted<'a>)>,
     segments: &'a [Arc<Segment>],
     passes: &'a [RowBits],
-    /// Whether the histogram, too, is the base's with a difference.
+    /// Whether the histogram is also computed from the base's and the difference.
     changes_histogram: bool,
 }
 
-/// What was read of some segments.
+/// The result of reading some of the segments.
 #[derive(Debug)]
 pub struct Part {
     /// By column.
     lists: Vec<TopList>,
     removed: Sum,
     added: Sum,
-    /// Only where the histogram is the base's with a difference.
+    /// Present only if the histogram is computed from the base's and the difference.
     removed_histogram: Option<Histogram>,
     histogram: Option<Histogram>,
     quantiles: Vec<(ColumnId, Quantiles)>,
-    /// Used again and again.
+    /// A buffer that is reused for each segment.
     groups: Vec<u8>,
 }
 
 impl<'a> Recount<'a> {
-    /// Goes on with an answer, which may be of nothing yet: adds the rows of more segments,
-    /// given which of them pass its filter.
+    /// Extends an answer, which may be empty, by more segments. `passes` are the rows of each
+    /// segment that pass its filter.
     pub fn more(
         mut evaluation: Evaluation,
         segments: &'a [Arc<Segment>],
@@ -96,10 +96,10 @@ impl<'a> Recount<'a> {
         Self { evaluation, base: None, segments, passes, changes_histogram: false }
     }
 
-    /// Answers the question of `evaluation`, which has counted nothing yet, over all segments,
-    /// given which rows pass its filter. `base` is the answer to another question of the same
-    /// data set, with the rows that it counts. It is not used if it lacks aggregates that this
-    /// question asks for.
+    /// Answers the question of `evaluation`, which must be empty, over all segments. `passes` are
+    /// the rows of each segment that pass its filter. `base` is the answer to another question
+    /// about the same data set, with the rows that it has counted. It is ignored if it lacks
+    /// aggregates that this question asks for.
     pub fn change(
         evaluation: Evaluation,
         base: (&'a Evaluation, Counted<'a>),
@@ -126,7 +126,7 @@ impl<'a> Recount<'a> {
         recount
     }
 
-    /// A part that nothing was read into.
+    /// Returns an empty part.
     pub fn part(&self) -> Part {
         let ids = self.evaluation.ids.iter();
         Part {
@@ -140,7 +140,7 @@ impl<'a> Recount<'a> {
         }
     }
 
-    /// Reads the rows of a segment, of this number, in which the answers differ.
+    /// Reads the rows of segment `number` in which the answers differ.
     pub fn read(&self, number: usize, part: &mut Part) {
         let (Some(segment), Some(pass)) = (self.segments.get(number), self.passes.get(number))
         else {
@@ -170,19 +170,19 @@ impl<'a> Recount<'a> {
         }
     }
 
-    /// A list for each column, to be given to [`Self::count`].
+    /// Returns the list of each column, to be passed to [`Self::count`].
     pub fn take_lists(&mut self) -> Vec<TopList> {
         let mut lists = std::mem::take(&mut self.evaluation.top_lists);
         lists.resize_with(self.evaluation.ids.len(), TopList::default);
         lists
     }
 
-    /// How much work the list of a column is, compared to others: the more values, the more.
+    /// Returns the relative cost of counting a column's list, which grows with its distinct values.
     pub fn weight(&self, column: usize) -> usize {
         self.evaluation.ids.get(column).copied().unwrap_or(0)
     }
 
-    /// Makes the list of a column that of the answer. All parts have to be at hand.
+    /// Updates a column's list to that of the answer. `parts` must be all parts.
     pub fn count(&self, column: usize, list: &mut TopList, parts: &[Part]) {
         if !self.evaluation.aggregates.top_lists.contains(ColumnId::new(column)) {
             return;
@@ -196,14 +196,14 @@ impl<'a> Recount<'a> {
         }
     }
 
-    /// The answer, given the lists of all columns.
+    /// Returns the answer. `lists` are the lists of all columns, and `parts` all parts.
     pub fn finish(self, lists: Vec<TopList>, parts: &[Part]) -> Evaluation {
         let mut evaluation = self.evaluation;
         evaluation.top_lists = lists;
         for part in parts {
             evaluation.totals.add(part.added);
-            // What is removed first leaves nothing but records of the answer, so that no step
-            // is ever taken that is too coarse for it.
+            // Rows are removed first. Then only records of the answer remain, and the step never
+            // becomes coarser than the answer needs.
             if let (Some(own), Some(removed)) = (&mut evaluation.histogram, &part.removed_histogram)
             {
                 own.remove(removed);
@@ -226,7 +226,7 @@ impl<'a> Recount<'a> {
         segment.text_columns().filter(|(column, _)| lists.contains(*column))
     }
 
-    /// Visits rows that are to be added or removed, and counts them in the histograms.
+    /// Visits rows to add or remove, and counts them in the histograms.
     fn visit(&self, segment: &Segment, selection: Selection, part: &mut Part, adds: bool) -> Visit {
         let groups = &mut part.groups;
         let visit = Visit::new(segment, selection, &self.evaluation.classes, groups);
@@ -242,7 +242,7 @@ impl<'a> Recount<'a> {
         visit
     }
 
-    /// What cannot be had from the difference: reads all rows that pass.
+    /// Computes the aggregates that need all rows that pass, not only the difference.
     fn read_all(&self, segment: &Segment, pass: &RowBits, part: &mut Part) {
         let has_numbers =
             part.quantiles.iter().any(|(column, _)| segment.numbers(*column).is_some());
@@ -269,9 +269,9 @@ impl Part {
     }
 }
 
-/// Widens the ranges by the rows that pass. From both ends inwards, because logs are about in
-/// order: then the first segments at both ends have the extremes, and the rows of the others
-/// need not be looked at.
+/// Widens the ranges by the rows that pass. Logs are roughly in time order, so the segments at both
+/// ends usually contain the extremes. Reading from both ends inwards lets the rows of most other
+/// segments be skipped.
 fn widen(totals: &mut Totals, segments: &[Arc<Segment>], passes: &[RowBits]) {
     let count = segments.len().min(passes.len());
     for number in (0..count).map(|at| if at % 2 == 0 { at / 2 } else { count - 1 - at / 2 }) {

@@ -11,23 +11,23 @@ pub struct StatusClasses {
 }
 
 impl StatusClasses {
-    /// Learns the values that came since the last call.
+    /// Learns the values that were added since the last call.
     pub fn learn(&mut self, values: &Values) {
         let dictionary = values.dictionary(Field::Status.column());
         for id in self.by_id.len()..dictionary.ids() {
-            // The absent value and the remainder have no class of their own.
+            // The absent value and the remainder have no class.
             let class = dictionary.value(id as u32).map_or(0, status_class);
             self.by_id.push(class as u8);
         }
     }
 
-    /// The class of a dictionary id.
+    /// Returns the class of a dictionary id.
     #[inline]
     pub fn class(&self, id: u64) -> u8 {
         self.by_id.get(id as usize).copied().unwrap_or(0)
     }
 
-    /// True for the classes that count as errors: 4xx and 5xx.
+    /// Returns whether a class counts as an error: 4xx or 5xx.
     #[inline]
     pub fn is_error(class: u8) -> bool {
         class >= 4

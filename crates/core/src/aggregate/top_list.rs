@@ -8,46 +8,46 @@ use super::visit::{Sum, Visit};
 use crate::column::{ABSENT, Codes};
 use crate::values::Dictionary;
 
-/// What is counted for one value.
+/// The counts of one value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Records.
+    /// The number of records.
     pub count: u64,
-    /// Sum of their response sizes in bytes, or the largest number there is where it is more.
+    /// The sum of their response sizes in bytes, or 2^64 - 1 if it is larger.
     pub bytes_sent: u64,
-    /// Those with a status of 400 to 599.
+    /// The number of records with a status of 400 to 599.
     pub errors: u64,
 }
 
-/// Counts by value of one text column: dictionary ids are dense, so this is an array.
+/// Counts by value of one text column. Dictionary ids are dense, so this is an array.
 ///
-/// Rows can be taken away again, and leave what would be there without them: bytes are summed
-/// up modulo 2^64 with the carries aside, and shown as 2^64 - 1 where there is a carry.
+/// Rows can be removed again, with the same result as if they had never been added. For this, bytes
+/// are summed modulo 2^64 with a separate carry, and shown as 2^64 - 1 if the carry is not zero.
 ///
-/// What is counted goes to small arrays first, and from there to the tallies at the latest
-/// when these might overflow.
+/// Rows are first counted in small arrays. These are settled, that is, added to the tallies, before
+/// they might overflow.
 #[derive(Debug, Clone, Default)]
 pub struct TopList {
-    /// Number of ids.
+    /// The number of ids.
     ids: usize,
-    /// The bytes modulo 2^64. Empty until something is settled.
+    /// The bytes are modulo 2^64. Empty until rows are settled.
     tallies: Vec<Tally>,
-    /// How often the bytes went beyond 2^64. Empty until one did.
+    /// How often each sum of bytes exceeded 2^64. Empty until one did.
     carries: Vec<i64>,
-    /// Not settled: records and the low bits of their sizes. Empty where there are none.
+    /// Not settled: records and the low bits of their sizes. Empty if there are none.
     packed: Vec<PackedTally>,
-    /// Number of rows in there.
+    /// The number of rows in `packed`.
     visits: usize,
-    /// Not settled: errors, negative where rows were taken away. Empty where there are none.
+    /// Not settled: errors, negative if rows were removed. Empty if there are none.
     errors: Vec<i32>,
-    /// Not settled: the rest of large responses, by id, and whether it is to be added.
+    /// Not settled: the high bits of large responses, by id, and whether to add them.
     rest: Vec<(u32, u64, bool)>,
 }
 
-/// Codes of eight bits visited at once from which on they are counted aside.
+/// The number of rows from which codes of eight bits are counted with `count_in_lanes`.
 const LANES_MIN: usize = 512;
 
-/// Entries of `rest` that may wait: 256 KiB of them.
+/// The largest number of entries in `rest`: 256 KiB.
 const REST_MAX: usize = 1 << 14;
 
 impl TopList {
@@ -61,7 +61,7 @@ impl TopList {
         self.visit::<true>(codes, visit);
     }
 
-    /// Takes away rows that were added before.
+    /// Removes rows that were added before.
     pub(super) fn remove(&mut self, codes: &Codes, visit: &Visit) {
         self.visit::<false>(codes, visit);
     }
@@ -80,14 +80,14 @@ impl TopList {
         }
     }
 
-    /// Counts the records with the low bits of their sizes.
+    /// Counts the records and the low bits of their sizes.
     fn count_packed<const ADDS: bool>(&mut self, codes: &Codes, visit: &Visit) {
         let Visit { selection, low_bytes, .. } = visit;
         if self.visits + low_bytes.len() > PackedTally::VISITS_MAX {
             self.settle();
         }
         if low_bytes.len() > PackedTally::VISITS_MAX {
-            // A segment of blocks far larger than the default.
+            // Only segments of blocks far larger than the default have this many rows.
             let mut low_bytes = low_bytes.iter();
             codes.for_each(selection, |id| {
                 let bytes = low_bytes.next().copied().unwrap_or(0);
@@ -137,7 +137,7 @@ impl TopList {
         }
     }
 
-    /// Puts all that was counted into the tallies.
+    /// Adds the unsettled counts to the tallies.
     pub(super) fn settle(&mut self) {
         let packed = std::mem::take(&mut self.packed);
         let errors = std::mem::take(&mut self.errors);
@@ -215,17 +215,17 @@ impl TopList {
         }
     }
 
-    /// The number of distinct values; records without the field do not count.
+    /// Returns the number of distinct values. Records without the field do not count.
     pub fn distinct(&self) -> u64 {
         self.counts().map(|(_, count)| u64::from(count > 0)).sum()
     }
 
-    /// True where a record has the field.
+    /// Returns whether any record has the field.
     pub fn has_values(&self) -> bool {
         self.counts().any(|(_, count)| count > 0)
     }
 
-    /// What was counted for a value.
+    /// Returns the counts of a value.
     pub fn tally(&self, id: u32) -> Tally {
         let place = id as usize;
         let mut tally = self.tallies.get(place).copied().unwrap_or_default();
@@ -243,8 +243,8 @@ impl TopList {
         tally
     }
 
-    /// The ids of the `n` values with the highest counts; equal counts in the order of the
-    /// values' bytes.
+    /// Returns the ids of the `n` values with the highest counts. Values with equal counts are in
+    /// the order of their bytes.
     pub fn top(&self, n: usize, dictionary: &Dictionary) -> Vec<u32> {
         let lowest = self.lowest_count(n);
         let order = |(id, count): &(u32, u64), (other, other_count): &(u32, u64)| {
@@ -260,7 +260,7 @@ impl TopList {
         top.into_iter().map(|(id, _)| id).collect()
     }
 
-    /// Memory taken, in bytes.
+    /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.tallies.capacity() * size_of::<Tally>()
             + self.carries.capacity() * size_of::<i64>()
@@ -276,13 +276,14 @@ impl TopList {
         }
     }
 
-    /// The `n`th highest count, or 1 where fewer values occur: a limit that no value of the
-    /// top is below, so that hardly any others need to be compared.
+    /// Returns the `n`th highest count, or 1 if fewer values occur. Values with a lower count are
+    /// not among the top `n`, so few values have to be compared by their bytes.
     fn lowest_count(&self, n: usize) -> u64 {
         if n == 0 {
             return u64::MAX;
         }
-        // The highest so far, and of these the lowest first: it is the one to beat.
+        // The `n` highest counts so far. The heap's first is the lowest of them, which the next has
+        // to exceed.
         let mut highest = BinaryHeap::new();
         let mut lowest = 0;
         for (_, count) in self.counts() {
@@ -299,7 +300,7 @@ impl TopList {
         lowest.max(1)
     }
 
-    /// The values' ids and counts.
+    /// Returns the values' ids and counts.
     fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
         let value = ABSENT as usize + 1..self.ids.max(1);
         let tally = |id: usize| self.tallies.get(id).map_or(0, |tally| tally.count);
@@ -308,7 +309,7 @@ impl TopList {
     }
 }
 
-/// The codes of these rows.
+/// Returns the codes of these rows.
 fn at<T: Copy>(codes: &[T], rows: &[u32]) -> impl Iterator<Item = T> {
     rows.iter().filter_map(|row| codes.get(*row as usize).copied())
 }

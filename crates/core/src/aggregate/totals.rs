@@ -6,22 +6,22 @@ use crate::column::{RowBits, Segment, Selection};
 /// Sums and extremes over the selected records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Records.
+    /// The number of records.
     pub records: u64,
-    /// Sum of the response sizes in bytes, or the largest number there is where it is more.
+    /// The sum of the response sizes in bytes, or 2^64 - 1 if it is larger.
     pub bytes_sent: u64,
-    /// Records with a status of 400 to 599.
+    /// The number of records with a status of 400 to 599.
     pub errors: u64,
-    /// Earliest and latest time, in nanoseconds since 1970.
+    /// The earliest and the latest time, in nanoseconds since 1970.
     pub time_range_ns: Option<(i64, i64)>,
-    /// Smallest and largest zone offset, in seconds east of UTC.
+    /// The smallest and the largest zone offset, in seconds east of UTC.
     pub offset_range_s: Option<(i32, i32)>,
-    /// The sums as they are.
+    /// The sums without saturation.
     sum: Sum,
 }
 
 impl Totals {
-    /// Sums without the extremes.
+    /// Returns totals with these sums and without extremes.
     pub(super) fn of_sum(sum: Sum) -> Self {
         let mut totals = Self::default();
         totals.add(sum);
@@ -34,7 +34,7 @@ impl Totals {
         self.show();
     }
 
-    /// Takes away sums over records that were added before.
+    /// Subtracts sums over records that were added before.
     pub(super) fn remove(&mut self, other: Sum) {
         self.sum.remove(other);
         self.show();
@@ -45,7 +45,7 @@ impl Totals {
         self.bytes_sent = self.sum.bytes_shown();
     }
 
-    /// The sums.
+    /// Returns the sums.
     pub(super) fn sum(&self) -> Sum {
         self.sum
     }
@@ -61,7 +61,8 @@ impl Totals {
         widen(&mut self.offset_range_s, offsets);
     }
 
-    /// The same, but looks at the rows only where they might make a difference.
+    /// Widens the ranges as [`Self::widen`] does, but reads the rows only if they might change the
+    /// ranges.
     pub(super) fn widen_by_bits(&mut self, segment: &Segment, bits: &RowBits) {
         let is_known = segment.time_range_ns().is_none_or(|(first, last)| {
             self.time_range_ns.is_some_and(|(min, max)| min <= first && last <= max)
@@ -78,7 +79,7 @@ impl Totals {
         self.widen(segment, &bits.selection());
     }
 
-    /// Adds the sums over other records.
+    /// Adds the totals of other records.
     pub fn merge(&mut self, other: &Self) {
         self.add(other.sum);
         widen(&mut self.time_range_ns, other.time_range_ns);

@@ -1,26 +1,26 @@
-//! What several aggregates need of every selected row, decoded once a segment.
+//! Row values that several aggregates need, decoded once per segment.
 
 use super::status::StatusClasses;
 use crate::column::{Codes, Numbers, Segment, Selection};
 use crate::field::Field;
 
-/// Selected rows of a segment, and what is added up for each of them.
+/// The selected rows of a segment, and the values to add for each of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Visit {
     pub(super) selection: Selection,
     /// For each selected row, in order, the lowest [`Visit::LOW_BITS`] of the response size.
     pub(super) low_bytes: Vec<u32>,
-    /// These added up.
+    /// The sum of `low_bytes`.
     pub(super) low_sum: u64,
-    /// The rows whose response is larger, with what it is more.
+    /// The rows with larger responses, and the rest of each size.
     pub(super) large: Vec<(u32, u64)>,
     /// The rows with an error.
     pub(super) errors: Vec<u32>,
-    /// All of it added up.
+    /// The sums over all selected rows.
     pub(super) sum: Sum,
 }
 
-/// Records added up, whatever their number and size: 2^64 records of 2^64 bytes fit.
+/// Sums over records. They cannot overflow: 2^64 records of 2^64 bytes fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) records: u64,
@@ -35,28 +35,29 @@ impl Sum {
         self.errors += other.errors;
     }
 
-    /// Takes away records that were added before.
+    /// Subtracts records that were added before.
     pub(super) fn remove(&mut self, other: Self) {
         self.records -= other.records;
         self.bytes -= other.bytes;
         self.errors -= other.errors;
     }
 
-    /// The bytes, or the largest number there is where they are more.
+    /// Returns the bytes, or 2^64 - 1 if there are more.
     pub(super) fn bytes_shown(&self) -> u64 {
         u64::try_from(self.bytes).unwrap_or(u64::MAX)
     }
 }
 
 impl Visit {
-    /// Responses below 16 MiB, which are nearly all, are added up in one go with their number.
+    /// Nearly all responses are below 16 MiB. Their sizes are added in the same word as their
+    /// number.
     pub(super) const LOW_BITS: u32 = 24;
     const LOW_MAX: u64 = (1 << Self::LOW_BITS) - 1;
-    /// Marks a response that is not.
+    /// The bit that marks a larger response.
     const LARGE_BIT: u32 = 31;
 
-    /// Visits the selected rows of `segment`, whose status classes, in the same order, are put
-    /// into `classes`.
+    /// Visits the selected rows of `segment`. Replaces `classes` by their status classes, in the
+    /// same order.
     pub(super) fn new(
         segment: &Segment,
         selection: Selection,
@@ -80,7 +81,7 @@ impl Visit {
             self.low_bytes.resize(self.selection.len(), 0);
             return;
         };
-        // Large ones are marked, so that this loop keeps nothing but what it writes.
+        // Large sizes are only marked here, so that the loop has no state but its output.
         gather(bytes.codes(), &self.selection, &mut self.low_bytes, |code| {
             let bytes = bytes.decode(code).unwrap_or(0);
             let mark = u32::from(bytes > Self::LOW_MAX) << Self::LARGE_BIT;
@@ -111,10 +112,10 @@ impl Visit {
     }
 }
 
-/// The selected rows whose entry passes.
+/// Returns the selected rows whose entry passes.
 fn rows_where<T>(selection: &Selection, entries: &[T], passes: impl Fn(&T) -> bool) -> Vec<u32> {
-    // Each is written, and stays where the next one is not written over it: quicker than to
-    // guess which will pass.
+    // Every row is written, and the next row overwrites it if it does not pass. This is faster than
+    // a branch, which would often be mispredicted.
     let mut kept = vec![0; entries.len() + 1];
     let mut count = 0;
     let mut keep = |row: u32, entry: &T| {
@@ -131,7 +132,7 @@ fn rows_where<T>(selection: &Selection, entries: &[T], passes: impl Fn(&T) -> bo
     kept
 }
 
-/// Puts what `decode` makes of the code of every selected row into `into`, in order.
+/// Replaces `into` by the decoded code of every selected row, in order.
 #[inline]
 pub(super) fn gather<U: Clone>(
     codes: &Codes,
@@ -167,7 +168,7 @@ fn gather_from<T: Copy + Default, U>(
     }
 }
 
-/// Replaces what is in `classes` by the status classes of the selected rows.
+/// Replaces `classes` by the status classes of the selected rows.
 pub(super) fn status_classes(
     segment: &Segment,
     selection: &Selection,

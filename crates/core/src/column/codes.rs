@@ -5,8 +5,8 @@ use super::selection::Selection;
 /// The code of a row without the field, in a text column.
 pub const ABSENT: u32 = 0;
 
-/// The code of the remainder in a text column: the values that were new after the memory for
-/// distinct values was full.
+/// The code of the remainder in a text column: the values that were new after the memory limit for
+/// distinct values was reached.
 pub const REMAINDER: u32 = 1;
 
 /// Unsigned integers, one for each row, in the narrowest width that holds them all.
@@ -19,7 +19,7 @@ pub enum Codes {
     Constant {
         /// The code.
         code: u64,
-        /// Number of rows.
+        /// The number of rows.
         rows: usize,
     },
     /// Codes below 2^8.
@@ -28,12 +28,12 @@ pub enum Codes {
     U16(Box<[u16]>),
     /// Codes below 2^32.
     U32(Box<[u32]>),
-    /// Any codes.
+    /// Codes of any size.
     U64(Box<[u64]>),
 }
 
 impl Codes {
-    /// Packs codes that come in order.
+    /// Packs codes, which are in row order.
     pub fn pack(codes: impl ExactSizeIterator<Item = u64> + Clone) -> Self {
         let rows = codes.len();
         let (min, max) =
@@ -41,7 +41,7 @@ impl Codes {
         if min >= max { Self::Constant { code: max, rows } } else { Self::narrow(max, codes) }
     }
 
-    /// In the width that holds `max`, the largest of the codes.
+    /// Packs codes in the width that holds `max`, the largest of them.
     pub(super) fn narrow(max: u64, codes: impl Iterator<Item = u64>) -> Self {
         match max {
             0..0x100 => Self::U8(codes.map(|code| code as u8).collect()),
@@ -51,7 +51,7 @@ impl Codes {
         }
     }
 
-    /// As [`Self::pack`], for a slice of ids, in loops that the compiler can vectorise.
+    /// Does what [`Self::pack`] does, for a slice of ids, in loops that the compiler can vectorise.
     pub(crate) fn pack_ids(ids: &[u32]) -> Self {
         let rows = ids.len();
         let first = ids.first().copied().unwrap_or(0);
@@ -65,14 +65,14 @@ impl Codes {
         }
     }
 
-    /// As [`Self::pack_ids`], for the ids of a text column; `None` if every id is [`ABSENT`].
+    /// Packs the ids of a text column; `None` if every id is [`ABSENT`].
     pub(crate) fn pack_text(ids: &[u32]) -> Option<Self> {
         let codes = Self::pack_ids(ids);
         let absent = Self::Constant { code: u64::from(ABSENT), rows: ids.len() };
         (codes != absent).then_some(codes)
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         match self {
             Self::Constant { rows, .. } => *rows,
@@ -83,7 +83,7 @@ impl Codes {
         }
     }
 
-    /// The largest code; 0 if there are no rows.
+    /// Returns the largest code; 0 if there are no rows.
     pub fn max(&self) -> u64 {
         match self {
             Self::Constant { code, .. } => *code,
@@ -94,7 +94,7 @@ impl Codes {
         }
     }
 
-    /// The code of one row.
+    /// Returns the code of one row.
     ///
     /// # Panics
     /// If there is no such row.
@@ -108,8 +108,8 @@ impl Codes {
         }
     }
 
-    /// Calls `visit` with the code of every selected row, in order. The width is decided
-    /// once, so that the loop over the rows is a plain one.
+    /// Calls `visit` with the code of every selected row, in order. The width is matched once,
+    /// outside the loop over the rows.
     #[inline]
     pub fn for_each(&self, selection: &Selection, mut visit: impl FnMut(u64)) {
         match self {
@@ -125,7 +125,7 @@ impl Codes {
         }
     }
 
-    /// Memory taken, in bytes.
+    /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
         match self {
             Self::Constant { .. } => 0,

@@ -1,4 +1,4 @@
-//! Several small segments as one.
+//! Merging of several small segments into one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use super::times::Times;
 use crate::schema::ColumnId;
 
 impl Segment {
-    /// The records of several segments of one source and one kind, in order, as one segment;
-    /// `None` if there are no segments. A segment costs more than a record, so a feed that brings
-    /// a few lines at a time should make few of them.
+    /// Merges segments of one source and one kind, in order; `None` if there are no segments. A
+    /// segment has a fixed cost far above that of a record, so a feed that delivers a few lines at
+    /// a time should create few of them.
     pub fn merged(parts: &[Arc<Self>]) -> Option<Self> {
         let first = parts.first()?;
         let block_offset = parts.iter().map(|part| part.block_offset).min().unwrap_or_default();
@@ -36,7 +36,7 @@ impl Segment {
     }
 }
 
-/// One column of all parts, of the kind that it has in the first part that has it.
+/// Merges one column of all parts. Its kind is that of the first part that has it.
 fn merge_column(parts: &[Arc<Segment>], id: ColumnId) -> Option<ColumnData> {
     Some(match parts.iter().find_map(|part| part.column(id))? {
         ColumnRef::Text(_) => ColumnData::Text(merge_text(parts, id)?),
@@ -62,7 +62,7 @@ fn merge_text(parts: &[Arc<Segment>], id: ColumnId) -> Option<Codes> {
     Codes::pack_text(&ids)
 }
 
-/// The numbers of all rows, [`Numbers::ABSENT`] for a row without one.
+/// Returns the numbers of all rows, [`Numbers::ABSENT`] for a row without one.
 fn merge_numbers(
     parts: &[Arc<Segment>],
     column: impl Fn(&Segment) -> Option<&Numbers>,
@@ -90,7 +90,7 @@ mod tests {
     use crate::schema::ColumnId;
     use crate::values::Values;
 
-    /// Every field of every record.
+    /// Returns every field of every record.
     fn rows(segments: &[&Segment]) -> Vec<String> {
         let row = |segment: &Segment, row: usize| {
             let texts: Vec<u64> = (0..20)
@@ -117,7 +117,7 @@ mod tests {
             });
             let mut segments = Vec::new();
             for (offset, lines) in parts {
-                // One part in eight of another format, which has no time.
+                // One part in eight has another format, without a time.
                 let has_time = offset % 8 != 0;
                 let line = |(number, is_set, second): (u8, bool, u8)| {
                     let time = format!("[2026-11-21T0{}:00:{:02}+0{}:00] ", number % 10, second % 60, second % 3);

@@ -19,15 +19,15 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Stands for an absent number in what is packed.
+    /// Stands for an absent number in the input of [`Self::pack`].
     pub(crate) const ABSENT: u64 = u64::MAX;
 
-    /// Packs numbers that lie less than 2^64 - 1 apart, [`Self::ABSENT`] where absent.
+    /// Packs numbers that differ by less than 2^64 - 1, [`Self::ABSENT`] for a row without one.
     /// `None` if every row is absent.
     pub(crate) fn pack(numbers: &[u64]) -> Option<Self> {
         let base = numbers.iter().copied().min().filter(|base| *base != Self::ABSENT)?;
         let unit = coarsest_unit(numbers, base);
-        // A unit that the compiler knows is divided by in a few cycles, any other in dozens.
+        // Division by a unit that the compiler knows takes a few cycles, by any other unit dozens.
         let codes = match unit {
             NANOSECOND => pack_in::<NANOSECOND>(numbers, base),
             MICROSECOND => pack_in::<MICROSECOND>(numbers, base),
@@ -37,7 +37,7 @@ impl Numbers {
         Some(Self { base, unit, codes })
     }
 
-    /// The number of one row.
+    /// Returns the number of one row.
     ///
     /// # Panics
     /// If there is no such row.
@@ -51,12 +51,12 @@ impl Numbers {
         self.codes.for_each(selection, |code| visit(self.decode(code)));
     }
 
-    /// The smallest and the largest number of the selected rows; `None` if all are absent.
+    /// Returns the smallest and the largest number of the selected rows; `None` if all are absent.
     pub fn range(&self, selection: &Selection) -> Option<(u64, u64)> {
         if let (Codes::Constant { code, .. }, false) = (&self.codes, selection.is_empty()) {
             return self.decode(*code).map(|number| (number, number));
         }
-        // Codes have the order of the numbers; 0, which is absent, becomes the largest.
+        // Codes have the order of the numbers. Wrapping makes 0, an absent number, the largest.
         let (mut min, mut max) = (u64::MAX, 0);
         self.codes.for_each(selection, |code| {
             min = min.min(code.wrapping_sub(1));
@@ -65,12 +65,12 @@ impl Numbers {
         Some((self.decode(min.wrapping_add(1))?, self.decode(max)?))
     }
 
-    /// The packed numbers: 0 where absent, else the greater the greater the number.
+    /// Returns the packed numbers: 0 if absent, otherwise in the order of the numbers.
     pub(crate) fn codes(&self) -> &Codes {
         &self.codes
     }
 
-    /// The number of every row, if all rows have the same.
+    /// Returns the number of every row, if all rows have the same.
     pub(crate) fn constant(&self) -> Option<u64> {
         match &self.codes {
             Codes::Constant { code, .. } => self.decode(*code),
@@ -78,7 +78,7 @@ impl Numbers {
         }
     }
 
-    /// Whether a row has no number.
+    /// Returns whether a row has no number.
     pub(crate) fn has_absent(&self) -> bool {
         match &self.codes {
             Codes::Constant { code, .. } => *code == 0,
@@ -89,34 +89,35 @@ impl Numbers {
         }
     }
 
-    /// The smallest and the largest code that stand for a number from `min` to `max`, both
-    /// included; `None` if no code can.
+    /// Returns the smallest and the largest code of the numbers from `min` to `max`, both included;
+    /// `None` if no code is in that range.
     pub(crate) fn code_range(&self, min: u64, max: u64) -> Option<(u64, u64)> {
         let last = max.checked_sub(self.base)? / self.unit;
         let first = min.saturating_sub(self.base).div_ceil(self.unit);
         (first <= last).then(|| (first.saturating_add(1), last.saturating_add(1)))
     }
 
-    /// Memory taken, in bytes.
+    /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.codes.memory_bytes()
     }
 
-    /// The number that a code stands for.
+    /// Returns the number that a code stands for.
     #[inline]
     pub(crate) fn decode(&self, code: u64) -> Option<u64> {
         code.checked_sub(1).map(|steps| self.base + steps * self.unit)
     }
 }
 
-// The units to try: numbers are bytes or nanoseconds, and times mostly come in whole
-// seconds or milliseconds.
+// The units to try. Numbers are bytes or nanoseconds, and most times are whole seconds or
+// milliseconds.
 const NANOSECOND: u64 = 1;
 const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// If all numbers are equal, any unit fits, and the first is as good as the others.
+/// Returns the coarsest unit that loses nothing. If all numbers are equal, every unit fits, and the
+/// first is as good as the others.
 fn coarsest_unit(numbers: &[u64], base: u64) -> u64 {
     if all_in::<SECOND>(numbers, base) {
         SECOND
@@ -129,7 +130,7 @@ fn coarsest_unit(numbers: &[u64], base: u64) -> u64 {
     }
 }
 
-/// Whether every number is a whole number of units above the base.
+/// Returns whether every number is a whole number of units above the base.
 fn all_in<const UNIT: u64>(numbers: &[u64], base: u64) -> bool {
     numbers.iter().all(|number| (number - base).is_multiple_of(UNIT) || *number == Numbers::ABSENT)
 }
@@ -140,7 +141,7 @@ fn pack_in<const UNIT: u64>(numbers: &[u64], base: u64) -> Codes {
         number => 1 + (number - base) / UNIT,
     };
     let first = numbers.first().copied().unwrap_or(Numbers::ABSENT);
-    // The maximum of the present numbers: adding one makes the absent ones the smallest.
+    // Adding one wraps absent numbers to 0, so that the maximum is that of the present numbers.
     let (max, differing) = numbers.iter().fold((0, 0), |(max, differing), number| {
         (number.wrapping_add(1).max(max), differing | (number ^ first))
     });

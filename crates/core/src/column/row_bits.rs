@@ -1,54 +1,54 @@
-//! Which rows of a segment pass, a bit for each.
+//! Sets of rows of a segment, one bit per row.
 
 use super::selection::Selection;
 
-/// Rows in a word.
+/// The number of rows in a word.
 const WORD_ROWS: usize = u64::BITS as usize;
 
-/// The rows of one segment that pass a filter, as bits: small enough to be kept, and quick to
+/// The rows of one segment that pass a filter, as bits. They are small enough to keep, and fast to
 /// compare with those of another filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBits {
     rows: usize,
-    /// Number of ones.
+    /// The number of set bits.
     passing: usize,
-    /// A bit a row, the lowest first, and zeros beyond the last row. Empty where all rows pass
-    /// or none does.
+    /// One bit per row, the lowest first, and zeros beyond the last row. Empty if all rows pass or
+    /// none does.
     words: Vec<u64>,
 }
 
 impl RowBits {
-    /// All of so many rows.
+    /// Returns a set in which all of the `rows` rows pass.
     pub fn all(rows: usize) -> Self {
         Self { rows, passing: rows, words: Vec::new() }
     }
 
-    /// None of so many rows.
+    /// Returns a set in which none of the `rows` rows passes.
     pub fn none(rows: usize) -> Self {
         Self { rows, passing: 0, words: Vec::new() }
     }
 
-    /// Number of rows, whether they pass or not.
+    /// Returns the number of rows, including those that do not pass.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of rows that pass.
+    /// Returns the number of rows that pass.
     pub fn len(&self) -> usize {
         self.passing
     }
 
-    /// True where no row passes.
+    /// Returns whether no row passes.
     pub fn is_empty(&self) -> bool {
         self.passing == 0
     }
 
-    /// True where every row passes.
+    /// Returns whether every row passes.
     pub fn is_all(&self) -> bool {
         self.passing == self.rows
     }
 
-    /// The rows that pass here and not in `other`, which is of the same segment.
+    /// Returns the rows that pass here but not in `other`, which must be of the same segment.
     pub fn without(&self, other: &Self) -> Self {
         if self.is_empty() || other.is_all() {
             return Self::none(self.rows);
@@ -60,7 +60,7 @@ impl RowBits {
         Self::of_words(self.rows, words.map(|at| self.word(at) & !other.word(at)).collect())
     }
 
-    /// The number of rows that pass here or in `other`, but not in both.
+    /// Returns the number of rows that pass either here or in `other`, but not in both.
     pub fn differing(&self, other: &Self) -> usize {
         // If one of them has no words, it is all rows or none.
         match (self.words.is_empty(), other.words.is_empty()) {
@@ -75,7 +75,7 @@ impl RowBits {
         words.map(|at| (self.word(at) ^ other.word(at)).count_ones() as usize).sum()
     }
 
-    /// The rows that pass, one by one.
+    /// Returns the rows that pass, as a list of row numbers.
     pub fn selection(&self) -> Selection {
         if self.is_all() {
             return Selection::All(self.rows);
@@ -91,12 +91,12 @@ impl RowBits {
         Selection::Rows(rows)
     }
 
-    /// Memory taken beside the value itself, in bytes.
+    /// Returns the memory taken in addition to the value itself, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }
 
-    /// Keeps the rows whose code passes. There is a code for every row.
+    /// Keeps the rows whose code passes. There must be a code for every row.
     pub(crate) fn narrow<T: Copy>(&mut self, codes: &[T], passes: impl Fn(T) -> bool) {
         if self.is_empty() {
             return;
@@ -128,13 +128,13 @@ impl RowBits {
     }
 }
 
-/// Whether each of up to 64 codes passes, the first in the lowest bit. No branch depends on
-/// it.
+/// Returns a mask of the codes that pass, the first in the lowest bit, for up to 64 codes. No
+/// branch depends on the result.
 #[inline]
 fn word_of<T: Copy>(codes: &[T], passes: &impl Fn(T) -> bool) -> u64 {
     let bit = |code: &T| u64::from(passes(*code));
     match <&[T; WORD_ROWS]>::try_from(codes) {
-        // A length that the compiler knows.
+        // An array has a length that the compiler knows.
         Ok(codes) => codes.iter().rev().fold(0, |word, code| word << 1 | bit(code)),
         Err(_) => codes.iter().rev().fold(0, |word, code| word << 1 | bit(code)),
     }

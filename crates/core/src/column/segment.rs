@@ -13,13 +13,13 @@ use crate::value::Timestamp;
 pub struct Segment {
     pub(crate) kind: RecordKind,
     pub(crate) rows: usize,
-    /// The number of the source that the block came from.
+    /// The number of the source that contains the block.
     pub(crate) source: u32,
-    /// Where the block starts in its source.
+    /// The offset of the block in its source, in bytes.
     pub(crate) block_offset: u64,
     /// In the order of their ids, without columns that are absent in every row.
     pub(crate) columns: Vec<(ColumnId, ColumnData)>,
-    /// Where each record's line starts in the block.
+    /// The offset of each record's line in the block, in bytes.
     pub(crate) line_start: Codes,
 }
 
@@ -62,22 +62,22 @@ impl ColumnData {
 }
 
 impl Segment {
-    /// What the records are about.
+    /// Returns the kind of the records.
     pub fn kind(&self) -> RecordKind {
         self.kind
     }
 
-    /// Number of records.
+    /// Returns the number of records.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The number of the source that the records came from.
+    /// Returns the number of the source that contains the records.
     pub fn source(&self) -> u32 {
         self.source
     }
 
-    /// Where a record's line starts in its source, in bytes.
+    /// Returns the offset of a record's line in its source, in bytes.
     ///
     /// # Panics
     /// If there is no such row.
@@ -85,18 +85,36 @@ impl Segment {
         self.block_offset + self.line_start.get(row)
     }
 
-    /// The columns that some record has, in the order of their ids.
+    /// Returns the columns that some record has, in the order of their ids.
     pub fn columns(&self) -> impl ExactSizeIterator<Item = (ColumnId, ColumnRef<'_>)> {
         self.columns.iter().map(|(id, data)| (*id, data.as_ref()))
     }
 
-    /// A whole column, without copying it; `None` if no record has a value in it.
+    /// Returns a whole column without copying it; `None` if no record has a value in it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Block, BlockLimits, BlockReader, ColumnRef, Field, Format, Values};
+    ///
+    /// let format = Arc::new(Format::parse("$remote_addr $status")?);
+    /// let mut values = Values::new(1 << 20);
+    /// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+    /// let block = Block::new(b"192.0.2.7 200\n192.0.2.7 404\n".to_vec());
+    /// let segment = reader.read_segment(&block, 0, &mut values);
+    ///
+    /// let client = Field::Client.column();
+    /// let Some(ColumnRef::Text(codes)) = segment.column(client) else { panic!("no clients") };
+    /// assert_eq!(codes.rows(), 2);
+    /// assert_eq!(values.dictionary(client).value(codes.get(0) as u32), Some(&b"192.0.2.7"[..]));
+    /// assert!(segment.column(Field::Path.column()).is_none());
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn column(&self, id: ColumnId) -> Option<ColumnRef<'_>> {
         let position = self.columns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         Some(self.columns[position].1.as_ref())
     }
 
-    /// The ids of a text column; `None` if no record has a value in it.
+    /// Returns the ids of a text column; `None` if no record has a value in it.
     pub fn text(&self, id: ColumnId) -> Option<&Codes> {
         match self.column(id)? {
             ColumnRef::Text(codes) => Some(codes),
@@ -104,7 +122,7 @@ impl Segment {
         }
     }
 
-    /// The text columns that some record has, in the order of their ids.
+    /// Returns the text columns that some record has, in the order of their ids.
     pub fn text_columns(&self) -> impl Iterator<Item = (ColumnId, &Codes)> {
         self.columns().filter_map(|(id, column)| match column {
             ColumnRef::Text(codes) => Some((id, codes)),
@@ -112,7 +130,7 @@ impl Segment {
         })
     }
 
-    /// The values of a number column; `None` if no record has a value in it.
+    /// Returns the values of a number column; `None` if no record has a value in it.
     pub fn numbers(&self, id: ColumnId) -> Option<&Numbers> {
         match self.column(id)? {
             ColumnRef::Number(numbers) => Some(numbers),
@@ -120,7 +138,7 @@ impl Segment {
         }
     }
 
-    /// The times of the records; `None` if no record has a time.
+    /// Returns the times of the records; `None` if no record has a time.
     pub fn times(&self) -> Option<&Times> {
         match self.column(Field::Time.column())? {
             ColumnRef::Time(times) => Some(times),
@@ -128,7 +146,7 @@ impl Segment {
         }
     }
 
-    /// The time of a record.
+    /// Returns the time of a record.
     ///
     /// # Panics
     /// If there is no such row.
@@ -147,12 +165,13 @@ impl Segment {
         }
     }
 
-    /// Whether a record has no time.
+    /// Returns whether a record has no time.
     pub fn has_untimed(&self) -> bool {
         self.rows > 0 && self.times().is_none_or(Times::has_absent)
     }
 
-    /// A number field of a record; `None` if the record has none, and for fields of another kind.
+    /// Returns a number field of a record; `None` if the record has none, and for fields of another
+    /// kind.
     ///
     /// # Panics
     /// If there is no such row.
@@ -160,12 +179,12 @@ impl Segment {
         self.numbers(field.column())?.get(row)
     }
 
-    /// The first and the last time of the records, in nanoseconds since 1970.
+    /// Returns the first and the last time of the records, in nanoseconds since 1970.
     pub fn time_range_ns(&self) -> Option<(i64, i64)> {
         self.times().map(Times::range_ns)
     }
 
-    /// Memory taken, in bytes.
+    /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(|(_, data)| data.memory_bytes()).sum();
         let table = self.columns.capacity() * size_of::<(ColumnId, ColumnData)>();

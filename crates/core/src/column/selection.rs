@@ -1,23 +1,23 @@
-//! Rows of a segment, one by one.
+//! Selected rows of a segment, as a list.
 
 /// The rows of one segment that pass a filter, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// All of so many rows.
+    /// All of the first `n` rows.
     All(usize),
-    /// These.
+    /// These rows, ascending.
     Rows(Vec<u32>),
 }
 
 impl Default for Selection {
-    /// No row.
+    /// Selects no row.
     fn default() -> Self {
         Self::Rows(Vec::new())
     }
 }
 
 impl Selection {
-    /// Number of selected rows.
+    /// Returns the number of selected rows.
     pub fn len(&self) -> usize {
         match self {
             Self::All(rows) => *rows,
@@ -25,7 +25,7 @@ impl Selection {
         }
     }
 
-    /// True where no row is selected.
+    /// Returns whether no row is selected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -32,7 +32,7 @@ impl Times {
         Some(Self { instants: instants_packed, offsets, range_ns })
     }
 
-    /// The time of a row.
+    /// Returns the time of a row.
     ///
     /// # Panics
     /// If there is no such row.
@@ -42,50 +42,51 @@ impl Times {
         Some(Timestamp { unix_ns, offset_s })
     }
 
-    /// The first and the last time, in nanoseconds since 1970.
+    /// Returns the first and the last time, in nanoseconds since 1970.
     pub fn range_ns(&self) -> (i64, i64) {
         self.range_ns
     }
 
-    /// The first and the last time of the selected rows, in nanoseconds since 1970; `None` if none
-    /// of them has a time.
+    /// Returns the first and the last time of the selected rows, in nanoseconds since 1970; `None`
+    /// if none of them has a time.
     pub fn range_ns_of(&self, selection: &Selection) -> Option<(i64, i64)> {
         let (first, last) = self.instants.range(selection)?;
         Some((Self::decode_instant(first), Self::decode_instant(last)))
     }
 
-    /// The smallest and the largest zone offset of the selected rows, in seconds east of UTC.
+    /// Returns the smallest and the largest zone offset of the selected rows, in seconds east of
+    /// UTC.
     pub fn offset_range_s_of(&self, selection: &Selection) -> Option<(i32, i32)> {
         let (min, max) = self.offsets.range(selection)?;
         Some((Self::decode_offset(min), Self::decode_offset(max)))
     }
 
-    /// The instants as numbers: nanoseconds since 1970, see [`Self::encode_instant`].
+    /// Returns the instants as numbers: nanoseconds since 1970, see [`Self::encode_instant`].
     pub fn instants(&self) -> &Numbers {
         &self.instants
     }
 
-    /// The zone offsets as numbers: seconds east of UTC, see [`Self::encode_offset`].
+    /// Returns the zone offsets as numbers: seconds east of UTC, see [`Self::encode_offset`].
     pub fn offsets(&self) -> &Numbers {
         &self.offsets
     }
 
-    /// Memory taken beside the value itself, in bytes.
+    /// Returns the memory taken in addition to the value itself, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.instants.memory_bytes() + self.offsets.memory_bytes()
     }
 
-    /// Whether a row has no time.
+    /// Returns whether a row has no time.
     pub fn has_absent(&self) -> bool {
         self.instants.has_absent()
     }
 
-    /// The offset of every row, if all rows have the same.
+    /// Returns the offset of every row, if all rows have the same.
     pub(crate) fn constant_offset_s(&self) -> Option<i32> {
         self.offsets.constant().map(Self::decode_offset)
     }
 
-    /// The number that stands for an instant, in nanoseconds since 1970.
+    /// Returns the number that stands for an instant, in nanoseconds since 1970.
     #[inline]
     pub const fn encode_instant(unix_ns: i64) -> u64 {
         (unix_ns as u64) ^ SIGN_BIT
@@ -97,7 +98,7 @@ impl Times {
         (number ^ SIGN_BIT) as i64
     }
 
-    /// The number that stands for a zone offset, in seconds east of UTC.
+    /// Returns the number that stands for a zone offset, in seconds east of UTC.
     #[inline]
     pub const fn encode_offset(offset_s: i32) -> u64 {
         (offset_s as i64 + OFFSET_BIAS_S) as u64

@@ -1,15 +1,15 @@
-//! Rows by their time, whatever is asked about them.
+//! Bounds in time that apply to every question.
 
 use crate::column::{Codes, RowBits, Segment, Times};
 
-/// Which rows of a segment are there at all, where those before a time have left.
+/// The bounds of a data set in time, which exclude the rows that have left its window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeBounds {
-    /// The first time that is kept, in nanoseconds since 1970.
+    /// The earliest time within the bounds, in nanoseconds since 1970.
     pub first_ns: i64,
-    /// The last one.
+    /// The latest time within the bounds, in nanoseconds since 1970.
     pub last_ns: i64,
-    /// Whether rows without a time are kept.
+    /// Whether rows without a time are within the bounds.
     pub untimed: bool,
 }
 
@@ -17,7 +17,7 @@ impl TimeBounds {
     /// Every row.
     pub const ALL: Self = Self { first_ns: i64::MIN, last_ns: i64::MAX, untimed: true };
 
-    /// The rows of a segment within these bounds.
+    /// Returns the rows of a segment within these bounds.
     pub fn rows(&self, segment: &Segment) -> RowBits {
         let mut bits = RowBits::all(segment.rows());
         if *self != Self::ALL {
@@ -26,7 +26,7 @@ impl TimeBounds {
         bits
     }
 
-    /// The first and the last time of the rows within these bounds.
+    /// Returns the earliest and the latest time of the rows within these bounds.
     pub fn time_range_ns(&self, segment: &Segment) -> Option<(i64, i64)> {
         let selection = self.rows(segment).selection();
         segment.times()?.range_ns_of(&selection)
@@ -40,7 +40,7 @@ impl TimeBounds {
             return;
         };
         let range = [self.first_ns, self.last_ns].map(Times::encode_instant);
-        // Code 0 is the absent time's, and no range of codes begins before 1.
+        // Code 0 stands for an absent time, and no range of codes begins before 1.
         let (min, max) = times.code_range(range[0], range[1]).unwrap_or((1, 0));
         let passes = |code: u64| (min..=max).contains(&code) || code == 0 && self.untimed;
         match times.codes() {
@@ -66,14 +66,14 @@ mod tests {
     use crate::values::Values;
 
     const SECOND_NS: i64 = 1_000_000_000;
-    /// Times are counted from here.
+    /// The origin of the test times.
     const START_S: i64 = 1_700_000_000;
 
     fn in_ns(time: i64) -> i64 {
         (START_S + time) * SECOND_NS
     }
 
-    /// A row for each of these times; without any where the first has none.
+    /// Returns a segment with a row for each time. It has no time column if the first is `None`.
     fn segment(times: &[Option<i64>]) -> Segment {
         let mut values = Values::new(1 << 20);
         let definition = if times[0].is_some() { "json:client=c,time=t" } else { "json:client=c" };

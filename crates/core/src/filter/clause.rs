@@ -1,4 +1,4 @@
-//! What a filter says.
+//! The conditions of a filter.
 
 use std::fmt;
 
@@ -9,7 +9,28 @@ use crate::schema::ColumnId;
 use crate::value::{AddressBlock, parse_digits};
 use crate::values::{Dictionary, Values};
 
-/// Conditions that a record has to meet, all of them.
+/// Conditions on a record. A record passes if it meets all of them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Block, BlockLimits, BlockReader, Clause, CompiledFilter, Filter, Format, Selection,
+///     TextTest, Values,
+/// };
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let block = Block::new(b"192.0.2.7 200\n192.0.2.8 404\n".to_vec());
+/// let segment = reader.read_segment(&block, 0, &mut values);
+///
+/// let test = TextTest::Prefix(b"4".to_vec());
+/// let filter = Filter { clauses: vec![Clause::text(&values, "status", test, false)?] };
+/// let mut compiled = CompiledFilter::new(&filter);
+/// compiled.learn(&values);
+/// assert_eq!(compiled.select(&segment), Selection::Rows(vec![1]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// The conditions.
@@ -19,25 +40,25 @@ pub struct Filter {
 /// One condition on one field.
 #[derive(Debug, Clone)]
 pub enum Clause {
-    /// On a text field. A record without the field passes only where `negated`.
+    /// A condition on a text field. A record without the field passes only if `negated`.
     Text {
         /// The field's column.
         column: ColumnId,
-        /// What the value has to be.
+        /// The test of the value.
         test: TextTest,
-        /// Whether it has to be anything else instead.
+        /// Whether the values that fail the test pass instead.
         negated: bool,
     },
-    /// On a number: within one of some ranges, both bounds included. A record without it
-    /// does not pass.
+    /// A condition on a number: it is in one of the ranges, both bounds included. A record without
+    /// the number does not pass.
     Number {
         /// The number's column.
         column: ColumnId,
         /// The ranges, in the unit of the column.
         ranges: Vec<(u64, u64)>,
     },
-    /// On the time: from the first instant to the last, both included, in nanoseconds since
-    /// 1970. A record without a time does not pass.
+    /// A condition on the time: from the first instant to the last, both included, in nanoseconds
+    /// since 1970. A record without a time does not pass.
     Time {
         /// First instant that passes.
         first_ns: i64,
@@ -46,34 +67,34 @@ pub enum Clause {
     },
 }
 
-/// A question about a value, asked once for every distinct one.
+/// A test of a text value, evaluated once per distinct value.
 #[derive(Debug, Clone)]
 pub enum TextTest {
-    /// It is one of these.
+    /// The value is one of these.
     OneOf(Vec<Vec<u8>>),
-    /// It starts with this.
+    /// The value starts with this prefix.
     Prefix(Vec<u8>),
-    /// The expression is found in it.
+    /// The expression matches somewhere in the value.
     Matches(Regex),
-    /// It is an address in one of these blocks, or one of the values.
+    /// The value is an address in one of these blocks, or one of the values.
     InBlocks(Vec<AddressBlock>, Vec<Vec<u8>>),
-    /// It is a whole number between two bounds, both included.
+    /// The value is a whole number between two bounds, both included.
     Between(u64, u64),
-    /// One of these holds.
+    /// One of these tests passes.
     Any(Vec<TextTest>),
 }
 
-/// The largest program a regular expression may compile to, in bytes: a megabyte holds any
-/// that a person types, and refuses `(\w{1000}){1000}`.
+/// The largest size of a compiled regular expression, in bytes. A megabyte is enough for any
+/// expression that a person types, and rejects `(\w{1000}){1000}`.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
 impl TextTest {
-    /// A search for a regular expression, in the syntax of the `regex` crate.
+    /// Returns a search for a regular expression, in the syntax of the `regex` crate.
     ///
     /// # Errors
-    /// Where the expression is wrong or too large.
+    /// If the expression is invalid or too large.
     pub fn matches(expression: &str) -> Result<Self, ClauseError> {
-        // Values are bytes: without Unicode classes `.` takes any byte, and `\w` is ASCII.
+        // Values are bytes: without Unicode classes, `.` matches any byte and `\w` is ASCII.
         regex::bytes::RegexBuilder::new(expression)
             .size_limit(REGEX_BYTES_MAX)
             .build()
@@ -81,7 +102,7 @@ impl TextTest {
             .map_err(|error| ClauseError::Regex(error.to_string()))
     }
 
-    /// True where the value passes.
+    /// Returns whether the value passes.
     pub fn passes(&self, value: &[u8]) -> bool {
         let is_one_of = |values: &[Vec<u8>]| values.iter().any(|candidate| candidate == value);
         match self {
@@ -98,8 +119,8 @@ impl TextTest {
         }
     }
 
-    /// True where it asks the same question. Expressions are compared as they were written:
-    /// those of [`Self::matches`] are all compiled alike.
+    /// Returns whether this is the same test. Expressions are compared by their text, because
+    /// [`Self::matches`] compiles all of them with the same options.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::OneOf(own), Self::OneOf(other)) => own == other,
@@ -119,7 +140,7 @@ impl TextTest {
         }
     }
 
-    /// True where it is certain that no value passes that the dictionary lacks.
+    /// Returns whether certainly no value outside the dictionary passes.
     pub(super) fn is_about_known_values(&self, dictionary: &Dictionary) -> bool {
         match self {
             Self::OneOf(values) => values.iter().all(|value| dictionary.find(value).is_some()),
@@ -130,10 +151,10 @@ impl TextTest {
 }
 
 impl Clause {
-    /// A condition on the text field of that name, known or extra.
+    /// Returns a condition on the text field with this name, known or extra.
     ///
     /// # Errors
-    /// Where the data set has no such field.
+    /// If the data set has no such field.
     pub fn text(
         values: &Values,
         name: &str,
@@ -153,17 +174,17 @@ fn known(values: &Values) -> Vec<String> {
     text.chain(others).map(str::to_owned).collect()
 }
 
-/// Why a condition cannot be used.
+/// The reason that a condition is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClauseError {
-    /// The data has no field of that name.
+    /// The data has no field with this name.
     UnknownField {
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// The names there are.
+        /// The names of the existing fields.
         known: Vec<String>,
     },
-    /// The regular expression is wrong; the text says where.
+    /// The regular expression is invalid; the text explains the error and its position.
     Regex(String),
 }
 

@@ -1,4 +1,4 @@
-//! A filter at work.
+//! Filters that remember which distinct values pass.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use crate::column::{Codes, Numbers, RowBits, Segment, Selection, Times};
 use crate::schema::ColumnId;
 use crate::values::Values;
 
-/// A filter with what it knows of the values so far: a text condition is asked once for
-/// every distinct value, and looked up for every row.
+/// A filter with its decisions about the known values. A text condition is evaluated once per
+/// distinct value and looked up for every row.
 #[derive(Debug, Clone)]
 pub struct CompiledFilter {
     clauses: Vec<Compiled>,
@@ -27,32 +27,34 @@ struct TextClause {
     column: ColumnId,
     test: TextTest,
     negated: bool,
-    /// By dictionary id.
+    /// Whether each value passes, by dictionary id.
     passes: Vec<bool>,
 }
 
-/// Some values that a condition was not asked about yet.
+/// Values that a condition has not been evaluated for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undecided {
     clause: usize,
     ids: Range<usize>,
 }
 
-/// Values that are decided in one go: a fraction of a millisecond with a slow expression.
+/// The number of values in one unit of work. A slow expression takes a fraction of a millisecond
+/// for them.
 const UNDECIDED_MAX: usize = 2_048;
 
 impl CompiledFilter {
-    /// A filter that knows no value yet.
+    /// Returns a filter that knows no values.
     pub fn new(filter: &Filter) -> Self {
         Self { clauses: filter.clauses.iter().cloned().map(Compiled::new).collect() }
     }
 
-    /// True where every row passes.
+    /// Returns whether the filter has no conditions, so that every row passes.
     pub fn is_unconditional(&self) -> bool {
         self.clauses.is_empty()
     }
 
-    /// Takes over what another filter of the same data set knows about the same conditions.
+    /// Copies the decisions of another filter of the same data set for the conditions that both
+    /// have.
     pub fn adopt(&mut self, other: &Self) {
         let known = || other.clauses.iter().filter_map(Compiled::text);
         for own in self.clauses.iter_mut().filter_map(Compiled::text_mut) {
@@ -62,7 +64,7 @@ impl CompiledFilter {
         }
     }
 
-    /// Learns the values that came since the last call. Has to be called before
+    /// Learns the values that were added since the last call. Must be called before
     /// [`Self::select`] for a segment with newer values.
     pub fn learn(&mut self, values: &Values) {
         for undecided in self.undecided(values) {
@@ -71,8 +73,8 @@ impl CompiledFilter {
         }
     }
 
-    /// What [`Self::learn`] has to do, in pieces that [`Self::decide`] may do in any order and
-    /// [`Self::accept`] has to take in this one.
+    /// Returns the work of [`Self::learn`] in units. [`Self::decide`] may take them in any order;
+    /// [`Self::accept`] must take them in this order.
     pub fn undecided(&self, values: &Values) -> Vec<Undecided> {
         let mut undecided = Vec::new();
         for (clause, compiled) in self.clauses.iter().enumerate() {
@@ -86,13 +88,13 @@ impl CompiledFilter {
         undecided
     }
 
-    /// Whether each of the values passes.
+    /// Returns whether each of the values passes.
     pub fn decide(&self, values: &Values, undecided: &Undecided) -> Vec<bool> {
         let text = self.clauses.get(undecided.clause).and_then(Compiled::text);
         text.map(|text| text.decide(values, undecided.ids.clone())).unwrap_or_default()
     }
 
-    /// Takes in what was decided.
+    /// Stores the decisions of [`Self::decide`].
     pub fn accept(&mut self, undecided: &Undecided, decisions: &[bool]) {
         let text = self.clauses.get_mut(undecided.clause).and_then(Compiled::text_mut);
         if let Some(text) = text.filter(|text| text.passes.len() == undecided.ids.start) {
@@ -100,8 +102,8 @@ impl CompiledFilter {
         }
     }
 
-    /// True where values were folded into the remainder for which a condition might have
-    /// been decided otherwise.
+    /// Returns whether a condition might have decided differently about a value that was folded
+    /// into the remainder.
     pub fn is_estimated(&self, values: &Values) -> bool {
         self.clauses.iter().filter_map(Compiled::text).any(|text| {
             values.is_estimated(text.column)
@@ -109,17 +111,17 @@ impl CompiledFilter {
         })
     }
 
-    /// The rows of a segment that pass.
+    /// Returns the rows of a segment that pass.
     pub fn select(&self, segment: &Segment) -> Selection {
         self.pass(segment).selection()
     }
 
-    /// The same as bits.
+    /// Returns the rows of a segment that pass, as bits.
     pub fn pass(&self, segment: &Segment) -> RowBits {
         self.pass_within(segment, &TimeBounds::ALL)
     }
 
-    /// The same, of the rows within the bounds.
+    /// Returns the rows of a segment that pass and lie within the bounds, as bits.
     pub fn pass_within(&self, segment: &Segment, bounds: &TimeBounds) -> RowBits {
         let mut bits = bounds.rows(segment);
         for clause in &self.clauses {
@@ -142,7 +144,7 @@ impl TextClause {
     fn decide(&self, values: &Values, ids: Range<usize>) -> Vec<bool> {
         let dictionary = values.dictionary(self.column);
         if let TextTest::OneOf(candidates) = &self.test {
-            // Quicker than to compare every value with them.
+            // Looking up the few values is faster than comparing every value with them.
             let mut passes = vec![self.negated; ids.len()];
             for id in candidates.iter().filter_map(|value| dictionary.find(value)) {
                 let place = (id as usize).checked_sub(ids.start);
@@ -152,7 +154,7 @@ impl TextClause {
             }
             return passes;
         }
-        // The absent value and the remainder are equal to nothing.
+        // The absent value and the remainder are not equal to any value.
         let is_it =
             |id: usize| dictionary.value(id as u32).is_some_and(|value| self.test.passes(value));
         ids.map(|id| is_it(id) != self.negated).collect()
@@ -209,7 +211,7 @@ impl Compiled {
                 if range.is_some_and(|(first, last)| last < *first_ns || first > *last_ns) {
                     *bits = RowBits::none(segment.rows());
                 } else {
-                    // Even if the whole range passes there may be records without a time.
+                    // Even if the whole range passes, some records may have no time.
                     let range = (Times::encode_instant(*first_ns), Times::encode_instant(*last_ns));
                     let times = segment.times().map(Times::instants);
                     narrow_by_number(times, &[range], segment.rows(), bits);
@@ -219,7 +221,7 @@ impl Compiled {
     }
 }
 
-/// Keeps the rows whose number lies in one of the ranges.
+/// Keeps the rows whose number is in one of the ranges.
 fn narrow_by_number(
     numbers: Option<&Numbers>,
     ranges: &[(u64, u64)],
@@ -239,7 +241,8 @@ fn narrow_by_number(
     }
 }
 
-/// One range is one comparison without a branch: what is below it becomes very large.
+/// Keeps the rows whose code is in one range, with one comparison and no branch: subtracting the
+/// minimum wraps smaller codes to very large ones.
 fn narrow_by_range(codes: &Codes, min: u64, max: u64, bits: &mut RowBits) {
     let widest = match codes {
         Codes::U8(_) => u64::from(u8::MAX),

@@ -28,9 +28,9 @@ use crate::values::{BATCH, Generations, InFlightGuard, PendingSegment, Values};
 ///
 /// [`Self::read_segment`] does all three for a caller that owns the values.
 ///
-/// Several blocks may be read before the first is resolved. A block must be resolved and sealed
-/// by the reader that read it, in the order of reading. A reader that [`Self::is_large`] should
-/// read no more until all its blocks are sealed: only then it can forget values.
+/// Several blocks may be read before the first is resolved. A block must be resolved and sealed by
+/// the reader that read it, in the order of reading. If [`Self::is_large`] returns true, the caller
+/// should seal all blocks before it reads more: only then can the reader forget values.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -53,43 +53,42 @@ use crate::values::{BATCH, Generations, InFlightGuard, PendingSegment, Values};
 pub struct BlockReader {
     parser: LineParser,
     line_bytes_max: usize,
-    /// One for each text column that the format fills with a value of its own.
+    /// The text columns that the format fills with a value of their own.
     columns: Vec<TextColumn>,
-    /// Where the record has the columns' values, see [`Record::text_at`].
+    /// The index of each column's value in a record; see [`Record::text_at`].
     record_indices: Vec<usize>,
-    /// The columns that come of the request's target.
+    /// The columns that are derived from the request's target.
     target: Option<TargetColumns>,
-    /// What the format's records are about.
+    /// The kind of the format's records.
     kind: RecordKind,
     /// The number columns that the format fills.
     numbers: Vec<Field>,
     has_time: bool,
-    /// Of the block that is read, where the format has a use for them.
+    /// The index of the current block, if the format uses one.
     structural_index: StructuralIndex,
-    /// True once it has told the shared values of a time's offset.
+    /// Whether the shared values have the zone offset of the first time.
     has_noted_offset: bool,
     generations: Generations,
-    /// The generation of the ids that it remembers.
+    /// The generation of the ids that the reader remembers.
     generation: u64,
-    /// Keeps that generation from ending while a block is read and not sealed.
+    /// Keeps that generation from ending while a block is read but not sealed.
     guard: Option<InFlightGuard>,
     /// Whether a new generation has begun, so that the reader must forget its ids.
     is_outdated: bool,
-    /// Number of blocks that are read and not sealed.
+    /// The number of blocks that are read but not sealed.
     unsealed: usize,
-    /// [`REMEMBERED_BYTES_MAX`], but in tests.
+    /// [`REMEMBERED_BYTES_MAX`], except in tests.
     remembered_bytes_max: usize,
-    /// The memory of a sealed block, to be used again: fresh memory costs a page fault
-    /// every 4 KiB.
+    /// The buffers of a sealed block, for reuse: fresh memory costs a page fault every 4 KiB.
     spare: Option<Columns>,
 }
 
-/// What a reader may remember of values, in bytes: a limit on what every thread keeps beside
-/// the shared dictionary.
+/// The limit of the values that a reader remembers, in bytes. Each thread needs this memory in
+/// addition to the shared dictionaries.
 const REMEMBERED_BYTES_MAX: usize = 64 << 20;
 
 impl BlockReader {
-    /// A reader of blocks in `format`, whose extra fields get columns in `values`.
+    /// Returns a reader of blocks in `format`. Adds a column to `values` for each extra field.
     pub fn new(format: Arc<Format>, limits: BlockLimits, values: &mut Values) -> Self {
         let is_part =
             |field: &Field| format.has_request_target() && target_columns::FIELDS.contains(field);
@@ -126,7 +125,8 @@ impl BlockReader {
         }
     }
 
-    /// Goes on with a block of a log of another time; see [`Format::with_year_reference`].
+    /// Sets the reference for dates without a year in the following blocks; see
+    /// [`Format::with_year_reference`].
     pub fn set_year_reference(&mut self, unix_s: Option<i64>) {
         self.parser.set_year_reference(unix_s);
     }
@@ -157,14 +157,14 @@ impl BlockReader {
         read
     }
 
-    /// Reads lines that have to be written anew first.
+    /// Reads lines that have to be unwrapped first.
     fn read_unwrapped(&mut self, block: &Block, read: &mut ReadBlock) {
         let unwrapped = UnwrappedBlock::new(block.bytes(), &self.parser);
         let lines = unwrapped.lines().map(IndexedLine::without_index);
         self.read_lines(lines, read, |line| unwrapped.mismatch(line));
     }
 
-    /// Reads lines; `known` says of which it is known that they do not fit.
+    /// Reads lines. `known` returns the mismatch of a line that is already known not to match.
     #[inline]
     fn read_lines<'a>(
         &mut self,
@@ -181,7 +181,7 @@ impl BlockReader {
                 read.too_long += 1;
                 continue;
             }
-            // There may be hundreds of them where others have one line.
+            // Hundreds of empty lines take the space of one other line, so they are skipped early.
             if line.bytes.is_empty() && read.has_samples_enough() {
                 read.unmatched += 1;
                 continue;
@@ -211,7 +211,7 @@ impl BlockReader {
         self.push_records(&records[..filled], read);
     }
 
-    /// Adds up to [`BATCH`] records, a column at a time.
+    /// Adds up to [`BATCH`] records, one column at a time.
     fn push_records(&mut self, records: &[Record<'_>], read: &mut ReadBlock) {
         let columns = self.columns.iter_mut().zip(&self.record_indices);
         for ((column, index), ids) in columns.zip(&mut read.columns.text) {
@@ -234,8 +234,7 @@ impl BlockReader {
         }
     }
 
-    /// Finds the shared ids of the values that were new to this reader in `read`, but not to the
-    /// others.
+    /// Finds the shared ids of values in `read` that are new to this reader but known to others.
     ///
     /// This step is optional and needs only shared access to the values. It leaves less work to
     /// [`Self::resolve`], which needs exclusive access.
@@ -248,8 +247,8 @@ impl BlockReader {
         }
     }
 
-    /// Finds the shared ids of all values that were new to this reader in `read`. `values` is
-    /// called only if there are any, to get exclusive access for a short time.
+    /// Finds the shared ids of all values in `read` that were new to this reader. Calls `values`
+    /// only if there are any, to get exclusive access for a short time.
     pub fn resolve<V: DerefMut<Target = Values>>(
         &mut self,
         read: ReadBlock,
@@ -303,15 +302,15 @@ impl BlockReader {
         PendingSegment::new(segment, read.guard)
     }
 
-    /// Reads a block of source number `source` in all steps, for a caller that owns the values
-    /// and does not sweep them.
+    /// Reads a block of source number `source` in all steps, for a caller that owns the values and
+    /// does not sweep them.
     pub fn read_segment(&mut self, block: &Block, source: u32, values: &mut Values) -> Segment {
         let read = self.read(block, source);
         let resolved = self.resolve(read, || values);
         self.seal(resolved).into_segment()
     }
 
-    /// The packed columns that some row has, in the order of their ids.
+    /// Returns the packed columns that some row has, in the order of their ids.
     fn seal_columns(&mut self, read: &mut ReadBlock) -> Vec<(ColumnId, ColumnData)> {
         let mut columns = self.seal_text(read);
         for (field, numbers) in self.numbers.iter().zip(&read.columns.numbers) {
@@ -341,20 +340,20 @@ impl BlockReader {
         text.into_iter().filter_map(present).collect()
     }
 
-    /// The memory of the values this reader remembers, in bytes.
+    /// Returns the memory of the values that this reader remembers, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(TextColumn::memory_bytes).sum();
         columns + self.target.as_ref().map_or(0, TargetColumns::memory_bytes)
     }
 
-    /// Whether it remembers so many values that it should forget some.
+    /// Returns whether the reader remembers so many values that it should forget some.
     pub fn is_large(&self) -> bool {
         self.is_outdated || self.memory_bytes() > self.remembered_bytes_max
     }
 
-    /// Begins a block. If a new generation of ids has begun, the reader forgets the ids that it
-    /// knows. While other blocks wait to be sealed it goes on with those ids instead: the blocks
-    /// keep the old generation from ending.
+    /// Begins a block. If a new generation of ids has begun, the reader forgets its ids. While
+    /// other blocks wait to be sealed, it continues with those ids: the blocks keep the old
+    /// generation from ending.
     fn enter(&mut self) -> InFlightGuard {
         let guard = self.generations.enter();
         if guard.generation() != self.generation {
@@ -375,7 +374,7 @@ impl BlockReader {
         self.target.iter_mut().for_each(TargetColumns::forget);
     }
 
-    /// Forgets the columns with more than their share of values.
+    /// Forgets the columns that exceed their share of the memory.
     #[cold]
     fn forget(&mut self) {
         let share = self.remembered_bytes_max / (self.columns.len() + 1);
@@ -399,7 +398,7 @@ mod tests {
     use crate::format::Format;
     use crate::values::Values;
 
-    /// Blocks with old values and new ones.
+    /// Returns blocks with both old and new values.
     fn blocks() -> Vec<Block> {
         let line = |n: usize| format!("{} /{} {}\n", n % 7, n * n % 1_009, 200 + n % 3);
         let block =
@@ -431,7 +430,7 @@ mod tests {
         forgetful.remembered_bytes_max = 20_000;
         let mut was_large = 0;
         for (chunk, blocks) in blocks().chunks(3).enumerate() {
-            // Read ahead, as a thread does that waits for its turn.
+            // Read ahead, as a thread does while it waits for its turn.
             let read: Vec<_> = blocks.iter().map(|block| forgetful.read(block, 0)).collect();
             was_large += usize::from(forgetful.is_large());
             if chunk % 2 == 0 {

@@ -1,4 +1,4 @@
-//! Blocks between reading and sealing.
+//! Blocks that are read but not sealed.
 
 use super::target_columns::TargetIds;
 use crate::block::Block;
@@ -13,15 +13,15 @@ use crate::values::InFlightGuard;
 /// [`BlockReader::resolve`](super::BlockReader::resolve) makes it a [`ResolvedBlock`].
 #[derive(Debug)]
 pub struct ReadBlock {
-    /// Lines in the block, skipped ones included.
+    /// The number of lines in the block, including skipped ones.
     pub lines: u64,
-    /// Lines that fit.
+    /// The number of lines that match the format.
     pub records: u64,
-    /// Lines that did not.
+    /// The number of lines that do not match the format.
     pub unmatched: u64,
-    /// Lines over the length limit.
+    /// The number of lines over the length limit.
     pub too_long: u64,
-    /// The first few lines that did not fit.
+    /// The first few lines that do not match the format.
     pub samples: Vec<UnmatchedLine>,
     pub(super) source: u32,
     pub(super) block_offset: u64,
@@ -31,13 +31,13 @@ pub struct ReadBlock {
     pub(super) first_offset_s: Option<i32>,
 }
 
-/// A block all of whose values have shared ids.
+/// A block whose values all have shared ids.
 ///
 /// [`BlockReader::seal`](super::BlockReader::seal) makes it a segment.
 #[derive(Debug)]
 pub struct ResolvedBlock(pub(super) ReadBlock);
 
-/// How many own ids each column of the reader had when the block was read.
+/// The number of the reader's own ids in each column when the block was read.
 #[derive(Debug, Default)]
 pub(super) struct OwnIds {
     pub(super) text: Vec<usize>,
@@ -47,42 +47,41 @@ pub(super) struct OwnIds {
 /// The columns of a block while it is read.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    /// Own ids by row, for each of the reader's text columns.
+    /// The reader's own ids by row, for each of its text columns.
     pub(super) text: Vec<Vec<u32>>,
-    /// Own ids of the request's targets by row.
+    /// The reader's own ids of the request targets, by row.
     pub(super) targets: Vec<u32>,
-    /// By row, for each of the reader's number columns; [`Numbers::ABSENT`] where absent.
+    /// The numbers by row, for each of the reader's number columns; [`Numbers::ABSENT`] if absent.
     pub(super) numbers: Vec<Vec<u64>>,
-    /// Instants by row, see [`Times::encode_instant`]; [`Numbers::ABSENT`] where absent.
+    /// Instants by row, see [`Times::encode_instant`]; [`Numbers::ABSENT`] if absent.
     pub(super) instants: Vec<u64>,
-    /// Zone offsets by row, see [`Times::encode_offset`]; likewise.
+    /// Zone offsets by row, see [`Times::encode_offset`]; [`Numbers::ABSENT`] if absent.
     pub(super) offsets: Vec<u64>,
     pub(super) line_starts: Vec<u32>,
 }
 
-/// A line that did not fit.
+/// A line that does not match the format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmatchedLine {
-    /// The line's number in the block, from 0; lines that were skipped before the block
-    /// count.
+    /// The line's number in the block, from 0. Lines that were skipped before the block count.
     pub line: u64,
-    /// Where it stopped fitting, in bytes from 0.
+    /// The offset of the first byte that does not match.
     pub at: usize,
-    /// What was expected there.
+    /// What the format expects at that offset.
     pub reason: String,
-    /// The line, cut to [`UnmatchedLine::BYTES_MAX`].
+    /// The line, truncated to [`UnmatchedLine::BYTES_MAX`].
     pub text: Vec<u8>,
 }
 
 impl UnmatchedLine {
-    /// Enough to see what kind of line it is.
+    /// The largest length of a sample, enough to recognise the kind of line.
     pub const BYTES_MAX: usize = 1 << 10;
-    /// Samples kept of one block: as many as a screen shows.
+    /// The largest number of samples per block, about what fits on a screen.
     pub const PER_BLOCK_MAX: usize = 8;
 }
 
 impl Columns {
-    /// Empties them for the next block.
+    /// Clears the columns for the next block.
     pub(super) fn clear(&mut self, text: usize, numbers: usize) {
         self.text.resize_with(text, Vec::new);
         self.text.iter_mut().for_each(Vec::clear);
@@ -112,7 +111,7 @@ impl ReadBlock {
         }
     }
 
-    /// Adds the numbers of a few records, a column at a time.
+    /// Adds the numbers of a few records, one column at a time.
     pub(super) fn push_numbers(&mut self, fields: &[Field], records: &[Record<'_>]) {
         for (field, column) in fields.iter().zip(&mut self.columns.numbers) {
             let Some(index) = field.number_index() else { continue };
@@ -132,12 +131,12 @@ impl ReadBlock {
         }
     }
 
-    /// True where no more lines that did not fit are shown, only counted.
+    /// Returns whether further unmatched lines are only counted, not sampled.
     pub(super) fn has_samples_enough(&self) -> bool {
         self.samples.len() >= UnmatchedLine::PER_BLOCK_MAX
     }
 
-    /// Counts a line that did not fit, and shows it where there is room.
+    /// Counts an unmatched line, and keeps a sample if there is room.
     #[cold]
     pub(super) fn push_unmatched(
         &mut self,

@@ -7,20 +7,20 @@ use crate::schema::ColumnId;
 use crate::value::split_target;
 use crate::values::{LocalInterner, Values};
 
-/// The two columns of a request's target, path and query: each distinct target is looked up
-/// once a line, and split once in all.
+/// The two columns of a request's target: path and query. A distinct target is looked up once per
+/// line, and split only once.
 #[derive(Debug)]
 pub(super) struct TargetColumns {
     interner: LocalInterner,
     path: TextColumn,
     query: TextColumn,
-    /// Own ids of path and query, by the target's own id.
+    /// The reader's own ids of path and query, by its own id of the target.
     own: Vec<[u32; 2]>,
-    /// Their shared ids; shorter until a block with the target is sealed.
+    /// The shared ids of path and query. Shorter until a block with the target is sealed.
     shared: Vec<[u32; 2]>,
 }
 
-/// How many own ids there are, of targets and of their parts.
+/// The number of the reader's own ids, for targets and for their parts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TargetIds {
     targets: usize,
@@ -28,7 +28,7 @@ pub(super) struct TargetIds {
     queries: usize,
 }
 
-/// The columns that they are.
+/// The fields of the two columns.
 pub(super) const FIELDS: [Field; 2] = [Field::Path, Field::Query];
 
 impl TargetColumns {
@@ -66,25 +66,25 @@ impl TargetColumns {
         }
     }
 
-    /// As [`TextColumn::look_up`].
+    /// See [`TextColumn::look_up`].
     pub(super) fn look_up(&mut self, ids: TargetIds, values: &Values) {
         self.path.look_up(ids.paths, values);
         self.query.look_up(ids.queries, values);
     }
 
-    /// As [`TextColumn::is_resolved`].
+    /// See [`TextColumn::is_resolved`].
     pub(super) fn is_resolved(&self, ids: TargetIds) -> bool {
         self.path.is_resolved(ids.paths) && self.query.is_resolved(ids.queries)
     }
 
-    /// As [`TextColumn::resolve`].
+    /// See [`TextColumn::resolve`].
     pub(super) fn resolve(&mut self, ids: TargetIds, values: &mut Values) {
         self.path.resolve(ids.paths, values);
         self.query.resolve(ids.queries, values);
     }
 
-    /// Packs the columns of a block of targets; `known` are the ids when it was read, which
-    /// are resolved.
+    /// Packs the columns of a block of targets. `known` is the number of ids when it was read, all
+    /// of which must be resolved.
     pub(super) fn seal(&mut self, ids: &[u32], known: TargetIds) -> [(ColumnId, Option<Codes>); 2] {
         for [path, query] in &self.own[self.shared.len().min(known.targets)..known.targets] {
             self.shared.push([self.path.shared(*path), self.query.shared(*query)]);

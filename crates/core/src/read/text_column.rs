@@ -6,14 +6,14 @@ use crate::column::{ABSENT, Codes};
 use crate::schema::ColumnId;
 use crate::values::{LocalInterner, Values};
 
-/// A text column of a format: the values this reader met, and their shared ids.
+/// A text column of a format: the values that this reader has met, and their shared ids.
 #[derive(Debug)]
 pub(super) struct TextColumn {
     pub(super) column: ColumnId,
     interner: LocalInterner,
-    /// Shared ids by own id; shorter than `interner` while values are not looked up.
+    /// The shared id of each own id. Shorter than `interner` while values are not looked up.
     shared: Vec<u32>,
-    /// The own ids that were looked up and had no shared id yet, ascending.
+    /// The own ids that were looked up but had no shared id, ascending.
     unknown: VecDeque<u32>,
 }
 
@@ -23,7 +23,7 @@ impl TextColumn {
         Self { column, interner, shared, unknown: VecDeque::new() }
     }
 
-    /// The own ids given out so far.
+    /// Returns the number of own ids assigned so far.
     pub(super) fn ids(&self) -> usize {
         self.interner.ids()
     }
@@ -32,12 +32,12 @@ impl TextColumn {
         self.interner.memory_bytes() + self.shared.capacity() * size_of::<u32>()
     }
 
-    /// The own id of one value.
+    /// Returns the own id of one value.
     pub(super) fn intern_one(&mut self, value: &[u8]) -> u32 {
         self.interner.intern_one(value)
     }
 
-    /// The shared id of a resolved own id.
+    /// Returns the shared id of a resolved own id.
     pub(super) fn shared(&self, id: u32) -> u32 {
         self.shared[id as usize]
     }
@@ -51,7 +51,7 @@ impl TextColumn {
         self.interner.intern_batch(values, ids);
     }
 
-    /// Finds the shared ids of the own ids below `ids` whose values have one.
+    /// Finds the shared ids of the own ids below `ids`, if other readers have added their values.
     pub(super) fn look_up(&mut self, ids: usize, values: &Values) {
         let dictionary = values.dictionary(self.column);
         for id in self.shared.len()..ids {
@@ -63,12 +63,12 @@ impl TextColumn {
         }
     }
 
-    /// True where all own ids below `ids` have a shared id.
+    /// Returns whether all own ids below `ids` have a shared id.
     pub(super) fn is_resolved(&self, ids: usize) -> bool {
         self.shared.len() >= ids && self.unknown.front().is_none_or(|id| *id as usize >= ids)
     }
 
-    /// Finds the shared ids of the own ids below `ids`.
+    /// Assigns a shared id to every own id below `ids`.
     pub(super) fn resolve(&mut self, ids: usize, values: &mut Values) {
         while let Some(id) = self.unknown.pop_front_if(|id| (*id as usize) < ids) {
             let id = id as usize;
@@ -79,7 +79,7 @@ impl TextColumn {
         }
     }
 
-    /// Packs a column of resolved own ids; `None` where no row has the field.
+    /// Packs a column of resolved own ids; `None` if no row has the field.
     pub(super) fn seal(&self, ids: &mut [u32]) -> Option<Codes> {
         for id in &mut *ids {
             *id = self.shared[*id as usize];

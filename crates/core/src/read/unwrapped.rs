@@ -3,7 +3,7 @@
 use crate::format::{LineParser, Mismatch};
 use crate::line::{Line, Lines};
 
-/// The lines inside a block's lines, written anew.
+/// The lines inside the wrapped lines of a block, without the wrapper's escapes.
 #[derive(Debug)]
 pub(super) struct UnwrappedBlock {
     text: Vec<u8>,
@@ -12,17 +12,17 @@ pub(super) struct UnwrappedBlock {
 
 #[derive(Debug, Clone, Copy)]
 struct Unwrapped {
-    /// Where the whole line starts in the block.
+    /// The offset of the whole line in the block.
     start: usize,
-    /// Where it ends in the text; it starts where the one before ends.
+    /// The end of the line in the text. It starts at the end of the previous line.
     end: usize,
-    /// Why it is no such line; the text has it as it was then.
+    /// Why the line has no wrapper. If set, the text has the line unchanged.
     mismatch: Option<Mismatch>,
 }
 
 impl UnwrappedBlock {
     pub(super) fn new(block: &[u8], parser: &LineParser) -> Self {
-        // What is unescaped is shorter.
+        // Unescaped text is shorter.
         let mut unwrapped = Self { text: Vec::with_capacity(block.len()), lines: Vec::new() };
         for line in Lines::new(block) {
             let start = unwrapped.text.len();
@@ -37,7 +37,7 @@ impl UnwrappedBlock {
         unwrapped
     }
 
-    /// The lines, as if they stood at their places in the block.
+    /// Returns the lines, with their offsets in the block.
     pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let mut from = 0;
         self.lines.iter().map(move |line| {
@@ -47,7 +47,8 @@ impl UnwrappedBlock {
         })
     }
 
-    /// Why a line of [`Self::lines`] is none that was wrapped. Empty lines say so themselves.
+    /// Returns why a line of [`Self::lines`] has no wrapper. `None` for empty lines, whose mismatch
+    /// the parser reports.
     pub(super) fn mismatch(&self, line: Line<'_>) -> Option<Mismatch> {
         let index = self.lines.binary_search_by_key(&line.start, |line| line.start).ok()?;
         self.lines[index].mismatch.filter(|_| !line.bytes.is_empty())

@@ -9,37 +9,36 @@ use hashbrown::HashTable;
 use super::live_ids::IdBits;
 use crate::column::{Codes, REMAINDER};
 
-/// The distinct values of one field, each with a dense id in the order of first
-/// appearance. Ids 0 and 1 stand for
-/// [`ABSENT`](crate::ABSENT) and [`REMAINDER`].
+/// The distinct values of one field. Each has a dense id, in the order of first appearance. Ids 0
+/// and 1 are [`ABSENT`](crate::ABSENT) and [`REMAINDER`].
 ///
 /// The hash is seeded at random, so that a hostile log cannot cause collisions. The ids do not
-/// depend on it.
+/// depend on the hash.
 #[derive(Debug, Clone, Default)]
 pub struct Dictionary {
     state: RandomState,
     table: HashTable<Entry>,
-    /// Where each value lies, from id 2 on.
+    /// The location of each value's bytes, from id 2 on.
     spans: Vec<Span>,
-    /// The values' bytes. A chunk never grows beyond its capacity, so nothing is copied.
+    /// The values' bytes. A chunk never grows beyond its capacity, so values are not copied.
     chunks: Vec<Chunk>,
     chunk_bytes: usize,
-    /// Chunks before this one take no more values.
+    /// Chunks before this one accept no more values.
     first_open: usize,
-    /// Ids whose values were evicted, free for new values; the lowest is the last.
+    /// Ids whose values were evicted, free for new values. The lowest id is the last element.
     free: Vec<u32>,
-    /// During a sweep: the ids whose values stay. See [`super::sweep`].
+    /// During a sweep: the ids whose values remain. See [`super::sweep`].
     live: Option<IdBits>,
-    /// Ids that this sweep has evicted so far.
+    /// Ids that the current sweep has evicted so far.
     freed: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Chunk {
     bytes: Vec<u8>,
-    /// Bytes of values that were not evicted.
+    /// Bytes of the values that were not evicted.
     live_bytes: usize,
-    /// Its values move to others.
+    /// Whether the chunk is closed and its values are being moved to other chunks.
     is_sparse: bool,
 }
 
@@ -58,7 +57,7 @@ struct Span {
 }
 
 impl Span {
-    /// The span of an id whose value was evicted.
+    /// The span of an id without a value, because it was evicted.
     const FREE: Self = Self { chunk: u32::MAX, start: 0, length: 0 };
 
     fn is_free(self) -> bool {
@@ -66,8 +65,8 @@ impl Span {
     }
 }
 
-/// What an entry costs beside its bytes: table slot, its control byte, their spare room,
-/// and the span.
+/// The cost of an entry in addition to its bytes: the table slot, its control byte, the unused part
+/// of the table, and the span.
 const ENTRY_BYTES: usize = 2 * (size_of::<Entry>() + 1) + size_of::<Span>();
 
 impl Dictionary {
@@ -75,18 +74,19 @@ impl Dictionary {
     const CHUNK_BYTES_MAX: usize = 1 << 20;
     const CHUNK_BYTES_MIN: usize = 1 << 10;
 
-    /// An empty dictionary.
+    /// Returns an empty dictionary.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The ids given out so far, [`ABSENT`](crate::ABSENT) and [`REMAINDER`] included: every id is below
-    /// this.
+    /// Returns the number of ids assigned so far, including [`ABSENT`](crate::ABSENT) and
+    /// [`REMAINDER`]. Every id is less than this.
     pub fn ids(&self) -> usize {
         self.spans.len() + 2
     }
 
-    /// The bytes of a value; `None` for the two ids that stand for none.
+    /// Returns the bytes of a value. `None` for [`ABSENT`](crate::ABSENT), [`REMAINDER`] and free
+    /// ids.
     pub fn value(&self, id: u32) -> Option<&[u8]> {
         let span = self.spans.get((id as usize).checked_sub(2)?)?;
         if span.length == 0 && !span.is_free() {
@@ -96,25 +96,25 @@ impl Dictionary {
         bytes.get(span.start as usize..)?.get(..span.length as usize)
     }
 
-    /// The id of a known value.
+    /// Returns the id of a known value.
     #[inline]
     pub fn find(&self, value: &[u8]) -> Option<u32> {
         self.find_hashed(value, self.hash(value))
     }
 
-    /// The same, without values that a sweep is about to evict.
+    /// Returns the id of a known value, except a value that a sweep is about to evict.
     pub(crate) fn find_live(&self, value: &[u8]) -> Option<u32> {
         self.find(value).filter(|id| self.is_live(*id))
     }
 
-    /// The id of a known value, which a sweep does not evict then.
+    /// Returns the id of a known value, and protects the value from a sweep.
     pub(super) fn revive(&mut self, value: &[u8]) -> Option<u32> {
         let id = self.find(value)?;
         self.keep_id(id);
         Some(id)
     }
 
-    /// The id of a value; a new id if the value is not known.
+    /// Returns the id of a value, and assigns a new id to an unknown value.
     #[inline]
     pub fn intern(&mut self, value: &[u8]) -> u32 {
         match self.revive(value) {
@@ -123,23 +123,23 @@ impl Dictionary {
         }
     }
 
-    /// Memory taken, in bytes.
+    /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.chunk_bytes + self.spans.len() * ENTRY_BYTES
     }
 
-    /// The sum of what its values have added to the memory, less what was freed.
+    /// Returns the memory charged for the values, less the memory freed.
     pub(super) fn charge_bytes(&self) -> usize {
         let bytes: usize = self.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
         bytes + self.spans.len() * ENTRY_BYTES
     }
 
-    /// Memory of the free ids, in bytes.
+    /// Returns the memory of the free ids, in bytes.
     pub(super) fn free_bytes(&self) -> usize {
         self.free.len() * ENTRY_BYTES
     }
 
-    /// What a new value of `length` bytes adds to the memory.
+    /// Returns the memory that a new value of `length` bytes needs.
     pub fn cost_bytes(length: usize) -> usize {
         length + ENTRY_BYTES
     }
@@ -203,14 +203,14 @@ impl Dictionary {
         }
     }
 
-    /// As [`Self::keep_id`], for all of a column.
+    /// Protects all values of a column from the sweep.
     pub(super) fn keep_codes(&mut self, codes: &Codes) {
         if let Some(live) = &mut self.live {
             live.mark(codes);
         }
     }
 
-    /// Whether some rows may have the remainder.
+    /// Returns whether rows may have the remainder.
     pub(super) fn has_remainder(&self) -> bool {
         self.is_live(REMAINDER)
     }
@@ -220,7 +220,7 @@ impl Dictionary {
         self.live = Some(live);
     }
 
-    /// Evicts the values of these ids that are not live.
+    /// Evicts those of these ids' values that are not live.
     pub(super) fn sweep(&mut self, ids: Range<usize>) {
         for id in ids.start.max(2)..ids.end.min(self.ids()) {
             let span = self.spans[id - 2];
@@ -253,8 +253,8 @@ impl Dictionary {
         }
     }
 
-    /// Moves the values of these ids out of chunks that are closed, which are freed as they
-    /// become empty.
+    /// Moves the values of these ids out of closed chunks. A closed chunk is freed when it is
+    /// empty.
     pub(super) fn evacuate(&mut self, ids: Range<usize>) {
         for id in ids.start.max(2)..ids.end.min(self.ids()) {
             let span = self.spans[id - 2];
@@ -267,12 +267,12 @@ impl Dictionary {
         }
     }
 
-    /// Ends the sweep: the evicted ids are free for other values.
+    /// Ends the sweep: the evicted ids become free for other values.
     pub(super) fn end_sweep(&mut self) {
         self.live = None;
         self.free.append(&mut self.freed);
         self.free.sort_unstable_by(|a, b| b.cmp(a));
-        // The free ids at the end are dropped; of the others the lowest are assigned first.
+        // The free ids at the end are dropped. Of the others, the lowest are assigned first.
         let last = self.spans.iter().rposition(|span| !span.is_free()).map_or(0, |last| last + 1);
         self.spans.truncate(last);
         let unneeded = self.free.partition_point(|id| *id as usize >= last + 2);
@@ -295,7 +295,8 @@ impl Dictionary {
     }
 }
 
-/// The table takes its control byte from the top bits and its slot from the low ones.
+/// Spreads a hash over 64 bits: the table takes its control byte from the top bits, its slot from
+/// the low bits.
 #[inline]
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)

@@ -15,9 +15,9 @@ pub(crate) struct Generations(Arc<Counters>);
 
 #[derive(Debug, Default)]
 struct Counters {
-    /// The number of the present generation. It only grows.
+    /// The number of the current generation. It only grows.
     present: AtomicU64,
-    /// Blocks in flight, of even generations and of odd ones.
+    /// The number of blocks in flight in even and in odd generations.
     in_flight: [AtomicUsize; 2],
 }
 
@@ -27,8 +27,8 @@ impl Counters {
     }
 }
 
-/// Counts a block as in flight until it is dropped: the block was read with ids of a generation
-/// and has not arrived in the data set.
+/// Counts a block as in flight until this guard is dropped. Such a block was read with the ids of a
+/// generation and has not arrived in the data set.
 #[derive(Debug)]
 pub(crate) struct InFlightGuard {
     counters: Arc<Counters>,
@@ -36,24 +36,24 @@ pub(crate) struct InFlightGuard {
 }
 
 impl Generations {
-    /// The number of the present generation.
+    /// Returns the number of the current generation.
     pub(crate) fn present(&self) -> u64 {
         self.0.present.load(Ordering::SeqCst)
     }
 
-    /// Begins a block of the present generation.
+    /// Counts a block of the current generation as in flight.
     pub(crate) fn enter(&self) -> InFlightGuard {
         loop {
             let guard = InFlightGuard::new(&self.0, self.present());
-            // The block counts only if the generation did not end before it was counted.
+            // The block counts only if the generation did not end before the increment.
             if guard.generation == self.present() {
                 return guard;
             }
         }
     }
 
-    /// Begins a new generation and returns the number of the one before; `None`, and no new
-    /// generation, while blocks of the last but one are in flight.
+    /// Begins a new generation and returns the number of the previous one. Returns `None` and does
+    /// nothing while blocks of the generation before the current one are in flight.
     pub(super) fn advance(&self) -> Option<u64> {
         let present = self.present();
         let is_free = self.0.in_flight(present + 1).load(Ordering::SeqCst) == 0;
@@ -63,7 +63,7 @@ impl Generations {
         })
     }
 
-    /// Whether no block of a generation is in flight, which is not the present one.
+    /// Returns whether a generation is not the current one and has no blocks in flight.
     pub(super) fn is_over(&self, generation: u64) -> bool {
         self.0.in_flight(generation).load(Ordering::SeqCst) == 0
     }
@@ -75,14 +75,15 @@ impl InFlightGuard {
         Self { counters: counters.clone(), generation }
     }
 
-    /// The number of the block's generation.
+    /// Returns the number of the block's generation.
     pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
 }
 
 impl Clone for InFlightGuard {
-    /// Another block of the same generation, which cannot be over while this guard exists.
+    /// Counts another block of the same generation. The generation cannot end while this guard
+    /// exists.
     fn clone(&self) -> Self {
         Self::new(&self.counters, self.generation)
     }

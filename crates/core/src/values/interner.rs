@@ -7,30 +7,30 @@ use foldhash::fast::RandomState;
 use super::prefetch::{CACHE_LINE_BYTES, prefetch};
 use crate::column::ABSENT;
 
-/// The values of one field that a reader has met, each with the reader's own dense id, from
-/// 1 on.
+/// The values of one field that a reader has met. Each has a dense id that belongs to the reader,
+/// from 1 on.
 ///
-/// The table and the values are larger than the near caches, and each look-up lands
-/// somewhere else. So look-ups come in batches ([`Self::intern_batch`]) and are done in
-/// passes over the batch, each of which asks for the memory that the next one needs: the
-/// hashes ask for buckets of the table, the buckets for values, and the comparisons find
-/// everything near.
+/// The table and the values are larger than the fast caches, and each lookup accesses a random
+/// location. So [`Self::intern_batch`] looks up a batch of values in several passes. Each pass
+/// prefetches the memory for the next: hashing prefetches the buckets, the buckets lead to the
+/// entries, and the comparisons find both in the cache.
 ///
-/// The hash is seeded at random, so that nobody can make a log that is slow to read.
+/// The hash is seeded at random, so that a hostile log cannot cause collisions.
 ///
-/// Places are 32 bits wide: the reader forgets long before there are 4 GiB of values.
+/// Offsets have 32 bits: the reader forgets its values long before they take 4 GiB.
 #[derive(Debug, Clone)]
 pub(crate) struct LocalInterner {
     state: RandomState,
-    /// A power of two of them, at most three quarters full. A value is in the bucket that the
-    /// hash names, or where that is full in the next one that is not.
+    /// The length is a power of two, and at most three quarters of the slots are full. A value is
+    /// in the bucket that its hash selects, or if that is full, in the next bucket with an empty
+    /// slot.
     buckets: Vec<Bucket>,
-    /// For each value its id and its length, four bytes each, then its bytes. What a look-up
-    /// needs of a value stands together.
+    /// For each value: its id and its length, four bytes each, then its bytes. They are adjacent so
+    /// that a lookup touches one place.
     entries: Vec<u8>,
-    /// Where each value's entry starts, by id; id 0 is the absent value.
+    /// The offset of each value's entry, by id. Id 0 is the absent value.
     starts: Vec<u32>,
-    /// The short values that came last.
+    /// A direct-mapped cache of recent short values.
     short: [Short; 64],
 }
 
@@ -39,53 +39,53 @@ pub(crate) struct LocalInterner {
 struct Short {
     word: u64,
     length: u32,
-    /// [`ABSENT`] where there is none.
+    /// [`ABSENT`] if the slot is empty.
     id: u32,
 }
 
-/// A cache line of the table. Eight hashes are compared at once, so that a look-up hardly
-/// ever has a branch that cannot be foreseen.
+/// A cache line of the table. Eight hashes are compared at once, so that a lookup rarely has an
+/// unpredictable branch.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 struct Bucket {
-    /// 0 in slots that are empty, which are the last ones.
+    /// The hashes, 0 in empty slots. The empty slots are the last.
     hashes: [u32; SLOTS],
-    /// Where the values' entries start.
+    /// The offsets of the values' entries.
     starts: [u32; SLOTS],
 }
 
 const SLOTS: usize = 8;
 
 impl Bucket {
-    /// A bit for each slot that has the hash.
+    /// Returns a mask with a bit for each slot that has the hash.
     #[inline]
     fn matches(&self, hash: u32) -> u32 {
         let bit = |slot: usize| u32::from(self.hashes[slot] == hash) << slot;
         (0..SLOTS).fold(0, |bits, slot| bits | bit(slot))
     }
 
-    /// The first empty slot.
+    /// Returns the first empty slot.
     fn empty(&self) -> Option<usize> {
         self.hashes.iter().position(|hash| *hash == 0)
     }
 }
 
-/// What is looked for.
+/// The hash and the length of a value to look up.
 #[derive(Debug, Clone, Copy, Default)]
 struct Key {
     hash: u32,
     length: u32,
 }
 
-/// Look-ups that are under way together: more than a core can wait for at once, few enough
-/// that what the passes hand on stays in the first-level cache.
+/// The number of lookups in one batch. It exceeds the number of memory accesses that a core can
+/// have in flight, and the batch's intermediate results still fit into the first-level cache.
 pub(crate) const BATCH: usize = 64;
 
-/// Up to so many values are looked up one by one.
+/// Up to this number of distinct values, each value is looked up on its own.
 const FEW: usize = 64;
 
 const BUCKETS_MIN: usize = 8;
-/// Id and length in front of a value's bytes.
+/// The length of the id and length before a value's bytes.
 const HEAD: usize = 8;
 
 impl LocalInterner {
@@ -99,17 +99,17 @@ impl LocalInterner {
         }
     }
 
-    /// The ids given out so far, the absent value's included.
+    /// Returns the number of ids assigned so far, including the absent value's.
     pub(crate) fn ids(&self) -> usize {
         self.starts.len()
     }
 
-    /// The value of an id.
+    /// Returns the value of an id.
     pub(crate) fn value(&self, id: usize) -> &[u8] {
         self.entry(self.starts[id]).1
     }
 
-    /// Memory taken, in bytes.
+    /// Returns the memory taken, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.buckets.len() * size_of::<Bucket>()
             + self.entries.capacity()
@@ -136,7 +136,7 @@ impl LocalInterner {
             count += 1;
         }
         for (key, start) in keys.iter().zip(&mut starts[..count]) {
-            // Where no slot has the hash this is another value's, or none's.
+            // If no slot has the hash, the value is new or is in another bucket.
             let bucket = &self.buckets[self.home(key.hash)];
             *start = bucket.starts[bucket.matches(key.hash).trailing_zeros() as usize % SLOTS];
             self.fetch(*start, key.length);
@@ -153,8 +153,8 @@ impl LocalInterner {
         }
     }
 
-    /// As [`Self::intern_batch`], while there are few values, such as methods: they are all
-    /// near, and mostly short.
+    /// Does what [`Self::intern_batch`] does, for columns with few distinct values, such as
+    /// methods. These values are in the cache and mostly short.
     fn intern_few<'a>(
         &mut self,
         values: impl Iterator<Item = Option<&'a [u8]>>,
@@ -172,11 +172,11 @@ impl LocalInterner {
         }
     }
 
-    /// The id of a value of up to eight bytes, which the short values have at hand or get.
+    /// Returns the id of a value of up to eight bytes, from the cache of short values if possible.
     #[inline]
     fn intern_word(&mut self, value: &[u8], word: u64) -> u32 {
-        // Fibonacci hashing (Knuth, volume 3, 6.4). Values that meet at one place cost a
-        // look-up in the table, no more.
+        // Fibonacci hashing (Knuth, volume 3, 6.4). Two values with the same slot only cost a
+        // lookup in the table.
         let at = (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize;
         let short = self.short[at];
         if short.word == word && short.length == value.len() as u32 && short.id != ABSENT {
@@ -187,13 +187,13 @@ impl LocalInterner {
         id
     }
 
-    /// The id of one value.
+    /// Returns the id of one value.
     pub(crate) fn intern_one(&mut self, value: &[u8]) -> u32 {
         self.intern(value, self.hash(value))
     }
 
-    /// Asks for the entry that starts there, as far as a value of that length goes: all of it
-    /// where it is no longer than most user agents, without a branch on how long it is.
+    /// Prefetches the entry at this offset, for a value of this length. The number of cache lines
+    /// is fixed, to avoid a branch on the length; they cover most user agents.
     #[inline]
     fn fetch(&self, start: u32, length: u32) {
         let last = HEAD + length as usize - 1;
@@ -202,7 +202,7 @@ impl LocalInterner {
         }
     }
 
-    /// The id of a value, a new one if it was not seen before.
+    /// Returns the id of a value, and assigns a new id to an unknown value.
     fn intern(&mut self, value: &[u8], hash: u32) -> u32 {
         let mut at = self.home(hash);
         loop {
@@ -250,7 +250,7 @@ impl LocalInterner {
         }
     }
 
-    /// Puts an entry into a slot that is empty.
+    /// Puts an entry into an empty slot.
     fn put(&mut self, hash: u32, start: u32) {
         let mut at = self.home(hash);
         loop {
@@ -264,12 +264,12 @@ impl LocalInterner {
         }
     }
 
-    /// Never 0.
+    /// Returns the hash of a value, which is never 0.
     #[inline]
     fn hash(&self, value: &[u8]) -> u32 {
         let mut hasher = self.state.build_hasher();
-        // Without the length, which the hash of a slice writes as well: there is only one
-        // slice, and foldhash takes its length into account.
+        // `write` omits the length that hashing a slice would add. There is only one slice, and
+        // foldhash includes its length.
         hasher.write(value);
         (hasher.finish() as u32).max(1)
     }
@@ -279,14 +279,14 @@ impl LocalInterner {
         hash as usize & (self.buckets.len() - 1)
     }
 
-    /// The id of the value, where the entry is its.
+    /// Returns the id of the entry if it has this value.
     #[inline]
     fn id_at(&self, start: u32, value: &[u8]) -> Option<u32> {
         let (id, bytes) = self.entry(start);
         (id != ABSENT && is_equal(bytes, value)).then_some(id)
     }
 
-    /// Id and bytes of the value whose entry starts there.
+    /// Returns the id and the bytes of the entry at this offset.
     #[inline]
     fn entry(&self, start: u32) -> (u32, &[u8]) {
         let rest = &self.entries[start as usize..];
@@ -296,7 +296,7 @@ impl LocalInterner {
     }
 }
 
-/// The bytes of a value of up to eight; different for different values of one length.
+/// Packs the bytes of a value of up to eight. The result is unique among values of one length.
 #[inline]
 fn word(value: &[u8]) -> Option<u64> {
     if let (Some(first), Some(last)) = (value.first_chunk(), value.last_chunk())
@@ -314,9 +314,9 @@ fn word(value: &[u8]) -> Option<u64> {
     }
 }
 
-/// As `==`, without the call of a function and its branches on the length for values of up to
-/// 256 bytes, which nearly all are: the first and the last so many bytes are compared, which
-/// overlap.
+/// Compares like `==`, but without a function call and without branches on the length for values of
+/// up to 256 bytes, which are nearly all. It compares the first bytes and the last bytes in blocks
+/// of equal size, which may overlap.
 #[inline]
 fn is_equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
@@ -334,8 +334,8 @@ fn is_equal(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// True where the first `16 * N` bytes are equal, and the last; false where there are not so
-/// many. All of them are compared before the only branch.
+/// Returns whether the first `16 * N` bytes and the last `16 * N` bytes are equal. Returns false if
+/// a value is shorter than that. All bytes are compared before the only branch.
 #[inline]
 fn is_equal_at_ends<const N: usize>(a: &[u8], b: &[u8]) -> bool {
     let ends = |value: &[u8]| {
@@ -376,7 +376,7 @@ mod tests {
     fn agrees_with_a_map() {
         let text = |n: u64| format!("{:x}", n.wrapping_mul(n) % 9_973).repeat((n % 40) as usize);
         compare_with_a_map((0..50_000).map(|n| text(n).into_bytes()).collect());
-        // Few values, of every length about those that are compared as words.
+        // Few distinct values, of every length close to those that are compared as words.
         let text = |n: u64| (0..n * 7 % 11).map(|at| (n % 3 + at) as u8 & 1).collect();
         compare_with_a_map((0..5_000).map(text).collect());
     }

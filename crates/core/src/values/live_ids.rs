@@ -1,4 +1,4 @@
-//! Which values the segments of a data set use.
+//! The values that the segments of a data set use.
 
 use super::store::Values;
 use crate::column::{Codes, Segment};
@@ -10,8 +10,8 @@ pub(super) struct IdBits {
     ids: usize,
 }
 
-/// The ids that occur in some segments, for every column. Ids that are assigned after it was made
-/// count as live.
+/// The ids that occur in some segments, for every column. Ids that are assigned after this was
+/// created count as live.
 #[derive(Debug, Clone)]
 pub struct LiveIds {
     columns: Vec<IdBits>,
@@ -22,7 +22,7 @@ impl IdBits {
         Self { words: vec![0; ids.div_ceil(64)], ids }
     }
 
-    /// Whether the bit of an id is set. Ids beyond the last count as set.
+    /// Returns whether the bit of an id is set. Ids beyond the last bit count as set.
     #[inline]
     pub(super) fn contains(&self, id: usize) -> bool {
         id >= self.ids || self.words[id / 64] >> (id % 64) & 1 == 1
@@ -48,7 +48,7 @@ impl IdBits {
 }
 
 impl LiveIds {
-    /// No id is live yet, of those that exist.
+    /// Returns a set in which none of the existing ids is live.
     pub fn new(values: &Values) -> Self {
         let bits = values.columns.iter().map(|column| IdBits::new(column.dictionary.ids()));
         Self { columns: bits.collect() }

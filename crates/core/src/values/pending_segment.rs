@@ -4,10 +4,9 @@ use super::generation::InFlightGuard;
 use super::store::Values;
 use crate::column::Segment;
 
-/// A segment between its reader and its data set.
+/// A segment that was read but is not yet in its data set.
 ///
-/// Until it is admitted, a sweep frees no id that it uses. [`Values::admit`] makes it a
-/// [`Segment`].
+/// Until it is admitted, a sweep frees none of its ids. [`Values::admit`] makes it a [`Segment`].
 #[derive(Debug)]
 pub struct PendingSegment {
     segment: Segment,
@@ -19,24 +18,24 @@ impl PendingSegment {
         Self { segment, guard }
     }
 
-    /// The segment, for a look at it before it is admitted.
+    /// Returns the segment, to inspect it before it is admitted.
     pub fn segment(&self) -> &Segment {
         &self.segment
     }
 
-    /// The segment, for a data set that never evicts values.
+    /// Returns the segment, for a data set that never evicts values.
     pub fn into_segment(self) -> Segment {
         self.segment
     }
 }
 
 impl Values {
-    /// Admits a segment to the data set. The caller must put it where the next
-    /// [`LiveIds`](super::LiveIds) find it, before another sweep begins.
+    /// Admits a segment to the data set. Before another sweep begins, the caller must put it in the
+    /// list from which the next [`LiveIds`](super::LiveIds) are made.
     ///
     /// # Errors
-    /// If the segment was read before the last sweep began: [`Self::admit_late`] takes it, which
-    /// needs the values for itself.
+    /// If the segment was read before the last sweep began. Pass it to [`Self::admit_late`], which
+    /// needs exclusive access to the values.
     pub fn admit(&self, pending: PendingSegment) -> Result<Segment, PendingSegment> {
         if pending.guard.generation() == self.generations.present() {
             Ok(pending.segment)
@@ -45,8 +44,8 @@ impl Values {
         }
     }
 
-    /// Admits a segment that may have been read before the last sweep began: protects its values
-    /// from that sweep.
+    /// Admits a segment that may have been read before the last sweep began, and protects its
+    /// values from that sweep.
     pub fn admit_late(&mut self, pending: PendingSegment) -> Segment {
         for (id, codes) in pending.segment.text_columns() {
             if let Some(column) = self.columns.get_mut(id.index()) {

@@ -1,4 +1,4 @@
-//! The dictionaries of a data set, with the memory that they may take.
+//! The dictionaries of a data set and their memory limit.
 
 use super::dictionary::Dictionary;
 use super::generation::Generations;
@@ -7,10 +7,20 @@ use crate::schema::{ColumnId, Schema};
 
 /// The distinct values of a data set: its schema, a dictionary for each text column, and a limit
 /// on the memory that the dictionaries take.
+///
+/// ```
+/// use weir_core::{Field, Values};
+///
+/// let mut values = Values::new(1 << 20);
+/// let path = Field::Path.column();
+/// let id = values.intern(path, b"/index.html");
+/// assert_eq!(values.intern(path, b"/index.html"), id);
+/// assert_eq!(values.dictionary(path).value(id), Some(&b"/index.html"[..]));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Values {
     schema: Schema,
-    /// By [`ColumnId`]; the columns of numbers and times have empty ones.
+    /// By [`ColumnId`]. Columns of numbers and times have an empty dictionary.
     pub(super) columns: Vec<ColumnValues>,
     pub(super) memory_bytes: usize,
     /// The part of `memory_bytes` that belongs to free ids.
@@ -30,8 +40,8 @@ pub(super) struct ColumnValues {
 }
 
 impl Values {
-    /// No values yet, and the columns of the known fields. The values may take
-    /// `memory_bytes_max` bytes.
+    /// Returns a data set without values, with the columns of the known fields. The values may take
+    /// at most `memory_bytes_max` bytes.
     pub fn new(memory_bytes_max: usize) -> Self {
         let schema = Schema::new();
         Self {
@@ -46,12 +56,12 @@ impl Values {
         }
     }
 
-    /// The columns of the data set.
+    /// Returns the columns of the data set.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The text column of that name, which is added if there is none; see
+    /// Returns the text column with this name, and adds it if it does not exist; see
     /// [`Schema::add_text_column`].
     pub fn add_text_column(&mut self, name: &str) -> ColumnId {
         let column = self.schema.add_text_column(name);
@@ -59,7 +69,7 @@ impl Values {
         column
     }
 
-    /// The distinct values of a column; none for a column of numbers or times.
+    /// Returns the distinct values of a column. A column of numbers or times has none.
     ///
     /// # Panics
     /// If this data set has no such column.
@@ -67,12 +77,13 @@ impl Values {
         &self.columns[column.index()].dictionary
     }
 
-    /// Whether values of the column were folded into the remainder.
+    /// Returns whether values of the column were folded into the remainder.
     pub fn is_estimated(&self, column: ColumnId) -> bool {
         self.columns[column.index()].folded
     }
 
-    /// The id of a value. A new value gets [`REMAINDER`] if the memory is full.
+    /// Returns the id of a value. An unknown value gets [`REMAINDER`] if the memory limit is
+    /// reached.
     ///
     /// # Panics
     /// If this data set has no such column.
@@ -93,18 +104,18 @@ impl Values {
         column.dictionary.intern(value)
     }
 
-    /// Memory that the distinct values take, in bytes.
+    /// Returns the memory that the distinct values take, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }
 
-    /// The part of [`Self::memory_bytes`] that holds values, in bytes. The rest belongs to ids that
-    /// are free for new values.
+    /// Returns the part of [`Self::memory_bytes`] that holds values, in bytes. The rest belongs to
+    /// ids that are free for new values.
     pub fn used_bytes(&self) -> usize {
         self.memory_bytes - self.free_bytes
     }
 
-    /// The zone offset of the first record, in seconds east of UTC.
+    /// Returns the zone offset of the first record with a time, in seconds east of UTC.
     pub fn first_offset_s(&self) -> Option<i32> {
         self.first_offset_s
     }

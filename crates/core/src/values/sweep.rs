@@ -21,15 +21,15 @@ use super::store::Values;
 #[derive(Debug)]
 pub struct PendingSweep {
     generations: Generations,
-    /// The generation whose blocks it waits for.
+    /// The generation whose blocks must arrive first.
     before: u64,
 }
 
-/// A sweep at work, see [`PendingSweep`].
+/// A sweep in progress; see [`PendingSweep`].
 #[derive(Debug)]
 pub struct Sweep {
     step: Step,
-    /// The position of the column that is swept.
+    /// The index of the column to sweep next.
     column: usize,
     /// The next id of that column.
     next: usize,
@@ -43,15 +43,15 @@ enum Step {
 }
 
 impl Values {
-    /// A counter of what invalidates ids. It grows when a sweep begins to evict values, and when
-    /// their ids become free for others. Code that keeps ids, or what it computed from them, or
-    /// segments that have left the data set, must start again if the counter has grown.
+    /// Returns a counter that grows when ids become invalid: when a sweep begins to evict values,
+    /// and when their ids become free for others. Code that keeps ids, results computed from them,
+    /// or segments that have left the data set must discard them if the counter has grown.
     pub fn reuses(&self) -> u64 {
         self.reuses
     }
 
-    /// Begins to evict all values that are not live. Returns `None`, and does nothing, if blocks
-    /// are in flight that were read before the last sweep began: try again later.
+    /// Begins to evict all values that are not live. Returns `None` and does nothing if blocks that
+    /// were read before the last sweep began are still in flight; try again later.
     pub fn begin_sweep(&mut self, live: LiveIds) -> Option<PendingSweep> {
         let before = self.generations.advance()?;
         for (column, live) in self.columns.iter_mut().zip(live.into_columns()) {
@@ -65,7 +65,7 @@ impl PendingSweep {
     /// Starts the sweep.
     ///
     /// # Errors
-    /// If a block that was read before has not arrived: try again later.
+    /// If a block that was read before the sweep has not arrived; try again later.
     pub fn try_start(self) -> Result<Sweep, Self> {
         if self.generations.is_over(self.before) {
             Ok(Sweep { step: Step::Evict, column: 0, next: 0 })
@@ -76,8 +76,8 @@ impl PendingSweep {
 }
 
 impl Sweep {
-    /// Does a part of the work, on at most `ids_max` ids (at least one). Returns whether work is
-    /// left. `values` are those of the data set that the sweep began in.
+    /// Does a part of the work, on at most `ids_max` ids (at least one). Returns whether work
+    /// remains. `values` must be those that the sweep began with.
     pub fn advance(&mut self, values: &mut Values, ids_max: usize) -> bool {
         if (self.step, self.column, self.next) == (Step::Evict, 0, 0) {
             values.reuses += 1;
@@ -178,8 +178,8 @@ mod tests {
         pending.try_start().expect("no block is in flight")
     }
 
-    /// Blocks arrive, the oldest leave, and each part of a sweep runs at another time between
-    /// them: the segments that are left keep their values.
+    /// Blocks arrive and the oldest leave while the parts of a sweep run between them. The
+    /// remaining segments must keep their values.
     fn check(blocks: &[Vec<u32>], kept_max: usize, piece: usize) {
         let mut values = Values::new(1 << 24);
         let mut readers = [reader(&mut values), reader(&mut values)];
@@ -198,7 +198,7 @@ mod tests {
                 pending = values.begin_sweep(live);
                 assert!(pending.is_some(), "one sweep at a time");
             }
-            // Some arrive late, and all in order.
+            // Some blocks arrive late, but all arrive in order.
             while on_the_way.len() > number % 4 {
                 let (reader, read, numbers) = on_the_way.remove(0);
                 let resolved = readers[reader].resolve(read, || &mut values);
@@ -242,7 +242,7 @@ mod tests {
         let mut values = Values::new(1 << 24);
         let mut reader = reader(&mut values);
         let segment = reader.read_segment(&block(&[7]), 0, &mut values);
-        // The segment is still held when it leaves the data set.
+        // A reader still holds the segment when it leaves the data set.
         let before = values.reuses();
         let mut sweep = begin(&mut values, |_| {});
         let column = Field::Path.column();
