@@ -1,7 +1,8 @@
-//! Feeds generated traffic through a window, and prints how fast and how long anybody waited:
+//! Feeds generated traffic through a window, and prints the speed and the longest wait for the
+//! data:
 //! `cargo run --release --example window -p weir-ingest -- MEBIBYTES WINDOW_MEBIBYTES THREADS`
 //!
-//! With `new` behind it, every path of the traffic is one that never came before.
+//! With `new` after these, every path of the traffic is distinct.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +48,7 @@ fn main() {
     }
 }
 
-/// Writes the traffic; gives the seconds that were spent outside its generation.
+/// Writes the traffic. Returns the seconds spent outside its generation.
 fn feed(mut writer: SourceWriter, mebibytes: u64, is_new: bool, pipeline: Pipeline) -> (f64, u64) {
     const PIECE: u64 = 64;
     let progress = writer.progress().clone();
@@ -71,7 +72,7 @@ fn feed(mut writer: SourceWriter, mebibytes: u64, is_new: bool, pipeline: Pipeli
     (seconds + start.elapsed().as_secs_f64(), progress.snapshot().lines)
 }
 
-/// Writes a number that no other line has over the beginning of each line's path.
+/// Overwrites the beginning of each line's path with a number that no other line has.
 fn make_new(log: &mut [u8], number: &mut u64) {
     let places: Vec<usize> = memchr::memmem::find_iter(log, b" /").collect();
     for place in places {
@@ -86,8 +87,8 @@ fn make_new(log: &mut [u8], number: &mut u64) {
     }
 }
 
-/// Looks at the data set as a page does, and says how long it waited at the longest, what
-/// memory it saw, and how often values were given up.
+/// Queries the data set as a page does. Returns the longest wait, the peak of the memory in bytes,
+/// and how often values were evicted.
 fn longest_wait(data: &Arc<DataSet>, is_over: &AtomicBool) -> (Duration, usize, u64) {
     let (mut longest, mut bytes) = (Duration::ZERO, 0);
     while !is_over.load(Ordering::Relaxed) {

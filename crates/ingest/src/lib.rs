@@ -1,11 +1,11 @@
-//! From sources to segments: bytes come in by a [`SourceWriter`], are cut into blocks,
-//! parsed on all cores and appended in order.
+//! From sources to segments: a [`SourceWriter`] takes bytes, which are cut into blocks, parsed on
+//! all cores and appended in order.
 //!
-//! A [`Pipeline`] owns the threads and the [`DataSet`]. Its queue is bounded in bytes: a
-//! source that is faster than the parsers waits, in a thread or in a task. What a source
-//! is told about its progress is what is parsed, never what was merely received.
+//! A [`Pipeline`] owns the threads and the [`DataSet`]. Its queue is bounded in bytes: a source
+//! that is faster than the parsers waits, in a thread or in a task. The progress of a source
+//! counts parsed bytes, not received ones.
 //!
-//! A [`TextScan`] looks at the lines of a text once and keeps nothing.
+//! A [`TextScan`] reads the lines of a text once and stores nothing.
 
 mod clock;
 mod error;

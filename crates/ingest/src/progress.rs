@@ -14,10 +14,10 @@ use crate::error::{ReadError, SourceError};
 pub struct SourceProgress {
     name: String,
     bytes_total: Option<u64>,
-    /// Bytes taken from the counter: compressed ones, where it is compressed.
+    /// Bytes read of the input. If it is compressed, these are compressed bytes.
     bytes_taken: AtomicU64,
-    /// Every byte of the lines before this offset is parsed, was skipped, or was dropped when
-    /// the source was cancelled.
+    /// The lines before this offset, in bytes, are all parsed, skipped, or dropped because the
+    /// source was cancelled.
     parsed: watch::Sender<u64>,
     cancelled: AtomicBool,
     state: Mutex<State>,
@@ -26,13 +26,13 @@ pub struct SourceProgress {
 #[derive(Debug, Default)]
 struct State {
     counts: Counts,
-    /// A block was dropped. What comes after the gap is no part of what was read.
+    /// A block was dropped, so the blocks after it do not count.
     has_gap: bool,
     format: Option<(Arc<Format>, Option<f64>)>,
     compressed: bool,
     samples: Vec<SourceSample>,
     end: Option<SourceEnd>,
-    /// How the source will have ended when it is parsed up to this offset.
+    /// The end of the source, which takes effect once it is parsed up to this offset.
     ending: Option<(u64, SourceEnd)>,
     note: Option<String>,
     /// How its format has changed.
@@ -73,7 +73,7 @@ pub(crate) struct BlockCounts {
     pub(crate) samples: Vec<UnmatchedLine>,
 }
 
-/// How a source ended. What was read stands in every case.
+/// How a source ended. Lines that were read are kept in every case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceEnd {
     /// Read to its end.
@@ -104,47 +104,47 @@ impl From<&ReadError> for SourceEnd {
     }
 }
 
-/// A line that did not fit its format.
+/// A line that could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSample {
     /// The line's number in the source, from 1.
     pub line: u64,
-    /// Where it stopped fitting, in bytes from 1.
+    /// The column of the parse failure, in bytes from 1.
     pub column: u64,
-    /// What was expected there.
+    /// What the parser expected there.
     pub reason: String,
-    /// The line, cut.
+    /// The line, truncated.
     pub text: Vec<u8>,
 }
 
-/// A source at one moment.
+/// The state of a source at one moment.
 #[derive(Debug, Clone)]
 pub struct SourceSnapshot {
     /// Its name.
     pub name: String,
-    /// Its size on the counter, where that is known.
+    /// Its size in bytes, if known; the compressed size if it is compressed.
     pub bytes_total: Option<u64>,
-    /// Bytes of the counter that are done: parsed, or for a compressed source, taken.
+    /// Bytes of that size that are done: parsed or, for a compressed source, read.
     pub bytes_done: u64,
-    /// Bytes of lines that are parsed.
+    /// Bytes of the lines that are parsed.
     pub bytes_parsed: u64,
     /// Lines read.
     pub lines: u64,
-    /// Lines that fit.
+    /// Lines that were parsed into records.
     pub records: u64,
-    /// Lines that did not.
+    /// Lines that could not be parsed.
     pub unmatched: u64,
     /// Lines over the length limit.
     pub too_long: u64,
     /// The format, once it is known.
     pub format: Option<Arc<Format>>,
-    /// The share of the first lines that fit it, 0 to 1; `None` where it was forced.
+    /// The share of the first lines that the format can parse, 0 to 1; `None` if it was forced.
     pub fits: Option<f64>,
-    /// The first few lines that did not fit.
+    /// The first few lines that could not be parsed.
     pub samples: Vec<SourceSample>,
-    /// How it ended; `None` while it goes on.
+    /// How it ended; `None` while it is being read.
     pub end: Option<SourceEnd>,
-    /// What is odd about it.
+    /// A note on anything unusual about it.
     pub note: Option<String>,
     /// Its phase, unless it has ended.
     pub phase: Phase,
@@ -166,7 +166,7 @@ impl LogSource for SourceSnapshot {
     }
 }
 
-/// Samples kept of a source: as many as a person reads.
+/// The most samples kept of a source, as many as a person would read.
 const SAMPLES_MAX: usize = 20;
 
 impl SourceProgress {
@@ -186,7 +186,7 @@ impl SourceProgress {
         &self.name
     }
 
-    /// The source at this moment.
+    /// A snapshot of the source.
     pub fn snapshot(&self) -> SourceSnapshot {
         let state = self.lock();
         let bytes_parsed = state.counts.bytes;
@@ -212,37 +212,37 @@ impl SourceProgress {
         }
     }
 
-    /// Bytes of lines that are parsed, and a way to wait for more.
+    /// A receiver for the number of bytes of parsed lines, which can wait for more.
     pub fn parsed(&self) -> watch::Receiver<u64> {
         self.parsed.subscribe()
     }
 
-    /// How the source ended; `None` while it goes on.
+    /// How the source ended; `None` while it is being read.
     pub fn end(&self) -> Option<SourceEnd> {
         self.lock().end.clone()
     }
 
-    /// Gives the source up: what waits to be parsed is dropped.
+    /// Cancels the source: blocks that wait to be parsed are dropped.
     pub fn cancel(&self) {
-        // First, so that whoever sees the end sees all that will ever be counted.
+        // Set first, so that a thread that sees the end also sees the final counts.
         self.cancelled.store(true, Ordering::Relaxed);
         self.set_end(SourceEnd::Cancelled);
-        // Whoever waits for its blocks to be parsed may wait for ones that were dropped.
+        // Wakes threads that wait for blocks of this source, since those may have been dropped.
         self.parsed.send_modify(|_| {});
     }
 
-    /// True once it was cancelled.
+    /// Whether the source was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Says how the source ended; the first end counts.
+    /// Sets how the source ended, unless it has already ended.
     pub fn set_end(&self, end: SourceEnd) {
         self.lock().end.get_or_insert(end);
     }
 
-    /// Says how the source will have ended once it is parsed up to `offset`, so that a
-    /// source that has ended has nothing more to come.
+    /// Sets how the source ends once it is parsed up to `offset`. Until then it has not ended, so
+    /// an ended source never grows.
     pub(crate) fn end_at(&self, offset: u64, end: SourceEnd) {
         let mut state = self.lock();
         if *self.parsed.borrow() >= offset {
@@ -252,12 +252,12 @@ impl SourceProgress {
         }
     }
 
-    /// Says what is odd about it.
+    /// Sets the note on anything unusual about the source.
     pub fn set_note(&self, note: Option<String>) {
         self.lock().note = note;
     }
 
-    /// What a person should hear at once and has not heard yet: a sentence.
+    /// Takes the sentence that should be reported to a person now, if there is a new one.
     pub fn take_news(&self) -> Option<String> {
         self.lock().news.take()
     }
@@ -272,8 +272,8 @@ impl SourceProgress {
         self.lock().phase
     }
 
-    /// Counts bytes taken from a compressed counter: what is done of the source is told in
-    /// these from then on.
+    /// Counts bytes read from a compressed input. From then on the progress of the source is
+    /// measured in them.
     pub fn take_compressed(&self, bytes: u64) {
         self.bytes_taken.fetch_add(bytes, Ordering::Relaxed);
         self.lock().compressed = true;
@@ -283,7 +283,7 @@ impl SourceProgress {
         self.lock().format = Some((format, fits));
     }
 
-    /// Changes the format of what comes from that offset on.
+    /// Changes the format of the lines from `offset` on.
     pub(crate) fn change_format(&self, format: Arc<Format>, fits: f64, offset: u64) {
         let mut state = self.lock();
         let name = format.name();
@@ -301,12 +301,12 @@ impl SourceProgress {
         self.lock().has_gap = true;
     }
 
-    /// True once a block was dropped.
+    /// Whether a block was dropped.
     pub(crate) fn has_gap(&self) -> bool {
         self.lock().has_gap
     }
 
-    /// Adds the counts of a block that ends at `offset_end`. Blocks come in order, so that
+    /// Adds the counts of a block that ends at `offset_end`. Blocks are counted in order, so that
     /// line numbers are right.
     pub(crate) fn count(&self, read: &BlockCounts, offset_end: u64) {
         let mut state = self.lock();
@@ -334,7 +334,7 @@ impl SourceProgress {
         if let Some((_, end)) = state.ending.take_if(|(ending, _)| *ending <= offset) {
             state.end.get_or_insert(end);
         }
-        // Under the lock, so that an end that is set meanwhile is not missed.
+        // Sent under the lock, so that an end set in between is not missed.
         self.parsed.send_replace(offset);
     }
 
@@ -343,7 +343,7 @@ impl SourceProgress {
     }
 }
 
-/// Both of two notes.
+/// Joins two optional notes.
 fn joined(one: &Option<String>, other: &Option<String>) -> Option<String> {
     match (one, other) {
         (Some(one), Some(other)) => Some(format!("{one}; {other}")),

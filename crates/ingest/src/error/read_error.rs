@@ -8,16 +8,16 @@ use super::source_error::SourceError;
 use super::stop_reason::StopReason;
 use super::stream_error::StreamError;
 
-/// Why a source could not be read to its end. What was read before stands.
+/// Why a source could not be read to its end. Lines read before the error are kept.
 #[derive(Debug)]
 pub enum ReadError {
     /// The file could not be opened, or is a directory.
     Open(io::Error),
     /// Reading failed, or the packed data is damaged or truncated.
     Stream(StreamError),
-    /// The packing is not supported. The sentence says what to do.
+    /// The packing is not supported. The sentence includes the remedy.
     Refused(String),
-    /// The pipeline takes no more.
+    /// The pipeline accepts no more data.
     Stopped(StopReason),
 }
 

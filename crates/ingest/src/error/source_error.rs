@@ -5,14 +5,14 @@ use std::fmt;
 
 use super::stream_error::StreamError;
 
-/// Why a source failed. What was read before stands.
+/// Why a source failed. Lines read before the error are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceError {
-    /// The file could not be opened. The text is the system's.
+    /// The file could not be opened. The text is the operating system's.
     Open(String),
     /// Reading failed, or the packed data is damaged or truncated.
     Stream(StreamError),
-    /// The packing is not supported. The sentence says what to do.
+    /// The packing is not supported. The sentence includes the remedy.
     Refused(String),
     /// The transfer from the sender failed. The sentence is the transfer's.
     Transfer(String),

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// Why a stream could not be read to its end, and where. What was read before stands.
+/// Why a stream could not be read to its end, and at which offset. Lines before it are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamError {
     /// The compression or archive format, such as `gzip`. `None` if reading itself failed.

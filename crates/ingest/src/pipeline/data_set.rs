@@ -12,7 +12,7 @@ use super::retention::{Keep, MachineClock, Retention};
 use super::subscribers::{OrderedSegments, Subscribers};
 use crate::progress::{SourceProgress, SourceSnapshot};
 
-/// The lines that were parsed so far. The parsers add to it, and any thread may ask it.
+/// The lines parsed so far. The parsers add to it, and any thread may query it.
 ///
 /// Locks are taken in the order of the fields: `reorder` first, `values` last.
 pub struct DataSet {
@@ -189,7 +189,7 @@ impl DataSet {
 
     fn append_next(&self, block: ParsedBlock) {
         let ParsedBlock { source, offset_end, counts, is_live, segment } = block;
-        // A source that was given up does not grow.
+        // A source that was cancelled does not grow.
         match segment.filter(|_| !source.has_gap() && !source.is_cancelled()) {
             Some(segment) => {
                 self.retention.append(segment, is_live, &self.subscribers);

@@ -1,4 +1,4 @@
-//! The pipeline: a queue bounded in bytes, one parser a core, ordered append.
+//! The pipeline: a queue that is bounded in bytes, one parser per core, and ordered appends.
 
 mod data_set;
 mod reorder;
@@ -20,19 +20,18 @@ use crate::queue::BlockQueue;
 use crate::writer::{Destination, SourceOptions, SourceWriter};
 use worker::Worker;
 
-/// How a pipeline works and what it may take.
+/// Options of a pipeline: threads, memory and retention.
 #[derive(Debug, Clone)]
 pub struct PipelineOptions {
     /// Parser threads; at least one.
     pub jobs: usize,
-    /// Bytes of blocks that wait or are being parsed, at the most (one block is always let
-    /// in).
+    /// The most bytes of blocks that wait or are being parsed. One block is always admitted.
     pub queue_bytes_max: usize,
-    /// Memory for the data set, in bytes: distinct values and, where kept, segments.
+    /// Memory for the data set, in bytes: distinct values and, if kept, segments.
     pub memory_bytes_max: usize,
     /// Sizes of blocks and lines.
     pub limits: BlockLimits,
-    /// What becomes of the segments.
+    /// Which segments are kept.
     pub keep: Keep,
 }
 
@@ -40,7 +39,7 @@ impl PipelineOptions {
     /// Blocks for each parser: one at work, one waiting, one being received.
     const BLOCKS_PER_JOB: usize = 3;
 
-    /// The defaults for a machine with so many cores.
+    /// The defaults for a machine with n cores.
     pub fn new(jobs: usize, keep: Keep) -> Self {
         let jobs = jobs.max(1);
         let limits = BlockLimits::default();

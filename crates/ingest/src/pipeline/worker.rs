@@ -11,8 +11,8 @@ use crate::error::SourceError;
 use crate::progress::{BlockCounts, SourceEnd, SourceProgress};
 use crate::queue::{BlockQueue, Job, PullSource, Task, Ticket};
 
-/// Parses blocks as they come and appends them in their turn. Between the two, while
-/// another's turn is awaited, it goes on parsing.
+/// Parses blocks as they arrive and appends them in order. While it waits to append one, it parses
+/// more.
 #[derive(Debug)]
 pub(super) struct Worker {
     queue: Arc<BlockQueue>,
@@ -20,24 +20,24 @@ pub(super) struct Worker {
     limits: BlockLimits,
     /// By index of the format.
     readers: Vec<Option<BlockReader>>,
-    /// Parsed blocks that wait for their turn, oldest first.
-    parsed: VecDeque<Parsed>,
+    /// Parsed blocks that wait to be appended, oldest first.
+    parsed: VecDeque<PendingBlock>,
     /// The buffer that it pulls blocks into.
     buffer: Option<Vec<u8>>,
 }
 
-/// Blocks that a worker parses ahead of its turn. Parsed blocks are outside the queue's
-/// bound, so there is one of their own; a few even out what blocks take.
+/// The most blocks that a worker parses before it may append them. The queue's bound does not
+/// include parsed blocks, so they need their own. A few even out differences in parse time.
 const PARSED_MAX: usize = 4;
 
 #[derive(Debug)]
-struct Parsed {
+struct PendingBlock {
     ticket: u64,
     source: Arc<SourceProgress>,
     format_index: usize,
     offset_end: u64,
     is_live: bool,
-    /// `None` where the source was cancelled before.
+    /// `None` if the source was cancelled before its block was parsed.
     read: Option<ReadBlock>,
 }
 
@@ -53,7 +53,7 @@ impl Worker {
         }
     }
 
-    /// Works until the queue ends, and adds the segments that it sealed to the fold.
+    /// Works until the queue ends, and adds the segments that it produced to the fold.
     pub(super) fn run<F: Fold>(mut self, mut fold: Option<&mut F>) {
         loop {
             if self.parsed.is_empty() {
@@ -72,8 +72,8 @@ impl Worker {
         }
     }
 
-    /// True where it has parsed enough ahead of its turn. A reader that has grown large
-    /// forgets only when nothing it has read waits, which may otherwise never happen.
+    /// Whether the worker must append a block before it parses another. A large reader can only
+    /// shrink when none of its blocks wait, which might otherwise never happen.
     fn must_append(&self) -> bool {
         let is_large = || self.readers.iter().flatten().any(BlockReader::is_large);
         self.parsed.len() >= PARSED_MAX
@@ -96,11 +96,11 @@ impl Worker {
             let data = Arc::clone(&self.data);
             let reader = self.reader(&job);
             let read = reader.read(&job.block, source_index);
-            // Beside the others, so that little is left for its turn.
+            // Done outside the ordered part, so that little remains to be done there.
             reader.look_up(&read, &data.values());
             read
         });
-        self.parsed.push_back(Parsed {
+        self.parsed.push_back(PendingBlock {
             ticket: number,
             source: job.source,
             format_index: job.format_index,
@@ -118,18 +118,18 @@ impl Worker {
         let reader = self.readers[job.format_index].get_or_insert_with(|| {
             BlockReader::new(job.format.clone(), self.limits, &mut self.data.values_mut())
         });
-        // Logs of one format may be years apart.
+        // Two logs of one format may be years apart.
         reader.set_year_reference(job.format.year_reference());
         reader
     }
 
-    /// Resolves the oldest parsed block while it is its turn; packs and appends it after.
+    /// Resolves the oldest parsed block while it is this worker's turn, then packs and appends it.
     fn take_turn<F: Fold>(&mut self, fold: Option<&mut F>) {
         let Some(parsed) = self.parsed.pop_front() else { return };
         let reader = self.readers.get_mut(parsed.format_index).and_then(Option::as_mut);
         let (Some(mut read), Some(reader)) = (parsed.read, reader) else {
             self.queue.end_turn();
-            let Parsed { ticket, source, offset_end, is_live, .. } = parsed;
+            let PendingBlock { ticket, source, offset_end, is_live, .. } = parsed;
             let counts = BlockCounts::default();
             self.data
                 .append(ticket, ParsedBlock { source, offset_end, counts, is_live, segment: None });
@@ -150,7 +150,7 @@ impl Worker {
             fold.learn(&self.data.values());
             fold.update(segment.segment());
         }
-        let Parsed { ticket, source, offset_end, is_live, .. } = parsed;
+        let PendingBlock { ticket, source, offset_end, is_live, .. } = parsed;
         self.data.append(
             ticket,
             ParsedBlock { source, offset_end, counts, is_live, segment: Some(segment) },
@@ -159,8 +159,8 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// A parser that panics would leave all others waiting for its turn, and its sources
-    /// for what it was to parse.
+    /// Stops everything after a panic. Otherwise the other workers would wait for this one's turn,
+    /// and its sources for blocks that are never parsed.
     fn drop(&mut self) {
         if std::thread::panicking() {
             for source in self.data.sources() {

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_an_error_stands() {
+    fn lines_before_an_error_are_kept() {
         let blocks = LineBlocks::with_sizes(Pieces(b"a\nbc", 3, true), 8, 32);
         assert_eq!(lines_of(blocks), (vec![b"a\n".to_vec(), b"bc".to_vec()], 0, true));
     }

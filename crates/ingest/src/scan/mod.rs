@@ -1,7 +1,7 @@
 //! Scans: every line of some texts is looked at once, in parallel, and nothing is kept.
 //!
-//! A pipeline stores what it reads, for questions that come later. A scan is for one question
-//! that is known before: which lines match, how many there are, what a rule would have done.
+//! A pipeline stores the lines it reads, for later questions. A scan answers one question that is
+//! known in advance: which lines match, how many there are, what a rule would have done.
 //! [`TextScan`] reads a text in blocks of whole lines ([`LineBlocks`]) or as records
 //! ([`RecordReader`]), a large plain file in ranges on all cores ([`FileRanges`]), and
 //! [`run_in_order`] puts the output in the order of the lines.

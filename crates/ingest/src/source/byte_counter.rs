@@ -1,4 +1,4 @@
-//! Counts the bytes that are used of a stream, for progress and for the place of an error.
+//! Counts the bytes used of a stream, for progress and for the offset of an error.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;

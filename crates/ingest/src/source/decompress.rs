@@ -10,7 +10,7 @@ use super::push::PushDecoder;
 /// The decompressed bytes of a stream.
 ///
 /// # Errors
-/// Where the library cannot be set up.
+/// If the decompression library cannot be set up.
 pub(super) fn decompressed<'a>(
     compression: Compression,
     stream: impl BufRead + 'a,
@@ -24,22 +24,22 @@ pub(super) fn decompressed<'a>(
         }
         Compression::Bzip2 | Compression::Xz | Compression::Lz4 => {
             let decoder = PushDecoder::new(compression)?;
-            Box::new(PushedRead { stream, decoder, given: 0, is_finished: false })
+            Box::new(DecoderReader { stream, decoder, given: 0, is_finished: false })
         }
     })
 }
 
-/// Reads what a push decoder makes of a stream.
-struct PushedRead<R> {
+/// Reads the output of a push decoder that is fed from a stream.
+struct DecoderReader<R> {
     stream: R,
     decoder: PushDecoder,
-    /// Bytes of the decoder's output that were read.
+    /// Bytes of the decoder's output that were already returned.
     given: usize,
     is_finished: bool,
 }
 
-impl<R: BufRead> PushedRead<R> {
-    /// Pushes until there is output; false where none will come any more.
+impl<R: BufRead> DecoderReader<R> {
+    /// Pushes until there is output. Returns false at the end.
     fn fill(&mut self) -> io::Result<bool> {
         self.decoder.output().clear();
         self.given = 0;
@@ -50,7 +50,7 @@ impl<R: BufRead> PushedRead<R> {
             let piece = self.stream.fill_buf()?;
             if piece.is_empty() && !self.decoder.has_more() {
                 self.is_finished = true;
-                // What came out at the end is given before the error.
+                // Output from before the error is returned first.
                 if let Err(error) = self.decoder.finish() {
                     self.is_finished = false;
                     return Err(error);
@@ -64,7 +64,7 @@ impl<R: BufRead> PushedRead<R> {
     }
 }
 
-impl<R: BufRead> Read for PushedRead<R> {
+impl<R: BufRead> Read for DecoderReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.given == self.decoder.output().len() && !self.fill_or_keep()? {
             return Ok(0);
@@ -77,9 +77,9 @@ impl<R: BufRead> Read for PushedRead<R> {
     }
 }
 
-impl<R: BufRead> PushedRead<R> {
-    /// As [`Self::fill`], where what came out before an error is given first: the error
-    /// comes again with the next read, for a damaged decoder stays damaged.
+impl<R: BufRead> DecoderReader<R> {
+    /// The same as [`Self::fill`], but output from before an error is returned first. The next
+    /// read returns the error again, because a damaged decoder stays damaged.
     fn fill_or_keep(&mut self) -> io::Result<bool> {
         match self.fill() {
             Err(_) if !self.decoder.output().is_empty() => Ok(true),

@@ -1,5 +1,5 @@
-//! From what a person names to what is read: directories become their files, a file that is
-//! named twice is read once, and rotated logs come in the order of their times.
+//! Turns the inputs that were named into the inputs to read: directories become their files, a
+//! file that is named twice is read once, and rotated logs are ordered by their times.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -14,50 +14,50 @@ use super::unpack::is_text;
 use crate::error::{Fault, ReadError};
 use weir_core::FormatChoice;
 
-/// Directories inside directories: deeper than anybody's, and no deeper than the stack.
+/// The greatest depth of nested directories, so that recursion is bounded.
 const DEPTH_MAX: usize = 64;
 
-/// Bytes that show whether a file is text, as many as of a file in an archive.
+/// Bytes that show whether a file is text, as many as for a file in an archive.
 const HEAD_BYTES: usize = 512;
 
-/// Bytes in which the first time of a log is looked for.
+/// Bytes in which the first time of a log is searched for.
 const TIME_BYTES: usize = 64 << 10;
 
-/// Finds the inputs that were named, and gives what there is to say of them.
+/// Finds the inputs that were named. Returns them with the notes and errors about them.
 ///
-/// - A directory stands for the files in it and below it, in the order of their names. What
-///   hides (`.name`), what is no file (sockets, FIFOs) and what is no text is left out.
-/// - A file that comes again, by whatever path, is read once.
+/// - A directory stands for the files in and below it, ordered by name. Hidden entries (`.name`),
+///   sockets, FIFOs and files that are not text are left out.
+/// - A file that is found again by another path is read once.
 /// - The files of a rotated set (`access.log`, `access.log.1`, `access.log.2.gz`,
-///   `access.log-20251217`) come in the order of their first times, at the places that they
-///   had; one without a time keeps its place.
+///   `access.log-20251217`) are ordered by their first times, within the positions that they had.
+///   A file without a time keeps its position.
 ///
-/// What cannot be opened stays in the list: it is said when it is read.
+/// A file that cannot be opened stays in the list: reading it reports the error.
 pub fn find_inputs(named: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<Fault>) {
-    let mut finding = Finding::default();
+    let mut finder = InputFinder::default();
     for input in named {
         match input {
-            Input::File(path) => finding.named(path),
-            Input::Stdin(_) => finding.inputs.push(input.clone()),
+            Input::File(path) => finder.named(path),
+            Input::Stdin(_) => finder.inputs.push(input.clone()),
         }
     }
-    let Finding { mut inputs, faults, .. } = finding;
+    let InputFinder { mut inputs, faults, .. } = finder;
     order_rotated(&mut inputs, format);
     (inputs, faults)
 }
 
 #[derive(Debug, Default)]
-struct Finding {
+struct InputFinder {
     inputs: Vec<Input>,
     faults: Vec<Fault>,
-    /// Files that were found, by what they are and not by their names.
+    /// The files that were found, by identity, since one file can have several names.
     files: HashMap<Identity, PathBuf>,
-    /// Directories that were entered: links may lead back to them.
+    /// The directories that were entered, since links may lead back to them.
     directories: HashSet<Identity>,
     left_out: Vec<String>,
 }
 
-/// What tells a file from all others.
+/// The identity of a file, which no other file has.
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
@@ -74,7 +74,7 @@ fn identity(path: &Path, _: &Metadata) -> Option<Identity> {
     path.canonicalize().ok()
 }
 
-impl Finding {
+impl InputFinder {
     fn named(&mut self, path: &Path) {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
@@ -101,7 +101,7 @@ impl Finding {
     }
 
     fn directory(&mut self, path: &Path, metadata: &Metadata, depth: usize) {
-        // One that was entered is a loop, or its files are known.
+        // A directory that was entered before is a loop, or its files were found then.
         let is_new = identity(path, metadata).is_none_or(|it| self.directories.insert(it));
         if !is_new || depth == DEPTH_MAX {
             return;
@@ -124,7 +124,7 @@ impl Finding {
     }
 
     fn entry(&mut self, path: &Path, depth: usize) {
-        // A link that leads nowhere is no file of this directory.
+        // A dangling link is not a file of this directory.
         let Ok(metadata) = fs::metadata(path) else { return };
         if metadata.is_dir() {
             self.directory(path, &metadata, depth + 1);
@@ -136,7 +136,7 @@ impl Finding {
         }
     }
 
-    /// Says what of a directory is not read.
+    /// Notes which files of a directory are not read.
     fn end_directory(&mut self, path: &Path, inputs_before: usize) {
         let name = path.to_string_lossy();
         let left_out = std::mem::take(&mut self.left_out);
@@ -157,8 +157,8 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-/// True where a file begins like text or is packed. What cannot be read is not known, so it
-/// is tried, and said.
+/// Whether a file begins like text or is packed. Also true if it cannot be read, so that reading
+/// it reports the error.
 fn may_be_log(path: &Path) -> bool {
     let mut head = Vec::new();
     let file = File::open(path);
@@ -184,7 +184,7 @@ fn order_rotated(inputs: &mut [Input], format: &FormatChoice) {
         let times = places.iter().map(|place| first_time_ns(&inputs[*place], format));
         let (places, mut times): (Vec<usize>, Vec<(i64, usize)>) =
             places.iter().zip(times).filter_map(|(&place, ns)| Some((place, (ns?, place)))).unzip();
-        // Where times are equal, the order given stands.
+        // Files of equal times keep the order in which they were named.
         times.sort_unstable();
         let ordered: Vec<Input> = times.iter().map(|(_, from)| inputs[*from].clone()).collect();
         for (place, input) in places.into_iter().zip(ordered) {
@@ -198,12 +198,12 @@ fn first_time_ns(input: &Input, format: &FormatChoice) -> Option<i64> {
     head.first_time(format).map(|time| time.unix_ns)
 }
 
-/// Endings that compressors and archivers give.
+/// Extensions that compressors and archivers add.
 const PACKED: [&str; 10] =
     [".gz", ".zst", ".bz2", ".xz", ".lz4", ".tar", ".tgz", ".zip", ".tbz2", ".txz"];
 
-/// The name that the files of a rotated set have in common: without what a compressor adds,
-/// and without the numbers and dates that are parts of their own.
+/// The name that the files of a rotated set share: without the extensions that compressors add,
+/// and without parts that are only a number or a date.
 fn set_of(path: &Path) -> PathBuf {
     let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     let mut name = &*name;
@@ -223,7 +223,7 @@ mod tests {
     use super::set_of;
 
     #[test]
-    fn rotated_names_are_of_one_set() {
+    fn names_of_rotated_files_map_to_one_set() {
         let set = set_of(Path::new("/var/log/access.log"));
         for name in [
             "access.log.1",

@@ -1,4 +1,4 @@
-//! The beginning of a source's text, to look at before it is read.
+//! The beginning of a source's text, examined before the source is read.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -13,10 +13,10 @@ use super::year::with_year;
 use crate::error::{Fault, FaultKind, ReadError};
 use weir_core::FormatChoice;
 
-/// A head is no longer than this.
+/// The largest size of a head.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// What is read at once.
+/// The size of one read.
 const READ_BYTES: usize = 64 << 10;
 
 /// The beginning of a source's first text, unpacked.
@@ -26,26 +26,26 @@ pub struct Head {
     pub text: Vec<u8>,
     /// Whether this is all of it.
     pub is_whole: bool,
-    /// When the source was last written to, where that is known.
+    /// When the source was last written, if known.
     written: Option<SystemTime>,
 }
 
 impl Head {
-    /// Reads an input from its beginning until `is_enough`, a mebibyte, or the end. What is
-    /// damaged ends there: that is said when it is read for good.
+    /// Reads an input from its start until `is_enough`, a mebibyte, or the end. The head ends at
+    /// damaged data, which is reported when the source is read in full.
     ///
     /// # Errors
-    /// Where it cannot be opened.
+    /// If the input cannot be opened.
     pub fn of(input: &Input, is_enough: impl Fn(&[u8]) -> bool) -> Result<Self, ReadError> {
         let mut head = Self::default();
         let faults = input.read(&mut |text| head.read(text, &is_enough));
         head.or_error(faults)
     }
 
-    /// As [`Self::of`], of a stream.
+    /// The same as [`Self::of`], for a stream.
     ///
     /// # Errors
-    /// Where nothing of it can be read.
+    /// If nothing of it can be read.
     pub fn of_stream(
         stream: impl Read,
         is_enough: impl Fn(&[u8]) -> bool,
@@ -102,8 +102,8 @@ fn is_momentary(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
 
-/// The time of the first record that has one, among these lines, which are of today where
-/// that makes a difference.
+/// The time of the first record that has one in these lines. Times without a year are
+/// dated relative to today.
 pub fn first_time(lines: &[u8], format: &FormatChoice) -> Option<Timestamp> {
     first_time_in(lines, format, None)
 }

@@ -1,4 +1,4 @@
-//! What a person names: a file, or standard input.
+//! Inputs that a person names: a file, or standard input.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Cursor, Read, Seek};
@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::byte_counter::ByteCounter;
-use super::timed::Timed;
+use super::timeout_reader::TimeoutReader;
 use super::unpack::{HEAD_BYTES, Text, is_packed, unpack};
 use crate::error::{Fault, ReadError};
 
 /// Something to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// The file of that path, which may be a FIFO or a device.
+    /// The file at this path, which may be a FIFO or a device.
     File(PathBuf),
-    /// Standard input, of which these bytes were read already.
+    /// Standard input, of which these bytes have already been read.
     Stdin(Vec<u8>),
 }
 
@@ -24,7 +24,7 @@ pub enum Input {
 const STDIN_NAME: &str = "standard input";
 
 impl Input {
-    /// Its name, to show.
+    /// The name to show.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.to_string_lossy().into_owned(),
@@ -32,21 +32,21 @@ impl Input {
         }
     }
 
-    /// Its size in bytes, of a file that has one. Files of /proc have none.
+    /// The size of a regular file in bytes. Files of /proc have none.
     pub fn bytes_total(&self) -> Option<u64> {
         let Self::File(path) = self else { return None };
         let metadata = std::fs::metadata(path).ok()?;
         (metadata.is_file() && metadata.len() > 0).then_some(metadata.len())
     }
 
-    /// When it was last written to, of a file.
+    /// When a regular file was last written.
     pub(super) fn written(&self) -> Option<SystemTime> {
         let metadata = self.metadata().ok()?;
         metadata.is_file().then(|| metadata.modified().ok()).flatten()
     }
 
-    /// True where it is the file that has this metadata, by whatever name it came. Pipes and
-    /// devices are none; where files have no numbers, nobody knows.
+    /// Whether this input is the file with this metadata, under any name. Always false for pipes
+    /// and devices, and on platforms where files have no identity.
     pub fn is_same(&self, other: &Metadata) -> bool {
         self.metadata().is_ok_and(|own| own.is_file() && is_same_file(&own, other))
     }
@@ -58,7 +58,7 @@ impl Input {
         }
     }
 
-    /// True for a file that can be read twice: no FIFO, no device.
+    /// Whether this is a regular file, which can be read twice. FIFOs and devices are not.
     pub fn is_file(&self) -> bool {
         match self {
             Self::File(path) => std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()),
@@ -66,7 +66,7 @@ impl Input {
         }
     }
 
-    /// True where it brings bytes when it likes: a pipe, a FIFO, a terminal.
+    /// Whether bytes arrive over time, as from a pipe, a FIFO or a terminal.
     pub(crate) fn is_live(&self) -> bool {
         match self {
             Self::File(path) => std::fs::metadata(path).is_ok_and(|metadata| is_live(&metadata)),
@@ -74,8 +74,8 @@ impl Input {
         }
     }
 
-    /// Gives all texts in it to `visit`, in their order, until it breaks; see
-    /// [`Text`]. Where it can be opened, what cannot be read of it is in the list.
+    /// Calls `visit` with each text in the input, in order, until it breaks; see [`Text`]. Returns
+    /// the parts that could not be read. If the input cannot be opened, that is the only one.
     pub fn read(&self, visit: &mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>) -> Vec<Fault> {
         let counter = ByteCounter::of_file(self.written());
         let name = self.name();
@@ -85,10 +85,10 @@ impl Input {
         }
     }
 
-    /// The bytes of a file that is no more than that: not packed, and no pipe.
+    /// The bytes of a regular file that is not packed; `None` for any other input.
     ///
     /// # Errors
-    /// Where it cannot be opened or read.
+    /// If it cannot be opened or read.
     pub(super) fn plain(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
         let mut file = match self {
             Self::File(path) if self.is_file() => File::open(path)?,
@@ -98,7 +98,7 @@ impl Input {
         let mut head = Vec::with_capacity(HEAD_BYTES);
         let length = (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
         if is_packed(&head) {
-            // Of standard input nobody else can read this part again.
+            // The position of standard input is shared, so these bytes have to be readable again.
             file.seek_relative(-(length as i64))?;
             return Ok(None);
         }
@@ -114,7 +114,7 @@ impl Input {
                 }
                 let file = File::open(path)?;
                 match is_live(&metadata) {
-                    true => Ok(Box::new(Timed::new(file, counter))),
+                    true => Ok(Box::new(TimeoutReader::new(file, counter))),
                     false => Ok(Box::new(file)),
                 }
             }
@@ -122,7 +122,7 @@ impl Input {
                 let start = Cursor::new(start.clone());
                 let file = stdin()?;
                 match is_live(&file.metadata()?) {
-                    true => Ok(Box::new(start.chain(Timed::new(file, counter)))),
+                    true => Ok(Box::new(start.chain(TimeoutReader::new(file, counter)))),
                     false => Ok(Box::new(start.chain(file))),
                 }
             }
@@ -145,12 +145,12 @@ fn is_live(metadata: &Metadata) -> bool {
     !metadata.is_file() && !metadata.is_dir()
 }
 
-/// Standard input that is closed brings nothing, and that at once.
+/// Closed standard input is not live: it ends at once.
 fn is_stdin_live() -> bool {
     stdin().and_then(|file| file.metadata()).is_ok_and(|metadata| is_live(&metadata))
 }
 
-/// Standard input without the buffer that the standard library puts before it.
+/// Standard input without the standard library's buffer.
 #[cfg(unix)]
 fn stdin() -> io::Result<File> {
     use std::os::fd::AsFd;

@@ -1,8 +1,8 @@
-//! LZ4 frames, pushed.
+//! LZ4 frames, decompressed from pushed bytes.
 //!
-//! Follows lz4_Frame_format.md 1.6.4. The blocks are decompressed by lz4_flex; the frames
-//! around them are read here, because its reader cannot be pushed to, and takes a frame that
-//! is cut between two blocks for a whole one.
+//! Follows lz4_Frame_format.md 1.6.4. lz4_flex decompresses the blocks. The frames are parsed
+//! here, because bytes cannot be pushed to the frame reader of lz4_flex, and because it accepts a
+//! frame that is truncated between two blocks.
 
 use std::hash::Hasher;
 use std::io;
@@ -16,38 +16,38 @@ use super::decode::Decode;
 const WINDOW_BYTES: usize = 64 << 10;
 
 const FRAME_MAGIC: u32 = 0x184D_2204;
-/// The magic numbers of frames to be skipped, but for their last four bits.
+/// The magic numbers of skippable frames, without their last four bits.
 const SKIPPABLE_MAGIC: u32 = 0x184D_2A50;
 
-/// The highest bit of a block's length: it is stored as it is.
+/// The highest bit of a block's length: the block is not compressed.
 const IS_STORED: u32 = 1 << 31;
 
 pub(super) struct Lz4Decoder {
     state: State,
-    /// The part that is being read, never more than a block and its checksum.
+    /// The bytes of the part that is being read, at most a block and its checksum.
     part: Vec<u8>,
     frame: Frame,
-    /// Of what came out of this frame.
+    /// The checksum of the output of this frame.
     hasher: XxHash32,
-    /// The last bytes that came out, for blocks that refer to them.
+    /// The last bytes of output, for blocks that refer to them.
     window: Vec<u8>,
     block: Vec<u8>,
 }
 
-/// What is read next.
+/// The part that is read next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The magic number of a frame, or the end.
     Magic,
     SkipLength,
-    /// So many bytes that mean nothing.
+    /// The content of a skippable frame, of n bytes.
     Skip(u32),
     /// Flags and block size.
     Flags,
-    /// The rest of a header that is so long behind its magic number.
+    /// The rest of a header that has n bytes after its magic number.
     Header(usize),
     BlockLength,
-    /// A block of that length and kind.
+    /// A block, by its length field, which includes the flag for uncompressed data.
     Block(u32),
     /// The checksum of the whole frame.
     Checksum,
@@ -73,7 +73,7 @@ impl Lz4Decoder {
         }
     }
 
-    /// Length of the part that is read now.
+    /// The length in bytes of the part that is being read.
     fn wanted_bytes(&self) -> usize {
         match self.state {
             State::Magic | State::SkipLength | State::BlockLength | State::Checksum => 4,
@@ -87,7 +87,7 @@ impl Lz4Decoder {
         }
     }
 
-    /// The part is complete: what comes of it, and what is next.
+    /// Handles a complete part. Returns the state that follows.
     fn take_part(&mut self, output: &mut Vec<u8>) -> io::Result<State> {
         let number = number(&self.part);
         Ok(match self.state {
@@ -111,7 +111,7 @@ impl Lz4Decoder {
         })
     }
 
-    /// The part stays: the header's checksum is about it too.
+    /// Keeps the flags in the part, because the header's checksum includes them.
     fn take_flags(&mut self) -> io::Result<State> {
         let (flags, block_size) = (self.part[0], self.part[1] >> 4 & 7);
         if flags >> 6 != 1 {
@@ -207,7 +207,7 @@ impl Decode for Lz4Decoder {
     }
 }
 
-/// The first four bytes as a number, least first.
+/// The first four bytes as a little-endian number.
 fn number(bytes: &[u8]) -> u32 {
     bytes.iter().take(4).rev().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }

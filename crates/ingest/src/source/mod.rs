@@ -1,4 +1,4 @@
-//! Sources: where bytes come from, and how far they are.
+//! Sources: the origin of bytes, and how far each has been read.
 
 mod archive;
 mod byte_counter;
@@ -12,7 +12,7 @@ mod input;
 mod lz4;
 mod push;
 mod read;
-mod timed;
+mod timeout_reader;
 mod unpack;
 mod year;
 

@@ -1,4 +1,4 @@
-//! Decompressing what is pushed, with a bound on what comes out at once.
+//! Decompression of pushed bytes, with a bound on the output of each step.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::compression::{Compression, ZSTD_WINDOW_LOG_MAX};
 use super::decode::Decode;
 use super::lz4::Lz4Decoder;
 
-/// Decompresses what is pushed to it, as far as there is room for what comes out: a few
+/// Decompresses bytes that are pushed to it, as far as there is room for the output, because a few
 /// bytes can become gigabytes.
 ///
 /// ```
@@ -30,22 +30,21 @@ pub struct PushDecoder {
     compression: Compression,
     decoder: Box<dyn Decode + Send + Sync>,
     output: Vec<u8>,
-    /// What is damaged stays so: a decoder is not asked again after an error.
+    /// Set after an error. A damaged decoder is not called again.
     failure: Option<(io::ErrorKind, String)>,
 }
 
 impl PushDecoder {
-    /// Bytes that are taken at once, at the most: what comes of them is at most about 1,000
-    /// times as long for gzip.
+    /// The most bytes taken at once. For gzip, their output is at most about 1,000 times as long.
     const PIECE_BYTES: usize = 4 << 10;
 
-    /// No more is decompressed while so much waits in [`Self::output`].
+    /// Decompression pauses while [`Self::output`] holds this many bytes.
     const OUTPUT_BYTES: usize = 1 << 20;
 
     /// A decoder at the start of a source.
     ///
     /// # Errors
-    /// Where the library cannot be set up.
+    /// If the decompression library cannot be set up.
     pub fn new(compression: Compression) -> io::Result<Self> {
         let decoder: Box<dyn Decode + Send + Sync> = match compression {
             Compression::Gzip => Box::new(GzipDecoder(MultiGzDecoder::new(Vec::new()))),
@@ -57,11 +56,11 @@ impl PushDecoder {
         Ok(Self { compression, decoder, output: Vec::new(), failure: None })
     }
 
-    /// Decompresses all of a piece, which had better be small: the output can be 32,000 times
-    /// as long. [`Self::push_some`] has a bound.
+    /// Decompresses all of a piece, which should be small: the output can be 32,000 times as long.
+    /// [`Self::push_some`] has a bound.
     ///
     /// # Errors
-    /// Where the data is damaged. What came out before is in the output.
+    /// If the data is damaged. The output from before the damage is kept.
     pub fn push(&mut self, mut piece: &[u8]) -> io::Result<()> {
         while !piece.is_empty() || self.has_more() {
             piece = &piece[self.push_within(piece, usize::MAX)?..];
@@ -69,12 +68,11 @@ impl PushDecoder {
         Ok(())
     }
 
-    /// Decompresses the beginning of `bytes` and says how many that were; what they became is
-    /// added to [`Self::output`], which never grows beyond a few MiB if it is emptied after
-    /// each call.
+    /// Decompresses the beginning of `bytes` and returns its length. Appends to [`Self::output`],
+    /// which never exceeds a few MiB if it is emptied after each call.
     ///
     /// # Errors
-    /// Where the data is damaged. What came out before is in the output.
+    /// If the data is damaged. The output from before the damage is kept.
     pub fn push_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.push_within(bytes, Self::OUTPUT_BYTES)
     }
@@ -86,8 +84,8 @@ impl PushDecoder {
         self.remember(result)
     }
 
-    /// True where more comes of the bytes that were taken already: push again, if only an
-    /// empty slice, when the output is emptied.
+    /// Whether the bytes taken so far have more output. If so, empty the output and push again, if
+    /// necessary an empty slice.
     pub fn has_more(&self) -> bool {
         self.failure.is_none() && self.decoder.has_more()
     }
@@ -95,14 +93,14 @@ impl PushDecoder {
     /// Ends the source.
     ///
     /// # Errors
-    /// Where the data is cut short.
+    /// If the data is truncated.
     pub fn finish(&mut self) -> io::Result<()> {
         self.check()?;
         let result = self.decoder.finish(&mut self.output);
         self.remember(result)
     }
 
-    /// What came out and was not taken yet; empty it.
+    /// The output that has not been taken yet. The caller empties it.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output
     }
@@ -128,7 +126,7 @@ impl std::fmt::Debug for PushDecoder {
     }
 }
 
-/// Room for what comes out of one step.
+/// Room for the output of one step, in bytes.
 const ROOM_BYTES: usize = 128 << 10;
 
 struct GzipDecoder(MultiGzDecoder<Vec<u8>>);
@@ -157,12 +155,12 @@ impl GzipDecoder {
     }
 }
 
-/// zstd's own streaming decoder, with what tells whether a frame is complete.
+/// zstd's own streaming decoder, and whether a frame is complete.
 struct ZstdDecoder {
     decoder: raw::Decoder<'static>,
     /// 0 between frames.
     bytes_expected: usize,
-    /// The output was filled to its end, so that there may be more.
+    /// The output buffer was filled to its end, so there may be more.
     has_more: bool,
 }
 
@@ -187,7 +185,7 @@ impl Decode for ZstdDecoder {
             let (taken, start) = (input.pos(), output.len());
             let mut room = raw::OutBuffer::around_pos(output, start);
             let bytes_expected = self.decoder.run(&mut input, &mut room)?;
-            // Asked for more where there is none, the decoder speaks of the next frame.
+            // A call that makes no progress returns the hint for the next frame.
             if input.pos() > taken || room.pos() > start {
                 self.bytes_expected = bytes_expected;
             }
@@ -213,7 +211,7 @@ impl Decode for ZstdDecoder {
 
 struct Bzip2Decoder {
     decoder: bzip2::Decompress,
-    /// At the start or behind the end of a stream.
+    /// At the start of a stream, or after the end of one.
     is_between: bool,
     has_more: bool,
 }
@@ -266,7 +264,7 @@ struct XzDecoder {
 }
 
 impl XzDecoder {
-    /// `xz -9` asks for 65 MiB; a file that asks for more than this is made to do harm.
+    /// `xz -9` needs 65 MiB. A file that needs more than this limit is assumed to be malicious.
     const MEMORY_BYTES_MAX: u64 = 256 << 20;
 
     fn new() -> io::Result<Self> {
@@ -326,7 +324,7 @@ mod tests {
     use super::{Compression, PushDecoder};
 
     #[test]
-    fn a_bomb_goes_off_bit_by_bit() {
+    fn a_decompression_bomb_is_unpacked_in_bounded_steps() {
         let bytes = 200 << 20;
         let zeros = || std::io::repeat(0).take(bytes);
         let zstd = zstd::encode_all(zeros(), 19).expect("memory");

@@ -17,15 +17,15 @@ use weir_core::FormatChoice;
 
 use crate::writer::{SourceOptions, SourceWriter};
 
-/// A live stream that brings few lines has its format detected after this time, even if they are
-/// fewer than detection examines: a person waits to see them.
+/// A live stream that delivers few lines has its format detected after this time, even from fewer
+/// lines than detection examines, because a person is waiting to see them.
 pub(crate) const DETECTION_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Reads a stream to its end, unpacked where it is packed; each file of an archive is a
-/// source of its own.
+/// Reads a stream to its end and unpacks it if it is packed. Each file of an archive becomes a
+/// source.
 ///
 /// # Errors
-/// Where it cannot be read, the first reason; the sources' states say so too.
+/// The first error, if a part cannot be read. The states of the sources have the others too.
 pub fn read_stream(
     pipeline: &Pipeline,
     name: &str,
@@ -43,7 +43,7 @@ pub fn read_stream(
     errors.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// How many files in archives may become sources, of several archives together.
+/// A limit on the files in archives that become sources, shared by several archives.
 #[derive(Debug)]
 pub struct MemberLimit {
     members_max: usize,
@@ -51,37 +51,38 @@ pub struct MemberLimit {
 }
 
 impl MemberLimit {
-    /// A limit of so many.
+    /// A limit of `members_max` files.
     pub fn new(members_max: usize) -> Self {
         Self { members_max, left: AtomicUsize::new(members_max) }
     }
 
-    /// How many there may be.
+    /// The number of files allowed in total.
     pub fn members_max(&self) -> usize {
         self.members_max
     }
 
-    /// Counts one more; false where there are as many as may be.
+    /// Counts one more file. Returns false if the limit is reached.
     fn take(&self) -> bool {
         let less = |left: usize| left.checked_sub(1);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 }
 
-/// What an archive held.
+/// The result of reading an archive.
 #[derive(Debug)]
 pub struct ReadArchive {
-    /// What there is to say of it and of the files in it.
+    /// Errors and notes about the archive and its files.
     pub faults: Vec<Fault>,
-    /// The files, which are handed on but perhaps not parsed yet.
+    /// The sources of the files. All are submitted, but perhaps not parsed yet.
     pub sources: Vec<Arc<SourceProgress>>,
-    /// Files that are no sources, whether they could be read or not: the limit was reached.
+    /// The number of files that did not become sources because the limit was reached, whether or
+    /// not they could be read.
     pub left_out: u64,
 }
 
-/// Reads an archive to its end, or until its own source has ended: each file in it is a source
-/// of its own, as far as the limit goes. What there is to say of the archive itself, whoever
-/// opened it shows.
+/// Reads an archive to its end, or until its own source has ended. Each file in it becomes a
+/// source, up to the limit. Faults of the archive itself are only returned, for the caller to
+/// report.
 pub fn read_archive(
     pipeline: &Pipeline,
     archive: &Arc<SourceProgress>,
@@ -100,17 +101,18 @@ pub fn read_archive(
     ReadArchive { faults, sources, left_out }
 }
 
-/// Reads inputs to their ends and gives what there is to say of them, in their order.
+/// Reads inputs to their ends. Returns the errors and notes about them, in the order of the
+/// inputs.
 ///
-/// Up to `lanes` of them are read at the same time: packed ones, which take a core each.
-/// Plain files are read one after the other, because no disk is faster in two places.
+/// Up to `parallel_max` packed inputs are read at the same time, because decompression takes a core
+/// each. Plain files are read one after the other, because parallel reads of a disk are not faster.
 pub fn read_inputs(
     pipeline: &Pipeline,
     inputs: &[Input],
     format: &FormatChoice,
-    lanes: usize,
+    parallel_max: usize,
 ) -> Vec<Fault> {
-    let order = Order::default();
+    let order = InputOrder::default();
     let next = AtomicUsize::new(0);
     let faults = Mutex::new(Vec::new());
     let work = || {
@@ -121,7 +123,7 @@ pub fn read_inputs(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..lanes.min(inputs.len()) {
+        for _ in 1..parallel_max.min(inputs.len()) {
             scope.spawn(work);
         }
         work();
@@ -136,18 +138,18 @@ fn take<'a>(inputs: &'a [Input], next: &AtomicUsize) -> Option<(usize, &'a Input
     inputs.get(index).map(|input| (index, input))
 }
 
-/// What inputs that are read at the same time wait for.
+/// Coordinates inputs that are read at the same time.
 #[derive(Debug, Default)]
-struct Order {
-    /// Inputs whose first source is open, or which will have none. Sources are listed in the
-    /// order of their inputs.
+struct InputOrder {
+    /// The number of inputs, from the first one on, that have opened their first source or will
+    /// have none. Sources are listed in the order of their inputs.
     begun: Mutex<usize>,
     more_begun: Condvar,
-    /// Whoever reads a plain file.
+    /// Held while a plain file is read, so that only one is at a time.
     plain: Mutex<()>,
 }
 
-impl Order {
+impl InputOrder {
     fn read(
         &self,
         pipeline: &Pipeline,
@@ -157,14 +159,14 @@ impl Order {
     ) -> Vec<Fault> {
         let is_live = input.is_live();
         if is_live {
-            // Nobody knows when it begins.
+            // A live input may begin at any time, so the others do not wait for it.
             self.begin(index);
         }
         let turn = Turn { order: self, index, is_live };
         let mut reader = Reader::new(pipeline, format, input.bytes_total(), Some(turn));
         let faults = match input.plain() {
             Ok(Some(stream)) => {
-                reader.fetch(input, stream);
+                reader.pull(input, stream);
                 Vec::new()
             }
             Ok(None) => input.read(&mut |text| reader.read(text)),
@@ -179,7 +181,7 @@ impl Order {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Input `index` has begun, and with it all before.
+    /// Marks input `index` as begun, after all inputs before it.
     fn begin(&self, index: usize) {
         self.wait(index);
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
@@ -188,9 +190,9 @@ impl Order {
     }
 }
 
-/// The turn of one input.
+/// The position of one input in the order.
 struct Turn<'a> {
-    order: &'a Order,
+    order: &'a InputOrder,
     index: usize,
     is_live: bool,
 }
@@ -201,13 +203,13 @@ struct Reader<'a> {
     format: &'a FormatChoice,
     bytes_total: Option<u64>,
     turn: Option<Turn<'a>>,
-    /// Bytes of the input that are counted for a source.
+    /// Bytes of the input that are already counted for a source.
     counted: u64,
-    /// All that were opened.
+    /// All sources that were opened.
     sources: Vec<Arc<SourceProgress>>,
-    /// How many more may be opened; `None` where there is no limit.
+    /// The limit on sources; `None` if there is none.
     limit: Option<&'a MemberLimit>,
-    /// Texts and faults for which no source could be opened.
+    /// The number of texts and faults for which the limit allowed no source.
     left_out: u64,
     faults: Vec<Fault>,
 }
@@ -236,7 +238,7 @@ impl<'a> Reader<'a> {
         if self.is_full() {
             return ControlFlow::Continue(());
         }
-        // The packed size of a file in an archive is not known.
+        // The packed size of a file in an archive is unknown.
         let bytes_total = self.bytes_total.filter(|_| !text.is_member());
         let mut options = self.options(text.name(), bytes_total).written(text.written());
         if self.turn.as_ref().is_some_and(|turn| turn.is_live) {
@@ -244,26 +246,26 @@ impl<'a> Reader<'a> {
         }
         let mut writer = self.open(options);
         let order = self.turn.as_ref().filter(|turn| !turn.is_live && !text.is_packed());
-        let lane = order.map(|turn| turn.order.plain.lock());
+        let plain_turn = order.map(|turn| turn.order.plain.lock());
         let result = self.copy(&mut writer, text);
-        drop(lane);
+        drop(plain_turn);
         self.finish(text.name(), writer, result)
     }
 
-    /// Has the parsers read a plain file.
-    fn fetch(&mut self, input: &Input, stream: Box<dyn Read + Send>) {
+    /// Lets the parsers read a plain file themselves.
+    fn pull(&mut self, input: &Input, stream: Box<dyn Read + Send>) {
         let name = input.name();
         let writer = self.open(self.options(&name, self.bytes_total).written(input.written()));
-        let lane = self.turn.as_ref().map(|turn| turn.order.plain.lock());
-        let fetched = writer.pull(stream);
-        drop(lane);
-        match fetched {
+        let plain_turn = self.turn.as_ref().map(|turn| turn.order.plain.lock());
+        let pulled = writer.pull(stream);
+        drop(plain_turn);
+        match pulled {
             Ok((writer, result)) => drop(self.finish(&name, writer, result)),
             Err(stopped) => self.faults.push(Fault::new(&name, ReadError::Stopped(stopped))),
         }
     }
 
-    /// Ends a source as its reading ended, and says whether others can be read.
+    /// Ends a source with the result of reading it. Breaks if no further source can be read.
     fn finish(
         &mut self,
         name: &str,
@@ -275,7 +277,7 @@ impl<'a> Reader<'a> {
             Err(error) => SourceEnd::from(error),
         };
         let progress = writer.progress().clone();
-        // What was read before an error stands, its last line included.
+        // All lines before an error are kept, including an incomplete last one.
         let finished = writer.finish(end);
         self.faults.extend(progress.take_news().map(|news| Fault::note(name, news)));
         match result.and(finished.map_err(ReadError::Stopped)) {
@@ -288,7 +290,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// True where no source may be opened any more: what should have been one is counted.
+    /// Whether the limit allows no further source. Counts the source that is left out.
     fn is_full(&mut self) -> bool {
         let is_full = self.limit.is_some_and(|limit| !limit.take());
         self.left_out += u64::from(is_full);
@@ -299,7 +301,7 @@ impl<'a> Reader<'a> {
         SourceOptions::new(name, self.format.clone()).bytes_total(bytes_total)
     }
 
-    /// Opens a source; the first one in its turn.
+    /// Opens a source. The first one of an input waits for the inputs before it.
     fn open(&mut self, options: SourceOptions) -> SourceWriter {
         let turn = self.turn.as_ref().filter(|turn| self.sources.is_empty() && !turn.is_live);
         if let Some(turn) = turn {
@@ -313,7 +315,7 @@ impl<'a> Reader<'a> {
         writer
     }
 
-    /// Reads to the end with reads as large as there is room for.
+    /// Copies a text to its end, in reads as large as the room in the writer.
     fn copy(&mut self, writer: &mut SourceWriter, text: &mut Text<'_>) -> Result<(), ReadError> {
         let start = Instant::now();
         // The format of a file must not depend on how fast it is read.
@@ -323,8 +325,8 @@ impl<'a> Reader<'a> {
             let room = space.len();
             let result = text.read(space);
             self.count(writer, text);
-            // A short read is a pipe that has no more for now, or a file's end; a stream may
-            // also say that nothing comes.
+            // A short read means that a pipe is empty for now, or that a file ends. A stream with
+            // a timeout may also report that nothing arrived.
             let (length, is_waiting) = match result {
                 Ok(0) => return Ok(()),
                 Ok(length) => (length, false),
@@ -334,8 +336,8 @@ impl<'a> Reader<'a> {
             };
             writer.advance(length);
             let is_slow = may_pause && start.elapsed() > DETECTION_PATIENCE;
-            // Let what there is be seen at once, if nobody is busy; if somebody is, when
-            // nothing more has come for a while.
+            // Shows the lines read so far at once if the parsers are idle, otherwise after a pause
+            // of the stream.
             let may_show = match writer.is_format_decided() {
                 true => is_waiting || writer.may_flush_early(),
                 false => is_slow,
@@ -346,7 +348,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Counts the bytes used of a packed input, which are not those of the text.
+    /// Counts the bytes used of a packed input, which differ from those of the text.
     fn count(&mut self, writer: &SourceWriter, text: &Text<'_>) {
         let taken = text.medium_bytes();
         if text.is_packed() {
@@ -355,7 +357,7 @@ impl<'a> Reader<'a> {
         self.counted = taken;
     }
 
-    /// What there is to say. Where no source was opened that could say it, one is.
+    /// Returns the faults of the input. An input without sources and faults gets an empty source.
     fn end(mut self, name: &str, faults: Vec<Fault>) -> Vec<Fault> {
         self.note(faults);
         if self.faults.is_empty() && self.sources.is_empty() {
@@ -368,13 +370,13 @@ impl<'a> Reader<'a> {
         self.faults
     }
 
-    /// Opens a source for each fault that none says yet.
+    /// Adds faults, and opens a failed source for each error that no source reports yet.
     fn note(&mut self, faults: Vec<Fault>) {
         let is_open = |fault: &Fault| matches!(fault.error(), Some(ReadError::Open(_)));
         for fault in &faults {
             if let Some(error) = fault.error().filter(|_| !is_open(fault) && !self.is_full()) {
                 let writer = self.open(self.options(&fault.name, None));
-                // The reason is in the list, whether the source could be ended or not.
+                // The fault is returned in any case, so a failure to end the source adds nothing.
                 let _ = writer.finish(SourceEnd::from(error));
             }
         }

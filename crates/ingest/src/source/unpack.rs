@@ -1,4 +1,4 @@
-//! Takes a source apart, however it is packed, into the texts in it.
+//! Unpacks a source, however it is packed, into the texts in it.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
@@ -11,19 +11,19 @@ use super::decompress::decompressed;
 use crate::error::StreamError;
 use crate::error::{Fault, ReadError};
 
-/// Archives in archives in archives: more than anybody makes, and no deeper than the stack.
+/// The greatest depth of nested archives, so that recursion is bounded.
 const DEPTH_MAX: usize = 8;
 
-/// Members of one source: an archive of a few megabytes can hold billions that are empty.
+/// The most members of one source: an archive of a few megabytes can hold billions of empty ones.
 const MEMBERS_MAX: usize = 10_000;
 
-/// Bytes that tell what a source is: a header of tar.
+/// Bytes that identify how a source is packed: the length of a tar header.
 pub(super) const HEAD_BYTES: usize = 512;
 
-/// Bytes that are unpacked at once, between layers.
+/// The size of the buffer between two layers of packing.
 const LAYER_BYTES: usize = 64 << 10;
 
-/// The text of a source, or of one file in an archive: read it.
+/// The text of a source, or of one file in an archive. Reading it returns unpacked bytes.
 pub struct Text<'a> {
     name: &'a str,
     is_packed: bool,
@@ -34,22 +34,22 @@ pub struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// The name that a person gave, with the member's where it is in an archive.
+    /// The name of the input, followed by the member's if the text is in an archive.
     pub fn name(&self) -> &str {
         self.name
     }
 
-    /// True where it is compressed or in an archive.
+    /// Whether the text is compressed or in an archive.
     pub fn is_packed(&self) -> bool {
         self.is_packed
     }
 
-    /// True where it is a file in an archive.
+    /// Whether the text is a file in an archive.
     pub fn is_member(&self) -> bool {
         self.is_member
     }
 
-    /// When the file that it is in was last written to, where that is known.
+    /// When the file that contains the text was last written, if known.
     pub fn written(&self) -> Option<SystemTime> {
         self.counter.written_at()
     }
@@ -59,7 +59,7 @@ impl Text<'_> {
         self.counter.used()
     }
 
-    /// What an error was that reading gave.
+    /// Converts an error that a read returned.
     pub fn error(&self, error: &io::Error) -> ReadError {
         ReadError::Stream(self.counter.error(error, None))
     }
@@ -77,127 +77,127 @@ impl Read for Text<'_> {
     }
 }
 
-/// Gives all texts in a stream to `visit`, in their order, until it breaks. What a visitor
-/// has not read of a text is passed by. A visitor is told of errors while it reads; of all
-/// others this gives a list.
+/// Calls `visit` with each text in a stream, in order, until it breaks. Skips the rest of a text
+/// that `visit` did not read to its end. Returns the errors that `visit` has not received from a
+/// read.
 pub(super) fn unpack(
     name: &str,
     stream: impl Read,
     counter: &ByteCounter,
     visit: &mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>,
 ) -> Vec<Fault> {
-    let mut unpacking =
-        Unpacking { counter, visit, faults: Vec::new(), broken: None, members: 0, left_out: 0 };
+    let mut unpacker =
+        Unpacker { counter, visit, faults: Vec::new(), broken: None, members: 0, left_out: 0 };
     let mut stream = CountingReader::new(stream, counter.clone());
-    let place = Place { name, depth: 0, is_packed: false, is_member: false };
-    // Whoever broke knows why.
-    let _ = unpacking.run(&mut stream, place);
-    unpacking.faults
+    let location = Location { name, depth: 0, is_packed: false, is_member: false };
+    // A visitor that breaks reports the reason itself.
+    let _ = unpacker.run(&mut stream, location);
+    unpacker.faults
 }
 
-struct Unpacking<'a> {
+struct Unpacker<'a> {
     counter: &'a ByteCounter,
     visit: &'a mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>,
     faults: Vec<Fault>,
-    /// The last error that the visitor was given: it is not said again.
+    /// The last error that the visitor received, so that it is not reported twice.
     broken: Option<StreamError>,
     members: usize,
     left_out: u64,
 }
 
-/// Where in the layers a stream is.
+/// The position of a stream in the layers of packing.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Location<'a> {
     name: &'a str,
     depth: usize,
     is_packed: bool,
     is_member: bool,
 }
 
-impl Unpacking<'_> {
-    fn run(&mut self, stream: &mut dyn BufRead, place: Place<'_>) -> ControlFlow<()> {
+impl Unpacker<'_> {
+    fn run(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
         let head = match head(stream) {
             Ok(head) => head,
-            Err(error) => return self.failed(place, "packed", &error),
+            Err(error) => return self.failed(location, "packed", &error),
         };
         let compression = compression_of(&head);
         let (is_tar, is_zip) = (is_tar(&head), is_zip(&head));
-        if place.depth == DEPTH_MAX && (compression.is_some() || is_tar || is_zip) {
-            return self.refuse(place.name, "is packed too often; unpack it first");
+        if location.depth == DEPTH_MAX && (compression.is_some() || is_tar || is_zip) {
+            return self.refuse(location.name, "is packed too often; unpack it first");
         }
         let is_text = is_text(&head);
-        let mut stream = Headed { head, given: 0, stream };
-        let inside = Place { depth: place.depth + 1, is_packed: true, ..place };
+        let mut stream = StreamWithHead { head, returned: 0, stream };
+        let inner = Location { depth: location.depth + 1, is_packed: true, ..location };
         if let Some(compression) = compression {
             let packing = compression.name();
             let layer = match decompressed(compression, &mut stream) {
                 Ok(stream) => Layer::new(stream, packing, self.counter),
-                Err(error) => return self.failed(place, packing, &error),
+                Err(error) => return self.failed(location, packing, &error),
             };
-            self.run(&mut BufReader::with_capacity(LAYER_BYTES, layer), inside)
+            self.run(&mut BufReader::with_capacity(LAYER_BYTES, layer), inner)
         } else if is_tar {
-            self.tar(&mut stream, inside)
+            self.tar(&mut stream, inner)
         } else if is_zip {
-            self.zip(&mut stream, inside)
-        } else if place.is_member && !is_text {
+            self.zip(&mut stream, inner)
+        } else if location.is_member && !is_text {
             self.left_out += 1;
             ControlFlow::Continue(())
         } else {
-            self.text(&mut stream, place)
+            self.text(&mut stream, location)
         }
     }
 
-    fn text(&mut self, stream: &mut dyn Read, place: Place<'_>) -> ControlFlow<()> {
-        if !place.is_packed {
+    fn text(&mut self, stream: &mut dyn Read, location: Location<'_>) -> ControlFlow<()> {
+        if !location.is_packed {
             self.counter.allow_timeout();
         }
         self.broken = None;
         (self.visit)(&mut Text {
-            name: place.name,
-            is_packed: place.is_packed,
-            is_member: place.is_member,
+            name: location.name,
+            is_packed: location.is_packed,
+            is_member: location.is_member,
             stream,
             counter: self.counter,
             broken: &mut self.broken,
         })
     }
 
-    fn tar(&mut self, stream: &mut dyn BufRead, place: Place<'_>) -> ControlFlow<()> {
+    fn tar(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
         let mut tar = Tar::new(stream);
         loop {
             let member = match tar.next_file() {
                 Ok(Some(member)) => member,
-                Ok(None) => return self.end_of_archive(place),
-                Err(error) => return self.failed(place, "tar", &error),
+                Ok(None) => return self.end_of_archive(location),
+                Err(error) => return self.failed(location, "tar", &error),
             };
-            self.member(&mut Layer::new(&mut tar, "tar", self.counter), &member, place)?;
+            self.member(&mut Layer::new(&mut tar, "tar", self.counter), &member, location)?;
         }
     }
 
-    fn zip(&mut self, stream: &mut dyn BufRead, place: Place<'_>) -> ControlFlow<()> {
+    fn zip(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
         let mut zip = Zip::new(stream, self.counter);
         loop {
             let member = match zip.next_member() {
                 Ok(Some(member)) => member,
-                Ok(None) => return self.end_of_archive(place),
-                Err(error) => return self.failed(place, "zip", &error),
+                Ok(None) => return self.end_of_archive(location),
+                Err(error) => return self.failed(location, "zip", &error),
             };
             let result = if let Some(refusal) = &member.refusal {
-                if self.is_too_many(place) {
+                if self.is_too_many(location) {
                     return ControlFlow::Break(());
                 }
-                let _ = self.refuse(&format!("{}/{}", place.name, member.name), refusal);
+                let _ = self.refuse(&format!("{}/{}", location.name, member.name), refusal);
                 zip.pass(&member).map(ControlFlow::Continue)
             } else {
                 zip.read(&member, |content| {
                     let mut content = Layer::new(content, "zip", self.counter);
-                    self.member(&mut content, &member.name, place)
+                    self.member(&mut content, &member.name, location)
                 })
             };
             match result {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => return ControlFlow::Break(()),
-                Err(error) => return self.failed(place, "zip", &error),
+                Err(error) => return self.failed(location, "zip", &error),
             }
         }
     }
@@ -206,39 +206,38 @@ impl Unpacking<'_> {
         &mut self,
         content: &mut dyn Read,
         member: &str,
-        place: Place<'_>,
+        location: Location<'_>,
     ) -> ControlFlow<()> {
-        if self.is_too_many(place) {
+        if self.is_too_many(location) {
             return ControlFlow::Break(());
         }
         let base = member.rsplit('/').next().unwrap_or(member);
-        // Directories of a zip, and what hides: leftovers of file managers.
+        // Directories of a zip, and hidden files, which file managers leave in archives.
         if base.is_empty() || base.starts_with('.') {
             return ControlFlow::Continue(());
         }
-        let name = format!("{}/{member}", place.name);
-        let place = Place { name: &name, is_member: true, ..place };
-        self.run(&mut BufReader::with_capacity(LAYER_BYTES, content), place)
+        let name = format!("{}/{member}", location.name);
+        let location = Location { name: &name, is_member: true, ..location };
+        self.run(&mut BufReader::with_capacity(LAYER_BYTES, content), location)
     }
 
-    /// Counts a member, whether it is read or refused, and refuses the archive that has too
-    /// many of them.
-    fn is_too_many(&mut self, place: Place<'_>) -> bool {
+    /// Counts a member, read or refused. Refuses the archive if it has too many.
+    fn is_too_many(&mut self, location: Location<'_>) -> bool {
         self.members += 1;
         let is_too_many = self.members > MEMBERS_MAX;
         if is_too_many {
-            let _ = self.refuse(place.name, "holds more than 10,000 files; unpack it first");
+            let _ = self.refuse(location.name, "holds more than 10,000 files; unpack it first");
         }
         is_too_many
     }
 
-    /// Says what of an archive was no text.
-    fn end_of_archive(&mut self, place: Place<'_>) -> ControlFlow<()> {
+    /// Notes how many files of an archive were not text.
+    fn end_of_archive(&mut self, location: Location<'_>) -> ControlFlow<()> {
         if self.left_out > 0 {
             let count = std::mem::take(&mut self.left_out);
             let files = if count == 1 { "file that is" } else { "files that are" };
             let note = format!("skipped {count} {files} not text");
-            self.faults.push(Fault::note(place.name, note));
+            self.faults.push(Fault::note(location.name, note));
         }
         ControlFlow::Continue(())
     }
@@ -248,29 +247,29 @@ impl Unpacking<'_> {
         ControlFlow::Continue(())
     }
 
-    /// A layer cannot be read on; those around it may.
+    /// Records that a layer cannot be read further. The layers around it still can.
     fn failed(
         &mut self,
-        place: Place<'_>,
+        location: Location<'_>,
         packing: &'static str,
         error: &io::Error,
     ) -> ControlFlow<()> {
         let broken = self.counter.error(error, Some(packing));
         if self.broken.as_ref() != Some(&broken) {
-            self.faults.push(Fault::new(place.name, ReadError::Stream(broken.clone())));
+            self.faults.push(Fault::new(location.name, ReadError::Stream(broken.clone())));
             self.broken = Some(broken);
         }
         ControlFlow::Continue(())
     }
 }
 
-/// True where a file's first bytes say that it is a compressed one or an archive.
+/// Whether the first bytes of a file are those of a compressed file or an archive.
 pub(super) fn is_packed(head: &[u8]) -> bool {
     compression_of(head).is_some() || is_tar(head) || is_zip(head)
 }
 
-/// The first bytes of a stream: so many that they tell what it is. A pipe that has brought a
-/// line is not waited for.
+/// Reads as many of the first bytes of a stream as are needed to identify its packing. Does not
+/// wait for more bytes of a pipe that has delivered a line.
 fn head(stream: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     loop {
@@ -281,16 +280,16 @@ fn head(stream: &mut dyn BufRead) -> io::Result<Vec<u8>> {
         let length = piece.len().min(HEAD_BYTES - head.len());
         head.extend_from_slice(&piece[..length]);
         stream.consume(length);
-        let is_told = head.len() >= MAGIC_BYTES
+        let is_identified = head.len() >= MAGIC_BYTES
             && (head.contains(&b'\n') || compression_of(&head).is_some() || is_zip(&head));
-        if length == 0 || is_told || head.len() == HEAD_BYTES {
+        if length == 0 || is_identified || head.len() == HEAD_BYTES {
             return Ok(head);
         }
     }
 }
 
-/// True where a file that begins so may be a log: hardly any control characters. NULs in
-/// front of a line are what a rotation by truncation leaves.
+/// Whether a file with these first bytes may be a log: it has hardly any control characters. NULs
+/// before a line are allowed, because rotation by truncation leaves them.
 pub(super) fn is_text(head: &[u8]) -> bool {
     let mut is_line_start = true;
     let is_odd = |byte: &&u8| match **byte {
@@ -307,35 +306,35 @@ pub(super) fn is_text(head: &[u8]) -> bool {
     head.iter().filter(is_odd).count() * 20 <= head.len()
 }
 
-/// A stream whose first bytes were looked at.
-struct Headed<'a> {
+/// A stream whose first bytes were already read and are returned again.
+struct StreamWithHead<'a> {
     head: Vec<u8>,
-    given: usize,
+    returned: usize,
     stream: &'a mut dyn BufRead,
 }
 
-impl Read for Headed<'_> {
+impl Read for StreamWithHead<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.head.len() {
+        if self.returned == self.head.len() {
             return self.stream.read(buffer);
         }
-        let length = (&self.head[self.given..]).read(buffer)?;
-        self.given += length;
+        let length = (&self.head[self.returned..]).read(buffer)?;
+        self.returned += length;
         Ok(length)
     }
 }
 
-impl BufRead for Headed<'_> {
+impl BufRead for StreamWithHead<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match self.given < self.head.len() {
-            true => Ok(&self.head[self.given..]),
+        match self.returned < self.head.len() {
+            true => Ok(&self.head[self.returned..]),
             false => self.stream.fill_buf(),
         }
     }
 
     fn consume(&mut self, length: usize) {
-        match self.given < self.head.len() {
-            true => self.given += length,
+        match self.returned < self.head.len() {
+            true => self.returned += length,
             false => self.stream.consume(length),
         }
     }

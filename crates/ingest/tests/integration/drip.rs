@@ -1,4 +1,4 @@
-//! Streams that never pause and are slow all the same.
+//! Streams that never pause and are slow nevertheless.
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, read_s
 
 const LINE: &[u8] = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
 
-/// Lines that come at once.
+/// Lines that arrive at once.
 const FLOOD: usize = 40_000;
 
 /// Many lines, then one every two milliseconds.
@@ -32,7 +32,7 @@ impl Read for Drip<'_> {
 }
 
 #[test]
-fn lines_that_come_one_by_one_are_seen_soon() {
+fn lines_that_arrive_one_by_one_are_visible_soon() {
     let options = PipelineOptions::new(1, Keep::Segments);
     let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
@@ -42,8 +42,8 @@ fn lines_that_come_one_by_one_are_seen_soon() {
         let reading = scope.spawn(|| read_stream(&pipeline, "-", None, drip, FormatChoice::Detect));
         let lines = || data.sources().iter().map(|source| source.snapshot().lines).sum::<u64>();
         let start = Instant::now();
-        // All that came at once, and a second's worth of the others, of which a block holds
-        // half a minute's.
+        // All lines that arrived at once, and a second's worth of the others; a block would hold
+        // half a minute's worth.
         let enough = FLOOD as u64 + 400;
         while lines() < enough && start.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(5));

@@ -1,4 +1,4 @@
-//! Rotated logs come in the order of their times.
+//! Rotated logs are ordered by their times.
 
 use std::path::PathBuf;
 

@@ -13,7 +13,7 @@ use weir_ingest::{
     Clock, DataSet, Fault, Follower, FormatChoice, Keep, Pipeline, PipelineOptions, SystemClock,
 };
 
-/// How long anything may take, on the slowest machine.
+/// The longest that any step may take, on the slowest machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Folder(PathBuf);
@@ -116,7 +116,7 @@ fn lines(data: &DataSet) -> u64 {
     data.sources().iter().map(|source| source.snapshot().lines).sum()
 }
 
-/// Distinct paths that were asked for, one for each line.
+/// The number of distinct requested paths, which is one per line.
 fn distinct(data: &Arc<DataSet>) -> u64 {
     let values = data.values();
     let column = Field::Path.column();
@@ -151,7 +151,7 @@ impl Load {
 }
 
 #[test]
-fn rotation_by_renaming_loses_and_doubles_nothing() {
+fn rotation_by_renaming_neither_loses_nor_duplicates_lines() {
     let folder = Folder::new("rename");
     let path = folder.0.join("access.log");
     // The rotated name is followed too, as by `access.log*`.
@@ -161,7 +161,7 @@ fn rotation_by_renaming_loses_and_doubles_nothing() {
         for _ in 0..5 {
             load.write(3_000);
             fs::rename(&path, &rotated).expect("it is there");
-            // The writer goes on with the old file until it is told.
+            // The writer continues with the old file until it is told to reopen.
             load.write(1_000);
             load.file = appending(&path);
             load.write(3_000);
@@ -171,23 +171,23 @@ fn rotation_by_renaming_loses_and_doubles_nothing() {
 }
 
 #[test]
-fn deletion_and_truncation_lose_and_double_nothing() {
+fn deletion_and_truncation_neither_lose_nor_duplicate_lines() {
     let folder = Folder::new("truncate");
     let path = folder.0.join("access.log");
     follow(std::slice::from_ref(&path), |data, clock| {
-        // It is not there at first.
+        // The file does not exist at first.
         clock.wait_for_polls(3);
         let mut load = Load { file: appending(&path), written: 0 };
         for round in 0..6 {
             load.write(2_000);
-            // What is not read before a truncation is nobody's: wait until it is.
+            // Lines that are not read before a truncation are lost, so wait until they are.
             let start = Instant::now();
             while lines(data) < load.written && start.elapsed() < PATIENCE {
                 thread::sleep(Duration::from_millis(5));
             }
             if round % 2 == 0 {
                 load.file.set_len(0).expect("it can be truncated");
-                // Longer than before at once, or shorter.
+                // Immediately longer than before, or shorter.
                 load.write(if round == 0 { 2_500 } else { 10 });
             } else {
                 fs::remove_file(&path).expect("it is there");
@@ -216,14 +216,14 @@ fn new_lines_are_seen_within_200_ms() {
             times.push(start.elapsed());
         }
         times.sort();
-        // Half of them, so that a machine that is busy with something else does not matter.
+        // The median, so that other load on the machine does not matter.
         assert!(times[10] < Duration::from_millis(200), "{times:?}");
         load.written
     });
 }
 
 #[test]
-fn a_format_that_is_changed_is_followed() {
+fn a_change_of_format_is_followed() {
     let folder = Folder::new("changed");
     let path = folder.0.join("access.log");
     let options = PipelineOptions::new(1, Keep::Segments);
@@ -239,7 +239,7 @@ fn a_format_that_is_changed_is_followed() {
             move || follower.run(ends, tell)
         });
         let mut file = appending(&path);
-        // With the referer and the user agent, after the server was told so.
+        // With referer and user agent, after the server was reconfigured.
         let longer = |number| line(number).replace(" 200 1\n", " 200 1 \"-\" \"curl/8.0\"\n");
         for (written, line) in [(500, &line as &dyn Fn(u64) -> String), (1_000, &longer)] {
             let lines: String = (written - 500..written).map(line).collect();
@@ -255,7 +255,7 @@ fn a_format_that_is_changed_is_followed() {
     pipeline.finish();
     let seen = data.sources()[0].snapshot();
     assert_eq!((seen.lines, seen.lines - seen.records), (1_000, seen.unmatched));
-    // A look may have come between two lines of those that were written together.
+    // A poll may have fallen between two lines that were written together.
     assert!(seen.unmatched <= 16, "{}", seen.unmatched);
     let told = told.into_inner().expect("nobody panicked");
     assert_eq!(told.len(), 1, "{told:?}");
@@ -264,10 +264,11 @@ fn a_format_that_is_changed_is_followed() {
 }
 
 #[test]
-fn what_was_there_already_says_how_far_its_clock_is_ahead() {
+fn existing_lines_show_how_far_the_clock_is_ahead() {
     let folder = Folder::new("ahead");
     let path = folder.0.join("access.log");
-    // A log of a second a line, whose times are hours ahead: they are local, and nobody says so.
+    // A log with a line per second, whose times are hours ahead: they are local, without an
+    // offset.
     let (now_s, first_s) = (1_760_000_000i64, 1_760_032_440);
     let line = |second: i64| {
         let time = format!("09/Oct/2025:17:{:02}:{:02} +0000", 54 + second / 60, second % 60);

@@ -1,4 +1,4 @@
-//! How a source shows that its format has changed. The tests of the changes are core's.
+//! How a source reports that its format has changed. Core tests the detection itself.
 
 use weir_ingest::{
     DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceOptions, SourceSnapshot,
@@ -64,7 +64,7 @@ impl Feed {
 }
 
 #[test]
-fn a_stray_first_line_does_not_decide() {
+fn a_stray_first_line_does_not_determine_the_format() {
     let mut feed = Feed::new(true);
     feed.send(&caddy(0));
     assert_eq!(feed.format(), "CADDY");

@@ -1,5 +1,5 @@
-//! The route against the naive oracle: every number of a report, at every chunking and
-//! number of threads.
+//! The pipeline against the naive oracle: every number of a report, at every chunking and number
+//! of threads.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -78,8 +78,8 @@ fn report(pieces: &[&[u8]], jobs: usize, limits: BlockLimits, query: &Query) -> 
     })
 }
 
-/// The same where the parsers read the pieces themselves.
-fn report_fetched(pieces: &[&[u8]], jobs: usize, limits: BlockLimits, query: &Query) -> Report {
+/// The same report, with the parsers reading the pieces themselves.
+fn report_pulled(pieces: &[&[u8]], jobs: usize, limits: BlockLimits, query: &Query) -> Report {
     let pieces = pieces.iter().map(|piece| piece.to_vec()).collect();
     report_of(jobs, limits, query, |writer| {
         let (writer, result) = writer.pull(Box::new(Pieces(pieces))).expect("it goes on");
@@ -88,7 +88,7 @@ fn report_fetched(pieces: &[&[u8]], jobs: usize, limits: BlockLimits, query: &Qu
     })
 }
 
-/// Gives a piece a read, and is interrupted before each.
+/// Returns one piece per read, and is interrupted before each.
 struct Pieces(VecDeque<Vec<u8>>);
 
 impl Read for Pieces {
@@ -134,11 +134,11 @@ fn report_of(
     Report::new(&evaluation, &data.values(), &read, weir_view::Format::default(), ROWS)
 }
 
-/// The oracle's answer about the records that pass, and the report's same keys.
-fn compare(log: &[u8], report: &Report, passes: impl Fn(&Record) -> bool) {
+/// Compares the report with the oracle's answer about the records that match.
+fn compare(log: &[u8], report: &Report, matches: impl Fn(&Record) -> bool) {
     let step_s = report.histogram.as_ref().map_or(1, |histogram| histogram.step_s);
     let mut oracle = Oracle::read(Layout::Combined, log);
-    oracle.retain(|record| passes(record));
+    oracle.retain(|record| matches(record));
     let expected = oracle.to_json(ROWS, step_s, 0);
     let actual = serde_json::to_value(report).expect("a report is JSON");
     for (key, expected) in expected.as_object().expect("an object") {
@@ -173,7 +173,7 @@ fn a_report_agrees_with_the_oracle() {
 }
 
 #[test]
-fn any_chunking_and_any_number_of_threads_gives_the_same_report() {
+fn the_report_does_not_depend_on_chunking_or_threads() {
     let log = generated(120_000);
     let small = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 20 };
     let query = Query { top: ROWS as u32, ..Query::default() };
@@ -183,30 +183,30 @@ fn any_chunking_and_any_number_of_threads_gives_the_same_report() {
         for size in [1, 7, 100, 4_095, 4_096, 4_097, 50_000] {
             let pieces = chunking::of_size(&log, size);
             assert_eq!(report(&pieces, jobs, small, &query), expected, "{jobs} jobs, {size} bytes");
-            let fetched = report_fetched(&pieces, jobs, small, &query);
+            let fetched = report_pulled(&pieces, jobs, small, &query);
             assert_eq!(fetched, expected, "fetched by {jobs} jobs, {size} bytes");
         }
     }
     for seed in 0..20 {
         let pieces = chunking::of_random_sizes(&log, seed, 9_000);
         assert_eq!(report(&pieces, 3, small, &query), expected, "seed {seed}");
-        assert_eq!(report_fetched(&pieces, 3, small, &query), expected, "fetched, seed {seed}");
+        assert_eq!(report_pulled(&pieces, 3, small, &query), expected, "pulled, seed {seed}");
     }
 }
 
 #[test]
-fn a_filter_changes_every_number_as_the_oracle_says() {
+fn filtered_reports_agree_with_the_oracle() {
     let log = generated(1 << 20);
-    for (clauses, passes) in FILTERS {
+    for (clauses, matches) in FILTERS {
         let clauses = clauses.iter().map(|text| Clause::parse(text).expect(text)).collect();
         let query = Query { clauses, ..Query::default() };
         let report = report(&[&log], 2, BlockLimits::default(), &query);
-        compare(&log, &report, passes);
+        compare(&log, &report, matches);
     }
 }
 
 #[test]
-fn a_time_filter_takes_its_start_and_leaves_its_end() {
+fn a_time_filter_includes_its_start_and_excludes_its_end() {
     let log = generated(1 << 20);
     let (first_s, last_s) =
         Oracle::read(Layout::Combined, &log).time_s().expect("there are records");
@@ -226,7 +226,7 @@ fn a_time_filter_takes_its_start_and_leaves_its_end() {
 }
 
 #[test]
-fn merging_any_split_of_the_segments_gives_the_same_answer() {
+fn merging_any_split_of_the_segments_returns_the_same_answer() {
     let log = generated(300_000);
     let limits = BlockLimits { block_bytes: 5_000, line_bytes_max: 1 << 20 };
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
@@ -255,7 +255,7 @@ fn merging_any_split_of_the_segments_gives_the_same_answer() {
     assert_eq!(whole, report(&evaluate(&mut (0..segments.len()).rev())), "any order");
     for parts in [2, 3, 7, segments.len()] {
         let mut merged = Evaluation::new(&question);
-        // The last part first, so that ranges grow in both directions.
+        // The last part first, so that time ranges grow in both directions.
         for part in (0..parts).rev() {
             let mut numbers = (0..segments.len()).filter(|number| number % parts == part);
             merged.merge(&evaluate(&mut numbers));

@@ -95,7 +95,7 @@ fn a_slow_consumer_slows_the_source() {
     let mut segments = data.subscribe(CAPACITY);
     let read = thread::spawn(move || read(pipeline, &log(5_000)));
     let first = segments.next().expect("a segment");
-    // As many as may wait, and those that were parsed ahead by then.
+    // The segments that may wait, and those that were already parsed by then.
     let parsed_max = CAPACITY + JOBS * 6;
     for _ in 0..20 {
         thread::sleep(Duration::from_millis(5));
@@ -108,7 +108,7 @@ fn a_slow_consumer_slows_the_source() {
 }
 
 #[test]
-fn a_consumer_that_leaves_holds_nothing_up() {
+fn a_dropped_consumer_does_not_block_the_pipeline() {
     let (data, pipeline) = pipeline(Keep::Segments, 2, 1 << 30);
     let segments = data.subscribe(1);
     let leaves = thread::spawn(move || segments.take(2).count());

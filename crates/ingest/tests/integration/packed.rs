@@ -1,4 +1,4 @@
-//! Every way of packing, whole, cut at every byte, and made to do harm.
+//! Every kind of packing: whole, truncated at every byte, and malicious.
 
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
@@ -61,9 +61,9 @@ const COMPRESSIONS: [(Compression, Pack); 6] = [
     (Compression::Lz4, lz4_linked),
 ];
 
-/// A zip archive of these files, without its directory: deflated, with lengths in front or
-/// behind.
-fn zip(files: &[(&str, &[u8])], lengths_behind: bool) -> Vec<u8> {
+/// A zip archive of these files, without its directory: deflated, with lengths before or after the
+/// content.
+fn zip(files: &[(&str, &[u8])], lengths_after: bool) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, content) in files {
         let level = flate2::Compression::fast();
@@ -75,14 +75,14 @@ fn zip(files: &[(&str, &[u8])], lengths_behind: bool) -> Vec<u8> {
         let sums = [crc.sum(), packed.len() as u32, content.len() as u32];
         let sums: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
         archive.extend_from_slice(b"PK\x03\x04\x14\0");
-        archive.extend_from_slice(if lengths_behind { &[8, 0] } else { &[0, 0] });
+        archive.extend_from_slice(if lengths_after { &[8, 0] } else { &[0, 0] });
         archive.extend_from_slice(&[8, 0, 0, 0, 0, 0]);
-        archive.extend_from_slice(if lengths_behind { &[0; 12] } else { &sums });
+        archive.extend_from_slice(if lengths_after { &[0; 12] } else { &sums });
         archive.extend_from_slice(&(name.len() as u16).to_le_bytes());
         archive.extend_from_slice(&[0, 0]);
         archive.extend_from_slice(name.as_bytes());
         archive.extend_from_slice(&packed);
-        if lengths_behind {
+        if lengths_after {
             archive.extend_from_slice(b"PK\x07\x08");
             archive.extend_from_slice(&sums);
         }
@@ -91,7 +91,7 @@ fn zip(files: &[(&str, &[u8])], lengths_behind: bool) -> Vec<u8> {
     archive
 }
 
-/// Reads a stream and gives its sources as they stand at the end.
+/// Reads a stream and returns its sources in their final states.
 fn read(stream: impl Read) -> (Result<(), String>, Vec<SourceSnapshot>) {
     let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
     let options = PipelineOptions::new(1, Keep::ValuesOnly);
@@ -102,7 +102,7 @@ fn read(stream: impl Read) -> (Result<(), String>, Vec<SourceSnapshot>) {
     (result.map_err(|error| error.to_string()), sources)
 }
 
-/// A log of so many lines.
+/// A log of n lines.
 fn log(lines: u64) -> Vec<u8> {
     let line = |n| {
         let (client, time) = (n % 251, 10 + n % 50);
@@ -114,7 +114,7 @@ fn log(lines: u64) -> Vec<u8> {
 }
 
 #[test]
-fn every_compression_is_told_by_its_first_bytes() {
+fn every_compression_is_detected_from_its_first_bytes() {
     let log = log(5_000);
     let (first, second) = log.split_at(log.len() / 3);
     for (compression, pack) in COMPRESSIONS {
@@ -127,7 +127,7 @@ fn every_compression_is_told_by_its_first_bytes() {
     }
 }
 
-/// Gives a few bytes a read.
+/// Returns a few bytes per read.
 struct Slow<'a>(&'a [u8], usize);
 
 impl Read for Slow<'_> {
@@ -137,7 +137,7 @@ impl Read for Slow<'_> {
     }
 }
 
-/// Makes the first header of a tar archive one of another kind.
+/// Changes the type of the first header of a tar archive.
 fn retype(archive: &mut [u8], kind: u8) {
     archive[156] = kind;
     archive[148..156].fill(b' ');
@@ -146,16 +146,16 @@ fn retype(archive: &mut [u8], kind: u8) {
 }
 
 #[test]
-fn headers_that_claim_too_much_are_survived() {
+fn headers_with_excessive_sizes_are_tolerated() {
     let log = log(10);
-    // A record that claims a byte more than there is, one that claims none, one of no end.
+    // Records that claim one byte too many, no bytes, and more bytes than any file has.
     for record in ["9 path=a", "0 path=a\n", "99999999999999999999 path=a\n", "7 path=a\n"] {
         let mut stream = tar(&[("header", record.as_bytes()), ("a.log", &log)]);
         retype(&mut stream, b'x');
         let (result, sources) = read(&stream[..]);
         assert_eq!((result, sources.len()), (Ok(()), 1), "{record}");
     }
-    // The size in binary, the largest there is, of a header that is passed over.
+    // The largest size, in binary, of a header that is skipped.
     let mut stream = tar(&[("header", b"x"), ("a.log", &log)]);
     stream[124..136].copy_from_slice(&[0x80, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
     retype(&mut stream, b'V');
@@ -163,7 +163,7 @@ fn headers_that_claim_too_much_are_survived() {
 }
 
 #[test]
-fn refused_members_have_an_end_too() {
+fn the_number_of_refused_members_is_bounded() {
     let files = vec![("a.log", &b"x"[..]); 20_000];
     let mut stream = zip(&files, false);
     let starts: Vec<usize> = memchr::memmem::find_iter(&stream, b"PK\x03\x04").collect();
@@ -175,16 +175,16 @@ fn refused_members_have_an_end_too() {
     std::fs::write(&path, stream).expect("a temporary file");
     let faults = weir_ingest::Input::File(path.clone()).read(&mut |_| ControlFlow::Continue(()));
     std::fs::remove_file(path).expect("a temporary file");
-    assert_eq!(faults.len(), 10_001, "as many as there may be members, and that there are more");
+    assert_eq!(faults.len(), 10_001, "one for each allowed member, and one for the limit");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn pieces_do_not_matter(which in 0..COMPRESSIONS.len(), piece in 1..5_000_usize) {
+    fn the_size_of_reads_does_not_matter(compression_index in 0..COMPRESSIONS.len(), piece in 1..5_000_usize) {
         let log = log(300);
-        let (compression, pack) = COMPRESSIONS[which];
+        let (compression, pack) = COMPRESSIONS[compression_index];
         let stream = tar(&[("a.log", &log), ("b.log.x", &pack(&log))]);
         let stream = pack(&stream);
         let (result, sources) = read(Slow(&stream, piece));
@@ -206,7 +206,7 @@ proptest! {
     }
 }
 
-/// Lines that a source may have of `lines`, and what is left of the next.
+/// Whether a source holds lines of `log` from its start, the last one possibly truncated.
 fn is_prefix(source: &SourceSnapshot, log: &[u8]) -> bool {
     let bytes = source.bytes_parsed as usize;
     let whole = log[..bytes].iter().filter(|byte| **byte == b'\n').count() as u64;
@@ -215,11 +215,11 @@ fn is_prefix(source: &SourceSnapshot, log: &[u8]) -> bool {
 }
 
 #[test]
-fn cut_at_every_byte_the_lines_before_stand() {
+fn lines_before_a_truncation_at_any_byte_are_kept() {
     let log = log(12);
     for (compression, pack) in COMPRESSIONS {
         let stream = pack(&log);
-        // Before the fourth byte nobody can tell what it is.
+        // The first three bytes do not identify a compression.
         for cut in 4..stream.len() {
             let (result, sources) = read(&stream[..cut]);
             let message = result.expect_err("the stream is cut");
@@ -236,7 +236,7 @@ fn cut_at_every_byte_the_lines_before_stand() {
 }
 
 #[test]
-fn of_an_archive_that_is_cut_the_files_before_stand() {
+fn files_before_the_truncation_of_an_archive_are_kept() {
     let log = log(12);
     let files: [(&str, &[u8]); 3] = [("a.log", &log), ("dir/b.log", &log), ("c.log", &log)];
     for stream in [tar(&files), zip(&files, false), zip(&files, true), gzip(&tar(&files))] {
@@ -246,7 +246,7 @@ fn of_an_archive_that_is_cut_the_files_before_stand() {
         assert_eq!(sources[1].name, "test/dir/b.log");
         assert!(sources.iter().all(|source| source.lines == 12 && source.unmatched == 0));
         let mut lines_before = 0;
-        // A tar archive is told by its first header.
+        // A tar archive is recognised by its first header.
         let told = if stream.starts_with(b"a.log") { 512 } else { 40 };
         for cut in (told..stream.len()).step_by(7) {
             let (_, sources) = read(&stream[..cut]);
@@ -260,7 +260,7 @@ fn of_an_archive_that_is_cut_the_files_before_stand() {
 }
 
 #[test]
-fn damage_in_one_member_leaves_the_others() {
+fn damage_in_one_member_does_not_affect_the_others() {
     let log = log(2_000);
     let mut packed = gzip(&log);
     let middle = packed.len() / 2;
@@ -283,7 +283,7 @@ fn damage_in_one_member_leaves_the_others() {
 }
 
 #[test]
-fn what_is_no_log_in_an_archive_is_left_out() {
+fn files_in_an_archive_that_are_not_logs_are_left_out() {
     let log = log(10);
     let image: Vec<u8> =
         (0..2_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -295,8 +295,8 @@ fn what_is_no_log_in_an_archive_is_left_out() {
 }
 
 #[test]
-fn archives_made_to_do_harm_end() {
-    // Packed too often.
+fn malicious_archives_are_bounded() {
+    // Nested too deeply.
     let mut deep = log(1);
     for _ in 0..20 {
         deep = gzip(&deep);
@@ -313,7 +313,7 @@ fn archives_made_to_do_harm_end() {
     let (result, _) = read(&long[..]);
     let message = result.expect_err("it is refused");
     assert!(message.contains("a name is longer than a mebibyte"), "{message}");
-    // Millions of files of nothing.
+    // Millions of empty files.
     let empty = tar(&[("a.log", b"")]);
     let many = empty[..512].repeat(10_100);
     let (result, sources) = read(&many[..]);
@@ -325,26 +325,26 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn damage_anywhere_is_survived(
-        which in 0..COMPRESSIONS.len() + 2,
+    fn damage_at_any_byte_is_tolerated(
+        compression_index in 0..COMPRESSIONS.len() + 2,
         at in any::<prop::sample::Index>(),
         with in any::<[u8; 6]>(),
     ) {
         let log = log(40);
         let files: [(&str, &[u8]); 2] = [("a.log", &log), ("b.log", &log)];
-        let mut stream = match COMPRESSIONS.get(which) {
+        let mut stream = match COMPRESSIONS.get(compression_index) {
             Some((_, pack)) => pack(&tar(&files)),
-            None => zip(&files, which % 2 == 0),
+            None => zip(&files, compression_index % 2 == 0),
         };
         let at = at.index(stream.len() - 6);
         stream[at..at + 6].copy_from_slice(&with);
-        // Whatever comes of it, it ends.
+        // Reading ends, with or without errors.
         let (_, sources) = read(&stream[..]);
         prop_assert!(sources.len() <= 40);
     }
 }
 
-/// What the tool of that name makes of the log; `None` where it is not installed.
+/// The output of a tool for the log; `None` if the tool is not installed.
 fn packed_by(tool: &str, arguments: &[&str], log: &[u8]) -> Option<Vec<u8>> {
     let mut command = Command::new(tool);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -358,7 +358,7 @@ fn packed_by(tool: &str, arguments: &[&str], log: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn what_the_usual_tools_write_is_read() {
+fn output_of_the_usual_tools_can_be_read() {
     let log = log(20_000);
     for (tool, arguments) in [
         ("gzip", &["-c"][..]),

@@ -1,4 +1,4 @@
-//! Files and streams: compressed, damaged, cut, endless, cancelled.
+//! Files and streams: compressed, damaged, truncated, endless, cancelled.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).expect("memory takes it")
 }
 
-/// Reads a stream and gives the source as it stands at the end.
+/// Reads a stream and returns the source in its final state.
 fn read(stream: impl Read) -> (Result<(), ReadError>, SourceSnapshot) {
     let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
     let options = PipelineOptions::new(2, Keep::ValuesOnly);
@@ -46,7 +46,7 @@ fn lines(bytes: &[u8]) -> u64 {
 }
 
 #[test]
-fn compressed_streams_are_told_by_their_first_bytes() {
+fn compressed_streams_are_detected_from_their_first_bytes() {
     let log = generated(3 << 20);
     let (first, second) = log.split_at(log.len() / 3);
     let several = |encode: fn(&[u8]) -> Vec<u8>| [encode(first), encode(second)].concat();
@@ -61,7 +61,7 @@ fn compressed_streams_are_told_by_their_first_bytes() {
 }
 
 #[test]
-fn of_a_stream_that_is_cut_short_what_was_read_stands() {
+fn lines_before_a_truncation_are_kept() {
     let log = generated(2 << 20);
     for (stream, name) in [(gzip(&log), "gzip"), (zstd(&log), "zstd")] {
         let (result, source) = read(&stream[..stream.len() / 2]);
@@ -74,7 +74,7 @@ fn of_a_stream_that_is_cut_short_what_was_read_stands() {
 }
 
 #[test]
-fn of_a_stream_that_is_damaged_what_was_read_stands() {
+fn lines_before_damage_are_kept() {
     let log = generated(2 << 20);
     let mut stream = gzip(&log);
     let middle = stream.len() / 2;
@@ -85,9 +85,9 @@ fn of_a_stream_that_is_damaged_what_was_read_stands() {
 }
 
 /// Fails after some bytes, as a disk or a network file system does.
-struct Failing<'a>(&'a [u8]);
+struct FailingReader<'a>(&'a [u8]);
 
-impl Read for Failing<'_> {
+impl Read for FailingReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.0.is_empty() {
             return Err(io::Error::other("the disk is gone"));
@@ -97,27 +97,27 @@ impl Read for Failing<'_> {
 }
 
 #[test]
-fn a_read_error_names_the_place() {
+fn a_read_error_has_the_offset() {
     let log = generated(1 << 20);
-    let (result, source) = read(Failing(&log));
+    let (result, source) = read(FailingReader(&log));
     let message = result.expect_err("the stream fails").to_string();
     assert_eq!(message, format!("reading failed at byte {}: the disk is gone", log.len()));
     assert_eq!(source.lines, lines(&log));
 }
 
-/// A medium that fails after its bytes.
+/// A stream that fails after its bytes.
 fn failing(bytes: Vec<u8>) -> impl Read + Send {
-    struct Fails;
-    impl Read for Fails {
+    struct FailingEnd;
+    impl Read for FailingEnd {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
             Err(io::Error::other("the disk is gone"))
         }
     }
-    io::Cursor::new(bytes).chain(Fails)
+    io::Cursor::new(bytes).chain(FailingEnd)
 }
 
 #[test]
-fn of_a_stream_that_fails_under_the_parsers_what_was_read_stands() {
+fn lines_before_an_error_of_a_pulled_stream_are_kept() {
     let log = generated(3 << 20);
     let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
     let pipeline = Pipeline::start(&PipelineOptions::new(2, Keep::ValuesOnly), data.clone());
@@ -135,23 +135,23 @@ fn of_a_stream_that_fails_under_the_parsers_what_was_read_stands() {
 }
 
 #[test]
-fn who_waits_for_the_parsers_to_read_hears_of_every_end() {
+fn a_pulling_writer_is_notified_however_its_source_ends() {
     let log = generated(8 << 20);
-    // Cancelled from inside its own reading, alone or with all else.
+    // Cancelled by a read of the source itself, alone or with the whole pipeline.
     for all in [false, true] {
         let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
         let options = PipelineOptions::new(2, Keep::Segments);
         let pipeline = Arc::new(Pipeline::start(&options, data.clone()));
         let writer = pipeline.source("test", None, FormatChoice::Detect);
         let (progress, cancelled) = (writer.progress().clone(), Arc::downgrade(&pipeline));
-        let cancel = Cancel(move || match cancelled.upgrade().filter(|_| all) {
+        let cancel = Callback(move || match cancelled.upgrade().filter(|_| all) {
             Some(pipeline) => pipeline.cancel(),
             None => progress.cancel(),
         });
         let stream = io::Cursor::new(log.clone()).chain(cancel).chain(io::repeat(b'\n'));
         match writer.pull(Box::new(stream)) {
             Ok((_, Err(ReadError::Stopped(StopReason::Cancelled)))) => {}
-            // A pipeline that ends drops what it was to read.
+            // A pipeline that ends drops the streams that it was to read.
             Err(StopReason::Cancelled) if all => {}
             other => panic!("{other:?}"),
         }
@@ -163,10 +163,10 @@ fn who_waits_for_the_parsers_to_read_hears_of_every_end() {
     assert!(matches!(result, Err(ReadError::Stopped(StopReason::MemoryFull))), "{result:?}");
 }
 
-/// Does something when it is reached, and is empty.
-struct Cancel<F>(F);
+/// An empty stream that calls a function when it is read.
+struct Callback<F>(F);
 
-impl<F: Fn()> Read for Cancel<F> {
+impl<F: Fn()> Read for Callback<F> {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         (self.0)();
         Ok(0)
@@ -174,14 +174,14 @@ impl<F: Fn()> Read for Cancel<F> {
 }
 
 #[test]
-fn odd_sources_have_an_end() {
+fn unusual_sources_end() {
     let (result, source) = read(io::empty());
     assert!(result.is_ok());
     assert_eq!((source.lines, source.format.is_none()), (0, true));
 
     let (result, source) = read(&[0u8; 5000][..]);
     assert!(result.is_ok());
-    assert_eq!(source.lines, 0, "NULs alone are no line");
+    assert_eq!(source.lines, 0, "NULs alone are not a line");
 
     let noise: Vec<u8> =
         (0..200_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
@@ -193,7 +193,7 @@ fn odd_sources_have_an_end() {
 }
 
 #[test]
-fn files_that_are_none() {
+fn inputs_that_are_not_files_are_reported() {
     let faults_of = |path: PathBuf| {
         let data = DataSet::new(Keep::ValuesOnly, 1 << 20, &[]);
         let options = PipelineOptions::new(1, Keep::ValuesOnly);
@@ -207,14 +207,14 @@ fn files_that_are_none() {
 }
 
 #[test]
-fn the_year_of_times_that_have_none_is_that_of_their_file() {
+fn times_without_a_year_take_it_from_the_modification_time() {
     let line = |day: &str| {
         format!("{day} 10:00:00 host kernel: IN=eth0 OUT= SRC=192.0.2.1 DST=192.0.2.2 PROTO=TCP\n")
     };
     let folder = std::env::temp_dir().join(format!("weir-test-years-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let written = |year_s: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(year_s);
-    // Written to in June 2019 and in June 2022.
+    // Last written in June 2019 and in June 2022.
     let files = [("old", 1_559_390_400), ("new.gz", 1_654_084_800)].map(|(name, unix_s)| {
         let path = folder.join(name);
         let text = [line("Dec 31"), line("Jan  2")].concat().into_bytes();
@@ -241,7 +241,7 @@ fn the_year_of_times_that_have_none_is_that_of_their_file() {
     std::fs::remove_dir_all(folder).expect("it is ours");
 }
 
-/// Never ends.
+/// A stream without an end.
 struct Endless<'a> {
     log: &'a [u8],
     at: usize,
@@ -277,7 +277,7 @@ fn a_cancelled_source_ends_at_once_and_keeps_what_was_parsed() {
     assert_eq!(source.end, Some(SourceEnd::Cancelled));
     let rows: usize = data.snapshot().segments.iter().map(SnapshotSegment::rows).sum();
     assert_eq!(source.records, rows as u64);
-    // It is the log's begin, with no block missing in between.
+    // The counts are those of the log's start, without a missing block.
     let (rounds, rest) =
         (source.bytes_parsed / log.len() as u64, source.bytes_parsed as usize % log.len());
     assert_eq!(source.lines, rounds * lines(&log) + lines(&log[..rest]));
@@ -315,7 +315,7 @@ fn a_stalled_parser_bounds_what_is_received() {
     let options = PipelineOptions::new(2, Keep::Segments);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("fast", None, FormatChoice::Detect);
-    // The first block brings the format in.
+    // The first block determines the format.
     writer.write_all(&log[..2 << 20]).expect("the pipeline takes it");
     let values = data.values();
     let (sender, received) = std::sync::mpsc::channel();
@@ -332,7 +332,7 @@ fn a_stalled_parser_bounds_what_is_received() {
         while let Ok(more) = received.recv_timeout(Duration::from_millis(300)) {
             bytes += more;
         }
-        // The queue, what each parser may have parsed ahead, and the cutter.
+        // The queue, the blocks that each parser may have parsed early, and the cutter.
         let block_memory = options.limits.block_bytes + options.limits.line_bytes_max;
         let bound = options.queue_bytes_max + (options.jobs * 5 + 1) * block_memory;
         assert!(bytes < bound, "{bytes} bytes were taken, {bound} is the bound");
@@ -342,7 +342,7 @@ fn a_stalled_parser_bounds_what_is_received() {
 }
 
 #[test]
-fn the_memory_limit_stops_a_source_and_says_so() {
+fn the_memory_limit_stops_a_source_and_is_reported() {
     let log = generated(8 << 20);
     let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
     let options = PipelineOptions::new(2, Keep::Segments);
@@ -373,7 +373,7 @@ fn a_small_file_that_becomes_gigabytes_takes_little_memory() {
 }
 
 #[test]
-fn pieces_pushed_to_a_decoder_give_the_same_bytes() {
+fn a_decoder_returns_the_same_bytes_for_any_pieces() {
     let log = generated(300_000);
     for (compression, stream) in [(Compression::Gzip, gzip(&log)), (Compression::Zstd, zstd(&log))]
     {
@@ -395,7 +395,7 @@ fn pieces_pushed_to_a_decoder_give_the_same_bytes() {
     }
 }
 
-/// Gives one line a read, as a pipe may.
+/// Returns one line per read, as a pipe may.
 struct LineByLine<'a>(&'a [u8]);
 
 impl Read for LineByLine<'_> {
@@ -409,7 +409,7 @@ impl Read for LineByLine<'_> {
 }
 
 #[test]
-fn which_format_is_found_does_not_depend_on_the_pieces() {
+fn the_detected_format_does_not_depend_on_the_pieces() {
     let combined = generated(1 << 20);
     let common = br#"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] "GET / HTTP/1.1" 200 5"#;
     let log = [&common[..], b"\n", &combined].concat();
@@ -422,14 +422,14 @@ fn which_format_is_found_does_not_depend_on_the_pieces() {
 }
 
 #[test]
-fn who_waits_for_a_cancelled_pipeline_goes_on() {
+fn a_writer_that_waits_for_a_cancelled_pipeline_continues() {
     let log = generated(1 << 20);
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
     let mut writer = pipeline.source("upload", None, FormatChoice::Detect);
     let progress = writer.progress().clone();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    // The first block brings the format in.
+    // The first block determines the format.
     runtime.block_on(writer.write_all_async(&log)).expect("the pipeline takes it");
     runtime.block_on(writer.wait_until_parsed());
     // While the values are held, no block can be appended.
@@ -447,7 +447,7 @@ fn who_waits_for_a_cancelled_pipeline_goes_on() {
 }
 
 #[test]
-fn a_source_whose_rest_does_not_fit_is_not_done() {
+fn a_source_whose_rest_exceeds_the_memory_limit_is_not_done() {
     let log = generated(8 << 20);
     let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
     let options = PipelineOptions::new(2, Keep::Segments);
@@ -463,7 +463,7 @@ fn a_source_whose_rest_does_not_fit_is_not_done() {
     assert!(matches!(progress.end(), Some(SourceEnd::Failed(_))), "{:?}", progress.end());
 }
 
-/// Gives a line whenever it is told to, and ends when nobody tells it any more.
+/// Returns a line for each message of a channel, and ends with the channel.
 struct Trickle<'a> {
     line: &'a [u8],
     rest: &'a [u8],
@@ -483,7 +483,7 @@ impl Read for Trickle<'_> {
 }
 
 #[test]
-fn a_stream_that_brings_few_lines_is_seen_before_it_ends() {
+fn lines_of_a_slow_stream_are_visible_before_it_ends() {
     let line = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
     let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
     let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
@@ -517,7 +517,7 @@ async fn noise_in_small_pieces_does_not_end_the_search_for_a_format() {
     let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
     let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::ValuesOnly), data.clone());
     let mut writer = pipeline.source("feed", None, FormatChoice::Detect);
-    // A scanner that knocks at a port again and again.
+    // A scanner that probes a port again and again.
     for _ in 0..500 {
         writer.write_all_async(b"HELP\r\n").await.expect("there is room");
         writer.flush_async().await.expect("there is room");

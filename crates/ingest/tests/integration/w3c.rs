@@ -1,5 +1,5 @@
-//! Logs whose lines change the format: the W3C's, at every chunking and number of threads,
-//! against reading them line by line.
+//! Logs whose lines change the format, as W3C logs do: every chunking and number of threads
+//! against parsing line by line.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use weir_core::{BlockLimits, FollowedFormat, Format, LineParser, Lines, Record};
 use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
 use weir_testkit::{chunking, fixtures};
 
-/// What a row of the data set and a record are compared by.
+/// The fields by which a row of the data set and a record are compared.
 type Row = (Option<i64>, Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>, Option<u64>);
 
-/// Rows, and lines that did not fit.
+/// Rows, and the number of lines that could not be parsed.
 type Answer = (Vec<Row>, u64);
 
 const COLUMNS: [&str; 3] = ["client", "path", "s-ip"];
@@ -125,7 +125,7 @@ proptest! {
 }
 
 #[test]
-fn real_logs_are_read_and_found_out_in_any_pieces() {
+fn real_logs_are_detected_and_parsed_in_any_pieces() {
     for name in ["iis/u_ex100815.log", "iis/u_ex160110.log", "w3c-and-json/logfile_w3c.2"] {
         let log = std::fs::read(fixtures::file(name)).expect("a fixture");
         let expected = by_line(&log, &w3c());
@@ -138,11 +138,11 @@ fn real_logs_are_read_and_found_out_in_any_pieces() {
 }
 
 #[test]
-fn a_log_that_changes_with_every_line_ends() {
+fn a_log_whose_format_changes_with_every_line_is_bounded() {
     let lists = |n: usize| format!("#Fields: c-ip x-{}\n192.0.2.1 {n}\n", n % 40);
     let log: String = (0..30_000).map(lists).collect();
     let expected = by_line(log.as_bytes(), &w3c());
-    // The lists that there is room for.
+    // The field lists that fit within the limit.
     assert!(expected.0.len() >= 32 && expected.1 > 0);
     let forced = FormatChoice::Forced(w3c());
     assert_eq!(by_pipeline(&[log.as_bytes()], 2, 1 << 20, &forced), expected);

@@ -21,16 +21,16 @@ use window::WindowLimits;
 /// What happens to the segments of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// All are kept in memory, for questions to come.
+    /// All are kept in memory, for later questions.
     Segments,
-    /// Those of a sliding window are kept: the oldest rows leave.
+    /// Those of a sliding window are kept: the oldest rows expire.
     Window {
         /// How far the window reaches back from the newest time in the log; `None` if only
         /// memory bounds it.
         width: Option<Duration>,
     },
-    /// None is kept after the question of the pipeline was answered for it, so that memory
-    /// holds the distinct values alone.
+    /// None is kept after the fold of the pipeline has processed it, so that only the distinct
+    /// values take memory.
     ValuesOnly,
 }
 
@@ -43,7 +43,7 @@ pub(super) type Departed = BTreeMap<u64, Arc<Segment>>;
 /// A retention policy: it takes the segments of a data set in the order of their blocks, and
 /// decides how long each stays.
 pub(super) trait Retention: Send + Sync {
-    /// Takes the next segment, and passes it on to the subscribers. `is_live` says whether its
+    /// Takes the next segment, and passes it on to the subscribers. `is_live` is whether its
     /// lines had just been written. Two segments are never appended at the same time.
     fn append(&self, segment: PendingSegment, is_live: bool, subscribers: &Subscribers);
 

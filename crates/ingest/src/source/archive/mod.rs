@@ -1,4 +1,4 @@
-//! Archives, read in one pass from their beginning, so that pipes and cut files work too.
+//! Archives, read in one pass from the start, so that pipes and truncated files work too.
 
 mod tar;
 mod zip;
@@ -8,19 +8,19 @@ pub(super) use zip::{Zip, is_zip};
 
 use std::io::{self, BufRead, Read};
 
-/// Bytes from which an archive is told: a header of tar.
+/// Bytes that identify an archive: the length of a tar header.
 pub const ARCHIVE_HEAD_BYTES: usize = 512;
 
-/// True where a stream that begins so, with [`ARCHIVE_HEAD_BYTES`] where it has as many, is an
-/// archive of files.
+/// Whether a stream with these first bytes is an archive of files. `head` has
+/// [`ARCHIVE_HEAD_BYTES`] unless the stream is shorter.
 pub fn is_archive(first_bytes: &[u8]) -> bool {
     is_zip(first_bytes) || is_tar(first_bytes)
 }
 
-/// Bytes of a member's name that are kept; file systems allow 4,096.
+/// The most bytes of a member's name that are kept; file systems allow 4,096.
 const NAME_BYTES_MAX: usize = 4096;
 
-/// The name of a member as it is shown: `archive.zip/member`.
+/// The name of a member as shown to a person: `archive.zip/member`.
 fn shown_name(bytes: &[u8]) -> String {
     let name = String::from_utf8_lossy(&bytes[..bytes.len().min(NAME_BYTES_MAX)]).into_owned();
     name.trim_start_matches("./").trim_start_matches('/').to_owned()
@@ -33,7 +33,7 @@ fn bytes(stream: &mut dyn BufRead, length: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Skips so many bytes.
+/// Skips n bytes.
 fn skip(stream: &mut dyn BufRead, length: u64) -> io::Result<()> {
     let skipped = io::copy(&mut stream.take(length), &mut io::sink())?;
     match skipped == length {

@@ -1,7 +1,7 @@
 //! tar archives: POSIX ustar and pax (IEEE Std 1003.1, pax), with GNU's long names.
 //!
-//! Read here and not by the crate `tar`, which keeps a name of whatever length a header
-//! claims: a name of gigabytes would be gigabytes of memory.
+//! Parsed here rather than by the crate `tar`, which reads a name of any length that a header
+//! claims, and so could allocate gigabytes.
 
 use std::io::{self, BufRead, Read};
 
@@ -9,10 +9,10 @@ use super::{bytes, damaged, shown_name, skip};
 
 const BLOCK_BYTES: usize = 512;
 
-/// A name or a set of pax records that is longer than this is made to do harm.
+/// A longer name or set of pax records is assumed to be malicious.
 const EXTENSION_BYTES_MAX: u64 = 1 << 20;
 
-/// True where a stream that begins so is a tar archive: the header's checksum fits.
+/// Whether a stream with these first bytes is a tar archive: the header's checksum matches.
 pub(in crate::source) fn is_tar(first_bytes: &[u8]) -> bool {
     let Some(header) = first_bytes.first_chunk::<BLOCK_BYTES>() else { return false };
     header[0] != 0 && checksum_fits(header)
@@ -21,9 +21,9 @@ pub(in crate::source) fn is_tar(first_bytes: &[u8]) -> bool {
 /// Reads the members of a tar archive one after the other.
 pub(in crate::source) struct Tar<'a> {
     stream: &'a mut dyn BufRead,
-    /// Bytes of the current member that were not read.
+    /// Bytes of the current member that were not read yet.
     left: u64,
-    /// Bytes behind them, up to the next header.
+    /// Padding bytes after the current member, up to the next header.
     padding: u64,
 }
 
@@ -32,9 +32,9 @@ impl<'a> Tar<'a> {
         Self { stream, left: 0, padding: 0 }
     }
 
-    /// The name of the next file; `None` at the end. Read its content from `self`.
+    /// Returns the name of the next file, or `None` at the end. Its content is read from `self`.
     pub(in crate::source) fn next_file(&mut self) -> io::Result<Option<String>> {
-        let mut extended = Extended::default();
+        let mut extended = ExtendedHeader::default();
         loop {
             skip(self.stream, self.left)?;
             skip(self.stream, self.padding)?;
@@ -50,7 +50,7 @@ impl<'a> Tar<'a> {
                 }
                 continue;
             }
-            // Links and the like have no content, whatever size they claim.
+            // Links and the like have no content, even if their header has a size.
             let size = match kind {
                 b'1'..=b'6' => 0,
                 _ => extended.size.unwrap_or(size),
@@ -59,19 +59,20 @@ impl<'a> Tar<'a> {
             self.padding = padding(size);
             if matches!(kind, 0 | b'0' | b'7') {
                 let name = extended.name.take().unwrap_or_else(|| name(&header));
-                // A header of old that ends in a slash is a directory.
+                // In the pre-POSIX format, a name that ends in a slash is a directory.
                 if !name.ends_with(b"/") {
                     return Ok(Some(shown_name(&name)));
                 }
             }
-            // What extends a header extends the next one alone; `g` is about all and none.
+            // Extended headers apply to the next header only. Those of type `g` apply to all and
+            // are ignored.
             if kind != b'g' {
-                extended = Extended::default();
+                extended = ExtendedHeader::default();
             }
         }
     }
 
-    /// The next header; `None` at the end: a block of zeros, or nothing.
+    /// Returns the next header, or `None` at the end: a block of zeros, or the end of the stream.
     fn header(&mut self) -> io::Result<Option<[u8; BLOCK_BYTES]>> {
         if self.stream.fill_buf()?.is_empty() {
             return Ok(None);
@@ -113,15 +114,15 @@ impl Read for Tar<'_> {
     }
 }
 
-/// What the headers in front of a header say of it.
+/// Values from extended headers, which override those of the next header.
 #[derive(Debug, Default)]
-struct Extended {
+struct ExtendedHeader {
     name: Option<Vec<u8>>,
     size: Option<u64>,
 }
 
-impl Extended {
-    /// Reads pax records, `length key=value\n`; what is none ends them.
+impl ExtendedHeader {
+    /// Parses pax records, `length key=value\n`, up to the first malformed one.
     fn read(&mut self, mut records: &[u8]) {
         while let Some(space) = records.iter().position(|byte| *byte == b' ') {
             let length = decimal(&records[..space]).unwrap_or(0) as usize;
@@ -144,7 +145,7 @@ fn decimal(digits: &[u8]) -> Option<u64> {
 fn name(header: &[u8; BLOCK_BYTES]) -> Vec<u8> {
     let name = until_nul(&header[..100]);
     let prefix = until_nul(&header[345..500]);
-    // GNU's own headers keep times where POSIX has the prefix.
+    // GNU's own headers store times in the bytes of POSIX's prefix.
     match &header[257..263] == b"ustar\0" && !prefix.is_empty() {
         true => [prefix, b"/", name].concat(),
         false => name.to_vec(),
@@ -155,7 +156,7 @@ fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// A number in octal digits, or in GNU's binary form, marked by the first bit.
+/// A number in octal digits, or in GNU's binary form, which the first bit marks.
 fn number(field: &[u8]) -> io::Result<u64> {
     if field.len() > 8 && field[0] & 0x80 != 0 {
         let (high, low) = field.split_at(field.len() - 8);
@@ -172,7 +173,7 @@ fn number(field: &[u8]) -> io::Result<u64> {
     }
 }
 
-/// The sum of all bytes, with the checksum's own taken as spaces.
+/// The sum of all bytes, with those of the checksum field counted as spaces.
 fn checksum_fits(header: &[u8; BLOCK_BYTES]) -> bool {
     let own: u64 = header[148..156].iter().map(|byte| u64::from(*byte)).sum();
     let sum = header.iter().map(|byte| u64::from(*byte)).sum::<u64>() - own + 8 * u64::from(b' ');

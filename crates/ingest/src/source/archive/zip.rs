@@ -1,7 +1,7 @@
 //! zip archives (APPNOTE.TXT 6.3.10), read by their local headers.
 //!
-//! The directory at the end is not read: one pass does for pipes, for archives that are cut
-//! short, and inside other archives.
+//! The central directory at the end is not read, so that one pass is enough for pipes, truncated
+//! archives and archives in archives.
 
 use std::io::{self, BufRead, Read};
 
@@ -16,10 +16,10 @@ use super::{bytes, damaged, shown_name, skip};
 const LOCAL_HEADER: u32 = 0x0403_4B50;
 const DESCRIPTOR: u32 = 0x0807_4B50;
 
-/// Signatures of what stands behind the last member.
+/// Signatures of the structures that follow the last member.
 const BEHIND_MEMBERS: [u32; 4] = [0x0201_4B50, 0x0605_4B50, 0x0606_4B50, 0x0806_4B50];
 
-/// True where a stream that begins so is a zip archive.
+/// Whether a stream with these first bytes is a zip archive.
 pub(in crate::source) fn is_zip(first_bytes: &[u8]) -> bool {
     first_bytes.starts_with(b"PK\x03\x04") || first_bytes.starts_with(b"PK\x05\x06")
 }
@@ -30,15 +30,15 @@ pub(in crate::source) struct Zip<'a> {
     counter: &'a ByteCounter,
 }
 
-/// A member, before its content.
+/// The local header of a member.
 #[derive(Debug)]
 pub(in crate::source) struct ZipMember {
     pub(in crate::source) name: String,
-    /// Why its content cannot be read.
+    /// Why the content cannot be read, if it cannot.
     pub(in crate::source) refusal: Option<String>,
     method: u16,
     crc: u32,
-    /// Compressed length; `None` where it stands behind the content only.
+    /// Compressed length in bytes; `None` if it only follows the content.
     packed_bytes: Option<u64>,
     has_long_descriptor: bool,
 }
@@ -48,7 +48,7 @@ impl<'a> Zip<'a> {
         Self { stream, counter }
     }
 
-    /// The next member; `None` behind the last. It has to be read, see [`Self::read`].
+    /// Returns the next member, or `None` after the last. Each has to be read with [`Self::read`].
     pub(in crate::source) fn next_member(&mut self) -> io::Result<Option<ZipMember>> {
         let signature = u32_at(&bytes(self.stream, 4)?, 0);
         if BEHIND_MEMBERS.contains(&signature) {
@@ -83,7 +83,7 @@ impl<'a> Zip<'a> {
         Ok(Some(ZipMember { name, refusal, method, crc, packed_bytes, has_long_descriptor }))
     }
 
-    /// Reads a member: `visit` is given its content. Afterwards comes the next member.
+    /// Reads a member: calls `visit` with its content, then moves to the next member.
     pub(in crate::source) fn read<T>(
         &mut self,
         member: &ZipMember,
@@ -92,7 +92,7 @@ impl<'a> Zip<'a> {
         let Some(length) = member.packed_bytes else { return self.read_open(member, visit) };
         let mut packed = (&mut *self.stream).take(length);
         let content = unpacked(member.method, &mut packed)?;
-        let mut checked = Checked::new(content, Some(member.crc), self.counter);
+        let mut checked = ChecksumReader::new(content, Some(member.crc), self.counter);
         let value = visit(&mut checked);
         drop(checked);
         let left = packed.limit();
@@ -100,7 +100,7 @@ impl<'a> Zip<'a> {
         Ok(value)
     }
 
-    /// Passes a member by.
+    /// Skips a member.
     pub(in crate::source) fn pass(&mut self, member: &ZipMember) -> io::Result<()> {
         match member.packed_bytes {
             Some(length) => skip(self.stream, length),
@@ -108,7 +108,7 @@ impl<'a> Zip<'a> {
         }
     }
 
-    /// A member whose length stands behind it: its content says where it ends.
+    /// Reads a member whose length follows its content; the compressed data marks its own end.
     fn read_open<T>(
         &mut self,
         member: &ZipMember,
@@ -118,12 +118,12 @@ impl<'a> Zip<'a> {
             return Err(damaged("where a member ends cannot be told"));
         }
         let content = DeflateDecoder::new(&mut *self.stream);
-        let mut checked = Checked::new(content, None, self.counter);
+        let mut checked = ChecksumReader::new(content, None, self.counter);
         let value = visit(&mut checked);
         io::copy(&mut checked, &mut io::sink())?;
         let crc = checked.crc.sum();
         let first = u32_at(&bytes(self.stream, 4)?, 0);
-        // The signature is optional.
+        // The signature of a data descriptor is optional.
         let expected = match first {
             DESCRIPTOR => u32_at(&bytes(self.stream, 4)?, 0),
             crc => crc,
@@ -146,28 +146,29 @@ fn unpacked<'a>(method: u16, packed: &'a mut dyn BufRead) -> io::Result<Box<dyn 
     })
 }
 
-/// Content with its checksum, which is compared at its end where it is known.
-struct Checked<'a, R> {
+/// Content with its checksum, which is compared at the end if it is known.
+struct ChecksumReader<'a, R> {
     content: R,
     crc: Crc,
     expected: Option<u32>,
     counter: &'a ByteCounter,
 }
 
-impl<'a, R> Checked<'a, R> {
+impl<'a, R> ChecksumReader<'a, R> {
     fn new(content: R, expected: Option<u32>, counter: &'a ByteCounter) -> Self {
         Self { content, crc: Crc::new(), expected, counter }
     }
 }
 
-impl<R: Read> Read for Checked<'_, R> {
+impl<R: Read> Read for ChecksumReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // What a visitor has left of a member is passed by here, with no layer around it.
+        // Checked here too: content that a visitor leaves unread is skipped without a layer around
+        // this reader.
         self.counter.check()?;
         let length = self.content.read(buffer)?;
         self.crc.update(&buffer[..length]);
         let is_end = length == 0 && !buffer.is_empty();
-        // Said once: what is behind it can be read.
+        // Reported once: the data after this member can still be read.
         match is_end.then(|| self.expected.take()).flatten() {
             Some(expected) if expected != self.crc.sum() => {
                 Err(damaged("the checksum does not match"))
@@ -177,7 +178,7 @@ impl<R: Read> Read for Checked<'_, R> {
     }
 }
 
-/// The content of the extra field for sizes beyond 4 GiB.
+/// The content of the zip64 extra field, for sizes of 4 GiB and more.
 fn long_sizes(mut extra: &[u8]) -> Option<&[u8]> {
     while extra.len() >= 4 {
         let (id, length) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));

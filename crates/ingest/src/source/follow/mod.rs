@@ -66,7 +66,7 @@ impl Follower {
         Self::with_clock(pipeline, paths, format, Arc::new(SystemClock::default()))
     }
 
-    /// [`Self::new`] with a clock, which decides when files are polled and given up.
+    /// [`Self::new`] with a clock, which decides when files are polled and closed.
     pub fn with_clock(
         pipeline: &Pipeline,
         paths: &[PathBuf],

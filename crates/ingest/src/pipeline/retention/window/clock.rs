@@ -10,7 +10,7 @@ use weir_core::Segment;
 /// - A time that is ahead of the newest one by more than the window becomes the newest only if
 ///   [`AGREEING`] records in a row are that far ahead. The earliest of them is taken. The same
 ///   happens after the log was silent for longer than the window is wide.
-/// - If as many records in a row are behind the window as agreed with the newest time (at most
+/// - If as many records in a row are before the window as agreed with the newest time (at most
 ///   [`AGREEING_MAX`]), then the newest time was wrong, and the latest of theirs replaces it.
 /// - A live source cannot move the window ahead of this machine's clock by more than
 ///   [`Clock::slack_ns`], however many records it sends, because anyone may send them. A server
@@ -32,7 +32,7 @@ pub(super) struct Clock {
     /// How far the log is credibly ahead of this machine's clock.
     lead_ns: i64,
     run: Run,
-    /// Records behind the window that agree with this machine's clock, minus those ahead.
+    /// Records before the window that agree with this machine's clock, minus those ahead.
     present: u64,
 }
 
@@ -50,9 +50,9 @@ pub(in crate::pipeline::retention) struct ReadAt {
 struct Run {
     records: u64,
     is_ahead: bool,
-    /// The earliest time of a run ahead, the latest one of a run behind.
+    /// The earliest time of a run ahead, the latest one of a run before the window.
     nearest_ns: i64,
-    /// The least lead over this machine's clock of a run ahead, the greatest one of a run behind.
+    /// The lead over this machine's clock: the least of a run ahead, the greatest of a run before.
     lead_ns: i64,
 }
 
@@ -255,7 +255,7 @@ mod tests {
         clock
     }
 
-    /// A record each moment, with the right time.
+    /// A record with the right time at each moment.
     fn normal(moments: std::ops::Range<i64>) -> impl Iterator<Item = (i64, i64)> + Clone {
         moments.map(|now| (now, now))
     }
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn goes_over_a_silence_and_comes_back_from_an_error() {
+    fn advances_after_a_silence_and_recovers_from_an_error() {
         let jump = (5_000..5_000 + AGREEING as i64).rev();
         let clock = after((0..200).chain(jump.clone()));
         assert_eq!(clock.newest_ns(), Some(5_000), "enough to be credible");
@@ -304,13 +304,13 @@ mod tests {
         }
         let clock = after_live(normal(0..1_000).chain([(999, 1_009)]));
         assert_eq!(clock.newest_ns(), Some(1_009), "a tenth of the window");
-        // Step by step neither.
+        // Moving ahead step by step does not help the sender either.
         let steps = (0..10_000).map(|step| (999, 999 + step));
         assert_eq!(after_live(normal(0..1_000).chain(steps)).newest_ns(), Some(1_009));
     }
 
     #[test]
-    fn no_sender_uses_the_moments_between_the_records_of_others() {
+    fn gaps_between_records_do_not_let_a_sender_advance_the_clock() {
         // Just after the credible times, before the next record of the others.
         let mut clock = Clock::new(WIDTH);
         for now in 0..1_000 {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_moves_the_clock_in_a_silence_cannot_hold_it() {
+    fn a_clock_moved_during_a_silence_is_corrected() {
         let (begin, silent_to) = (normal(0..200), 200 + WIDTH);
         let far = times(AGREEING_MAX as usize, silent_to, 1_000_000);
         let clock = after_live(begin.clone().chain(far.clone()));
@@ -340,29 +340,29 @@ mod tests {
     }
 
     #[test]
-    fn a_few_servers_with_the_right_time_do_not_hold_the_others() {
+    fn a_few_servers_with_the_right_time_do_not_move_the_clock_back() {
         let ahead = |now: i64| (now, now + 2 * WIDTH);
-        // Nine of ten are two windows ahead, as all were at first.
+        // Nine in ten records are two windows ahead, as all were at first.
         let mixed = (300..3_000).map(|now| if now % 10 == 5 { (now, now) } else { ahead(now) });
         let clock = after_live((0..300).map(ahead).chain(mixed));
         assert_eq!(clock.newest_ns(), Some(2_999 + 2 * WIDTH));
     }
 
     #[test]
-    fn a_live_feed_goes_over_a_silence_at_once() {
+    fn a_live_feed_advances_the_clock_at_once_after_a_silence() {
         let clock = after_live(normal(0..200).chain(normal(5_000..5_000 + AGREEING as i64)));
         assert_eq!(clock.newest_ns(), Some(5_000));
     }
 
     #[test]
-    fn a_clock_that_stays_ahead_is_credible_after_as_long() {
+    fn a_clock_that_stays_ahead_becomes_credible_after_as_long_a_time() {
         let ahead =
             |moments: std::ops::Range<i64>| normal(moments).map(|(now, time)| (now, time + 60));
         let clock = after_live(normal(0..1_000).chain(ahead(1_000..1_040)));
         assert_eq!(clock.newest_ns(), Some(999), "not yet");
         let clock = after_live(normal(0..1_000).chain(ahead(1_000..1_200)));
         assert_eq!(clock.newest_ns(), Some(1_259));
-        // From the beginning on, however far: after a window.
+        // A clock ahead from the start is accepted after a window, however far ahead it is.
         let far = |now: i64| (now, now + 1_000_000);
         assert_eq!(after_live((0..99).map(far)).newest_ns(), None);
         assert_eq!(after_live((0..200).map(far)).newest_ns(), Some(1_000_199));

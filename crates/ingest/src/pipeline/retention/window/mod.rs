@@ -19,7 +19,7 @@ use super::Departed;
 
 /// The segments of a feed that goes on. The oldest leave: by time, by memory, or both.
 ///
-/// By time single rows expire: [`SnapshotSegment::bounds`] says which rows of a segment that is
+/// By time single rows expire: [`SnapshotSegment::bounds`] returns which rows of a segment that is
 /// partly too old remain. By memory whole segments leave, those first that were read first.
 /// Segments that left stay available for a while in [`Self::departed`], so that an answer that
 /// counted them can subtract them.
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_remains_of_segments_that_left() {
+    fn segments_that_left_leave_no_state_behind() {
         // Times that alternate between far ahead and far behind agree with nothing.
         let odd = (0..2_000).map(|number| if number % 2 == 0 { 2_000_000 } else { 0 });
         let seconds = std::iter::repeat_n(1_000_000, 20).chain(odd).collect();

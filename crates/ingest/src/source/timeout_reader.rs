@@ -1,4 +1,4 @@
-//! Streams that may pause: a reader gets control back after a while without bytes.
+//! Streams that may pause: a read returns after a while without bytes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,25 +9,26 @@ use super::byte_counter::ByteCounter;
 /// How long a read waits for bytes.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Bytes that a pipe is asked to hold: fewer turns between who writes and who reads. As many as
-/// Linux lets everybody have (pipe(7), `/proc/sys/fs/pipe-max-size`).
+/// The capacity that a pipe is asked to have, so that writer and reader alternate less often. It
+/// is the largest that Linux allows an unprivileged process (pipe(7),
+/// `/proc/sys/fs/pipe-max-size`).
 const PIPE_BYTES: usize = 1 << 20;
 
 /// A pipe, FIFO, socket or device. Once the counter allows timeouts, a read without bytes fails
 /// with `WouldBlock` after a while.
-pub(super) struct Timed {
+pub(super) struct TimeoutReader {
     stream: File,
     counter: ByteCounter,
 }
 
-impl Timed {
+impl TimeoutReader {
     pub(super) fn new(stream: File, counter: &ByteCounter) -> Self {
         enlarge(&stream);
         Self { stream, counter: counter.clone() }
     }
 }
 
-impl Read for Timed {
+impl Read for TimeoutReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let may_time_out = self.counter.may_time_out();
         if may_time_out && !brings_something(&self.stream, Some(TICK))? {
@@ -35,8 +36,8 @@ impl Read for Timed {
         }
         loop {
             match self.stream.read(buffer) {
-                // Whoever has the other end of a terminal or a socket may have made it one that
-                // never waits.
+                // The process at the other end of a terminal or socket may have made it
+                // non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && !may_time_out => {
                     brings_something(&self.stream, None)?;
                 }
@@ -46,7 +47,7 @@ impl Read for Timed {
     }
 }
 
-/// Waits until there is something to read, or the end, but no longer than that.
+/// Waits until there are bytes or the end to read, or until the timeout.
 #[cfg(unix)]
 fn brings_something(stream: &File, longest: Option<Duration>) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -57,13 +58,13 @@ fn brings_something(stream: &File, longest: Option<Duration>) -> io::Result<bool
     Ok(poll(&mut streams, longest.as_ref())? > 0)
 }
 
-/// Elsewhere nobody is told that nothing comes: what came is shown with what comes next.
+/// Other platforms have no timeout: buffered lines are shown when more bytes arrive.
 #[cfg(not(unix))]
 fn brings_something(_: &File, _: Option<Duration>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A pipe that cannot be made larger is as good, only slower.
+/// Failing to enlarge a pipe only makes it slower.
 #[cfg(target_os = "linux")]
 fn enlarge(stream: &File) {
     let _ = rustix::pipe::fcntl_setpipe_size(stream, PIPE_BYTES);
