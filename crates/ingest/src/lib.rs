@@ -24,7 +24,7 @@ pub use pipeline::{
 pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
 pub use scan::{
     FileRanges, FormatBinding, LineBlocks, MemoryBudget, OrderedOutput, RangeLines, RecordReader,
-    ScannedText, TextPart, TextScan, is_retryable, run_in_order,
+    ScannedText, TallyEntry, TextPart, TextScan, ValueTally, is_retryable, run_in_order,
 };
 pub use source::{
     ARCHIVE_HEAD_BYTES, Compression, Follower, Head, Input, MemberLimit, PushDecoder, ReadArchive,

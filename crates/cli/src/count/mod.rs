@@ -4,11 +4,10 @@ mod arguments;
 mod lines;
 mod output;
 mod records;
-mod tally;
 
 use std::io;
 
-use weir_ingest::{Input, MemoryBudget, run_in_order};
+use weir_ingest::{Input, MemoryBudget, ValueTally, run_in_order};
 
 pub(crate) use arguments::CountArguments;
 use arguments::Output;
@@ -19,7 +18,6 @@ use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::scan::{Conditions, UnparsedLines, report_unparsed};
 use crate::sources::{self, Complaint};
 use records::RecordCounter;
-use tally::Tally;
 
 /// The largest number of fields: those of a table.
 const FIELDS_MAX: usize = 2;
@@ -63,7 +61,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         threads_per_text,
     };
     let mut counted = count_each(threads, &inputs, |input| counter.count(input));
-    let mut tally = Tally::default();
+    let mut tally = ValueTally::default();
     for counted in &mut counted {
         tally.merge(std::mem::take(&mut counted.count), &memory);
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use weir_ingest::Input;
+use weir_ingest::{Input, TallyEntry, ValueTally};
 use weir_view::{
     ColumnTotal, CountTable, FileLines, JsonError, LineCounts, NO_VALUE, REMAINDER_VALUE,
     RequestCount, TableRow, ValueCount, ValueCounts,
@@ -10,7 +10,6 @@ use weir_view::{
 
 use super::InputCount;
 use super::arguments::{CountArguments, Output};
-use super::tally::{Share, Tally};
 use crate::csv::row;
 use crate::display::{safe, safe_bytes};
 use crate::outcome::Failure;
@@ -47,7 +46,7 @@ pub(super) fn lines(
 }
 
 /// The counts of requests.
-pub(super) fn tally(arguments: &CountArguments, tally: &Tally) -> Result<String, Failure> {
+pub(super) fn tally(arguments: &CountArguments, tally: &ValueTally) -> Result<String, Failure> {
     let top = arguments.top.unwrap_or(usize::MAX);
     match &arguments.by[..] {
         [] => requests(arguments.output, tally.records),
@@ -64,7 +63,7 @@ fn requests(output: Output, count: u64) -> Result<String, Failure> {
     })
 }
 
-fn values(output: Output, field: &str, tally: &Tally, top: usize) -> Result<String, Failure> {
+fn values(output: Output, field: &str, tally: &ValueTally, top: usize) -> Result<String, Failure> {
     let rows = first(tally.rows(), top);
     let rest =
         (tally.remainder > 0).then(|| (REMAINDER_VALUE.as_bytes().to_vec(), tally.remainder));
@@ -81,7 +80,7 @@ fn values(output: Output, field: &str, tally: &Tally, top: usize) -> Result<Stri
             text
         }
         Output::Json => {
-            let count = |(value, requests): &Share| ValueCount {
+            let count = |(value, requests): &TallyEntry| ValueCount {
                 requests: *requests,
                 value: text_of(value),
             };
@@ -100,7 +99,7 @@ fn values(output: Output, field: &str, tally: &Tally, top: usize) -> Result<Stri
 fn table(
     output: Output,
     fields: [&String; 2],
-    tally: &Tally,
+    tally: &ValueTally,
     top: usize,
 ) -> Result<String, Failure> {
     let (rows, heads) = (first(tally.rows(), top), first(tally.columns(), top));
@@ -108,8 +107,9 @@ fn table(
         let counts = |row: &[u8]| -> Vec<u64> {
             heads.iter().map(|(column, _)| tally.count(row, column)).collect()
         };
-        let column = |(value, total): &Share| ColumnTotal { total: *total, value: text_of(value) };
-        let row = |(value, total): &Share| TableRow {
+        let column =
+            |(value, total): &TallyEntry| ColumnTotal { total: *total, value: text_of(value) };
+        let row = |(value, total): &TallyEntry| TableRow {
             counts: counts(value),
             total: *total,
             value: text_of(value),
@@ -174,9 +174,9 @@ fn columns(rows: Vec<(u64, String)>) -> String {
     lines.collect()
 }
 
-fn first(mut shares: Vec<Share>, top: usize) -> Vec<Share> {
-    shares.truncate(top);
-    shares
+fn first(mut entries: Vec<TallyEntry>, top: usize) -> Vec<TallyEntry> {
+    entries.truncate(top);
+    entries
 }
 
 /// A value for a person; an empty or absent one has a name.

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
-use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
+use weir_core::{FieldAccessor, Format, Lines, Record, RecordPredicate};
 use weir_ingest::{
     FormatBinding, FormatChoice, Input, MemoryBudget, OrderedOutput, Text, TextPart, TextScan,
+    ValueTally,
 };
 
-use super::{InputCount, Tally};
+use super::InputCount;
 use crate::scan::{Conditions, ScanError, UnparsedLines, for_each_text};
 
 /// Counts records in tallies that share a memory budget.
@@ -31,7 +32,7 @@ struct RecordKey<'a> {
 
 impl RecordCounter<'_> {
     /// Counts the records of an input. Records that were counted before an error stay counted.
-    pub(super) fn count(&self, input: &Input) -> InputCount<Tally> {
+    pub(super) fn count(&self, input: &Input) -> InputCount<ValueTally> {
         let mut result = InputCount::default();
         let complaints = for_each_text(input, |text| self.count_text(input, text, &mut result));
         // Nothing is written, so only reading can fail, and that is in the list.
@@ -43,7 +44,7 @@ impl RecordCounter<'_> {
         &self,
         input: &Input,
         text: &mut Text<'_>,
-        result: &mut InputCount<Tally>,
+        result: &mut InputCount<ValueTally>,
     ) -> Result<(), ScanError> {
         let name = text.name().to_owned();
         let scan = TextScan {
@@ -74,14 +75,14 @@ impl RecordCounter<'_> {
     fn count_part(
         &self,
         part: &mut TextPart<impl Read>,
-        tally: &mut Tally,
+        tally: &mut ValueTally,
     ) -> Result<(), ScanError> {
         let mut binding = FormatBinding::new();
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
-            for line in block.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            for line in Lines::new(block).filter(|line| !line.bytes.is_empty()) {
                 let bound = binding.update(records, |format| self.bind(format));
                 bound.map_err(ScanError::Field)?;
-                records.read(line, |record| {
+                records.read(line.bytes, |record| {
                     if let (Some(key), Some(record)) = (binding.value(), record) {
                         key.count(record, tally, self.memory);
                     }
@@ -103,7 +104,7 @@ impl RecordCounter<'_> {
 }
 
 impl RecordKey<'_> {
-    fn count(&self, record: &Record<'_>, tally: &mut Tally, memory: &MemoryBudget) {
+    fn count(&self, record: &Record<'_>, tally: &mut ValueTally, memory: &MemoryBudget) {
         if self.predicate.accepts(record) {
             let value = |index| {
                 let field: Option<&FieldAccessor> = self.fields.get(index);

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::io::{self, Read};
 
+use memchr::memchr_iter;
 use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
 use weir_ingest::{FormatBinding, RecordReader, TextPart};
 
@@ -37,7 +38,7 @@ impl Search {
         let mut binding = FormatBinding::new();
         let mut number = 0;
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
-            for bytes in block.split_inclusive(|byte| *byte == b'\n') {
+            for bytes in whole_lines(block) {
                 number += 1;
                 let bound = binding.update(records, |format| self.bind(format));
                 bound.map_err(ScanError::Field)?;
@@ -126,5 +127,29 @@ impl Search {
             Output::Jsonl => printer.json(line.number, bare, fields),
             Output::Csv => printer.csv(line.number, bare, fields),
         }
+    }
+}
+
+/// The lines of a block, each with its line feed. The last one may have none.
+fn whole_lines(block: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    let ends = memchr_iter(b'\n', block).map(|line_feed| line_feed + 1);
+    ends.chain([block.len()]).filter_map(move |end| {
+        let line = &block[start..end];
+        start = end;
+        (!line.is_empty()).then_some(line)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_lines;
+
+    #[test]
+    fn lines_keep_their_line_feeds() {
+        let lines = |block| whole_lines(block).collect::<Vec<_>>();
+        assert_eq!(lines(b""), [b""; 0]);
+        assert_eq!(lines(b"\na\n\nb"), [&b"\n"[..], b"a\n", b"\n", b"b"]);
+        assert_eq!(lines(b"a\n"), [b"a\n"]);
     }
 }

@@ -3,8 +3,9 @@
 //! A pipeline stores the lines it reads, for later questions. A scan answers one question that is
 //! known in advance: which lines match, how many there are, what a rule would have done.
 //! [`TextScan`] reads a text in blocks of whole lines ([`LineBlocks`]) or as records
-//! ([`RecordReader`]), a large plain file in ranges on all cores ([`FileRanges`]), and
-//! [`run_in_order`] puts the output in the order of the lines.
+//! ([`RecordReader`]), a large plain file in ranges on all cores ([`FileRanges`]),
+//! [`run_in_order`] puts the output in the order of the lines, and [`ValueTally`] counts values
+//! within a [`MemoryBudget`].
 
 mod file_ranges;
 mod format_search;
@@ -13,6 +14,7 @@ mod memory_budget;
 mod ordered;
 mod record_reader;
 mod text_scan;
+mod value_tally;
 
 pub use file_ranges::{FileRanges, RangeLines};
 pub use line_blocks::{LineBlocks, is_retryable};
@@ -20,3 +22,4 @@ pub use memory_budget::MemoryBudget;
 pub use ordered::{OrderedOutput, run_in_order};
 pub use record_reader::{FormatBinding, RecordReader};
 pub use text_scan::{ScannedText, TextPart, TextScan};
+pub use value_tally::{TallyEntry, ValueTally};
