@@ -4,12 +4,12 @@ use weir_ingest::SourceSnapshot;
 use weir_view::{Changes, Comparison, GroupRow, Period, Report, difference};
 
 use super::Screen;
-use super::lists::{title_of, titled_order};
 use super::style::{Painter, Style};
 use super::text::{fit, fit_middle, left, right, width};
 use super::totals::heading;
 use crate::display::{
-    LocalTime, bytes, change, duration, safe, safe_bytes, separated, signed, span,
+    LocalTime, bytes, change, duration, safe, safe_bytes, separated, signed, span, title_of,
+    titled_order,
 };
 
 /// Columns of the names in front.

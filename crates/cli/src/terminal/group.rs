@@ -5,7 +5,7 @@ use weir_view::{Group, GroupRow, PeriodTally, Report};
 use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit_middle, right, width};
-use crate::display::{bytes, safe, safe_bytes, separated, share, signed};
+use crate::display::{group_cells, group_columns, safe, safe_bytes, separated, signed};
 
 /// The group, line by line: a head, a row for each value, and one for the rest.
 pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<String> {
@@ -44,43 +44,6 @@ pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<Strin
         }
     }
     lines
-}
-
-/// The heads of the columns.
-pub(crate) fn group_columns(is_compared: bool) -> &'static [&'static str] {
-    if is_compared {
-        &["requests", "prev.", "change", "bytes sent", "prev.", "errors", "prev."]
-    } else {
-        &["requests", "share", "bytes sent", "errors", "error rate"]
-    }
-}
-
-/// The numbers of a value under [`group_columns`]. `matching` is the number of all requests, and
-/// `change` writes a difference.
-pub(crate) fn group_cells(
-    tally: &PeriodTally,
-    matching: u64,
-    change: fn(i64) -> String,
-) -> Vec<String> {
-    let now = tally.selected;
-    if let (Some(before), Some(difference)) = (tally.previous, tally.difference) {
-        return vec![
-            separated(now.count),
-            separated(before.count),
-            change(difference),
-            bytes(now.bytes_sent),
-            bytes(before.bytes_sent),
-            separated(now.errors),
-            separated(before.errors),
-        ];
-    }
-    vec![
-        separated(now.count),
-        share(now.count, matching),
-        bytes(now.bytes_sent),
-        separated(now.errors),
-        share(now.errors, now.count),
-    ]
 }
 
 fn name(row: &GroupRow) -> String {

@@ -5,22 +5,7 @@ use weir_view::{Report, TopRow};
 use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit_middle, left, right, width};
-use crate::display::{safe, separated, share};
-
-/// The fields in the order of the lists, with their titles. Other fields of the log follow.
-const TITLES: [(&str, &str); 11] = [
-    ("path", "Paths"),
-    ("client", "Clients"),
-    ("status", "Status"),
-    ("method", "Methods"),
-    ("host", "Hosts"),
-    ("referer", "Referers"),
-    ("user_agent", "User agents"),
-    ("request", "Malformed requests"),
-    ("query", "Query strings"),
-    ("user", "Users"),
-    ("protocol", "Protocols"),
-];
+use crate::display::{fields_with_values, safe, separated, share, title_of};
 
 /// Minimum width of a list; if there is room for two, they are side by side.
 const LIST_COLUMNS_MIN: usize = 56;
@@ -57,23 +42,6 @@ pub(crate) fn draw(report: &Report, screen: &Screen) -> Vec<String> {
     join_stacks(&placed, columns)
 }
 
-/// The fields with values, in the order of their lists.
-pub(crate) fn fields_with_values(report: &Report) -> Vec<&str> {
-    let shows = |field: &str| {
-        let rows = report.top.get(field).map_or(&[][..], Vec::as_slice);
-        // A list of only `-` has no information.
-        match rows {
-            [] => false,
-            [row] => !matches!(row.value.as_str(), "-" | ""),
-            _ => true,
-        }
-    };
-    let known = TITLES.iter().map(|(field, _)| *field);
-    let own = report.top.keys().map(String::as_str);
-    let own = own.filter(|name| TITLES.iter().all(|(field, _)| field != name));
-    known.chain(own).filter(|field| shows(field)).collect()
-}
-
 /// One list: its title and its rows.
 fn list(report: &Report, field: &str, columns: usize, screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
@@ -91,16 +59,6 @@ fn list(report: &Report, field: &str, columns: usize, screen: &Screen) -> Vec<St
         lines.push(format!("  {count}  {share}  {bar}  {value}").trim_end().to_owned());
     }
     lines
-}
-
-/// The title of a field's list, or the name of a field without one.
-pub(crate) fn title_of(field: &str) -> &str {
-    TITLES.iter().find(|(name, _)| *name == field).map_or(field, |(_, title)| title)
-}
-
-/// The position of a field's list; fields without a title come last.
-pub(crate) fn titled_order(field: &str) -> usize {
-    TITLES.iter().position(|(name, _)| *name == field).unwrap_or(TITLES.len())
 }
 
 fn title(report: &Report, field: &str, shown: usize, painter: Painter) -> String {

@@ -15,11 +15,8 @@ use std::io::IsTerminal;
 use weir_ingest::SourceSnapshot;
 use weir_view::Report;
 
-pub(crate) use group::{group_cells, group_columns};
-pub(crate) use lists::{fields_with_values, title_of, titled_order};
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
-pub(crate) use style::colour_number;
 pub(crate) use text::{fit, width};
 
 /// The output on which a report is drawn.

@@ -1,5 +1,7 @@
 //! Colours of the terminal's own palette, so that they follow its theme.
 
+use crate::display::colour_number;
+
 /// The style of a text: the parameters of an SGR sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style(&'static str);
@@ -40,20 +42,6 @@ pub(crate) fn cell(lower: (usize, &str), upper: (usize, &str)) -> (Style, &'stat
 
 fn group_number(index: usize, name: &str) -> usize {
     colour_number(index, name, GROUPS.len())
-}
-
-/// The number of the colour of group number `index`, of `colours` colours. Status classes have
-/// fixed colours.
-pub(crate) fn colour_number(index: usize, name: &str, colours: usize) -> usize {
-    match name {
-        "2xx" => 0,
-        "3xx" => 1,
-        "4xx" => 2,
-        "5xx" => 3,
-        "1xx" => 5,
-        "other" => 6,
-        _ => index % colours,
-    }
 }
 
 /// Colours text, unless colours are off.

@@ -7,8 +7,7 @@ use std::fmt::Write;
 use weir_view::{Bucket, Histogram};
 
 use super::text::{safe, time};
-use crate::display::{separated, share, step};
-use crate::terminal::colour_number;
+use crate::display::{colour_number, separated, share, step};
 
 /// The height of the drawing in units of its own.
 const HEIGHT: f64 = 1_000.0;

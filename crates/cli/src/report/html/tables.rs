@@ -3,8 +3,10 @@
 use weir_view::{Changes, Comparison, Group, GroupRow, PeriodTally, Report, TopRow, difference};
 
 use super::text::{safe, value};
-use crate::display::{change, separated, share, signed};
-use crate::terminal::{fields_with_values, group_cells, group_columns, title_of, titled_order};
+use crate::display::{
+    change, fields_with_values, group_cells, group_columns, separated, share, signed, title_of,
+    titled_order,
+};
 
 /// The group, with a last row for the sum of the other values.
 pub(super) fn group(group: &Group, report: &Report) -> String {
