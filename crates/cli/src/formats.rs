@@ -62,12 +62,12 @@ pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
         return Ok(Exit::NoMatch);
     }
     let candidates = match forced {
-        Some(format) => vec![weir_core::fit(&format, head.lines())],
+        Some(format) => vec![weir_core::try_format(&format, head.lines())],
         None => detect(head.lines()).candidates,
     };
-    print(&fits(&input.name(), &candidates, head.lines(), &screen))?;
-    let fits = candidates.iter().any(|candidate| candidate.fitting > 0);
-    Ok(if fits { Exit::Done } else { Exit::NoMatch })
+    print(&candidates_text(&input.name(), &candidates, head.lines(), &screen))?;
+    let any_parses = candidates.iter().any(|candidate| candidate.parsed_lines > 0);
+    Ok(if any_parses { Exit::Done } else { Exit::NoMatch })
 }
 
 fn cannot_read(name: &str, error: &ReadError) -> String {
@@ -93,17 +93,17 @@ fn list(screen: &Screen) -> String {
 }
 
 /// The formats with the share of lines that each matches, and why other lines fail.
-fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> String {
+fn candidates_text(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> String {
     let mut shown = String::new();
     let lines = candidates.first().map_or(0, |candidate| candidate.lines);
     let _ = writeln!(shown, "{}, the first {} lines\n", safe(name), separated(lines));
-    let anything_fits = candidates.iter().any(|candidate| candidate.fitting > 0);
+    let any_parses = candidates.iter().any(|candidate| candidate.parsed_lines > 0);
     let shown_candidates = worth_showing(candidates);
     for candidate in &shown_candidates {
-        let share = share(candidate.fitting, candidate.lines);
-        let fitting = separated(candidate.fitting);
+        let share = share(candidate.parsed_lines, candidate.lines);
+        let parsed = separated(candidate.parsed_lines);
         let name = safe(candidate.format.name());
-        let _ = writeln!(shown, "  {share:>6}  {fitting:>7} lines  {name}");
+        let _ = writeln!(shown, "  {share:>6}  {parsed:>7} lines  {name}");
     }
     let others = candidates.len() - shown_candidates.len();
     if others > 0 {
@@ -112,7 +112,7 @@ fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> S
     let lines: Vec<&[u8]> = Lines::new(text).map(|line| line.bytes).collect();
     for (index, candidate) in shown_candidates.iter().enumerate() {
         // The best format is explained in full. If no format matches, each has one reason.
-        let most = match (anything_fits, index) {
+        let most = match (any_parses, index) {
             (true, 0) => MISMATCHES_MAX,
             (true, _) => 0,
             (false, _) => 1,
@@ -131,7 +131,7 @@ fn fits(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> S
 /// The formats that match a line. If none does, those that match the longest part of a line.
 fn worth_showing(candidates: &[Candidate]) -> Vec<&Candidate> {
     let mut shown: Vec<&Candidate> = candidates.iter().collect();
-    shown.retain(|candidate| candidate.fitting > 0);
+    shown.retain(|candidate| candidate.parsed_lines > 0);
     if shown.is_empty() {
         shown.extend(candidates);
         shown.sort_by_key(|candidate| std::cmp::Reverse(furthest(candidate)));

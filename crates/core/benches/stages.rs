@@ -108,13 +108,13 @@ fn fields(bencher: Bencher<'_, '_>, name: &str) {
     let mut parser = LineParser::new(format(name));
     let lines = Lines::new(log).count();
     bencher.counter(bytes(log)).bench_local(|| {
-        let mut fitting = 0;
+        let mut parsed = 0;
         for line in Lines::new(black_box(log)) {
             let mut record = Record::new();
-            fitting += usize::from(parser.parse(line.bytes, &mut record).is_ok());
+            parsed += usize::from(parser.parse(line.bytes, &mut record).is_ok());
             black_box(&record);
         }
-        assert_eq!(fitting, lines);
+        assert_eq!(parsed, lines);
     });
 }
 
@@ -166,7 +166,7 @@ fn filter_select(bencher: Bencher<'_, '_>, name: &str) {
     let (mut reader, mut values) = reader();
     let segments = segments(&mut reader, &mut values);
     let mut filter = CompiledFilter::new(&filter(name, &values));
-    filter.learn(&values);
+    filter.refresh(&values);
     bencher.counter(bytes(&COMBINED)).bench(|| {
         segments.iter().map(|segment| filter.select(black_box(segment)).len()).sum::<usize>()
     });
@@ -179,7 +179,7 @@ fn aggregates(bencher: Bencher<'_, '_>, name: &str) {
     let question = Question { filter: filter(name, &values), ..Question::default() };
     bencher.counter(bytes(&COMBINED)).bench(|| {
         let mut evaluation = Evaluation::new(&question);
-        evaluation.learn(&values);
+        evaluation.refresh(&values);
         segments.iter().for_each(|segment| evaluation.update(black_box(segment)));
         evaluation.totals().records
     });

@@ -18,7 +18,7 @@
 //! let segment = reader.read_segment(&Block::new(line.to_vec()), 0, &mut values);
 //!
 //! let mut evaluation = Evaluation::new(&Question::default());
-//! evaluation.learn(&values);
+//! evaluation.refresh(&values);
 //! evaluation.update(&segment);
 //! assert_eq!(evaluation.totals().errors, 1);
 //! # Ok::<(), weir_core::FormatError>(())
@@ -39,8 +39,8 @@ mod value;
 mod values;
 
 pub use aggregate::{
-    Aggregates, Bucket, Counted, Evaluation, Fold, Histogram, ListedColumns, Part, Quantiles,
-    Question, Recount, Stack, StatusClasses, Tally, TopList, Totals,
+    Aggregates, Bucket, CountedRows, Evaluation, Fold, Histogram, ListedColumns, PartialAggregates,
+    Quantiles, Question, Recount, Stack, StatusClasses, Tally, TopList, Totals,
 };
 pub use block::{Block, BlockCutter, BlockLimits};
 pub use column::{
@@ -48,16 +48,16 @@ pub use column::{
 };
 pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
-    Clause, ClauseError, CompiledFilter, Filter, RecordPredicate, TextTest, TimeBounds, Undecided,
+    Clause, ClauseError, CompiledFilter, Filter, RecordPredicate, TextTest, TimeBounds, ValueBatch,
 };
 pub use format::{
     BlockFormats, Candidate, Detection, FollowedFormat, Format, FormatChoice, FormatError,
     FormatFinding, FormatNotes, FormatSpan, FormatTracker, LineMismatch, LineOutcome, LineParser,
-    LogReader, Mismatch, TrackerOptions, Wrapper, detect, fit, format_by_name, format_notes,
-    known_formats, with_log_year,
+    LogReader, Mismatch, TrackerOptions, Wrapper, detect, format_by_name, format_notes,
+    known_formats, try_format, with_log_year,
 };
 pub use line::{Line, Lines};
-pub use read::{BlockReader, ReadBlock, ResolvedBlock, UnmatchedLine};
+pub use read::{BlockReader, ReadBlock, ResolvedBlock, UnparsedLine};
 pub use record::{FieldAccessor, Record, UnknownField};
 pub use schema::{Column, ColumnId, RecordKind, Schema};
 pub use snapshot::{LogSource, ReadCounts, SegmentList, Snapshot, SnapshotSegment, Snapshots};

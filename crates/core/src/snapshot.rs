@@ -44,12 +44,12 @@ pub trait LogSource {
 pub struct ReadCounts {
     /// Lines read.
     pub lines: u64,
-    /// Lines that fit their format.
+    /// Lines that match their format.
     pub records: u64,
-    /// Lines that do not fit their format.
-    pub unmatched: u64,
+    /// Lines that do not match their format.
+    pub unparsed_lines: u64,
     /// Lines over the length limit.
-    pub too_long: u64,
+    pub too_long_lines: u64,
     /// Bytes read, after decompression.
     pub bytes_read: u64,
 }
@@ -61,8 +61,8 @@ impl ReadCounts {
         for counts in sources.iter().map(LogSource::read_counts) {
             sum.lines += counts.lines;
             sum.records += counts.records;
-            sum.unmatched += counts.unmatched;
-            sum.too_long += counts.too_long;
+            sum.unparsed_lines += counts.unparsed_lines;
+            sum.too_long_lines += counts.too_long_lines;
             sum.bytes_read += counts.bytes_read;
         }
         sum

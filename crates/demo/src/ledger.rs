@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Exact counts of the generated traffic, as the expected results for a reader of the log.
 ///
-/// There are `lines - unmatched - too_long` records: lines in combined format.
+/// There are `lines - unparsed_lines - too_long_lines` records: lines in combined format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// Lines of any kind.
@@ -12,9 +12,9 @@ pub struct Ledger {
     /// Dirty lines: truncated, with an unclosed quote, not HTTP, with odd bytes or escapes.
     pub dirty: u64,
     /// Lines that are not in combined format.
-    pub unmatched: u64,
+    pub unparsed_lines: u64,
     /// Lines longer than [`LINE_BYTES_MAX`].
-    pub too_long: u64,
+    pub too_long_lines: u64,
     /// The sum of the records' response sizes, in bytes.
     pub bytes_sent: u64,
     /// Records by status.
@@ -27,7 +27,7 @@ pub struct Ledger {
     pub time: Option<(i64, i64)>,
 }
 
-/// The maximum length of a line without its line feed, in bytes; longer lines are `too_long`.
+/// The maximum length of a line without its line feed, in bytes; longer lines are `too_long_lines`.
 pub const LINE_BYTES_MAX: u64 = 1 << 20;
 
 impl Ledger {

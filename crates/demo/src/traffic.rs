@@ -210,7 +210,7 @@ impl Traffic {
                 Some(entry) => ledger.record(&entry),
                 None => {
                     ledger.lines += 1;
-                    ledger.unmatched += 1;
+                    ledger.unparsed_lines += 1;
                 }
             }
         }
@@ -223,8 +223,8 @@ impl Traffic {
             out[out.len() - 1] = b' ';
         } else if let Some(ledger) = &mut self.ledger {
             ledger.lines = 1;
-            ledger.too_long = u64::from(bytes - 1 > LINE_BYTES_MAX);
-            ledger.unmatched = 1 - ledger.too_long;
+            ledger.too_long_lines = u64::from(bytes - 1 > LINE_BYTES_MAX);
+            ledger.unparsed_lines = 1 - ledger.too_long_lines;
         }
     }
 
@@ -235,7 +235,7 @@ impl Traffic {
         self.lines_written += lines;
         if let Some(ledger) = &mut self.ledger {
             ledger.lines += lines;
-            ledger.unmatched += lines;
+            ledger.unparsed_lines += lines;
         }
     }
 
@@ -261,7 +261,7 @@ impl Traffic {
         if let Some(ledger) = &mut self.ledger {
             if bytes > LINE_BYTES_MAX {
                 ledger.lines += 1;
-                ledger.too_long += 1;
+                ledger.too_long_lines += 1;
             } else {
                 ledger.record(&line::entry(&self.clock, &parts));
             }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use weir_feed::{Feed, FeedAddress, FeedOptions, PipelineSink, RunningFeed, Sink};
-use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, StopReason};
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, StopReason};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -122,8 +122,8 @@ fn take(
         return measure(&running, senders()?, had);
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let options = PipelineOptions::new(cores, Keep::ValuesOnly);
-    let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
+    let options = PipelineOptions::new(cores, Retention::ValuesOnly);
+    let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
     let pipeline = Pipeline::start(&options, data);
     let sink = |name: &str| PipelineSink::new(&pipeline, name, FormatChoice::Detect);
     let running = feed.start(sink, report);

@@ -11,11 +11,11 @@
 //! ```
 //! # use std::sync::Arc;
 //! use weir_feed::{Feed, FeedOptions, PipelineSink};
-//! use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions};
+//! use weir_ingest::{DataSet, FormatChoice, Retention, Pipeline, PipelineOptions};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let options = PipelineOptions::new(1, Keep::Segments);
+//! let options = PipelineOptions::new(1, Retention::Segments);
 //! let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
 //! let pipeline = Pipeline::start(&options, data);
 //! let feed = Feed::bind(FeedOptions::default(), &["tcp://127.0.0.1:0".parse()?]).await?;

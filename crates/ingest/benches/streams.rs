@@ -8,7 +8,7 @@ use divan::counter::BytesCount;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use weir_demo::{Options, Traffic};
-use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, read_stream};
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, read_stream};
 
 const LOG_BYTES: u64 = 16 << 20;
 const MEMORY_BYTES_MAX: usize = 1 << 30;
@@ -45,8 +45,8 @@ fn stream(bencher: Bencher<'_, '_>, how: &str) {
     let stream = compressed(&log, how);
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     bencher.counter(BytesCount::new(log.len())).bench(|| {
-        let data = DataSet::new(Keep::ValuesOnly, MEMORY_BYTES_MAX, &[]);
-        let options = PipelineOptions::new(jobs, Keep::ValuesOnly);
+        let data = DataSet::new(Retention::ValuesOnly, MEMORY_BYTES_MAX, &[]);
+        let options = PipelineOptions::new(jobs, Retention::ValuesOnly);
         let pipeline = Pipeline::start(&options, data.clone());
         let read = read_stream(&pipeline, "stream", None, &stream[..], FormatChoice::Detect);
         read.expect("the stream is whole");

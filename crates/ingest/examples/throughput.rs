@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use weir_demo::{Options, Traffic};
-use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 
 fn main() {
     let mut numbers = std::env::args().skip(1).filter_map(|text| text.parse::<usize>().ok());
@@ -18,13 +18,13 @@ fn main() {
     let start = Instant::now();
     let lines = memchr::memchr_iter(b'\n', log).count();
     println!("count of line feeds: {:.2} GB/s", rate(log.len(), start));
-    for keep in [Keep::ValuesOnly, Keep::Segments] {
+    for retention in [Retention::ValuesOnly, Retention::Segments] {
         for jobs in &threads {
-            let data = DataSet::new(keep, 8 << 30, &[]);
+            let data = DataSet::new(retention, 8 << 30, &[]);
             let question = weir_core::Question::default();
             let start = Instant::now();
             let (pipeline, answer) = Pipeline::start_with(
-                &PipelineOptions::new(*jobs, keep),
+                &PipelineOptions::new(*jobs, retention),
                 data.clone(),
                 weir_core::Evaluation::new(&question),
             );
@@ -38,7 +38,7 @@ fn main() {
             let speed = rate(log.len(), start);
             assert_eq!(progress.snapshot().lines, lines as u64);
             println!(
-                "{keep:?}, {jobs} threads: {speed:.2} GB/s, {} records, memory {:.3} of the log",
+                "{retention:?}, {jobs} threads: {speed:.2} GB/s, {} records, memory {:.3} of the log",
                 answer.totals().records,
                 data.memory_bytes() as f64 / log.len() as f64
             );

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use weir_demo::{Options, Traffic};
 use weir_ingest::{
-    DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd, SourceWriter,
+    DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd, SourceWriter,
 };
 
 fn main() {
@@ -21,13 +21,13 @@ fn main() {
     };
     let (mebibytes, window, jobs) = (number(0, 1_024), number(1, 64), number(2, 2));
     let is_new = arguments.iter().any(|argument| argument == "new");
-    for keep in [Keep::Window { width: None }, Keep::ValuesOnly] {
-        let is_window = keep != Keep::ValuesOnly;
+    for retention in [Retention::Window { width: None }, Retention::ValuesOnly] {
+        let is_window = retention != Retention::ValuesOnly;
         let memory = if is_window { (window as usize) << 20 } else { 16 << 30 };
-        let data = DataSet::new(keep, memory, &[]);
+        let data = DataSet::new(retention, memory, &[]);
         let options = PipelineOptions {
             memory_bytes_max: memory,
-            ..PipelineOptions::new(jobs as usize, keep)
+            ..PipelineOptions::new(jobs as usize, retention)
         };
         let pipeline = Pipeline::start(&options, data.clone());
         let writer = pipeline.source("feed", None, FormatChoice::Detect);
@@ -38,7 +38,7 @@ fn main() {
             is_over.store(true, Ordering::Relaxed);
             let (wait, bytes, reuses) = watching.join().unwrap_or_default();
             println!(
-                "{keep:?}: {:.0} MiB/s, {lines} lines, values locked {:.2} ms at the longest, at \
+                "{retention:?}: {:.0} MiB/s, {lines} lines, values locked {:.2} ms at the longest, at \
                  most {:.1} MiB, given up {reuses} times",
                 mebibytes as f64 / seconds,
                 wait.as_secs_f64() * 1e3,

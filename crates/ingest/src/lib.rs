@@ -19,7 +19,7 @@ mod writer;
 pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamError};
 pub use pipeline::{
-    DataSet, Keep, MachineClock, OrderedSegments, Pipeline, PipelineFold, PipelineOptions,
+    DataSet, MachineClock, OrderedSegments, Pipeline, PipelineFold, PipelineOptions, Retention,
 };
 pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
 pub use scan::{

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
-use weir_core::{Format, LogSource, ReadCounts, UnmatchedLine};
+use weir_core::{Format, LogSource, ReadCounts, UnparsedLine};
 
 use crate::error::StopReason;
 use crate::error::{ReadError, SourceError};
@@ -59,8 +59,8 @@ struct Counts {
     bytes: u64,
     lines: u64,
     records: u64,
-    unmatched: u64,
-    too_long: u64,
+    unparsed_lines: u64,
+    too_long_lines: u64,
 }
 
 /// What one block adds to its source.
@@ -68,9 +68,9 @@ struct Counts {
 pub(crate) struct BlockCounts {
     pub(crate) lines: u64,
     pub(crate) records: u64,
-    pub(crate) unmatched: u64,
-    pub(crate) too_long: u64,
-    pub(crate) samples: Vec<UnmatchedLine>,
+    pub(crate) unparsed_lines: u64,
+    pub(crate) too_long_lines: u64,
+    pub(crate) samples: Vec<UnparsedLine>,
 }
 
 /// How a source ended. Lines that were read are kept in every case.
@@ -133,13 +133,13 @@ pub struct SourceSnapshot {
     /// Lines that were parsed into records.
     pub records: u64,
     /// Lines that could not be parsed.
-    pub unmatched: u64,
+    pub unparsed_lines: u64,
     /// Lines over the length limit.
-    pub too_long: u64,
+    pub too_long_lines: u64,
     /// The format, once it is known.
     pub format: Option<Arc<Format>>,
     /// The share of the first lines that the format can parse, 0 to 1; `None` if it was forced.
-    pub fits: Option<f64>,
+    pub parsed_share: Option<f64>,
     /// The first few lines that could not be parsed.
     pub samples: Vec<SourceSample>,
     /// How it ended; `None` while it is being read.
@@ -155,8 +155,8 @@ impl LogSource for SourceSnapshot {
         ReadCounts {
             lines: self.lines,
             records: self.records,
-            unmatched: self.unmatched,
-            too_long: self.too_long,
+            unparsed_lines: self.unparsed_lines,
+            too_long_lines: self.too_long_lines,
             bytes_read: self.bytes_parsed,
         }
     }
@@ -201,10 +201,10 @@ impl SourceProgress {
             bytes_parsed,
             lines: state.counts.lines,
             records: state.counts.records,
-            unmatched: state.counts.unmatched,
-            too_long: state.counts.too_long,
+            unparsed_lines: state.counts.unparsed_lines,
+            too_long_lines: state.counts.too_long_lines,
             format: state.format.as_ref().map(|(format, _)| format.clone()),
-            fits: state.format.as_ref().and_then(|(_, fits)| *fits),
+            parsed_share: state.format.as_ref().and_then(|(_, parsed_share)| *parsed_share),
             samples: state.samples.clone(),
             end: state.end.clone(),
             note: joined(&state.note, &state.format_note),
@@ -279,12 +279,12 @@ impl SourceProgress {
         self.lock().compressed = true;
     }
 
-    pub(crate) fn set_format(&self, format: Arc<Format>, fits: Option<f64>) {
-        self.lock().format = Some((format, fits));
+    pub(crate) fn set_format(&self, format: Arc<Format>, parsed_share: Option<f64>) {
+        self.lock().format = Some((format, parsed_share));
     }
 
     /// Changes the format of the lines from `offset` on.
-    pub(crate) fn change_format(&self, format: Arc<Format>, fits: f64, offset: u64) {
+    pub(crate) fn change_format(&self, format: Arc<Format>, parsed_share: f64, offset: u64) {
         let mut state = self.lock();
         let name = format.name();
         let mut note = format!("from byte {offset} on it is read as {name}");
@@ -293,7 +293,7 @@ impl SourceProgress {
         }
         state.format_note = Some(note.clone());
         state.news = Some(note);
-        state.format = Some((format, Some(fits)));
+        state.format = Some((format, Some(parsed_share)));
     }
 
     /// Notes that a block was dropped.
@@ -325,8 +325,8 @@ impl SourceProgress {
         }
         state.counts.lines += read.lines;
         state.counts.records += read.records;
-        state.counts.unmatched += read.unmatched;
-        state.counts.too_long += read.too_long;
+        state.counts.unparsed_lines += read.unparsed_lines;
+        state.counts.too_long_lines += read.too_long_lines;
     }
 
     pub(crate) fn parsed_to(&self, offset: u64) {

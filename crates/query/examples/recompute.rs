@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::Evaluator;
 use weir_view::{Clause, Query};
 
@@ -56,8 +56,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn load(log: &str, threads: usize) -> Result<Arc<DataSet>, Box<dyn std::error::Error>> {
-    let data = DataSet::new(Keep::Segments, 8 << 30, &[]);
-    let options = PipelineOptions::new(threads, Keep::Segments);
+    let data = DataSet::new(Retention::Segments, 8 << 30, &[]);
+    let options = PipelineOptions::new(threads, Retention::Segments);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source(log, None, FormatChoice::Detect);
     std::io::copy(&mut fs::File::open(log)?, &mut SourceOutput(&mut writer))?;

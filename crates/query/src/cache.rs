@@ -15,7 +15,7 @@ use crate::counter::Interruption;
 #[derive(Debug, Clone)]
 pub(crate) struct CachedAnswer {
     evaluation: Evaluation,
-    /// The epoch of the ids that the evaluation has learned.
+    /// The epoch of the ids that the evaluation refers to.
     epoch: u64,
     segments: Vec<CountedSegment>,
     rows: Vec<RowBits>,
@@ -190,7 +190,7 @@ impl AnswerCache {
         self.epoch
     }
 
-    /// Sets the epoch. Returns whether it has changed, so that ids have to be learned again.
+    /// Sets the epoch. Returns whether it has changed, which makes decisions by id invalid.
     ///
     /// The cached counts stay valid: ids are reused only after the last row with them is gone.
     pub(crate) fn begin_epoch(&mut self, epoch: u64) -> bool {

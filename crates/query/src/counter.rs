@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    Counted, Evaluation, Fold, Part, Recount, RowBits, Segment, SegmentList, Snapshot,
-    SnapshotSegment, Snapshots, TimeBounds, TopList, Values,
+    CountedRows, Evaluation, Fold, PartialAggregates, Recount, RowBits, Segment, SegmentList,
+    Snapshot, SnapshotSegment, Snapshots, TimeBounds, TopList, Values,
 };
 use weir_view::{Query, QueryError};
 
@@ -105,7 +105,7 @@ impl<D: Snapshots> Counter<D> {
             // The query was valid before, and columns are only ever added.
             self.blank = Evaluation::new(&question.map_err(|_| Interruption::Abandoned)?);
         }
-        self.learn(abandoned)?;
+        self.refresh(abandoned)?;
         if self.data.values().reuses() != snapshot.epoch {
             return Err(Interruption::StaleIds);
         }
@@ -117,18 +117,19 @@ impl<D: Snapshots> Counter<D> {
         Ok(())
     }
 
-    /// Learns all values of the snapshot. Values are added before the segments with their ids.
-    fn learn(&mut self, abandoned: &AtomicBool) -> Result<(), Interruption> {
+    /// Refreshes the evaluation with all values of the snapshot. The data set adds values before the
+    /// segments with their ids.
+    fn refresh(&mut self, abandoned: &AtomicBool) -> Result<(), Interruption> {
         let guard = self.data.values();
         let values: &Values = &guard;
-        let undecided = self.blank.filter().undecided(values);
+        let batches = self.blank.filter().undecided_batches(values);
         let filter = self.blank.filter();
-        let decide = |undecided| filter.decide(values, undecided);
-        let decisions = spread(self.jobs, undecided.iter(), abandoned, decide)?;
-        for (undecided, decisions) in undecided.iter().zip(&decisions) {
-            self.blank.filter_mut().accept(undecided, decisions);
+        let decide = |batch| filter.decide(values, batch);
+        let decisions = spread(self.jobs, batches.iter(), abandoned, decide)?;
+        for (batch, decisions) in batches.iter().zip(&decisions) {
+            self.blank.filter_mut().accept(batch, decisions);
         }
-        self.blank.learn(values);
+        self.blank.refresh(values);
         Ok(())
     }
 
@@ -144,7 +145,7 @@ impl<D: Snapshots> Counter<D> {
         let mut answer = self.cache.take_current().unwrap_or_else(|| self.new_answer());
         // The filter of the blank evaluation knows all values, so it need not decide them twice.
         std::mem::swap(answer.evaluation_mut().filter_mut(), self.blank.filter_mut());
-        answer.evaluation_mut().learn(&self.data.values());
+        answer.evaluation_mut().refresh(&self.data.values());
         std::mem::swap(answer.evaluation_mut().filter_mut(), self.blank.filter_mut());
         self.extend(answer, &added, rows, abandoned)
     }
@@ -184,7 +185,7 @@ impl<D: Snapshots> Counter<D> {
                 let mut rows = rows.clone();
                 let departed = base.segments.iter().skip(rows.len());
                 rows.extend(departed.map(|segment| RowBits::none(segment.rows())));
-                let counted = (base.evaluation, Counted::Rows(&base.rows));
+                let counted = (base.evaluation, CountedRows::PerSegment(&base.rows));
                 let recount = Recount::change(evaluation, counted, &base.segments, &rows);
                 self.recount(recount, base.segments.len(), abandoned)?
             }
@@ -214,7 +215,7 @@ impl<D: Snapshots> Counter<D> {
             return Ok(());
         }
         let mut broad = CachedAnswer::clone(broad);
-        broad.evaluation_mut().learn(&self.data.values());
+        broad.evaluation_mut().refresh(&self.data.values());
         let rows = added.iter().map(|segment| segment.bounds.rows(&segment.segment)).collect();
         let broad = self.extend(broad, added, rows, abandoned)?;
         self.cache.keep(Arc::new(broad), self.data.memory_bytes_max());
@@ -245,8 +246,8 @@ impl<D: Snapshots> Counter<D> {
         abandoned: &AtomicBool,
     ) -> Result<Evaluation, Interruption> {
         let jobs = self.jobs_for(segments);
-        let read = |part: &mut Part, number| recount.read(number, part);
-        let parts = spread_with(jobs, 0..segments, abandoned, || recount.part(), read)?;
+        let read = |part: &mut PartialAggregates, number| recount.read(number, part);
+        let parts = spread_with(jobs, 0..segments, abandoned, || recount.new_part(), read)?;
         let mut lists = recount.take_lists();
         let mut columns: Vec<_> = lists.iter_mut().enumerate().collect();
         // The largest first, so that no thread works alone on a large one at the end.

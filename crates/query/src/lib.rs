@@ -7,11 +7,11 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+//! use weir_ingest::{DataSet, FormatChoice, Retention, Pipeline, PipelineOptions, SourceEnd};
 //! use weir_view::{Clause, Query};
 //!
-//! let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-//! let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
+//! let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+//! let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());
 //! let mut log = pipeline.source("access.log", None, FormatChoice::Detect);
 //! log.write_all(b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 404 17\n");
 //! log.finish(SourceEnd::Done);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use weir_ingest::{FormatChoice, Keep, PipelineOptions};
+use weir_ingest::{FormatChoice, PipelineOptions, Retention};
 use weir_net::socket::BindError;
 use weir_view::UnknownZone;
 
@@ -16,7 +16,7 @@ pub struct Options {
     /// The memory limit of each session's data set, in bytes. Default: 4 GiB.
     pub memory_bytes_max: usize,
     /// Which records each session keeps. Default: all.
-    pub keep: Keep,
+    pub retention: Retention,
     /// The maximum number of sessions at a time, including those of
     /// [`Server::new_session`](crate::Server::new_session). Each has its own parser threads and
     /// up to [`memory_bytes_max`](Self::memory_bytes_max). Default: 16.
@@ -42,7 +42,7 @@ impl Default for Options {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             memory_bytes_max: 4 << 30,
-            keep: Keep::Segments,
+            retention: Retention::Segments,
             sessions_max: 16,
             jobs,
             format: FormatChoice::Detect,
@@ -57,7 +57,7 @@ impl Default for Options {
 impl Options {
     /// The options of each session's pipeline.
     pub(crate) fn pipeline(&self) -> PipelineOptions {
-        let options = PipelineOptions::new(self.jobs, self.keep);
+        let options = PipelineOptions::new(self.jobs, self.retention);
         PipelineOptions { memory_bytes_max: self.memory_bytes_max, ..options }
     }
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use weir_ingest::Keep;
+use weir_ingest::Retention;
 use weir_net::HostGuard;
 use weir_net::socket::{Address, BindError};
 use weir_view::find_zone;
@@ -59,13 +59,17 @@ impl Server {
         Ok(SessionHandle { session })
     }
 
-    /// Creates a pinned session for a live feed, with its own memory limit in bytes. `keep`
+    /// Creates a pinned session for a live feed, with its own memory limit in bytes. `retention`
     /// determines when its oldest records are dropped.
     ///
     /// # Errors
     /// As for [`Self::new_session`].
-    pub fn new_feed(&self, keep: Keep, memory_bytes_max: usize) -> Result<SessionHandle, Refusal> {
-        let options = Options { keep, memory_bytes_max, ..self.hub.options.clone() };
+    pub fn new_feed(
+        &self,
+        retention: Retention,
+        memory_bytes_max: usize,
+    ) -> Result<SessionHandle, Refusal> {
+        let options = Options { retention, memory_bytes_max, ..self.hub.options.clone() };
         let session = self.hub.create_with(&options, Lifetime::Pinned)?;
         Ok(SessionHandle { session })
     }

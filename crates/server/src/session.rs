@@ -56,7 +56,7 @@ struct Presence {
 impl Session {
     pub(crate) fn new(id: String, options: &Options, lifetime: Lifetime) -> Self {
         let settings = options.pipeline();
-        let data = DataSet::new(settings.keep, settings.memory_bytes_max, &[]);
+        let data = DataSet::new(settings.retention, settings.memory_bytes_max, &[]);
         let pipeline = Arc::new(Pipeline::start(&settings, data));
         Self {
             id,

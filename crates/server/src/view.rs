@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use weir_ingest::{DataSet, Keep, Phase, SourceEnd, SourceSnapshot};
+use weir_ingest::{DataSet, Phase, Retention, SourceEnd, SourceSnapshot};
 use weir_query::Answer;
 use weir_view::{Format, Sample, Source, SourceState, View, Window};
 
@@ -43,7 +43,7 @@ pub(crate) fn view(
 }
 
 fn window(answer: &Answer<SourceSnapshot>, data: &DataSet) -> Option<Window> {
-    let Keep::Window { width } = data.keep() else { return None };
+    let Retention::Window { width } = data.retention() else { return None };
     let width_s = width.map(|width| width.as_secs_f64());
     Some(Window { width_s, records: answer.rows_kept })
 }
@@ -65,10 +65,10 @@ fn source(snapshot: &SourceSnapshot, file: Option<&&Arc<UploadedFile>>) -> Sourc
         bytes_total: snapshot.bytes_total,
         lines: snapshot.lines,
         records: snapshot.records,
-        unparsed_lines: snapshot.unmatched,
-        too_long_lines: snapshot.too_long,
+        unparsed_lines: snapshot.unparsed_lines,
+        too_long_lines: snapshot.too_long_lines,
         format,
-        format_share: snapshot.fits,
+        format_share: snapshot.parsed_share,
         message: why.or_else(|| snapshot.note.clone()),
     }
 }

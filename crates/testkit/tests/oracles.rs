@@ -109,7 +109,7 @@ fn the_oracle_agrees_with_the_generator() {
     for dirt_every in [0, 10] {
         let (log, ledger) = generate(3 << 20, dirt_every);
         let oracle = Oracle::read(Layout::Combined, &log);
-        assert_eq!((oracle.lines, oracle.unmatched), (ledger.lines, ledger.unmatched));
+        assert_eq!((oracle.lines, oracle.unparsed_lines), (ledger.lines, ledger.unparsed_lines));
         assert_eq!((oracle.bytes_sent(), oracle.time_s()), (ledger.bytes_sent, ledger.time));
         assert_eq!(oracle.top("status", 99).len(), ledger.by_status.len());
         for row in oracle.top("status", 99) {
@@ -130,10 +130,10 @@ fn fixtures_have_the_documented_records() {
         Oracle::read(layout, &std::fs::read(&path).expect("a fixture that can be read"))
     };
     let near = read(Layout::Combined, fixtures::elastic_near_8899());
-    assert_eq!((near.lines, near.unmatched), (41, 1));
+    assert_eq!((near.lines, near.unparsed_lines), (41, 1));
     assert_eq!(read(Layout::Combined, fixtures::elastic_first_2000()).records_read, 2000);
     assert_eq!(read(Layout::Combined, fixtures::hackers_first_1000()).records_read, 1000);
-    assert_eq!(read(Layout::Combined, fixtures::bad_access_log()).unmatched, 1);
+    assert_eq!(read(Layout::Combined, fixtures::bad_access_log()).unparsed_lines, 1);
     let lists = [
         (Layout::Combined, fixtures::nginx_combined(), 24),
         (Layout::Combined, fixtures::apache_combined(), 2),
@@ -146,10 +146,10 @@ fn fixtures_have_the_documented_records() {
         for path in paths {
             let oracle = read(layout, path.clone());
             assert!(
-                oracle.lines > 0 && oracle.unmatched == 0,
+                oracle.lines > 0 && oracle.unparsed_lines == 0,
                 "{} {}",
                 path.display(),
-                oracle.unmatched
+                oracle.unparsed_lines
             );
         }
     }

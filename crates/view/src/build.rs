@@ -31,10 +31,10 @@ impl Report {
             lines: read.lines,
             records: read.records,
             matching: totals.records,
-            unparsed_lines: read.unmatched,
-            too_long_lines: read.too_long,
+            unparsed_lines: read.unparsed_lines,
+            too_long_lines: read.too_long_lines,
             directive_lines: (read.lines)
-                .saturating_sub(read.records + read.unmatched + read.too_long),
+                .saturating_sub(read.records + read.unparsed_lines + read.too_long_lines),
             bytes_read: read.bytes_read,
             bytes_sent: totals.bytes_sent,
             errors: totals.errors,
@@ -203,7 +203,7 @@ mod tests {
         let resolved = reader.resolve(read, || &mut values);
         let segment = reader.seal(resolved).into_segment();
         let mut evaluation = Evaluation::new(&question);
-        evaluation.learn(&values);
+        evaluation.refresh(&values);
         evaluation.update(&segment);
         let read = ReadCounts::default();
         Report::new(&evaluation, &values, &read, crate::Format::default(), 10).estimated

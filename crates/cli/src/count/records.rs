@@ -66,8 +66,8 @@ impl RecordCounter<'_> {
         });
         result.count = total.into_inner().unwrap_or_else(PoisonError::into_inner);
         let scanned = scanned.map_err(ScanError::Output)?;
-        if scanned.unparsed > 0 {
-            result.unparsed.push(UnparsedLines { text: name, lines: scanned.unparsed });
+        if scanned.unparsed_lines > 0 {
+            result.unparsed.push(UnparsedLines { text: name, lines: scanned.unparsed_lines });
         }
         scanned.parts.into_iter().collect()
     }

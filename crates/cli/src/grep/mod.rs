@@ -160,7 +160,7 @@ impl Search {
             }
         });
         let scanned = scanned.map_err(ScanError::Output)?;
-        result.add_skipped(&name, scanned.unparsed, scanned.too_long);
+        result.add_skipped(&name, scanned.unparsed_lines, scanned.too_long_lines);
         let lines = scanned.parts.iter().map(|(lines, _)| lines).sum();
         let searched = scanned.parts.into_iter().try_for_each(|(_, searched)| searched);
         if let Err(ScanError::Field(_)) = searched {
@@ -175,12 +175,12 @@ impl Search {
 
 impl InputResult {
     /// Adds the lines of a text that were not searched as they should have been.
-    fn add_skipped(&mut self, name: &str, unparsed: u64, too_long: u64) {
+    fn add_skipped(&mut self, name: &str, unparsed: u64, too_long_lines: u64) {
         if unparsed > 0 {
             self.unparsed.push(UnparsedLines { text: name.to_owned(), lines: unparsed });
         }
-        if too_long > 0 {
-            let lines = separated(too_long);
+        if too_long_lines > 0 {
+            let lines = separated(too_long_lines);
             let sentence = format!("{lines} lines are longer than 256 MiB and were not searched");
             self.complaints.push(Complaint { name: name.to_owned(), sentence });
         }

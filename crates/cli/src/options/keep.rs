@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use weir_ingest::Keep;
+use weir_ingest::Retention;
 
 use super::{ReadArguments, parse_size};
 use crate::outcome::Failure;
@@ -21,7 +21,7 @@ pub(crate) struct KeepArguments {
 /// The window of a feed, and the memory that limits it in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FeedWindow {
-    pub(crate) keep: Keep,
+    pub(crate) retention: Retention,
     pub(crate) memory_bytes_max: usize,
 }
 
@@ -36,13 +36,19 @@ impl KeepArguments {
     pub(crate) fn window(&self, read: &ReadArguments) -> Result<FeedWindow, Failure> {
         let memory_bytes_max = read.memory_bytes_max()?;
         let Some(text) = &self.keep else {
-            return Ok(FeedWindow { keep: Keep::Window { width: None }, memory_bytes_max });
+            return Ok(FeedWindow {
+                retention: Retention::Window { width: None },
+                memory_bytes_max,
+            });
         };
         if let Some(width) = parse_duration(text) {
             if width.is_zero() {
                 return Err(Failure::new("--keep: a window of 0 keeps nothing; write 1s or more"));
             }
-            return Ok(FeedWindow { keep: Keep::Window { width: Some(width) }, memory_bytes_max });
+            return Ok(FeedWindow {
+                retention: Retention::Window { width: Some(width) },
+                memory_bytes_max,
+            });
         }
         // A number without a unit could be a duration or a size.
         let lacks_unit = text.ends_with(|last: char| last.is_ascii_digit());
@@ -57,7 +63,7 @@ impl KeepArguments {
             return Err(Failure::new(message));
         }
         let memory_bytes_max = usize::try_from(bytes).unwrap_or(usize::MAX);
-        Ok(FeedWindow { keep: Keep::Window { width: None }, memory_bytes_max })
+        Ok(FeedWindow { retention: Retention::Window { width: None }, memory_bytes_max })
     }
 }
 

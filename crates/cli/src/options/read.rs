@@ -2,7 +2,7 @@
 
 use clap::Args;
 use weir_core::Zone;
-use weir_ingest::{FormatChoice, Keep, PipelineOptions};
+use weir_ingest::{FormatChoice, PipelineOptions, Retention};
 use weir_view::find_zone;
 
 use super::{cores, format_choice, memory_bytes_max};
@@ -50,14 +50,17 @@ impl ReadArguments {
         zone.map_err(|error| Failure::new(format_args!("--tz: {error}")))
     }
 
-    /// The options of a pipeline that keeps records as `keep` says.
+    /// The options of a pipeline with this retention of records.
     ///
     /// # Errors
     /// If `--memory` is not a valid size.
-    pub(crate) fn pipeline_options(&self, keep: Keep) -> Result<PipelineOptions, Failure> {
+    pub(crate) fn pipeline_options(
+        &self,
+        retention: Retention,
+    ) -> Result<PipelineOptions, Failure> {
         let memory_bytes_max = self.memory_bytes_max()?;
         let jobs = self.threads();
-        Ok(PipelineOptions { memory_bytes_max, ..PipelineOptions::new(jobs, keep) })
+        Ok(PipelineOptions { memory_bytes_max, ..PipelineOptions::new(jobs, retention) })
     }
 
     /// The number of threads that parse, and of inputs that are decompressed at the same time.

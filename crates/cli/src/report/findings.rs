@@ -124,11 +124,11 @@ fn reason_without_records(source: &SourceSnapshot) -> String {
             .to_owned();
     }
     let lines = separated(source.lines);
-    if source.too_long == source.lines {
+    if source.too_long_lines == source.lines {
         return format!("each of its {lines} lines is over 1 MiB long, so it is not an access log");
     }
     match &source.format {
-        Some(format) if source.fits.is_none() => format!(
+        Some(format) if source.parsed_share.is_none() => format!(
             "none of its {lines} lines matches the format {}; see why with weir formats FILE",
             format.name()
         ),
@@ -160,10 +160,10 @@ mod tests {
             bytes_parsed: bytes_done,
             lines: 0,
             records: 0,
-            unmatched: 0,
-            too_long: 0,
+            unparsed_lines: 0,
+            too_long_lines: 0,
             format: None,
-            fits: None,
+            parsed_share: None,
             samples: Vec::new(),
             end: Some(end),
             note: None,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::Evaluation;
-use weir_ingest::{DataSet, Input, Keep, Pipeline, SourceSnapshot};
+use weir_ingest::{DataSet, Input, Pipeline, Retention, SourceSnapshot};
 use weir_query::{Evaluator, PeriodError, report_of_fold};
 use weir_view::{QueryError, Report};
 
@@ -92,10 +92,10 @@ fn read(
     request: &Request,
 ) -> Result<Reading, Failure> {
     // The periods are known only after all records are read, so the records have to be kept.
-    let keep = if arguments.compare { Keep::Segments } else { Keep::ValuesOnly };
-    let options = arguments.read.pipeline_options(keep)?;
+    let retention = if arguments.compare { Retention::Segments } else { Retention::ValuesOnly };
+    let options = arguments.read.pipeline_options(retention)?;
     let columns = request.query.extra_columns();
-    let data = DataSet::new(keep, options.memory_bytes_max, &columns);
+    let data = DataSet::new(retention, options.memory_bytes_max, &columns);
     let question = request.query.question(&data.values()).map_err(query_failure)?;
     let evaluation = Evaluation::new(&question);
     let (pipeline, answer) = Pipeline::start_with(&options, data.clone(), evaluation);

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
-use weir_ingest::{Input, Keep, Pipeline};
+use weir_ingest::{Input, Pipeline, Retention};
 use weir_server::{Options, Refusal, Server, SessionHandle};
 
 pub(crate) use arguments::ServeArguments;
@@ -103,7 +103,7 @@ impl Page {
     fn open_as(arguments: &PageArguments, bench: bool) -> Result<Self, Failure> {
         // Checked here, so that the message names the option.
         arguments.read.zone()?;
-        let pipeline = arguments.read.pipeline_options(Keep::Segments)?;
+        let pipeline = arguments.read.pipeline_options(Retention::Segments)?;
         let options = Options {
             memory_bytes_max: pipeline.memory_bytes_max,
             jobs: pipeline.jobs,
@@ -149,7 +149,7 @@ impl Page {
         window: FeedWindow,
         fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
     ) -> Result<Exit, Failure> {
-        let session = self.server.new_feed(window.keep, window.memory_bytes_max);
+        let session = self.server.new_feed(window.retention, window.memory_bytes_max);
         self.serve_session(session, fill)
     }
 

@@ -89,7 +89,7 @@ fn reading(sources: &[SourceSnapshot], bytes_total: Option<u64>, elapsed: Durati
     let name = sources.last().map_or("", |source| source.name.as_str());
     let begin = begin(name, sum(|source| source.bytes_done), bytes_total, elapsed);
     let lines = separated(sum(|source| source.lines));
-    match sum(|source| source.unmatched + source.too_long) {
+    match sum(|source| source.unparsed_lines + source.too_long_lines) {
         0 => format!("{begin}, {lines} lines"),
         unparsed => format!("{begin}, {lines} lines, {} unparsed", separated(unparsed)),
     }
@@ -131,10 +131,10 @@ mod tests {
             bytes_parsed: 2_000_000,
             lines: 12_345,
             records: 12_343,
-            unmatched: 1,
-            too_long: 1,
+            unparsed_lines: 1,
+            too_long_lines: 1,
             format: None,
-            fits: None,
+            parsed_share: None,
             samples: Vec::new(),
             end: None,
             note: None,

@@ -14,7 +14,7 @@ const OF_ALL: usize = 8;
 /// The samples, line by line; nothing if every line was parsed.
 pub(crate) fn draw(sources: &[SourceSnapshot], screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
-    let unparsed: u64 = sources.iter().map(|source| source.unmatched).sum();
+    let unparsed: u64 = sources.iter().map(|source| source.unparsed_lines).sum();
     let samples: Vec<(&SourceSnapshot, &SourceSample)> = sources
         .iter()
         .flat_map(|source| source.samples.iter().take(OF_EACH).map(move |sample| (source, sample)))

@@ -16,7 +16,7 @@ use crate::values::Values;
 
 /// The answer to a question over the segments added so far.
 ///
-/// For each segment, call [`Self::learn`] while the values that the segment refers to are
+/// For each segment, call [`Self::refresh`] while the values that the segment refers to are
 /// accessible, then [`Self::update`], which needs only the segment. [`Recount`](super::Recount)
 /// answers over many segments at once, on several threads, or from the answer to another question.
 ///
@@ -33,7 +33,7 @@ use crate::values::Values;
 /// let segment = reader.read_segment(&block, 0, &mut values);
 ///
 /// let mut evaluation = Evaluation::new(&Question::default());
-/// evaluation.learn(&values);
+/// evaluation.refresh(&values);
 /// evaluation.update(&segment);
 /// assert_eq!((evaluation.totals().records, evaluation.totals().errors), (3, 1));
 ///
@@ -85,7 +85,7 @@ impl Evaluation {
         &self.filter
     }
 
-    /// Returns the filter for changes, so that it can learn values without [`Self::learn`].
+    /// Returns the filter for changes, so that it can be refreshed without [`Self::refresh`].
     pub fn filter_mut(&mut self) -> &mut CompiledFilter {
         &mut self.filter
     }
@@ -186,9 +186,9 @@ impl Evaluation {
 }
 
 impl Fold for Evaluation {
-    fn learn(&mut self, values: &Values) {
-        self.filter.learn(values);
-        self.classes.learn(values);
+    fn refresh(&mut self, values: &Values) {
+        self.filter.refresh(values);
+        self.classes.refresh(values);
         self.ids.clear();
         let columns = values.schema().columns();
         self.ids.extend(columns.map(|(column, _)| values.dictionary(column).ids()));
@@ -301,7 +301,7 @@ mod tests {
         });
         let values = Values::new(0);
         LiveIds::new(&values).mark(&merged);
-        evaluation.learn(&values);
+        evaluation.refresh(&values);
         evaluation.update(&merged);
         assert_eq!(evaluation.totals().records, 3);
         let quantiles = evaluation.quantiles(ADDED).expect("they are asked for");

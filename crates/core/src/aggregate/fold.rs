@@ -5,7 +5,7 @@ use crate::values::Values;
 
 /// A computation over segments that can be divided among threads.
 ///
-/// Each thread has a fold of its own. For each segment it calls [`Self::learn`] while it can
+/// Each thread has a fold of its own. For each segment it calls [`Self::refresh`] while it can
 /// access the values, then [`Self::update`], which needs the segment alone. At the end the folds
 /// of all threads are merged. The segments of a thread are in no particular order, and merging
 /// any division of the segments must give the result of a single fold over all of them.
@@ -35,7 +35,7 @@ use crate::values::Values;
 /// for fold in &mut rows {
 ///     let block = Block::new(b"192.0.2.7 200\n192.0.2.8 404\n".to_vec());
 ///     let segment = reader.read_segment(&block, 0, &mut values);
-///     fold.learn(&values);
+///     fold.refresh(&values);
 ///     fold.update(&segment);
 /// }
 /// let [mut all, other] = rows;
@@ -44,12 +44,12 @@ use crate::values::Values;
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
 pub trait Fold {
-    /// Learns the values that were added since the last call. Does nothing by default.
-    fn learn(&mut self, values: &Values) {
+    /// Looks at the values that were added since the last call. Does nothing by default.
+    fn refresh(&mut self, values: &Values) {
         let _ = values;
     }
 
-    /// Adds the records of a segment. All its values must have been learned.
+    /// Adds the records of a segment. [`Self::refresh`] must have seen all its values.
     fn update(&mut self, segment: &Segment);
 
     /// Adds the result of another fold of the same kind over other segments.

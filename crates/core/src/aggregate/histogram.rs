@@ -56,7 +56,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
 ///
 /// let mut evaluation = Evaluation::new(&Question::default());
-/// evaluation.learn(&values);
+/// evaluation.refresh(&values);
 /// evaluation.update(&segment);
 /// let histogram = evaluation.histogram().unwrap();
 /// assert_eq!(histogram.step_s(), 1);

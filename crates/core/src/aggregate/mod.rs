@@ -20,7 +20,7 @@ pub use fold::Fold;
 pub use histogram::{Bucket, Histogram};
 pub use quantiles::Quantiles;
 pub use question::{Aggregates, ListedColumns, Question, Stack};
-pub use recount::{Counted, Part, Recount};
+pub use recount::{CountedRows, PartialAggregates, Recount};
 pub use status::StatusClasses;
 pub use top_list::{Tally, TopList};
 pub use totals::Totals;

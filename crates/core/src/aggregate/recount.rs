@@ -13,19 +13,19 @@ use crate::schema::ColumnId;
 
 /// The rows that an answer has counted, in a prefix of the segments.
 #[derive(Debug, Clone, Copy)]
-pub enum Counted<'a> {
+pub enum CountedRows<'a> {
     /// Every row of the first `n` segments.
     All(usize),
     /// These rows, one element per segment.
-    Rows(&'a [RowBits]),
+    PerSegment(&'a [RowBits]),
 }
 
-impl Counted<'_> {
+impl CountedRows<'_> {
     /// Returns the number of rows in which segment `number` differs from `pass`.
     pub fn differing(&self, number: usize, pass: &RowBits) -> usize {
         match self {
             Self::All(segments) if number < *segments => pass.rows() - pass.len(),
-            Self::Rows(rows) if number < rows.len() => rows[number].differing(pass),
+            Self::PerSegment(rows) if number < rows.len() => rows[number].differing(pass),
             _ => pass.len(),
         }
     }
@@ -35,7 +35,7 @@ impl Counted<'_> {
         let all = RowBits::all(pass.rows());
         let counted = match self {
             Self::All(segments) if number < *segments => &all,
-            Self::Rows(rows) if number < rows.len() => &rows[number],
+            Self::PerSegment(rows) if number < rows.len() => &rows[number],
             _ => return (pass.selection(), Selection::default()),
         };
         (pass.without(counted).selection(), counted.without(pass).selection())
@@ -50,11 +50,11 @@ impl Counted<'_> {
 /// the segments that may contain them, quantiles from all rows, and the histogram from all rows if
 /// its step changes.
 ///
-/// The steps can be divided among threads: [`Self::read`] by segments, with one [`Part`] per
-/// thread, and [`Self::count`] by columns, because lists are large.
+/// The steps can be divided among threads: [`Self::read`] by segments, with one
+/// [`PartialAggregates`] per thread, and [`Self::count`] by columns, because lists are large.
 ///
 /// ```text
-/// parts = part() for each thread
+/// parts = new_part() for each thread
 /// read(segments, part) for all segments, each in any of the parts
 /// lists = take_lists(); count(column, list, parts) for each column
 /// finish(lists, parts)
@@ -62,16 +62,16 @@ impl Counted<'_> {
 #[derive(Debug)]
 pub struct Recount<'a> {
     evaluation: Evaluation,
-    base: Option<(&'a Evaluation, Counted<'a>)>,
+    base: Option<(&'a Evaluation, CountedRows<'a>)>,
     segments: &'a [Arc<Segment>],
     passes: &'a [RowBits],
     /// Whether the histogram is also computed from the base's and the difference.
     changes_histogram: bool,
 }
 
-/// The result of reading some of the segments.
+/// The differences that one thread found in the segments that it read.
 #[derive(Debug)]
-pub struct Part {
+pub struct PartialAggregates {
     /// By column.
     lists: Vec<TopList>,
     removed: Sum,
@@ -102,7 +102,7 @@ impl<'a> Recount<'a> {
     /// aggregates that this question asks for.
     pub fn change(
         evaluation: Evaluation,
-        base: (&'a Evaluation, Counted<'a>),
+        base: (&'a Evaluation, CountedRows<'a>),
         segments: &'a [Arc<Segment>],
         passes: &'a [RowBits],
     ) -> Self {
@@ -127,9 +127,9 @@ impl<'a> Recount<'a> {
     }
 
     /// Returns an empty part.
-    pub fn part(&self) -> Part {
+    pub fn new_part(&self) -> PartialAggregates {
         let ids = self.evaluation.ids.iter();
-        Part {
+        PartialAggregates {
             lists: ids.map(|ids| TopList::new(*ids)).collect(),
             removed: Sum::default(),
             added: Sum::default(),
@@ -141,7 +141,7 @@ impl<'a> Recount<'a> {
     }
 
     /// Reads the rows of segment `number` in which the answers differ.
-    pub fn read(&self, number: usize, part: &mut Part) {
+    pub fn read(&self, number: usize, part: &mut PartialAggregates) {
         let (Some(segment), Some(pass)) = (self.segments.get(number), self.passes.get(number))
         else {
             return;
@@ -183,7 +183,7 @@ impl<'a> Recount<'a> {
     }
 
     /// Updates a column's list to that of the answer. `parts` must be all parts.
-    pub fn count(&self, column: usize, list: &mut TopList, parts: &[Part]) {
+    pub fn count(&self, column: usize, list: &mut TopList, parts: &[PartialAggregates]) {
         if !self.evaluation.aggregates.top_lists.contains(ColumnId::new(column)) {
             return;
         }
@@ -197,7 +197,7 @@ impl<'a> Recount<'a> {
     }
 
     /// Returns the answer. `lists` are the lists of all columns, and `parts` all parts.
-    pub fn finish(self, lists: Vec<TopList>, parts: &[Part]) -> Evaluation {
+    pub fn finish(self, lists: Vec<TopList>, parts: &[PartialAggregates]) -> Evaluation {
         let mut evaluation = self.evaluation;
         evaluation.top_lists = lists;
         for part in parts {
@@ -227,7 +227,13 @@ impl<'a> Recount<'a> {
     }
 
     /// Visits rows to add or remove, and counts them in the histograms.
-    fn visit(&self, segment: &Segment, selection: Selection, part: &mut Part, adds: bool) -> Visit {
+    fn visit(
+        &self,
+        segment: &Segment,
+        selection: Selection,
+        part: &mut PartialAggregates,
+        adds: bool,
+    ) -> Visit {
         let groups = &mut part.groups;
         let visit = Visit::new(segment, selection, &self.evaluation.classes, groups);
         let is_whole = self.base.is_none() || self.changes_histogram;
@@ -243,7 +249,7 @@ impl<'a> Recount<'a> {
     }
 
     /// Computes the aggregates that need all rows that pass, not only the difference.
-    fn read_all(&self, segment: &Segment, pass: &RowBits, part: &mut Part) {
+    fn read_all(&self, segment: &Segment, pass: &RowBits, part: &mut PartialAggregates) {
         let has_numbers =
             part.quantiles.iter().any(|(column, _)| segment.numbers(*column).is_some());
         let has_histogram = part.histogram.is_some() && !self.changes_histogram;
@@ -261,7 +267,7 @@ impl<'a> Recount<'a> {
     }
 }
 
-impl Part {
+impl PartialAggregates {
     fn add_quantiles(&mut self, segment: &Segment, selection: &Selection) {
         for (column, quantiles) in &mut self.quantiles {
             quantiles.update(segment.numbers(*column), selection);

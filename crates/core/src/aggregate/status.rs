@@ -11,8 +11,8 @@ pub struct StatusClasses {
 }
 
 impl StatusClasses {
-    /// Learns the values that were added since the last call.
-    pub fn learn(&mut self, values: &Values) {
+    /// Looks at the values that were added since the last call.
+    pub fn refresh(&mut self, values: &Values) {
         let dictionary = values.dictionary(Field::Status.column());
         for id in self.by_id.len()..dictionary.ids() {
             // The absent value and the remainder have no class.

@@ -73,7 +73,7 @@ pub struct BlockCutter {
     /// then 0.
     is_skipping: bool,
     /// Lines over the limit since the last block.
-    too_long: u64,
+    too_long_lines: u64,
 }
 
 impl BlockCutter {
@@ -87,7 +87,7 @@ impl BlockCutter {
             offset: 0,
             line_feed_free: 0,
             is_skipping: false,
-            too_long: 0,
+            too_long_lines: 0,
         }
     }
 
@@ -147,7 +147,7 @@ impl BlockCutter {
         let searched = self.line_feed_free;
         let Some(last) = memrchr(b'\n', &self.buffer[searched..self.filled]) else {
             self.line_feed_free = self.filled;
-            return (self.too_long > 0).then(|| self.take_block(0));
+            return (self.too_long_lines > 0).then(|| self.take_block(0));
         };
         Some(self.take_block(searched + last + 1))
     }
@@ -156,7 +156,7 @@ impl BlockCutter {
     /// feed.
     pub fn finish(&mut self) -> Option<Block> {
         self.is_skipping = false;
-        (self.filled > 0 || self.too_long > 0).then(|| self.take_block(self.filled))
+        (self.filled > 0 || self.too_long_lines > 0).then(|| self.take_block(self.filled))
     }
 
     /// Discards the bytes of the unfinished line at the end, so that the source can send them
@@ -197,8 +197,8 @@ impl BlockCutter {
         self.line_feed_free = tail_bytes;
         let offset = self.offset;
         self.offset += length as u64;
-        let too_long = std::mem::take(&mut self.too_long);
-        Block { buffer, length, offset, offset_end: self.offset, too_long }
+        let too_long_lines = std::mem::take(&mut self.too_long_lines);
+        Block { buffer, length, offset, offset_end: self.offset, too_long_lines }
     }
 
     /// The spare buffer, or a new one.
@@ -224,7 +224,7 @@ impl BlockCutter {
             self.drop_front(nul_bytes);
         } else {
             self.drop_front(self.filled);
-            self.too_long += 1;
+            self.too_long_lines += 1;
             self.is_skipping = true;
         }
         self.line_feed_free = self.filled;

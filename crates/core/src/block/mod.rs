@@ -27,14 +27,14 @@ pub struct Block {
     /// skipped.
     pub offset_end: u64,
     /// The number of lines over the length limit that were skipped before or in this block.
-    pub too_long: u64,
+    pub too_long_lines: u64,
 }
 
 impl Block {
     /// A block at the start of a source.
     pub fn new(bytes: Vec<u8>) -> Self {
         let length = bytes.len();
-        Self { buffer: bytes, length, offset: 0, offset_end: length as u64, too_long: 0 }
+        Self { buffer: bytes, length, offset: 0, offset_end: length as u64, too_long_lines: 0 }
     }
 
     /// The lines.
@@ -60,7 +60,7 @@ impl Block {
         last.offset_end = self.offset_end;
         pieces.push(last);
         // The skipped lines are counted once, in the first piece.
-        pieces[0].too_long = self.too_long;
+        pieces[0].too_long_lines = self.too_long_lines;
         pieces
     }
 
@@ -71,7 +71,7 @@ impl Block {
             length: end - start,
             offset: self.offset + start as u64,
             offset_end: self.offset + end as u64,
-            too_long: 0,
+            too_long_lines: 0,
         }
     }
 
@@ -94,15 +94,15 @@ mod tests {
     fn the_pieces_of_a_split_are_the_block() {
         let block = || {
             let mut block = Block::new(b"a\nb\nc\n".to_vec());
-            (block.offset, block.offset_end, block.too_long) = (10, 17, 3);
+            (block.offset, block.offset_end, block.too_long_lines) = (10, 17, 3);
             block
         };
         for offsets in [&[][..], &[0], &[6], &[2], &[2, 4], &[0, 2, 2, 4, 6], &[4, 2]] {
             let pieces = block().split(offsets.iter().copied());
             let bytes: Vec<u8> = pieces.iter().flat_map(Block::bytes).copied().collect();
             assert_eq!(bytes, b"a\nb\nc\n", "{offsets:?}");
-            assert_eq!(pieces.iter().map(|piece| piece.too_long).collect::<Vec<_>>()[0], 3);
-            assert_eq!(pieces.iter().map(|piece| piece.too_long).sum::<u64>(), 3);
+            assert_eq!(pieces.iter().map(|piece| piece.too_long_lines).collect::<Vec<_>>()[0], 3);
+            assert_eq!(pieces.iter().map(|piece| piece.too_long_lines).sum::<u64>(), 3);
             assert_eq!((pieces[0].offset, pieces[pieces.len() - 1].offset_end), (10, 17));
             for pair in pieces.windows(2) {
                 assert_eq!(pair[0].offset_end, pair[1].offset);

@@ -128,7 +128,7 @@ mod tests {
                 block.offset = u64::from(offset) << 12;
                 let reader = &mut readers[usize::from(!has_time)];
                 let read = reader.read(&block, 3);
-                prop_assert_eq!(read.unmatched, 0);
+                prop_assert_eq!(read.unparsed_lines, 0);
                 let resolved = reader.resolve(read, || &mut values);
                 segments.push(Arc::new(reader.seal(resolved).into_segment()));
             }

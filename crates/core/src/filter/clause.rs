@@ -27,7 +27,7 @@ use crate::values::{Dictionary, Values};
 /// let test = TextTest::Prefix(b"4".to_vec());
 /// let filter = Filter { clauses: vec![Clause::text(&values, "status", test, false)?] };
 /// let mut compiled = CompiledFilter::new(&filter);
-/// compiled.learn(&values);
+/// compiled.refresh(&values);
 /// assert_eq!(compiled.select(&segment), Selection::Rows(vec![1]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

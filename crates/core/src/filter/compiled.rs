@@ -31,16 +31,16 @@ struct TextClause {
     passes: Vec<bool>,
 }
 
-/// Values that a condition has not been evaluated for.
+/// Distinct values of one column for which a clause has to be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undecided {
+pub struct ValueBatch {
     clause: usize,
     ids: Range<usize>,
 }
 
 /// The number of values in one unit of work. A slow expression takes a fraction of a millisecond
 /// for them.
-const UNDECIDED_MAX: usize = 2_048;
+const BATCH_VALUES_MAX: usize = 2_048;
 
 impl CompiledFilter {
     /// Returns a filter that knows no values.
@@ -64,40 +64,40 @@ impl CompiledFilter {
         }
     }
 
-    /// Learns the values that were added since the last call. Must be called before
+    /// Decides about the values that were added since the last call. Must be called before
     /// [`Self::select`] for a segment with newer values.
-    pub fn learn(&mut self, values: &Values) {
-        for undecided in self.undecided(values) {
-            let decisions = self.decide(values, &undecided);
-            self.accept(&undecided, &decisions);
+    pub fn refresh(&mut self, values: &Values) {
+        for batch in self.undecided_batches(values) {
+            let decisions = self.decide(values, &batch);
+            self.accept(&batch, &decisions);
         }
     }
 
-    /// Returns the work of [`Self::learn`] in units. [`Self::decide`] may take them in any order;
+    /// Returns the work of [`Self::refresh`] in units. [`Self::decide`] may take them in any order;
     /// [`Self::accept`] must take them in this order.
-    pub fn undecided(&self, values: &Values) -> Vec<Undecided> {
-        let mut undecided = Vec::new();
+    pub fn undecided_batches(&self, values: &Values) -> Vec<ValueBatch> {
+        let mut batches = Vec::new();
         for (clause, compiled) in self.clauses.iter().enumerate() {
             let Some(text) = compiled.text() else { continue };
             let ids = values.dictionary(text.column).ids();
-            let starts = (text.passes.len()..ids).step_by(UNDECIDED_MAX);
-            undecided.extend(
-                starts.map(|at| Undecided { clause, ids: at..ids.min(at + UNDECIDED_MAX) }),
+            let starts = (text.passes.len()..ids).step_by(BATCH_VALUES_MAX);
+            batches.extend(
+                starts.map(|at| ValueBatch { clause, ids: at..ids.min(at + BATCH_VALUES_MAX) }),
             );
         }
-        undecided
+        batches
     }
 
-    /// Returns whether each of the values passes.
-    pub fn decide(&self, values: &Values, undecided: &Undecided) -> Vec<bool> {
-        let text = self.clauses.get(undecided.clause).and_then(Compiled::text);
-        text.map(|text| text.decide(values, undecided.ids.clone())).unwrap_or_default()
+    /// Returns whether each value of a batch passes, in the order of the batch.
+    pub fn decide(&self, values: &Values, batch: &ValueBatch) -> Vec<bool> {
+        let text = self.clauses.get(batch.clause).and_then(Compiled::text);
+        text.map(|text| text.decide(values, batch.ids.clone())).unwrap_or_default()
     }
 
     /// Stores the decisions of [`Self::decide`].
-    pub fn accept(&mut self, undecided: &Undecided, decisions: &[bool]) {
-        let text = self.clauses.get_mut(undecided.clause).and_then(Compiled::text_mut);
-        if let Some(text) = text.filter(|text| text.passes.len() == undecided.ids.start) {
+    pub fn accept(&mut self, batch: &ValueBatch, decisions: &[bool]) {
+        let text = self.clauses.get_mut(batch.clause).and_then(Compiled::text_mut);
+        if let Some(text) = text.filter(|text| text.passes.len() == batch.ids.start) {
             text.passes.extend_from_slice(decisions);
         }
     }

@@ -7,5 +7,5 @@ mod predicate;
 
 pub use bounds::TimeBounds;
 pub use clause::{Clause, ClauseError, Filter, TextTest};
-pub use compiled::{CompiledFilter, Undecided};
+pub use compiled::{CompiledFilter, ValueBatch};
 pub use predicate::RecordPredicate;

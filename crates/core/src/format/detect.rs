@@ -36,44 +36,44 @@ pub struct Candidate {
     /// The number of lines that were read, without empty lines, directives and lines over
     /// 64 KiB.
     pub lines: u64,
-    /// The number of these lines that fit the format.
-    pub fitting: u64,
-    /// The sum of the numbers of fields of the fitting lines.
+    /// The number of these lines that match the format.
+    pub parsed_lines: u64,
+    /// The sum of the numbers of fields of the matching lines.
     pub fields: u64,
-    /// The first lines that do not fit, five at most.
+    /// The first lines that do not match, five at most.
     pub mismatches: Vec<LineMismatch>,
 }
 
-/// A line that does not fit a format, with the reason in words.
+/// A line that does not match a format, with the reason in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineMismatch {
     /// The line's number, from 1.
     pub line: u64,
-    /// Where it stops fitting, in bytes from 1.
+    /// Where it stops matching, in bytes from 1.
     pub column: usize,
     /// What the format expects there.
     pub reason: String,
 }
 
 impl Detection {
-    /// The format that fits best, or `None` if no line fits any format.
+    /// The format that matches best, or `None` if no line matches any format.
     pub fn best(&self) -> Option<&Candidate> {
-        self.candidates.first().filter(|candidate| candidate.fitting > 0)
+        self.candidates.first().filter(|candidate| candidate.parsed_lines > 0)
     }
 }
 
 /// Reads the first lines of a log with every known format and ranks the formats.
 ///
 /// At most 1,000 lines or 256 KiB are read. `bytes` begin at a line start and should end at a
-/// line end: a line that is cut off counts as one that does not fit.
+/// line end: a line that is cut off counts as one that does not match.
 ///
 /// The best format is the one with the most fields in all lines together, not the one with the
-/// most lines: a format that demands less fits more lines. Of equal ones the earlier in
+/// most lines: a format that demands less matches more lines. Of equal ones the earlier in
 /// [`known_formats`] is better.
 ///
 /// If most of the first lines are in a [`Wrapper`], the formats are also tried inside it. They
-/// rank first if the best of them fits more than half as many lines as any format without the
-/// wrapper: COMBINED accepts any text as the user, so it also fits some wrapped lines.
+/// rank first if the best of them matches more than half as many lines as any format without the
+/// wrapper: COMBINED accepts any text as the user, so it also matches some wrapped lines.
 ///
 /// ```
 /// use weir_core::detect;
@@ -82,24 +82,24 @@ impl Detection {
 /// let detection = detect(log);
 /// let best = detection.best().unwrap();
 /// assert_eq!(best.format.name(), "COMMON");
-/// assert_eq!((best.lines, best.fitting), (2, 1));
+/// assert_eq!((best.lines, best.parsed_lines), (2, 1));
 /// assert_eq!((best.mismatches[0].line, best.mismatches[0].column), (2, 1));
 /// ```
 pub fn detect(bytes: &[u8]) -> Detection {
     // Skipped once and not for every format: a file may begin with millions of empty lines.
     let empty_lines = bytes.iter().take_while(|byte| **byte == b'\n').count();
     let bytes = &bytes[empty_lines..];
-    let fit = |format: &Format| fit_from(format, bytes, empty_lines as u64);
-    let mut candidates: Vec<Candidate> = known_formats().iter().map(&fit).collect();
+    let try_format = |format: &Format| try_format_from(format, bytes, empty_lines as u64);
+    let mut candidates: Vec<Candidate> = known_formats().iter().map(&try_format).collect();
     // The sort is stable.
     candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
     if let Some(wrapper) = wrapper_of(bytes) {
         let inside = known_formats().iter().filter_map(|format| format.wrapped_in(wrapper));
-        let mut inside: Vec<Candidate> = inside.map(|format| fit(&format)).collect();
-        inside.retain(|candidate| candidate.fitting > 0);
+        let mut inside: Vec<Candidate> = inside.map(|format| try_format(&format)).collect();
+        inside.retain(|candidate| candidate.parsed_lines > 0);
         inside.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
-        let most = candidates.iter().map(|candidate| candidate.fitting).max().unwrap_or(0);
-        if inside.first().is_some_and(|best| best.fitting * 2 > most) {
+        let most = candidates.iter().map(|candidate| candidate.parsed_lines).max().unwrap_or(0);
+        if inside.first().is_some_and(|best| best.parsed_lines * 2 > most) {
             inside.append(&mut candidates);
             candidates = inside;
         }
@@ -125,15 +125,15 @@ fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
 }
 
 /// Reads the first lines of a log with one format. The limits are those of [`detect`].
-pub fn fit(format: &Format, bytes: &[u8]) -> Candidate {
-    fit_from(format, bytes, 0)
+pub fn try_format(format: &Format, bytes: &[u8]) -> Candidate {
+    try_format_from(format, bytes, 0)
 }
 
-/// Does what [`fit`] does for bytes that follow `lines_before` lines.
-fn fit_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidate {
+/// Does what [`try_format`] does for bytes that follow `lines_before` lines.
+fn try_format_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidate {
     let format = Arc::new(format.clone());
     let mut candidate =
-        Candidate { format, lines: 0, fitting: 0, fields: 0, mismatches: Vec::new() };
+        Candidate { format, lines: 0, parsed_lines: 0, fields: 0, mismatches: Vec::new() };
     let mut reader = LogReader::new(Arc::clone(&candidate.format));
     let mut bytes_read = 0;
     for (line, number) in Lines::new(bytes).zip(lines_before + 1..) {
@@ -149,7 +149,7 @@ fn fit_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidate {
         // A `#Fields:` directive identifies the format even if no line follows it yet.
         if is_directive && reader.is_field_list(line.bytes) {
             candidate.lines += 1;
-            candidate.fitting += 1;
+            candidate.parsed_lines += 1;
             candidate.fields += 1;
         }
     }
@@ -162,17 +162,17 @@ impl Candidate {
         match outcome {
             LineOutcome::Directive => return true,
             LineOutcome::Record(record) => {
-                self.fitting += 1;
+                self.parsed_lines += 1;
                 self.fields += fields_filled(record, parser.format().extra_fields().len());
             }
-            LineOutcome::Unmatched(mismatch) if self.mismatches.len() < MISMATCHES_MAX => {
+            LineOutcome::Unparsed(mismatch) if self.mismatches.len() < MISMATCHES_MAX => {
                 self.mismatches.push(LineMismatch {
                     line: number,
                     column: mismatch.at + 1,
                     reason: parser.explain(mismatch),
                 });
             }
-            LineOutcome::Unmatched(_) => {}
+            LineOutcome::Unparsed(_) => {}
         }
         self.lines += 1;
         false

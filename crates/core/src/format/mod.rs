@@ -16,7 +16,7 @@ mod tracker;
 
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
 pub use compiled::Format;
-pub use detect::{Candidate, Detection, LineMismatch, detect, fit};
+pub use detect::{Candidate, Detection, LineMismatch, detect, try_format};
 pub use error::FormatError;
 pub use program::mismatch::Mismatch;
 pub use program::wrapper::Wrapper;

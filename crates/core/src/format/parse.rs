@@ -25,7 +25,7 @@ impl Format {
     /// In the JSON notation each item is a field, `=` and a key. Keys are compared without
     /// case; a point leads into an object, and an array stands for its first element.
     /// Alternative keys are separated by `|`, and the first one that a line has is read. `!`
-    /// marks a required field: a line without it does not fit. The time is always required, and
+    /// marks a required field: a line without it does not match. The time is always required, and
     /// so is a status or a request line if the definition has one. Durations are in seconds,
     /// in the unit in parentheses (`s`, `ms`, `us`, `ns`), or texts with a unit (`1.5ms`).
     ///

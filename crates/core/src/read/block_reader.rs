@@ -42,7 +42,7 @@ use crate::values::{BATCH, Generations, InFlightGuard, PendingSegment, Values};
 ///
 /// let block = Block::new(b"192.0.2.7 200 17\nnot a record\n".to_vec());
 /// let read = reader.read(&block, 0);
-/// assert_eq!((read.lines, read.records, read.unmatched), (2, 1, 1));
+/// assert_eq!((read.lines, read.records, read.unparsed_lines), (2, 1, 1));
 ///
 /// let resolved = reader.resolve(read, || &mut values);
 /// let segment = reader.seal(resolved).into_segment();
@@ -178,12 +178,12 @@ impl BlockReader {
             let line = indexed.line;
             read.lines += 1;
             if line.bytes.len() > self.line_bytes_max {
-                read.too_long += 1;
+                read.too_long_lines += 1;
                 continue;
             }
             // Hundreds of empty lines take the space of one other line, so they are skipped early.
             if line.bytes.is_empty() && read.has_samples_enough() {
-                read.unmatched += 1;
+                read.unparsed_lines += 1;
                 continue;
             }
             if self.parser.read_directive(line.bytes) {
@@ -204,7 +204,7 @@ impl BlockReader {
                     }
                 }
                 Err(mismatch) => {
-                    read.push_unmatched(line, mismatch.at, || self.parser.explain(mismatch));
+                    read.push_unparsed(line, mismatch.at, || self.parser.explain(mismatch));
                 }
             }
         }

@@ -7,4 +7,4 @@ mod text_column;
 mod unwrapped;
 
 pub use block_reader::BlockReader;
-pub use read_block::{ReadBlock, ResolvedBlock, UnmatchedLine};
+pub use read_block::{ReadBlock, ResolvedBlock, UnparsedLine};

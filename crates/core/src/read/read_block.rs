@@ -18,11 +18,11 @@ pub struct ReadBlock {
     /// The number of lines that match the format.
     pub records: u64,
     /// The number of lines that do not match the format.
-    pub unmatched: u64,
+    pub unparsed_lines: u64,
     /// The number of lines over the length limit.
-    pub too_long: u64,
+    pub too_long_lines: u64,
     /// The first few lines that do not match the format.
-    pub samples: Vec<UnmatchedLine>,
+    pub samples: Vec<UnparsedLine>,
     pub(super) source: u32,
     pub(super) block_offset: u64,
     pub(super) ids: OwnIds,
@@ -62,18 +62,18 @@ pub(super) struct Columns {
 
 /// A line that does not match the format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnmatchedLine {
+pub struct UnparsedLine {
     /// The line's number in the block, from 0. Lines that were skipped before the block count.
     pub line: u64,
     /// The offset of the first byte that does not match.
     pub at: usize,
     /// What the format expects at that offset.
     pub reason: String,
-    /// The line, truncated to [`UnmatchedLine::BYTES_MAX`].
+    /// The line, truncated to [`UnparsedLine::BYTES_MAX`].
     pub text: Vec<u8>,
 }
 
-impl UnmatchedLine {
+impl UnparsedLine {
     /// The largest length of a sample, enough to recognise the kind of line.
     pub const BYTES_MAX: usize = 1 << 10;
     /// The largest number of samples per block, about what fits on a screen.
@@ -97,10 +97,10 @@ impl Columns {
 impl ReadBlock {
     pub(super) fn new(block: &Block, source: u32, columns: Columns, guard: InFlightGuard) -> Self {
         Self {
-            lines: block.too_long,
+            lines: block.too_long_lines,
             records: 0,
-            unmatched: 0,
-            too_long: block.too_long,
+            unparsed_lines: 0,
+            too_long_lines: block.too_long_lines,
             samples: Vec::new(),
             source,
             block_offset: block.offset,
@@ -131,23 +131,18 @@ impl ReadBlock {
         }
     }
 
-    /// Returns whether further unmatched lines are only counted, not sampled.
+    /// Returns whether further unparsed lines are only counted, not sampled.
     pub(super) fn has_samples_enough(&self) -> bool {
-        self.samples.len() >= UnmatchedLine::PER_BLOCK_MAX
+        self.samples.len() >= UnparsedLine::PER_BLOCK_MAX
     }
 
-    /// Counts an unmatched line, and keeps a sample if there is room.
+    /// Counts an unparsed line, and keeps a sample if there is room.
     #[cold]
-    pub(super) fn push_unmatched(
-        &mut self,
-        line: Line<'_>,
-        at: usize,
-        reason: impl Fn() -> String,
-    ) {
-        self.unmatched += 1;
+    pub(super) fn push_unparsed(&mut self, line: Line<'_>, at: usize, reason: impl Fn() -> String) {
+        self.unparsed_lines += 1;
         if !self.has_samples_enough() {
-            let shown = line.bytes.len().min(UnmatchedLine::BYTES_MAX);
-            self.samples.push(UnmatchedLine {
+            let shown = line.bytes.len().min(UnparsedLine::BYTES_MAX);
+            self.samples.push(UnparsedLine {
                 line: self.lines - 1,
                 at,
                 reason: reason(),

@@ -7,7 +7,7 @@ use weir_core::{Block, BlockCutter, BlockLimits, Lines};
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     lines: Vec<Vec<u8>>,
-    too_long: u64,
+    too_long_lines: u64,
 }
 
 /// The naive oracle: splits the whole input at line feeds.
@@ -17,13 +17,13 @@ fn naive(input: &[u8], limits: BlockLimits) -> Outcome {
     if last.iter().any(|byte| *byte != 0) {
         pieces.push(last);
     }
-    let mut outcome = Outcome { lines: Vec::new(), too_long: 0 };
+    let mut outcome = Outcome { lines: Vec::new(), too_long_lines: 0 };
     for piece in pieces {
         let nuls = piece.iter().take_while(|byte| **byte == 0).count();
         let line = &piece[nuls..];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.len() > limits.line_bytes_max {
-            outcome.too_long += 1;
+            outcome.too_long_lines += 1;
         } else {
             outcome.lines.push(line.to_vec());
         }
@@ -35,10 +35,10 @@ fn take(outcome: &mut Outcome, block: &Block, limits: BlockLimits, offset: &mut 
     assert!(block.offset >= *offset, "blocks are in order");
     assert!(block.offset_end >= block.offset + block.bytes().len() as u64);
     *offset = block.offset_end;
-    outcome.too_long += block.too_long;
+    outcome.too_long_lines += block.too_long_lines;
     for line in Lines::new(block.bytes()) {
         if line.bytes.len() > limits.line_bytes_max {
-            outcome.too_long += 1;
+            outcome.too_long_lines += 1;
         } else {
             outcome.lines.push(line.bytes.to_vec());
         }
@@ -47,7 +47,7 @@ fn take(outcome: &mut Outcome, block: &Block, limits: BlockLimits, offset: &mut 
 
 /// Sends pieces through a cutter. If `is_eager`, it is cut after every piece.
 fn cut(pieces: &[&[u8]], limits: BlockLimits, is_eager: bool) -> Outcome {
-    let mut outcome = Outcome { lines: Vec::new(), too_long: 0 };
+    let mut outcome = Outcome { lines: Vec::new(), too_long_lines: 0 };
     let mut cutter = BlockCutter::new(limits);
     let mut offset = 0;
     for piece in pieces {
@@ -125,7 +125,7 @@ proptest! {
         limits in limits(),
         breaks in proptest::collection::vec(any::<usize>(), 0..6),
     ) {
-        let mut outcome = Outcome { lines: Vec::new(), too_long: 0 };
+        let mut outcome = Outcome { lines: Vec::new(), too_long_lines: 0 };
         let mut cutter = BlockCutter::new(limits);
         let mut offset = 0;
         let mut breaks = breaks.iter().map(|at| at % (input.len() + 1));
@@ -161,7 +161,7 @@ fn lines_are_the_same_for_all_pairs_of_cuts() {
     let input = b"one\r\n\n\0\0\0\0two\nthree is too long for the limit\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0x\nlast";
     let limits = BlockLimits { block_bytes: 8, line_bytes_max: 10 };
     let expected = naive(input, limits);
-    assert_eq!(expected.too_long, 1);
+    assert_eq!(expected.too_long_lines, 1);
     for first in 0..=input.len() {
         for second in first..=input.len() {
             let pieces = [&input[..first], &input[first..second], &input[second..]];
@@ -179,18 +179,18 @@ fn a_run_of_nuls_takes_constant_memory_and_loses_no_line() {
     pieces.push(b"after\n");
     let outcome = cut(&pieces, limits, false);
     assert_eq!(outcome.lines, [b"before".to_vec(), b"after".to_vec()]);
-    assert_eq!(outcome.too_long, 0);
+    assert_eq!(outcome.too_long_lines, 0);
 }
 
 #[test]
 fn a_line_at_the_limit_is_kept() {
     let limits = BlockLimits { block_bytes: 16, line_bytes_max: 100 };
-    for (length, too_long) in [(99, 0), (100, 0), (101, 1), (5_000, 1)] {
+    for (length, too_long_lines) in [(99, 0), (100, 0), (101, 1), (5_000, 1)] {
         let mut input = b"short\n".to_vec();
         input.extend(std::iter::repeat_n(b'x', length));
         input.extend(b"\r\nshort\n");
         let outcome = cut(&[&input], limits, false);
-        assert_eq!(outcome.too_long, too_long, "{length}");
+        assert_eq!(outcome.too_long_lines, too_long_lines, "{length}");
         assert_eq!(outcome, naive(&input, limits));
     }
 }

@@ -141,7 +141,7 @@ proptest! {
         for format in formats() {
             let format = Arc::new(format);
             let mut parser = LineParser::new(Arc::clone(&format));
-            let (mut expected, mut unmatched) = (Vec::new(), Vec::new());
+            let (mut expected, mut unparsed_lines) = (Vec::new(), Vec::new());
             for (number, line) in Lines::new(&log).enumerate() {
                 if parser.read_directive(line.bytes) {
                     continue;
@@ -155,7 +155,7 @@ proptest! {
                 match inside.and_then(|inside| parser.parse(inside, &mut record)) {
                     Ok(()) => expected.push(row_of_record(&record, &format, line.start)),
                     Err(mismatch) => {
-                        unmatched.push((number as u64, mismatch.at, parser.explain(mismatch)));
+                        unparsed_lines.push((number as u64, mismatch.at, parser.explain(mismatch)));
                     }
                 }
             }
@@ -165,8 +165,8 @@ proptest! {
             // The second time all values are already interned.
             for _ in 0..2 {
                 let read = reader.read(&Block::new(log.clone()), 0);
-                prop_assert_eq!(read.unmatched, unmatched.len() as u64);
-                for (sample, (number, at, reason)) in read.samples.iter().zip(&unmatched) {
+                prop_assert_eq!(read.unparsed_lines, unparsed_lines.len() as u64);
+                for (sample, (number, at, reason)) in read.samples.iter().zip(&unparsed_lines) {
                     prop_assert_eq!((sample.line, sample.at, &sample.reason), (*number, *at, reason));
                 }
                 let resolved = reader.resolve(read, || &mut values);

@@ -35,7 +35,7 @@ fn segments(blocks: &[Vec<Row>]) -> (Values, Vec<Segment>) {
 
 fn fold(question: &Question, values: &Values, segments: &[&Segment]) -> Evaluation {
     let mut evaluation = Evaluation::new(question);
-    evaluation.learn(values);
+    evaluation.refresh(values);
     segments.iter().for_each(|segment| evaluation.update(segment));
     evaluation
 }

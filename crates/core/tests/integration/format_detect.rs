@@ -27,23 +27,23 @@ fn every_known_format_has_samples_that_fit_and_samples_that_do_not() {
         assert!(count("  mismatch ") > 0, "{}", path.display());
         // The samples of W3C are whole logs, because a line needs its directives.
         assert!(name == "W3C" || count("line: ") > count("  mismatch "), "{}", path.display());
-        let mut fitting = 0;
+        let mut parsed = 0;
         for line in text.lines().filter_map(|line| line.strip_prefix("line: ")) {
             let mut parser = LineParser::new(Arc::new(format.clone()));
             if parser.parse(line.as_bytes(), &mut Record::new()).is_err() {
                 continue;
             }
-            fitting += 1;
+            parsed += 1;
             let detection = detect(line.as_bytes());
             assert_eq!(detection.best().unwrap().format.name(), name, "{line}");
         }
-        assert!(name == "W3C" || fitting > 0);
+        assert!(name == "W3C" || parsed > 0);
     }
     assert!(detect(b"").best().is_none());
 }
 
 /// Every line of the collection of odd lines with its outcome: the format detected in this line
-/// alone and the fields, or why COMBINED does not fit.
+/// alone and the fields, or why COMBINED does not match.
 #[test]
 fn odd_lines() {
     let bytes = std::fs::read(fixtures::dirt()).unwrap();
@@ -73,31 +73,31 @@ fn odd_lines() {
     check_text(&golden("dirt.txt"), &out);
 }
 
-/// The numbers of the lines of a log that do not fit its detected format, which is `expected`.
-fn unmatched(path: &Path, expected: &str) -> Vec<u64> {
+/// The numbers of the lines of a log that do not match its detected format, which is `expected`.
+fn unparsed_lines(path: &Path, expected: &str) -> Vec<u64> {
     let bytes = std::fs::read(path).unwrap();
     let detection = detect(&bytes);
     let best = detection.best().unwrap_or_else(|| panic!("{}: no format fits", path.display()));
     assert_eq!(best.format.name(), expected, "{}", path.display());
     let mut followed = FollowedFormat::new(Arc::clone(&best.format));
     let mut parser = LineParser::new(Arc::clone(&best.format));
-    let mut unmatched = Vec::new();
+    let mut unparsed_lines = Vec::new();
     for (line, number) in Lines::new(&bytes).zip(1..) {
         if followed.follow(line.bytes) {
             parser = LineParser::new(Arc::clone(followed.format()));
         }
         let is_directive = parser.read_directive(line.bytes);
         if !is_directive && parser.parse(line.bytes, &mut Record::new()).is_err() {
-            unmatched.push(number);
+            unparsed_lines.push(number);
         }
     }
-    unmatched
+    unparsed_lines
 }
 
 fn all_fit(paths: &[PathBuf], expected: &str) {
     assert!(!paths.is_empty());
     for path in paths {
-        assert_eq!(unmatched(path, expected), [0u64; 0], "{}", path.display());
+        assert_eq!(unparsed_lines(path, expected), [0u64; 0], "{}", path.display());
     }
 }
 
@@ -111,9 +111,9 @@ fn real_logs_are_detected_and_only_broken_lines_do_not_fit() {
     all_fit(&[fixtures::elastic_first_2000(), fixtures::hackers_first_1000()], "COMBINED");
     all_fit(&[fixtures::shop_first_300()], "MAIN");
     // A closing quote is missing; identity and user are missing.
-    assert_eq!(unmatched(&fixtures::elastic_near_8899(), "COMBINED"), [20]);
-    assert_eq!(unmatched(&fixtures::bad_access_log(), "COMBINED"), [2]);
-    // Caddy's lines fit, but not after the prefix of docker compose.
+    assert_eq!(unparsed_lines(&fixtures::elastic_near_8899(), "COMBINED"), [20]);
+    assert_eq!(unparsed_lines(&fixtures::bad_access_log(), "COMBINED"), [2]);
+    // Caddy's lines match, but not after the prefix of docker compose.
     let caddy = fixtures::caddy();
     all_fit(&caddy[1..], "CADDY");
     for path in [&caddy[0], &fixtures::crlf(), &fixtures::invalid_utf8()] {
@@ -147,7 +147,7 @@ fn larger_collection_if_present() {
         return;
     }
     let elastic = logs.join("apache-combined/elastic-10k.log");
-    assert_eq!(unmatched(&elastic, "COMBINED"), [8899]);
+    assert_eq!(unparsed_lines(&elastic, "COMBINED"), [8899]);
     all_fit(&[logs.join("attacks/hackers-access.log")], "COMBINED");
     all_fit(&[logs.join("w3c-and-json/logfile_shop_access_log.0")], "MAIN");
     let days: Vec<PathBuf> = std::fs::read_dir(logs.join("nginx-combined"))
@@ -161,7 +161,10 @@ fn larger_collection_if_present() {
     all_fit(&[logs.join("crowdsec/logs/aws-alb-http-bad-user-agent.log")], "AWSALB");
     all_fit(&[logs.join("crowdsec/logs/traefik_base-http-scenario.log")], "TRAEFIK");
     // Line 3 is empty.
-    assert_eq!(unmatched(&logs.join("crowdsec/logs/modsecurity-nginx.log"), "NGINXERROR"), [3]);
+    assert_eq!(
+        unparsed_lines(&logs.join("crowdsec/logs/modsecurity-nginx.log"), "NGINXERROR"),
+        [3]
+    );
 }
 
 #[test]
@@ -195,7 +198,7 @@ fn real_logs_of_other_servers_are_detected() {
         ("w3c-and-json/logfile_w3c.6", "W3C", &[]),
         ("w3c-and-json/logfile_w3c_big.0", "W3C", &[]),
     ] {
-        assert_eq!(unmatched(&fixtures::file(path), name), numbers, "{path}");
+        assert_eq!(unparsed_lines(&fixtures::file(path), name), numbers, "{path}");
     }
     // The old format of IIS is not known.
     assert!(detect(&std::fs::read(fixtures::file("iis/ex010320.log")).unwrap()).best().is_none());
@@ -254,7 +257,7 @@ fn empty_lines_before_a_log_are_numbered_and_cost_little() {
     let log = [&empty[..3], b"an unparsed line\n\n192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 10\n"];
     let detection = detect(&log.concat());
     let best = detection.best().expect("a line fits");
-    assert_eq!((best.format.name(), best.lines, best.fitting), ("COMMON", 2, 1));
+    assert_eq!((best.format.name(), best.lines, best.parsed_lines), ("COMMON", 2, 1));
     assert_eq!(best.mismatches[0].line, 4);
-    assert_eq!(best.mismatches, weir_core::fit(&best.format, &log.concat()).mismatches);
+    assert_eq!(best.mismatches, weir_core::try_format(&best.format, &log.concat()).mismatches);
 }

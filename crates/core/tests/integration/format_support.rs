@@ -7,7 +7,7 @@
 //!   the error, if there is one
 //! line: a line in that format
 //!   client = 192.0.2.1
-//! line: a line that does not fit
+//! line: a line that does not match
 //!   mismatch 1: the reason
 //! log: detection in the lines
 //! > line
@@ -112,7 +112,7 @@ fn compile(definition: &str) -> (Option<LineParser>, String) {
     }
 }
 
-/// The outcome of a line: its fields, or why it does not fit.
+/// The outcome of a line: its fields, or why it does not match.
 pub(crate) fn outcome(parser: &mut LineParser, line: &[u8]) -> String {
     let mut text = Vec::new();
     let mut record = Record::new();
@@ -145,7 +145,7 @@ fn read(format: &Arc<Format>, log: &[u8]) -> String {
                     fields.map(|(name, value)| format!("{name} = {value}")).collect();
                 Some(fields.join(", "))
             }
-            LineOutcome::Unmatched(mismatch) => {
+            LineOutcome::Unparsed(mismatch) => {
                 Some(format!("mismatch {}: {}", mismatch.at + 1, parser.explain(mismatch)))
             }
         });
@@ -175,15 +175,15 @@ pub(crate) fn fields(format: &Format, record: &Record<'_>) -> Vec<(String, Strin
     fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// The formats that fit a line, best first, and why other lines do not fit them.
+/// The formats that match a line, best first, and why other lines do not match them.
 fn describe(detection: &Detection) -> String {
     let mut out = String::new();
     if detection.best().is_none() {
         writeln!(out, "no format fits").unwrap();
     }
-    for candidate in detection.candidates.iter().filter(|candidate| candidate.fitting > 0) {
-        let (name, fitting) = (candidate.format.name(), candidate.fitting);
-        writeln!(out, "{name} {fitting}/{}", candidate.lines).unwrap();
+    for candidate in detection.candidates.iter().filter(|candidate| candidate.parsed_lines > 0) {
+        let (name, parsed) = (candidate.format.name(), candidate.parsed_lines);
+        writeln!(out, "{name} {parsed}/{}", candidate.lines).unwrap();
         for mismatch in &candidate.mismatches {
             let (line, column) = (mismatch.line, mismatch.column);
             writeln!(out, "  line {line}, column {column}: {}", mismatch.reason).unwrap();

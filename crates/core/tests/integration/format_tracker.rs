@@ -34,12 +34,12 @@ fn many(line: fn(usize) -> String, lines: usize) -> String {
     (0..lines).map(line).collect()
 }
 
-/// The lines of a feed, counted by whether they fit the format of their span.
+/// The lines of a feed, counted by whether they match the format of their span.
 #[derive(Debug, Clone, Default)]
 struct Counts {
     lines: usize,
     records: usize,
-    unmatched: usize,
+    unparsed_lines: usize,
 }
 
 /// A source whose lines are parsed in the formats that a tracker finds.
@@ -93,7 +93,7 @@ impl Feed {
                 self.counts.lines += 1;
                 match parser.parse(line.bytes, &mut Record::new()) {
                     Ok(()) => self.counts.records += 1,
-                    Err(_) => self.counts.unmatched += 1,
+                    Err(_) => self.counts.unparsed_lines += 1,
                 }
             }
         }
@@ -111,7 +111,7 @@ fn a_stray_first_line_does_not_decide() {
     feed.send(&caddy(0));
     assert_eq!(feed.format(), "CADDY");
     let seen = feed.send(&many(combined, 1_000));
-    assert_eq!((seen.lines, seen.records, seen.unmatched), (1_001, 1_001, 0));
+    assert_eq!((seen.lines, seen.records, seen.unparsed_lines), (1_001, 1_001, 0));
     assert_eq!(feed.format(), "COMBINED");
     assert_eq!(feed.changes, [(caddy(0).len() as u64, "COMBINED".to_owned())]);
 }
@@ -124,7 +124,7 @@ fn a_stray_first_line_costs_a_slow_feed_one_line() {
         feed.send(&combined(number));
     }
     let seen = &feed.counts;
-    assert_eq!((seen.lines, seen.unmatched), (21, 1));
+    assert_eq!((seen.lines, seen.unparsed_lines), (21, 1));
 }
 
 #[test]
@@ -132,9 +132,9 @@ fn a_block_is_split_where_its_format_changes() {
     let mut feed = Feed::new(true);
     feed.send(&many(combined, 100));
     let seen = feed.send(&(many(combined, 333) + &many(caddy, 444)));
-    assert_eq!((seen.records, seen.unmatched), (877, 0));
+    assert_eq!((seen.records, seen.unparsed_lines), (877, 0));
     let seen = feed.send(&(many(caddy, 10) + &many(combined, 2_000)));
-    assert_eq!((seen.records, seen.unmatched), (2_887, 0), "and back");
+    assert_eq!((seen.records, seen.unparsed_lines), (2_887, 0), "and back");
     assert_eq!(feed.format(), "COMBINED");
 }
 
@@ -155,7 +155,7 @@ fn a_third_of_the_lines_does_not_change_the_format() {
         }
     }
     let seen = &feed.counts;
-    assert_eq!((seen.records, seen.unmatched), (4_100, 2_000));
+    assert_eq!((seen.records, seen.unparsed_lines), (4_100, 2_000));
     assert_eq!(feed.format(), "COMBINED");
 }
 
@@ -205,7 +205,7 @@ fn two_senders_change_the_format_a_few_times_only() {
     }
     assert!(feed.changes.len() <= 4, "{:?}", feed.changes);
     let seen = &feed.counts;
-    assert_eq!((seen.lines, seen.records + seen.unmatched), (16_000, 16_000));
+    assert_eq!((seen.lines, seen.records + seen.unparsed_lines), (16_000, 16_000));
     assert!(seen.records >= 7_000, "{}", seen.records);
 }
 
@@ -243,7 +243,7 @@ fn without_watching_the_format_stays() {
     let mut feed = Feed::new(false);
     feed.send(&many(combined, 100));
     let seen = feed.send(&many(caddy, 1_000));
-    assert_eq!((seen.records, seen.unmatched), (100, 1_000));
+    assert_eq!((seen.records, seen.unparsed_lines), (100, 1_000));
 }
 
 #[test]
@@ -254,9 +254,9 @@ fn a_format_with_directives_resumes_when_it_returns() {
     let lines: String = (0..100).map(line).collect();
     feed.send(&format!("{head}{lines}"));
     let seen = feed.send(&many(combined, 1_000));
-    assert_eq!((seen.records, seen.unmatched), (1_100, 0));
+    assert_eq!((seen.records, seen.unparsed_lines), (1_100, 0));
     let seen = feed.send(&format!("{head}{}", lines.repeat(100)));
-    assert_eq!((seen.records, seen.unmatched), (11_100, 0));
+    assert_eq!((seen.records, seen.unparsed_lines), (11_100, 0));
 }
 
 /// A line that is longer than the examined end of a block.
@@ -274,7 +274,7 @@ fn a_block_whose_last_line_fits_keeps_its_format() {
         feed.send(&many(caddy, 16));
     }
     let seen = feed.send(&(many(combined, 500) + &long(combined)));
-    assert_eq!((seen.records, seen.unmatched), (601, 68));
+    assert_eq!((seen.records, seen.unparsed_lines), (601, 68));
     assert_eq!(feed.format(), "COMBINED");
 }
 
@@ -288,7 +288,7 @@ fn fitting_lines_before_the_tail_end_a_run() {
     }
     assert_eq!(feed.changes, []);
     let seen = &feed.counts;
-    assert_eq!((seen.records, seen.unmatched), (1_100, 180));
+    assert_eq!((seen.records, seen.unparsed_lines), (1_100, 180));
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn read_in_order(format: &Arc<Format>, lines: &[&str]) -> Vec<Option<bool>> {
         reader.read(line.as_bytes(), |_, outcome| match outcome {
             LineOutcome::Record(_) => Some(true),
             LineOutcome::Directive => None,
-            LineOutcome::Unmatched(_) => Some(false),
+            LineOutcome::Unparsed(_) => Some(false),
         })
     };
     lines.iter().map(outcome).collect()

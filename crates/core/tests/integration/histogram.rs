@@ -40,7 +40,7 @@ fn evaluation(zone: &Zone, buckets_max: usize, blocks: &[&[i64]]) -> Evaluation 
         assert_eq!(read.records, times.len() as u64);
         let resolved = reader.resolve(read, || &mut values);
         let segment = reader.seal(resolved).into_segment();
-        evaluation.learn(&values);
+        evaluation.refresh(&values);
         evaluation.update(&segment);
     }
     evaluation

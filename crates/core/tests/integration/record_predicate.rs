@@ -178,7 +178,7 @@ fn selected_rows(filter: &Filter, format: &Arc<Format>, log: &str) -> Vec<usize>
     let resolved = reader.resolve(read, || &mut values);
     let segment = reader.seal(resolved).into_segment();
     let mut compiled = CompiledFilter::new(filter);
-    compiled.learn(&values);
+    compiled.refresh(&values);
     let mut rows = Vec::new();
     compiled.select(&segment).for_each(|row| rows.push(row));
     rows

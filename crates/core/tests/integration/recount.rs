@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use weir_core::{
-    Aggregates, Block, BlockLimits, BlockReader, Clause, ColumnId, Counted, Evaluation, Field,
+    Aggregates, Block, BlockLimits, BlockReader, Clause, ColumnId, CountedRows, Evaluation, Field,
     Filter, Fold, Format, Question, Recount, RowBits, Segment, Stack, Tally, TextTest, Values,
     Zone,
 };
@@ -171,7 +171,7 @@ struct Answer {
 /// Answers a question over segments, which are read into `parts` parts.
 fn answer(
     evaluation: Evaluation,
-    base: Option<(&Evaluation, Counted<'_>)>,
+    base: Option<(&Evaluation, CountedRows<'_>)>,
     segments: &[Arc<Segment>],
     parts: usize,
 ) -> Answer {
@@ -180,7 +180,7 @@ fn answer(
         Some(base) => Recount::change(evaluation, base, segments, &passes),
         None => Recount::more(evaluation, segments, &passes),
     };
-    let mut read: Vec<_> = (0..parts).map(|_| recount.part()).collect();
+    let mut read: Vec<_> = (0..parts).map(|_| recount.new_part()).collect();
     for number in (0..segments.len()).rev() {
         recount.read(number, &mut read[number % parts]);
     }
@@ -256,7 +256,7 @@ proptest! {
         };
         let blank = |conditions: &[Condition], number: usize| {
             let mut evaluation = Evaluation::new(&question(conditions, number));
-            evaluation.learn(&values);
+            evaluation.refresh(&values);
             evaluation
         };
         // The earlier answers cover only the first segments, as while the log is growing.
@@ -281,8 +281,8 @@ proptest! {
             }
 
             let bases = [
-                Some((&all.evaluation, Counted::All(known.len()))),
-                Some((&last.evaluation, Counted::Rows(&last.passes))),
+                Some((&all.evaluation, CountedRows::All(known.len()))),
+                Some((&last.evaluation, CountedRows::PerSegment(&last.passes))),
                 None,
             ];
             let answers = bases.map(|base| {

@@ -38,8 +38,8 @@ fn every_kind_of_dirty_line_occurs() {
     assert!(has(b"caf\xe9") && has(b"\\\"quoted\\\"") && has(b"\\\\)\"\n"));
     assert!(ledger.dirty > ledger.lines / 12 && ledger.dirty < ledger.lines / 8);
     let unclosed = lines(&log).filter(|line| !line.ends_with(b"\"")).count() as u64;
-    assert!(unclosed <= ledger.unmatched && unclosed > ledger.unmatched * 9 / 10);
-    assert!(ledger.unmatched.abs_diff(ledger.dirty * 2 / 7) <= 2);
+    assert!(unclosed <= ledger.unparsed_lines && unclosed > ledger.unparsed_lines * 9 / 10);
+    assert!(ledger.unparsed_lines.abs_diff(ledger.dirty * 2 / 7) <= 2);
     assert!(ledger.not_http.abs_diff(ledger.dirty * 3 / 7) <= 3);
 }
 
@@ -47,14 +47,14 @@ fn every_kind_of_dirty_line_occurs() {
 fn empty_lines_are_line_feeds() {
     let (log, ledger) = log_with_ledger(Shape::EmptyLines);
     assert!(log.len() as u64 == BYTES && log.iter().all(|&byte| byte == b'\n'));
-    assert_eq!((ledger.lines, ledger.unmatched), (BYTES, BYTES));
+    assert_eq!((ledger.lines, ledger.unparsed_lines), (BYTES, BYTES));
 }
 
 #[test]
 fn one_line_has_one_line_feed() {
     let (text, ledger) = log_with_ledger(Shape::OneLine);
     assert_eq!(text.iter().position(|&byte| byte == b'\n'), Some(text.len() - 1));
-    assert_eq!((ledger.lines, ledger.too_long, ledger.unmatched), (1, 1, 0));
+    assert_eq!((ledger.lines, ledger.too_long_lines, ledger.unparsed_lines), (1, 1, 0));
     let small = log(Options { bytes: Some(1), shape: Shape::OneLine, ..Options::default() });
     assert!(small.len() > 200 && lines(&small).all(|line| read(line).is_none()));
 }
@@ -64,7 +64,7 @@ fn a_long_line_is_surrounded_by_normal_ones() {
     let (log, ledger) = log_with_ledger(Shape::LongLines);
     let lengths: Vec<usize> = lines(&log).map(<[u8]>::len).collect();
     let long = lengths.iter().filter(|&&length| length as u64 > LINE_BYTES_MAX).count();
-    assert_eq!((long, ledger.too_long, ledger.unmatched), (1, 1, 0));
+    assert_eq!((long, ledger.too_long_lines, ledger.unparsed_lines), (1, 1, 0));
     assert_eq!(ledger.lines, lengths.len() as u64);
     assert!(lengths.iter().any(|&length| length as u64 > BYTES / 2));
     assert!(lines(&log).all(|line| read(line).is_some()));
@@ -79,7 +79,7 @@ fn a_run_of_nuls_starts_a_line() {
     assert!(log[first + length..].iter().all(|&byte| byte != 0));
     let text: Vec<u8> = log.iter().copied().filter(|&byte| byte != 0).collect();
     assert!(lines(&text).all(|line| read(line).is_some()));
-    assert_eq!((lines(&text).count() as u64, ledger.unmatched), (ledger.lines, 0));
+    assert_eq!((lines(&text).count() as u64, ledger.unparsed_lines), (ledger.lines, 0));
 }
 
 #[test]

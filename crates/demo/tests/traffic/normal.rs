@@ -82,7 +82,10 @@ fn the_ledger_counts_exactly() {
     let ledger = traffic.ledger().expect("the traffic has a ledger");
     let read: Vec<Line<'_>> = lines(&log).filter_map(read).collect();
     assert_eq!(ledger.lines, read.len() as u64);
-    assert_eq!((ledger.dirty, ledger.unmatched, ledger.too_long, ledger.not_http), (0, 0, 0, 0));
+    assert_eq!(
+        (ledger.dirty, ledger.unparsed_lines, ledger.too_long_lines, ledger.not_http),
+        (0, 0, 0, 0)
+    );
     assert_eq!(ledger.bytes_sent, read.iter().filter_map(|line| line.bytes).sum::<u64>());
     assert_eq!(ledger.by_status.values().sum::<u64>(), ledger.lines);
     for (&status, &count) in &ledger.by_status {

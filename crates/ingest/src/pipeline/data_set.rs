@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use weir_core::{Format, Snapshot, Snapshots, Values};
 
 use super::reorder::{ParsedBlock, ReorderBuffer};
-use super::retention::{Keep, MachineClock, Retention};
+use super::retention::{MachineClock, Retention, RetentionPolicy};
 use super::subscribers::{OrderedSegments, Subscribers};
 use crate::progress::{SourceProgress, SourceSnapshot};
 
@@ -16,11 +16,11 @@ use crate::progress::{SourceProgress, SourceSnapshot};
 ///
 /// Locks are taken in the order of the fields: `reorder` first, `values` last.
 pub struct DataSet {
-    keep: Keep,
+    retention: Retention,
     memory_bytes_max: usize,
     /// Blocks that were parsed before their turn. Blocks are appended while this is locked.
     reorder: Mutex<ReorderBuffer>,
-    retention: Arc<dyn Retention>,
+    policy: Arc<dyn RetentionPolicy>,
     subscribers: Arc<Subscribers>,
     sources: RwLock<Vec<Arc<SourceProgress>>>,
     formats: RwLock<Vec<Arc<Format>>>,
@@ -32,22 +32,22 @@ impl DataSet {
     /// An empty data set, which takes at most `memory_bytes_max` bytes. If all segments are
     /// kept, half is for the distinct values. `columns` names extra fields of a question, which
     /// then exist before a format with them is found.
-    pub fn new(keep: Keep, memory_bytes_max: usize, columns: &[String]) -> Arc<Self> {
+    pub fn new(retention: Retention, memory_bytes_max: usize, columns: &[String]) -> Arc<Self> {
         let now = || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
         };
-        Self::with_clock(keep, memory_bytes_max, columns, Box::new(now))
+        Self::with_clock(retention, memory_bytes_max, columns, Box::new(now))
     }
 
     /// The same as [`Self::new`], on a machine with this clock.
     pub fn with_clock(
-        keep: Keep,
+        retention: Retention,
         memory_bytes_max: usize,
         columns: &[String],
         machine_clock: MachineClock,
     ) -> Arc<Self> {
-        let mut values = Values::new(keep.values_bytes_max(memory_bytes_max));
+        let mut values = Values::new(retention.values_bytes_max(memory_bytes_max));
         for name in columns {
             if values.schema().text_column_by_name(name).is_none() {
                 values.add_text_column(name);
@@ -56,10 +56,10 @@ impl DataSet {
         let values = Arc::new(RwLock::new(values));
         let subscribers = Arc::default();
         Arc::new(Self {
-            keep,
+            retention,
             memory_bytes_max,
             reorder: Mutex::default(),
-            retention: keep.policy(memory_bytes_max, &values, &subscribers, machine_clock),
+            policy: retention.policy(memory_bytes_max, &values, &subscribers, machine_clock),
             subscribers,
             sources: RwLock::default(),
             formats: RwLock::default(),
@@ -74,8 +74,8 @@ impl DataSet {
     }
 
     /// What happens to the segments.
-    pub fn keep(&self) -> Keep {
-        self.keep
+    pub fn retention(&self) -> Retention {
+        self.retention
     }
 
     /// The segments that are kept and all sources at one moment: the counts of the sources are
@@ -85,7 +85,7 @@ impl DataSet {
         // Before the segments: if ids are reused between the two, the epoch is too old, which
         // can be noticed later.
         let epoch = self.values().reuses();
-        let (segments, departed) = self.retention.segments();
+        let (segments, departed) = self.policy.segments();
         let sources = self.sources().iter().map(|source| source.snapshot()).collect();
         Snapshot { segments, departed, sources, formats: self.formats(), epoch }
     }
@@ -122,7 +122,7 @@ impl DataSet {
 
     /// Memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.values().memory_bytes() + self.retention.memory_bytes()
+        self.values().memory_bytes() + self.policy.memory_bytes()
     }
 
     /// Memory that may be taken, in bytes.
@@ -132,7 +132,7 @@ impl DataSet {
 
     /// Whether no more can be kept, so that sources have to stop.
     pub fn is_full(&self) -> bool {
-        self.retention.is_full()
+        self.policy.is_full()
     }
 
     /// A number that grows whenever something here changes.
@@ -192,7 +192,7 @@ impl DataSet {
         // A source that was cancelled does not grow.
         match segment.filter(|_| !source.has_gap() && !source.is_cancelled()) {
             Some(segment) => {
-                self.retention.append(segment, is_live, &self.subscribers);
+                self.policy.append(segment, is_live, &self.subscribers);
                 source.count(&counts, offset_end);
             }
             None => source.drop_rest(),
@@ -202,13 +202,13 @@ impl DataSet {
 
     /// Whether no more should be parsed for the moment.
     pub(super) fn is_pressed(&self) -> bool {
-        self.retention.is_pressed() || self.subscribers.is_pressed()
+        self.policy.is_pressed() || self.subscribers.is_pressed()
     }
 
     /// Waits while no more should be parsed. A thread that has parsed a block which is not
     /// appended must not wait.
     pub(super) fn wait_for_room(&self) {
-        self.retention.wait_for_room();
+        self.policy.wait_for_room();
         self.subscribers.wait_for_room();
     }
 }
@@ -231,6 +231,9 @@ impl Snapshots for DataSet {
 
 impl fmt::Debug for DataSet {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("DataSet").field("keep", &self.keep).finish_non_exhaustive()
+        formatter
+            .debug_struct("DataSet")
+            .field("retention", &self.retention)
+            .finish_non_exhaustive()
     }
 }

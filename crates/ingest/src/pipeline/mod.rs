@@ -7,7 +7,7 @@ mod subscribers;
 mod worker;
 
 pub use data_set::DataSet;
-pub use retention::{Keep, MachineClock};
+pub use retention::{MachineClock, Retention};
 pub use subscribers::OrderedSegments;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,7 @@ pub struct PipelineOptions {
     /// Sizes of blocks and lines.
     pub limits: BlockLimits,
     /// Which segments are kept.
-    pub keep: Keep,
+    pub retention: Retention,
 }
 
 impl PipelineOptions {
@@ -40,7 +40,7 @@ impl PipelineOptions {
     const BLOCKS_PER_JOB: usize = 3;
 
     /// The defaults for a machine with n cores.
-    pub fn new(jobs: usize, keep: Keep) -> Self {
+    pub fn new(jobs: usize, retention: Retention) -> Self {
         let jobs = jobs.max(1);
         let limits = BlockLimits::default();
         let block_memory = limits.block_bytes + limits.line_bytes_max;
@@ -49,7 +49,7 @@ impl PipelineOptions {
             queue_bytes_max: jobs * Self::BLOCKS_PER_JOB * block_memory,
             memory_bytes_max: 4 << 30,
             limits,
-            keep,
+            retention,
         }
     }
 }

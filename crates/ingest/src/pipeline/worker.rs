@@ -138,8 +138,8 @@ impl Worker {
         let counts = BlockCounts {
             lines: read.lines,
             records: read.records,
-            unmatched: read.unmatched,
-            too_long: read.too_long,
+            unparsed_lines: read.unparsed_lines,
+            too_long_lines: read.too_long_lines,
             samples: std::mem::take(&mut read.samples),
         };
         let resolved = reader.resolve(read, || self.data.values_mut());
@@ -147,7 +147,7 @@ impl Worker {
 
         let segment = reader.seal(resolved);
         if let Some(fold) = fold {
-            fold.learn(&self.data.values());
+            fold.refresh(&self.data.values());
             fold.update(segment.segment());
         }
         let PendingBlock { ticket, source, offset_end, is_live, .. } = parsed;

@@ -37,7 +37,7 @@ pub struct LineBlocks<R> {
     line_bytes_max: usize,
     /// Whether the stream is inside a line over the limit.
     is_skipping: bool,
-    too_long: u64,
+    too_long_lines: u64,
     /// Whether the last read returned less than there was room for.
     has_paused: bool,
     has_ended: bool,
@@ -59,7 +59,7 @@ impl<R: Read> LineBlocks<R> {
             line_feed_free: 0,
             line_bytes_max,
             is_skipping: false,
-            too_long: 0,
+            too_long_lines: 0,
             has_paused: false,
             has_ended: false,
             error: None,
@@ -67,8 +67,8 @@ impl<R: Read> LineBlocks<R> {
     }
 
     /// The number of lines that were longer than the limit and are in no block.
-    pub fn too_long(&self) -> u64 {
-        self.too_long
+    pub fn too_long_lines(&self) -> u64 {
+        self.too_long_lines
     }
 
     /// Returns the next whole lines as soon as there are any, or `None` at the end. The last
@@ -164,7 +164,7 @@ impl<R: Read> LineBlocks<R> {
             return;
         }
         if self.filled >= self.line_bytes_max {
-            self.too_long += 1;
+            self.too_long_lines += 1;
             self.is_skipping = true;
             self.drop_front(self.filled);
             return;
@@ -264,8 +264,8 @@ mod tests {
                     assert!(!block.is_empty());
                     lines.extend(block.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec));
                 }
-                Ok(None) => return (lines, blocks.too_long(), false),
-                Err(_) => return (lines, blocks.too_long(), true),
+                Ok(None) => return (lines, blocks.too_long_lines(), false),
+                Err(_) => return (lines, blocks.too_long_lines(), true),
             }
         }
     }
@@ -274,9 +274,9 @@ mod tests {
     fn a_line_over_the_limit_is_skipped_and_counted() {
         let log = [b"a\n".as_slice(), &[b'x'; 100], b"\nb\n", &[b'y'; 40]].concat();
         for piece in [1, 7, 1_000] {
-            let (lines, too_long, _) =
+            let (lines, too_long_lines, _) =
                 lines_of(LineBlocks::with_sizes(Pieces(&log, piece, false), 8, 32));
-            assert_eq!((lines, too_long), (vec![b"a\n".to_vec(), b"b\n".to_vec()], 2));
+            assert_eq!((lines, too_long_lines), (vec![b"a\n".to_vec(), b"b\n".to_vec()], 2));
         }
     }
 
@@ -298,11 +298,11 @@ mod tests {
     /// number of lines over its limit.
     fn cutter_lines(log: &[u8], limits: BlockLimits, piece: usize) -> (Vec<Vec<u8>>, u64) {
         let mut cutter = BlockCutter::new(limits);
-        let (mut lines, mut too_long) = (Vec::new(), 0);
+        let (mut lines, mut too_long_lines) = (Vec::new(), 0);
         let mut take = |block: Option<Block>| {
             if let Some(block) = block {
                 lines.extend(Lines::new(block.bytes()).map(|line| line.bytes.to_vec()));
-                too_long += block.too_long;
+                too_long_lines += block.too_long_lines;
             }
         };
         for mut piece in log.chunks(piece) {
@@ -314,7 +314,7 @@ mod tests {
             }
         }
         take(cutter.finish());
-        (lines, too_long)
+        (lines, too_long_lines)
     }
 
     fn bare(line: &[u8]) -> Vec<u8> {
@@ -337,13 +337,13 @@ mod tests {
         ) {
             let log = pieces.concat().into_bytes();
             let blocks = LineBlocks::with_sizes(Pieces(&log, piece, false), read_bytes, 1 << 20);
-            let (lines, too_long, _) = lines_of(blocks);
+            let (lines, too_long_lines, _) = lines_of(blocks);
             let lines: Vec<Vec<u8>> = lines.iter().map(|line| bare(line)).collect();
             let expected: Vec<Vec<u8>> =
                 Lines::new(&log).map(|line| line.bytes.to_vec()).collect();
             prop_assert_eq!(&lines, &expected);
             let limits = BlockLimits { block_bytes: read_bytes, line_bytes_max: 1 << 20 };
-            prop_assert_eq!((lines, too_long), cutter_lines(&log, limits, piece));
+            prop_assert_eq!((lines, too_long_lines), cutter_lines(&log, limits, piece));
         }
 
         /// Lines over the limit are skipped and counted as the core's cutter does. A line that
@@ -357,10 +357,10 @@ mod tests {
             let lines: Vec<Vec<u8>> = lengths.iter().map(|length| vec![b'x'; *length]).collect();
             let log = lines.join(&b'\n');
             let blocks = LineBlocks::with_sizes(Pieces(&log, piece, false), read_bytes, 32);
-            let (lines, too_long, _) = lines_of(blocks);
+            let (lines, too_long_lines, _) = lines_of(blocks);
             let lines: Vec<Vec<u8>> = lines.iter().map(|line| bare(line)).collect();
             let limits = BlockLimits { block_bytes: 1, line_bytes_max: 32 };
-            prop_assert_eq!((lines, too_long), cutter_lines(&log, limits, piece));
+            prop_assert_eq!((lines, too_long_lines), cutter_lines(&log, limits, piece));
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct RecordReader {
     /// `None` once the format is known, or will not be found.
     search: Option<FormatSearch>,
     is_format_known: bool,
-    unparsed: u64,
+    unparsed_lines: u64,
 }
 
 impl RecordReader {
@@ -37,7 +37,7 @@ impl RecordReader {
         let log = LogReader::new(tracker.format().clone());
         let is_format_known = tracker.is_decided();
         let search = (!is_format_known).then(|| FormatSearch::new(tracker, patience));
-        Self { log, search, is_format_known, unparsed: 0 }
+        Self { log, search, is_format_known, unparsed_lines: 0 }
     }
 
     /// Whether the format of the lines is known. While it is not, lines are read as COMBINED.
@@ -52,19 +52,19 @@ impl RecordReader {
     }
 
     /// The number of lines that could not be parsed; empty lines and directives are not counted.
-    pub fn unparsed(&self) -> u64 {
-        self.unparsed
+    pub fn unparsed_lines(&self) -> u64 {
+        self.unparsed_lines
     }
 
     /// Reads the next line, without its line feed, and passes its record to `then`. `None` stands
     /// for a line that is empty, a directive, or cannot be parsed.
     pub fn read<T>(&mut self, line: &[u8], then: impl FnOnce(Option<&Record<'_>>) -> T) -> T {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let unparsed = &mut self.unparsed;
+        let unparsed = &mut self.unparsed_lines;
         self.log.read(line, |_, outcome| match outcome {
             LineOutcome::Record(record) => then(Some(record)),
             LineOutcome::Directive => then(None),
-            LineOutcome::Unmatched(_) => {
+            LineOutcome::Unparsed(_) => {
                 *unparsed += u64::from(!line.is_empty());
                 then(None)
             }

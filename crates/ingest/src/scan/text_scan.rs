@@ -39,9 +39,9 @@ pub struct ScannedText<T> {
     /// The results of the parts, in the order of the text.
     pub parts: Vec<T>,
     /// The number of lines that could not be parsed, if records were read.
-    pub unparsed: u64,
+    pub unparsed_lines: u64,
     /// The number of lines over 256 MiB, which were skipped.
-    pub too_long: u64,
+    pub too_long_lines: u64,
 }
 
 impl<R: Read> TextPart<R> {
@@ -84,7 +84,7 @@ impl TextScan<'_> {
         let scan = |stream: PartStream<'_>, records, output: &mut OrderedOutput<'_>| {
             let mut part = TextPart { lines: LineBlocks::new(stream), records };
             let value = work(&mut part, output)?;
-            Ok((value, part.records.unparsed(), part.lines.too_long()))
+            Ok((value, part.records.unparsed_lines(), part.lines.too_long_lines()))
         };
         let scanned = match self.ranges(input, text) {
             Some((ranges, format)) => {
@@ -99,11 +99,11 @@ impl TextScan<'_> {
                 vec![scan(Box::new(text), records, output)?]
             }
         };
-        let mut all = ScannedText { parts: Vec::new(), unparsed: 0, too_long: 0 };
-        for (value, unparsed, too_long) in scanned {
+        let mut all = ScannedText { parts: Vec::new(), unparsed_lines: 0, too_long_lines: 0 };
+        for (value, unparsed, too_long_lines) in scanned {
             all.parts.push(value);
-            all.unparsed += unparsed;
-            all.too_long += too_long;
+            all.unparsed_lines += unparsed;
+            all.too_long_lines += too_long_lines;
         }
         Ok(all)
     }

@@ -162,8 +162,8 @@ impl InputOrder {
             // A live input may begin at any time, so the others do not wait for it.
             self.begin(index);
         }
-        let turn = Turn { order: self, index, is_live };
-        let mut reader = Reader::new(pipeline, format, input.bytes_total(), Some(turn));
+        let position = InputPosition { order: self, index, is_live };
+        let mut reader = Reader::new(pipeline, format, input.bytes_total(), Some(position));
         let faults = match input.plain() {
             Ok(Some(stream)) => {
                 reader.pull(input, stream);
@@ -191,7 +191,7 @@ impl InputOrder {
 }
 
 /// The position of one input in the order.
-struct Turn<'a> {
+struct InputPosition<'a> {
     order: &'a InputOrder,
     index: usize,
     is_live: bool,
@@ -202,7 +202,7 @@ struct Reader<'a> {
     pipeline: &'a Pipeline,
     format: &'a FormatChoice,
     bytes_total: Option<u64>,
-    turn: Option<Turn<'a>>,
+    position: Option<InputPosition<'a>>,
     /// Bytes of the input that are already counted for a source.
     counted: u64,
     /// All sources that were opened.
@@ -219,13 +219,13 @@ impl<'a> Reader<'a> {
         pipeline: &'a Pipeline,
         format: &'a FormatChoice,
         bytes_total: Option<u64>,
-        turn: Option<Turn<'a>>,
+        position: Option<InputPosition<'a>>,
     ) -> Self {
         Self {
             pipeline,
             format,
             bytes_total,
-            turn,
+            position,
             counted: 0,
             sources: Vec::new(),
             limit: None,
@@ -241,14 +241,15 @@ impl<'a> Reader<'a> {
         // The packed size of a file in an archive is unknown.
         let bytes_total = self.bytes_total.filter(|_| !text.is_member());
         let mut options = self.options(text.name(), bytes_total).written(text.written());
-        if self.turn.as_ref().is_some_and(|turn| turn.is_live) {
+        if self.position.as_ref().is_some_and(|position| position.is_live) {
             options = options.watch_drift();
         }
         let mut writer = self.open(options);
-        let order = self.turn.as_ref().filter(|turn| !turn.is_live && !text.is_packed());
-        let plain_turn = order.map(|turn| turn.order.plain.lock());
+        let order =
+            self.position.as_ref().filter(|position| !position.is_live && !text.is_packed());
+        let plain_guard = order.map(|position| position.order.plain.lock());
         let result = self.copy(&mut writer, text);
-        drop(plain_turn);
+        drop(plain_guard);
         self.finish(text.name(), writer, result)
     }
 
@@ -256,9 +257,9 @@ impl<'a> Reader<'a> {
     fn pull(&mut self, input: &Input, stream: Box<dyn Read + Send>) {
         let name = input.name();
         let writer = self.open(self.options(&name, self.bytes_total).written(input.written()));
-        let plain_turn = self.turn.as_ref().map(|turn| turn.order.plain.lock());
+        let plain_guard = self.position.as_ref().map(|position| position.order.plain.lock());
         let pulled = writer.pull(stream);
-        drop(plain_turn);
+        drop(plain_guard);
         match pulled {
             Ok((writer, result)) => drop(self.finish(&name, writer, result)),
             Err(stopped) => self.faults.push(Fault::new(&name, ReadError::Stopped(stopped))),
@@ -303,13 +304,14 @@ impl<'a> Reader<'a> {
 
     /// Opens a source. The first one of an input waits for the inputs before it.
     fn open(&mut self, options: SourceOptions) -> SourceWriter {
-        let turn = self.turn.as_ref().filter(|turn| self.sources.is_empty() && !turn.is_live);
-        if let Some(turn) = turn {
-            turn.order.wait(turn.index);
+        let position =
+            self.position.as_ref().filter(|position| self.sources.is_empty() && !position.is_live);
+        if let Some(position) = position {
+            position.order.wait(position.index);
         }
         let writer = self.pipeline.open(options);
-        if let Some(turn) = turn {
-            turn.order.begin(turn.index);
+        if let Some(position) = position {
+            position.order.begin(position.index);
         }
         self.sources.push(writer.progress().clone());
         writer
@@ -319,7 +321,7 @@ impl<'a> Reader<'a> {
     fn copy(&mut self, writer: &mut SourceWriter, text: &mut Text<'_>) -> Result<(), ReadError> {
         let start = Instant::now();
         // The format of a file must not depend on how fast it is read.
-        let may_pause = self.turn.as_ref().is_none_or(|turn| turn.is_live);
+        let may_pause = self.position.as_ref().is_none_or(|position| position.is_live);
         loop {
             let space = writer.space();
             let room = space.len();
@@ -364,8 +366,8 @@ impl<'a> Reader<'a> {
             let writer = self.open(self.options(name, None));
             let _ = writer.finish(SourceEnd::Done);
         }
-        if let Some(turn) = &self.turn {
-            turn.order.begin(turn.index);
+        if let Some(position) = &self.position {
+            position.order.begin(position.index);
         }
         self.faults
     }

@@ -46,7 +46,7 @@ impl SourceOptions {
         self
     }
 
-    /// Has the format detected again when lines no longer fit, as in a feed whose lines may come
+    /// Has the format detected again when lines no longer match, as in a feed whose lines may come
     /// to have another format. A forced format is kept.
     #[must_use]
     pub fn watch_drift(mut self) -> Self {

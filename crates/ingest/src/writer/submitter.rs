@@ -74,11 +74,11 @@ impl Submitter {
 
     /// Shows a format that was detected in the block at `offset`.
     fn report(&self, finding: FormatFinding, offset: u64) {
-        let FormatFinding { start, format, fits, is_change } = finding;
+        let FormatFinding { start, format, parsed_share, is_change } = finding;
         if is_change {
-            self.progress.change_format(format, fits, offset + start as u64);
+            self.progress.change_format(format, parsed_share, offset + start as u64);
         } else {
-            self.progress.set_format(format, Some(fits));
+            self.progress.set_format(format, Some(parsed_share));
         }
     }
 

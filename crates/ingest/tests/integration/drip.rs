@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, read_stream};
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, read_stream};
 
 const LINE: &[u8] = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
 
@@ -33,8 +33,8 @@ impl Read for Drip<'_> {
 
 #[test]
 fn lines_that_arrive_one_by_one_are_visible_soon() {
-    let options = PipelineOptions::new(1, Keep::Segments);
-    let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
+    let options = PipelineOptions::new(1, Retention::Segments);
+    let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let ends = AtomicBool::new(false);
     let drip = Drip { flood: io::Cursor::new(LINE.repeat(FLOOD)), ends: &ends };

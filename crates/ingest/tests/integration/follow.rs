@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use weir_core::Field;
 use weir_ingest::{
-    Clock, DataSet, Fault, Follower, FormatChoice, Keep, Pipeline, PipelineOptions, SystemClock,
+    Clock, DataSet, Fault, Follower, FormatChoice, Pipeline, PipelineOptions, Retention,
+    SystemClock,
 };
 
 /// The longest that any step may take, on the slowest machine.
@@ -90,8 +91,8 @@ fn follow_with(
     paths: &[PathBuf],
     write: impl FnOnce(&DataSet, &PollClock) -> u64 + Send,
 ) {
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let options = PipelineOptions::new(1, Keep::Segments);
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let options = PipelineOptions::new(1, Retention::Segments);
     let pipeline = Pipeline::start(&options, data.clone());
     let ends = AtomicBool::new(false);
     let follower = Follower::with_clock(&pipeline, paths, &FormatChoice::Detect, clock.clone());
@@ -226,8 +227,8 @@ fn new_lines_are_seen_within_200_ms() {
 fn a_change_of_format_is_followed() {
     let folder = Folder::new("changed");
     let path = folder.0.join("access.log");
-    let options = PipelineOptions::new(1, Keep::Segments);
-    let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
+    let options = PipelineOptions::new(1, Retention::Segments);
+    let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let (ends, told) = (AtomicBool::new(false), Mutex::new(Vec::new()));
     let follower = Follower::new(&pipeline, std::slice::from_ref(&path), &FormatChoice::Detect);
@@ -254,9 +255,9 @@ fn a_change_of_format_is_followed() {
     });
     pipeline.finish();
     let seen = data.sources()[0].snapshot();
-    assert_eq!((seen.lines, seen.lines - seen.records), (1_000, seen.unmatched));
+    assert_eq!((seen.lines, seen.lines - seen.records), (1_000, seen.unparsed_lines));
     // A poll may have fallen between two lines that were written together.
-    assert!(seen.unmatched <= 16, "{}", seen.unmatched);
+    assert!(seen.unparsed_lines <= 16, "{}", seen.unparsed_lines);
     let told = told.into_inner().expect("nobody panicked");
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains("its lines no longer fit COMMON"), "{told:?}");
@@ -277,9 +278,9 @@ fn existing_lines_show_how_far_the_clock_is_ahead() {
     let lines: String = (0..200).map(line).collect();
     fs::write(&path, lines).expect("room");
     let width = Some(Duration::from_secs(60));
-    let options = PipelineOptions::new(1, Keep::Window { width });
+    let options = PipelineOptions::new(1, Retention::Window { width });
     let clock = Box::new(move || now_s * 1_000_000_000);
-    let data = DataSet::with_clock(options.keep, options.memory_bytes_max, &[], clock);
+    let data = DataSet::with_clock(options.retention, options.memory_bytes_max, &[], clock);
     let pipeline = Pipeline::start(&options, data.clone());
     let ends = AtomicBool::new(false);
     let follower = Follower::new(&pipeline, &[path], &FormatChoice::Detect);

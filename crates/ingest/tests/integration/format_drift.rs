@@ -1,7 +1,7 @@
 //! How a source reports that its format has changed. Core tests the detection itself.
 
 use weir_ingest::{
-    DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceOptions, SourceSnapshot,
+    DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceOptions, SourceSnapshot,
     SourceWriter,
 };
 
@@ -35,8 +35,8 @@ struct Feed {
 
 impl Feed {
     fn new(watch: bool) -> Self {
-        let options = PipelineOptions::new(1, Keep::Segments);
-        let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
+        let options = PipelineOptions::new(1, Retention::Segments);
+        let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
         let pipeline = Pipeline::start(&options, data);
         let mut source = SourceOptions::new("feed", FormatChoice::Detect);
         if watch {
@@ -69,7 +69,7 @@ fn a_stray_first_line_does_not_determine_the_format() {
     feed.send(&caddy(0));
     assert_eq!(feed.format(), "CADDY");
     let seen = feed.send(&many(combined, 1_000));
-    assert_eq!((seen.lines, seen.records, seen.unmatched), (1_001, 1_001, 0));
+    assert_eq!((seen.lines, seen.records, seen.unparsed_lines), (1_001, 1_001, 0));
     assert_eq!(feed.format(), "COMBINED");
     let place = caddy(0).len();
     let note =
@@ -85,5 +85,5 @@ fn files_keep_their_format() {
     let mut feed = Feed::new(false);
     feed.send(&many(combined, 100));
     let seen = feed.send(&many(caddy, 1_000));
-    assert_eq!((seen.records, seen.unmatched), (100, 1_000));
+    assert_eq!((seen.records, seen.unparsed_lines), (100, 1_000));
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use weir_core::{BlockLimits, Evaluation, Fold, Format, ReadCounts};
 use weir_demo::{Options, Shape, Traffic};
 use weir_ingest::{
-    DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd, SourceWriter,
+    DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd, SourceWriter,
 };
 use weir_testkit::chunking;
 use weir_testkit::oracle::{Layout, Oracle, Record};
@@ -111,9 +111,9 @@ fn report_of(
     query: &Query,
     feed: impl FnOnce(SourceWriter) -> SourceWriter,
 ) -> Report {
-    let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
+    let data = DataSet::new(Retention::ValuesOnly, 1 << 30, &[]);
     let question = query.question(&data.values()).expect("the query is a good one");
-    let options = PipelineOptions { limits, ..PipelineOptions::new(jobs, Keep::ValuesOnly) };
+    let options = PipelineOptions { limits, ..PipelineOptions::new(jobs, Retention::ValuesOnly) };
     let (pipeline, answer) =
         Pipeline::start_with(&options, data.clone(), Evaluation::new(&question));
     let combined = Arc::new(Format::parse("COMBINED").expect("a known format"));
@@ -127,8 +127,8 @@ fn report_of(
     let read = ReadCounts {
         lines: source.lines,
         records: source.records,
-        unmatched: source.unmatched,
-        too_long: source.too_long,
+        unparsed_lines: source.unparsed_lines,
+        too_long_lines: source.too_long_lines,
         bytes_read: source.bytes_parsed,
     };
     Report::new(&evaluation, &data.values(), &read, weir_view::Format::default(), ROWS)
@@ -229,8 +229,8 @@ fn a_time_filter_includes_its_start_and_excludes_its_end() {
 fn merging_any_split_of_the_segments_returns_the_same_answer() {
     let log = generated(300_000);
     let limits = BlockLimits { block_bytes: 5_000, line_bytes_max: 1 << 20 };
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let options = PipelineOptions { limits, ..PipelineOptions::new(2, Keep::Segments) };
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let options = PipelineOptions { limits, ..PipelineOptions::new(2, Retention::Segments) };
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("test", None, FormatChoice::Detect);
     writer.write_all(&log).expect("the pipeline takes it");
@@ -243,7 +243,7 @@ fn merging_any_split_of_the_segments_returns_the_same_answer() {
     let question = Query::default().question(&data.values()).expect("a good query");
     let evaluate = |numbers: &mut dyn Iterator<Item = usize>| {
         let mut evaluation = Evaluation::new(&question);
-        evaluation.learn(&data.values());
+        evaluation.refresh(&data.values());
         numbers.for_each(|number| evaluation.update(segments[number]));
         evaluation
     };

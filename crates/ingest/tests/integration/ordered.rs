@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use weir_core::{BlockLimits, ColumnId, Format, Segment, Values};
 use weir_ingest::{
-    DataSet, FormatChoice, Keep, OrderedSegments, Pipeline, PipelineOptions, SourceEnd,
+    DataSet, FormatChoice, OrderedSegments, Pipeline, PipelineOptions, Retention, SourceEnd,
 };
 
 fn line(number: usize) -> String {
@@ -19,15 +19,24 @@ fn log(lines: usize) -> String {
     (0..lines).map(line).collect()
 }
 
-fn keeps() -> impl Strategy<Value = Keep> {
-    prop_oneof![Just(Keep::Segments), Just(Keep::ValuesOnly), Just(Keep::Window { width: None }),]
+fn retentions() -> impl Strategy<Value = Retention> {
+    prop_oneof![
+        Just(Retention::Segments),
+        Just(Retention::ValuesOnly),
+        Just(Retention::Window { width: None }),
+    ]
 }
 
 /// A data set, and the pipeline that fills it.
-fn pipeline(keep: Keep, jobs: usize, memory_bytes_max: usize) -> (Arc<DataSet>, Pipeline) {
+fn pipeline(
+    retention: Retention,
+    jobs: usize,
+    memory_bytes_max: usize,
+) -> (Arc<DataSet>, Pipeline) {
     let limits = BlockLimits { block_bytes: 2_000, line_bytes_max: 1 << 12 };
-    let options = PipelineOptions { limits, memory_bytes_max, ..PipelineOptions::new(jobs, keep) };
-    let data = DataSet::new(keep, memory_bytes_max, &[]);
+    let options =
+        PipelineOptions { limits, memory_bytes_max, ..PipelineOptions::new(jobs, retention) };
+    let data = DataSet::new(retention, memory_bytes_max, &[]);
     (data.clone(), Pipeline::start(&options, data))
 }
 
@@ -66,13 +75,13 @@ proptest! {
 
     #[test]
     fn every_consumer_sees_the_log(
-        keep in keeps(),
+        retention in retentions(),
         jobs in 1usize..9,
         capacities in prop::collection::vec(1usize..20, 1..4),
         count in 0usize..2_000,
     ) {
         let log = log(count);
-        let (data, pipeline) = pipeline(keep, jobs, 1 << 30);
+        let (data, pipeline) = pipeline(retention, jobs, 1 << 30);
         let consumers: Vec<_> = capacities
             .into_iter()
             .map(|capacity| {
@@ -91,7 +100,7 @@ proptest! {
 fn a_slow_consumer_slows_the_source() {
     const CAPACITY: usize = 4;
     const JOBS: usize = 3;
-    let (data, pipeline) = pipeline(Keep::ValuesOnly, JOBS, 1 << 30);
+    let (data, pipeline) = pipeline(Retention::ValuesOnly, JOBS, 1 << 30);
     let mut segments = data.subscribe(CAPACITY);
     let read = thread::spawn(move || read(pipeline, &log(5_000)));
     let first = segments.next().expect("a segment");
@@ -109,7 +118,7 @@ fn a_slow_consumer_slows_the_source() {
 
 #[test]
 fn a_dropped_consumer_does_not_block_the_pipeline() {
-    let (data, pipeline) = pipeline(Keep::Segments, 2, 1 << 30);
+    let (data, pipeline) = pipeline(Retention::Segments, 2, 1 << 30);
     let segments = data.subscribe(1);
     let leaves = thread::spawn(move || segments.take(2).count());
     read(pipeline, &log(3_000));
@@ -120,7 +129,7 @@ fn a_dropped_consumer_does_not_block_the_pipeline() {
 
 #[test]
 fn consumers_end_with_a_pipeline_that_is_dropped() {
-    let (data, pipeline) = pipeline(Keep::Segments, 2, 1 << 30);
+    let (data, pipeline) = pipeline(Retention::Segments, 2, 1 << 30);
     let segments = data.subscribe(3);
     drop(pipeline);
     assert_eq!(segments.count(), 0);
@@ -130,7 +139,7 @@ fn consumers_end_with_a_pipeline_that_is_dropped() {
 fn values_of_waiting_segments_are_not_evicted() {
     // The window holds a small part of the log, whose paths are all different. The segments that
     // wait hold few values of it, so that none of them falls into the remainder.
-    let (data, pipeline) = pipeline(Keep::Window { width: None }, 2, 4 << 20);
+    let (data, pipeline) = pipeline(Retention::Window { width: None }, 2, 4 << 20);
     let segments = data.subscribe(8);
     let seen = Arc::new(AtomicUsize::new(0));
     let consumer = {

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use weir_ingest::{
-    Compression, DataSet, FaultKind, FormatChoice, Keep, Pipeline, PipelineOptions, PushDecoder,
-    SourceEnd, SourceSnapshot, read_stream,
+    Compression, DataSet, FaultKind, FormatChoice, Pipeline, PipelineOptions, PushDecoder,
+    Retention, SourceEnd, SourceSnapshot, read_stream,
 };
 use weir_testkit::archive::tar;
 
@@ -93,8 +93,8 @@ fn zip(files: &[(&str, &[u8])], lengths_after: bool) -> Vec<u8> {
 
 /// Reads a stream and returns its sources in their final states.
 fn read(stream: impl Read) -> (Result<(), String>, Vec<SourceSnapshot>) {
-    let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
-    let options = PipelineOptions::new(1, Keep::ValuesOnly);
+    let data = DataSet::new(Retention::ValuesOnly, 1 << 30, &[]);
+    let options = PipelineOptions::new(1, Retention::ValuesOnly);
     let pipeline = Pipeline::start(&options, data.clone());
     let result = read_stream(&pipeline, "test", None, stream, FormatChoice::Detect);
     pipeline.finish();
@@ -244,7 +244,7 @@ fn files_before_the_truncation_of_an_archive_are_kept() {
         assert_eq!(result, Ok(()));
         assert_eq!(sources.len(), 3);
         assert_eq!(sources[1].name, "test/dir/b.log");
-        assert!(sources.iter().all(|source| source.lines == 12 && source.unmatched == 0));
+        assert!(sources.iter().all(|source| source.lines == 12 && source.unparsed_lines == 0));
         let mut lines_before = 0;
         // A tar archive is recognised by its first header.
         let told = if stream.starts_with(b"a.log") { 512 } else { 40 };

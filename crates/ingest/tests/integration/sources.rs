@@ -10,8 +10,8 @@ use flate2::write::GzEncoder;
 use weir_core::SnapshotSegment;
 use weir_demo::{Options, Traffic};
 use weir_ingest::{
-    Compression, DataSet, FormatChoice, Input, Keep, Pipeline, PipelineOptions, PushDecoder,
-    ReadError, SourceEnd, SourceError, SourceSnapshot, StopReason, read_inputs, read_stream,
+    Compression, DataSet, FormatChoice, Input, Pipeline, PipelineOptions, PushDecoder, ReadError,
+    Retention, SourceEnd, SourceError, SourceSnapshot, StopReason, read_inputs, read_stream,
 };
 
 fn generated(bytes: u64) -> Vec<u8> {
@@ -33,8 +33,8 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 
 /// Reads a stream and returns the source in its final state.
 fn read(stream: impl Read) -> (Result<(), ReadError>, SourceSnapshot) {
-    let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
-    let options = PipelineOptions::new(2, Keep::ValuesOnly);
+    let data = DataSet::new(Retention::ValuesOnly, 1 << 30, &[]);
+    let options = PipelineOptions::new(2, Retention::ValuesOnly);
     let pipeline = Pipeline::start(&options, data.clone());
     let result = read_stream(&pipeline, "test", None, stream, FormatChoice::Detect);
     pipeline.finish();
@@ -119,8 +119,8 @@ fn failing(bytes: Vec<u8>) -> impl Read + Send {
 #[test]
 fn lines_before_an_error_of_a_pulled_stream_are_kept() {
     let log = generated(3 << 20);
-    let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(2, Keep::ValuesOnly), data.clone());
+    let data = DataSet::new(Retention::ValuesOnly, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(2, Retention::ValuesOnly), data.clone());
     let writer = pipeline.source("test", None, FormatChoice::Detect);
     let torn = log[..log.len() - 10].to_vec();
     let (writer, result) = writer.pull(Box::new(failing(torn))).expect("the pipeline goes on");
@@ -139,8 +139,8 @@ fn a_pulling_writer_is_notified_however_its_source_ends() {
     let log = generated(8 << 20);
     // Cancelled by a read of the source itself, alone or with the whole pipeline.
     for all in [false, true] {
-        let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-        let options = PipelineOptions::new(2, Keep::Segments);
+        let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+        let options = PipelineOptions::new(2, Retention::Segments);
         let pipeline = Arc::new(Pipeline::start(&options, data.clone()));
         let writer = pipeline.source("test", None, FormatChoice::Detect);
         let (progress, cancelled) = (writer.progress().clone(), Arc::downgrade(&pipeline));
@@ -156,8 +156,8 @@ fn a_pulling_writer_is_notified_however_its_source_ends() {
             other => panic!("{other:?}"),
         }
     }
-    let data = DataSet::new(Keep::Segments, 64 << 10, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(2, Keep::Segments), data);
+    let data = DataSet::new(Retention::Segments, 64 << 10, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(2, Retention::Segments), data);
     let writer = pipeline.source("test", None, FormatChoice::Detect);
     let (_, result) = writer.pull(Box::new(io::Cursor::new(log))).expect("it is not cancelled");
     assert!(matches!(result, Err(ReadError::Stopped(StopReason::MemoryFull))), "{result:?}");
@@ -188,15 +188,15 @@ fn unusual_sources_end() {
     let (result, source) = read(&noise[..]);
     assert!(result.is_ok());
     assert_eq!(source.records, 0);
-    assert_eq!(source.lines, source.unmatched + source.too_long);
+    assert_eq!(source.lines, source.unparsed_lines + source.too_long_lines);
     assert!(source.format.is_none() && !source.samples.is_empty());
 }
 
 #[test]
 fn inputs_that_are_not_files_are_reported() {
     let faults_of = |path: PathBuf| {
-        let data = DataSet::new(Keep::ValuesOnly, 1 << 20, &[]);
-        let options = PipelineOptions::new(1, Keep::ValuesOnly);
+        let data = DataSet::new(Retention::ValuesOnly, 1 << 20, &[]);
+        let options = PipelineOptions::new(1, Retention::ValuesOnly);
         let pipeline = Pipeline::start(&options, data);
         read_inputs(&pipeline, &[Input::File(path)], &FormatChoice::Detect, 1)
     };
@@ -224,8 +224,8 @@ fn times_without_a_year_take_it_from_the_modification_time() {
         file.set_modified(written(unix_s)).expect("a time");
         Input::File(path)
     });
-    let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
+    let data = DataSet::new(Retention::Segments, 1 << 20, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());
     let faults = read_inputs(&pipeline, &files, &FormatChoice::Detect, 1);
     assert!(faults.is_empty(), "{faults:?}");
     pipeline.finish();
@@ -258,8 +258,8 @@ impl Read for Endless<'_> {
 #[test]
 fn a_cancelled_source_ends_at_once_and_keeps_what_was_parsed() {
     let log = generated(1 << 20);
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let options = PipelineOptions::new(4, Keep::Segments);
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let options = PipelineOptions::new(4, Retention::Segments);
     let pipeline = Pipeline::start(&options, data.clone());
     let result = std::thread::scope(|scope| {
         let endless = Endless { log: &log, at: 0 };
@@ -286,9 +286,9 @@ fn a_cancelled_source_ends_at_once_and_keeps_what_was_parsed() {
 #[test]
 fn dropping_the_pipeline_ends_a_waiting_source_and_frees_the_data() {
     let log = generated(1 << 20);
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
     let freed = Arc::downgrade(&data);
-    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());
     let mut writer = pipeline.source("endless", None, FormatChoice::Detect);
     // While the values are held, no block can be appended, so the queue fills and waits.
     let values = data.values();
@@ -311,8 +311,8 @@ fn dropping_the_pipeline_ends_a_waiting_source_and_frees_the_data() {
 #[test]
 fn a_stalled_parser_bounds_what_is_received() {
     let log = generated(4 << 20);
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let options = PipelineOptions::new(2, Keep::Segments);
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let options = PipelineOptions::new(2, Retention::Segments);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("fast", None, FormatChoice::Detect);
     // The first block determines the format.
@@ -344,8 +344,8 @@ fn a_stalled_parser_bounds_what_is_received() {
 #[test]
 fn the_memory_limit_stops_a_source_and_is_reported() {
     let log = generated(8 << 20);
-    let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
-    let options = PipelineOptions::new(2, Keep::Segments);
+    let data = DataSet::new(Retention::Segments, 1 << 20, &[]);
+    let options = PipelineOptions::new(2, Retention::Segments);
     let pipeline = Pipeline::start(&options, data.clone());
     let endless = Endless { log: &log, at: 0 };
     let result = read_stream(&pipeline, "endless", None, endless, FormatChoice::Detect);
@@ -418,14 +418,14 @@ fn the_detected_format_does_not_depend_on_the_pieces() {
     assert_eq!(whole.format.map(|format| format.name().to_owned()), Some("COMBINED".to_owned()));
     assert_eq!(by_line.format.map(|format| format.name().to_owned()), Some("COMBINED".to_owned()));
     assert_eq!((by_line.lines, by_line.records), (whole.lines, whole.records));
-    assert_eq!(by_line.fits, whole.fits);
+    assert_eq!(by_line.parsed_share, whole.parsed_share);
 }
 
 #[test]
 fn a_writer_that_waits_for_a_cancelled_pipeline_continues() {
     let log = generated(1 << 20);
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());
     let mut writer = pipeline.source("upload", None, FormatChoice::Detect);
     let progress = writer.progress().clone();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -449,8 +449,8 @@ fn a_writer_that_waits_for_a_cancelled_pipeline_continues() {
 #[test]
 fn a_source_whose_rest_exceeds_the_memory_limit_is_not_done() {
     let log = generated(8 << 20);
-    let data = DataSet::new(Keep::Segments, 1 << 20, &[]);
-    let options = PipelineOptions::new(2, Keep::Segments);
+    let data = DataSet::new(Retention::Segments, 1 << 20, &[]);
+    let options = PipelineOptions::new(2, Retention::Segments);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut late = pipeline.source("late", None, FormatChoice::Detect);
     assert!(late.push(&log[..1000]) > 0);
@@ -485,8 +485,8 @@ impl Read for Trickle<'_> {
 #[test]
 fn lines_of_a_slow_stream_are_visible_before_it_ends() {
     let line = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::Segments), data.clone());
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());
     let (tell, next) = std::sync::mpsc::channel();
     let trickle = Trickle { line, rest: b"", next };
     std::thread::scope(|scope| {
@@ -508,14 +508,14 @@ fn a_source_without_a_format_is_read_to_its_end() {
     let noise = b"this is no access log, however long it goes on\n".repeat(600_000);
     let (result, source) = read(&noise[..]);
     assert!(result.is_ok());
-    assert_eq!((source.records, source.unmatched), (0, 600_000));
+    assert_eq!((source.records, source.unparsed_lines), (0, 600_000));
     assert!(source.format.is_none());
 }
 
 #[tokio::test]
 async fn noise_in_small_pieces_does_not_end_the_search_for_a_format() {
-    let data = DataSet::new(Keep::ValuesOnly, 1 << 30, &[]);
-    let pipeline = Pipeline::start(&PipelineOptions::new(1, Keep::ValuesOnly), data.clone());
+    let data = DataSet::new(Retention::ValuesOnly, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::ValuesOnly), data.clone());
     let mut writer = pipeline.source("feed", None, FormatChoice::Detect);
     // A scanner that probes a port again and again.
     for _ in 0..500 {
@@ -527,5 +527,5 @@ async fn noise_in_small_pieces_does_not_end_the_search_for_a_format() {
     writer.finish_async(SourceEnd::Done).await.expect("there is room");
     let source = data.sources()[0].snapshot();
     assert!(source.format.is_some());
-    assert_eq!((source.records, source.unmatched), (1, 500));
+    assert_eq!((source.records, source.unparsed_lines), (1, 500));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use weir_core::{BlockLimits, FollowedFormat, Format, LineParser, Lines, Record};
-use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_testkit::{chunking, fixtures};
 
 /// The fields by which a row of the data set and a record are compared.
@@ -19,7 +19,7 @@ const COLUMNS: [&str; 3] = ["client", "path", "s-ip"];
 fn by_line(log: &[u8], format: &Arc<Format>) -> Answer {
     let mut followed = FollowedFormat::new(format.clone());
     let mut parser = LineParser::new(format.clone());
-    let (mut rows, mut unmatched) = (Vec::new(), 0);
+    let (mut rows, mut unparsed_lines) = (Vec::new(), 0);
     for line in Lines::new(log) {
         if followed.follow(line.bytes) {
             parser = LineParser::new(followed.format().clone());
@@ -29,7 +29,7 @@ fn by_line(log: &[u8], format: &Arc<Format>) -> Answer {
         }
         let mut record = Record::new();
         if parser.parse(line.bytes, &mut record).is_err() {
-            unmatched += 1;
+            unparsed_lines += 1;
             continue;
         }
         let names = parser.format().extra_fields();
@@ -47,13 +47,13 @@ fn by_line(log: &[u8], format: &Arc<Format>) -> Answer {
             record.number(weir_core::Field::Bytes),
         ));
     }
-    (rows, unmatched)
+    (rows, unparsed_lines)
 }
 
 fn by_pipeline(pieces: &[&[u8]], jobs: usize, block_bytes: usize, format: &FormatChoice) -> Answer {
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
     let limits = BlockLimits { block_bytes, ..BlockLimits::default() };
-    let options = PipelineOptions { limits, ..PipelineOptions::new(jobs, Keep::Segments) };
+    let options = PipelineOptions { limits, ..PipelineOptions::new(jobs, Retention::Segments) };
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("test", None, format.clone());
     let progress = writer.progress().clone();
@@ -80,7 +80,7 @@ fn by_pipeline(pieces: &[&[u8]], jobs: usize, block_bytes: usize, format: &Forma
         }
     }
     assert_eq!(snapshot.records, rows.len() as u64);
-    (rows, snapshot.unmatched)
+    (rows, snapshot.unparsed_lines)
 }
 
 fn w3c() -> Arc<Format> {

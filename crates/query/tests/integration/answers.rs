@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use weir_core::BlockLimits;
 use weir_demo::Traffic;
-use weir_ingest::{DataSet, FormatChoice, Keep, Pipeline, PipelineOptions, SourceEnd};
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::{Evaluator, report};
 use weir_view::{Clause, Compare, NO_VALUE, Query, Report};
 
@@ -30,8 +30,9 @@ fn queries() -> [Query; 3] {
 
 #[tokio::test]
 async fn threads_and_steps_make_no_difference() {
-    let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let options =
+        PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Retention::Segments) };
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
     let evaluator = |query| Evaluator::new(data.clone(), query, 3).expect("a valid query");
@@ -79,8 +80,9 @@ fn change((number, clauses): (usize, &&[&str])) -> Query {
 
 #[tokio::test]
 async fn the_answer_to_a_changed_query_equals_a_new_one() {
-    let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let options =
+        PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Retention::Segments) };
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
     let abandoned = AtomicBool::new(false);
@@ -107,8 +109,8 @@ async fn the_answer_to_a_changed_query_equals_a_new_one() {
 
 #[tokio::test]
 async fn abandoned_work_ends() {
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
-    let options = PipelineOptions::new(1, Keep::Segments);
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let options = PipelineOptions::new(1, Retention::Segments);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
     writer.write_all_async(&log()).await.expect("there is memory");
@@ -120,8 +122,9 @@ async fn abandoned_work_ends() {
 
 /// A data set with the log in it.
 async fn data() -> Arc<DataSet> {
-    let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Keep::Segments) };
-    let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+    let options =
+        PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Retention::Segments) };
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
     writer.write_all_async(&log()).await.expect("there is memory");

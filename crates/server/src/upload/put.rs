@@ -76,7 +76,7 @@ fn summary(session: &Session) -> String {
     let read = ReadCounts::of_all(&sources);
     format!(
         "{} lines: {} records, {} unparsed, {} too long",
-        read.lines, read.records, read.unmatched, read.too_long
+        read.lines, read.records, read.unparsed_lines, read.too_long_lines
     )
 }
 

@@ -395,14 +395,14 @@ fn damaged(compression: Compression, at: u64, error: &io::Error) -> ReceiveError
 mod tests {
     use std::time::Duration;
 
-    use weir_ingest::{DataSet, FormatChoice, Keep, MemberLimit, Pipeline, PipelineOptions};
+    use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline, PipelineOptions, Retention};
 
     use super::{FileReceiver, MemberDestination};
 
     #[tokio::test]
     async fn bytes_waiting_for_a_stalled_parser_are_bounded() {
-        let options = PipelineOptions::new(1, Keep::Segments);
-        let data = DataSet::new(Keep::Segments, 1 << 30, &[]);
+        let options = PipelineOptions::new(1, Retention::Segments);
+        let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
         let pipeline = Pipeline::start(&options, data.clone());
         let format = weir_core::format_by_name("COMMON").expect("a known format");
         let format = FormatChoice::Forced(std::sync::Arc::new(format));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::TestServer;
 use serde_json::json;
-use weir_ingest::{FormatChoice, Keep};
+use weir_ingest::{FormatChoice, Retention};
 use weir_server::Options;
 
 /// One line a second in combined format; every fourth has status 404.
@@ -24,8 +24,8 @@ fn lines(seconds: std::ops::Range<u64>) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_filter_changes_while_the_window_moves() {
-    let keep = Keep::Window { width: Some(Duration::from_secs(99)) };
-    let options = Options { keep, ..Options::default() };
+    let retention = Retention::Window { width: Some(Duration::from_secs(99)) };
+    let options = Options { retention, ..Options::default() };
     let (server, session) = TestServer::start_pinned(options).await;
     let mut live = server.live(session.id()).await;
     let empty = live.view().await;

@@ -10,7 +10,7 @@ const BUCKETS_MAX: i64 = 1 << 20;
 
 /// The records and counts of a log.
 ///
-/// `lines` is the sum of `records_read`, `unmatched` and `too_long`.
+/// `lines` is the sum of `records_read`, `unparsed_lines` and `too_long_lines`.
 #[derive(Debug, Clone)]
 pub struct Oracle {
     /// Lines of any kind.
@@ -18,9 +18,9 @@ pub struct Oracle {
     /// Lines in the layout.
     pub records_read: u64,
     /// Lines that are not in the layout.
-    pub unmatched: u64,
+    pub unparsed_lines: u64,
     /// Lines longer than 1 MiB.
-    pub too_long: u64,
+    pub too_long_lines: u64,
     /// The length of the log in bytes.
     pub bytes_read: u64,
     /// The records in the order of the log. After [`Oracle::retain`], only those that were kept.
@@ -62,8 +62,8 @@ impl Oracle {
         Self {
             lines: lines.len() as u64,
             records_read: records.len() as u64,
-            unmatched: (short.len() - records.len()) as u64,
-            too_long: long.len() as u64,
+            unparsed_lines: (short.len() - records.len()) as u64,
+            too_long_lines: long.len() as u64,
             bytes_read: log.len() as u64,
             records,
         }
@@ -170,7 +170,7 @@ mod tests {
     fn counts_lists_and_buckets() {
         let oracle = Oracle::read(Layout::Common, &log());
         assert_eq!((oracle.lines, oracle.records_read), (7, 4));
-        assert_eq!((oracle.unmatched, oracle.too_long), (2, 1));
+        assert_eq!((oracle.unparsed_lines, oracle.too_long_lines), (2, 1));
         assert_eq!((oracle.bytes_sent(), oracle.errors()), (11, 2));
         assert_eq!((oracle.time_s(), oracle.distinct("client")), (Some((1, 25)), 3));
         assert_eq!(oracle.fields(), ["client", "request", "status", "user"]);

@@ -1,7 +1,7 @@
 //! The formats that are known by name.
 //!
 //! Each is a text file in this folder: its name, a description, the manual that defines it, its
-//! definition, and sample lines with their fields or the reason why they do not fit. A test
+//! definition, and sample lines with their fields or the reason why they do not match. A test
 //! checks the samples of all files. docs/formats.md is generated from them.
 
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use super::program::Program;
 use super::program::handwritten::HandwrittenProgram;
 use super::program::wrapper::Wrapper;
 
-/// The files, the more specific formats first: of two formats that fit a log equally well,
+/// The files, the more specific formats first: of two formats that match a log equally well,
 /// detection chooses the earlier.
 const FILES: [&str; 24] = [
     include_str!("vcombined.txt"),

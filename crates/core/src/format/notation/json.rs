@@ -20,7 +20,7 @@ const FIELDS_MAX: usize = 256;
 /// A name that is not a known field becomes an extra field. A key may be a path
 /// (`request.headers.User-Agent`). Keys separated by `|` are alternatives, of which the first in
 /// a line is read. `!` after the last key marks a required field: a line without it does not
-/// fit. The unit of a duration follows its key in parentheses (`took(ms)`); without one the
+/// match. The unit of a duration follows its key in parentheses (`took(ms)`); without one the
 /// value is in seconds or a text with a unit (`1.5ms`).
 pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     let mut pairs = pairs(definition)?;

@@ -58,7 +58,7 @@ pub(in crate::format) enum End {
 
 impl End {
     /// The end of the value that starts at `start`, and the start of the next one. The error is
-    /// the offset where the line stops fitting.
+    /// the offset where the line stops matching.
     #[inline]
     fn find(&self, line: &[u8], start: usize) -> Result<(usize, usize), usize> {
         let rest = &line[start..];

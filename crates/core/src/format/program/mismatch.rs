@@ -1,14 +1,14 @@
-//! Why a line does not fit its format.
+//! Why a line does not match its format.
 
 use std::fmt;
 
-/// Where and why a line does not fit its format.
+/// Where and why a line does not match its format.
 ///
 /// It is plain data and cheap to create, because every log has broken lines.
 /// [`crate::LineParser::explain`] describes it in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The offset in the line where it stops fitting, in bytes.
+    /// The offset in the line where it stops matching, in bytes.
     pub at: usize,
     pub(in crate::format) reason: Reason,
 }

@@ -37,7 +37,7 @@ impl Program {
     /// Reads a line into an empty record.
     ///
     /// # Errors
-    /// If the line does not fit. The record's content is then unspecified.
+    /// If the line does not match. The record's content is then unspecified.
     #[inline]
     pub(super) fn parse<'a>(
         &self,

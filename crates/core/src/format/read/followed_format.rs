@@ -44,7 +44,7 @@ pub struct FollowedFormat {
 const LISTS_MAX: usize = 32;
 
 /// The number of changes that are followed in one log, to bound the cost of a log that changes
-/// with every line. After them no line fits.
+/// with every line. After them no line matches.
 const CHANGES_MAX: usize = 10_000;
 
 impl FollowedFormat {

@@ -93,7 +93,7 @@ impl LineParser {
     /// parser [`Self::is_escaped`], `line` is a result of [`Self::unwrap`].
     ///
     /// # Errors
-    /// If the line does not fit. The content of `record` is then unspecified.
+    /// If the line does not match. The content of `record` is then unspecified.
     #[inline]
     pub fn parse<'a>(&mut self, line: &'a [u8], record: &mut Record<'a>) -> Result<(), Mismatch> {
         if line.is_empty() {
@@ -185,7 +185,7 @@ impl LineParser {
 
     /// Reads `line` if it is a directive, such as `#Fields:`, and returns whether it is one.
     ///
-    /// The parser keeps its format: after a directive with other fields the lines do not fit. A
+    /// The parser keeps its format: after a directive with other fields the lines do not match. A
     /// [`crate::FollowedFormat`] has their format.
     #[inline]
     pub fn read_directive(&mut self, line: &[u8]) -> bool {

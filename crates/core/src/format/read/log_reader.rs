@@ -23,7 +23,7 @@ use crate::record::Record;
 ///     assert!(matches!(outcome, LineOutcome::Directive));
 /// });
 /// reader.read(b"2025-12-17 09:03:01 192.0.2.7 200", |_, outcome| {
-///     let LineOutcome::Record(record) = outcome else { panic!("the line fits") };
+///     let LineOutcome::Record(record) = outcome else { panic!("the line matches") };
 ///     assert_eq!(record.text(Field::Client), Some(&b"192.0.2.7"[..]));
 /// });
 /// ```
@@ -42,8 +42,8 @@ pub enum LineOutcome<'r, 'a> {
     Record(&'r Record<'a>),
     /// A line that describes other lines, such as `#Fields:` or a header of column names.
     Directive,
-    /// A line that does not fit the format. [`LineParser::explain`] describes the mismatch.
-    Unmatched(Mismatch),
+    /// A line that does not match the format. [`LineParser::explain`] describes the mismatch.
+    Unparsed(Mismatch),
 }
 
 impl LogReader {
@@ -79,7 +79,7 @@ impl LogReader {
         };
         match inside.and_then(|inside| self.parser.parse(inside, &mut record)) {
             Ok(()) => then(&self.parser, LineOutcome::Record(&record)),
-            Err(mismatch) => then(&self.parser, LineOutcome::Unmatched(mismatch)),
+            Err(mismatch) => then(&self.parser, LineOutcome::Unparsed(mismatch)),
         }
     }
 

@@ -11,23 +11,23 @@ use crate::format::detect::detect;
 use crate::format::read::log_reader::{LineOutcome, LogReader};
 use crate::line::Lines;
 
-/// Watches a feed for lines that no longer fit its format, and detects their format.
+/// Watches a feed for lines that no longer match its format, and detects their format.
 ///
 /// It reads the last lines of each block and a few sampled ones. A long enough run of lines that
-/// do not fit, or a majority among the samples, starts a detection.
+/// do not match, or a majority among the samples, starts a detection.
 ///
-/// The cost is bounded for any input. A block whose lines fit costs five lines. Any other costs
+/// The cost is bounded for any input. A block whose lines match costs five lines. Any other costs
 /// [`LOOK_BYTES`], or one pass over the block if the format seems to change. Detection runs on at
 /// most one byte in [`PAUSE_FACTOR`], except for the first few detections that succeed.
 #[derive(Debug)]
 pub(super) struct FormatDrift {
     /// The reader of the current format; `None` before a format is known.
     reader: Option<(LogReader, Arc<Format>)>,
-    /// Lines that are known to fit, counted up to [`RUN_MAX`].
-    fitting: usize,
+    /// Lines that are known to match, counted up to [`RUN_MAX`].
+    parsed_lines: usize,
     /// How often the format has changed.
     changes: u32,
-    /// Consecutive lines that do not fit, up to the end of the last block.
+    /// Consecutive lines that do not match, up to the end of the last block.
     run: usize,
     /// The last lines of that run, with their line feeds.
     run_lines: Vec<u8>,
@@ -43,8 +43,8 @@ pub(super) struct FormatChange {
     pub(super) start: usize,
     /// The new format.
     pub(super) format: Arc<Format>,
-    /// The share of the examined lines that fit it, 0 to 1.
-    pub(super) fits: f64,
+    /// The share of the examined lines that match it, 0 to 1.
+    pub(super) parsed_share: f64,
 }
 
 /// Bytes at the end of a block that are examined, and bytes of lines that are kept.
@@ -53,8 +53,8 @@ const LOOK_BYTES: usize = 16 << 10;
 /// After a detection in vain, this many times its bytes pass before the next one.
 const PAUSE_FACTOR: usize = 32;
 
-/// The length of a run that starts a detection: the number of lines known to fit the current
-/// format, within these limits. Many logs have a line or two that do not fit.
+/// The length of a run that starts a detection: the number of lines known to match the current
+/// format, within these limits. Many logs have a line or two that do not match.
 const RUN_MIN: usize = 2;
 const RUN_MAX: usize = 16;
 
@@ -63,12 +63,12 @@ const RUN_MAX: usize = 16;
 const DOUBLINGS_MAX: u32 = 6;
 
 impl FormatDrift {
-    /// Watches a feed in `format`, which `fitting` lines are known to fit. `None` stands for a
-    /// feed whose format is not known.
-    pub(super) fn new(format: Option<&Arc<Format>>, fitting: usize) -> Self {
+    /// Watches a feed in `format`, which `parsed_lines` lines are known to match. `None` stands
+    /// for a feed whose format is not known.
+    pub(super) fn new(format: Option<&Arc<Format>>, parsed_lines: usize) -> Self {
         Self {
             reader: format.map(reader),
-            fitting: fitting.min(RUN_MAX),
+            parsed_lines: parsed_lines.min(RUN_MAX),
             changes: 0,
             run: 0,
             run_lines: Vec::new(),
@@ -95,7 +95,7 @@ impl FormatDrift {
         if self.pause_bytes > 0 || !(has_majority || self.run >= self.needed()) {
             return None;
         }
-        let start = split_point(bytes, |line| self.fits(line));
+        let start = split_point(bytes, |line| self.parses(line));
         if has_majority && start == bytes.len() {
             // The new format begins in a later block. Until then, not every block is read twice.
             self.pause_bytes = bytes.len();
@@ -113,23 +113,23 @@ impl FormatDrift {
         let known_bytes = self.run_lines.len() + bytes.len() - start;
         let tried_bytes = LOOK_BYTES.min(known_bytes.max(evidence.len()));
         let detection = detect(evidence);
-        // Three quarters have to fit, so that a stray line does not decide again.
-        let best = detection.best().filter(|best| best.fitting * 4 >= best.lines * 3);
+        // Three quarters have to match, so that a stray line does not decide again.
+        let best = detection.best().filter(|best| best.parsed_lines * 4 >= best.lines * 3);
         let Some(best) = best else {
             self.pause_bytes = tried_bytes * PAUSE_FACTOR;
             return None;
         };
-        let fits = best.fitting as f64 / best.lines.max(1) as f64;
+        let parsed_share = best.parsed_lines as f64 / best.lines.max(1) as f64;
         let pause_bytes = tried_bytes << self.changes.min(DOUBLINGS_MAX);
         let changes = self.changes + 1;
         *self = Self { changes, pause_bytes, ..Self::new(Some(&best.format), 0) };
-        Some(FormatChange { start, format: best.format.clone(), fits })
+        Some(FormatChange { start, format: best.format.clone(), parsed_share })
     }
 
-    /// The lines to detect a format in: the first of `unfitting`, which may include a directive,
+    /// The lines to detect a format in: the first of `unparsed`, which may include a directive,
     /// or lines kept from several blocks if those are more.
-    fn evidence<'a>(&'a self, unfitting: &'a [u8], has_majority: bool) -> &'a [u8] {
-        let first = head(unfitting);
+    fn evidence<'a>(&'a self, unparsed: &'a [u8], has_majority: bool) -> &'a [u8] {
+        let first = head(unparsed);
         let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
         if has_majority && self.run < self.needed() {
             return self.sampler.lines();
@@ -139,75 +139,75 @@ impl FormatDrift {
 
     /// The length of a run that starts a detection.
     fn needed(&self) -> usize {
-        self.fitting.clamp(RUN_MIN, RUN_MAX) << self.changes.min(DOUBLINGS_MAX)
+        self.parsed_lines.clamp(RUN_MIN, RUN_MAX) << self.changes.min(DOUBLINGS_MAX)
     }
 
-    /// Reads the last lines backwards, until one fits or the run is long enough.
+    /// Reads the last lines backwards, until one matches or the run is long enough.
     fn examine_tail(&mut self, bytes: &[u8]) {
         let tail = tail(bytes);
         let needed = self.needed();
         let mut start = tail.len();
-        let mut unfitting = 0;
+        let mut unparsed = 0;
         for line in Lines::new(tail).collect::<Vec<_>>().into_iter().rev() {
-            match self.fits(line.bytes) {
+            match self.parses(line.bytes) {
                 None => continue,
                 Some(true) => {
-                    self.fitting = RUN_MAX.min(self.fitting + 1);
+                    self.parsed_lines = RUN_MAX.min(self.parsed_lines + 1);
                     self.run = 0;
                     self.run_lines.clear();
                     break;
                 }
                 Some(false) => {}
             }
-            (start, unfitting) = (line.start, unfitting + 1);
-            if unfitting == needed {
+            (start, unparsed) = (line.start, unparsed + 1);
+            if unparsed == needed {
                 break;
             }
         }
-        self.run += unfitting;
+        self.run += unparsed;
         if self.run_lines.len() + tail.len() - start > LOOK_BYTES {
             self.run_lines.clear();
         }
         self.run_lines.extend_from_slice(&tail[start..]);
     }
 
-    /// Whether a line fits. Returns `None` for an empty line. Directives fit.
-    fn fits(&mut self, line: &[u8]) -> Option<bool> {
+    /// Whether a line matches. Returns `None` for an empty line. Directives match.
+    fn parses(&mut self, line: &[u8]) -> Option<bool> {
         if line.is_empty() {
             return None;
         }
         let Some((reader, format)) = &mut self.reader else { return Some(false) };
-        let (fits, is_directive) = reader.read(line, |_, outcome| match outcome {
+        let (is_parsed, is_directive) = reader.read(line, |_, outcome| match outcome {
             LineOutcome::Record(_) => (true, false),
             LineOutcome::Directive => (true, true),
-            LineOutcome::Unmatched(_) => (false, false),
+            LineOutcome::Unparsed(_) => (false, false),
         });
         if is_directive {
             // Lines are not read in order here, so the directive must not change the reader.
             *reader = LogReader::new(format.clone());
         }
-        Some(fits)
+        Some(is_parsed)
     }
 
     /// Reads a few lines of the whole block.
     fn examine_sample(&mut self, bytes: &[u8]) {
         for line in self.sampler.sample(bytes) {
-            if let Some(fits) = self.fits(line) {
-                self.sampler.count(line, fits, self.needed());
+            if let Some(is_parsed) = self.parses(line) {
+                self.sampler.count(line, is_parsed, self.needed());
             }
         }
     }
 
-    /// Whether the lines after the last fitting ones are a long enough run by themselves. If not,
-    /// they become the run: the fitting lines were too far from the end of the block to be seen.
-    fn is_long_run(&mut self, unfitting: &[u8]) -> bool {
-        let lines = Lines::new(unfitting).filter(|line| !line.bytes.is_empty()).count();
+    /// Whether the lines after the last matching ones are a long enough run by themselves. If not,
+    /// they become the run: the matching lines were too far from the end of the block to be seen.
+    fn is_long_run(&mut self, unparsed: &[u8]) -> bool {
+        let lines = Lines::new(unparsed).filter(|line| !line.bytes.is_empty()).count();
         if lines >= self.needed() {
             return true;
         }
         self.run = lines;
         self.run_lines.clear();
-        self.run_lines.extend_from_slice(tail(unfitting));
+        self.run_lines.extend_from_slice(tail(unparsed));
         false
     }
 }
@@ -217,14 +217,14 @@ fn reader(format: &Arc<Format>) -> (LogReader, Arc<Format>) {
     (LogReader::new(format.clone()), format.clone())
 }
 
-/// The start of a line that splits a block best: with the fewest lines that do not fit before it
-/// plus lines that fit from there on. Of several, the first. `fits` returns `None` for a line that
-/// does not count.
-fn split_point(bytes: &[u8], mut fits: impl FnMut(&[u8]) -> Option<bool>) -> usize {
-    // Lines that fit less those that do not, before the current place.
+/// The start of a line that splits a block best: with the fewest lines that do not match before it
+/// plus lines that match from there on. Of several, the first. `parses` returns `None` for a line
+/// that does not count.
+fn split_point(bytes: &[u8], mut parses: impl FnMut(&[u8]) -> Option<bool>) -> usize {
+    // Lines that match less those that do not, before the current place.
     let (mut balance, mut most, mut end) = (0_i64, 0, 0);
     for line in Lines::new(bytes) {
-        match fits(line.bytes) {
+        match parses(line.bytes) {
             Some(true) => balance += 1,
             Some(false) => balance -= 1,
             None => {}
@@ -262,7 +262,7 @@ mod tests {
 
     use super::split_point;
 
-    fn fits(line: &[u8]) -> Option<bool> {
+    fn parses(line: &[u8]) -> Option<bool> {
         (!line.is_empty()).then(|| line[0] == b'+')
     }
 
@@ -270,7 +270,7 @@ mod tests {
     fn naive(lines: &[&str]) -> usize {
         let wrong = |split: usize| {
             let count = |lines: &[&str], unwanted| {
-                lines.iter().filter(|line| fits(line.as_bytes()) == Some(unwanted)).count()
+                lines.iter().filter(|line| parses(line.as_bytes()) == Some(unwanted)).count()
             };
             count(&lines[..split], false) + count(&lines[split..], true)
         };
@@ -279,7 +279,7 @@ mod tests {
     }
 
     fn line() -> impl Strategy<Value = &'static str> {
-        prop_oneof![Just("+"), Just("-"), Just("+ a line that fits"), Just("- another"), Just("")]
+        prop_oneof![Just("+"), Just("-"), Just("+ a line that parses"), Just("- another"), Just("")]
     }
 
     proptest! {
@@ -294,7 +294,7 @@ mod tests {
                 text.pop();
                 expected = expected.min(text.len());
             }
-            prop_assert_eq!(split_point(text.as_bytes(), fits), expected);
+            prop_assert_eq!(split_point(text.as_bytes(), parses), expected);
         }
     }
 }

@@ -17,7 +17,7 @@ use super::read::followed_format::FollowedFormat;
 /// How the format of a source is chosen.
 #[derive(Debug, Clone)]
 pub enum FormatChoice {
-    /// The known format that fits most of the first lines.
+    /// The known format that matches most of the first lines.
     Detect,
     /// This format.
     Forced(Arc<Format>),
@@ -29,7 +29,7 @@ pub struct TrackerOptions {
     /// When the log was last written, in seconds since 1970. It determines the year of times
     /// without one; without it the current time does.
     pub written_s: Option<i64>,
-    /// Whether the format is detected again after lines no longer fit it, as in a feed that
+    /// Whether the format is detected again after lines no longer match it, as in a feed that
     /// several senders may reach. A forced format is kept.
     pub watches_drift: bool,
 }
@@ -37,7 +37,7 @@ pub struct TrackerOptions {
 /// Follows the format of one source, block by block.
 ///
 /// It detects the format in the first lines, follows directives that change it, and, if asked,
-/// notices that lines no longer fit. It has no clock: the current time is an argument.
+/// notices that lines no longer match. It has no clock: the current time is an argument.
 ///
 /// ```
 /// use weir_core::{FormatChoice, FormatTracker, TrackerOptions};
@@ -46,7 +46,7 @@ pub struct TrackerOptions {
 /// let line = b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5\n";
 /// let formats = tracker.track(line, 0);
 /// assert_eq!(formats.spans[0].format.name(), "COMMON");
-/// assert_eq!(formats.findings[0].fits, 1.0);
+/// assert_eq!(formats.findings[0].parsed_share, 1.0);
 /// assert!(tracker.is_decided());
 /// ```
 #[derive(Debug)]
@@ -92,8 +92,8 @@ pub struct FormatFinding {
     pub start: usize,
     /// The format.
     pub format: Arc<Format>,
-    /// The share of the examined lines that fit it, 0 to 1.
-    pub fits: f64,
+    /// The share of the examined lines that match it, 0 to 1.
+    pub parsed_share: f64,
     /// Whether the source had another format before.
     pub is_change: bool,
 }
@@ -162,7 +162,7 @@ impl FormatTracker {
         BlockFormats { spans, findings }
     }
 
-    /// Detects the format in a block's first lines. If none fits, the next block is tried: some
+    /// Detects the format in a block's first lines. If none matches, the next block is tried: some
     /// logs begin with a page of other text.
     fn detect(&mut self, bytes: &[u8], now_s: i64) -> Option<FormatFinding> {
         let detection = detect(bytes);
@@ -172,13 +172,13 @@ impl FormatTracker {
             }
             return None;
         };
-        let fits = best.fitting as f64 / best.lines.max(1) as f64;
+        let parsed_share = best.parsed_lines as f64 / best.lines.max(1) as f64;
         let format = with_log_year(best.format.clone(), self.options.written_s, now_s);
         if self.options.watches_drift {
-            self.drift = Some(FormatDrift::new(Some(&format), best.fitting as usize));
+            self.drift = Some(FormatDrift::new(Some(&format), best.parsed_lines as usize));
         }
         self.state = State::Known(FollowedFormat::new(format.clone()));
-        Some(FormatFinding { start: 0, format, fits, is_change: false })
+        Some(FormatFinding { start: 0, format, parsed_share, is_change: false })
     }
 
     /// The spans of the bytes from `start` on, as directives among them change the format.
@@ -208,7 +208,7 @@ impl FormatTracker {
         let Some(change) = drift.examine(known, &bytes[last.start..]) else {
             return (vec![last], None);
         };
-        let FormatChange { start, format, fits } = change;
+        let FormatChange { start, format, parsed_share } = change;
         let at = last.start + start;
         let format = with_log_year(format, self.options.written_s, now_s);
         self.change_format(&format);
@@ -217,7 +217,7 @@ impl FormatTracker {
             spans.push(last);
         }
         spans.extend(self.follow_directives(bytes, at));
-        (spans, Some(FormatFinding { start: at, format, fits, is_change: true }))
+        (spans, Some(FormatFinding { start: at, format, parsed_share, is_change: true }))
     }
 
     /// Continues in another format, which may be one that the source had before.

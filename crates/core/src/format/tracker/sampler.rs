@@ -1,4 +1,4 @@
-//! Estimates from a few lines of each block whether most lines of a feed fit its format.
+//! Estimates from a few lines of each block whether most lines of a feed match its format.
 
 use std::hash::{BuildHasher, RandomState};
 use std::iter::once;
@@ -8,18 +8,18 @@ use memchr::{memchr, memchr_iter};
 /// Lines that are sampled of each block.
 const SAMPLES: u64 = 4;
 
-/// A line that fits outweighs this many that do not.
-const FIT_WEIGHT: usize = 4;
+/// A matching line outweighs this many others.
+const PARSED_WEIGHT: usize = 4;
 
-/// Samples lines of each block. Its balance grows while fewer than one line in five fits.
+/// Samples lines of each block. Its balance grows while fewer than one line in five matches.
 ///
-/// A run of lines that do not fit shows a new format sooner. But each line that fits ends a run,
+/// A run of lines that do not match shows a new format sooner. But each matching line ends a run,
 /// so one sender in fifty could keep the old format for the other forty-nine.
 #[derive(Debug)]
 pub(super) struct MismatchSampler {
-    /// Lines that do not fit, less those that fitting lines outweigh.
+    /// Lines that do not match, less those that matching lines outweigh.
     balance: usize,
-    /// The last lines that did not fit, with their line feeds.
+    /// The last lines that did not match, with their line feeds.
     lines: Vec<u8>,
     lines_bytes_max: usize,
     /// Chooses the lines, so that no sender can know which ones are sampled.
@@ -28,7 +28,7 @@ pub(super) struct MismatchSampler {
 }
 
 impl MismatchSampler {
-    /// A sampler that keeps fewer than `lines_bytes_max` bytes of lines that do not fit.
+    /// A sampler that keeps fewer than `lines_bytes_max` bytes of lines that do not match.
     pub(super) fn new(lines_bytes_max: usize) -> Self {
         let random = RandomState::new();
         Self { balance: 0, lines: Vec::new(), lines_bytes_max, random, blocks: 0 }
@@ -39,7 +39,7 @@ impl MismatchSampler {
         self.balance >= needed
     }
 
-    /// The last lines that did not fit, with their line feeds.
+    /// The last lines that did not match, with their line feeds.
     pub(super) fn lines(&self) -> &[u8] {
         &self.lines
     }
@@ -65,9 +65,9 @@ impl MismatchSampler {
     }
 
     /// Counts a sampled line. The balance does not grow beyond `needed`.
-    pub(super) fn count(&mut self, line: &[u8], fits: bool, needed: usize) {
-        if fits {
-            self.balance = self.balance.saturating_sub(FIT_WEIGHT);
+    pub(super) fn count(&mut self, line: &[u8], is_parsed: bool, needed: usize) {
+        if is_parsed {
+            self.balance = self.balance.saturating_sub(PARSED_WEIGHT);
             if self.balance == 0 {
                 self.lines.clear();
             }

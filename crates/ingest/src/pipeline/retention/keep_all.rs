@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weir_core::{PendingSegment, SegmentList, SnapshotSegment, TimeBounds};
 
-use super::{Departed, Retention};
+use super::{Departed, RetentionPolicy};
 use crate::pipeline::subscribers::Subscribers;
 
 /// Keeps every segment.
@@ -27,7 +27,7 @@ impl KeepAll {
     }
 }
 
-impl Retention for KeepAll {
+impl RetentionPolicy for KeepAll {
     fn append(&self, segment: PendingSegment, _is_live: bool, subscribers: &Subscribers) {
         let segment = segment.into_segment();
         self.bytes.fetch_add(segment.memory_bytes(), Ordering::Relaxed);

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use weir_core::{PendingSegment, SegmentList};
 
-use super::{Departed, Retention};
+use super::{Departed, RetentionPolicy};
 use crate::pipeline::subscribers::Subscribers;
 
 /// Drops each segment as soon as the subscribers have it.
 #[derive(Debug)]
 pub(super) struct KeepNothing;
 
-impl Retention for KeepNothing {
+impl RetentionPolicy for KeepNothing {
     fn append(&self, segment: PendingSegment, _is_live: bool, subscribers: &Subscribers) {
         subscribers.push(&Arc::new(segment.into_segment()));
     }

@@ -9,7 +9,7 @@ use weir_core::{LiveIds, PendingSegment, PendingSweep, Segment, SegmentList, Swe
 
 use super::evictor::Evictor;
 use super::window::{ReadAt, Window, WindowLimits};
-use super::{Departed, MachineClock, Retention};
+use super::{Departed, MachineClock, RetentionPolicy};
 use crate::pipeline::subscribers::Subscribers;
 
 /// Keeps the segments of a window, and evicts the values that occur in none of them.
@@ -107,7 +107,7 @@ impl KeepWindow {
     }
 }
 
-impl Retention for KeepWindow {
+impl RetentionPolicy for KeepWindow {
     fn append(&self, segment: PendingSegment, is_live: bool, subscribers: &Subscribers) {
         let mut window = self.lock();
         let admitted = self.values().admit(segment);

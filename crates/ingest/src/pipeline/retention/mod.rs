@@ -20,7 +20,7 @@ use window::WindowLimits;
 
 /// What happens to the segments of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum Retention {
     /// All are kept in memory, for later questions.
     Segments,
     /// Those of a sliding window are kept: the oldest rows expire.
@@ -42,7 +42,7 @@ pub(super) type Departed = BTreeMap<u64, Arc<Segment>>;
 
 /// A retention policy: it takes the segments of a data set in the order of their blocks, and
 /// decides how long each stays.
-pub(super) trait Retention: Send + Sync {
+pub(super) trait RetentionPolicy: Send + Sync {
     /// Takes the next segment, and passes it on to the subscribers. `is_live` is whether its
     /// lines had just been written. Two segments are never appended at the same time.
     fn append(&self, segment: PendingSegment, is_live: bool, subscribers: &Subscribers);
@@ -67,7 +67,7 @@ pub(super) trait Retention: Send + Sync {
     fn wait_for_room(&self) {}
 }
 
-impl Keep {
+impl Retention {
     /// The share of a data set's memory that is for the distinct values, in bytes.
     pub(super) fn values_bytes_max(self, memory_bytes_max: usize) -> usize {
         match self {
@@ -84,7 +84,7 @@ impl Keep {
         values: &Arc<RwLock<Values>>,
         subscribers: &Arc<Subscribers>,
         machine_clock: MachineClock,
-    ) -> Arc<dyn Retention> {
+    ) -> Arc<dyn RetentionPolicy> {
         match self {
             Self::Segments => Arc::new(KeepAll::new(memory_bytes_max - memory_bytes_max / 2)),
             Self::Window { width } => {

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use weir_core::BlockLimits;
-use weir_ingest::{DataSet, Keep, Pipeline, PipelineOptions};
+use weir_ingest::{DataSet, Pipeline, PipelineOptions, Retention};
 use weir_query::Evaluator;
 use weir_view::Report;
 
@@ -37,15 +37,16 @@ fn kept_lines(data: &DataSet, log: &str) -> String {
 
 /// Writes pieces of 1,000 lines, and checks answers between them. Returns the last answer.
 async fn feed(
-    keep: Keep,
+    retention: Retention,
     memory_bytes_max: usize,
     pieces: usize,
     line: impl Fn(usize) -> String,
 ) -> Report {
     let lines = 1_000;
     let limits = BlockLimits { block_bytes: 8_192, line_bytes_max: 1 << 12 };
-    let options = PipelineOptions { memory_bytes_max, limits, ..PipelineOptions::new(2, keep) };
-    let data = DataSet::new(keep, memory_bytes_max, &[]);
+    let options =
+        PipelineOptions { memory_bytes_max, limits, ..PipelineOptions::new(2, retention) };
+    let data = DataSet::new(retention, memory_bytes_max, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("feed", None, format());
     let abandoned = AtomicBool::new(false);
@@ -76,21 +77,21 @@ async fn feed(
 
 #[test]
 fn a_feed_of_unique_values_stays_within_its_memory() {
-    let report = runtime().block_on(feed(Keep::Window { width: None }, 3 << 20, 150, line));
+    let report = runtime().block_on(feed(Retention::Window { width: None }, 3 << 20, 150, line));
     assert!((10_000..60_000).contains(&report.matching), "{}", report.matching);
 }
 
 #[test]
 fn a_feed_of_repeated_values_fills_its_memory() {
     let line = |number: usize| line(number % 500);
-    let report = runtime().block_on(feed(Keep::Window { width: None }, 1 << 20, 100, line));
+    let report = runtime().block_on(feed(Retention::Window { width: None }, 1 << 20, 100, line));
     assert!((20_000..90_000).contains(&report.matching), "{}", report.matching);
 }
 
 #[test]
 fn a_window_of_time_also_releases_values() {
     // Two minutes are 6,000 lines.
-    let keep = Keep::Window { width: Some(Duration::from_secs(120)) };
-    let report = runtime().block_on(feed(keep, 3 << 20, 100, line));
+    let retention = Retention::Window { width: Some(Duration::from_secs(120)) };
+    let report = runtime().block_on(feed(retention, 3 << 20, 100, line));
     assert!((6_000..=6_050).contains(&report.matching), "{}", report.matching);
 }

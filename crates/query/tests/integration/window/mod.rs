@@ -11,7 +11,9 @@ use std::time::Duration;
 use naive::{Line, NaiveWindow};
 use proptest::prelude::*;
 use weir_core::Format;
-use weir_ingest::{DataSet, FormatChoice, Keep, Phase, Pipeline, PipelineOptions, SourceWriter};
+use weir_ingest::{
+    DataSet, FormatChoice, Phase, Pipeline, PipelineOptions, Retention, SourceWriter,
+};
 use weir_query::{Evaluator, report};
 use weir_view::{Clause, Query, Report};
 
@@ -38,14 +40,18 @@ fn format() -> FormatChoice {
 }
 
 /// A pipeline with one source.
-fn pipeline(keep: Keep, memory_bytes_max: usize, jobs: usize) -> (Pipeline, SourceWriter) {
-    pipeline_of(DataSet::new(keep, memory_bytes_max, &[]), jobs)
+fn pipeline(
+    retention: Retention,
+    memory_bytes_max: usize,
+    jobs: usize,
+) -> (Pipeline, SourceWriter) {
+    pipeline_of(DataSet::new(retention, memory_bytes_max, &[]), jobs)
 }
 
 /// A pipeline that fills this data set, with one source.
 fn pipeline_of(data: Arc<DataSet>, jobs: usize) -> (Pipeline, SourceWriter) {
-    let (keep, memory_bytes_max) = (data.keep(), data.memory_bytes_max());
-    let options = PipelineOptions { memory_bytes_max, ..PipelineOptions::new(jobs, keep) };
+    let (retention, memory_bytes_max) = (data.retention(), data.memory_bytes_max());
+    let options = PipelineOptions { memory_bytes_max, ..PipelineOptions::new(jobs, retention) };
     let pipeline = Pipeline::start(&options, data);
     let writer = pipeline.source("feed", None, format());
     (pipeline, writer)
@@ -63,7 +69,7 @@ async fn write(writer: &mut SourceWriter, text: &str) {
 
 /// The report on these lines alone, with the counts of all lines that were read.
 async fn expected(lines: &str, query: &Query, read: &Report) -> Report {
-    let (pipeline, mut writer) = pipeline(Keep::Segments, 1 << 30, 1);
+    let (pipeline, mut writer) = pipeline(Retention::Segments, 1 << 30, 1);
     write(&mut writer, lines).await;
     let fresh = report(pipeline.data(), query, 1).expect("a valid query");
     assert_eq!(fresh.unparsed_lines, 0);
@@ -133,13 +139,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 async fn check(steps: Vec<Step>, is_live: bool) -> Result<(), TestCaseError> {
-    let keep = Keep::Window { width: Some(Duration::from_secs(WIDTH_S as u64)) };
+    let retention = Retention::Window { width: Some(Duration::from_secs(WIDTH_S as u64)) };
     let machine_s = Arc::new(AtomicI64::new(0));
     let clock = {
         let machine_s = machine_s.clone();
         Box::new(move || machine_s.load(Ordering::Relaxed) * 1_000_000_000)
     };
-    let (pipeline, mut writer) = pipeline_of(DataSet::with_clock(keep, 1 << 30, &[], clock), 2);
+    let (pipeline, mut writer) =
+        pipeline_of(DataSet::with_clock(retention, 1 << 30, &[], clock), 2);
     if is_live {
         writer.progress().set_phase(Phase::Listening);
     }

@@ -63,7 +63,7 @@ impl Reading {
         }
     }
 
-    /// Reads the value. The error is the offset in the value where it stops fitting.
+    /// Reads the value. The error is the offset in the value where it stops matching.
     fn read<'a>(
         &self,
         value: &'a [u8],
