@@ -19,6 +19,7 @@
 //! ```
 
 mod answer;
+mod file;
 mod hub;
 mod live;
 mod message;

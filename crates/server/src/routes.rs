@@ -8,10 +8,10 @@ use weir_net::Body;
 use weir_net::websocket::{self, SocketOptions, Upgrade};
 use weir_view::{Now, SessionCreated};
 
+use crate::file::Purpose;
 use crate::hub::Hub;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
-use crate::upload::Purpose;
 use crate::{answer, live, page, query_string, response, upload};
 
 /// Responds to any request.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline};
 
+use crate::file::{MemberDestination, Purpose, UploadedFile};
 use crate::options::Options;
 use crate::refusal::Refusal;
-use crate::upload::{MemberDestination, Purpose, UploadedFile};
 
 /// The maximum number of files of one session. Each is a line on the page and in every view.
 const FILES_MAX: usize = 1_000;

@@ -7,7 +7,7 @@ use weir_ingest::{DataSet, Phase, Retention, SourceEnd, SourceSnapshot};
 use weir_query::Answer;
 use weir_view::{Format, Sample, Source, SourceState, View, Window};
 
-use crate::upload::UploadedFile;
+use crate::file::UploadedFile;
 
 /// The maximum number of samples of all sources together.
 const SAMPLES_MAX: usize = 100;

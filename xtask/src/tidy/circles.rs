@@ -27,57 +27,22 @@ struct Circle {
     arrows: Vec<String>,
 }
 
-/// A folder with a circle that is allowed for now.
-pub(super) struct KnownCircle {
-    pub(super) folder: &'static str,
-    /// What has to move before the circle is gone.
-    pub(super) reason: &'static str,
-}
-
-/// The known circles, and which of them were found.
-pub(super) struct Check<'a> {
-    known: &'a [KnownCircle],
-    is_found: Vec<bool>,
-}
-
-impl<'a> Check<'a> {
-    pub(super) fn new(known: &'a [KnownCircle]) -> Self {
-        Self { known, is_found: vec![false; known.len()] }
-    }
-
-    /// Reports the circles of a crate that are not known. Circles of single files are left to the
-    /// reader's judgement: two halves of one subject may need one another.
-    pub(super) fn modules(
-        &mut self,
-        crate_name: &str,
-        modules: &BTreeMap<ModulePath, Syntax>,
-        faults: &mut Vec<String>,
-    ) {
-        for circle in circles(modules).into_iter().filter(|circle| circle.has_folder) {
-            let folder = format!("crates/{crate_name}/src/{}", circle.parent.join("/"));
-            let folder = folder.trim_end_matches('/');
-            match self.known.iter().position(|known| known.folder == folder) {
-                Some(index) => self.is_found[index] = true,
-                None => faults.push(format!(
-                    "{folder}: {} import one another in a circle; move what they share to a \
-                     module below them:\n    {}",
-                    circle.members.join(", "),
-                    circle.arrows.join("\n    ")
-                )),
-            }
-        }
-    }
-
-    /// Reports the known circles that are gone.
-    pub(super) fn finish(self, faults: &mut Vec<String>) {
-        for (KnownCircle { folder, reason }, is_found) in self.known.iter().zip(self.is_found) {
-            if !is_found {
-                faults.push(format!(
-                    "{folder} has no circle any more; remove its entry ({reason}) from \
-                     xtask/src/tidy/layers.rs"
-                ));
-            }
-        }
+/// Reports the circles of a crate. Circles of single files are left to the reader's judgement: two
+/// halves of one subject may need one another.
+pub(super) fn check(
+    crate_name: &str,
+    modules: &BTreeMap<ModulePath, Syntax>,
+    faults: &mut Vec<String>,
+) {
+    for circle in circles(modules).into_iter().filter(|circle| circle.has_folder) {
+        let folder = format!("crates/{crate_name}/src/{}", circle.parent.join("/"));
+        faults.push(format!(
+            "{}: {} import one another in a circle; move what they share to a module below \
+             them:\n    {}",
+            folder.trim_end_matches('/'),
+            circle.members.join(", "),
+            circle.arrows.join("\n    ")
+        ));
     }
 }
 
@@ -217,7 +182,7 @@ fn child(parent: &[String], name: &str) -> ModulePath {
 
 #[cfg(test)]
 mod tests {
-    use super::{Check, KnownCircle, ModulePath, Syntax, circles};
+    use super::{ModulePath, Syntax, check, circles};
     use std::collections::BTreeMap;
 
     fn parsed(modules: &[(&str, &str)]) -> BTreeMap<ModulePath, Syntax> {
@@ -292,21 +257,15 @@ mod tests {
     }
 
     #[test]
-    fn circles_with_a_folder_have_to_be_known() {
-        let faults = |modules: &[(&str, &str)], known: &[KnownCircle]| {
+    fn circles_with_a_folder_are_faults() {
+        let faults = |modules: &[(&str, &str)]| {
             let mut faults = Vec::new();
-            let mut check = Check::new(known);
-            check.modules("core", &parsed(modules), &mut faults);
-            check.finish(&mut faults);
+            check("core", &parsed(modules), &mut faults);
             faults
         };
         let files = [("", ""), ("a", "use crate::b::B;"), ("b", "use crate::a::A;")];
         let folder = [&files[..], &[("b::c", "")]].concat();
-        let known = |folder| KnownCircle { folder, reason: "it is old" };
-        assert!(faults(&files, &[]).is_empty());
-        assert!(faults(&folder, &[])[0].starts_with("crates/core/src: a, b import one another"));
-        assert!(faults(&folder, &[known("crates/core/src")]).is_empty());
-        assert_eq!(faults(&folder, &[known("crates/core/src/b")]).len(), 2);
-        assert_eq!(faults(&files, &[known("crates/core/src")]).len(), 1);
+        assert!(faults(&files).is_empty());
+        assert!(faults(&folder)[0].starts_with("crates/core/src: a, b import one another"));
     }
 }

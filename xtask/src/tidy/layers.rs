@@ -1,6 +1,5 @@
 //! The layers of ARCHITECTURE.md as tables, and the exceptions from them.
 
-use super::circles::KnownCircle;
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
@@ -64,7 +63,3 @@ const fn core(path: &'static str, remedy: &'static str) -> Rule {
 
 /// Files that may name a forbidden path all the same.
 pub(super) const EXCEPTIONS: &[Exception] = &[];
-
-/// Folders whose modules import one another in a circle.
-pub(super) const CIRCLES: &[KnownCircle] =
-    &[KnownCircle { folder: "crates/server/src", reason: "sessions know their uploads" }];

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::shell::{Outcome, command, output_of, root};
-use layers::{CIRCLES, EXCEPTIONS, FORBIDDEN};
+use layers::{EXCEPTIONS, FORBIDDEN};
 
 pub(crate) fn run() -> Outcome {
     let mut faults = Vec::new();
@@ -23,7 +23,6 @@ pub(crate) fn run() -> Outcome {
         text::check(file, &fs::read_to_string(root().join(file))?, &mut faults);
     }
     let mut forbidden = forbidden::Check::new(FORBIDDEN, EXCEPTIONS);
-    let mut circles = circles::Check::new(CIRCLES);
     for (name, sources) in sources::by_crate(&files)? {
         for (module, file) in &sources.files {
             let syntax = &sources.modules[module];
@@ -32,10 +31,9 @@ pub(crate) fn run() -> Outcome {
                 format!("{file}:{line}: re-export by name, so that a reader sees what there is")
             }));
         }
-        circles.modules(&name, &sources.modules, &mut faults);
+        circles::check(&name, &sources.modules, &mut faults);
     }
     forbidden.finish(&mut faults);
-    circles.finish(&mut faults);
     if faults.is_empty() {
         return Ok(());
     }

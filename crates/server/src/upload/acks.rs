@@ -1,16 +1,15 @@
-//! Acknowledgements: which bytes are parsed, and the task that tells the page.
+//! The task that sends acknowledgements to the page.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use weir_net::websocket::{Stream, Writer};
 use weir_view::UploadReply;
 
+use crate::file::AckOffsets;
 use crate::message;
 
 /// The time between two acknowledgements while the sender increases its rate.
@@ -22,116 +21,6 @@ const ACK_INTERVAL_LATER: Duration = Duration::from_millis(40);
 
 /// The bytes of a connection after which its sender has reached its full rate.
 const RAMP_UP_BYTES: u64 = 64 << 20;
-
-/// Maps the parsed bytes of a source to the sent bytes that may be acknowledged.
-///
-/// The two are equal for a plain file. The sender of a compressed file counts compressed bytes,
-/// so each compressed piece adds a pair of offsets: its own end, and the end of its lines.
-#[derive(Debug)]
-pub(crate) struct AckOffsets {
-    parsed: watch::Receiver<u64>,
-    state: Mutex<OffsetMap>,
-    changed: Notify,
-}
-
-#[derive(Debug, Default)]
-struct OffsetMap {
-    is_compressed: bool,
-    /// The pairs that are not parsed yet. Both offsets never decrease.
-    pairs: VecDeque<OffsetPair>,
-    /// The `piece_end` of the last pair that was parsed.
-    acknowledgeable: u64,
-}
-
-#[derive(Debug)]
-struct OffsetPair {
-    /// In decompressed bytes.
-    lines_end: u64,
-    /// In compressed bytes.
-    piece_end: u64,
-}
-
-impl AckOffsets {
-    /// Offsets of a plain file with this number of parsed bytes.
-    pub(crate) fn new(parsed: watch::Receiver<u64>) -> Self {
-        Self { parsed, state: Mutex::default(), changed: Notify::new() }
-    }
-
-    /// Counts compressed bytes from now on, as [`Self::record`] maps them.
-    pub(crate) fn set_compressed(&self) {
-        self.lock().is_compressed = true;
-    }
-
-    /// Records that the compressed bytes before `piece_end` contain the bytes before `lines_end`.
-    pub(crate) fn record(&self, lines_end: u64, piece_end: u64) {
-        let mut state = self.lock();
-        match state.pairs.back_mut() {
-            Some(last) if last.lines_end == lines_end => last.piece_end = piece_end,
-            _ => state.pairs.push_back(OffsetPair { lines_end, piece_end }),
-        }
-    }
-
-    /// Records that all whole lines are submitted to the parsers, which are the bytes before
-    /// `submitted`. The bytes after it are the beginning of a line, and are not parsed before
-    /// the line ends. So the pieces that contain them may be acknowledged once `submitted`
-    /// bytes are parsed.
-    pub(crate) fn clamp(&self, submitted: u64) {
-        let mut state = self.lock();
-        while let Some(last) = state.pairs.pop_back_if(|pair| pair.lines_end > submitted) {
-            let piece_end = last.piece_end;
-            match state.pairs.back_mut() {
-                Some(before) if before.lines_end >= submitted => {
-                    before.piece_end = before.piece_end.max(piece_end);
-                }
-                _ => state.pairs.push_back(OffsetPair { lines_end: submitted, piece_end }),
-            }
-        }
-        drop(state);
-        self.changed.notify_waiters();
-    }
-
-    /// Wakes the task that waits for a greater offset. An archive needs this, because its own
-    /// bytes are never parsed.
-    pub(crate) fn notify(&self) {
-        self.changed.notify_waiters();
-    }
-
-    /// The offset before which everything is parsed, in the sender's bytes.
-    pub(crate) fn offset(&self) -> u64 {
-        let parsed = *self.parsed.borrow();
-        let mut state = self.lock();
-        if !state.is_compressed {
-            return parsed;
-        }
-        while let Some(pair) = state.pairs.pop_front_if(|pair| pair.lines_end <= parsed) {
-            state.acknowledgeable = pair.piece_end;
-        }
-        state.acknowledgeable
-    }
-
-    /// Waits until [`Self::offset`] is greater than `after`, and returns it.
-    pub(crate) async fn wait_past(&self, after: u64) -> u64 {
-        let mut parsed = self.parsed.clone();
-        loop {
-            let mut notified = std::pin::pin!(self.changed.notified());
-            notified.as_mut().enable();
-            parsed.mark_unchanged();
-            let offset = self.offset();
-            if offset > after {
-                return offset;
-            }
-            tokio::select! {
-                () = notified => {}
-                // An error means that the source is gone, so nothing more will be parsed.
-                changed = parsed.changed() => if changed.is_err() { std::future::pending().await },
-            }
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, OffsetMap> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The last acknowledgement, shared by the task that sends it and the task that receives bytes.
 #[derive(Debug)]

@@ -7,9 +7,8 @@ use weir_ingest::{FormatChoice, SourceEnd, SourceError, StopReason};
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
 use weir_view::{UploadReply, UploadRequest};
 
-use super::receiver::{Purpose, ReceiveError};
 use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
-use super::uploaded_file::{ReceiverGuard, UploadedFile};
+use crate::file::{Purpose, ReceiveError, ReceiverGuard, UploadedFile};
 use crate::message;
 use crate::options::Options;
 use crate::refusal::Refusal;

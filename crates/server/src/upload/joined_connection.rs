@@ -4,7 +4,7 @@ use weir_net::websocket::{CloseCode, Event};
 use weir_view::{UploadReply, UploadRequest};
 
 use super::connection::{CloseReason, Connection, FileRequest, cancel};
-use super::merger::{CONNECTIONS_MAX, JoinError, MergeInput};
+use crate::file::{CONNECTIONS_MAX, JoinError, MergeInput};
 use crate::refusal::Refusal;
 
 /// What to do after a message.

@@ -11,9 +11,8 @@ use weir_ingest::{SourceEnd, SourceError};
 use weir_net::Body;
 
 use super::connection::{refusal_of, shorten};
-use super::receiver::{FileReceiver, ReceiveError};
 use super::transfer::PAUSE;
-use super::unpacker::MemberDestination;
+use crate::file::{FileReceiver, MemberDestination, ReceiveError};
 use crate::hub::Hub;
 use crate::query_string::decode;
 use crate::refusal::Refusal;

@@ -9,8 +9,9 @@ use weir_net::websocket::{BufferEvent, Event, Reader, Stream, Writer};
 use weir_view::UploadRequest;
 
 use super::acks::{AckTask, LastAck};
-use super::merger::{Chunk, MergeEvent, MergeOutput, Overlap, ReorderBuffer};
-use super::receiver::{FileReceiver, ReceiveError};
+use crate::file::{
+    Chunk, FileReceiver, MergeEvent, MergeOutput, Overlap, ReceiveError, ReorderBuffer,
+};
 use crate::refusal::Refusal;
 
 /// The maximum number of unacknowledged bytes. They wait in the page and in the sockets, and

@@ -9,7 +9,7 @@ use weir_ingest::{
     SourceError, SourceProgress, SourceWriter, StopReason, compression_of, is_archive,
 };
 
-use super::acks::AckOffsets;
+use super::ack_offsets::AckOffsets;
 use super::unpacker::{MemberDestination, Unpacker};
 
 /// The note on the source of an archive.

@@ -1,0 +1,20 @@
+//! A file that is uploaded to a session, from its first byte to the pipeline.
+//!
+//! `uploaded_file` is one file of a session. It outlives its connections; the connection that locks
+//! its receiver owns it. If several connections send the file, `merger` puts their blocks in order.
+//! `receiver` detects what the file is, decompresses it and cuts it into lines. `unpacker` gives
+//! the members of an archive to a thread. `ack_offsets` counts the bytes that are parsed.
+
+mod ack_offsets;
+mod merger;
+mod receiver;
+mod unpacker;
+mod uploaded_file;
+
+pub(crate) use ack_offsets::AckOffsets;
+pub(crate) use merger::{
+    CONNECTIONS_MAX, Chunk, JoinError, MergeEvent, MergeInput, MergeOutput, Overlap, ReorderBuffer,
+};
+pub(crate) use receiver::{FileReceiver, Purpose, ReceiveError};
+pub(crate) use unpacker::MemberDestination;
+pub(crate) use uploaded_file::{ReceiverGuard, UploadedFile};
