@@ -97,7 +97,7 @@ impl Field {
     /// The number fields, in column order.
     pub const NUMBERS: [Self; 3] = [Self::Bytes, Self::RequestTime, Self::UpstreamTime];
 
-    /// The name in JSON, in `--where` and on the page.
+    /// The name in JSON, in conditions and on the page.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Client => "client",

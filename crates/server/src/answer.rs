@@ -5,12 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_ingest::DataSet;
 use weir_query::Evaluator;
-use weir_view::{Query, QueryError, Report};
+use weir_view::{Query, Report};
 
 use crate::refusal::Refusal;
 
 /// Makes the report of all records that a data set holds now. Dropping the future cancels the
 /// work.
+///
+/// # Errors
+/// Fails if the query is not valid for this data, or names no period that can be compared.
 pub(crate) async fn report(
     data: Arc<DataSet>,
     query: Query,
@@ -18,13 +21,16 @@ pub(crate) async fn report(
 ) -> Result<Report, Refusal> {
     let guard = CancelOnDrop::default();
     let is_cancelled = guard.flag();
-    let work = move || -> Result<Report, QueryError> {
+    let work = move || -> Result<Report, Refusal> {
         let mut evaluator = Evaluator::new(data, query, jobs)?;
-        Ok(evaluator.answer(&is_cancelled).map(|answer| answer.report).unwrap_or_default())
+        let Some(answer) = evaluator.answer(&is_cancelled) else { return Ok(Report::default()) };
+        match answer.period_error {
+            None => Ok(answer.report),
+            Some(error) => Err(Refusal::BadQuery(format!("there is no comparison: {error}"))),
+        }
     };
     // This fails only if the server ends meanwhile.
-    let joined = tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::SessionEnded)?;
-    Ok(joined?)
+    tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::SessionEnded)?
 }
 
 /// Cancels work on an answer when it is dropped.

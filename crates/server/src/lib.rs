@@ -35,6 +35,6 @@ mod upload;
 mod view;
 
 pub use hub::SessionHandle;
-pub use options::{Options, StartError};
+pub use options::{Options, Remedies, StartError};
 pub use refusal::Refusal;
 pub use server::Server;

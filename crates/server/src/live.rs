@@ -258,7 +258,7 @@ fn answer(
     // This cannot fail: the query was valid when it arrived, and columns are never removed.
     let Ok(mut evaluator) = evaluator else { return (None, None) };
     let Some(answer) = evaluator.answer(is_cancelled) else { return (None, Some(evaluator)) };
-    let view = view(id, answer, data, &session.files());
+    let view = view(id, answer, data, &session.files(), session.remedies());
     let text = weir_view::to_json(&LiveReply::View { view: Box::new(view) });
     (Some(text), Some(evaluator))
 }

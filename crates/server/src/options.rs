@@ -32,8 +32,31 @@ pub struct Options {
     pub grace: Duration,
     /// How long an upload may send no byte while it is allowed to. Default: 60 s.
     pub stall: Duration,
+    /// What a user can do about the limits of a report.
+    pub remedies: Remedies,
     /// Whether to serve the addresses that measure the speed of uploads. Default: false.
     pub bench: bool,
+}
+
+/// Sentences that end the notes on a report's limits. Only the program that runs the server knows
+/// the names of its own options. By default they name none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remedies {
+    /// After the note that no line of a source has a known format.
+    pub unknown_format: String,
+    /// After the notes that the memory limit is reached.
+    pub memory_limit: String,
+}
+
+impl Default for Remedies {
+    fn default() -> Self {
+        Self {
+            unknown_format: "Start the server with the log format from the web server's \
+                             configuration."
+                .to_owned(),
+            memory_limit: "Start the server with a higher memory limit.".to_owned(),
+        }
+    }
 }
 
 impl Default for Options {
@@ -49,6 +72,7 @@ impl Default for Options {
             zone: None,
             grace: Duration::from_secs(60),
             stall: Duration::from_secs(60),
+            remedies: Remedies::default(),
             bench: false,
         }
     }

@@ -1,6 +1,6 @@
 //! The query string of an address, and percent encoding.
 
-use weir_view::{Clause, Query};
+use weir_view::{Clause, Compare, Query};
 
 use crate::refusal::Refusal;
 
@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 pub(crate) const TOP_MAX: u32 = 10_000;
 
 /// Reads a query from `where=field%3Dvalue` (any number of times), `top=N`, `zone=NAME`,
-/// `stack=FIELD` and `buckets=N`.
+/// `stack=FIELD`, `buckets=N`, `group=FIELD` and `compare=SINCE/UNTIL`.
 pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
     let mut query = Query::default();
     for pair in text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
@@ -20,9 +20,12 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
             "buckets" => query.buckets = number(&name, &value)?,
             "zone" => query.zone = Some(value),
             "stack" => query.stack = value,
+            "group" => query.group = Some(value),
+            "compare" => query.compare = Some(period(&value)),
             _ => {
                 return Err(Refusal::BadRequest(format!(
-                    "`{name}` is not a valid parameter; use where, top, zone, stack or buckets"
+                    "`{name}` is not a valid parameter; use where, top, zone, stack, buckets, \
+                     group or compare"
                 )));
             }
         }
@@ -38,6 +41,14 @@ fn clause(text: &str) -> Result<Clause, Refusal> {
         ))
     };
     Clause::parse(text).ok_or_else(invalid)
+}
+
+/// Reads a period in the notation of ISO 8601, `SINCE/UNTIL`. Either end may be empty, and the
+/// slash may be left out after `SINCE`.
+fn period(text: &str) -> Compare {
+    let (since, until) = text.split_once('/').unwrap_or((text, ""));
+    let [since, until] = [since, until].map(|end| (!end.is_empty()).then(|| end.to_owned()));
+    Compare { since, until }
 }
 
 fn number(name: &str, value: &str) -> Result<u32, Refusal> {
@@ -78,7 +89,7 @@ fn hex([high, low]: [u8; 2]) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use weir_view::{Clause, Operator, Query};
+    use weir_view::{Clause, Compare, Operator, Query};
 
     use super::{decode, query};
 
@@ -102,8 +113,27 @@ mod tests {
             Query { clauses, top: 3, zone: Some("+01:00".to_owned()), ..Query::default() };
         assert_eq!(read, Ok(expected));
         assert_eq!(query(None), Ok(Query::default()));
+        let grouped = Query { group: Some("host".to_owned()), ..Query::default() };
+        assert_eq!(query(Some("group=host")), Ok(grouped));
         for wrong in ["where=path", "top=x", "nothing=1"] {
             assert!(query(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
+    #[test]
+    fn either_end_of_a_period_may_be_missing() {
+        let period = |since: Option<&str>, until: Option<&str>| {
+            let [since, until] = [since, until].map(|end| end.map(str::to_owned));
+            Query { compare: Some(Compare { since, until }), ..Query::default() }
+        };
+        for (text, expected) in [
+            ("compare=", period(None, None)),
+            ("compare=/", period(None, None)),
+            ("compare=-7d", period(Some("-7d"), None)),
+            ("compare=-7d/", period(Some("-7d"), None)),
+            ("compare=/2025-12-17", period(None, Some("2025-12-17"))),
+            ("compare=2025-12-16%2Fnow", period(Some("2025-12-16"), Some("now"))),
+        ] {
+            assert_eq!(query(Some(text)), Ok(expected), "{text}");
         }
     }
 }

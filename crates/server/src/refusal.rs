@@ -201,7 +201,7 @@ impl fmt::Display for Refusal {
             Self::MemoryFull(bytes) => write!(
                 formatter,
                 "the memory limit of {} MiB is reached; the lines read before are kept; start \
-                 Weir with a higher limit",
+                 the server with a higher limit",
                 bytes >> 20
             ),
             Self::Damaged { at, what } => {

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline};
 
 use crate::file::{MemberDestination, Purpose, UploadedFile};
-use crate::options::Options;
+use crate::options::{Options, Remedies};
 use crate::refusal::Refusal;
 
 /// The maximum number of files of one session. Each is a line on the page and in every view.
@@ -39,6 +39,7 @@ pub(crate) struct Session {
     id: String,
     zone: Option<String>,
     jobs: usize,
+    remedies: Remedies,
     /// `None` once the session is ended.
     pipeline: Mutex<Option<Arc<Pipeline>>>,
     files: Mutex<Vec<Arc<UploadedFile>>>,
@@ -62,6 +63,7 @@ impl Session {
             id,
             zone: options.zone.clone(),
             jobs: options.jobs,
+            remedies: options.remedies.clone(),
             pipeline: Mutex::new(Some(pipeline)),
             files: Mutex::default(),
             member_limit: Arc::new(MemberLimit::new(MEMBERS_MAX)),
@@ -82,6 +84,11 @@ impl Session {
     /// The number of threads that answer a query.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs
+    }
+
+    /// The ends of the notes on a report's limits.
+    pub(crate) fn remedies(&self) -> &Remedies {
+        &self.remedies
     }
 
     /// The pipeline; `None` once the session is ended.

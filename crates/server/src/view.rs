@@ -8,6 +8,7 @@ use weir_query::Answer;
 use weir_view::{Format, Sample, Source, SourceState, View, Window};
 
 use crate::file::UploadedFile;
+use crate::options::Remedies;
 
 /// The maximum number of samples of all sources together.
 const SAMPLES_MAX: usize = 100;
@@ -18,6 +19,7 @@ pub(crate) fn view(
     answer: Answer<SourceSnapshot>,
     data: &DataSet,
     files: &[Arc<UploadedFile>],
+    remedies: &Remedies,
 ) -> View {
     let by_source: HashMap<_, _> =
         files.iter().map(|file| (Arc::as_ptr(file.progress()), file)).collect();
@@ -37,7 +39,7 @@ pub(crate) fn view(
         window: window(&answer, data),
         memory_bytes: data.memory_bytes() as u64,
         memory_bytes_max: data.memory_bytes_max() as u64,
-        notes: notes(&answer, data),
+        notes: notes(&answer, data, remedies),
         report: answer.report,
     }
 }
@@ -93,7 +95,7 @@ fn samples(source: &SourceSnapshot) -> impl Iterator<Item = Sample> {
 }
 
 /// Sentences on limits of the report that its readers should know.
-fn notes(answer: &Answer<SourceSnapshot>, data: &DataSet) -> Vec<String> {
+fn notes(answer: &Answer<SourceSnapshot>, data: &DataSet, remedies: &Remedies) -> Vec<String> {
     let mut notes = Vec::new();
     if answer.offsets_s.len() > 1 {
         let offsets: Vec<String> =
@@ -111,23 +113,24 @@ fn notes(answer: &Answer<SourceSnapshot>, data: &DataSet) -> Vec<String> {
     let unparsed: Vec<&str> = unparsed.map(|source| source.name.as_str()).collect();
     if !unparsed.is_empty() {
         notes.push(format!(
-            "No line of {} could be parsed in a known format. `weir formats FILE` shows why. \
-             Start Weir with the log format from the web server's configuration.",
-            enumerate(&unparsed)
+            "No line of {} could be parsed in a known format. {}",
+            enumerate(&unparsed),
+            remedies.unknown_format
         ));
     }
     if data.is_full() {
         notes.push(format!(
-            "The memory limit of {} MiB is reached; the lines read before are kept. Start Weir \
-             with a higher limit to read the rest.",
-            data.memory_bytes_max() >> 20
+            "The memory limit of {} MiB is reached; the lines read before are kept. {}",
+            data.memory_bytes_max() >> 20,
+            remedies.memory_limit
         ));
     }
     if !answer.report.estimated.is_empty() {
         notes.push(format!(
             "There are more distinct values than the memory limit allows, so these numbers are \
-             estimates: {}. Start Weir with a higher limit to count them exactly.",
-            answer.report.estimated.join(", ")
+             estimates: {}. {}",
+            answer.report.estimated.join(", "),
+            remedies.memory_limit
         ));
     }
     notes

@@ -1,4 +1,4 @@
-//! Counts of lines and requests: what `weir count --output json` prints.
+//! Counts of lines and requests.
 
 use serde::Serialize;
 

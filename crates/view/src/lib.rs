@@ -1,7 +1,7 @@
 //! Reports and queries as plain data that can be serialised.
 //!
-//! [`Report`] is the answer to a [`Query`], and the output of `weir report --json`. [`View`] is a
-//! report with the state of its sources, which the page draws. The TypeScript declarations of the
+//! [`Report`] is the answer to a [`Query`]. [`View`] is a report with the state of its sources, which
+//! the page draws. The TypeScript declarations of the
 //! page are generated from these types (feature `typescript`).
 
 mod build;

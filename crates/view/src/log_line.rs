@@ -7,7 +7,7 @@ use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// A line of a log with its fields: an object of `weir grep --output jsonl`.
+/// A line of a log with its fields, as one object.
 ///
 /// The object has the keys `file` and `line`, the fields by their names, `raw`, and `raw_hex` if
 /// the line is not UTF-8: `raw` has replacement characters then.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
 use weir_ingest::{Input, Pipeline, Retention};
-use weir_server::{Options, Refusal, Server, SessionHandle};
+use weir_server::{Options, Refusal, Remedies, Server, SessionHandle};
 
 pub(crate) use arguments::ServeArguments;
 
@@ -109,6 +109,7 @@ impl Page {
             jobs: pipeline.jobs,
             format: arguments.read.format_choice()?,
             zone: arguments.read.tz.clone(),
+            remedies: remedies(),
             bench,
             ..Options::default()
         };
@@ -187,6 +188,16 @@ impl Page {
             browser::open(&url);
         }
         Ok(())
+    }
+}
+
+/// What the user of this command can do about the limits of a report.
+fn remedies() -> Remedies {
+    Remedies {
+        unknown_format: "`weir formats FILE` shows why; start Weir with --format and the log \
+                         format from the web server's configuration."
+            .to_owned(),
+        memory_limit: "Start Weir with a larger --memory.".to_owned(),
     }
 }
 

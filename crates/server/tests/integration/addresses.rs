@@ -4,6 +4,7 @@ use crate::common::{TestServer, compare, log, read_response};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use weir_server::{Options, Server, StartError};
+use weir_view::Report;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_and_its_files() {
@@ -75,6 +76,9 @@ async fn refusals() {
         ("GET", report("where=path~("), 400, "bad_query"),
         ("GET", report("where=nothing%3D1"), 400, "bad_query"),
         ("GET", report("zone=Europe/Atlantis"), 400, "bad_query"),
+        ("GET", report("group=bytes"), 400, "bad_query"),
+        ("GET", report("compare=yesterday"), 400, "bad_query"),
+        ("GET", report("compare="), 400, "bad_query"),
         ("GET", report("top=x"), 400, "bad_request"),
         ("GET", report("else=1"), 400, "bad_request"),
     ] {
@@ -83,6 +87,35 @@ async fn refusals() {
         assert_eq!((response.status, &refusal["error"]), (status, &name.into()), "{path}");
         assert!(refusal["message"].as_str().is_some_and(|message| message.len() > 10));
     }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_has_the_group_and_the_comparison_of_a_live_view() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    server.upload(session.id()).await.send_file("a", &log(1 << 18), 1 << 18).await;
+    let path = |query: &str| format!("/api/sessions/{}/report?{query}", session.id());
+    let mut live = server.live(session.id()).await;
+    let whole = live.view_where(|view| view.complete).await.report;
+    let until = whole.time.last.expect("a time");
+    let halves = serde_json::json!({});
+    let part = serde_json::json!({ "since": "2000-01-01", "until": until });
+    for (id, text, compare) in [
+        (1, "compare=", halves),
+        (2, &format!("compare=2000-01-01/{}", until.replace('+', "%2B")), part),
+    ] {
+        let query = serde_json::json!({
+            "id": id, "group": "status_class", "top": 2, "compare": compare
+        });
+        live.ask(query).await;
+        let view = live.view_where(|view| view.query == id).await;
+        assert!(view.report.compare.is_some() && view.report.group.is_some());
+        let response =
+            server.request("GET", &path(&format!("group=status_class&top=2&{text}")), &[]).await;
+        let report: Report = serde_json::from_value(response.json()).expect("a report");
+        assert_eq!(report, view.report, "{text}");
+    }
+    drop(live);
     server.stop().await;
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::common::{TestServer, compare, log, within};
 use serde_json::json;
 use weir_net::websocket::client::Message;
-use weir_server::Options;
+use weir_server::{Options, Remedies};
 use weir_view::{SourceState, View};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -274,5 +274,16 @@ async fn a_page_gets_a_group_and_a_comparison() {
     assert!(view.report.compare.is_none());
     assert_eq!(view.report.group.expect("a group").rows[0].tally.previous, None);
     drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_note_ends_with_the_remedy_of_the_program() {
+    let remedies = Remedies { unknown_format: "Turn it around.".to_owned(), ..Remedies::default() };
+    let (server, session) =
+        TestServer::start_pinned(Options { remedies, ..Options::default() }).await;
+    server.upload(session.id()).await.send_file("a", b"no known format\n", 16).await;
+    let view = server.live(session.id()).await.view_where(|view| view.complete).await;
+    assert_eq!(view.notes, ["No line of a.log could be parsed in a known format. Turn it around."]);
     server.stop().await;
 }
