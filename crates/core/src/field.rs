@@ -3,8 +3,26 @@
 /// A field that every format may fill. Formats can add text fields of their own, which are known
 /// by name only (see [`crate::Schema`]).
 ///
-/// The discriminants are the numbers of the fields' columns in every [`crate::Schema`]: text
-/// fields first, then the numbers, then the time.
+/// | field | nginx | Apache | W3C |
+/// |---|---|---|---|
+/// | `client` | `$remote_addr` | `%h`, `%a` | `c-ip` |
+/// | `user` | `$remote_user` | `%u` | `cs-username` |
+/// | `host` | `$host`, `$http_host`, `$server_name` | `%v`, `%{Host}i` | `cs-host` |
+/// | `method` | `$request_method` | `%m` | `cs-method` |
+/// | `path` | `$uri` | `%U` | `cs-uri-stem` |
+/// | `query` | `$args` | `%q` | `cs-uri-query` |
+/// | `protocol` | `$server_protocol` | `%H` | `cs-version` |
+/// | `status` | `$status` | `%>s` | `sc-status` |
+/// | `referer` | `$http_referer` | `%{Referer}i` | `cs(Referer)` |
+/// | `user_agent` | `$http_user_agent` | `%{User-Agent}i` | `cs(User-Agent)` |
+/// | `bytes` | `$body_bytes_sent` | `%b` | `sc-bytes` |
+/// | `request_time` | `$request_time` | `%D`, `%T` | `time-taken` |
+/// | `upstream_time` | `$upstream_response_time` | | |
+/// | `time` | `$time_local`, `$time_iso8601`, `$msec` | `%t` | `date` and `time` |
+///
+/// A request line, `$request` or `%r`, fills `method`, `path`, `query` and `protocol`. If it cannot
+/// be parsed, it is the field `request` instead. The discriminants are the numbers of the fields'
+/// columns in every [`crate::Schema`]: text fields first, then the numbers, then the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Field {
@@ -119,6 +137,14 @@ impl Field {
     }
 
     /// Finds a field by its own name or by its name in nginx or in the W3C extended log format.
+    /// ```
+    /// use weir_core::{ColumnKind, Field, Unit};
+    ///
+    /// assert_eq!(Field::by_name("remote_addr"), Some(Field::Client));
+    /// assert_eq!(Field::by_name("sc-bytes"), Some(Field::Bytes));
+    /// assert_eq!(Field::by_name("ssl_protocol"), None);
+    /// assert_eq!(Field::RequestTime.kind(), ColumnKind::Number(Unit::Nanoseconds));
+    /// ```
     pub fn by_name(name: &str) -> Option<Self> {
         Some(match name {
             "client" | "remote_addr" | "c-ip" => Self::Client,

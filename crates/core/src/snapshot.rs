@@ -9,11 +9,65 @@ use crate::filter::TimeBounds;
 use crate::format::Format;
 use crate::values::Values;
 
-/// A data set that can be asked: it has snapshots, and the distinct values that the ids in
-/// their segments stand for.
+/// A data set as seen by the code that answers questions: snapshots, and the distinct values that
+/// the ids in their segments stand for.
 ///
-/// What answers questions is generic over this trait, so it needs neither the threads nor the
+/// Code that answers questions is generic over this trait, so it needs neither the threads nor the
 /// sources that fill the data set.
+///
+/// ```
+/// use std::ops::Deref;
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Format, LogSource, ReadCounts, SegmentList, Snapshot, Snapshots, Values,
+/// };
+///
+/// /// A data set that never changes.
+/// struct Archive {
+///     values: Values,
+///     segments: SegmentList,
+/// }
+///
+/// /// A source without counts.
+/// struct File;
+///
+/// impl LogSource for File {
+///     fn read_counts(&self) -> ReadCounts {
+///         ReadCounts::default()
+///     }
+///
+///     fn format(&self) -> Option<&Arc<Format>> {
+///         None
+///     }
+/// }
+///
+/// impl Snapshots for Archive {
+///     type Source = File;
+///
+///     fn values(&self) -> impl Deref<Target = Values> {
+///         &self.values
+///     }
+///
+///     fn snapshot(&self) -> Snapshot<File> {
+///         Snapshot {
+///             segments: self.segments.clone(),
+///             departed: Default::default(),
+///             sources: vec![File],
+///             formats: Vec::new(),
+///             epoch: self.values.reuses(),
+///         }
+///     }
+///
+///     fn memory_bytes_max(&self) -> usize {
+///         1 << 30
+///     }
+/// }
+///
+/// let archive = Archive { values: Values::new(1 << 20), segments: SegmentList::default() };
+/// let snapshot = archive.snapshot();
+/// assert_eq!(snapshot.epoch, archive.values().reuses());
+/// assert!(snapshot.segments.is_empty());
+/// ```
 pub trait Snapshots {
     /// How a snapshot describes a source.
     type Source: LogSource;
@@ -112,6 +166,27 @@ impl SnapshotSegment {
 }
 
 /// A list of segments that only grows, and whose clones share their memory.
+///
+/// Appending to a clone leaves the original as it was:
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Block, BlockLimits, BlockReader, Format, SegmentList, SnapshotSegment, TimeBounds, Values,
+/// };
+///
+/// let format = Arc::new(Format::parse("$remote_addr")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let segment = reader.read_segment(&Block::new(b"192.0.2.7\n".to_vec()), 0, &mut values);
+///
+/// let before = SegmentList::default();
+/// let mut after = before.clone();
+/// let bounds = TimeBounds::ALL;
+/// after.push(SnapshotSegment { number: 0, segment: Arc::new(segment), bounds });
+/// assert_eq!((before.len(), after.len()), (0, 1));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct SegmentList {
     /// All full but the last.

@@ -1,5 +1,16 @@
 //! Aggregates: the numbers that are computed over the records that pass a filter.
 //!
+//! | aggregate | answers | exact |
+//! |---|---|---|
+//! | [`Totals`] | how many records, errors and bytes; from when to when | always |
+//! | [`Histogram`] | how many records in each step of time, by group | always |
+//! | [`TopList`] | how many records, errors and bytes for each value | unless memory ran out |
+//! | [`Quantiles`] | median, p90, p99 and so on of a number | up to 131,072 distinct numbers |
+//!
+//! An [`Evaluation`] holds those that one [`Question`] asks for. It adds segments one at a time, as
+//! a [`Fold`]; a [`Recount`] computes it over many segments at once, on several threads, or from
+//! the answer to another question.
+//!
 //! Each aggregate has `update`, which adds the selected rows of a segment, and `merge`, which adds
 //! another aggregate of its kind. Merging any division of the rows gives the same result.
 

@@ -1,4 +1,21 @@
 //! The innermost counting loops, which add a record and its response size in one word.
+//!
+//! They compute this:
+//!
+//! ```text
+//! for row in selection:
+//!     records[codes[row]] += 1
+//!     bytes[codes[row]] += size[row]
+//! ```
+//!
+//! The code differs from it in three ways:
+//!
+//! 1. The two sums of a value are in one word: one random access and one addition per row and
+//!    column.
+//! 2. Only the low bits of a size are added. The few large sizes are added separately, and the
+//!    words are emptied into wider sums before they can overflow (see [`super::TopList`]).
+//! 3. Columns of few values are counted in four arrays in turn, so that an addition rarely has to
+//!    wait for the one before it to the same sum.
 
 use super::visit::Visit;
 use crate::column::Selection;

@@ -11,7 +11,30 @@ use crate::column::{Numbers, Selection};
 ///
 /// The result is exact for up to [`Self::EXACT_MAX`] distinct numbers. Beyond that, numbers are
 /// rounded to 11 significant bits, an error of at most one part in 2,048, and
-/// [`Self::is_estimated`] returns true.
+/// [`Self::is_estimated`] returns true. The method is the first of Hyndman and Fan, "Sample
+/// Quantiles in Statistical Packages": the result is always a number that occurs, never one between
+/// two.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Block, BlockLimits, BlockReader, Evaluation, Field, Fold, Format, Question, Values,
+/// };
+///
+/// let format = Arc::new(Format::parse("$remote_addr $request_time")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let lines = "::1 0.010\n::1 0.020\n::1 0.500\n::1 -\n";
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+///
+/// let mut evaluation = Evaluation::new(&Question::default());
+/// evaluation.refresh(&values);
+/// evaluation.update(&segment);
+/// let times = evaluation.quantiles(Field::RequestTime.column()).unwrap();
+/// assert_eq!((times.count(), times.max()), (3, Some(500_000_000)));
+/// assert_eq!(times.quantiles([0.5, 0.9]), Some([20_000_000, 500_000_000]));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Quantiles {
     count: u64,

@@ -6,6 +6,31 @@ use crate::schema::ColumnId;
 use crate::value::{STATUS_CLASSES, Zone};
 
 /// A question: a filter, and the aggregates to compute over the records that pass it.
+///
+/// The columns and the zone belong to one data set: a question is asked about the data set whose
+/// [`crate::Values`] its clauses were made with.
+///
+/// ```
+/// use weir_core::{
+///     Aggregates, Clause, Field, Filter, ListedColumns, Question, Stack, TextTest, Values, Zone,
+/// };
+///
+/// // Which paths had errors, and when, by method?
+/// let values = Values::new(1 << 20);
+/// let errors = Clause::text(&values, "status", TextTest::Between(400, 599), false)?;
+/// let question = Question {
+///     filter: Filter { clauses: vec![errors] },
+///     zone: Some(Zone::utc()),
+///     buckets_max: 60,
+///     stack: Stack::Column(Field::Method.column()),
+///     aggregates: Aggregates {
+///         top_lists: ListedColumns::Only(vec![Field::Path.column()]),
+///         ..Aggregates::default()
+///     },
+/// };
+/// assert_eq!(question.stack.groups(), Stack::GROUPS_MAX);
+/// # Ok::<(), weir_core::ClauseError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Question {
     /// The records to include.

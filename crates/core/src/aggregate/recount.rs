@@ -59,6 +59,43 @@ impl CountedRows<'_> {
 /// lists = take_lists(); count(column, list, parts) for each column
 /// finish(lists, parts)
 /// ```
+/// On one thread, the answer to a filter from the answer about all rows:
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Block, BlockLimits, BlockReader, Clause, CountedRows, Evaluation, Filter, Fold, Format,
+///     Question, Recount, TextTest, Values,
+/// };
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let block = Block::new(b"192.0.2.7 200\n192.0.2.8 404\n".to_vec());
+/// let segments = [Arc::new(reader.read_segment(&block, 0, &mut values))];
+/// let evaluation = |filter| {
+///     let mut evaluation = Evaluation::new(&Question { filter, ..Question::default() });
+///     evaluation.refresh(&values);
+///     evaluation
+/// };
+/// let mut all = evaluation(Filter::default());
+/// all.update(&segments[0]);
+///
+/// let test = TextTest::Prefix(b"4".to_vec());
+/// let clauses = vec![Clause::text(&values, "status", test, false)?];
+/// let filtered = evaluation(Filter { clauses });
+/// let passes = [filtered.pass(&segments[0])];
+/// let base = (&all, CountedRows::All(segments.len()));
+/// let mut recount = Recount::change(filtered, base, &segments, &passes);
+/// let mut part = recount.new_part();
+/// recount.read(0, &mut part);
+/// let (mut lists, parts) = (recount.take_lists(), [part]);
+/// for (column, list) in lists.iter_mut().enumerate() {
+///     recount.count(column, list, &parts);
+/// }
+/// assert_eq!(recount.finish(lists, &parts).totals().records, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Recount<'a> {
     evaluation: Evaluation,

@@ -4,6 +4,10 @@ use super::visit::Sum;
 use crate::column::{RowBits, Segment, Selection};
 
 /// Sums and extremes over the selected records.
+///
+/// The sums are exact: bytes are added and removed in 128 bits, and only the member that is shown
+/// is limited to 64. The extremes cannot be reduced by removing a record; a [`crate::Recount`]
+/// reads them again from the segments that may contain them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
     /// The number of records.

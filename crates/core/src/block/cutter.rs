@@ -5,6 +5,16 @@ use memchr::{memchr, memrchr};
 use super::Block;
 
 /// The two sizes that bound a cutter's memory.
+///
+/// A cutter needs `block_bytes + line_bytes_max + 2` bytes: a block that is nearly full, and the
+/// longest line after it with its line end. The defaults make this 2 MiB for each source.
+///
+/// ```
+/// use weir_core::BlockLimits;
+///
+/// let limits = BlockLimits { block_bytes: 64 << 10, ..BlockLimits::default() };
+/// assert_eq!(limits.line_bytes_max, BlockLimits::LINE_BYTES_MAX);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockLimits {
     /// A block is cut when it holds this many bytes.
@@ -32,9 +42,10 @@ impl Default for BlockLimits {
 
 /// Takes bytes in pieces of any size and cuts them into [`Block`]s of whole lines.
 ///
-/// The concatenated blocks are the input, except for lines over the limit, which are skipped
-/// and counted. The lines do not depend on the pieces in which the input arrives; the borders
-/// of the blocks may.
+/// The concatenated blocks are the input, except for the lines over the limit that do not fit into
+/// the buffer. These are skipped and counted; the reader of a block skips the others
+/// ([`crate::BlockReader`]). The lines do not depend on the pieces in which the input arrives; the
+/// borders of the blocks may.
 ///
 /// Memory is bounded: a cutter holds at most one block and one line, `block_bytes +
 /// line_bytes_max + 2` bytes, and one spare buffer of that size.
@@ -54,6 +65,30 @@ impl Default for BlockLimits {
 /// cutter.push(b"ee");
 /// let last = cutter.finish().unwrap();
 /// assert_eq!((last.bytes(), last.offset), (&b"three"[..], 8));
+/// ```
+/// A source that can read into the cutter's own memory saves a copy:
+///
+/// ```
+/// use std::io::Read;
+/// use weir_core::{Block, BlockCutter, BlockLimits};
+///
+/// let limits = BlockLimits { block_bytes: 8, line_bytes_max: 100 };
+/// let mut source = &b"one\ntwo\nthree\n"[..];
+/// let (mut cutter, mut blocks) = (BlockCutter::new(limits), Vec::new());
+/// loop {
+///     let length = source.read(cutter.space())?;
+///     if length == 0 {
+///         blocks.extend(cutter.finish());
+///         break;
+///     }
+///     cutter.advance(length);
+///     if cutter.is_full() {
+///         blocks.extend(cutter.cut());
+///     }
+/// }
+/// let texts: Vec<&[u8]> = blocks.iter().map(Block::bytes).collect();
+/// assert_eq!(texts, [&b"one\ntwo\n"[..], b"three\n"]);
+/// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct BlockCutter {

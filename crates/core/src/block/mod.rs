@@ -1,4 +1,15 @@
 //! Blocks: the bytes of a source, cut at line ends.
+//!
+//! A source delivers pieces of any size. Parsers need whole lines, so that they can read many
+//! blocks in parallel without knowing each other's:
+//!
+//! ```text
+//! pieces   |one\nt|wo\nth|ree\nfo|ur\n|
+//! blocks   |one\ntwo\n    |three\nfour\n|
+//! ```
+//!
+//! The lines must not depend on the pieces: a test feeds [`BlockCutter`] whole inputs, single
+//! bytes, and pieces that are cut at any offset.
 
 mod cutter;
 
@@ -43,7 +54,17 @@ impl Block {
     }
 
     /// Splits the block at `offsets` in its bytes, which are starts of lines in ascending order.
-    /// Offsets at the ends of the block or out of order are ignored.
+    /// Offsets at the ends of the block or out of order are ignored. The pieces together have the
+    /// bytes, the range of offsets and the count of skipped lines of the block.
+    ///
+    /// ```
+    /// use weir_core::Block;
+    ///
+    /// let pieces = Block::new(b"one\ntwo\nthree\n".to_vec()).split([4, 8]);
+    /// let texts: Vec<&[u8]> = pieces.iter().map(Block::bytes).collect();
+    /// assert_eq!(texts, [&b"one\n"[..], b"two\n", b"three\n"]);
+    /// assert_eq!((pieces[1].offset, pieces[1].offset_end), (4, 8));
+    /// ```
     pub fn split(self, offsets: impl IntoIterator<Item = usize>) -> Vec<Self> {
         let mut pieces: Vec<Self> = Vec::new();
         let mut start = 0;

@@ -13,6 +13,20 @@ pub const REMAINDER: u32 = 1;
 ///
 /// The arrays have the layout of Arrow's index arrays, so that a dictionary array can use them
 /// without copying.
+/// ```
+/// use weir_core::{Codes, Selection};
+///
+/// let codes = Codes::pack([2, 300, 2].into_iter());
+/// assert_eq!(codes, Codes::U16([2, 300, 2].into()));
+/// assert_eq!((codes.rows(), codes.get(1), codes.memory_bytes()), (3, 300, 6));
+///
+/// let equal = Codes::pack([7, 7].into_iter());
+/// assert_eq!(equal, Codes::Constant { code: 7, rows: 2 });
+///
+/// let mut selected = Vec::new();
+/// codes.for_each(&Selection::Rows(vec![0, 1]), |code| selected.push(code));
+/// assert_eq!(selected, [2, 300]);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Codes {
     /// The same code for every row.

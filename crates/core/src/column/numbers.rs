@@ -8,6 +8,15 @@ use super::selection::Selection;
 /// They are stored as differences from the smallest, in the coarsest unit that loses nothing, and
 /// in the narrowest width: frame-of-reference encoding with a common divisor. Code 0 is an absent
 /// number, so that no validity bitmap is needed.
+/// ```text
+/// numbers   1,250 ms   absent   1,000 ms   4,000 ms      in nanoseconds
+/// base      1,000 ms
+/// unit      1 ms
+/// codes     251        0        1          3,001         in 16 bits each
+/// ```
+///
+/// The order of the codes is the order of the numbers, so a range of numbers is a range of codes,
+/// and a filter compares codes without decoding them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
     /// The smallest number.

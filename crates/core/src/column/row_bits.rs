@@ -7,6 +7,18 @@ const WORD_ROWS: usize = u64::BITS as usize;
 
 /// The rows of one segment that pass a filter, as bits. They are small enough to keep, and fast to
 /// compare with those of another filter.
+/// The rows of two filters over the same segment can be compared: an answer to the one becomes an
+/// answer to the other by the rows in which they differ (see [`crate::Recount`]).
+///
+/// ```
+/// use weir_core::{RowBits, Selection};
+///
+/// let (all, none) = (RowBits::all(100), RowBits::none(100));
+/// assert_eq!((all.len(), none.len()), (100, 0));
+/// assert_eq!(all.differing(&none), 100);
+/// assert_eq!(all.without(&none).selection(), Selection::All(100));
+/// assert_eq!(none.without(&all).selection(), Selection::default());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBits {
     rows: usize,

@@ -9,6 +9,32 @@ use crate::schema::{ColumnId, RecordKind};
 use crate::value::Timestamp;
 
 /// The records of one block: a column for each field that some record of the block has.
+///
+/// A segment is immutable. The ids in its text columns refer to the [`crate::Values`] of its data
+/// set, so it can be updated into an aggregate without them, but not shown. Numbers and times are
+/// complete in themselves.
+///
+/// Segments come from a [`crate::BlockReader`], or from [`Self::merged`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Field, Format, Values};
+///
+/// let format = Arc::new(Format::parse("$remote_addr [$time_local] $body_bytes_sent")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let block = b"192.0.2.7 [17/Dec/2025:09:03:01 +0000] 512\n\
+///               192.0.2.8 [17/Dec/2025:09:03:02 +0000] -\n";
+/// let segment = reader.read_segment(&Block::new(block.to_vec()), 0, &mut values);
+///
+/// assert_eq!(segment.rows(), 2);
+/// assert_eq!(segment.line_offset(1), 43);
+/// assert_eq!(segment.number(Field::Bytes, 0), Some(512));
+/// assert_eq!(segment.number(Field::Bytes, 1), None);
+/// let (first_ns, last_ns) = segment.time_range_ns().unwrap();
+/// assert_eq!(last_ns - first_ns, 1_000_000_000);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Segment {
     pub(crate) kind: RecordKind,

@@ -1,6 +1,15 @@
 //! Selected rows of a segment, as a list.
 
 /// The rows of one segment that pass a filter, in order.
+///
+/// ```
+/// use weir_core::Selection;
+///
+/// let selection = Selection::Rows(vec![1, 4]);
+/// let mut rows = Vec::new();
+/// selection.for_each(|row| rows.push(row));
+/// assert_eq!((selection.len(), rows), (2, vec![1, 4]));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     /// All of the first `n` rows.

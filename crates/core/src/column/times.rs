@@ -9,6 +9,17 @@ use crate::value::Timestamp;
 ///
 /// Both are columns of unsigned numbers with an order-preserving encoding, see [`Self::instants`]
 /// and [`Self::offsets`]. A row has either both or none.
+/// ```
+/// use weir_core::Times;
+///
+/// let [before, epoch] = [-1, 0].map(Times::encode_instant);
+/// assert!(before < epoch);
+/// assert_eq!(Times::decode_instant(before), -1);
+///
+/// let [west, east] = [-18_000, 3_600].map(Times::encode_offset);
+/// assert!(west < east);
+/// assert_eq!(Times::decode_offset(west), -18_000);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Times {
     instants: Numbers,

@@ -3,6 +3,9 @@
 use crate::column::{Codes, RowBits, Segment, Times};
 
 /// The bounds of a data set in time, which exclude the rows that have left its window.
+///
+/// Rows of a segment expire one by one, but segments are immutable. So a snapshot has bounds for
+/// each segment ([`crate::SnapshotSegment`]), and every answer applies them before its filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeBounds {
     /// The earliest time within the bounds, in nanoseconds since 1970.

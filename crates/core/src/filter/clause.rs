@@ -68,6 +68,20 @@ pub enum Clause {
 }
 
 /// A test of a text value, evaluated once per distinct value.
+///
+/// Values are the bytes of the log: nothing is unescaped, decoded or folded in case.
+///
+/// ```
+/// use weir_core::{AddressBlock, TextTest};
+///
+/// let blocks = vec![AddressBlock::parse("192.0.2.0/24").unwrap()];
+/// assert!(TextTest::InBlocks(blocks, Vec::new()).passes(b"192.0.2.77"));
+/// assert!(TextTest::Between(400, 499).passes(b"404"));
+/// assert!(!TextTest::Between(400, 499).passes(b"-"));
+/// assert!(TextTest::matches(r"\.php$")?.passes(b"/login.php"));
+/// assert!(TextTest::matches("(").is_err());
+/// # Ok::<(), weir_core::ClauseError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub enum TextTest {
     /// The value is one of these.

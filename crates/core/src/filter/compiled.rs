@@ -9,7 +9,27 @@ use crate::schema::ColumnId;
 use crate::values::Values;
 
 /// A filter with its decisions about the known values. A text condition is evaluated once per
-/// distinct value and looked up for every row.
+/// distinct value and looked up for every row. A filter must know the values of a segment before it
+/// is applied to it: call [`Self::refresh`] after values were added. The work can be divided among
+/// threads, because deciding needs shared access only:
+///
+/// ```
+/// use weir_core::{Clause, CompiledFilter, Field, Filter, TextTest, Values};
+///
+/// let mut values = Values::new(1 << 20);
+/// let path = Field::Path.column();
+/// [&b"/a"[..], b"/b"].map(|value| values.intern(path, value));
+///
+/// let test = TextTest::matches("^/a")?;
+/// let filter = Filter { clauses: vec![Clause::text(&values, "path", test, false)?] };
+/// let mut compiled = CompiledFilter::new(&filter);
+/// for batch in compiled.undecided_batches(&values) {
+///     let decisions = compiled.decide(&values, &batch); // on any thread
+///     compiled.accept(&batch, &decisions); // in the order of the batches
+/// }
+/// assert!(compiled.undecided_batches(&values).is_empty());
+/// # Ok::<(), weir_core::ClauseError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct CompiledFilter {
     clauses: Vec<Compiled>,

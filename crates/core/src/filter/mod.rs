@@ -1,4 +1,14 @@
 //! Filters: which records a question is about.
+//!
+//! A [`Filter`] is a list of clauses, plain data. Two evaluators apply it:
+//!
+//! | evaluator | applies to | cost of a text condition |
+//! |---|---|---|
+//! | [`CompiledFilter`] | segments of a data set | a test per distinct value, a look-up per row |
+//! | [`RecordPredicate`] | single records, without a data set | a test per record |
+//!
+//! Both accept exactly the same records, which a property test compares. [`TimeBounds`] are applied
+//! to every question: they exclude the rows that have left a sliding window.
 
 mod bounds;
 mod clause;

@@ -11,6 +11,26 @@ use crate::values::Values;
 /// It accepts exactly the records whose rows [`crate::CompiledFilter`] selects, and needs no
 /// segment. A compiled filter tests every distinct value once; a predicate tests the value of
 /// every record. It is for scans that stop early or keep nothing.
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Clause, Filter, Format, LineParser, Record, RecordPredicate, TextTest, Values,
+/// };
+///
+/// let values = Values::new(0);
+/// let test = TextTest::Between(400, 599);
+/// let filter = Filter { clauses: vec![Clause::text(&values, "status", test, false)?] };
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let is_error = RecordPredicate::new(&filter, &values, &format);
+/// let mut parser = LineParser::new(format);
+/// let mut record = Record::new();
+/// parser.parse(b"192.0.2.7 404", &mut record).unwrap();
+/// assert!(is_error.accepts(&record));
+/// parser.parse(b"192.0.2.7 200", &mut record).unwrap();
+/// assert!(!is_error.accepts(&record));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct RecordPredicate<'a> {
     clauses: Vec<RecordClause<'a>>,

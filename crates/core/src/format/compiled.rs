@@ -8,6 +8,11 @@ use crate::schema::RecordKind;
 
 /// A compiled log format: its name, its fields, and the program that reads its lines.
 ///
+/// Formats come from [`Format::parse`], [`crate::format_by_name`], [`crate::detect`] or a
+/// [`crate::FormatTracker`]. A line is in the format if all of its values have the form that the
+/// definition requires. It then becomes a record with exactly the fields of [`Self::fields`] and
+/// [`Self::extra_fields`], of which some may be absent in a line. Otherwise it is unparsed, and a
+/// [`crate::Mismatch`] says where and why.
 /// A format is immutable and can be shared between threads. A [`crate::LineParser`] reads lines
 /// with it.
 ///

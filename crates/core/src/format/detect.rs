@@ -21,14 +21,17 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 /// Mismatches that are kept for each format, to show why lines fail.
 const MISMATCHES_MAX: usize = 5;
 
-/// How well each known format fits a log's first lines.
+/// How well each known format matches a log's first lines.
+///
+/// All known formats are listed, also those that match no line. So a program can show why a log was
+/// not recognised: by the formats that matched some lines, or by the mismatches that came furthest.
 #[derive(Debug, Clone)]
 pub struct Detection {
     /// The formats, best first.
     pub candidates: Vec<Candidate>,
 }
 
-/// One format and how well it fits a log's first lines.
+/// One format and how well it matches a log's first lines.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// The format.
@@ -125,6 +128,16 @@ fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
 }
 
 /// Reads the first lines of a log with one format. The limits are those of [`detect`].
+///
+/// ```
+/// use weir_core::{Format, try_format};
+///
+/// let format = Format::parse("$remote_addr $status")?;
+/// let candidate = try_format(&format, b"192.0.2.7 404\nbroken\n");
+/// assert_eq!((candidate.lines, candidate.parsed_lines), (2, 1));
+/// assert_eq!(candidate.mismatches[0].line, 2);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 pub fn try_format(format: &Format, bytes: &[u8]) -> Candidate {
     try_format_from(format, bytes, 0)
 }

@@ -1,4 +1,8 @@
 //! Lines: the bytes between two line feeds.
+//!
+//! [`Lines`] finds them one after the other. For formats whose lines are read by the positions of
+//! their quotes, a structural index of the whole block finds line feeds and quotes in one pass.
+//! Both return the same lines, which a test compares.
 
 mod short_memchr;
 mod structural_index;
@@ -11,6 +15,9 @@ use memchr::memchr;
 use crate::block::leading_nuls;
 
 /// One line of a block, borrowed.
+///
+/// Its bytes are as they are in the log: they may be empty, not UTF-8, or contain NULs and single
+/// CRs. `block.offset + line.start` is the line's offset in its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// The line without its line end and without NUL bytes at its start.

@@ -12,6 +12,20 @@ use crate::value::{RequestLine, Timestamp, split_target, split_url};
 /// A record is created once and filled again for every line, so that parsing a line allocates
 /// nothing. A field that the line does not have is `None`; a field that is logged as `-` or as an
 /// empty string is `Some(b"-")` or `Some(b"")`.
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Field, Format, LineParser, Record};
+///
+/// let format = Format::parse(r#"$remote_addr "$request" $status $http_x_trace"#)?;
+/// let mut parser = LineParser::new(Arc::new(format));
+/// let mut record = Record::new();
+/// parser.parse(b"192.0.2.7 \"GET /a?b HTTP/1.1\" 404 -", &mut record).unwrap();
+/// assert_eq!(record.text(Field::Path), Some(&b"/a"[..]));
+/// assert_eq!(record.text(Field::Query), Some(&b"b"[..]));
+/// assert_eq!(record.text(Field::User), None);
+/// assert_eq!(record.extra(0), Some(&b"-"[..]));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Record<'a> {
     /// When it was logged; `None` if the line has no time.

@@ -1,4 +1,12 @@
 //! The time of the common log format.
+//!
+//! Source: the default of `%t` in Apache's mod_log_config, `[%d/%b/%Y:%H:%M:%S %z]` in the C
+//! locale. It always has 26 bytes, so each part is at a fixed offset:
+//!
+//! ```text
+//! 17/Dec/2025:09:03:01 +0000
+//! 0  3   7    12 15 18 21
+//! ```
 
 use super::calendar::{Date, month_by_name};
 use super::number::SECOND_NS;

@@ -1,4 +1,22 @@
 //! The values inside a line: times, numbers, request lines, addresses.
+//!
+//! Each function reads the bytes of one value. A log may contain any bytes, so a text that is not
+//! of the expected form is `None`, never a panic.
+//!
+//! | text | becomes | module | source |
+//! |---|---|---|---|
+//! | `17/Dec/2025:09:03:01 +0000` | [`Timestamp`] | `clf` | `%t` of Apache's mod_log_config |
+//! | `2025-12-17T09:03:01.250+01:00` | [`Timestamp`] | `rfc3339` | RFC 3339 |
+//! | a pattern such as `%d.%m.%y %T` | parts of a time | `strftime` | POSIX.1-2024, `strftime` |
+//! | `1765962181.250` | [`Timestamp`] | `time_parts` | nginx `$msec`, Apache `%{msec}t` |
+//! | `0.123`, `7.5e-05` | nanoseconds | `number` | nginx `$request_time`, RFC 8259 |
+//! | `1m2.5s` | nanoseconds | `duration` | `Duration.String` of Go's package time |
+//! | `GET /a?b HTTP/1.1` | method, target, protocol | `request` | RFC 9112, section 3 |
+//! | `404` | class of the status | `status` | RFC 9110, section 15 |
+//! | `192.0.2.0/24` | [`AddressBlock`] | `address` | RFC 4632, RFC 4291 |
+//!
+//! Instants are nanoseconds since 1970-01-01T00:00:00Z in an `i64`, durations nanoseconds in a
+//! `u64`, zone offsets seconds east of UTC.
 
 mod address;
 mod calendar;

@@ -1,4 +1,12 @@
 //! Decimal numbers as servers log them.
+//!
+//! | text | function | result |
+//! |---|---|---|
+//! | `512` | [`parse_digits`] | 512 |
+//! | `0.123`, in seconds | [`parse_duration_ns`] | 123,000,000 ns |
+//! | `7.5e-05`, in seconds | [`parse_duration_ns`] | 75,000 ns |
+//! | `0.010, 0.020 : -` | [`parse_upstream_time_ns`] | 30,000,000 ns |
+//! | `-`, `1,5` or nothing | each of them | `None`, except `-` as an upstream time |
 
 /// Nanoseconds in a second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;

@@ -1,4 +1,15 @@
 //! The request line: method, target, protocol.
+//!
+//! Sources: RFC 9112, section 3 (the line), RFC 3986, section 3 (the parts of a URL). Servers log
+//! the line as they received it, so more is accepted than the RFC allows: spaces in the target,
+//! lower case methods, and versions other than HTTP/1.x.
+//!
+//! ```text
+//! GET /a?b=c HTTP/1.1          method GET, path /a, query b=c, protocol HTTP/1.1
+//! GET https://h:443/a HTTP/2   with `split_url` also host h, without its port
+//! CONNECT h:443 HTTP/1.1       path h:443, no query
+//! -                            not a request line
+//! ```
 
 use crate::line::short_memchr;
 

@@ -47,6 +47,13 @@ fn parse_fraction(text: &[u8]) -> Option<(u32, &[u8])> {
 /// The fraction has 0, 3, 6 or 9 digits, as few as are exact. RFC 3339 offsets have no seconds,
 /// which a few historic zones need: they are removed from offset and local time, so that the
 /// instant stays the same.
+/// ```
+/// use weir_core::{Timestamp, format_rfc3339};
+///
+/// let time = Timestamp { unix_ns: 1_765_962_181_250_000_000, offset_s: 3_600 };
+/// assert_eq!(format_rfc3339(time), "2025-12-17T10:03:01.250+01:00");
+/// assert_eq!(format_rfc3339(Timestamp { offset_s: 0, ..time }), "2025-12-17T09:03:01.250Z");
+/// ```
 ///
 /// ```
 /// use weir_core::{Timestamp, format_rfc3339};

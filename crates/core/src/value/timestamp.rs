@@ -5,6 +5,12 @@ use super::number::SECOND_NS;
 
 /// An instant, with the offset from UTC of the local time that it was written in.
 ///
+/// The offset is kept so that a time can be shown as it was logged. It is not part of the instant:
+/// to compare instants, compare `unix_ns`. Two timestamps are equal only if both members are.
+///
+/// The range is that of nanoseconds in an `i64`, the years 1678 to 2261. A time outside it is not
+/// read. Unix time has no leap seconds: 23:59:60 is the first second of the next day.
+///
 /// ```
 /// use weir_core::{Timestamp, format_rfc3339, parse_rfc3339};
 ///

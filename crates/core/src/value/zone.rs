@@ -83,8 +83,21 @@ impl Zone {
 
     /// The first instant whose local time is `local_s` or later, in seconds since 1970.
     ///
+    /// `local_s` is a local date and time in seconds since 1970-01-01T00:00:00 on the local clock.
     /// For a local time that the clock skips this is the transition. For one that occurs twice it
     /// is the earlier instant.
+    /// ```
+    /// use weir_core::Zone;
+    ///
+    /// let spring = 1_743_296_400; // 2025-03-30T01:00:00Z, when 02:00 becomes 03:00
+    /// let autumn = 1_761_440_400; // 2025-10-26T01:00:00Z, when 03:00 becomes 02:00
+    /// let zone = Zone::from_transitions("CET", 3_600, [(spring, 7_200), (autumn, 3_600)]);
+    ///
+    /// let skipped = spring + 3_600 + 1_800; // 02:30 local time
+    /// assert_eq!(zone.instant_of_local(skipped), spring);
+    /// let twice = autumn + 3_600 + 1_800; // 02:30 local time
+    /// assert_eq!(zone.instant_of_local(twice), autumn - 1_800);
+    /// ```
     pub fn instant_of_local(&self, local_s: i64) -> i64 {
         // Offsets are less than a day, so the answer is not in an earlier span.
         let (mut from, mut until, mut offset_s) = self.span(local_s.saturating_sub(86_400));

@@ -14,6 +14,17 @@ use crate::column::{Codes, REMAINDER};
 ///
 /// The hash is seeded at random, so that a hostile log cannot cause collisions. The ids do not
 /// depend on the hash.
+/// ```
+/// use weir_core::{ABSENT, Dictionary};
+///
+/// let mut dictionary = Dictionary::new();
+/// let id = dictionary.intern(b"/index.html");
+/// assert_eq!(id, 2);
+/// assert_eq!(dictionary.intern(b"/index.html"), id);
+/// assert_eq!(dictionary.value(id), Some(&b"/index.html"[..]));
+/// assert_eq!((dictionary.find(b"/a"), dictionary.value(ABSENT)), (None, None));
+/// assert_eq!(dictionary.ids(), 3);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Dictionary {
     state: RandomState,

@@ -1,4 +1,14 @@
 //! The distinct values of a data set's text columns: their ids, their memory, their eviction.
+//!
+//! A text column has few distinct values compared with its rows. So each distinct value is stored
+//! once and has a dense id, and a row is an id:
+//!
+//! 1. A reader's `interner` gives values ids of its own, without a lock.
+//! 2. The `dictionary` of a column has the shared ids, in the order in which values first appeared.
+//! 3. `store` bounds the memory of all dictionaries together. Beyond it, new values share the id
+//!    [`crate::REMAINDER`], and the column is estimated.
+//! 4. In a sliding window values go out of use. A `sweep` frees the ids that no segment has, as
+//!    soon as no block is in flight that was read with them (`generation`).
 
 mod dictionary;
 mod generation;

@@ -18,6 +18,20 @@ use super::store::Values;
 ///    now on, so [`Values::reuses`] grows.
 /// 3. At its end the ids are free for other values and [`Values::reuses`] grows again: what was
 ///    computed from ids before is invalid.
+/// ```
+/// use weir_core::{Field, LiveIds, Values};
+///
+/// let mut values = Values::new(1 << 20);
+/// let path = Field::Path.column();
+/// let id = values.intern(path, b"/old");
+///
+/// let live = LiveIds::new(&values); // and `mark` for each segment that remains
+/// let pending = values.begin_sweep(live).expect("no block is in flight");
+/// let mut sweep = pending.try_start().expect("no block is in flight");
+/// while sweep.advance(&mut values, 1_000) {}
+/// assert_eq!(values.dictionary(path).value(id), None);
+/// assert_eq!(values.intern(path, b"/new"), id);
+/// ```
 #[derive(Debug)]
 pub struct PendingSweep {
     generations: Generations,

@@ -1,4 +1,16 @@
 //! The delimited notation: `spaces:time,client,status,bytes`.
+//!
+//! | item | meaning |
+//! |---|---|
+//! | `client` | the next value is the field `client` |
+//! | `client=c_ip` | the same; the log calls it `c_ip` |
+//! | `client(port)` | an address with a port, which becomes the extra field `port` |
+//! | `request_time=took(ms)` | a duration in milliseconds |
+//! | `cache_result/status` | one value with two parts |
+//! | `_` | a value that is skipped |
+//! | `user_agent?` | a line may end after this value |
+//!
+//! In `tabs:` and `csv:` logs a line that begins with the first name is a header, not a record.
 
 use super::builder::FormatBuilder;
 use super::item::Item;

@@ -1,4 +1,12 @@
 //! The JSON notation: `json:time=ts,client=ip|addr,status=code!`.
+//!
+//! | item | meaning |
+//! |---|---|
+//! | `client=ip` | the field `client` is the value of the key `ip` |
+//! | `client=ip\|addr` | of these keys the first that a line has |
+//! | `status=code!` | a line without the key does not match |
+//! | `request_time=took(ms)` | a duration in milliseconds |
+//! | `trace=headers.Trace` | an extra field, the key `Trace` of the object `headers` |
 
 use crate::field::Field;
 use crate::format::compiled::Format;

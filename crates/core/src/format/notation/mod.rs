@@ -1,4 +1,17 @@
 //! The notations of format definitions, each compiled to a program.
+//!
+//! | a definition that | is in the notation | module |
+//! |---|---|---|
+//! | begins with `json:` | JSON keys | `json` |
+//! | begins with `spaces:`, `tabs:` or `csv:` | delimited values | `delimited` |
+//! | begins with a directive, `#Fields:` | W3C extended log format | `w3c` |
+//! | begins with `LogFormat` | Apache | `apache` |
+//! | begins with `log_format`, or has a variable, `$status` | nginx | `nginx` |
+//! | has a `%` | Apache, the text alone | `apache` |
+//!
+//! Each module lists the values of its notation. `builder` collects them and decides which value
+//! fills which field: of several for one field, such as `$request` and `$request_uri`, the one with
+//! the lowest rank. The others become extra fields under their own names.
 
 mod apache;
 mod builder;

@@ -6,6 +6,16 @@ use std::fmt;
 ///
 /// It is plain data and cheap to create, because every log has broken lines.
 /// [`crate::LineParser::explain`] describes it in words.
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Format, LineParser, Record};
+///
+/// let mut parser = LineParser::new(Arc::new(Format::parse("$remote_addr $status")?));
+/// let mismatch = parser.parse(b"192.0.2.7 20x", &mut Record::new()).unwrap_err();
+/// assert_eq!(mismatch.at, 10);
+/// assert_eq!(parser.explain(mismatch), "$status is not a status of three digits");
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mismatch {
     /// The offset in the line where it stops matching, in bytes.

@@ -1,4 +1,14 @@
 //! Tracks the format of a source's lines: detection, directives, drift and years.
+//!
+//! Four things decide the format of a line:
+//!
+//! 1. **Detection.** Until a format is found, the first lines of each block are tried with every
+//!    known format. After [`DETECTION_BYTES_MAX`] the source is not a log.
+//! 2. **Directives.** In the W3C extended log format a `#Fields:` line changes the format of the
+//!    lines after it, so it splits the block.
+//! 3. **Drift.** A feed may change its format without a directive. `drift` watches the last lines
+//!    of each block, and `sampler` a few random ones.
+//! 4. **Years.** Times without a year get one from the time of the log (`year`).
 
 mod drift;
 mod sampler;
@@ -49,6 +59,24 @@ pub struct TrackerOptions {
 /// assert_eq!(formats.findings[0].parsed_share, 1.0);
 /// assert!(tracker.is_decided());
 /// ```
+/// A directive inside a block splits it. The parser of the second span has the new format:
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{FormatChoice, FormatTracker, TrackerOptions, format_by_name};
+///
+/// let choice = FormatChoice::Forced(Arc::new(format_by_name("W3C").unwrap()));
+/// let mut tracker = FormatTracker::new(choice, TrackerOptions::default(), 0);
+/// let block = b"#Fields: time c-ip\n09:03:01 192.0.2.7\n#Fields: c-ip sc-status\n";
+/// let formats = tracker.track(block, 0);
+/// let definitions: Vec<&str> =
+///     formats.spans.iter().map(|span| span.format.definition()).collect();
+/// assert_eq!(definitions, ["#Fields: time c-ip", "#Fields: c-ip sc-status"]);
+/// assert_eq!(formats.spans[1].start, 38);
+/// ```
+///
+/// The cost is bounded for any input: detection stops after 16 MiB, at most 10,000 directives are
+/// followed in a log, and a block whose lines match costs the drift detector a few lines.
 #[derive(Debug)]
 pub struct FormatTracker {
     state: State,
@@ -68,6 +96,9 @@ enum State {
 }
 
 /// The formats of one block's lines.
+///
+/// To read the block, split it at the starts of the spans after the first ([`crate::Block::split`])
+/// and read each piece with a [`crate::BlockReader`] of its format.
 #[derive(Debug)]
 pub struct BlockFormats {
     /// The parts of the block, in order; never empty, and the first starts at 0.

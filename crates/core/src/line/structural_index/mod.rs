@@ -1,6 +1,23 @@
 //! The structural index of a block: the positions of its quotes and line feeds, found in one
 //! pass. The name and the idea are those of simdjson (Langdale and Lemire, "Parsing Gigabytes
 //! of JSON per Second").
+//! It is the result of this loop:
+//!
+//! ```text
+//! for (position, byte) in block:
+//!     if byte == '"':  quotes.push(position)
+//!     if byte == '\n': line_feeds.push(position)
+//! ```
+//!
+//! The code differs from it in three ways:
+//!
+//! 1. It compares 64 bytes at a time with each of the two bytes, which yields two masks with a bit
+//!    per byte: with AVX2 if the processor has it, otherwise eight bytes at a time in general
+//!    registers.
+//! 2. It reads the positions from a mask by its lowest set bit. It always writes the usual number
+//!    of positions, four quotes and one line feed, and then advances by the true number. A loop
+//!    over the true number would end at a branch that cannot be predicted.
+//! 3. The last bytes of the block are padded to 64 with zeros, which are neither of the two bytes.
 
 mod vector;
 

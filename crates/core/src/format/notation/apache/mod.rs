@@ -1,5 +1,14 @@
 //! Apache's `LogFormat`.
 //!
+//! ```text
+//! LogFormat "%h %l %u %t \"%r\" %>s %b" common   the whole directive
+//! "%h %l %u %t \"%r\" %>s %b"                    its quoted string
+//! %h %l %u %t "%r" %>s %b                        the bare text
+//! ```
+//!
+//! A directive is `%`, modifiers, an argument in braces and a letter: `%>s`, `%{Referer}i`,
+//! `%!200,304s`. Modifiers that select statuses do not change how a value is read.
+//!
 //! Sources: the documentation of mod_log_config and mod_logio, and `parse_log_item` and
 //! `parse_log_misc_string` in mod_log_config.c (modifiers and the name in braces come in
 //! any order; a backslash stands for a control character before `n`, `r` and `t`).

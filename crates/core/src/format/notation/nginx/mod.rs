@@ -1,5 +1,15 @@
 //! nginx's `log_format`.
 //!
+//! ```text
+//! log_format main '$remote_addr [$time_local] "$request" $status';   the whole directive
+//! '$remote_addr [$time_local] "$request" $status'                   its strings
+//! $remote_addr [$time_local] "$request" $status                     the bare text
+//! ```
+//!
+//! A value ends where the text after its variable begins. In the default escaping nginx writes a
+//! quote inside a value as `\x22`, so a value before a quote cannot contain one. With `escape=none`
+//! it can.
+//!
 //! Sources: the documentation of ngx_http_log_module, and `ngx_http_log_compile_format`
 //! (variables are `[A-Za-z0-9_]+` after `$`, or in braces) and `ngx_conf_read_token` (quoting
 //! and escapes of the configuration file) in nginx's source.

@@ -1,5 +1,14 @@
 //! The error log of Apache 2.4 and 2.2.
 //!
+//! ```text
+//! [Wed Dec 17 09:03:01.250531 2025] [core:error] [pid 12:tid 34] (13)Permission denied:
+//! local time                        module:level process         error of the system, optional
+//! [client 192.0.2.1:52814] AH00035: access to /a denied, referer: https://example.com/
+//! optional                 message                       optional
+//! ```
+//!
+//! No notation can describe it: most parts are optional, and 2.2 has neither module nor process.
+//!
 //! Source: the documentation of `ErrorLogFormat` in Apache's core features, with the default
 //! format `[%{u}t] [%-m:%l] [pid %P:tid %T] %7F: %E: [client\ %a] %M% ,\ referer\ %{Referer}i`,
 //! and `do_errorlog_default` in server/log.c.

@@ -1,5 +1,12 @@
 //! The messages of Linux' packet filter (the LOG targets of iptables and nftables, and UFW,
 //! which uses them) after a syslog prefix.
+//! ```text
+//! Dec 17 09:03:01 fw kernel: [123.456] [UFW BLOCK] IN=eth0 OUT= SRC=192.0.2.1 PROTO=TCP
+//! syslog prefix              uptime    prefix of the rule, then keys and values
+//! ```
+//!
+//! The source address is the client and the protocol of the packet is the protocol. No notation can
+//! describe it: the prefix of a rule is free text, and the keys differ by protocol.
 //!
 //! Source: `nf_log_ipv4.c`, `nf_log_ipv6.c` and `nf_log_dump_packet_common` in Linux, and the
 //! manual of UFW.

@@ -1,5 +1,17 @@
 //! HAProxy's HTTP log (`option httplog`).
 //!
+//! ```text
+//! 192.0.2.1:52814 [17/Dec/2025:09:03:01.250] front back/s1 0/0/1/2/3 200 512 - - ---- 1/1/0/0/0
+//! 0/0 {a.example} {} "GET /a?b HTTP/1.1"
+//!
+//! client:port [time of accept] frontend backend/server TR/Tw/Tc/Tr/Ta status bytes
+//! two captured cookies, termination state, connections
+//! queues {captured headers of the request} {of the response} "request line"
+//! ```
+//!
+//! No notation can describe it: the lists of headers are optional, the request line may lack its
+//! closing quote, and the timers may be -1 or begin with a `+`.
+//!
 //! Source: HAProxy 3.2's configuration manual, section 8.2.3, "HTTP log format".
 
 use memchr::{memchr, memmem, memrchr};

@@ -1,5 +1,14 @@
 //! nginx's error log.
 //!
+//! ```text
+//! 2025/12/17 09:03:01 [error] 12#34: *56 open() failed (2: No such file), client: 192.0.2.1, ...
+//! local time          level   pid#tid    message                        values of the request
+//!                                    connection
+//! ```
+//!
+//! No notation can describe it: the connection and the values are optional, and a message may
+//! contain any text, also one that looks like the values after it.
+//!
 //! Source: `ngx_log_error_core` in ngx_log.c, and `ngx_http_log_error` and
 //! `ngx_http_log_error_handler` in nginx's source: `time [level] pid#tid: *connection message`,
 //! then `, client: `, `, server: ` and others if the message is about a request.

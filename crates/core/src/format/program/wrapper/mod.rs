@@ -11,6 +11,15 @@ use crate::value::{Timestamp, parse_rfc3339};
 
 /// The text around each line of a log that another program has forwarded.
 ///
+/// ```text
+/// SYSLOG  <190>Dec 17 09:03:01 web1 nginx: 192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] ...
+///         <190>1 2025-12-17T09:03:01Z web1 nginx 12 - - 192.0.2.7 - - ...
+/// DOCKER  {"log":"192.0.2.7 - - ...\n","stream":"stdout","time":"2025-12-17T09:03:01.250Z"}
+/// CRI     2025-12-17T09:03:01.250Z stdout F 192.0.2.7 - - ...
+/// ```
+///
+/// Sources: RFC 3164, RFC 5424, `JSONLog` in moby's jsonfilelog, and the log format of Kubernetes'
+/// kubelet.
 /// A format in a wrapper is named `FORMAT in WRAPPER`.
 ///
 /// ```
