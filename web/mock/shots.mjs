@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import puppeteer from "puppeteer-core";
 
+import { CHROMIUM, CHROMIUM_ARGS } from "../test-browser/support/chromium.mjs";
+
 const [directory = "shots", ...names] = process.argv.slice(2);
 const ORIGIN = process.env.ORIGIN ?? "http://127.0.0.1:8181";
 const PAGES = {
@@ -29,17 +31,9 @@ const WIDTHS = { 420: 844, 900: 700, 1280: 800 };
 await mkdir(directory, { recursive: true });
 const profile = await mkdtemp(join(tmpdir(), "weir-shots-"));
 const browser = await puppeteer.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM ?? CHROMIUM,
   userDataDir: profile,
-  args: [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ],
+  args: CHROMIUM_ARGS,
 });
 try {
   for (const [name, path] of Object.entries(PAGES)) {

@@ -21,7 +21,7 @@
 //! let query = Query { clauses, group: Some("client".to_owned()), ..Query::default() };
 //! let report = weir_query::report(&data, &query, 1)?;
 //! assert_eq!(report.matching, 1);
-//! assert_eq!(report.group.map(|group| group.rows[0].value.clone()), Some("192.0.2.7".to_owned()));
+//! assert_eq!(report.group.map(|group| group.rows[0].value.text.clone()), Some("192.0.2.7".to_owned()));
 //! # Ok::<(), weir_view::QueryError>(())
 //! ```
 

@@ -4,7 +4,7 @@ use weir_core::{
     ABSENT, ColumnId, Dictionary, Evaluation, Field, REMAINDER, STATUS_CLASS, STATUS_CLASSES,
     TopList, Values, status_class,
 };
-use weir_view::{GroupRow, NO_VALUE, PeriodTally, REMAINDER_VALUE, Tally};
+use weir_view::{GroupRow, NO_VALUE, PeriodTally, REMAINDER_VALUE, RowValue, Tally};
 
 /// The first id of a value, in a dictionary and among the status classes.
 const FIRST_ID: usize = REMAINDER as usize + 1;
@@ -71,7 +71,7 @@ impl<'a> FieldValues<'a> {
 
     /// The row of a value.
     pub(crate) fn row(&self, id: usize, tally: PeriodTally) -> GroupRow {
-        GroupRow::new(self.value(id), id == REMAINDER as usize, tally)
+        GroupRow { value: RowValue::new(self.value(id), id == REMAINDER as usize), tally }
     }
 }
 

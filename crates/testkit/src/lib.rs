@@ -4,6 +4,7 @@
 //!   `oracle/report.py` is a second implementation in Python.
 //! - [`chunking`]: the same bytes in pieces of any size.
 //! - [`archive`]: archives of files.
+//! - [`lines`]: single lines of a few formats.
 //! - [`fixtures`]: paths of real logs.
 //!
 //! ```
@@ -18,4 +19,5 @@
 pub mod archive;
 pub mod chunking;
 pub mod fixtures;
+pub mod lines;
 pub mod oracle;

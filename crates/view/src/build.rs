@@ -8,8 +8,9 @@ use weir_core::{
     Timestamp, TopList, Values, Zone, format_rfc3339,
 };
 
-use crate::bytes::{hex_if_needed, shown};
+use crate::bytes::shown;
 use crate::report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
+use crate::row_value::RowValue;
 
 /// The value that is shown for records without a field.
 pub const NO_VALUE: &str = "(none)";
@@ -158,16 +159,8 @@ fn group_names(stack: Stack, values: &Values) -> Vec<String> {
 fn top_rows(list: &TopList, column: ColumnId, values: &Values, top: usize) -> Vec<TopRow> {
     let dictionary = values.dictionary(column);
     let row = |id: u32| {
-        let tally = list.tally(id);
         let bytes = dictionary.value(id).unwrap_or(REMAINDER_VALUE.as_bytes());
-        TopRow {
-            value: shown(bytes),
-            value_hex: hex_if_needed(bytes),
-            remainder: id == REMAINDER,
-            count: tally.count,
-            bytes_sent: tally.bytes_sent,
-            errors: tally.errors,
-        }
+        TopRow { value: RowValue::new(bytes, id == REMAINDER), tally: list.tally(id).into() }
     };
     list.top(top, dictionary).into_iter().map(row).collect()
 }

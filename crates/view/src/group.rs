@@ -1,10 +1,8 @@
 //! The records of each value of a field, and how they compare with the previous period.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
-use crate::bytes::{from_hex, hex_if_needed, shown};
+use crate::row_value::RowValue;
 
 /// Sums over some records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,16 +42,9 @@ pub struct PeriodTally {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct GroupRow {
-    /// The value as the log has it; bytes that are not UTF-8 are shown as U+FFFD.
-    pub value: String,
-    /// The bytes of the value in hexadecimal, if `value` had to replace some.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "typescript", ts(optional))]
-    pub value_hex: Option<String>,
-    /// True for the remainder into which rare values were folded when memory ran out.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
-    pub remainder: bool,
+    /// The value.
+    #[serde(flatten)]
+    pub value: RowValue,
     /// Its records.
     #[serde(flatten)]
     pub tally: PeriodTally,
@@ -107,21 +98,6 @@ impl From<weir_core::Tally> for Tally {
     }
 }
 
-impl GroupRow {
-    /// A row for a value, given as its bytes.
-    pub fn new(value: &[u8], remainder: bool, tally: PeriodTally) -> Self {
-        Self { value: shown(value), value_hex: hex_if_needed(value), remainder, tally }
-    }
-
-    /// The value as the log has it, byte for byte.
-    pub fn value_bytes(&self) -> Cow<'_, [u8]> {
-        match self.value_hex.as_deref().and_then(from_hex) {
-            Some(bytes) => Cow::Owned(bytes),
-            None => Cow::Borrowed(self.value.as_bytes()),
-        }
-    }
-}
-
 /// The difference of two counts. One that does not fit is cut to the limits of its type.
 pub fn difference(selected: u64, previous: u64) -> i64 {
     let difference = i128::from(selected) - i128::from(previous);
@@ -136,13 +112,13 @@ pub fn percent(selected: u64, previous: u64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{GroupRow, PeriodTally, Tally, difference, percent};
+    use super::{GroupRow, PeriodTally, RowValue, Tally, difference, percent};
 
     const TALLY: Tally = Tally { count: 3, bytes_sent: 20, errors: 1 };
 
     fn json(before: Option<Tally>) -> String {
         let tally = PeriodTally::new(TALLY, before);
-        let row = GroupRow { value: "a".to_owned(), tally, ..GroupRow::default() };
+        let row = GroupRow { value: RowValue::new(b"a", false), tally };
         serde_json::to_string(&row).expect("a row")
     }
 
@@ -155,17 +131,6 @@ mod tests {
             json(Some(Tally::default())),
             format!(r#"{{"value":"a","count":3,"bytes_sent":20,"errors":1,{before}}}"#)
         );
-    }
-
-    #[test]
-    fn values_keep_their_bytes() {
-        let row = |value_hex: Option<&str>| GroupRow {
-            value: "\u{FFFD}".to_owned(),
-            value_hex: value_hex.map(str::to_owned),
-            ..GroupRow::default()
-        };
-        assert_eq!(*row(Some("ff")).value_bytes(), [0xFF]);
-        assert_eq!(*row(None).value_bytes(), *"\u{FFFD}".as_bytes());
     }
 
     #[test]

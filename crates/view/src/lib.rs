@@ -17,6 +17,7 @@ mod moment;
 mod query;
 mod question;
 mod report;
+mod row_value;
 mod view;
 mod zone;
 
@@ -35,5 +36,6 @@ pub use moment::{Moment, Now};
 pub use query::{Clause, Operator, Query};
 pub use question::QueryError;
 pub use report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
+pub use row_value::RowValue;
 pub use view::{Sample, Source, SourceState, View, Window};
 pub use zone::{UnknownZone, find_zone};

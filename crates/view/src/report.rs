@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::Comparison;
-use crate::group::Group;
+use crate::group::{Group, Tally};
+use crate::row_value::RowValue;
 
 /// Everything that is known about the records that pass a filter.
 ///
@@ -120,22 +121,12 @@ pub struct Bucket {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
 pub struct TopRow {
-    /// The value as the log has it; bytes that are no UTF-8 show as U+FFFD.
-    pub value: String,
-    /// The value's bytes in hexadecimal, if `value` had to replace some.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "typescript", ts(optional))]
-    pub value_hex: Option<String>,
-    /// True for the remainder into which rare values were folded when memory ran out.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
-    pub remainder: bool,
-    /// Matching records with this value.
-    pub count: u64,
-    /// Sum of their response sizes in bytes.
-    pub bytes_sent: u64,
-    /// How many of them have a status of 400 to 599.
-    pub errors: u64,
+    /// The value.
+    #[serde(flatten)]
+    pub value: RowValue,
+    /// The matching records with this value.
+    #[serde(flatten)]
+    pub tally: Tally,
 }
 
 /// Quantiles of a duration, in seconds, by the nearest-rank method.

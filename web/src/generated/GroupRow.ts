@@ -14,7 +14,7 @@ value: string,
  */
 value_hex?: string, 
 /**
- * True for the remainder into which rare values were folded when memory ran out.
+ * Whether this is the remainder into which rare values were folded when memory ran out.
  */
 remainder?: boolean, 
 /**

@@ -5,19 +5,19 @@
  */
 export type TopRow = { 
 /**
- * The value as the log has it; bytes that are no UTF-8 show as U+FFFD.
+ * The value as the log has it; bytes that are not UTF-8 are shown as U+FFFD.
  */
 value: string, 
 /**
- * The value's bytes in hexadecimal, if `value` had to replace some.
+ * The bytes of the value in hexadecimal, if `value` had to replace some.
  */
 value_hex?: string, 
 /**
- * True for the remainder into which rare values were folded when memory ran out.
+ * Whether this is the remainder into which rare values were folded when memory ran out.
  */
 remainder?: boolean, 
 /**
- * Matching records with this value.
+ * Number of records.
  */
 count: number, 
 /**

@@ -5,15 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import puppeteer from "puppeteer-core";
 
-const CHROMIUM_ARGS = [
+import { CHROMIUM, CHROMIUM_ARGS } from "./chromium.mjs";
+
+const TEST_ARGS = [
+  ...CHROMIUM_ARGS,
   "--headless=new",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
   // The page must behave the same if its window is in the background.
   "--disable-background-timer-throttling",
   "--disable-renderer-backgrounding",
@@ -37,10 +33,10 @@ export async function launch(name, options = {}) {
   const profile = await mkdtemp(join(tmpdir(), `weir-${name}-`));
   const browser = await puppeteer.launch({
     browser: name === "firefox" ? "firefox" : "chrome",
-    executablePath: name === "firefox" ? "/usr/bin/firefox-esr" : "/usr/bin/chromium",
+    executablePath: name === "firefox" ? "/usr/bin/firefox-esr" : CHROMIUM,
     headless: true,
     userDataDir: profile,
-    args: name === "firefox" ? [] : CHROMIUM_ARGS,
+    args: name === "firefox" ? [] : TEST_ARGS,
     extraPrefsFirefox: FIREFOX_PREFS,
     protocolTimeout: 60_000,
     ...options,

@@ -40,7 +40,7 @@ pub(crate) fn fields_with_values(report: &Report) -> Vec<&str> {
 fn has_values(report: &Report, field: &str) -> bool {
     match report.top.get(field).map_or(&[][..], Vec::as_slice) {
         [] => false,
-        [row] => !matches!(row.value.as_str(), "-" | ""),
+        [row] => !matches!(row.value.text.as_str(), "-" | ""),
         _ => true,
     }
 }

@@ -1,7 +1,7 @@
 //! The report as CSV: one table, whose columns docs/report.md describes.
 
 use weir_ingest::SourceSnapshot;
-use weir_view::{Comparison, Group, GroupRow, PeriodTally, Quantiles, Report, TopRow};
+use weir_view::{Comparison, Group, GroupRow, PeriodTally, Quantiles, Report, Tally, TopRow};
 
 use crate::csv::row;
 
@@ -170,16 +170,18 @@ impl Rows {
     }
 
     fn group_row(&mut self, section: &str, field: &str, row: &GroupRow) {
-        self.counted(section, field, &row.value, &row.tally);
+        self.counted(section, field, &row.value.text, &row.tally);
     }
 
     /// A row without counts of the period before, which are among the changes.
     fn top(&mut self, field: &str, top: &TopRow) {
-        let share = top.count as f64 / self.matching.max(1) as f64;
+        let Tally { count, bytes_sent, errors } = top.tally;
+        let share = count as f64 / self.matching.max(1) as f64;
         let mut cells: [String; 10] = Default::default();
-        (cells[0], cells[1], cells[2]) = ("top".to_owned(), field.to_owned(), top.value.clone());
-        (cells[3], cells[4]) = (top.count.to_string(), format!("{share:.6}"));
-        (cells[5], cells[6]) = (top.bytes_sent.to_string(), top.errors.to_string());
+        (cells[0], cells[1]) = ("top".to_owned(), field.to_owned());
+        cells[2].clone_from(&top.value.text);
+        (cells[3], cells[4]) = (count.to_string(), format!("{share:.6}"));
+        (cells[5], cells[6]) = (bytes_sent.to_string(), errors.to_string());
         self.push(cells);
     }
 

@@ -102,10 +102,10 @@ pub(super) fn lists(comparison: &Comparison, screen: &Screen) -> Vec<String> {
     lines
 }
 
-/// A list of nothing but `-` says that the log does not know.
+/// Whether the list has a value. A list of only `-` means that the log lacks the field.
 fn shows(list: &Changes) -> bool {
     match (&list.changed[..], &list.new[..], &list.gone[..]) {
-        ([row], [], []) => !matches!(row.value.as_str(), "-" | ""),
+        ([row], [], []) => !matches!(row.value.text.as_str(), "-" | ""),
         _ => true,
     }
 }
@@ -134,7 +134,7 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
     for (row, cells) in rows.iter().zip(&cells) {
         let numbers = cells.iter().zip(widths).map(|(cell, width)| right(cell, width));
         let numbers = numbers.collect::<Vec<_>>().join("  ");
-        let value = safe_bytes(&row.value_bytes());
+        let value = safe_bytes(&row.value.bytes());
         let value = if value.is_empty() { "(empty)" } else { &value };
         let value = fit_middle(value, screen.columns.saturating_sub(used + 2));
         lines.push(format!("  {numbers}  {value}"));

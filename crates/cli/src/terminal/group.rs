@@ -47,7 +47,7 @@ pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<Strin
 }
 
 fn name(row: &GroupRow) -> String {
-    match safe_bytes(&row.value_bytes()) {
+    match safe_bytes(&row.value.bytes()) {
         empty if empty.is_empty() => "(empty)".to_owned(),
         value => value,
     }

@@ -47,12 +47,12 @@ fn list(report: &Report, field: &str, columns: usize, screen: &Screen) -> Vec<St
     let painter = Painter { colour: screen.colour };
     let rows = &report.top[field];
     let mut lines = vec![title(report, field, rows.len(), painter)];
-    let count_columns = rows.iter().map(|row| separated(row.count).len()).max().unwrap_or(0);
-    let count_max = rows.iter().map(|row| row.count).max().unwrap_or(1);
+    let count_columns = rows.iter().map(|row| separated(row.tally.count).len()).max().unwrap_or(0);
+    let count_max = rows.iter().map(|row| row.tally.count).max().unwrap_or(1);
     for row in rows {
-        let count = right(&separated(row.count), count_columns);
-        let share = right(&share(row.count, report.matching), SHARE_COLUMNS);
-        let bar = left(&bar(row.count, count_max), BAR_COLUMNS);
+        let count = right(&separated(row.tally.count), count_columns);
+        let share = right(&share(row.tally.count, report.matching), SHARE_COLUMNS);
+        let bar = left(&bar(row.tally.count, count_max), BAR_COLUMNS);
         let used = 2 + count_columns + 2 + SHARE_COLUMNS + 2 + BAR_COLUMNS + 2;
         let value = value(row, columns.saturating_sub(used));
         let bar = painter.paint(Style::BAR, &bar);
@@ -74,7 +74,7 @@ fn title(report: &Report, field: &str, shown: usize, painter: Painter) -> String
 }
 
 fn value(row: &TopRow, columns: usize) -> String {
-    let value = safe(&row.value);
+    let value = safe(&row.value.text);
     fit_middle(if value.is_empty() { "(empty)" } else { &value }, columns)
 }
 

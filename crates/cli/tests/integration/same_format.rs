@@ -7,26 +7,21 @@ use std::path::Path;
 use crate::support::{Folder, Run, finish, run, run_with_stdin, text, weir};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use weir_testkit::lines;
 
 /// Lines in the known format COMBINED.
 fn combined(count: usize) -> String {
-    let line = |n| {
-        format!(
-            "192.0.2.{} - - [17/Dec/2025:09:00:00 +0000] \"GET /{n} HTTP/1.1\" 200 10 \"-\" \"a\"\n",
-            n % 250
-        )
-    };
-    (0..count).map(line).collect()
+    lines::many(lines::combined, count)
 }
 
 /// Lines of nginx's example format `main`, which has one value more.
 fn main_lines(count: usize) -> String {
-    combined(count).replace(" \"a\"\n", " \"a\" \"198.51.100.7\"\n")
+    combined(count).replace("\"\n", "\" \"198.51.100.7\"\n")
 }
 
 /// Lines that match no format.
 fn noise(count: usize) -> String {
-    (0..count).map(|n| format!("starting worker {n}\n")).collect()
+    lines::many(lines::noise, count)
 }
 
 /// Logs whose format depends on how much of them is examined.

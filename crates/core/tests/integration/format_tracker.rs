@@ -8,31 +8,7 @@ use weir_core::{
     Format, FormatChoice, FormatTracker, LineOutcome, LineParser, Lines, LogReader, Record,
     TrackerOptions,
 };
-
-fn combined(number: usize) -> String {
-    format!(
-        "192.0.2.{} - - [17/Dec/2025:09:03:01 +0000] \"GET /{number} HTTP/1.1\" 200 10 \"-\" \
-         \"curl/8.0\"\n",
-        number % 250
-    )
-}
-
-fn caddy(number: usize) -> String {
-    format!(
-        "{{\"level\":\"info\",\"ts\":1765962181.5,\"logger\":\"http.log.access\",\"msg\":\"handled \
-         request\",\"request\":{{\"remote_ip\":\"192.0.2.9\",\"remote_port\":\"1\",\"proto\":\
-         \"HTTP/1.1\",\"method\":\"GET\",\"host\":\"x\",\"uri\":\"/{number}\",\"headers\":{{}}}},\
-         \"duration\":0.001,\"size\":10,\"status\":200}}\n"
-    )
-}
-
-fn junk(number: usize) -> String {
-    format!("{number} is not a record\n")
-}
-
-fn many(line: fn(usize) -> String, lines: usize) -> String {
-    (0..lines).map(line).collect()
-}
+use weir_testkit::lines::{caddy, combined, many, noise};
 
 /// The lines of a feed, counted by whether they match the format of their span.
 #[derive(Debug, Clone, Default)]
@@ -213,9 +189,9 @@ fn two_senders_change_the_format_a_few_times_only() {
 fn lines_of_no_format_change_nothing() {
     let mut feed = Feed::new(true);
     feed.send(&many(combined, 100));
-    feed.send(&many(junk, 50_000));
+    feed.send(&many(noise, 50_000));
     for number in 0..100 {
-        feed.send(&junk(number));
+        feed.send(&noise(number));
     }
     assert_eq!(feed.format(), "COMBINED");
     let seen = feed.send(&many(combined, 100));
@@ -225,9 +201,9 @@ fn lines_of_no_format_change_nothing() {
 #[test]
 fn a_format_is_found_after_much_other_text() {
     let mut feed = Feed::new(true);
-    let junk = many(junk, 50_000);
+    let text = many(noise, 50_000);
     for _ in 0..20 {
-        feed.send(&junk);
+        feed.send(&text);
     }
     assert_eq!(feed.format(), "");
     for _ in 0..500 {
@@ -269,7 +245,7 @@ fn a_block_whose_last_line_fits_keeps_its_format() {
     let mut feed = Feed::new(true);
     feed.send(&many(combined, 100));
     // Detection in vain, so the next one waits for more bytes.
-    feed.send(&many(junk, 20));
+    feed.send(&many(noise, 20));
     for _ in 0..3 {
         feed.send(&many(caddy, 16));
     }
@@ -294,11 +270,11 @@ fn fitting_lines_before_the_tail_end_a_run() {
 #[test]
 fn detection_ends_after_sixteen_mebibytes() {
     let mut tracker = FormatTracker::new(FormatChoice::Detect, TrackerOptions::default(), 0);
-    let noise = "this is not an access log\n".repeat(FormatTracker::DETECTION_BYTES / 26);
+    let text = "this is not an access log\n".repeat(FormatTracker::DETECTION_BYTES / 26);
     let mut tried_bytes = 0;
     while !tracker.is_decided() {
-        assert!(tracker.track(noise.as_bytes(), 0).findings.is_empty());
-        tried_bytes += noise.len();
+        assert!(tracker.track(text.as_bytes(), 0).findings.is_empty());
+        tried_bytes += text.len();
     }
     assert!((16 << 20..17 << 20).contains(&tried_bytes), "{tried_bytes}");
     let late = tracker.track(many(combined, 1_000).as_bytes(), 0);

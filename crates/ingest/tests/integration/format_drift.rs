@@ -4,27 +4,7 @@ use weir_ingest::{
     DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceOptions, SourceSnapshot,
     SourceWriter,
 };
-
-fn combined(number: usize) -> String {
-    format!(
-        "192.0.2.{} - - [17/Dec/2025:09:03:01 +0000] \"GET /{number} HTTP/1.1\" 200 10 \"-\" \
-         \"curl/8.0\"\n",
-        number % 250
-    )
-}
-
-fn caddy(number: usize) -> String {
-    format!(
-        "{{\"level\":\"info\",\"ts\":1765962181.5,\"logger\":\"http.log.access\",\"msg\":\"handled \
-         request\",\"request\":{{\"remote_ip\":\"192.0.2.9\",\"remote_port\":\"1\",\"proto\":\
-         \"HTTP/1.1\",\"method\":\"GET\",\"host\":\"x\",\"uri\":\"/{number}\",\"headers\":{{}}}},\
-         \"duration\":0.001,\"size\":10,\"status\":200}}\n"
-    )
-}
-
-fn many(line: fn(usize) -> String, lines: usize) -> String {
-    (0..lines).map(line).collect()
-}
+use weir_testkit::lines::{caddy, combined, many};
 
 /// A pipeline with one source, which is parsed after each piece.
 struct Feed {
@@ -71,13 +51,13 @@ fn a_stray_first_line_does_not_determine_the_format() {
     let seen = feed.send(&many(combined, 1_000));
     assert_eq!((seen.lines, seen.records, seen.unparsed_lines), (1_001, 1_001, 0));
     assert_eq!(feed.format(), "COMBINED");
-    let place = caddy(0).len();
+    let offset = caddy(0).len();
     let note =
-        format!("its lines no longer fit CADDY; from byte {place} on it is read as COMBINED");
+        format!("its lines no longer fit CADDY; from byte {offset} on it is read as COMBINED");
     assert_eq!(seen.note.as_deref(), Some(&*note));
     let news = feed.writer.progress().take_news();
     assert_eq!(news.as_deref(), Some(&*note));
-    assert_eq!(feed.writer.progress().take_news(), None, "it is told once");
+    assert_eq!(feed.writer.progress().take_news(), None, "it is reported once");
 }
 
 #[test]

@@ -151,8 +151,8 @@ async fn a_group_counts_the_records_of_each_value() {
         assert_eq!(counts.iter().sum::<u64>() + rest.count, report.matching, "{field}");
         let bytes: u64 = group.rows.iter().map(|row| row.tally.selected.bytes_sent).sum();
         assert_eq!(bytes + rest.bytes_sent, report.bytes_sent, "{field}");
-        for row in group.rows.iter().filter(|row| row.value != NO_VALUE) {
-            let condition = match (field, row.value.as_str()) {
+        for row in group.rows.iter().filter(|row| row.value.text != NO_VALUE) {
+            let condition = match (field, row.value.text.as_str()) {
                 ("status_class", class) => format!("status^={}", &class[..1]),
                 (field, value) => format!("{field}={value}"),
             };
@@ -193,10 +193,10 @@ async fn a_comparison_equals_two_reports() {
     for list in &comparison.lists {
         let counts = |report: &Report, value: &str| {
             let rows = report.top.get(&list.field).into_iter().flatten();
-            rows.filter(|row| row.value == value).map(|row| row.count).sum::<u64>()
+            rows.filter(|row| row.value.text == value).map(|row| row.tally.count).sum::<u64>()
         };
         for row in list.changed.iter().chain(&list.new).chain(&list.gone) {
-            let expected = (counts(&now, &row.value), counts(&before, &row.value));
+            let expected = (counts(&now, &row.value.text), counts(&before, &row.value.text));
             let tally = &row.tally;
             assert_eq!((tally.selected.count, tally.previous().count), expected, "{}", list.field);
         }

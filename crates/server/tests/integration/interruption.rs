@@ -5,11 +5,11 @@ use std::sync::{Arc, LazyLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::common::{PATIENCE, TestServer, compare, log, within};
+use crate::common::{Live, PATIENCE, TestServer, Uploader, compare, log, within};
 use proptest::prelude::{ProptestConfig, prop, proptest};
 use weir_ingest::DataSet;
 use weir_net::websocket::client::{ClientOptions, Message, encode_binary};
-use weir_server::Options;
+use weir_server::{Options, SessionHandle};
 use weir_view::{SourceState, UploadReply};
 
 /// A short time for timeouts that a test waits for.
@@ -139,21 +139,42 @@ async fn acknowledged_means_parsed() {
     server.stop().await;
 }
 
+/// The file `a`, of which a part was sent, in a pinned session that is also viewed.
+struct UnfinishedUpload {
+    server: TestServer,
+    session: SessionHandle,
+    live: Live,
+    upload: Uploader,
+    /// The part, which ends within a line.
+    sent: Vec<u8>,
+}
+
+impl UnfinishedUpload {
+    const FILE_BYTES: usize = 50_000;
+
+    async fn start(options: Options) -> Self {
+        let (server, session) = TestServer::start_pinned(options).await;
+        let live = server.live(session.id()).await;
+        let mut upload = server.upload(session.id()).await;
+        upload.begin("a", Self::FILE_BYTES).await;
+        let mut sent = log(Self::FILE_BYTES as u64);
+        sent.truncate(20_000);
+        upload.send(&sent, 1_000).await;
+        Self { server, session, live, upload, sent }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stalled_upload_ends() {
     let options = Options { stall: SHORT, ..Options::default() };
-    let (server, session) = TestServer::start_pinned(options).await;
-    let log = log(50_000);
-    let mut live = server.live(session.id()).await;
-    let mut upload = server.upload(session.id()).await;
-    upload.begin("a", log.len()).await;
-    upload.send(&log[..20_000], 1_000).await;
+    let UnfinishedUpload { server, mut live, mut upload, sent, .. } =
+        UnfinishedUpload::start(options).await;
     let started = Instant::now();
     assert_eq!(upload.error().await, "stalled");
     assert!(started.elapsed() >= SHORT / 2);
     let view = live.view_where(|view| view.complete).await;
     assert_eq!(view.sources[0].state, SourceState::Failed);
-    let lines = log[..20_000].iter().filter(|byte| **byte == b'\n').count();
+    let lines = sent.iter().filter(|byte| **byte == b'\n').count();
     assert_eq!(
         view.report.lines, lines as u64,
         "whole lines are kept, the partial one does not count"
@@ -168,12 +189,8 @@ async fn a_stalled_upload_ends() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_not_resumed_fails() {
     let options = Options { grace: SHORT, ..Options::default() };
-    let (server, session) = TestServer::start_pinned(options).await;
-    let log = log(50_000);
-    let mut live = server.live(session.id()).await;
-    let mut upload = server.upload(session.id()).await;
-    upload.begin("a", log.len()).await;
-    upload.send(&log[..20_000], 1_000).await;
+    let UnfinishedUpload { server, session, mut live, upload, .. } =
+        UnfinishedUpload::start(options).await;
     drop(upload);
     live.view_where(|view| {
         view.sources.first().is_some_and(|source| source.state == SourceState::Interrupted)
@@ -183,7 +200,7 @@ async fn a_file_that_is_not_resumed_fails() {
     assert!(view.sources[0].message.as_ref().is_some_and(|why| why.contains("not resumed")));
     assert_eq!(view.sources[0].file, "a");
     let mut upload = server.upload(session.id()).await;
-    upload.request_begin("a", log.len()).await;
+    upload.request_begin("a", UnfinishedUpload::FILE_BYTES).await;
     assert_eq!(upload.error().await, "file_over");
     drop((live, upload));
     server.stop().await;

@@ -204,7 +204,7 @@ async fn hostile_values_arrive_as_text() {
     let mut live = server.live(session.id()).await;
     let view: View = live.view_where(|view| view.complete).await;
     let agents: Vec<&str> =
-        view.report.top["user_agent"].iter().map(|row| row.value.as_str()).collect();
+        view.report.top["user_agent"].iter().map(|row| row.value.text.as_str()).collect();
     assert!(agents.contains(&hostile), "{agents:?}");
     assert_eq!(view.sources[0].name, format!("{name}.log"));
     assert!(view.samples.iter().any(|sample| sample.text == hostile));

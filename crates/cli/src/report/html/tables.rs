@@ -11,7 +11,7 @@ use crate::display::{
 /// The group, with a last row for the sum of the other values.
 pub(super) fn group(group: &Group, report: &Report) -> String {
     let cells = |tally: &PeriodTally| group_cells(tally, report.matching, coloured);
-    let row = |row: &GroupRow| named_row(&value(&row.value_bytes()), &cells(&row.tally));
+    let row = |row: &GroupRow| named_row(&value(&row.value.bytes()), &cells(&row.tally));
     let mut rows: String = group.rows.iter().map(row).collect();
     if group.rest.values > 0 {
         let name =
@@ -35,7 +35,7 @@ pub(super) fn lists(report: &Report) -> String {
             (false, true) => format!("{} of {}", rows.len(), separated(distinct)),
             (false, false) => String::new(),
         };
-        let count_max = rows.iter().map(|row| row.count).max().unwrap_or(1);
+        let count_max = rows.iter().map(|row| row.tally.count).max().unwrap_or(1);
         let rows: String =
             rows.iter().map(|row| top_row(row, report.matching, count_max)).collect();
         let head = head(&["requests", "share", ""]);
@@ -46,11 +46,12 @@ pub(super) fn lists(report: &Report) -> String {
 }
 
 fn top_row(top: &TopRow, matching: u64, count_max: u64) -> String {
-    let width = (top.count as f64 / count_max.max(1) as f64 * 100.0).max(1.0);
+    let width = (top.tally.count as f64 / count_max.max(1) as f64 * 100.0).max(1.0);
     let bar = format!(
         "<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect width=\"{width:.1}\" height=\"10\"/></svg>"
     );
-    row(&[separated(top.count), share(top.count, matching), bar], &value(top.value.as_bytes()))
+    let count = top.tally.count;
+    row(&[separated(count), share(count, matching), bar], &value(top.value.text.as_bytes()))
 }
 
 /// How the values of each field have changed.
@@ -76,7 +77,7 @@ fn list_of_changes(list: &Changes) -> String {
         let difference = coloured(difference(now, before));
         row(
             &[separated(now), separated(before), difference, percent],
-            &value(&change_row.value_bytes()),
+            &value(&change_row.value.bytes()),
         )
     });
     let head = head(&["selected", "previous", "change", ""]);

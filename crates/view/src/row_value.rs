@@ -1,0 +1,63 @@
+//! A value of a field, as a row of a list shows it.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::{from_hex, hex_if_needed, shown};
+
+/// A value of a field, as a row of a list shows it. Rows flatten it in their JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct RowValue {
+    /// The value as the log has it; bytes that are not UTF-8 are shown as U+FFFD.
+    #[serde(rename = "value")]
+    pub text: String,
+    /// The bytes of the value in hexadecimal, if `value` had to replace some.
+    #[serde(rename = "value_hex", default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub hex: Option<String>,
+    /// Whether this is the remainder into which rare values were folded when memory ran out.
+    #[serde(rename = "remainder", default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub is_remainder: bool,
+}
+
+impl RowValue {
+    /// A value, given as its bytes.
+    pub fn new(value: &[u8], is_remainder: bool) -> Self {
+        Self { text: shown(value), hex: hex_if_needed(value), is_remainder }
+    }
+
+    /// The value as the log has it, byte for byte.
+    pub fn bytes(&self) -> Cow<'_, [u8]> {
+        match self.hex.as_deref().and_then(from_hex) {
+            Some(bytes) => Cow::Owned(bytes),
+            None => Cow::Borrowed(self.text.as_bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RowValue;
+
+    #[test]
+    fn values_keep_their_bytes() {
+        for (bytes, hex) in [(&b"\xFF"[..], Some("ff")), ("\u{FFFD}".as_bytes(), None)] {
+            let value = RowValue::new(bytes, false);
+            assert_eq!((&*value.text, value.hex.as_deref()), ("\u{FFFD}", hex));
+            assert_eq!(*value.bytes(), *bytes);
+        }
+    }
+
+    #[test]
+    fn the_json_has_only_the_members_that_are_needed() {
+        let json = |value: &RowValue| serde_json::to_string(value).expect("a value");
+        assert_eq!(json(&RowValue::new(b"a", false)), r#"{"value":"a"}"#);
+        assert_eq!(
+            json(&RowValue::new(b"\xFF", true)),
+            "{\"value\":\"\u{FFFD}\",\"value_hex\":\"ff\",\"remainder\":true}"
+        );
+    }
+}
