@@ -46,3 +46,24 @@ impl Clock for SystemClock {
 pub(crate) fn seconds_since_1970(time: SystemTime) -> i64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64
 }
+
+/// A clock for tests, which moves only while a thread sleeps. It counts milliseconds.
+#[cfg(test)]
+#[derive(Debug, Default)]
+pub(crate) struct ManualClock(std::sync::atomic::AtomicU64);
+
+#[cfg(test)]
+impl Clock for ManualClock {
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.0.load(std::sync::atomic::Ordering::Relaxed))
+    }
+
+    fn unix_s(&self) -> i64 {
+        0
+    }
+
+    fn sleep(&self, duration: Duration) {
+        let milliseconds = duration.as_millis() as u64;
+        self.0.fetch_add(milliseconds, std::sync::atomic::Ordering::Relaxed);
+    }
+}

@@ -10,7 +10,8 @@ use crate::support::{Served, line, page, report, weir};
 /// tenths of a second; the limit allows for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Longer than any wait for the rest of a line, or of the lines that detection examines.
+/// Longer than any wait for the rest of a line, or of the lines that detection examines. The time
+/// is real, because the pipe connects two processes.
 const PAUSE: Duration = Duration::from_millis(700);
 
 /// `count` lines, numbered from `from`.
@@ -120,6 +121,7 @@ fn the_page_shows_each_burst_before_the_next() {
         // An incomplete line does not count yet.
         bursts.split_burst(2, |whole| {
             shows(whole);
+            // The other process has to have had the time to show it.
             std::thread::sleep(Duration::from_millis(200));
             assert_eq!(report(&page)["lines"], whole);
         });

@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::byte_counter::ByteCounter;
 use super::input::Input;
 use super::unpack::{Text, unpack};
+use crate::clock::{Clock, SystemClock};
 use crate::error::{Fault, FaultKind, ReadError};
 use crate::pipeline::Pipeline;
 use crate::progress::{SourceEnd, SourceProgress};
@@ -212,6 +213,7 @@ struct Reader<'a> {
     /// The number of texts and faults for which the limit allowed no source.
     left_out: u64,
     faults: Vec<Fault>,
+    clock: Arc<dyn Clock>,
 }
 
 impl<'a> Reader<'a> {
@@ -231,6 +233,7 @@ impl<'a> Reader<'a> {
             limit: None,
             left_out: 0,
             faults: Vec::new(),
+            clock: Arc::new(SystemClock::default()),
         }
     }
 
@@ -299,7 +302,8 @@ impl<'a> Reader<'a> {
     }
 
     fn options(&self, name: &str, bytes_total: Option<u64>) -> SourceOptions {
-        SourceOptions::new(name, self.format.clone()).bytes_total(bytes_total)
+        let options = SourceOptions::new(name, self.format.clone()).clock(self.clock.clone());
+        options.bytes_total(bytes_total)
     }
 
     /// Opens a source. The first one of an input waits for the inputs before it.
@@ -319,7 +323,7 @@ impl<'a> Reader<'a> {
 
     /// Copies a text to its end, in reads as large as the room in the writer.
     fn copy(&mut self, writer: &mut SourceWriter, text: &mut Text<'_>) -> Result<(), ReadError> {
-        let start = Instant::now();
+        let start = self.clock.elapsed();
         // The format of a file must not depend on how fast it is read.
         let may_pause = self.position.as_ref().is_none_or(|position| position.is_live);
         loop {
@@ -337,7 +341,7 @@ impl<'a> Reader<'a> {
                 Err(error) => return Err(text.error(&error)),
             };
             writer.advance(length);
-            let is_slow = may_pause && start.elapsed() > DETECTION_PATIENCE;
+            let is_slow = may_pause && self.clock.elapsed() - start > DETECTION_PATIENCE;
             // Shows the lines read so far at once if the parsers are idle, otherwise after a pause
             // of the stream.
             let may_show = match writer.is_format_decided() {
@@ -383,5 +387,62 @@ impl<'a> Reader<'a> {
             }
         }
         self.faults.extend(faults);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read};
+    use std::sync::Arc;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use weir_core::FormatChoice;
+
+    use super::{ByteCounter, DETECTION_PATIENCE, Reader, unpack};
+    use crate::clock::{Clock, ManualClock};
+    use crate::pipeline::{DataSet, Pipeline, PipelineOptions, Retention};
+
+    const LINE: &[u8] = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
+
+    /// A stream that brings a line every 200 ms, and ends after some of them are visible.
+    struct SlowStream {
+        clock: Arc<ManualClock>,
+        data: Arc<DataSet>,
+    }
+
+    impl Read for SlowStream {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.clock.elapsed() > 2 * DETECTION_PATIENCE {
+                self.wait_until_visible();
+                return Ok(0);
+            }
+            self.clock.sleep(Duration::from_millis(200));
+            buffer[..LINE.len()].copy_from_slice(LINE);
+            Ok(LINE.len())
+        }
+    }
+
+    impl SlowStream {
+        /// Waits for the threads that parse, which the clock does not control.
+        fn wait_until_visible(&self) {
+            let start = Instant::now();
+            while self.data.snapshot().segments.is_empty() {
+                assert!(start.elapsed() < Duration::from_secs(20), "no line is visible");
+                thread::yield_now();
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_a_slow_stream_are_visible_before_it_ends() {
+        let clock = Arc::new(ManualClock::default());
+        let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+        let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());
+        let mut reader = Reader::new(&pipeline, &FormatChoice::Detect, None, None);
+        reader.clock = clock.clone();
+        let stream = SlowStream { clock, data };
+        let faults = unpack("pipe", stream, &ByteCounter::default(), &mut |text| reader.read(text));
+        assert!(reader.end("pipe", faults).is_empty());
     }
 }

@@ -121,31 +121,12 @@ impl BlockAssembler {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Duration;
 
     use weir_core::BlockLimits;
 
     use super::{BLOCK_PATIENCE, BlockAssembler, EARLY_BYTES_MAX};
-    use crate::clock::Clock;
-
-    /// A clock that the test sets, in milliseconds.
-    #[derive(Debug, Default)]
-    struct ManualClock(AtomicU64);
-
-    impl Clock for ManualClock {
-        fn elapsed(&self) -> Duration {
-            Duration::from_millis(self.0.load(Ordering::Relaxed))
-        }
-
-        fn unix_s(&self) -> i64 {
-            0
-        }
-
-        fn sleep(&self, duration: Duration) {
-            self.0.fetch_add(duration.as_millis() as u64, Ordering::Relaxed);
-        }
-    }
+    use crate::clock::{Clock, ManualClock};
 
     #[test]
     fn flushes_early_at_the_start_and_after_a_pause() {

@@ -109,12 +109,7 @@ async fn an_archive_is_resumed_after_a_lost_connection() {
     let mut first = server.upload(&id).await;
     assert_eq!(first.begin("a", archive.len()).await, 0);
     first.send(&archive[..MIB], 10_000).await;
-    while first.acked < MIB as u64 {
-        match first.reply().await {
-            UploadReply::Ack { offset, .. } => first.acked = offset,
-            other => panic!("an ack was expected, not {other:?}"),
-        }
-    }
+    first.wait_for_ack(MIB).await;
     drop(first);
     let mut second = server.upload(&id).await;
     assert_eq!(second.begin("a", archive.len()).await, MIB);

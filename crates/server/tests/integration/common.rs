@@ -131,6 +131,16 @@ pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.expect("no step takes this long")
 }
 
+/// Moves the clock forward, so that timeouts of the server expire at once. The runtime of the test
+/// must have one thread.
+pub(crate) async fn skip(duration: Duration) {
+    // Tasks that are ready run first, so that their timeouts have begun.
+    tokio::time::sleep(Duration::from_millis(2)).await;
+    tokio::time::pause();
+    tokio::time::advance(duration).await;
+    tokio::time::resume();
+}
+
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) head: String,
@@ -244,6 +254,16 @@ impl Uploader {
         match within(self.receiver.next()).await {
             Ok(Some(Message::Text(text))) => serde_json::from_str(&text).expect("a reply"),
             other => panic!("a reply was expected, not {other:?}"),
+        }
+    }
+
+    /// Waits until the bytes before this offset are acknowledged.
+    pub(crate) async fn wait_for_ack(&mut self, offset: usize) {
+        while self.acked < offset as u64 {
+            match self.reply().await {
+                UploadReply::Ack { offset, .. } => self.acked = offset,
+                other => panic!("an ack was expected, not {other:?}"),
+            }
         }
     }
 

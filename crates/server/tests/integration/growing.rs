@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::{TestServer, compare, log, within};
 use weir_net::websocket::client::Message;
 use weir_server::Options;
-use weir_view::{SourceState, UploadReply};
+use weir_view::SourceState;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_are_shown_as_they_arrive_and_a_partial_one_at_the_end() {
@@ -50,12 +50,7 @@ async fn a_pause_is_not_a_stall_and_a_resumed_file_has_no_duplicates() {
     upload.request_begin_of("a", None, None).await;
     assert_eq!(upload.ready().await, 0);
     upload.send(&log[..half + 20], 1 << 16).await;
-    while upload.acked < half as u64 {
-        match upload.reply().await {
-            UploadReply::Ack { offset, .. } => upload.acked = offset,
-            other => panic!("an ack was expected, not {other:?}"),
-        }
-    }
+    upload.wait_for_ack(half).await;
     // While nothing is acknowledged, the server pings and the client answers.
     for _ in 0..4 {
         match within(upload.receiver.next()).await.expect("a message") {

@@ -5,15 +5,17 @@ use std::sync::{Arc, LazyLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::common::{Live, PATIENCE, TestServer, Uploader, compare, log, within};
+use crate::common::{Live, PATIENCE, TestServer, Uploader, compare, log, skip, within};
 use proptest::prelude::{ProptestConfig, prop, proptest};
 use weir_ingest::DataSet;
-use weir_net::websocket::client::{ClientOptions, Message, encode_binary};
+use weir_net::websocket::client::{Message, encode_binary};
 use weir_server::{Options, SessionHandle};
 use weir_view::{SourceState, UploadReply};
 
-/// A short time for timeouts that a test waits for.
-const SHORT: Duration = Duration::from_millis(150);
+/// The length of the lines that have a line end.
+fn whole_lines(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+}
 
 /// Sends a log over one connection for each cut, and a last one.
 async fn send_with_cuts(server: &TestServer, log: &[u8], cuts: &[usize], message_bytes: usize) {
@@ -26,13 +28,7 @@ async fn send_with_cuts(server: &TestServer, log: &[u8], cuts: &[usize], message
         upload.send(&log[offset..until], message_bytes).await;
         // Some connections break with bytes in flight, others after all lines are acknowledged.
         if cut % 3 == 0 {
-            let line = log[..until].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            while upload.acked < line as u64 {
-                match upload.reply().await {
-                    UploadReply::Ack { offset, .. } => upload.acked = offset,
-                    other => panic!("{other:?}"),
-                }
-            }
+            upload.wait_for_ack(whole_lines(&log[..until])).await;
         }
     }
     let mut upload = server.upload(&id).await;
@@ -60,27 +56,26 @@ proptest! {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn only_bytes_reset_the_stall_timer() {
-    let options = Options { stall: SHORT, ..Options::default() };
+    let options = Options::default();
+    let stall = options.stall;
     let server = TestServer::start(options).await;
     let id = server.create_session().await;
     let mut upload = server.upload(&id).await;
     upload.begin("a", 1_000).await;
-    let mut sender = upload.sender;
-    let pinging = tokio::spawn(async move {
-        // An empty binary message and an unsolicited pong, until the server closes.
-        let frames = [0x82, 0x80, 0, 0, 0, 0, 0x8A, 0x80, 0, 0, 0, 0];
-        while sender.send_raw(&frames).await.is_ok() {
-            tokio::time::sleep(SHORT / 5).await;
-        }
-    });
+    // An empty binary message and an unsolicited pong.
+    let frames = [0x82, 0x80, 0, 0, 0, 0, 0x8A, 0x80, 0, 0, 0, 0];
+    for _ in 0..4 {
+        upload.sender.send_raw(&frames).await.expect("the server reads");
+        skip(stall / 4).await;
+    }
     let refused = within(upload.receiver.next()).await;
     assert!(
         matches!(&refused, Ok(Some(Message::Text(text))) if text.contains("stalled")),
         "{refused:?}"
     );
-    pinging.abort();
+    drop(upload);
     server.stop().await;
 }
 
@@ -110,12 +105,7 @@ async fn acknowledged_means_parsed() {
     upload.begin("a", log.len()).await;
     // The format is known after this.
     upload.send(&log[..100_000], 10_000).await;
-    while upload.acked < 99_000 {
-        match upload.reply().await {
-            UploadReply::Ack { offset, .. } => upload.acked = offset,
-            other => panic!("{other:?}"),
-        }
-    }
+    upload.wait_for_ack(99_000).await;
     let pipeline = session.pipeline().expect("the session is open");
     let (release, thread) = stop_parsers(pipeline.data().clone());
     let mut sender = upload.sender;
@@ -164,14 +154,18 @@ impl UnfinishedUpload {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_stalled_upload_ends() {
-    let options = Options { stall: SHORT, ..Options::default() };
+    let options = Options::default();
+    let stall = options.stall;
     let UnfinishedUpload { server, mut live, mut upload, sent, .. } =
         UnfinishedUpload::start(options).await;
-    let started = Instant::now();
+    upload.wait_for_ack(whole_lines(&sent)).await;
+    skip(stall / 2).await;
+    let early = tokio::time::timeout(Duration::from_millis(5), upload.receiver.next()).await;
+    assert!(early.is_err(), "half of the stall time has passed: {early:?}");
+    skip(stall / 2).await;
     assert_eq!(upload.error().await, "stalled");
-    assert!(started.elapsed() >= SHORT / 2);
     let view = live.view_where(|view| view.complete).await;
     assert_eq!(view.sources[0].state, SourceState::Failed);
     let lines = sent.iter().filter(|byte| **byte == b'\n').count();
@@ -180,15 +174,17 @@ async fn a_stalled_upload_ends() {
         "whole lines are kept, the partial one does not count"
     );
     // An idle connection ends too.
+    skip(stall).await;
     assert_eq!(upload.error().await, "stalled");
     assert_eq!(upload.close_code().await, 1000);
     drop((live, upload));
     server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_file_that_is_not_resumed_fails() {
-    let options = Options { grace: SHORT, ..Options::default() };
+    let options = Options::default();
+    let grace = options.grace;
     let UnfinishedUpload { server, session, mut live, upload, .. } =
         UnfinishedUpload::start(options).await;
     drop(upload);
@@ -196,6 +192,7 @@ async fn a_file_that_is_not_resumed_fails() {
         view.sources.first().is_some_and(|source| source.state == SourceState::Interrupted)
     })
     .await;
+    skip(grace).await;
     let view = live.view_where(|view| view.sources[0].state == SourceState::Failed).await;
     assert!(view.sources[0].message.as_ref().is_some_and(|why| why.contains("not resumed")));
     assert_eq!(view.sources[0].file, "a");
@@ -215,19 +212,16 @@ async fn wait_until_freed(data: &std::sync::Weak<DataSet>) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_unused_session_is_freed() {
-    let options =
-        Options { grace: SHORT, address: "127.0.0.1:0".parse().unwrap(), ..Default::default() };
+    let options = Options::default();
+    let grace = options.grace;
     let server = weir_server::Server::bind(options).await.expect("a free port");
-    let (session, data) = loop {
-        let session = server.new_session(false).expect("a session");
-        // On a slow machine the session may have ended already.
-        let Some(pipeline) = session.pipeline() else { continue };
-        break (session, Arc::downgrade(pipeline.data()));
-    };
+    let session = server.new_session(false).expect("a session");
+    let data = Arc::downgrade(session.pipeline().expect("the session is open").data());
     let kept = server.new_session(true).expect("a session");
     let serving = tokio::spawn(server.serve(std::future::pending()));
+    skip(grace).await;
     within(session.ended()).await;
     assert!(session.pipeline().is_none());
     wait_until_freed(&data).await;
@@ -235,36 +229,23 @@ async fn an_unused_session_is_freed() {
     serving.abort();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn viewers_and_uploads_keep_a_session() {
-    let server = TestServer::start(Options { grace: SHORT, ..Options::default() }).await;
-    // On a slow machine a session may end before its connection arrives; then try another one.
-    let (viewed, mut live) = within(async {
-        loop {
-            let id = server.create_session().await;
-            if let Ok(live) = server.try_live(&id).await {
-                break (id, live);
-            }
-        }
-    })
-    .await;
-    let (uploaded, mut upload) = within(async {
-        loop {
-            let id = server.create_session().await;
-            if let Ok(upload) = server.try_upload(&id, ClientOptions::default()).await {
-                break (id, upload);
-            }
-        }
-    })
-    .await;
+    // Shorter than the stall time of the upload.
+    let grace = Duration::from_secs(10);
+    let server = TestServer::start(Options { grace, ..Options::default() }).await;
+    let viewed = server.create_session().await;
+    let mut live = server.live(&viewed).await;
+    let uploaded = server.create_session().await;
+    let mut upload = server.upload(&uploaded).await;
     live.view().await;
     upload.begin("a", 10).await;
-    // Once this session has ended, the grace time of the others would have passed too.
     let unused = server.create_session().await;
+    skip(grace).await;
     let status = async |id: &str| server.request("GET", &format!("/s/{id}"), &[]).await.status;
     within(async {
         while status(&unused).await == 200 {
-            tokio::time::sleep(SHORT / 10).await;
+            tokio::time::sleep(Duration::from_millis(2)).await;
         }
     })
     .await;
