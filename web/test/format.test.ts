@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import { bytes } from "../src/format/bytes";
 import { duration, perStep, span, step } from "../src/format/duration";
 import { COLUMNS_MAX, columnCount, fieldColumns, fieldTitle } from "../src/format/field";
+import { FORMAT_NOTES } from "../src/format/formats";
 import { hexOf, textOfHex } from "../src/format/hex";
 import { compact, count, frequency, plural, share } from "../src/format/number";
 import { parts, TEXT_MAX, visible } from "../src/format/text";
 import { instantSeconds, parseStamp, rangeText, stampText, wallSeconds } from "../src/format/time";
 import { windowText } from "../src/format/window";
+import { FORMATS, WRAPPERS } from "../src/generated/words";
 
 describe("what a window keeps", () => {
   it("is said with the width that was asked for", () => {
@@ -113,16 +115,16 @@ describe("time stamps", () => {
 
   it("names a day once and the zone always", () => {
     expect(rangeText("2024-05-12T10:00:00+02:00", "2024-05-12T10:05:00+02:00")).toBe(
-      "12 May 2024, 10:00 – 10:05 +02:00",
+      "2024-05-12 10:00 to 10:05 +02:00",
     );
     expect(rangeText("2024-05-12T23:00:00Z", "2024-05-13T00:00:00Z")).toBe(
-      "12 May 2024, 23:00 – 13 May 2024, 00:00 UTC",
+      "2024-05-12 23:00 to 2024-05-13 00:00 UTC",
     );
   });
 
   it("tells the two halves of a doubled hour apart", () => {
     expect(rangeText("2024-10-27T02:30:00+02:00", "2024-10-27T02:00:00+01:00")).toBe(
-      "27 Oct 2024, 02:30 +02:00 – 02:00 +01:00",
+      "2024-10-27 02:30 +02:00 to 02:00 +01:00",
     );
   });
 });
@@ -194,8 +196,16 @@ describe("fields", () => {
     expect(columnCount(["client", "path"], 0)).toBe(1);
   });
 
-  it("makes a title of any name", () => {
+  it("keeps the names of a log's own fields", () => {
     expect(fieldTitle("user_agent")).toBe("User agents");
-    expect(fieldTitle("upstream_cache_status")).toBe("Upstream cache status");
+    expect(fieldTitle("upstream_cache_status")).toBe("upstream_cache_status");
+    expect(fieldTitle("cs-bytes")).toBe("cs-bytes");
+  });
+});
+
+describe("formats", () => {
+  it("are all listed once", () => {
+    const listed = FORMAT_NOTES.flatMap(([names]) => names);
+    expect(listed.sort()).toEqual([...FORMATS, ...WRAPPERS].sort());
   });
 });

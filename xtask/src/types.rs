@@ -1,21 +1,21 @@
-//! The page's TypeScript declarations, generated from crates/view.
+//! The TypeScript that the page shares with the server, generated from crates/view.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::shell::{Outcome, command, execute, root, target_folder};
+use crate::shell::{Outcome, build_workspace, command, execute, root, target_folder};
 
 fn folder() -> PathBuf {
     root().join("web/src/generated")
 }
 
-/// Writes the declarations.
+/// Writes the files.
 pub(crate) fn write() -> Outcome {
     generate(&folder())
 }
 
-/// Fails if the declarations differ from what [`write()`] would write.
+/// Fails if the files differ from what [`write()`] would write.
 pub(crate) fn check() -> Outcome {
     let fresh = target_folder().join("generated-types");
     if fresh.exists() {
@@ -28,28 +28,14 @@ pub(crate) fn check() -> Outcome {
     Ok(())
 }
 
+/// Runs the example of view that writes the files. It is built with the features that the whole
+/// workspace has, so that of our crates only view is compiled again.
 fn generate(into: &Path) -> Outcome {
     fs::create_dir_all(into)?;
-    // The tests of this feature write the files. Numbers fit a double, because counts of lines and
-    // bytes stay below 2^53.
-    execute(
-        command(
-            "cargo",
-            &[
-                "test",
-                "--quiet",
-                "--package",
-                "weir-view",
-                "--features",
-                "typescript",
-                "--lib",
-                "export_bindings",
-            ],
-        )
-        .env("TS_RS_EXPORT_DIR", into)
-        .env("TS_RS_LARGE_INT", "number")
-        .stdout(std::process::Stdio::null()),
-    )
+    let folder =
+        build_workspace(&["--features", "weir-view/typescript", "--example", "page_types"])?;
+    let program = folder.join("examples/page_types");
+    execute(command(&program.to_string_lossy(), &[]).arg(into))
 }
 
 fn files(folder: &Path) -> Outcome<BTreeMap<String, Vec<u8>>> {

@@ -11,12 +11,7 @@ use weir_core::{
 use crate::bytes::shown;
 use crate::report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
 use crate::row_value::RowValue;
-
-/// The value that is shown for records without a field.
-pub const NO_VALUE: &str = "(none)";
-
-/// The value that is shown for the remainder, into which rare values are folded.
-pub const REMAINDER_VALUE: &str = "(all other values)";
+use crate::words::{NO_VALUE, REMAINDER_VALUE};
 
 impl Report {
     /// The report of an evaluation, with up to `top` rows in each top list.

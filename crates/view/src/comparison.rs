@@ -11,7 +11,7 @@ use crate::report::Report;
 /// Without `since`, the time of the log up to `until` is halved. Without `until`, the period
 /// ends with the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(default)]
 pub struct Compare {
     /// The start of the period: a date, a time, or how long ago.
@@ -22,7 +22,7 @@ pub struct Compare {
 
 /// The changes from the previous period to the selected one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Comparison {
     /// The selected period, which the report covers.
     pub selected_period: Period,
@@ -40,7 +40,7 @@ pub struct Comparison {
 
 /// A period of time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Period {
     /// Its first instant, RFC 3339.
     pub since: String,
@@ -50,7 +50,7 @@ pub struct Period {
 
 /// The changes of the sums of a report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TotalChanges {
     /// Records that match the filter.
     pub matching: TotalChange,
@@ -64,7 +64,7 @@ pub struct TotalChanges {
 
 /// The change of a sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TotalChange {
     /// The sum of the selected period.
     pub selected: u64,
@@ -78,7 +78,7 @@ pub struct TotalChange {
 
 /// How the values of a field have changed. Each list begins with the largest change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Changes {
     /// The field.
     #[serde(skip)]

@@ -6,7 +6,7 @@ use crate::row_value::RowValue;
 
 /// Sums over some records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Tally {
     /// Number of records.
     pub count: u64,
@@ -18,7 +18,7 @@ pub struct Tally {
 
 /// Sums over the records of the selected period and, if two are compared, of the previous one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PeriodTally {
     /// The sums.
     #[serde(flatten)]
@@ -40,7 +40,7 @@ pub struct PeriodTally {
 
 /// A value of a field, with its records.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct GroupRow {
     /// The value.
     #[serde(flatten)]
@@ -52,7 +52,7 @@ pub struct GroupRow {
 
 /// The values of a group that have no row of their own, together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct GroupRest {
     /// Number of values.
     pub values: u64,
@@ -63,7 +63,7 @@ pub struct GroupRest {
 
 /// The most frequent values of a field, and the others together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Group {
     /// The field: `status_class` or a field's name.
     pub field: String,

@@ -19,9 +19,9 @@ mod question;
 mod report;
 mod row_value;
 mod view;
+mod words;
 mod zone;
 
-pub use build::{NO_VALUE, REMAINDER_VALUE};
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
 pub use count::{
     ColumnTotal, CountTable, FileLines, LineCounts, RequestCount, TableRow, ValueCount, ValueCounts,
@@ -38,4 +38,5 @@ pub use question::QueryError;
 pub use report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
 pub use row_value::RowValue;
 pub use view::{Sample, Source, SourceState, View, Window};
+pub use words::{LIST_TITLES, NO_VALUE, REMAINDER_VALUE};
 pub use zone::{UnknownZone, find_zone};

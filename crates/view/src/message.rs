@@ -7,7 +7,7 @@ use crate::view::View;
 
 /// The answer to `POST /api/sessions`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct SessionCreated {
     /// The session's id; its page is `/s/ID`.
     pub id: String,
@@ -24,7 +24,7 @@ pub struct RefusalBody {
 
 /// A message from the page on the live socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LiveRequest {
     /// Replaces the query; answers to the previous one are no longer sent.
@@ -36,7 +36,7 @@ pub enum LiveRequest {
 
 /// A message to the page on the live socket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LiveReply {
     /// The newest view.
@@ -53,7 +53,7 @@ pub enum LiveReply {
 
 /// A message from the page on an upload socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum UploadRequest {
     /// Starts or resumes the upload of a file.
@@ -96,7 +96,7 @@ pub enum UploadRequest {
 
 /// A message to the page on an upload socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum UploadReply {
     /// The file can be sent from `offset` on.
@@ -136,7 +136,7 @@ pub enum UploadReply {
 
 /// An error: a name for programs and a message for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Failure {
     /// A fixed name in snake case.
     pub name: String,

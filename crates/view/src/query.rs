@@ -6,7 +6,7 @@ use crate::comparison::Compare;
 
 /// A filter, and how to show the records that match it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(default)]
 pub struct Query {
     /// Chosen by the client, and returned in the answer.
@@ -49,7 +49,7 @@ impl Default for Query {
 
 /// One condition on one field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Clause {
     /// The name of a field, which may be `time`.
     pub field: String,
@@ -62,7 +62,7 @@ pub struct Clause {
 
 /// How a clause compares. `docs/protocol.md` has the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Operator {
     /// One of the values.
     #[serde(rename = "=")]

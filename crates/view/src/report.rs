@@ -14,7 +14,7 @@ use crate::row_value::RowValue;
 /// counts the lines that were parsed, and `matching` those of them that match the filter. All
 /// members after `bytes_read` are about the matching records only.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Report {
     /// Lines of all kinds.
     pub lines: u64,
@@ -67,7 +67,7 @@ pub struct Report {
 
 /// A log format: its name and what it was compiled from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Format {
     /// A known name such as `COMBINED`, `custom` for a pasted definition, or `mixed` if the
     /// sources of a data set have different formats.
@@ -79,7 +79,7 @@ pub struct Format {
 
 /// First and last time stamp, and the zone in which times are shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TimeRange {
     /// RFC 3339, in `zone`.
     pub first: Option<String>,
@@ -91,7 +91,7 @@ pub struct TimeRange {
 
 /// Counts over time, in steps of the calendar of the chosen zone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Histogram {
     /// Length of a bucket in seconds of local time.
     pub step_s: u64,
@@ -107,7 +107,7 @@ pub struct Histogram {
 
 /// One bucket of a histogram.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Bucket {
     /// The bucket's first instant, RFC 3339.
     pub start: String,
@@ -119,7 +119,7 @@ pub struct Bucket {
 
 /// One value of a top list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TopRow {
     /// The value.
     #[serde(flatten)]
@@ -131,7 +131,7 @@ pub struct TopRow {
 
 /// Quantiles of a duration, in seconds, by the nearest-rank method.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Quantiles {
     /// Median.
     pub p50: f64,

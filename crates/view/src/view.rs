@@ -6,7 +6,7 @@ use crate::report::{Format, Report};
 
 /// One snapshot of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct View {
     /// The id of the query that this answers; 0 before any was asked.
     pub query: u64,
@@ -31,7 +31,7 @@ pub struct View {
 /// What is kept of a feed that goes on. The report is about these records alone; its
 /// `records`, as what the sources count, are all that were ever read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Window {
     /// How far back from the newest record, in seconds; `null` if only the memory limits it.
     pub width_s: Option<f64>,
@@ -41,7 +41,7 @@ pub struct Window {
 
 /// One source of lines and how far it has been read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Source {
     /// The page's own id of an uploaded file; empty for other sources.
     pub file: String,
@@ -71,7 +71,7 @@ pub struct Source {
 
 /// How far a source is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum SourceState {
     /// Begun, and not at its end.
@@ -93,7 +93,7 @@ pub enum SourceState {
 
 /// A sample of an unparsed line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(export))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Sample {
     /// Name of the source.
     pub source: String,

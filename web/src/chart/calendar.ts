@@ -7,8 +7,8 @@
 
 import {
   clockText,
-  dateText,
   dayText,
+  dayYearText,
   monthText,
   parseStamp,
   type Stamp,
@@ -106,11 +106,11 @@ function tickOf(bucket: number, stamp: Stamp, before: Stamp | null): TimeTick {
   const newYear = midnight && stamp.month === 1 && stamp.day === 1;
   if (newYear) return { bucket, text: String(stamp.year), strong: true };
   if (before === null)
-    return { bucket, text: midnight ? dateText(stamp) : firstText(stamp), strong: true };
+    return { bucket, text: midnight ? dayYearText(stamp) : firstText(stamp), strong: true };
   const sameYear = before.year === stamp.year;
   const sameDay = sameYear && dayText(before) === dayText(stamp);
   if (sameDay) return { bucket, text: clockText(stamp, stamp.second !== 0), strong: false };
-  if (!sameYear) return { bucket, text: dateText(stamp), strong: true };
+  if (!sameYear) return { bucket, text: dayYearText(stamp), strong: true };
   const wholeMonths = midnight && stamp.day === 1 && before.day === 1;
   if (wholeMonths) return { bucket, text: monthText(stamp), strong: false };
   return { bucket, text: midnight ? dayText(stamp) : firstText(stamp), strong: midnight };

@@ -6,7 +6,7 @@
  * background. The list for other fields follows Okabe and Ito.
  */
 
-import { ALL_OTHER_VALUES, NO_VALUE, STATUS_CLASS } from "../format/values";
+import { NO_VALUE, REMAINDER_VALUE, STATUS_CLASS } from "../generated/words";
 
 export type Theme = "light" | "dark";
 
@@ -54,7 +54,7 @@ export function groupColors(field: string, groups: string[], theme: Theme): stri
   const series = SERIES[theme];
   if (field === "action") return actionColors(groups, theme);
   return groups.map((group, at) =>
-    group === ALL_OTHER_VALUES ? STATUS[theme].other! : series[at % series.length]!,
+    group === REMAINDER_VALUE ? STATUS[theme].other! : series[at % series.length]!,
   );
 }
 

@@ -1,8 +1,8 @@
 /** The parts of stacked bars, with their colours and sums. */
 
-import { NO_CLASS, NO_VALUE, STATUS_CLASS } from "../format/values";
 import type { Bucket } from "../generated/Bucket";
 import type { Histogram } from "../generated/Histogram";
+import { NO_STATUS_CLASS, NO_VALUE, STATUS_CLASS } from "../generated/words";
 import { groupColors, statusColor, type Theme } from "./palette";
 
 export interface Series {
@@ -48,7 +48,7 @@ export function isStacked(series: Series[]): boolean {
 }
 
 function isValue(field: string, group: string): boolean {
-  return group !== NO_VALUE && !(field === STATUS_CLASS && group === NO_CLASS);
+  return group !== NO_VALUE && !(field === STATUS_CLASS && group === NO_STATUS_CLASS);
 }
 
 /** Returns the number of a bucket's records in a series. */

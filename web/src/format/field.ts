@@ -1,26 +1,15 @@
 /** Names and order of the fields on the page. */
 
 import type { Report } from "../generated/Report";
-import { STATUS_CLASS } from "./values";
+import { LIST_TITLES, STATUS_CLASS } from "../generated/words";
 
-const TITLES: Record<string, string> = {
-  client: "Clients",
-  path: "Paths",
-  status: "Status",
-  method: "Methods",
-  host: "Hosts",
-  referer: "Referers",
-  user_agent: "User agents",
-  protocol: "Protocols",
-  query: "Query strings",
-  user: "Users",
-  request: "Malformed requests",
-};
-
+/** The fields of any log whose name is not what a sentence calls them. */
 const LABELS: Record<string, string> = {
   [STATUS_CLASS]: "status class",
   user_agent: "user agent",
   request: "malformed request",
+  request_time: "request time",
+  upstream_time: "upstream time",
 };
 
 /**
@@ -64,17 +53,14 @@ const COLUMNS = [
 /** Maximum number of columns. */
 export const COLUMNS_MAX = COLUMNS.length;
 
-/** The title of a field's list. */
+/** The title of a field's list. A field that only this log has keeps its name, as in a filter. */
 export function fieldTitle(field: string): string {
-  const title = TITLES[field];
-  if (title) return title;
-  const words = fieldLabel(field);
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return LIST_TITLES[field] ?? field;
 }
 
 /** The field's name in a sentence or on a chip. */
 export function fieldLabel(field: string): string {
-  return LABELS[field] ?? field.replaceAll("_", " ");
+  return LABELS[field] ?? field;
 }
 
 /** The word for a record. */

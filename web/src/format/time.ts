@@ -57,12 +57,17 @@ function offsetSeconds(offset: string): number {
   return (offset.startsWith("-") ? -60 : 60) * minutes;
 }
 
-/** `12 May 2024`. */
+/** `2024-05-12`. */
 export function dateText(stamp: Stamp): string {
+  return `${String(stamp.year).padStart(4, "0")}-${two(stamp.month)}-${two(stamp.day)}`;
+}
+
+/** `12 May 2024`, on an axis. */
+export function dayYearText(stamp: Stamp): string {
   return `${dayText(stamp)} ${stamp.year}`;
 }
 
-/** `12 May`. */
+/** `12 May`, where the year is known. */
 export function dayText(stamp: Stamp): string {
   return `${stamp.day} ${monthText(stamp)}`;
 }
@@ -78,24 +83,24 @@ export function clockText(stamp: Stamp, withSeconds: boolean): string {
   return withSeconds ? `${clock}:${two(stamp.second)}` : clock;
 }
 
-/** `12 May 2024, 09:30:05 +02:00`. Returns text that is not a stamp unchanged. */
+/** `2024-05-12 09:30:05 +02:00`. Returns text that is not a stamp unchanged. */
 export function stampText(text: string): string {
   const stamp = parseStamp(text);
   if (!stamp) return text;
-  return `${dateText(stamp)}, ${clockText(stamp, true)} ${zoneText(stamp.offset)}`;
+  return `${dateText(stamp)} ${clockText(stamp, true)} ${zoneText(stamp.offset)}`;
 }
 
-/** `12 May 2024, 10:00 – 10:05 +02:00`, with the date once if both ends share it. */
+/** `2024-05-12 10:00 to 10:05 +02:00`, with the date once if both ends share it. */
 export function rangeText(from: string, to: string): string {
   const start = parseStamp(from);
   const end = parseStamp(to);
-  if (!start || !end) return `${from} – ${to}`;
+  if (!start || !end) return `${from} to ${to}`;
   const seconds = start.second !== 0 || end.second !== 0;
   const zones = start.offset === end.offset ? "" : ` ${zoneText(start.offset)}`;
-  const left = `${dateText(start)}, ${clockText(start, seconds)}${zones}`;
+  const left = `${dateText(start)} ${clockText(start, seconds)}${zones}`;
   const sameDay = dateText(start) === dateText(end);
-  const right = sameDay ? clockText(end, seconds) : `${dateText(end)}, ${clockText(end, seconds)}`;
-  return `${left} – ${right} ${zoneText(end.offset)}`;
+  const right = sameDay ? clockText(end, seconds) : `${dateText(end)} ${clockText(end, seconds)}`;
+  return `${left} to ${right} ${zoneText(end.offset)}`;
 }
 
 /** Few people know the letter `Z`; they know UTC. */

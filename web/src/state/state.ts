@@ -1,6 +1,6 @@
-import { STATUS_CLASS } from "../format/values";
 import type { Clause } from "../generated/Clause";
 import type { View } from "../generated/View";
+import { STATUS_CLASS } from "../generated/words";
 
 /** What the page asks for. A question gets an id when it is sent. */
 export interface Question {

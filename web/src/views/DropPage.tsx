@@ -1,21 +1,8 @@
 import { chooseFollow } from "../control/uploads";
+import { FORMAT_NOTES } from "../format/formats";
 import { state } from "../state/store";
 import { FilePicker } from "./FilePicker";
 import { canFollow } from "./handles";
-
-const FORMATS = [
-  ["COMBINED", "nginx and Apache by default"],
-  ["COMMON", "the same without referer and agent"],
-  ["VCOMBINED, VCOMMON", "with the virtual host in front"],
-  ["MAIN", "nginx.org packages"],
-  ["CADDY, TRAEFIK", "their JSON logs"],
-  ["JSON", "one object a line, the usual names"],
-  ["W3C", "IIS and others with #Fields"],
-  ["HAPROXY, ENVOY, SQUID", "proxies"],
-  ["AWS, CLOUDFRONT, CLOUDFLARE", "clouds"],
-  ["NGINXERROR, APACHEERROR", "error logs"],
-  ["FIREWALL", "UFW, iptables, nftables"],
-];
 
 /** The page with nothing loaded. */
 export function DropPage() {
@@ -38,9 +25,9 @@ export function DropPage() {
       <div class="formats">
         <h2>Formats that are detected</h2>
         <ul>
-          {FORMATS.map(([name, note]) => (
-            <li key={name}>
-              <strong>{name}</strong> {note}
+          {FORMAT_NOTES.map(([names, note]) => (
+            <li key={note}>
+              <strong>{names.join(", ")}</strong> {note}
             </li>
           ))}
         </ul>

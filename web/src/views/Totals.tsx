@@ -157,7 +157,7 @@ function TimeSpan({ report }: { report: Report }) {
   const ends = [first, last].map((stamp) =>
     sameDay ? clockText(stamp, brief) : sameYear ? dayText(stamp) : dateText(stamp),
   );
-  const text = [...new Set(ends)].join(" – ");
+  const text = [...new Set(ends)].join(" to ");
   const title = `${report.time.first} to ${report.time.last}`;
   return (
     <div class="figure wide" title={title}>

@@ -1,0 +1,23 @@
+//! The words in place of values and names, the same on the page, on the terminal and in files.
+
+/// The value that is shown for records without a field.
+pub const NO_VALUE: &str = "(none)";
+
+/// The value that is shown for the remainder, into which rare values are folded.
+pub const REMAINDER_VALUE: &str = "(all other values)";
+
+/// The titles of the top lists by the names of their fields, in the order in which a report shows
+/// them. The list of any other field has the field's name for its title, unchanged.
+pub const LIST_TITLES: [(&str, &str); 11] = [
+    ("path", "Paths"),
+    ("client", "Clients"),
+    ("status", "Status"),
+    ("method", "Methods"),
+    ("host", "Hosts"),
+    ("referer", "Referers"),
+    ("user_agent", "User agents"),
+    ("request", "Malformed requests"),
+    ("query", "Query strings"),
+    ("user", "Users"),
+    ("protocol", "Protocols"),
+];

@@ -1,0 +1,63 @@
+// Generated from crates/view by `cargo xtask types`; do not edit.
+
+/** The value that stands for records without the field. */
+export const NO_VALUE = "(none)";
+
+/** The value that stands for all values beyond the most frequent ones. */
+export const REMAINDER_VALUE = "(all other values)";
+
+/** The field with the class of the status. */
+export const STATUS_CLASS = "status_class";
+
+/** The status class of records without a valid status. */
+export const NO_STATUS_CLASS = "other";
+
+/** The titles of the top lists by field. Other lists have the field's name for a title. */
+export const LIST_TITLES: Record<string, string> = {
+  path: "Paths",
+  client: "Clients",
+  status: "Status",
+  method: "Methods",
+  host: "Hosts",
+  referer: "Referers",
+  user_agent: "User agents",
+  request: "Malformed requests",
+  query: "Query strings",
+  user: "Users",
+  protocol: "Protocols",
+};
+
+/** The names of the known formats. */
+export const FORMATS = [
+  "VCOMBINED",
+  "VCOMMON",
+  "COMBINED",
+  "COMMON",
+  "MAIN",
+  "TRAEFIKCLF",
+  "ENVOY",
+  "HAPROXY",
+  "UWSGI",
+  "SQUID",
+  "AWSALB",
+  "AWSELB",
+  "AWSS3",
+  "CLOUDFRONT",
+  "W3C",
+  "CLOUDSTORAGE",
+  "CADDY",
+  "TRAEFIK",
+  "CLOUDFLARE",
+  "AWSWAF",
+  "JSON",
+  "NGINXERROR",
+  "APACHEERROR",
+  "FIREWALL",
+];
+
+/** The names of what may wrap each line of a log. */
+export const WRAPPERS = [
+  "SYSLOG",
+  "DOCKER",
+  "CRI",
+];
