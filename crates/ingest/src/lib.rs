@@ -6,6 +6,23 @@
 //! counts parsed bytes, not received ones.
 //!
 //! A [`TextScan`] reads the lines of a text once and stores nothing.
+//!
+//! ```
+//! use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
+//!
+//! let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+//! let pipeline = Pipeline::start(&PipelineOptions::new(2, Retention::Segments), data.clone());
+//! let mut log = pipeline.source("access.log", None, FormatChoice::Detect);
+//! // In pieces of any size: a record is read as soon as its line is complete.
+//! log.write_all(b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP")?;
+//! log.write_all(b"/1.1\" 404 17\n")?;
+//! log.finish(SourceEnd::Done)?;
+//! pipeline.finish();
+//! let snapshot = data.snapshot();
+//! assert_eq!(snapshot.sources[0].records, 1);
+//! assert_eq!(snapshot.formats[0].name(), "COMMON");
+//! # Ok::<(), weir_ingest::StopReason>(())
+//! ```
 
 mod clock;
 mod error;
