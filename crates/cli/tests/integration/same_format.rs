@@ -99,18 +99,20 @@ fn files_and_standard_input_are_read_in_the_same_format() {
 
 #[test]
 fn pipes_are_read_in_the_same_format() {
-    // The end of each write to a pipe can end a window within a line, and a report follows a live
-    // stream whose format changes.
-    let others = [
-        "a window without a line end",
-        "a line over the limit of reports",
-        "one read of another format first",
-    ];
+    // The end of each write to a pipe can end a window within a line.
+    let others = ["a window without a line end", "a line over the limit of reports"];
     for (what, log) in logs() {
         if !others.contains(&what) {
             assert_same(what, records_by_command(|arguments| run_with_stdin(arguments, &log)));
         }
     }
+}
+
+#[test]
+fn a_change_in_a_pipe_is_followed() {
+    let log = main_lines(1_500) + &combined(9_000);
+    let records = records_by_command(|arguments| run_with_stdin(arguments, log.as_bytes()));
+    assert_eq!(records, [10_500; 3]);
 }
 
 #[test]

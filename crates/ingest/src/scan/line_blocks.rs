@@ -28,8 +28,10 @@ const LINE_BYTES_MAX: usize = 256 << 20;
 pub struct LineBlocks<R> {
     stream: R,
     buffer: Vec<u8>,
-    /// `buffer[..released]` was returned as the last block.
+    /// `buffer[..released]` holds the last block.
     released: usize,
+    /// The length of that block, without the NULs before its lines.
+    block_length: usize,
     /// `buffer[released..filled]` was read and not returned yet.
     filled: usize,
     /// `buffer[..line_feed_free]` holds no line feed.
@@ -55,6 +57,7 @@ impl<R: Read> LineBlocks<R> {
             stream,
             buffer: vec![0; read_bytes],
             released: 0,
+            block_length: 0,
             filled: 0,
             line_feed_free: 0,
             line_bytes_max,
@@ -93,14 +96,19 @@ impl<R: Read> LineBlocks<R> {
 
     fn release(&mut self, length: Option<usize>) -> Option<&[u8]> {
         self.released = length?;
-        let length = drop_nuls(&mut self.buffer[..self.released]);
-        Some(&self.buffer[..length])
+        self.block_length = drop_nuls(&mut self.buffer[..self.released]);
+        Some(self.block())
+    }
+
+    /// The last block that was returned; empty before the first and after the end.
+    pub(super) fn block(&self) -> &[u8] {
+        &self.buffer[..self.block_length]
     }
 
     /// Reads until the buffer begins with whole lines and returns their length.
     fn fill(&mut self, mut records: Option<&mut RecordReader>) -> io::Result<Option<usize>> {
         self.drop_front(self.released);
-        self.released = 0;
+        (self.released, self.block_length) = (0, 0);
         loop {
             let is_examined = records
                 .as_deref_mut()

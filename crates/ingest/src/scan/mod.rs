@@ -7,6 +7,7 @@
 //! [`run_in_order`] puts the output in the order of the lines, and [`ValueTally`] counts values
 //! within a [`MemoryBudget`].
 
+mod drift_splitter;
 mod file_ranges;
 mod format_search;
 mod line_blocks;

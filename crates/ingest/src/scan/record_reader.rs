@@ -8,6 +8,7 @@ use weir_core::{
     TrackerOptions,
 };
 
+use super::drift_splitter::DriftSplitter;
 use super::format_search::FormatSearch;
 use crate::clock::{Clock, SystemClock, seconds_since_1970};
 
@@ -17,6 +18,8 @@ pub struct RecordReader {
     log: LogReader,
     /// `None` once the format is known, or will not be found.
     search: Option<FormatSearch>,
+    /// Finds changes of the format in a live stream; `None` for files, which have one format.
+    drift: Option<DriftSplitter>,
     is_format_known: bool,
     unparsed_lines: u64,
 }
@@ -24,7 +27,8 @@ pub struct RecordReader {
 impl RecordReader {
     /// A reader at the start of a text that was last `written` then, which determines the year of
     /// times without one. `patience` is how long a live stream may take to bring
-    /// the lines in which the format is searched for.
+    /// the lines in which the format is searched for, and `None` for a file. The format of a live
+    /// stream may also change later.
     pub(super) fn new(
         choice: &FormatChoice,
         written: Option<SystemTime>,
@@ -37,7 +41,8 @@ impl RecordReader {
         let log = LogReader::new(tracker.format().clone());
         let is_format_known = tracker.is_decided();
         let search = (!is_format_known).then(|| FormatSearch::new(tracker, patience));
-        Self { log, search, is_format_known, unparsed_lines: 0 }
+        let drift = patience.map(|_| DriftSplitter::new(choice, written_s));
+        Self { log, search, drift, is_format_known, unparsed_lines: 0 }
     }
 
     /// Whether the format of the lines is known. While it is not, lines are read as COMBINED.
@@ -45,8 +50,8 @@ impl RecordReader {
         self.is_format_known
     }
 
-    /// The format of the next line. It changes when a format is found, and at directives in the
-    /// text that name other fields.
+    /// The format of the next line. It changes when a format is found, at directives in the
+    /// text that name other fields, and where the lines of a live stream change.
     pub fn format(&self) -> &Arc<Format> {
         self.log.parser().format()
     }
@@ -93,6 +98,24 @@ impl RecordReader {
         true
     }
 
+    /// Examines a block before its lines are read.
+    pub(super) fn examine_block(&mut self, block: &[u8]) {
+        if let Some(drift) = &mut self.drift {
+            drift.examine(block);
+        }
+    }
+
+    /// Begins to read the examined block at `start`. Returns the offset up to which its lines have
+    /// one format.
+    pub(super) fn begin_part(&mut self, start: usize, block_length: usize) -> usize {
+        let Some(drift) = &mut self.drift else { return block_length };
+        if let Some(format) = drift.take_format(start) {
+            self.log = LogReader::new(format);
+            self.is_format_known = true;
+        }
+        drift.next_start().unwrap_or(block_length)
+    }
+
     /// The format, if it is known and nothing in the text can change it.
     pub(super) fn steady_format(&self) -> Option<Arc<Format>> {
         let format = self.format();
@@ -120,8 +143,8 @@ impl<T> FormatBinding<T> {
     /// Makes the value with `bind` if the format of the next line is not the one it was made for.
     ///
     /// # Errors
-    /// If `bind` fails for the first format of the text. Later formats, which only directives
-    /// bring, may lack fields; there is no value for them then.
+    /// If `bind` fails for the first format of the text. Later formats, after a directive or a
+    /// change in a live stream, may lack fields; there is no value for them then.
     pub fn update<E>(
         &mut self,
         reader: &RecordReader,

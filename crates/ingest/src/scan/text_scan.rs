@@ -31,6 +31,8 @@ pub struct TextScan<'a> {
 pub struct TextPart<R> {
     lines: LineBlocks<R>,
     records: RecordReader,
+    /// The end of the last lines that were returned as records, in their block.
+    records_end: usize,
 }
 
 /// What the scan of a text came to.
@@ -45,6 +47,10 @@ pub struct ScannedText<T> {
 }
 
 impl<R: Read> TextPart<R> {
+    fn new(stream: R, records: RecordReader) -> Self {
+        Self { lines: LineBlocks::new(stream), records, records_end: 0 }
+    }
+
     /// Returns the next whole lines; see [`LineBlocks::next_block`].
     ///
     /// # Errors
@@ -55,12 +61,21 @@ impl<R: Read> TextPart<R> {
 
     /// Returns the next whole lines and the reader that parses them. The first lines of a text
     /// come when its format is found; a live stream is waited for no longer than half a second.
+    /// A live stream is also split where its format changes.
     ///
     /// # Errors
     /// If the text cannot be read further.
     pub fn next_records(&mut self) -> io::Result<Option<(&[u8], &mut RecordReader)>> {
-        let block = self.lines.next_block_for(&mut self.records)?;
-        Ok(block.map(|block| (block, &mut self.records)))
+        if self.records_end == self.lines.block().len() {
+            let Some(block) = self.lines.next_block_for(&mut self.records)? else {
+                return Ok(None);
+            };
+            self.records.examine_block(block);
+            self.records_end = 0;
+        }
+        let (start, block) = (self.records_end, self.lines.block());
+        self.records_end = self.records.begin_part(start, block.len());
+        Ok(Some((&block[start..self.records_end], &mut self.records)))
     }
 }
 
@@ -82,7 +97,7 @@ impl TextScan<'_> {
         work: impl Fn(&mut TextPart<PartStream<'_>>, &mut OrderedOutput<'_>) -> io::Result<T> + Sync,
     ) -> io::Result<ScannedText<T>> {
         let scan = |stream: PartStream<'_>, records, output: &mut OrderedOutput<'_>| {
-            let mut part = TextPart { lines: LineBlocks::new(stream), records };
+            let mut part = TextPart::new(stream, records);
             let value = work(&mut part, output)?;
             Ok((value, part.records.unparsed_lines(), part.lines.too_long_lines()))
         };
@@ -126,7 +141,7 @@ fn steady_format(
     written: Option<SystemTime>,
 ) -> Option<Arc<Format>> {
     let records = RecordReader::new(choice, written, None);
-    let mut first = TextPart { lines: LineBlocks::new(ranges.lines(0)), records };
+    let mut first = TextPart::new(ranges.lines(0), records);
     // An error is reported when the file is scanned.
     let (_, records) = first.next_records().ok()??;
     records.steady_format()
@@ -138,8 +153,9 @@ mod tests {
     use std::time::Duration;
 
     use weir_core::FormatChoice;
+    use weir_testkit::lines::{caddy, combined, many};
 
-    use super::{LineBlocks, RecordReader, TextPart};
+    use super::{RecordReader, TextPart};
 
     /// A live stream: one line, then nothing for now.
     struct Pause<'a>(&'a [u8]);
@@ -157,9 +173,56 @@ mod tests {
     fn a_live_stream_is_shown_before_its_window_is_full() {
         let line = b"192.0.2.7 - - [17/Dec/2025:09:00:00 +0000] \"GET / HTTP/1.1\" 200 10\n";
         let records = RecordReader::new(&FormatChoice::Detect, None, Some(Duration::ZERO));
-        let mut part = TextPart { lines: LineBlocks::new(Pause(line)), records };
+        let mut part = TextPart::new(Pause(line), records);
         let (block, records) = part.next_records().expect("it is read").expect("a block");
         assert_eq!(block, line);
         assert_eq!(records.format().name(), "COMMON");
+    }
+
+    /// The formats in which a text is read, with their records, and the number of unparsed lines.
+    fn records_by_format(log: &str, patience: Option<Duration>) -> (Vec<(String, usize)>, u64) {
+        let records = RecordReader::new(&FormatChoice::Detect, None, patience);
+        let mut part = TextPart::new(log.as_bytes(), records);
+        let mut formats: Vec<(String, usize)> = Vec::new();
+        let mut bytes = Vec::new();
+        while let Some((block, records)) = part.next_records().expect("it is read") {
+            bytes.extend_from_slice(block);
+            let name = records.format().name().to_owned();
+            if formats.last().is_none_or(|(last, _)| *last != name) {
+                formats.push((name, 0));
+            }
+            for line in block.split_inclusive(|byte| *byte == b'\n') {
+                let is_record = records.read(line.trim_ascii_end(), |record| record.is_some());
+                formats.last_mut().expect("a format").1 += usize::from(is_record);
+            }
+        }
+        assert!(bytes == log.as_bytes(), "every line is returned once");
+        (formats, part.records.unparsed_lines())
+    }
+
+    #[test]
+    fn a_live_stream_may_change_its_format() {
+        let log = [many(combined, 3_000), many(caddy, 4_000), many(combined, 9_000)].concat();
+        let (formats, unparsed) = records_by_format(&log, Some(Duration::MAX));
+        let names: Vec<&str> = formats.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["COMBINED", "CADDY", "COMBINED"]);
+        let records: usize = formats.iter().map(|(_, records)| records).sum();
+        assert_eq!(records as u64 + unparsed, 16_000);
+        // A change is noticed after a run of lines, of which the first may end a block.
+        assert!(unparsed < 16 + 32, "{unparsed}");
+    }
+
+    #[test]
+    fn a_change_within_a_block_costs_no_line() {
+        let log = [many(combined, 1_500), many(caddy, 400)].concat();
+        let formats = [("COMBINED".to_owned(), 1_500), ("CADDY".to_owned(), 400)].to_vec();
+        assert_eq!(records_by_format(&log, Some(Duration::MAX)), (formats, 0));
+    }
+
+    #[test]
+    fn a_file_keeps_its_format() {
+        let log = [many(combined, 3_000), many(caddy, 4_000)].concat();
+        let formats = vec![("COMBINED".to_owned(), 3_000)];
+        assert_eq!(records_by_format(&log, None), (formats, 4_000));
     }
 }

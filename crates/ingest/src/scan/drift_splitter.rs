@@ -1,0 +1,54 @@
+//! Splits the blocks of a live stream where their format changes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use weir_core::{Format, FormatChoice, FormatTracker, TrackerOptions};
+
+use crate::clock::{Clock, SystemClock};
+
+/// Shows the blocks of a live stream to a [`FormatTracker`] that watches for drift, as a report
+/// does, and splits them where a format begins.
+#[derive(Debug)]
+pub(super) struct DriftSplitter {
+    tracker: FormatTracker,
+    clock: SystemClock,
+    /// The formats that begin in the current block, by the offset of their first line, in order.
+    begins: VecDeque<(usize, Arc<Format>)>,
+}
+
+impl DriftSplitter {
+    /// A splitter at the start of a stream. The last write, in seconds since 1970, determines the
+    /// year of times without one.
+    pub(super) fn new(choice: &FormatChoice, written_s: Option<i64>) -> Self {
+        let clock = SystemClock::default();
+        let options = TrackerOptions { written_s, watches_drift: true };
+        let tracker = FormatTracker::new(choice.clone(), options, clock.unix_s());
+        Self { tracker, clock, begins: VecDeque::new() }
+    }
+
+    /// Examines the next block, which is whole lines.
+    pub(super) fn examine(&mut self, block: &[u8]) {
+        let formats = self.tracker.track(block, self.clock.unix_s());
+        // Directives also begin formats, but the reader of the lines follows them itself.
+        let begins = formats.findings.iter().filter_map(|finding| {
+            let span = formats.spans.iter().find(|span| span.start == finding.start)?;
+            Some((span.start, span.format.clone()))
+        });
+        self.begins.extend(begins);
+    }
+
+    /// The format that begins at this offset of the current block, if one does.
+    pub(super) fn take_format(&mut self, offset: usize) -> Option<Arc<Format>> {
+        let mut last = None;
+        while self.begins.front().is_some_and(|(start, _)| *start <= offset) {
+            last = self.begins.pop_front().map(|(_, format)| format);
+        }
+        last
+    }
+
+    /// The offset in the current block at which the next format begins, if one does.
+    pub(super) fn next_start(&self) -> Option<usize> {
+        self.begins.front().map(|(start, _)| *start)
+    }
+}
