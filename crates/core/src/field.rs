@@ -21,8 +21,10 @@
 /// | `time` | `$time_local`, `$time_iso8601`, `$msec` | `%t` | `date` and `time` |
 ///
 /// A request line, `$request` or `%r`, fills `method`, `path`, `query` and `protocol`. If it cannot
-/// be parsed, it is the field `request` instead. The discriminants are the numbers of the fields'
-/// columns in every [`crate::Schema`]: text fields first, then the numbers, then the time.
+/// be parsed, it is the field `request` instead.
+///
+/// The discriminants are the numbers of the fields' columns in every [`crate::Schema`]: text fields
+/// first, then the numbers, then the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Field {
@@ -137,6 +139,7 @@ impl Field {
     }
 
     /// Finds a field by its own name or by its name in nginx or in the W3C extended log format.
+    ///
     /// ```
     /// use weir_core::{ColumnKind, Field, Unit};
     ///

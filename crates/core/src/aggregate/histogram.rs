@@ -1,4 +1,9 @@
 //! Counts over time.
+//!
+//! The steps are 1, 5, 15 and 30 seconds; 1, 5, 15 and 30 minutes; 1, 3, 6 and 12 hours; 1 day, 1
+//! week, and longer. Each divides the next, so a histogram that becomes too long is made coarser by
+//! adding buckets together, and the result is the same as if it had been counted in the coarser
+//! step.
 
 use crate::column::{Segment, Selection, Times};
 use crate::value::Zone;

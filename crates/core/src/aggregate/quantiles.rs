@@ -11,9 +11,10 @@ use crate::column::{Numbers, Selection};
 ///
 /// The result is exact for up to [`Self::EXACT_MAX`] distinct numbers. Beyond that, numbers are
 /// rounded to 11 significant bits, an error of at most one part in 2,048, and
-/// [`Self::is_estimated`] returns true. The method is the first of Hyndman and Fan, "Sample
-/// Quantiles in Statistical Packages": the result is always a number that occurs, never one between
-/// two.
+/// [`Self::is_estimated`] returns true.
+///
+/// The method is the first of Hyndman and Fan, "Sample Quantiles in Statistical Packages": the
+/// result is always a number that occurs, never one between two.
 ///
 /// ```
 /// use std::sync::Arc;

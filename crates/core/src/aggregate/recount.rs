@@ -59,6 +59,7 @@ impl CountedRows<'_> {
 /// lists = take_lists(); count(column, list, parts) for each column
 /// finish(lists, parts)
 /// ```
+///
 /// On one thread, the answer to a filter from the answer about all rows:
 ///
 /// ```

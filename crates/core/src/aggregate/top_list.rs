@@ -21,6 +21,31 @@ pub struct Tally {
 
 /// Counts by value of one text column. Dictionary ids are dense, so this is an array.
 ///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Block, BlockLimits, BlockReader, Evaluation, Field, Fold, Format, Question, Values,
+/// };
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status $body_bytes_sent")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let lines = "::1 200 10\n::2 404 20\n::1 200 30\n";
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+/// let mut evaluation = Evaluation::new(&Question::default());
+/// evaluation.refresh(&values);
+/// evaluation.update(&segment);
+///
+/// let client = Field::Client.column();
+/// let (clients, dictionary) = (evaluation.top_list(client).unwrap(), values.dictionary(client));
+/// assert_eq!(clients.distinct(), 2);
+/// let [first, second] = clients.top(2, dictionary)[..] else { panic!("two clients") };
+/// assert_eq!(dictionary.value(first), Some(&b"::1"[..]));
+/// assert_eq!((clients.tally(first).count, clients.tally(first).bytes_sent), (2, 40));
+/// assert_eq!(clients.tally(second).errors, 1);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
+///
 /// Rows can be removed again, with the same result as if they had never been added. For this, bytes
 /// are summed modulo 2^64 with a separate carry, and shown as 2^64 - 1 if the carry is not zero.
 ///

@@ -66,6 +66,7 @@ impl Default for BlockLimits {
 /// let last = cutter.finish().unwrap();
 /// assert_eq!((last.bytes(), last.offset), (&b"three"[..], 8));
 /// ```
+///
 /// A source that can read into the cutter's own memory saves a copy:
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! Blocks: the bytes of a source, cut at line ends.
 //!
-//! A source delivers pieces of any size. Parsers need whole lines, so that they can read many
-//! blocks in parallel without knowing each other's:
+//! A source delivers pieces of any size. Parsers need whole lines, so that each block can be read
+//! without the others, on any thread:
 //!
 //! ```text
 //! pieces   |one\nt|wo\nth|ree\nfo|ur\n|
@@ -54,8 +54,10 @@ impl Block {
     }
 
     /// Splits the block at `offsets` in its bytes, which are starts of lines in ascending order.
-    /// Offsets at the ends of the block or out of order are ignored. The pieces together have the
-    /// bytes, the range of offsets and the count of skipped lines of the block.
+    /// Offsets at the ends of the block or out of order are ignored.
+    ///
+    /// The pieces together have the bytes, the range of offsets and the count of skipped lines of
+    /// the block.
     ///
     /// ```
     /// use weir_core::Block;

@@ -13,6 +13,7 @@ pub const REMAINDER: u32 = 1;
 ///
 /// The arrays have the layout of Arrow's index arrays, so that a dictionary array can use them
 /// without copying.
+///
 /// ```
 /// use weir_core::{Codes, Selection};
 ///

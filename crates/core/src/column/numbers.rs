@@ -8,6 +8,7 @@ use super::selection::Selection;
 /// They are stored as differences from the smallest, in the coarsest unit that loses nothing, and
 /// in the narrowest width: frame-of-reference encoding with a common divisor. Code 0 is an absent
 /// number, so that no validity bitmap is needed.
+///
 /// ```text
 /// numbers   1,250 ms   absent   1,000 ms   4,000 ms      in nanoseconds
 /// base      1,000 ms

@@ -7,6 +7,7 @@ const WORD_ROWS: usize = u64::BITS as usize;
 
 /// The rows of one segment that pass a filter, as bits. They are small enough to keep, and fast to
 /// compare with those of another filter.
+///
 /// The rows of two filters over the same segment can be compared: an answer to the one becomes an
 /// answer to the other by the rows in which they differ (see [`crate::Recount`]).
 ///

@@ -9,6 +9,7 @@ use crate::value::Timestamp;
 ///
 /// Both are columns of unsigned numbers with an order-preserving encoding, see [`Self::instants`]
 /// and [`Self::offsets`]. A row has either both or none.
+///
 /// ```
 /// use weir_core::Times;
 ///

@@ -9,9 +9,11 @@ use crate::schema::ColumnId;
 use crate::values::Values;
 
 /// A filter with its decisions about the known values. A text condition is evaluated once per
-/// distinct value and looked up for every row. A filter must know the values of a segment before it
-/// is applied to it: call [`Self::refresh`] after values were added. The work can be divided among
-/// threads, because deciding needs shared access only:
+/// distinct value and looked up for every row.
+///
+/// A filter must know the values of a segment before it is applied to it: call [`Self::refresh`]
+/// after values were added. The work can be divided among threads, because deciding needs shared
+/// access only:
 ///
 /// ```
 /// use weir_core::{Clause, CompiledFilter, Field, Filter, TextTest, Values};

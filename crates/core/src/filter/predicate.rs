@@ -11,6 +11,7 @@ use crate::values::Values;
 /// It accepts exactly the records whose rows [`crate::CompiledFilter`] selects, and needs no
 /// segment. A compiled filter tests every distinct value once; a predicate tests the value of
 /// every record. It is for scans that stop early or keep nothing.
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{

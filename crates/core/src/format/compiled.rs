@@ -13,6 +13,7 @@ use crate::schema::RecordKind;
 /// definition requires. It then becomes a record with exactly the fields of [`Self::fields`] and
 /// [`Self::extra_fields`], of which some may be absent in a line. Otherwise it is unparsed, and a
 /// [`crate::Mismatch`] says where and why.
+///
 /// A format is immutable and can be shared between threads. A [`crate::LineParser`] reads lines
 /// with it.
 ///

@@ -132,6 +132,10 @@ impl BlockReader {
     }
 
     /// Parses a block of source number `source`.
+    ///
+    /// All lines must be in the format of this reader: split a block in which the format changes
+    /// (see [`crate::FormatTracker`]). Lines over the length limit are counted and skipped. Lines
+    /// that do not match are counted, and the first few are sampled. No content makes this fail.
     pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
         let guard = self.enter();
         self.unsealed += 1;

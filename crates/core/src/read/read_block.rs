@@ -60,7 +60,10 @@ pub(super) struct Columns {
     pub(super) line_starts: Vec<u32>,
 }
 
-/// A line that does not match the format.
+/// A line that does not match the format, as a sample for a person.
+///
+/// A block has at most [`UnparsedLine::PER_BLOCK_MAX`] samples; the others are only counted. The
+/// text is the log's own bytes: a program that shows it must remove control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnparsedLine {
     /// The line's number in the block, from 0. Lines that were skipped before the block count.

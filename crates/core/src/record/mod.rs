@@ -12,6 +12,7 @@ use crate::value::{RequestLine, Timestamp, split_target, split_url};
 /// A record is created once and filled again for every line, so that parsing a line allocates
 /// nothing. A field that the line does not have is `None`; a field that is logged as `-` or as an
 /// empty string is `Some(b"-")` or `Some(b"")`.
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{Field, Format, LineParser, Record};

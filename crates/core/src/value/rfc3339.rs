@@ -47,6 +47,7 @@ fn parse_fraction(text: &[u8]) -> Option<(u32, &[u8])> {
 /// The fraction has 0, 3, 6 or 9 digits, as few as are exact. RFC 3339 offsets have no seconds,
 /// which a few historic zones need: they are removed from offset and local time, so that the
 /// instant stays the same.
+///
 /// ```
 /// use weir_core::{Timestamp, format_rfc3339};
 ///

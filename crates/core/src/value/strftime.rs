@@ -5,6 +5,16 @@
 //! `%O` (other eras and digits), `%C`, `%g` and `%G` (parts of a year that are ambiguous alone),
 //! `%N` and `%f` (no libc writes them; in Apache a fraction is `%{usec_frac}t`) or an unknown
 //! one.
+//!
+//! | conversions | read as |
+//! |---|---|
+//! | `%Y` `%y` `%m` `%d` `%e` `%j` | parts of the date; `%y` from 69 on is of the 20th century |
+//! | `%b` `%h` `%B` | names of months in English |
+//! | `%H` `%k` `%I` `%l` `%M` `%S` `%p` `%P` | parts of the time of day |
+//! | `%z` `%s` | the offset from UTC, `+0100` or `+01:00`; seconds since 1970 |
+//! | `%F` `%D` `%x` `%T` `%X` `%R` `%r` `%c` | the compositions that POSIX defines |
+//! | `%a` `%A` `%Z` `%U` `%V` `%W` `%u` `%w` | checked for their form, then ignored |
+//! | `%n` `%t` `%%` | a line feed, a tab, a percent sign |
 
 use super::calendar::{Date, month_by_name};
 use super::number::parse_digits;

@@ -84,8 +84,10 @@ impl Zone {
     /// The first instant whose local time is `local_s` or later, in seconds since 1970.
     ///
     /// `local_s` is a local date and time in seconds since 1970-01-01T00:00:00 on the local clock.
+    ///
     /// For a local time that the clock skips this is the transition. For one that occurs twice it
     /// is the earlier instant.
+    ///
     /// ```
     /// use weir_core::Zone;
     ///

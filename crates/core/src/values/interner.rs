@@ -16,6 +16,7 @@ use crate::column::ABSENT;
 /// for value in batch:
 ///     ids.push(map.entry(value).or_insert(map.len() + 1))
 /// ```
+///
 /// The table and the values are larger than the fast caches, and each lookup accesses a random
 /// location. So [`Self::intern_batch`] looks up a batch of values in several passes. Each pass
 /// prefetches the memory for the next: hashing prefetches the buckets, the buckets lead to the

@@ -12,6 +12,9 @@ pub(super) struct IdBits {
 
 /// The ids that occur in some segments, for every column. Ids that are assigned after this was
 /// created count as live.
+///
+/// Mark every segment of the data set, then pass the set to [`Values::begin_sweep`]: the values of
+/// all other ids are evicted. Marking reads each column once and costs a bit per id.
 #[derive(Debug, Clone)]
 pub struct LiveIds {
     columns: Vec<IdBits>,

@@ -7,6 +7,25 @@ use crate::column::Segment;
 /// A segment that was read but is not yet in its data set.
 ///
 /// Until it is admitted, a sweep frees none of its ids. [`Values::admit`] makes it a [`Segment`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Format, Values};
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let read = reader.read(&Block::new(b"192.0.2.7 200\n".to_vec()), 0);
+/// let resolved = reader.resolve(read, || &mut values);
+/// let pending = reader.seal(resolved);
+///
+/// let segment = match values.admit(pending) {
+///     Ok(segment) => segment,
+///     Err(late) => values.admit_late(late),
+/// };
+/// assert_eq!(segment.rows(), 1);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug)]
 pub struct PendingSegment {
     segment: Segment,

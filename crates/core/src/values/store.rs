@@ -5,8 +5,11 @@ use super::generation::Generations;
 use crate::column::REMAINDER;
 use crate::schema::{ColumnId, Schema};
 
-/// The distinct values of a data set: its schema, a dictionary for each text column, and a limit
-/// on the memory that the dictionaries take.
+/// The distinct values of a data set: its schema, a dictionary for each text column, and a limit on
+/// the memory that the dictionaries take.
+///
+/// One data set has one `Values`, which all its segments share. It grows while the log is read; its
+/// ids never change their meaning, except by a sweep ([`Values::reuses`]).
 ///
 /// ```
 /// use weir_core::{Field, Values};

@@ -18,6 +18,7 @@ use super::store::Values;
 ///    now on, so [`Values::reuses`] grows.
 /// 3. At its end the ids are free for other values and [`Values::reuses`] grows again: what was
 ///    computed from ids before is invalid.
+///
 /// ```
 /// use weir_core::{Field, LiveIds, Values};
 ///

@@ -113,11 +113,27 @@ static KNOWN: LazyLock<Vec<Format>> =
     LazyLock::new(|| NOTES.iter().filter_map(FormatNotes::compile).collect());
 
 /// Every known format, the more specific ones first.
+///
+/// They are compiled once, when they are first needed, and shared by all threads.
+///
+/// ```
+/// use weir_core::known_formats;
+///
+/// let names: Vec<&str> = known_formats().iter().map(|format| format.name()).collect();
+/// assert!(names.contains(&"COMBINED") && names.contains(&"HAPROXY"));
+/// ```
 pub fn known_formats() -> &'static [Format] {
     &KNOWN
 }
 
 /// The descriptions of the [`known_formats`], in the same order.
+///
+/// ```
+/// use weir_core::format_notes;
+///
+/// let notes = format_notes().iter().find(|notes| notes.name == "NGINXERROR").unwrap();
+/// assert!(notes.is_shape && notes.manual.starts_with("https://nginx.org/"));
+/// ```
 pub fn format_notes() -> &'static [FormatNotes] {
     &NOTES
 }

@@ -15,6 +15,10 @@ const VALUES_MAX: usize = 256;
 
 /// Collects the pieces of a definition in order.
 ///
+/// A notation reports literal texts and values as it meets them. The builder then decides what no
+/// notation can decide by itself: where a value ends, which depends on the text after it; which of
+/// several values fills a field; and whether the parts of a time make an instant.
+///
 /// A field is filled once. A second value for it, in any form, becomes an extra field under its
 /// own name.
 #[derive(Debug)]

@@ -1,5 +1,9 @@
-//! Formats whose lines are values in a fixed order with a separator between them: the W3C
-//! extended log format, those of cloud services, Squid's.
+//! Formats whose lines are values in a fixed order with a separator between them: the W3C extended
+//! log format, those of cloud services, Squid's.
+//!
+//! A value may be in quotes, in which the separator is not special, or be a time in brackets. A
+//! line has exactly the values of the definition; if some of them are optional, it may end before
+//! these and may have further values after all of them, because such formats grow at their end.
 
 use memchr::memchr;
 

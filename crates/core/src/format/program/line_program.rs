@@ -1,4 +1,17 @@
 //! The program of a format that is literal text with values in between.
+//!
+//! `$remote_addr - $remote_user [$time_local] "$request"` compiles to a list of values, each with
+//! the way to find its end:
+//!
+//! | value | end |
+//! |---|---|
+//! | `$remote_addr` | the first space, where ` - ` must begin: an address has no spaces |
+//! | `$remote_user` | the first ` [` that a time follows: a user name may contain ` [` |
+//! | `$time_local` | after 26 bytes, where `] "` must be |
+//! | `$request` | the first quote without a backslash before it |
+//!
+//! A line is read once, from left to right, without backtracking. So the cost is linear in the
+//! length of the line, whatever a client has sent.
 
 use std::sync::Arc;
 

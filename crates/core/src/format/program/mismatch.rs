@@ -6,6 +6,7 @@ use std::fmt;
 ///
 /// It is plain data and cheap to create, because every log has broken lines.
 /// [`crate::LineParser::explain`] describes it in words.
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{Format, LineParser, Record};

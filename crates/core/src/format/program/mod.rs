@@ -1,4 +1,14 @@
 //! Programs: the compiled definitions, which read lines.
+//!
+//! | program | lines | notations |
+//! |---|---|---|
+//! | [`LineProgram`] | literal text and values | nginx, Apache |
+//! | [`JsonProgram`] | a JSON object (RFC 8259) | `json:`, nginx with `escape=json` |
+//! | [`DelimitedProgram`] | values and a separator | `spaces:`, `tabs:`, `csv:`, W3C |
+//! | [`HandwrittenProgram`] | optional parts | none: code in `handwritten` |
+//!
+//! All read a line into a [`Record`] that borrows from it, and return a [`Mismatch`] if the line is
+//! not in the format. None allocates, and none fails in another way.
 
 pub(super) mod delimited;
 pub(super) mod directive;

@@ -1,4 +1,8 @@
 //! Sinks: where the values of a line are stored.
+//!
+//! A program finds the bytes of a value; its sink checks their form and stores them in the record.
+//! All notations share the sinks, so `$status`, `%>s` and `sc-status` accept the same texts. A
+//! value of the wrong form makes the line unparsed: a wrong field is worse than a missing record.
 
 use std::sync::Arc;
 

@@ -19,7 +19,11 @@ const STALE: &str = "the directives before this line do not belong to the format
 
 /// Reads the lines of one format.
 ///
-/// It caches the last time, so each thread needs its own parser.
+/// It caches the last time, because the lines of a busy server share their second, and keeps the
+/// buffers of a line. So each thread needs its own parser. Parsing a line allocates nothing.
+///
+/// For a log with directives or escaped lines use a [`crate::LogReader`], for whole blocks a
+/// [`crate::BlockReader`].
 ///
 /// ```
 /// use std::sync::Arc;

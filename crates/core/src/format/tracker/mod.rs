@@ -59,6 +59,7 @@ pub struct TrackerOptions {
 /// assert_eq!(formats.findings[0].parsed_share, 1.0);
 /// assert!(tracker.is_decided());
 /// ```
+///
 /// A directive inside a block splits it. The parser of the second span has the new format:
 ///
 /// ```

@@ -7,6 +7,7 @@ use crate::format::compiled::Format;
 /// Gives a format whose times have no year the reference that determines it: `written_s`, when
 /// the log was last written, or else a reference that the format has already, or else `now_s`.
 /// Both are in seconds since 1970. Other formats are returned unchanged.
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{format_by_name, with_log_year};

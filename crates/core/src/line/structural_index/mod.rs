@@ -1,6 +1,7 @@
 //! The structural index of a block: the positions of its quotes and line feeds, found in one
 //! pass. The name and the idea are those of simdjson (Langdale and Lemire, "Parsing Gigabytes
 //! of JSON per Second").
+//!
 //! It is the result of this loop:
 //!
 //! ```text

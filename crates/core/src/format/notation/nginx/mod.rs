@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! log_format main '$remote_addr [$time_local] "$request" $status';   the whole directive
-//! '$remote_addr [$time_local] "$request" $status'                   its strings
-//! $remote_addr [$time_local] "$request" $status                     the bare text
+//! '$remote_addr [$time_local] "$request" $status'                    its strings
+//! $remote_addr [$time_local] "$request" $status                      the bare text
 //! ```
 //!
 //! A value ends where the text after its variable begins. In the default escaping nginx writes a

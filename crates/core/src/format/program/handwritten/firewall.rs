@@ -1,5 +1,6 @@
 //! The messages of Linux' packet filter (the LOG targets of iptables and nftables, and UFW,
 //! which uses them) after a syslog prefix.
+//!
 //! ```text
 //! Dec 17 09:03:01 fw kernel: [123.456] [UFW BLOCK] IN=eth0 OUT= SRC=192.0.2.1 PROTO=TCP
 //! syslog prefix              uptime    prefix of the rule, then keys and values

@@ -3,6 +3,15 @@
 //! A line is scanned once. The scan notes the ranges of the scalars at the keys of the format;
 //! they are read after the whole object has turned out to be valid. Texts are stored as they
 //! are between their quotes, escapes included.
+//!
+//! ```text
+//! keys      client, request.path, took
+//! line      {"client":"192.0.2.7","request":{"path":"\/a","size":3},"took":0.25}
+//! ranges               192.0.2.7                     \/a                   0.25
+//! ```
+//!
+//! The keys of the format are a tree, so the scan of a nested object looks only at the keys below
+//! it. A key with dots in it matches a path, because some encoders flatten objects.
 
 mod keys;
 mod scan;

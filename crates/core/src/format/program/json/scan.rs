@@ -2,6 +2,9 @@
 //!
 //! It is as strict as RFC 8259, with one exception: strings may have bytes that are not UTF-8,
 //! because servers log the bytes of headers unchanged.
+//!
+//! The whole object is checked, also the parts that no key of the format refers to. A line that was
+//! cut off by a crash is therefore unparsed, and does not become a record with missing fields.
 
 use memchr::memchr2;
 

@@ -1,6 +1,10 @@
 //! The lines of docker's json-file driver: `{"log":"...\n","stream":"stdout","time":"..."}`.
 //!
 //! Source: `JSONLog` in moby's daemon/logger/jsonfilelog/jsonlog.
+//!
+//! The line inside is escaped as a JSON string, so a record cannot borrow from it. It is unescaped
+//! into a buffer first, and the line end that docker keeps inside the string is removed. Half of a
+//! surrogate pair becomes U+FFFD.
 
 use crate::format::program::json::{Keys, scan};
 use crate::format::program::mismatch::{Mismatch, Reason};

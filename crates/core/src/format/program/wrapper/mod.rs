@@ -20,6 +20,7 @@ use crate::value::{Timestamp, parse_rfc3339};
 ///
 /// Sources: RFC 3164, RFC 5424, `JSONLog` in moby's jsonfilelog, and the log format of Kubernetes'
 /// kubelet.
+///
 /// A format in a wrapper is named `FORMAT in WRAPPER`.
 ///
 /// ```

@@ -2,6 +2,16 @@
 //!
 //! Sources: RFC 3164 section 4, RFC 5424 section 6, and the file formats of rsyslog: RFC 3164
 //! without the priority, also with a time of RFC 3339.
+//!
+//! ```text
+//! <190>Dec 17 09:03:01 web1 nginx[12]: message          RFC 3164
+//! Dec 17 09:03:01 web1 nginx: message                   a file of rsyslog
+//! 2025-12-17T09:03:01.250+01:00 web1 nginx: message     its RSYSLOG_FileFormat
+//! <190>1 2025-12-17T09:03:01Z web1 nginx 12 - - message RFC 5424
+//! ```
+//!
+//! The host may be missing, as in messages of nginx with `nohostname`. A time without a year is
+//! resolved later, with the reference of the format.
 
 use memchr::memchr;
 
