@@ -158,7 +158,7 @@ fn filter(name: &str, values: &Values) -> Filter {
         _ => return Filter::default(),
     };
     let clause = Clause::text(values, field, test, negated).expect("the field exists");
-    Filter { clauses: vec![clause] }
+    Filter::of(vec![clause])
 }
 
 #[divan::bench(args = FILTERS[1..].iter())]

@@ -39,8 +39,8 @@ mod value;
 mod values;
 
 pub use aggregate::{
-    Aggregates, Bucket, CountedRows, Evaluation, Fold, Histogram, ListedColumns, PartialAggregates,
-    Quantiles, Question, Recount, Stack, StatusClasses, Tally, TopList, Totals,
+    Aggregates, Bucket, CountedRows, Evaluation, EvaluationByKind, Fold, Histogram, ListedColumns,
+    PartialAggregates, Quantiles, Question, Recount, Stack, StatusClasses, Tally, TopList, Totals,
 };
 pub use block::{Block, BlockCutter, BlockLimits};
 pub use column::{

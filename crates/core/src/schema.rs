@@ -39,6 +39,9 @@ pub struct Column {
 }
 
 /// What a record is about. A format reads records of one kind, and so a segment holds one kind.
+///
+/// Kinds are counted apart: a line of an error log is often about a request that the access log
+/// has as well, and a packet that a firewall dropped is no request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordKind {
     /// A request that a server answered.
@@ -49,6 +52,26 @@ pub enum RecordKind {
     /// A packet or connection that a firewall logged.
     FirewallEvent,
 }
+
+impl RecordKind {
+    /// All kinds, the one that a log is usually about first.
+    pub const ALL: [Self; 3] = [Self::Request, Self::ErrorLogLine, Self::FirewallEvent];
+
+    /// The column by which a histogram of such records is stacked if nothing else is asked for:
+    /// the level of an error-log line, the action of a firewall. `None` for requests, which are
+    /// stacked by the class of their status.
+    pub const fn leading_column(self) -> Option<ColumnId> {
+        match self {
+            Self::Request => None,
+            Self::ErrorLogLine => Some(ColumnId::new(Field::ALL.len())),
+            Self::FirewallEvent => Some(ColumnId::new(Field::ALL.len() + 1)),
+        }
+    }
+}
+
+/// The text columns that every data set has in addition to the known fields: those of
+/// [`RecordKind::leading_column`].
+const LEADING_COLUMNS: [&str; 2] = ["level", "action"];
 
 /// The columns of a data set, by [`ColumnId`].
 ///
@@ -76,17 +99,21 @@ impl Schema {
     /// The name of the column that all further fields share after [`Self::TEXT_COLUMNS_MAX`].
     const FURTHER_FIELDS: &str = "further_fields";
 
-    /// The columns of the known fields.
+    /// The columns of the known fields and the leading columns of the kinds of records.
     pub fn new() -> Self {
         let column = |field: Field| Column {
             name: field.name().to_owned(),
             kind: field.kind(),
             field: Some(field),
         };
-        Self {
+        let mut schema = Self {
             columns: Field::ALL.into_iter().map(column).collect(),
             text_columns: Field::TEXT.len(),
+        };
+        for name in LEADING_COLUMNS {
+            schema.add_text_column(name);
         }
+        schema
     }
 
     /// All columns in the order of their ids.
@@ -145,17 +172,20 @@ impl Default for Schema {
 
 #[cfg(test)]
 mod tests {
-    use super::{ColumnId, Field, Schema};
+    use super::{ColumnId, Field, LEADING_COLUMNS, RecordKind, Schema};
 
     #[test]
     fn the_known_fields_have_fixed_ids() {
         let schema = Schema::new();
-        assert_eq!(schema.columns().len(), Field::ALL.len());
+        assert_eq!(schema.columns().len(), Field::ALL.len() + LEADING_COLUMNS.len());
         for field in Field::ALL {
             let column = schema.column(field.column()).expect("a known field");
             assert_eq!((column.field, column.kind), (Some(field), field.kind()));
         }
-        assert_eq!(schema.column(ColumnId::new(Field::ALL.len())), None);
+        let leading = RecordKind::ALL.into_iter().filter_map(RecordKind::leading_column);
+        let leading = leading.filter_map(|column| schema.column(column));
+        assert!(leading.map(|column| column.name.as_str()).eq(LEADING_COLUMNS));
+        assert_eq!(schema.column(ColumnId::new(schema.columns().len())), None);
     }
 
     #[test]

@@ -216,7 +216,10 @@ impl<D: Snapshots> Counter<D> {
         }
         let mut broad = CachedAnswer::clone(broad);
         broad.evaluation_mut().refresh(&self.data.values());
-        let rows = added.iter().map(|segment| segment.bounds.rows(&segment.segment)).collect();
+        let pass = |segment: &&SnapshotSegment| {
+            broad.evaluation().pass_within(&segment.segment, &segment.bounds)
+        };
+        let rows = added.iter().map(pass).collect();
         let broad = self.extend(broad, added, rows, abandoned)?;
         self.cache.keep(Arc::new(broad), self.data.memory_bytes_max());
         Ok(())

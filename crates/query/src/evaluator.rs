@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use weir_core::{Snapshot, Snapshots, Values, Zone};
-use weir_view::{Now, Query, QueryError, Report};
+use weir_core::{STATUS_CLASS, Snapshot, Snapshots, Values, Zone};
+use weir_view::{KindCount, Now, Query, QueryError, RecordKind, Report, main_kind};
 
 use crate::comparison::comparison;
 use crate::counter::{Counter, Interruption};
@@ -27,7 +27,11 @@ pub struct Evaluator<D> {
     now: Counter<D>,
     /// Counts the records of the period before.
     before: Option<Counter<D>>,
+    /// Counts the records of the kind that the query overlays.
+    overlay: Option<Counter<D>>,
     extents: Extents,
+    /// The kind of records that is counted: the query's, or the main kind of the last snapshot.
+    kind: RecordKind,
 }
 
 /// The answer of an [`Evaluator`].
@@ -78,8 +82,10 @@ impl<D: Snapshots> Evaluator<D> {
     /// Fails if the query is not valid for this data.
     pub fn new(data: Arc<D>, query: Query, jobs: usize) -> Result<Self, QueryError> {
         let bounds = query.compare.as_ref().map(Bounds::parse).transpose()?;
-        let now = Counter::new(data.clone(), filter_of(&query), jobs)?;
-        Ok(Self { data, query, bounds, now, before: None, extents: Extents::default() })
+        let kind = query.kind.unwrap_or_default();
+        let now = Counter::new(data.clone(), filter_of(&query, kind), jobs)?;
+        let (before, overlay, extents) = (None, None, Extents::default());
+        Ok(Self { data, query, bounds, now, before, overlay, extents, kind })
     }
 
     /// An evaluator for another query about the same data set.
@@ -88,11 +94,16 @@ impl<D: Snapshots> Evaluator<D> {
     /// Fails if the query is not valid for this data.
     pub fn change(&self, query: Query) -> Result<Self, QueryError> {
         let bounds = query.compare.as_ref().map(Bounds::parse).transpose()?;
-        let now = self.now.change(filter_of(&query))?;
+        let kind = query.kind.unwrap_or(self.kind);
+        let now = self.now.change(filter_of(&query, kind))?;
         let before = self.before.as_ref().filter(|_| bounds.is_some());
-        let before = before.map(|before| before.change(filter_of(&query))).transpose()?;
+        let before = before.map(|before| before.change(filter_of(&query, kind))).transpose()?;
+        let overlay = match (&self.overlay, overlay_of(&query)) {
+            (Some(overlay), Some(query)) => Some(overlay.change(query)?),
+            _ => None,
+        };
         let (data, extents) = (self.data.clone(), self.extents.clone());
-        Ok(Self { data, query, bounds, now, before, extents })
+        Ok(Self { data, query, bounds, now, before, overlay, extents, kind })
     }
 
     /// The query.
@@ -102,7 +113,8 @@ impl<D: Snapshots> Evaluator<D> {
 
     /// Memory of answers that are kept as a base for others, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.now.memory_bytes() + self.before.as_ref().map_or(0, Counter::memory_bytes)
+        let others = [&self.before, &self.overlay].into_iter().flatten();
+        self.now.memory_bytes() + others.map(Counter::memory_bytes).sum::<usize>()
     }
 
     /// Counts the records that are new, and answers. `None` if `abandoned` became true
@@ -124,19 +136,22 @@ impl<D: Snapshots> Evaluator<D> {
         abandoned: &AtomicBool,
     ) -> Result<Answer<D::Source>, Interruption> {
         self.extents.update(&snapshot);
-        let periods =
-            self.bounds.map(|bounds| bounds.periods(self.extents.time_range_ns(&snapshot)));
+        let kinds = self.extents.kinds(&snapshot);
+        self.kind = self.query.kind.unwrap_or_else(|| main_kind(&kinds));
+        let range_ns = || self.extents.time_range_ns(&snapshot, self.kind);
+        let periods = self.bounds.map(|bounds| bounds.periods(range_ns()));
         self.set_periods(periods.and_then(Result::ok))?;
         self.now.count(&snapshot, abandoned)?;
-        if let Some(before) = &mut self.before {
-            before.count(&snapshot, abandoned)?;
+        self.set_overlay()?;
+        for counter in [&mut self.before, &mut self.overlay].into_iter().flatten() {
+            counter.count(&snapshot, abandoned)?;
         }
         let report = {
             let values = self.data.values();
             if values.reuses() != snapshot.epoch {
                 return Err(Interruption::StaleIds);
             }
-            self.report(&snapshot, &values, periods.and_then(Result::ok))
+            self.report(&snapshot, &values, periods.and_then(Result::ok), &kinds)
         };
         Ok(Answer {
             report,
@@ -149,7 +164,7 @@ impl<D: Snapshots> Evaluator<D> {
 
     /// Points the counters at the periods that are compared, if there are any.
     fn set_periods(&mut self, periods: Option<Periods>) -> Result<(), Interruption> {
-        let mut query = filter_of(&self.query);
+        let mut query = filter_of(&self.query, self.kind);
         let Some(Periods { now, before }) = periods else {
             self.before = None;
             return point(&mut self.now, query);
@@ -169,21 +184,34 @@ impl<D: Snapshots> Evaluator<D> {
         point(&mut self.now, query)
     }
 
+    /// Creates the counter of the overlay, if the query asks for one.
+    fn set_overlay(&mut self) -> Result<(), Interruption> {
+        if let (None, Some(query)) = (&self.overlay, overlay_of(&self.query)) {
+            self.overlay = Some(self.now.change(query).map_err(|_| Interruption::Abandoned)?);
+        }
+        Ok(())
+    }
+
     fn report(
         &self,
         snapshot: &Snapshot<D::Source>,
         values: &Values,
         periods: Option<Periods>,
+        kinds: &[KindCount],
     ) -> Report {
+        let kind = (self.kind, kinds);
         let (query, top) = (&self.query, self.query.top as usize);
         let now = self.now.evaluation();
         let before = self.before.as_ref().map(Counter::evaluation);
-        let mut report = plain_report(now, values, snapshot, query);
+        let mut report = plain_report(now, values, snapshot, query, kind);
         if let (Some(periods), Some(before)) = (periods, before) {
-            let report_before = plain_report(before, values, snapshot, query);
+            let report_before = plain_report(before, values, snapshot, query, kind);
             let compare =
                 comparison(&periods, values, (now, &report), (before, report_before), top);
             report.compare = Some(compare);
+        }
+        if let Some(overlay) = &self.overlay {
+            report = report.with_overlay(now, overlay.evaluation(), values);
         }
         report.group =
             query.group.as_ref().and_then(|field| group(field, values, now, before, top));
@@ -191,9 +219,17 @@ impl<D: Snapshots> Evaluator<D> {
     }
 }
 
-/// The part of a query that decides what is counted.
-fn filter_of(query: &Query) -> Query {
-    Query { id: 0, compare: None, ..query.clone() }
+/// The part of a query that decides what is counted, about records of a kind.
+fn filter_of(query: &Query, kind: RecordKind) -> Query {
+    Query { id: 0, compare: None, kind: Some(kind), ..query.clone() }
+}
+
+/// The query about the records that a query overlays: they are stacked by the leading field of
+/// their kind.
+fn overlay_of(query: &Query) -> Option<Query> {
+    let kind = query.overlay?;
+    let overlay = Query { stack: STATUS_CLASS.to_owned(), group: None, ..query.clone() };
+    Some(filter_of(&overlay, kind))
 }
 
 /// Makes a counter count the records of a query.

@@ -1,16 +1,19 @@
 //! Times of the segments of a data set.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::{Segment, Snapshot, SnapshotSegment, TimeBounds};
+use weir_view::{KindCount, RecordKind};
 
-/// The times of each segment of the last snapshot, so that only new segments are read.
+/// The kind and the times of each segment of the last snapshot, so that only new segments are
+/// read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Extents(Vec<Extent>);
 
 #[derive(Debug, Clone, Copy)]
 struct Extent {
     number: u64,
+    kind: RecordKind,
     /// Offsets from UTC of the first and the last record, in seconds.
     offsets_s: [Option<i32>; 2],
     range_ns: Option<(i64, i64)>,
@@ -37,13 +40,30 @@ impl Extents {
         distinct.into_iter().collect()
     }
 
-    /// The first and the last time of all rows that have not expired, in nanoseconds since 1970.
-    pub(crate) fn time_range_ns<S>(&self, snapshot: &Snapshot<S>) -> Option<(i64, i64)> {
+    /// The number of rows of each kind that have not expired.
+    pub(crate) fn kinds<S>(&self, snapshot: &Snapshot<S>) -> Vec<KindCount> {
+        let mut records = BTreeMap::<RecordKind, u64>::new();
+        for (extent, segment) in self.0.iter().zip(snapshot.segments.iter()) {
+            *records.entry(extent.kind).or_default() += segment.rows() as u64;
+        }
+        let count = |(kind, records): (RecordKind, u64)| KindCount { kind, records };
+        records.into_iter().map(count).filter(|count| count.records > 0).collect()
+    }
+
+    /// The first and the last time of the rows of a kind that have not expired, in nanoseconds
+    /// since 1970.
+    pub(crate) fn time_range_ns<S>(
+        &self,
+        snapshot: &Snapshot<S>,
+        kind: RecordKind,
+    ) -> Option<(i64, i64)> {
         let range = |(extent, segment): (&Extent, &SnapshotSegment)| match segment.bounds {
             TimeBounds::ALL => extent.range_ns,
             bounds => bounds.time_range_ns(&segment.segment),
         };
-        let ranges = self.0.iter().zip(snapshot.segments.iter()).filter_map(range);
+        let is_of_kind = |(extent, _): &(&Extent, &SnapshotSegment)| extent.kind == kind;
+        let extents = self.0.iter().zip(snapshot.segments.iter());
+        let ranges = extents.filter(is_of_kind).filter_map(range);
         ranges.reduce(|(first, last), (from, to)| (first.min(from), last.max(to)))
     }
 }
@@ -54,6 +74,7 @@ impl Extent {
         let last = segment.rows().checked_sub(1);
         Self {
             number: *number,
+            kind: segment.kind().into(),
             offsets_s: [last.map(|_| 0), last].map(|row| offset_s(segment, row)),
             range_ns: segment.time_range_ns(),
         }

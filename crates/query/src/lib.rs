@@ -38,4 +38,4 @@ mod tallies;
 
 pub use evaluator::{Answer, Evaluator, report, settled};
 pub use periods::PeriodError;
-pub use report::report_of_fold;
+pub use report::{evaluation_by_kind, report_of_fold};

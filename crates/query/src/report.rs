@@ -1,38 +1,80 @@
 //! Builds reports from counts.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use weir_core::{Evaluation, Format, LogSource, ReadCounts, Snapshot, Values};
-use weir_view::{Query, Report};
+use weir_core::{Evaluation, EvaluationByKind, Format, LogSource, ReadCounts, Snapshot, Values};
+use weir_view::{KindCount, Query, RecordKind, Report, main_kind};
 
 use crate::group::group;
 
+/// The evaluations that [`report_of_fold`] takes: one question about each kind of records, or
+/// about the one kind that the query names.
+///
+/// # Errors
+/// If the query is not valid for these values.
+pub fn evaluation_by_kind(
+    query: &Query,
+    values: &Values,
+) -> Result<EvaluationByKind, weir_view::QueryError> {
+    let of_kind = |kind: RecordKind| Query { kind: Some(kind), ..query.clone() };
+    let questions: Result<Vec<_>, _> = weir_core::RecordKind::ALL
+        .into_iter()
+        .map(|kind| of_kind(kind.into()).question(values))
+        .collect();
+    let questions = questions?;
+    Ok(EvaluationByKind::new(|kind| questions[kind as usize].clone()))
+}
+
 /// The report of counts that were made while the sources were read. `query` is the query that
 /// was counted; a comparison in it is ignored, because it needs the records.
+///
+/// If the query names no kind, the report is about the [main kind](main_kind), and has reports
+/// about the others.
 pub fn report_of_fold<S: LogSource>(
-    evaluation: &Evaluation,
+    evaluations: &EvaluationByKind,
     values: &Values,
     snapshot: &Snapshot<S>,
     query: &Query,
 ) -> Report {
-    let mut report = plain_report(evaluation, values, snapshot, query);
+    let count = |kind: weir_core::RecordKind| KindCount {
+        kind: kind.into(),
+        records: evaluations.records(kind),
+    };
+    let mut kinds: Vec<KindCount> = weir_core::RecordKind::ALL.map(count).into();
+    kinds.retain(|count| count.records > 0);
+    let main = query.kind.unwrap_or_else(|| main_kind(&kinds));
     let top = query.top as usize;
-    report.group =
-        query.group.as_ref().and_then(|field| group(field, values, evaluation, None, top));
+    let of_kind = |kind: RecordKind| {
+        let counted = evaluations.of(kind.into()).map(Cow::Borrowed);
+        // There may be no record of the kind that the query names.
+        let evaluation = counted.unwrap_or_else(|| Cow::Owned(evaluations.blank(kind.into())));
+        let mut report = plain_report(&evaluation, values, snapshot, query, (kind, &kinds));
+        report.group =
+            query.group.as_ref().and_then(|field| group(field, values, &evaluation, None, top));
+        report
+    };
+    let mut report = of_kind(main);
+    if query.kind.is_none() {
+        let others = kinds.iter().map(|count| count.kind).filter(|kind| *kind != main);
+        report.other_kinds = others.map(of_kind).collect();
+    }
     report
 }
 
-/// The report without a group.
+/// The report about one kind, without a group. `kinds` are the records of each kind.
 pub(crate) fn plain_report<S: LogSource>(
     evaluation: &Evaluation,
     values: &Values,
     snapshot: &Snapshot<S>,
     query: &Query,
+    (kind, kinds): (RecordKind, &[KindCount]),
 ) -> Report {
     let counts = ReadCounts::of_all(&snapshot.sources);
     let formats: Vec<&Arc<Format>> =
         snapshot.sources.iter().filter_map(LogSource::format).collect();
     let format = weir_view::Format::of_all(formats.into_iter().map(Arc::as_ref));
     Report::new(evaluation, values, &counts, format, query.top as usize)
-        .of_formats(&snapshot.formats)
+        .of_kind(kind, kinds)
+        .of_formats(&snapshot.formats, &query.clauses)
 }

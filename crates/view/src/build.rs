@@ -9,6 +9,8 @@ use weir_core::{
 };
 
 use crate::bytes::shown;
+use crate::kind::{KindCount, RecordKind};
+use crate::query::Clause;
 use crate::report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
 use crate::row_value::RowValue;
 use crate::words::{NO_VALUE, REMAINDER_VALUE};
@@ -36,7 +38,9 @@ impl Report {
             errors: totals.errors,
             format,
             time: time_range(evaluation),
-            histogram: histogram(evaluation, values),
+            histogram: evaluation
+                .histogram()
+                .and_then(|histogram| shown_histogram(histogram, evaluation.stack(), values)),
             request_time: quantiles(evaluation, Field::RequestTime),
             upstream_time: quantiles(evaluation, Field::UpstreamTime),
             ..Self::default()
@@ -60,13 +64,45 @@ impl Report {
         report
     }
 
-    /// Lists as absent the sums of fields that none of the log's formats has.
+    /// Adds the histogram of the records of another kind, with the same buckets as the report's
+    /// own. `own` and `other` are the evaluations of both kinds.
     #[must_use]
-    pub fn of_formats(mut self, formats: &[Arc<weir_core::Format>]) -> Self {
+    pub fn with_overlay(mut self, own: &Evaluation, other: &Evaluation, values: &Values) -> Self {
+        let (Some(histogram), Some(overlay)) = (own.histogram(), other.histogram()) else {
+            return self;
+        };
+        let (histogram, overlay) = histogram.aligned(overlay);
+        self.histogram = shown_histogram(&histogram, own.stack(), values);
+        self.overlay = shown_histogram(&overlay, other.stack(), values);
+        self
+    }
+
+    /// Sets the kind that the report is about, and the number of records of each kind.
+    #[must_use]
+    pub fn of_kind(mut self, kind: RecordKind, kinds: &[KindCount]) -> Self {
+        (self.kind, self.kinds) = (kind, kinds.to_vec());
+        self
+    }
+
+    /// Lists what none of the formats of the report's kind has: as absent the sums of such
+    /// fields, and as missing the fields among those of the conditions.
+    #[must_use]
+    pub fn of_formats(mut self, formats: &[Arc<weir_core::Format>], clauses: &[Clause]) -> Self {
+        let own = |format: &&Arc<weir_core::Format>| RecordKind::from(format.kind()) == self.kind;
+        let formats: Vec<_> = formats.iter().filter(own).collect();
+        if formats.is_empty() {
+            return self;
+        }
         let sums = [("bytes_sent", Field::Bytes), ("errors", Field::Status)];
         for (sum, field) in sums {
-            if !formats.is_empty() && !formats.iter().any(|format| format.fills(field)) {
+            if !formats.iter().any(|format| format.fills(field)) {
                 self.absent.push(sum.to_owned());
+            }
+        }
+        for Clause { field, .. } in clauses {
+            let has_field = formats.iter().any(|format| format.accessor(field).is_ok());
+            if !has_field && !self.missing_fields.contains(field) {
+                self.missing_fields.push(field.clone());
             }
         }
         self
@@ -93,11 +129,13 @@ fn stamp_s(unix_s: i64, zone: &Zone) -> String {
     stamp(unix_s.saturating_mul(1_000_000_000), zone)
 }
 
-fn histogram(evaluation: &Evaluation, values: &Values) -> Option<Histogram> {
-    let histogram = evaluation.histogram()?;
+fn shown_histogram(
+    histogram: &weir_core::Histogram,
+    stack: Stack,
+    values: &Values,
+) -> Option<Histogram> {
     let zone = histogram.zone();
     let until = stamp_s(histogram.end_s()?, zone);
-    let stack = evaluation.stack();
     let field = match stack {
         Stack::StatusClass => STATUS_CLASS.to_owned(),
         Stack::Column(column) => {
@@ -202,7 +240,7 @@ mod tests {
         let absent = |definitions: &[&str]| {
             let format = |text: &&str| Arc::new(Format::parse(text).expect("a format"));
             let formats: Vec<_> = definitions.iter().map(format).collect();
-            Report::default().of_formats(&formats).absent
+            Report::default().of_formats(&formats, &[]).absent
         };
         assert_eq!(absent(&[]), [""; 0], "no format is known yet");
         assert_eq!(absent(&["$remote_addr $request_uri"]), ["bytes_sent", "errors"]);

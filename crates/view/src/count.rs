@@ -1,6 +1,8 @@
-//! Counts of lines and requests.
+//! Counts of lines and records.
 
 use serde::Serialize;
+
+use crate::kind::RecordKind;
 
 /// The numbers of lines of some files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,46 +22,52 @@ pub struct FileLines {
     pub lines: u64,
 }
 
-/// The number of requests that meet the conditions.
+/// The number of records of a kind that meet the conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RequestCount {
-    /// The requests.
-    pub requests: u64,
+pub struct RecordCount {
+    /// The kind of the records.
+    pub kind: RecordKind,
+    /// Their number.
+    pub count: u64,
 }
 
-/// The numbers of requests by the values of a field.
+/// The numbers of records of a kind by the values of a field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ValueCounts {
+    /// The kind of the records.
+    pub kind: RecordKind,
     /// The field's name.
     pub field: String,
-    /// The requests whose values came after the memory was used up.
+    /// The records whose values came after the memory was used up.
     pub remainder: u64,
-    /// All requests.
-    pub requests: u64,
+    /// All records.
+    pub count: u64,
     /// The values, the most frequent first.
     pub values: Vec<ValueCount>,
 }
 
-/// The number of requests with a value.
+/// The number of records with a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ValueCount {
-    /// The requests.
-    pub requests: u64,
-    /// The value; empty for requests without the field.
+    /// The records.
+    pub count: u64,
+    /// The value; empty for records without the field.
     pub value: String,
 }
 
-/// The numbers of requests by the values of two fields.
+/// The numbers of records of a kind by the values of two fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CountTable {
+    /// The kind of the records.
+    pub kind: RecordKind,
     /// The values of the second field, the most frequent first.
     pub columns: Vec<ColumnTotal>,
     /// The name of the second field.
     pub columns_field: String,
-    /// The requests whose values came after the memory was used up.
+    /// The records whose values came after the memory was used up.
     pub remainder: u64,
-    /// All requests.
-    pub requests: u64,
+    /// All records.
+    pub count: u64,
     /// The values of the first field, the most frequent first.
     pub rows: Vec<TableRow>,
     /// The name of the first field.
@@ -69,7 +77,7 @@ pub struct CountTable {
 /// A column of a [`CountTable`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ColumnTotal {
-    /// The requests with the value.
+    /// The records with the value.
     pub total: u64,
     /// The value.
     pub value: String,
@@ -78,9 +86,9 @@ pub struct ColumnTotal {
 /// A row of a [`CountTable`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TableRow {
-    /// The requests by column.
+    /// The records by column.
     pub counts: Vec<u64>,
-    /// The requests in all columns, shown or not.
+    /// The records in all columns, shown or not.
     pub total: u64,
     /// The row's value.
     pub value: String,

@@ -11,6 +11,7 @@ mod count;
 mod format;
 mod group;
 mod json;
+mod kind;
 mod log_line;
 mod message;
 mod moment;
@@ -24,10 +25,11 @@ mod zone;
 
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
 pub use count::{
-    ColumnTotal, CountTable, FileLines, LineCounts, RequestCount, TableRow, ValueCount, ValueCounts,
+    ColumnTotal, CountTable, FileLines, LineCounts, RecordCount, TableRow, ValueCount, ValueCounts,
 };
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, to_json};
+pub use kind::{KindCount, RecordKind, main_kind};
 pub use log_line::{FieldValue, LogLine};
 pub use message::{
     Failure, LiveReply, LiveRequest, RefusalBody, SessionCreated, UploadReply, UploadRequest,

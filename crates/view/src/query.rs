@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::Compare;
+use crate::kind::RecordKind;
 
 /// A filter, and how to show the records that match it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,10 +18,21 @@ pub struct Query {
     pub zone: Option<String>,
     /// Rows of each top list.
     pub top: u32,
-    /// The field by which the histogram is stacked.
+    /// The field by which the histogram is stacked. In its place, `status_class` stands for the
+    /// level of error-log lines and the action of firewall events.
     pub stack: String,
     /// The maximum number of buckets in the histogram.
     pub buckets: u32,
+    /// The kind of records that the report is about. Without it: requests if the data set has
+    /// any, otherwise the kind with the most records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub kind: Option<RecordKind>,
+    /// A kind of records whose histogram is laid over that of the report, such as what a firewall
+    /// blocked over the requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub overlay: Option<RecordKind>,
     /// The field whose values are to be grouped: `status_class` or a field's name, but neither
     /// the time nor a number.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,6 +53,8 @@ impl Default for Query {
             top: 10,
             stack: weir_core::STATUS_CLASS.to_owned(),
             buckets: 400,
+            kind: None,
+            overlay: None,
             group: None,
             compare: None,
         }

@@ -160,7 +160,7 @@ impl Query {
         }
         let zone = self.zone.as_deref().map(find_zone).transpose().map_err(QueryError::Zone)?;
         Ok(Question {
-            filter: Filter { clauses },
+            filter: Filter { kind: self.kind.map(Into::into), clauses },
             zone,
             buckets_max: (self.buckets as usize).clamp(2, BUCKETS_MAX),
             stack: self.stack(values)?,
@@ -185,7 +185,8 @@ impl Query {
 
     fn stack(&self, values: &Values) -> Result<Stack, QueryError> {
         if self.stack == STATUS_CLASS {
-            return Ok(Stack::StatusClass);
+            let kind = self.kind.map(weir_core::RecordKind::from).unwrap_or_default();
+            return Ok(kind.leading_column().map_or(Stack::StatusClass, Stack::Column));
         }
         let column: Option<ColumnId> = values.schema().text_column_by_name(&self.stack);
         column.map(Stack::Column).ok_or_else(|| QueryError::Stack(self.stack.clone()))

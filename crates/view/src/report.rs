@@ -6,13 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::Comparison;
 use crate::group::{Group, Tally};
+use crate::kind::{KindCount, RecordKind};
 use crate::row_value::RowValue;
 
 /// Everything that is known about the records that pass a filter.
 ///
 /// `lines = records + unparsed_lines + too_long_lines + directive_lines` always holds. `records`
-/// counts the lines that were parsed, and `matching` those of them that match the filter. All
-/// members after `bytes_read` are about the matching records only.
+/// counts the lines that were parsed, of all kinds. A report is about the records of one `kind`:
+/// `matching` counts those of them that match the filter, and all members after `bytes_read` are
+/// about these only.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Report {
@@ -20,7 +22,13 @@ pub struct Report {
     pub lines: u64,
     /// Lines that were parsed.
     pub records: u64,
-    /// Records that match the filter; equal to `records` without one.
+    /// The kind of records that the report is about.
+    #[serde(default)]
+    pub kind: RecordKind,
+    /// The records of each kind that the data set has.
+    #[serde(default)]
+    pub kinds: Vec<KindCount>,
+    /// Records of the kind that match the filter.
     pub matching: u64,
     /// Lines that do not match the format.
     pub unparsed_lines: u64,
@@ -41,6 +49,11 @@ pub struct Report {
     pub time: TimeRange,
     /// Matching records over time; `null` if the format has no time or nothing matches.
     pub histogram: Option<Histogram>,
+    /// Records of the kind that the query overlays, with the same buckets as `histogram`; `null`
+    /// if the query overlays none, or if one of the kinds has no matching record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub overlay: Option<Histogram>,
     /// Number of distinct values by field.
     pub distinct: BTreeMap<String, u64>,
     /// The most frequent values by field, by count and then by value.
@@ -55,6 +68,11 @@ pub struct Report {
     /// They are 0 here and in every list, and are left out where people read them.
     #[serde(default)]
     pub absent: Vec<String>,
+    /// Fields in the conditions that no format of this kind has, so that no record of the kind
+    /// has a value of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub missing_fields: Vec<String>,
     /// The records of each value of the field that the query groups by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
@@ -63,6 +81,24 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub compare: Option<Comparison>,
+    /// Reports about the other kinds of records, where all kinds are answered at once: in
+    /// `weir report --json`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub other_kinds: Vec<Report>,
+}
+
+impl Report {
+    /// The records of the report's kind, whether or not they match the filter.
+    pub fn records_of_kind(&self) -> u64 {
+        let own = self.kinds.iter().filter(|count| count.kind == self.kind);
+        own.map(|count| count.records).sum()
+    }
+
+    /// Whether a sum of the records is known: `bytes_sent` or `errors`.
+    pub fn has_sum(&self, name: &str) -> bool {
+        !self.absent.iter().any(|absent| absent == name)
+    }
 }
 
 /// A log format: its name and what it was compiled from.

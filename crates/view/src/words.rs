@@ -7,8 +7,8 @@ pub const NO_VALUE: &str = "(none)";
 pub const REMAINDER_VALUE: &str = "(all other values)";
 
 /// The titles of the top lists by the names of their fields, in the order in which a report shows
-/// them. The list of any other field has the field's name for its title, unchanged.
-pub const LIST_TITLES: [(&str, &str); 11] = [
+/// them; the leading fields of a kind come first. The list of any other field has the field's name for its title, unchanged.
+pub const LIST_TITLES: [(&str, &str); 14] = [
     ("path", "Paths"),
     ("client", "Clients"),
     ("status", "Status"),
@@ -20,4 +20,7 @@ pub const LIST_TITLES: [(&str, &str); 11] = [
     ("query", "Query strings"),
     ("user", "Users"),
     ("protocol", "Protocols"),
+    ("message", "Messages"),
+    ("level", "Levels"),
+    ("action", "Actions"),
 ];

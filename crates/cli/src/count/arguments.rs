@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use crate::options::KindArgument;
 use crate::scan::LogArguments;
 
 /// Count lines, or requests by the values of one field or two
@@ -16,6 +17,10 @@ pub(crate) struct CountArguments {
     /// Print the most frequent values only, of each field
     #[arg(long, value_name = "N", requires = "by")]
     pub(crate) top: Option<usize>,
+
+    /// Count the records of this kind [default: requests, if there are any]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) kind: Option<KindArgument>,
 
     /// How to print the counts
     #[arg(long, value_enum, default_value_t = Output::Text, value_name = "KIND")]

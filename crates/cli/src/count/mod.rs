@@ -1,13 +1,15 @@
 //! `weir count`: the number of lines, or of requests by the values of one field or two.
 
 mod arguments;
+mod kinds;
 mod lines;
 mod output;
 mod records;
 
 use std::io;
 
-use weir_ingest::{Input, MemoryBudget, ValueTally, run_in_order};
+use weir_ingest::{Input, MemoryBudget, run_in_order};
+use weir_view::{KindCount, RecordKind};
 
 pub(crate) use arguments::CountArguments;
 use arguments::Output;
@@ -17,6 +19,7 @@ use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::scan::{Conditions, UnparsedLines, report_unparsed};
 use crate::sources::{self, Complaint};
+use kinds::{KindTallies, KindTally};
 use records::RecordCounter;
 
 /// The largest number of fields: those of a table.
@@ -56,24 +59,43 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let counter = RecordCounter {
         by: &arguments.by,
         conditions: &conditions,
+        kind: arguments.kind.map(|kind| RecordKind::from(kind).into()),
         format: &format,
         memory: &memory,
         threads_per_text,
     };
     let mut counted = count_each(threads, &inputs, |input| counter.count(input));
-    let mut tally = ValueTally::default();
+    let mut tallies = KindTallies::default();
     for counted in &mut counted {
-        tally.merge(std::mem::take(&mut counted.count), &memory);
+        tallies.merge(std::mem::take(&mut counted.count), &memory);
+    }
+    let kind = arguments.kind.map_or_else(|| tallies.main_kind(), RecordKind::from);
+    let others = tallies.counts().into_iter().filter(|count| count.kind != kind);
+    others.filter(|_| arguments.kind.is_none()).for_each(say_not_counted);
+    let KindTally { tally, error, .. } = std::mem::take(tallies.of_mut(kind.into()));
+    match error {
+        Some(error) if tally.records == 0 => return Err(Failure::new(error)),
+        Some(error) => say(error),
+        None => {}
     }
     if tally.remainder > 0 {
         say(format_args!(
-            "the memory limit is reached: {} requests with rare values are counted together, so that \
-             a value may have more than is shown; raise the limit with --memory",
-            separated(tally.remainder)
+            "the memory limit is reached: {} {} with values that came after it are counted \
+             together, so that a value may have more than is shown; raise the limit with --memory",
+            separated(tally.remainder),
+            kind.noun(tally.remainder)
         ));
     }
-    print_as(arguments.output, &output::tally(arguments, &tally)?)?;
+    print_as(arguments.output, &output::tally(arguments, kind, &tally)?)?;
     Ok(finish(&counted, has_failed, tally.records > 0))
+}
+
+/// Notes that there are records of a kind that is not counted.
+fn say_not_counted(count: KindCount) {
+    let KindCount { kind, records } = count;
+    let (number, noun) = (separated(records), kind.noun(records));
+    let name = kind.name().replace('_', "-");
+    say(format_args!("{number} {noun} are left out; count them with --kind {name}"));
 }
 
 fn print_as(output: Output, text: &str) -> Result<(), Failure> {

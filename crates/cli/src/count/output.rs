@@ -5,7 +5,7 @@ use std::fmt::Write;
 use weir_ingest::{Input, TallyEntry, ValueTally};
 use weir_view::{
     ColumnTotal, CountTable, FileLines, JsonError, LineCounts, NO_VALUE, REMAINDER_VALUE,
-    RequestCount, TableRow, ValueCount, ValueCounts,
+    RecordCount, RecordKind, TableRow, ValueCount, ValueCounts,
 };
 
 use super::InputCount;
@@ -45,25 +45,34 @@ pub(super) fn lines(
     })
 }
 
-/// The counts of requests.
-pub(super) fn tally(arguments: &CountArguments, tally: &ValueTally) -> Result<String, Failure> {
+/// The counts of the records of a kind.
+pub(super) fn tally(
+    arguments: &CountArguments,
+    kind: RecordKind,
+    tally: &ValueTally,
+) -> Result<String, Failure> {
     let top = arguments.top.unwrap_or(usize::MAX);
     match &arguments.by[..] {
-        [] => requests(arguments.output, tally.records),
-        [field] => values(arguments.output, field, tally, top),
-        [first, second, ..] => table(arguments.output, [first, second], tally, top),
+        [] => records(arguments.output, kind, tally.records),
+        [field] => values(arguments.output, kind, field, (tally, top)),
+        [first, second, ..] => table(arguments.output, kind, [first, second], (tally, top)),
     }
 }
 
-fn requests(output: Output, count: u64) -> Result<String, Failure> {
+fn records(output: Output, kind: RecordKind, count: u64) -> Result<String, Failure> {
     Ok(match output {
         Output::Text => format!("{count}\n"),
-        Output::Csv => row([&b"requests"[..]]) + &row([count.to_string().as_bytes()]),
-        Output::Json => json_line(weir_view::to_json(&RequestCount { requests: count }))?,
+        Output::Csv => row([&b"count"[..]]) + &row([count.to_string().as_bytes()]),
+        Output::Json => json_line(weir_view::to_json(&RecordCount { kind, count }))?,
     })
 }
 
-fn values(output: Output, field: &str, tally: &ValueTally, top: usize) -> Result<String, Failure> {
+fn values(
+    output: Output,
+    kind: RecordKind,
+    field: &str,
+    (tally, top): (&ValueTally, usize),
+) -> Result<String, Failure> {
     let rows = first(tally.rows(), top);
     let rest =
         (tally.remainder > 0).then(|| (REMAINDER_VALUE.as_bytes().to_vec(), tally.remainder));
@@ -73,21 +82,20 @@ fn values(output: Output, field: &str, tally: &ValueTally, top: usize) -> Result
             columns(rows.map(|(value, count)| (*count, shown(value))).collect())
         }
         Output::Csv => {
-            let mut text = row([field.as_bytes(), b"requests"]);
+            let mut text = row([field.as_bytes(), b"count"]);
             for (value, count) in rows.iter().chain(&rest) {
                 text += &row([value, count.to_string().as_bytes()]);
             }
             text
         }
         Output::Json => {
-            let count = |(value, requests): &TallyEntry| ValueCount {
-                requests: *requests,
-                value: text_of(value),
-            };
+            let count =
+                |(value, count): &TallyEntry| ValueCount { count: *count, value: text_of(value) };
             json_line(weir_view::to_json(&ValueCounts {
+                kind,
                 field: field.to_owned(),
                 remainder: tally.remainder,
-                requests: tally.records,
+                count: tally.records,
                 values: rows.iter().map(count).collect(),
             }))?
         }
@@ -98,9 +106,9 @@ fn values(output: Output, field: &str, tally: &ValueTally, top: usize) -> Result
 /// the values that `--top` leaves out.
 fn table(
     output: Output,
+    kind: RecordKind,
     fields: [&String; 2],
-    tally: &ValueTally,
-    top: usize,
+    (tally, top): (&ValueTally, usize),
 ) -> Result<String, Failure> {
     let (rows, heads) = (first(tally.rows(), top), first(tally.columns(), top));
     if output == Output::Json {
@@ -115,10 +123,11 @@ fn table(
             value: text_of(value),
         };
         return json_line(weir_view::to_json(&CountTable {
+            kind,
             columns: heads.iter().map(column).collect(),
             columns_field: fields[1].clone(),
             remainder: tally.remainder,
-            requests: tally.records,
+            count: tally.records,
             rows: rows.iter().map(row).collect(),
             rows_field: fields[0].clone(),
         }));
@@ -132,7 +141,7 @@ fn table(
         cells.push([value.clone()].into_iter().chain(counts).chain([number(*total)]).collect());
     }
     if tally.remainder > 0 {
-        // The second value of these requests is not known.
+        // The second value of these records is not known.
         let unknown = heads.iter().map(|_| b"?".to_vec());
         let first = [REMAINDER_VALUE.as_bytes().to_vec()].into_iter();
         cells.push(first.chain(unknown).chain([number(tally.remainder)]).collect());

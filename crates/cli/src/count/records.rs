@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
-use weir_core::{FieldAccessor, Format, Lines, Record, RecordPredicate};
+use weir_core::{FieldAccessor, Format, Lines, Record, RecordKind, RecordPredicate};
 use weir_ingest::{
     FormatBinding, FormatChoice, Input, MemoryBudget, OrderedOutput, Text, TextPart, TextScan,
-    ValueTally,
 };
 
 use super::InputCount;
+use super::kinds::{KindTallies, KindTally};
 use crate::scan::{Conditions, ScanError, UnparsedLines, for_each_text};
 
 /// Counts records in tallies that share a memory budget.
@@ -18,6 +18,8 @@ pub(super) struct RecordCounter<'a> {
     /// The names of the fields: none, one or two.
     pub(super) by: &'a [String],
     pub(super) conditions: &'a Conditions,
+    /// The kind of records that is asked for.
+    pub(super) kind: Option<RecordKind>,
     pub(super) format: &'a FormatChoice,
     pub(super) memory: &'a MemoryBudget,
     /// The number of threads that one file may have.
@@ -26,13 +28,15 @@ pub(super) struct RecordCounter<'a> {
 
 /// The fields and conditions, resolved for the records of one format.
 struct RecordKey<'a> {
+    kind: RecordKind,
     fields: Vec<FieldAccessor>,
-    predicate: RecordPredicate<'a>,
+    /// `None` if the format lacks a field, so that no record can be counted.
+    predicate: Option<RecordPredicate<'a>>,
 }
 
 impl RecordCounter<'_> {
     /// Counts the records of an input. Records that were counted before an error stay counted.
-    pub(super) fn count(&self, input: &Input) -> InputCount<ValueTally> {
+    pub(super) fn count(&self, input: &Input) -> InputCount<KindTallies> {
         let mut result = InputCount::default();
         let complaints = for_each_text(input, |text| self.count_text(input, text, &mut result));
         // Nothing is written, so only reading can fail, and that is in the list.
@@ -44,7 +48,7 @@ impl RecordCounter<'_> {
         &self,
         input: &Input,
         text: &mut Text<'_>,
-        result: &mut InputCount<ValueTally>,
+        result: &mut InputCount<KindTallies>,
     ) -> Result<(), ScanError> {
         let name = text.name().to_owned();
         let scan = TextScan {
@@ -57,11 +61,11 @@ impl RecordCounter<'_> {
         let lock = || total.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sink = io::sink();
         let scanned = scan.run(input, text, &mut OrderedOutput::direct(&mut sink), |part, _| {
-            // The first part continues the tally of the previous texts, so that a value in both
+            // The first part continues the tallies of the previous texts, so that a value in both
             // takes memory once.
-            let mut tally = std::mem::take(&mut *lock());
-            let counted = self.count_part(part, &mut tally);
-            lock().merge(tally, self.memory);
+            let mut tallies = std::mem::take(&mut *lock());
+            let counted = self.count_part(part, &mut tallies);
+            lock().merge(tallies, self.memory);
             Ok(counted)
         });
         result.count = total.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -75,16 +79,16 @@ impl RecordCounter<'_> {
     fn count_part(
         &self,
         part: &mut TextPart<impl Read>,
-        tally: &mut ValueTally,
+        tallies: &mut KindTallies,
     ) -> Result<(), ScanError> {
         let mut binding = FormatBinding::new();
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
             for line in Lines::new(block).filter(|line| !line.bytes.is_empty()) {
-                let bound = binding.update(records, |format| self.bind(format));
+                let bound = binding.update(records, |format| self.bind(format, tallies));
                 bound.map_err(ScanError::Field)?;
                 records.read(line.bytes, |record| {
                     if let (Some(key), Some(record)) = (binding.value(), record) {
-                        key.count(record, tally, self.memory);
+                        key.count(record, tallies.of_mut(key.kind), self.memory);
                     }
                 });
             }
@@ -92,25 +96,42 @@ impl RecordCounter<'_> {
         Ok(())
     }
 
-    /// Resolves the fields in a format. The error is a sentence.
-    fn bind(&self, format: &Format) -> Result<RecordKey<'_>, String> {
+    /// Resolves the fields in a format. The error is a sentence. Records of another kind than
+    /// the one that is asked for may lack fields; that is noted in the tally of their kind.
+    fn bind(&self, format: &Format, tallies: &mut KindTallies) -> Result<RecordKey<'_>, String> {
+        let kind = format.kind();
+        match self.resolve(format) {
+            Ok((fields, predicate)) => Ok(RecordKey { kind, fields, predicate: Some(predicate) }),
+            Err(error) if kind == self.kind.unwrap_or_default() => Err(error),
+            Err(error) => {
+                tallies.of_mut(kind).error = Some(error);
+                Ok(RecordKey { kind, fields: Vec::new(), predicate: None })
+            }
+        }
+    }
+
+    fn resolve(
+        &self,
+        format: &Format,
+    ) -> Result<(Vec<FieldAccessor>, RecordPredicate<'_>), String> {
         let fields: Result<Vec<_>, _> = self.by.iter().map(|name| format.accessor(name)).collect();
         let predicate = self.conditions.predicate(format);
-        Ok(RecordKey {
-            fields: fields.map_err(|error| format!("--by: {error}"))?,
-            predicate: predicate.map_err(|error| format!("--where: {error}"))?,
-        })
+        Ok((
+            fields.map_err(|error| format!("--by: {error}"))?,
+            predicate.map_err(|error| format!("--where: {error}"))?,
+        ))
     }
 }
 
 impl RecordKey<'_> {
-    fn count(&self, record: &Record<'_>, tally: &mut ValueTally, memory: &MemoryBudget) {
-        if self.predicate.accepts(record) {
+    fn count(&self, record: &Record<'_>, kind: &mut KindTally, memory: &MemoryBudget) {
+        kind.records += 1;
+        if self.predicate.as_ref().is_some_and(|predicate| predicate.accepts(record)) {
             let value = |index| {
                 let field: Option<&FieldAccessor> = self.fields.get(index);
                 field.and_then(|field| field.value(record)).unwrap_or(Cow::Borrowed(b""))
             };
-            tally.add(&value(0), &value(1), memory);
+            kind.tally.add(&value(0), &value(1), memory);
         }
     }
 }

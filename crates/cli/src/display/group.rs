@@ -1,42 +1,80 @@
 //! The columns of a group.
 
-use weir_view::PeriodTally;
+use weir_view::{PeriodTally, RecordKind, Report};
 
 use super::number::{bytes, separated, share};
 
-/// The heads of the columns.
-pub(crate) fn group_columns(is_compared: bool) -> &'static [&'static str] {
-    if is_compared {
-        &["requests", "prev.", "change", "bytes sent", "prev.", "errors", "prev."]
-    } else {
-        &["requests", "share", "bytes sent", "errors", "error rate"]
-    }
+/// A column of a group, with a number for each value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GroupColumn {
+    Count,
+    PreviousCount,
+    Change,
+    Share,
+    BytesSent,
+    PreviousBytesSent,
+    Errors,
+    PreviousErrors,
+    ErrorRate,
 }
 
-/// The numbers of a value under [`group_columns`]. `matching` is the number of all requests, and
-/// `change` writes a difference.
-pub(crate) fn group_cells(
-    tally: &PeriodTally,
-    matching: u64,
-    change: fn(i64) -> String,
-) -> Vec<String> {
-    let now = tally.selected;
-    if let (Some(before), Some(difference)) = (tally.previous, tally.difference) {
-        return vec![
-            separated(now.count),
-            separated(before.count),
-            change(difference),
-            bytes(now.bytes_sent),
-            bytes(before.bytes_sent),
-            separated(now.errors),
-            separated(before.errors),
-        ];
+impl GroupColumn {
+    const PLAIN: [Self; 5] =
+        [Self::Count, Self::Share, Self::BytesSent, Self::Errors, Self::ErrorRate];
+    const COMPARED: [Self; 7] = [
+        Self::Count,
+        Self::PreviousCount,
+        Self::Change,
+        Self::BytesSent,
+        Self::PreviousBytesSent,
+        Self::Errors,
+        Self::PreviousErrors,
+    ];
+
+    /// The columns of a report's group: none for sums that its kind of records lacks.
+    pub(crate) fn of(report: &Report) -> Vec<Self> {
+        let columns: &[Self] =
+            if report.compare.is_some() { &Self::COMPARED } else { &Self::PLAIN };
+        let has_sum = |column: &Self| match column {
+            Self::BytesSent | Self::PreviousBytesSent => report.has_sum("bytes_sent"),
+            Self::Errors | Self::PreviousErrors | Self::ErrorRate => report.has_sum("errors"),
+            _ => true,
+        };
+        columns.iter().copied().filter(has_sum).collect()
     }
-    vec![
-        separated(now.count),
-        share(now.count, matching),
-        bytes(now.bytes_sent),
-        separated(now.errors),
-        share(now.errors, now.count),
-    ]
+
+    /// The head of the column.
+    pub(crate) fn head(self, kind: RecordKind) -> &'static str {
+        match self {
+            Self::Count => kind.column(),
+            Self::PreviousCount | Self::PreviousBytesSent | Self::PreviousErrors => "prev.",
+            Self::Change => "change",
+            Self::Share => "share",
+            Self::BytesSent => "bytes sent",
+            Self::Errors => "errors",
+            Self::ErrorRate => "error rate",
+        }
+    }
+
+    /// The number of a value. `matching` is the number of all records, and `change` writes a
+    /// difference.
+    pub(crate) fn cell(
+        self,
+        tally: &PeriodTally,
+        matching: u64,
+        change: fn(i64) -> String,
+    ) -> String {
+        let (now, before) = (tally.selected, tally.previous());
+        match self {
+            Self::Count => separated(now.count),
+            Self::PreviousCount => separated(before.count),
+            Self::Change => change(tally.difference.unwrap_or(0)),
+            Self::Share => share(now.count, matching),
+            Self::BytesSent => bytes(now.bytes_sent),
+            Self::PreviousBytesSent => bytes(before.bytes_sent),
+            Self::Errors => separated(now.errors),
+            Self::PreviousErrors => separated(before.errors),
+            Self::ErrorRate => share(now.errors, now.count),
+        }
+    }
 }

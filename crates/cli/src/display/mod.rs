@@ -10,7 +10,7 @@ mod time;
 
 pub(crate) use colour::colour_number;
 pub(crate) use escape::{safe, safe_bytes, safe_rows};
-pub(crate) use group::{group_cells, group_columns};
-pub(crate) use lists::{fields_with_values, title_of, titled_order};
+pub(crate) use group::GroupColumn;
+pub(crate) use lists::{fields_with_values, list_order, title_of};
 pub(crate) use number::{bytes, change, duration, rate, separated, share, signed};
 pub(crate) use time::{LocalTime, span, step};

@@ -1,11 +1,13 @@
 //! Arguments that several commands share, and the values of options, parsed from their text.
 
 mod keep;
+mod kind;
 mod page;
 mod read;
 mod size;
 
 pub(crate) use keep::{FeedWindow, KeepArguments, parse_duration};
+pub(crate) use kind::KindArgument;
 pub(crate) use page::PageArguments;
 pub(crate) use read::ReadArguments;
 pub(crate) use size::parse_size;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::options::ReadArguments;
+use crate::options::{KindArgument, ReadArguments};
 
 /// Print totals, a histogram and top lists
 #[derive(Debug, Args)]
@@ -53,6 +53,10 @@ pub(crate) struct ReportArguments {
     /// day
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
+
+    /// Report on the records of this kind only [default: all kinds, requests first]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) kind: Option<KindArgument>,
 
     /// Rows of each top list
     #[arg(long, value_name = "N", default_value_t = 10)]

@@ -1,76 +1,69 @@
 //! The report as CSV: one table, whose columns docs/report.md describes.
 
 use weir_ingest::SourceSnapshot;
-use weir_view::{Comparison, Group, GroupRow, PeriodTally, Quantiles, Report, Tally, TopRow};
+use weir_view::{
+    Comparison, Group, GroupRow, PeriodTally, Quantiles, RecordKind, Report, Tally, TopRow,
+};
 
 use crate::csv::row;
 
-/// The columns; those from `previous_requests` on are there with `--compare` only.
-const COLUMNS: [&str; 10] = [
+/// The columns; those from `previous_count` on are there with `--compare` only.
+const COLUMNS: [&str; 11] = [
+    "kind",
     "section",
     "field",
     "value",
-    "requests",
+    "count",
     "share",
     "bytes_sent",
     "errors",
-    "previous_requests",
+    "previous_count",
     "previous_bytes_sent",
     "previous_errors",
 ];
-const COLUMNS_ALONE: usize = 7;
+const COLUMNS_ALONE: usize = 8;
+
+/// The cells of a row without its kind.
+type Cells = [String; COLUMNS.len() - 1];
 
 /// Rows that are gathered.
 struct Rows {
     text: String,
     is_compared: bool,
-    /// All requests, of which shares are.
+    /// The kind of the records that rows are about; `None` for rows about everything read.
+    kind: Option<RecordKind>,
+    /// All records of the kind, of which shares are.
     matching: u64,
 }
 
 /// All sections of the report.
 pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
-    let Report { group, compare, .. } = report;
-    let is_compared = compare.is_some();
-    let mut rows = Rows { text: String::new(), is_compared, matching: report.matching };
-    rows.push(COLUMNS.map(str::to_owned));
-    rows.totals(report, sources);
-    if let Some(comparison) = compare {
-        rows.compared(comparison);
+    let is_compared = report.compare.is_some();
+    let mut rows = Rows { text: String::new(), is_compared, kind: None, matching: 0 };
+    rows.push_cells(&COLUMNS.map(str::to_owned));
+    rows.everything_read(report, sources);
+    for report in std::iter::once(report).chain(&report.other_kinds) {
+        rows.records(report);
     }
-    for (name, quantiles) in
-        [("request_time", &report.request_time), ("upstream_time", &report.upstream_time)]
-    {
-        if let Some(quantiles) = quantiles {
-            rows.quantiles(name, quantiles);
-        }
-    }
-    rows.histogram(report);
-    if let Some(group) = group {
-        rows.group(group);
-    }
-    for (field, top) in &report.top {
-        top.iter().for_each(|top| rows.top(field, top));
-    }
-    for list in compare.iter().flat_map(|comparison| &comparison.lists) {
-        let kinds = [("changed", &list.changed), ("new", &list.new), ("gone", &list.gone)];
-        for (section, changes) in kinds {
-            changes.iter().for_each(|change| rows.group_row(section, &list.field, change));
-        }
-    }
+    rows.kind = None;
     rows.unparsed(sources);
     rows.text
 }
 
 impl Rows {
-    fn push(&mut self, cells: [String; 10]) {
+    fn push(&mut self, cells: Cells) {
+        let kind = self.kind.map(|kind| kind.name().to_owned()).unwrap_or_default();
+        self.push_cells(&[&[kind][..], &cells[..]].concat());
+    }
+
+    fn push_cells(&mut self, cells: &[String]) {
         let columns = if self.is_compared { COLUMNS.len() } else { COLUMNS_ALONE };
         self.text += &row(cells[..columns].iter().map(String::as_bytes));
     }
 
     /// A row whose value is a number or a text alone.
     fn single(&mut self, section: &str, field: &str, value: impl ToString) {
-        let mut cells: [String; 10] = Default::default();
+        let mut cells: Cells = Default::default();
         (cells[0], cells[1]) = (section.to_owned(), field.to_owned());
         cells[2] = value.to_string();
         self.push(cells);
@@ -94,27 +87,67 @@ impl Rows {
         ]);
     }
 
-    fn totals(&mut self, report: &Report, sources: &[SourceSnapshot]) {
+    fn everything_read(&mut self, report: &Report, sources: &[SourceSnapshot]) {
         for source in sources {
             self.single("source", "name", &source.name);
         }
         self.single("total", "format", &report.format.name);
-        let (first, last) = (&report.time.first, &report.time.last);
-        self.single("total", "first", first.as_deref().unwrap_or_default());
-        self.single("total", "last", last.as_deref().unwrap_or_default());
         self.single("total", "zone", &report.time.zone);
         for (name, number) in [
             ("lines", report.lines),
             ("records", report.records),
-            ("matching", report.matching),
             ("unparsed_lines", report.unparsed_lines),
             ("too_long_lines", report.too_long_lines),
             ("directive_lines", report.directive_lines),
             ("bytes_read", report.bytes_read),
-            ("bytes_sent", report.bytes_sent),
-            ("errors", report.errors),
         ] {
             self.single("total", name, number);
+        }
+    }
+
+    /// All sections about the records of one kind.
+    fn records(&mut self, report: &Report) {
+        (self.kind, self.matching) = (Some(report.kind), report.matching);
+        let Report { group, compare, .. } = report;
+        self.totals(report);
+        if let Some(comparison) = compare {
+            self.compared(comparison);
+        }
+        for (name, quantiles) in
+            [("request_time", &report.request_time), ("upstream_time", &report.upstream_time)]
+        {
+            if let Some(quantiles) = quantiles {
+                self.quantiles(name, quantiles);
+            }
+        }
+        self.histogram(report);
+        if let Some(group) = group {
+            self.group(group);
+        }
+        for (field, top) in &report.top {
+            top.iter().for_each(|top| self.top(field, top));
+        }
+        for list in compare.iter().flat_map(|comparison| &comparison.lists) {
+            let sections = [("changed", &list.changed), ("new", &list.new), ("gone", &list.gone)];
+            for (section, changes) in sections {
+                changes.iter().for_each(|change| self.group_row(section, &list.field, change));
+            }
+        }
+    }
+
+    fn totals(&mut self, report: &Report) {
+        let (first, last) = (&report.time.first, &report.time.last);
+        self.single("total", "first", first.as_deref().unwrap_or_default());
+        self.single("total", "last", last.as_deref().unwrap_or_default());
+        self.single("total", "records", report.records_of_kind());
+        self.single("total", "matching", report.matching);
+        for (name, sum) in [("bytes_sent", report.bytes_sent), ("errors", report.errors)] {
+            if report.has_sum(name) {
+                self.single("total", name, sum);
+            }
+        }
+        for field in &report.missing_fields {
+            self.single("missing_field", field, "");
         }
         for (field, count) in &report.distinct {
             self.single("distinct", field, count);
@@ -153,7 +186,7 @@ impl Rows {
         self.single("histogram_step", "seconds", histogram.step_s);
         for bucket in &histogram.buckets {
             for (group, count) in &bucket.by {
-                let mut cells: [String; 10] = Default::default();
+                let mut cells: Cells = Default::default();
                 (cells[0], cells[1]) = ("histogram".to_owned(), group.clone());
                 (cells[2], cells[3]) = (bucket.start.clone(), count.to_string());
                 self.push(cells);
@@ -177,7 +210,7 @@ impl Rows {
     fn top(&mut self, field: &str, top: &TopRow) {
         let Tally { count, bytes_sent, errors } = top.tally;
         let share = count as f64 / self.matching.max(1) as f64;
-        let mut cells: [String; 10] = Default::default();
+        let mut cells: Cells = Default::default();
         (cells[0], cells[1]) = ("top".to_owned(), field.to_owned());
         cells[2].clone_from(&top.value.text);
         (cells[3], cells[4]) = (count.to_string(), format!("{share:.6}"));

@@ -87,11 +87,10 @@ pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> 
         .filter(|source| source.records == 0 && source.end == Some(SourceEnd::Done))
         .map(|source| format!("{}: {}", safe(&source.name), reason_without_records(source)))
         .collect();
-    if report.records > 0 && report.matching == 0 {
-        notes.push(format!(
-            "none of the {} requests meets the conditions",
-            separated(report.records)
-        ));
+    let of_kind = report.records_of_kind();
+    if of_kind > 0 && report.matching == 0 {
+        let (count, noun) = (separated(of_kind), report.kind.noun(of_kind));
+        notes.push(format!("none of the {count} {noun} meets the conditions"));
     }
     if !report.estimated.is_empty() {
         notes.push(format!(

@@ -10,10 +10,9 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use weir_core::Evaluation;
 use weir_ingest::{DataSet, Input, Pipeline, Retention, SourceSnapshot};
-use weir_query::{Evaluator, PeriodError, report_of_fold};
-use weir_view::{QueryError, Report};
+use weir_query::{Evaluator, PeriodError, evaluation_by_kind, report_of_fold};
+use weir_view::{KindCount, Query, QueryError, Report};
 
 pub(crate) use arguments::ReportArguments;
 
@@ -96,9 +95,8 @@ fn read(
     let options = arguments.read.pipeline_options(retention)?;
     let columns = request.query.extra_columns();
     let data = DataSet::new(retention, options.memory_bytes_max, &columns);
-    let question = request.query.question(&data.values()).map_err(query_failure)?;
-    let evaluation = Evaluation::new(&question);
-    let (pipeline, answer) = Pipeline::start_with(&options, data.clone(), evaluation);
+    let evaluations = evaluation_by_kind(&request.query, &data.values()).map_err(query_failure)?;
+    let (pipeline, answer) = Pipeline::start_with(&options, data.clone(), evaluations);
 
     let progress = Progress::of_reading(data.clone(), sources::bytes_total(inputs));
     let mut complaints = sources::read_all(&pipeline, inputs, &request.format, options.jobs);
@@ -115,21 +113,34 @@ fn read(
     let report = compared
         .unwrap_or_else(|| report_of_fold(&answer, &data.values(), &snapshot, &request.query));
     let mut notes = findings::notes(&snapshot.sources, &report);
-    notes.extend(findings::mixed_offsets(answer.totals().offset_range_s, &report));
+    notes.extend(findings::mixed_offsets(answer.offset_range_s(), &report));
     Ok(Reading { report, sources: snapshot.sources, complaints, notes })
 }
 
-/// The report that compares two periods; `None` if no record has a time.
+/// The report that compares two periods, with those about the other kinds of records; `None` if
+/// no record has a time.
 fn compared(
     data: &Arc<DataSet>,
     request: &Request,
     jobs: usize,
 ) -> Result<Option<Report>, Failure> {
-    let evaluator = Evaluator::new(data.clone(), request.query.clone(), jobs);
-    let answer = evaluator.map_err(query_failure)?.answer(&AtomicBool::new(false));
-    let answer = answer.ok_or_else(|| Failure::new("the periods could not be counted"))?;
-    match answer.period_error {
-        None => Ok(Some(answer.report)),
+    let answer = |query: Query| {
+        let evaluator = Evaluator::new(data.clone(), query, jobs);
+        let answer = evaluator.map_err(query_failure)?.answer(&AtomicBool::new(false));
+        answer.ok_or_else(|| Failure::new("the periods could not be counted"))
+    };
+    let mut answered = answer(request.query.clone())?;
+    match answered.period_error {
+        None => {
+            let kinds = answered.report.kinds.clone();
+            for KindCount { kind, .. } in kinds {
+                let query = Query { kind: Some(kind), ..request.query.clone() };
+                if request.query.kind.is_none() && kind != answered.report.kind {
+                    answered.report.other_kinds.push(answer(query)?.report);
+                }
+            }
+            Ok(Some(answered.report))
+        }
         Some(PeriodError::NoTime) => Ok(None),
         Some(PeriodError::Empty) => Err(Failure::new(
             "--compare: no request was logged at --since or later; set an earlier time",

@@ -52,6 +52,8 @@ impl Request {
             top: arguments.top,
             stack: arguments.stack.clone(),
             buckets,
+            kind: arguments.kind.map(Into::into),
+            overlay: None,
             group: arguments.group.clone(),
             compare,
         };

@@ -1,29 +1,22 @@
 //! A period beside the one before it.
 
-use weir_ingest::SourceSnapshot;
 use weir_view::{Changes, Comparison, GroupRow, Period, Report, difference};
 
 use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit, fit_middle, left, right, width};
-use super::totals::heading;
 use crate::display::{
-    LocalTime, bytes, change, duration, safe, safe_bytes, separated, signed, span, title_of,
-    titled_order,
+    LocalTime, bytes, change, duration, list_order, safe, safe_bytes, separated, signed, span,
+    title_of,
 };
 
 /// Columns of the names in front.
 const NAME_COLUMNS: usize = 16;
 
 /// The two periods and their sums, line by line.
-pub(super) fn totals(
-    report: &Report,
-    comparison: &Comparison,
-    sources: &[SourceSnapshot],
-    screen: &Screen,
-) -> Vec<String> {
+pub(super) fn totals(report: &Report, comparison: &Comparison, screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
-    let mut lines = vec![heading(report, sources, screen, painter), String::new()];
+    let mut lines = Vec::new();
     let mut add = |name: &str, text: &str| {
         let text = fit(text, screen.columns.saturating_sub(NAME_COLUMNS));
         lines.push(painter.paint(Style::DIM, &left(name, NAME_COLUMNS)) + &text);
@@ -53,17 +46,21 @@ fn sums(now: &Report, before: &Report) -> Vec<[String; 5]> {
         let difference = signed(difference(now, before));
         [name.to_owned(), separated(now), separated(before), difference, change(now, before)]
     };
-    let mut rows = vec![head, number("Requests", now.matching, before.matching)];
-    rows.push(number("Errors", now.errors, before.errors));
-    let (sent, sent_before) = (now.bytes_sent, before.bytes_sent);
-    let sign = if sent < sent_before { "-" } else { "+" };
-    rows.push([
-        "Bytes sent".to_owned(),
-        bytes(sent),
-        bytes(sent_before),
-        format!("{sign}{}", bytes(sent.abs_diff(sent_before))),
-        change(sent, sent_before),
-    ]);
+    let mut rows = vec![head, number(now.kind.title(), now.matching, before.matching)];
+    if now.has_sum("errors") {
+        rows.push(number("Errors", now.errors, before.errors));
+    }
+    if now.has_sum("bytes_sent") {
+        let (sent, sent_before) = (now.bytes_sent, before.bytes_sent);
+        let sign = if sent < sent_before { "-" } else { "+" };
+        rows.push([
+            "Bytes sent".to_owned(),
+            bytes(sent),
+            bytes(sent_before),
+            format!("{sign}{}", bytes(sent.abs_diff(sent_before))),
+            change(sent, sent_before),
+        ]);
+    }
     let clients = |report: &Report| report.distinct.get("client").copied();
     if let (Some(now), Some(before)) = (clients(now), clients(before)) {
         rows.push(number("Clients", now, before));
@@ -92,8 +89,9 @@ fn period(period: &Period) -> String {
 
 /// How the values of the fields have changed, list by list.
 pub(super) fn lists(comparison: &Comparison, screen: &Screen) -> Vec<String> {
+    let kind = comparison.previous.kind;
     let mut lists: Vec<&Changes> = comparison.lists.iter().filter(|list| shows(list)).collect();
-    lists.sort_by_key(|list| titled_order(&list.field));
+    lists.sort_by_key(|list| list_order(&list.field, kind));
     let mut lines = Vec::new();
     for list in lists {
         lines.extend(changes(list, screen));

@@ -5,14 +5,16 @@ use weir_view::{Group, GroupRow, PeriodTally, Report};
 use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit_middle, right, width};
-use crate::display::{group_cells, group_columns, safe, safe_bytes, separated, signed};
+use crate::display::{GroupColumn, safe, safe_bytes, separated, signed};
 
 /// The group, line by line: a head, a row for each value, and one for the rest.
 pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
-    let columns = group_columns(report.compare.is_some());
-    let head = columns.iter().map(|name| (*name).to_owned()).collect();
-    let row = |tally: &PeriodTally| group_cells(tally, report.matching, signed);
+    let columns = GroupColumn::of(report);
+    let head = columns.iter().map(|column| column.head(report.kind).to_owned()).collect();
+    let row = |tally: &PeriodTally| -> Vec<String> {
+        columns.iter().map(|column| column.cell(tally, report.matching, signed)).collect()
+    };
     let mut rows: Vec<Vec<String>> = vec![head];
     rows.extend(group.rows.iter().map(|value| row(&value.tally)));
     let mut names: Vec<String> = group.rows.iter().map(name).collect();

@@ -58,16 +58,33 @@ impl Screen {
     }
 }
 
-/// The report as text.
+/// The report as text: what was read, the records of the main kind and of each other kind, and
+/// lines that could not be parsed.
 pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen) -> String {
+    let mut lines = vec![totals::heading(report, sources, screen), String::new()];
+    lines.extend(records(report, true, screen));
+    for other in &report.other_kinds {
+        lines.extend(records(other, false, screen));
+    }
+    lines.extend(samples::draw(sources, screen));
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}
+
+/// The records of one kind: totals, chart and lists, with an empty line at the end.
+fn records(report: &Report, is_main: bool, screen: &Screen) -> Vec<String> {
     let Report { group, compare, .. } = report;
     let mut lines = match compare {
-        Some(comparison) => comparison::totals(report, comparison, sources, screen),
-        None => totals::draw(report, sources, screen),
+        Some(comparison) => comparison::totals(report, comparison, screen),
+        None => totals::draw(report, is_main, screen),
     };
     if let Some(histogram) = report.histogram.as_ref().filter(|_| compare.is_none()) {
         lines.push(String::new());
-        lines.extend(chart::draw(histogram, &report.time, screen));
+        lines.extend(chart::draw(histogram, report.kind, &report.time, screen));
     }
     lines.push(String::new());
     if let Some(group) = group {
@@ -78,11 +95,5 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
         Some(comparison) => comparison::lists(comparison, screen),
         None => lists::draw(report, screen),
     });
-    lines.extend(samples::draw(sources, screen));
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
-    let mut text = lines.join("\n");
-    text.push('\n');
-    text
+    lines
 }

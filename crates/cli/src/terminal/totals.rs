@@ -11,33 +11,35 @@ use crate::display::{LocalTime, bytes, duration, safe, separated, share, span};
 /// Columns of the names.
 const NAME_COLUMNS: usize = 16;
 
-/// The lines of the totals.
-pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen) -> Vec<String> {
+/// A line with a name and what stands beside it.
+fn named(name: &str, text: &str, screen: &Screen) -> String {
     let painter = Painter { colour: screen.colour };
-    let mut lines = vec![heading(report, sources, screen, painter), String::new()];
-    let mut add = |name: &str, text: String| {
-        let text = fit(&text, screen.columns.saturating_sub(NAME_COLUMNS));
-        let name = painter.paint(Style::DIM, &left(name, NAME_COLUMNS));
-        lines.push(format!("{name}{text}"));
-    };
-    add("Requests", requests(report));
-    if let Some(unparsed) = unparsed_lines(report) {
+    let text = fit(text, screen.columns.saturating_sub(NAME_COLUMNS));
+    painter.paint(Style::DIM, &left(name, NAME_COLUMNS)) + &text
+}
+
+/// The totals of the records of one kind. Those of the main kind include the lines that are not
+/// records.
+pub(super) fn draw(report: &Report, is_main: bool, screen: &Screen) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut add = |name: &str, text: String| lines.push(named(name, &text, screen));
+    add(report.kind.title(), records(report));
+    if let Some(unparsed) = unparsed_lines(report).filter(|_| is_main) {
         add("Unparsed lines", unparsed);
     }
-    if report.directive_lines > 0 {
+    if report.directive_lines > 0 && is_main {
         add("Directives", format!("{} lines", separated(report.directive_lines)));
     }
     if let Some(period) = period(report) {
         add("Period", period);
     }
     if report.matching > 0 {
-        let has = |sum: &str| !report.absent.iter().any(|absent| absent == sum);
-        if has("errors") {
+        if report.has_sum("errors") {
             let errors = separated(report.errors);
             let share = share(report.errors, report.matching);
             add("Errors", format!("{errors} (error rate {share}, status 400 to 599)"));
         }
-        if has("bytes_sent") {
+        if report.has_sum("bytes_sent") {
             let (short, all) = (bytes(report.bytes_sent), separated(report.bytes_sent));
             add("Bytes sent", format!("{short} ({all} bytes)"));
         }
@@ -56,12 +58,8 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
 }
 
 /// The sources' names, the format and the size.
-pub(super) fn heading(
-    report: &Report,
-    sources: &[SourceSnapshot],
-    screen: &Screen,
-    painter: Painter,
-) -> String {
+pub(super) fn heading(report: &Report, sources: &[SourceSnapshot], screen: &Screen) -> String {
+    let painter = Painter { colour: screen.colour };
     let names = match sources {
         [source] => safe(&source.name),
         _ => format!("{} files", separated(sources.len() as u64)),
@@ -76,15 +74,22 @@ pub(super) fn heading(
     painter.paint(Style::TITLE, &names) + &painter.paint(Style::DIM, &rest)
 }
 
-fn requests(report: &Report) -> String {
-    if report.matching == report.records {
-        return separated(report.records);
+/// The number of records of the kind, and how many of them match the filter.
+fn records(report: &Report) -> String {
+    let all = report.records_of_kind();
+    if report.matching == all {
+        return separated(all);
+    }
+    if !report.missing_fields.is_empty() {
+        let fields = safe(&report.missing_fields.join(", "));
+        let count = separated(report.matching);
+        return format!("{count} of {} match the filter: they have no {fields}", separated(all));
     }
     format!(
         "{} of {} match the filter ({})",
         separated(report.matching),
-        separated(report.records),
-        share(report.matching, report.records)
+        separated(all),
+        share(report.matching, all)
     )
 }
 

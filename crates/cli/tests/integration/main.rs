@@ -7,6 +7,7 @@ mod files;
 mod golden;
 mod grep;
 mod json;
+mod kinds;
 mod listen;
 mod manual;
 mod nginx;

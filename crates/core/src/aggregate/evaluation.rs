@@ -96,6 +96,19 @@ impl Evaluation {
         self.filter.is_estimated(values)
     }
 
+    /// Returns an evaluation of another question about the same data set that has counted
+    /// nothing, but has learned the values that this one has.
+    pub(super) fn with_question(&self, question: &Question) -> Self {
+        let mut evaluation = Self::new(question);
+        evaluation.filter.adopt(&self.filter);
+        evaluation.classes.clone_from(&self.classes);
+        evaluation.ids.clone_from(&self.ids);
+        if evaluation.zone.is_none() {
+            evaluation.zone.clone_from(&self.zone);
+        }
+        evaluation
+    }
+
     /// Returns the rows of a segment that pass the filter.
     pub fn pass(&self, segment: &Segment) -> RowBits {
         self.filter.pass(segment)
@@ -295,7 +308,7 @@ mod tests {
 
         let clause = Clause::Number { column: ADDED, ranges: vec![(6, 100)] };
         let mut evaluation = Evaluation::new(&Question {
-            filter: Filter { clauses: vec![clause] },
+            filter: Filter::of(vec![clause]),
             aggregates: Aggregates { quantiles: vec![ADDED], ..Aggregates::none() },
             ..Question::default()
         });

@@ -215,6 +215,28 @@ impl Histogram {
         }
     }
 
+    /// Returns copies of two histograms of the same zone and limit that have the same buckets: the
+    /// smallest step that fits the records of both. Their groups may differ.
+    pub fn aligned(&self, other: &Self) -> (Self, Self) {
+        let (mut one, mut other) = (self.clone(), other.clone());
+        one.coarsen_to(other.step);
+        other.coarsen_to(one.step);
+        if let Some((first, last)) = other.bucket_range() {
+            one.cover_buckets(first, last);
+        }
+        other.coarsen_to(one.step);
+        if let Some((first, last)) = one.bucket_range() {
+            other.cover_buckets(first, last);
+        }
+        (one, other)
+    }
+
+    /// Returns the numbers of the first and the last bucket.
+    fn bucket_range(&self) -> Option<(i64, i64)> {
+        let buckets = self.len() as i64;
+        (buckets > 0).then(|| (self.first, self.first + buckets - 1))
+    }
+
     /// Subtracts the counts of records that were added before. Removes the empty buckets before the
     /// first remaining record and after the last.
     pub(super) fn remove(&mut self, other: &Self) {

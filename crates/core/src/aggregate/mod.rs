@@ -15,6 +15,7 @@
 //! another aggregate of its kind. Merging any division of the rows gives the same result.
 
 mod evaluation;
+mod evaluation_by_kind;
 mod fold;
 mod histogram;
 mod packed_tally;
@@ -27,6 +28,7 @@ mod totals;
 mod visit;
 
 pub use evaluation::Evaluation;
+pub use evaluation_by_kind::EvaluationByKind;
 pub use fold::Fold;
 pub use histogram::{Bucket, Histogram};
 pub use quantiles::Quantiles;

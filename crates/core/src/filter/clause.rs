@@ -5,11 +5,11 @@ use std::fmt;
 use regex::bytes::Regex;
 
 use crate::field::Field;
-use crate::schema::ColumnId;
+use crate::schema::{ColumnId, RecordKind};
 use crate::value::{AddressBlock, parse_digits};
 use crate::values::{Dictionary, Values};
 
-/// Conditions on a record. A record passes if it meets all of them.
+/// Conditions on a record. A record passes if it is of the kind and meets all clauses.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::values::{Dictionary, Values};
 /// let segment = reader.read_segment(&block, 0, &mut values);
 ///
 /// let test = TextTest::Prefix(b"4".to_vec());
-/// let filter = Filter { clauses: vec![Clause::text(&values, "status", test, false)?] };
+/// let filter = Filter::of(vec![Clause::text(&values, "status", test, false)?]);
 /// let mut compiled = CompiledFilter::new(&filter);
 /// compiled.refresh(&values);
 /// assert_eq!(compiled.select(&segment), Selection::Rows(vec![1]));
@@ -33,8 +33,17 @@ use crate::values::{Dictionary, Values};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// The conditions.
+    /// The kind of the records; `None` accepts every kind.
+    pub kind: Option<RecordKind>,
+    /// The conditions on fields.
     pub clauses: Vec<Clause>,
+}
+
+impl Filter {
+    /// Returns a filter with these conditions, for records of every kind.
+    pub fn of(clauses: Vec<Clause>) -> Self {
+        Self { kind: None, clauses }
+    }
 }
 
 /// One condition on one field.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::bounds::TimeBounds;
 use super::clause::{Clause, Filter, TextTest};
 use crate::column::{Codes, Numbers, RowBits, Segment, Selection, Times};
-use crate::schema::ColumnId;
+use crate::schema::{ColumnId, RecordKind};
 use crate::values::Values;
 
 /// A filter with its decisions about the known values. A text condition is evaluated once per
@@ -34,6 +34,7 @@ use crate::values::Values;
 /// ```
 #[derive(Debug, Clone)]
 pub struct CompiledFilter {
+    kind: Option<RecordKind>,
     clauses: Vec<Compiled>,
 }
 
@@ -67,10 +68,11 @@ const BATCH_VALUES_MAX: usize = 2_048;
 impl CompiledFilter {
     /// Returns a filter that knows no values.
     pub fn new(filter: &Filter) -> Self {
-        Self { clauses: filter.clauses.iter().cloned().map(Compiled::new).collect() }
+        let clauses = filter.clauses.iter().cloned().map(Compiled::new).collect();
+        Self { kind: filter.kind, clauses }
     }
 
-    /// Returns whether the filter has no conditions, so that every row passes.
+    /// Returns whether the filter has no clauses, so that every row of its kind passes.
     pub fn is_unconditional(&self) -> bool {
         self.clauses.is_empty()
     }
@@ -145,6 +147,9 @@ impl CompiledFilter {
 
     /// Returns the rows of a segment that pass and lie within the bounds, as bits.
     pub fn pass_within(&self, segment: &Segment, bounds: &TimeBounds) -> RowBits {
+        if self.kind.is_some_and(|kind| kind != segment.kind()) {
+            return RowBits::none(segment.rows());
+        }
         let mut bits = bounds.rows(segment);
         for clause in &self.clauses {
             clause.narrow(segment, &mut bits);

@@ -34,6 +34,8 @@ use crate::values::Values;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct RecordPredicate<'a> {
+    /// Whether records of the format are of another kind, so that none passes.
+    is_of_other_kind: bool,
     clauses: Vec<RecordClause<'a>>,
 }
 
@@ -75,12 +77,13 @@ impl<'a> RecordPredicate<'a> {
                 RecordClause::Time { first_ns: *first_ns, last_ns: *last_ns }
             }
         });
-        Self { clauses: clauses.collect() }
+        let is_of_other_kind = filter.kind.is_some_and(|kind| kind != format.kind());
+        Self { is_of_other_kind, clauses: clauses.collect() }
     }
 
-    /// Whether the record meets all clauses.
+    /// Whether the record is of the kind and meets all clauses.
     pub fn accepts(&self, record: &Record<'_>) -> bool {
-        self.clauses.iter().all(|clause| clause.accepts(record))
+        !self.is_of_other_kind && self.clauses.iter().all(|clause| clause.accepts(record))
     }
 }
 

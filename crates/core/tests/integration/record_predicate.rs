@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use weir_core::{
     AddressBlock, Block, BlockLimits, BlockReader, Clause, CompiledFilter, Field, Filter, Format,
-    LineParser, Lines, Record, RecordPredicate, TextTest, Values,
+    LineParser, Lines, Record, RecordKind, RecordPredicate, TextTest, Values,
 };
 
 /// Every field is logged; `-` stands for values that are not there.
@@ -209,8 +209,9 @@ proptest! {
     fn records_and_segments_agree(
         rows in prop::collection::vec(row(), 1..40),
         clauses in prop::collection::vec(clause(), 0..4),
+        kind in prop::option::weighted(0.3, prop::sample::select(&RecordKind::ALL[..])),
     ) {
-        let filter = Filter { clauses };
+        let filter = Filter { kind, clauses };
         let nginx: String = rows.iter().map(Row::nginx).collect();
         let json: String = rows.iter().map(Row::json).collect();
         for (definition, log) in [(NGINX, &nginx), (JSON, &json), (BARE_JSON, &json)] {

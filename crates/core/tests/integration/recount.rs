@@ -245,7 +245,7 @@ proptest! {
         let (values, segments) = read(&blocks);
         let cet = Zone::from_transitions("CET", 3600, [(FORWARD, 7200), (1_761_440_400, 3600)]);
         let question = |conditions: &[Condition], number: usize| Question {
-            filter: Filter { clauses: conditions.iter().map(|one| one.clause(&values)).collect() },
+            filter: Filter::of(conditions.iter().map(|one| one.clause(&values)).collect()),
             zone: (zone > 0).then(|| cet.clone()),
             buckets_max,
             stack: match number % 3 {

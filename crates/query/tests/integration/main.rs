@@ -1,4 +1,5 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
 mod answers;
+mod kinds;
 mod window;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use weir_view::{Bucket, Histogram};
+use weir_view::{Bucket, Histogram, RecordKind};
 
 use super::text::{safe, time};
 use crate::display::{colour_number, separated, share, step};
@@ -22,7 +22,7 @@ const OTHERS: &str = "(all others)";
 const LABELS: usize = 5;
 
 /// The figure.
-pub(super) fn draw(histogram: &Histogram, zone: &str) -> String {
+pub(super) fn draw(histogram: &Histogram, kind: RecordKind, zone: &str) -> String {
     let groups = groups(histogram);
     let count_max = histogram.buckets.iter().map(|bucket| bucket.count).max().unwrap_or(0).max(1);
     let mut paths = vec![String::new(); groups.len()];
@@ -41,7 +41,7 @@ pub(super) fn draw(histogram: &Histogram, zone: &str) -> String {
         .filter(|(path, _)| !path.is_empty())
         .map(|(path, group)| format!("<path class=\"g{}\" d=\"{path}\"/>\n", group.colour))
         .collect();
-    let title = format!("Requests per {}", step(histogram.step_s));
+    let title = format!("{} per {}", kind.title(), step(histogram.step_s));
     format!(
         "<figure>\n<h2>{title} <small>times in {}</small></h2>\n<div class=\"chart\">\
          <div class=\"scale\"><span>{}</span><span>0</span></div>\n\

@@ -4,13 +4,15 @@ use weir_view::{Changes, Comparison, Group, GroupRow, PeriodTally, Report, TopRo
 
 use super::text::{safe, value};
 use crate::display::{
-    change, fields_with_values, group_cells, group_columns, separated, share, signed, title_of,
-    titled_order,
+    GroupColumn, change, fields_with_values, list_order, separated, share, signed, title_of,
 };
 
 /// The group, with a last row for the sum of the other values.
 pub(super) fn group(group: &Group, report: &Report) -> String {
-    let cells = |tally: &PeriodTally| group_cells(tally, report.matching, coloured);
+    let columns = GroupColumn::of(report);
+    let cells = |tally: &PeriodTally| -> Vec<String> {
+        columns.iter().map(|column| column.cell(tally, report.matching, coloured)).collect()
+    };
     let row = |row: &GroupRow| named_row(&value(&row.value.bytes()), &cells(&row.tally));
     let mut rows: String = group.rows.iter().map(row).collect();
     if group.rest.values > 0 {
@@ -18,8 +20,7 @@ pub(super) fn group(group: &Group, report: &Report) -> String {
             format!("<span class=\"dim\">{} other values</span>", separated(group.rest.values));
         rows += &named_row(&name, &cells(&group.rest.tally));
     }
-    let names: String =
-        group_columns(report.compare.is_some()).iter().map(|name| column(name)).collect();
+    let names: String = columns.iter().map(|own| column(own.head(report.kind))).collect();
     let head = format!("<tr><th class=\"value\" scope=\"col\"></th>{names}</tr>\n");
     section(&format!("By {}", safe(&group.field)), "", &(head + &rows))
 }
@@ -38,7 +39,7 @@ pub(super) fn lists(report: &Report) -> String {
         let count_max = rows.iter().map(|row| row.tally.count).max().unwrap_or(1);
         let rows: String =
             rows.iter().map(|row| top_row(row, report.matching, count_max)).collect();
-        let head = head(&["requests", "share", ""]);
+        let head = head(&[report.kind.column(), "share", ""]);
         section(&safe(title_of(field)), &numbers, &(head + &rows))
     };
     let lists: String = fields_with_values(report).into_iter().map(list).collect();
@@ -56,8 +57,9 @@ fn top_row(top: &TopRow, matching: u64, count_max: u64) -> String {
 
 /// How the values of each field have changed.
 pub(super) fn changes(comparison: &Comparison) -> String {
+    let kind = comparison.previous.kind;
     let mut lists: Vec<&Changes> = comparison.lists.iter().collect();
-    lists.sort_by_key(|list| titled_order(&list.field));
+    lists.sort_by_key(|list| list_order(&list.field, kind));
     let lists: String = lists.into_iter().map(list_of_changes).collect();
     format!("<div class=\"lists\">\n{lists}</div>\n")
 }

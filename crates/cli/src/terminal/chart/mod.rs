@@ -6,7 +6,7 @@ mod join;
 
 use std::collections::BTreeMap;
 
-use weir_view::{Bucket, Histogram, TimeRange};
+use weir_view::{Bucket, Histogram, RecordKind, TimeRange};
 
 use super::Screen;
 use super::style::{self, Painter, Style};
@@ -24,7 +24,12 @@ const GROUPS_MAX: usize = 7;
 const OTHERS: &str = "(all others)";
 
 /// The histogram with its title, axes and legend, line by line.
-pub(crate) fn draw(histogram: &Histogram, time: &TimeRange, screen: &Screen) -> Vec<String> {
+pub(crate) fn draw(
+    histogram: &Histogram,
+    kind: RecordKind,
+    time: &TimeRange,
+    screen: &Screen,
+) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
     let groups = groups(histogram);
     let scale_columns = separated(histogram.buckets.iter().map(|b| b.count).max().unwrap_or(0))
@@ -34,7 +39,7 @@ pub(crate) fn draw(histogram: &Histogram, time: &TimeRange, screen: &Screen) -> 
     let (buckets, step_s) = join::to_fit(&histogram.buckets, histogram.step_s, columns);
 
     let bars = Bars::new(&buckets, &groups, columns, ROWS);
-    let mut lines = vec![title(step_s, time, painter), String::new()];
+    let mut lines = vec![title(kind, step_s, time, painter), String::new()];
     for row in (0..ROWS).rev() {
         let scale = right(&bars.scale(row), scale_columns);
         let rule = painter.paint(Style::DIM, &format!("{scale} {}", bars.rule(row)));
@@ -49,9 +54,9 @@ pub(crate) fn draw(histogram: &Histogram, time: &TimeRange, screen: &Screen) -> 
     lines
 }
 
-fn title(step_s: u64, time: &TimeRange, painter: Painter) -> String {
+fn title(kind: RecordKind, step_s: u64, time: &TimeRange, painter: Painter) -> String {
     let zone = safe(&time.zone);
-    painter.paint(Style::TITLE, &format!("Requests per {}", step(step_s)))
+    painter.paint(Style::TITLE, &format!("{} per {}", kind.title(), step(step_s)))
         + &painter.paint(Style::DIM, &format!(", times in {zone}"))
 }
 

@@ -1,0 +1,111 @@
+//! Requests and error-log lines beside each other, as in `/var/log/nginx`: every output counts
+//! them apart.
+
+use std::ffi::OsString;
+
+use serde_json::Value;
+
+use crate::support::{Folder, run};
+
+const REQUESTS: &str = "\
+192.0.2.1 - - [17/Dec/2025:09:00:01 +0000] \"GET /a HTTP/1.1\" 200 10 \"-\" \"curl/8\"
+192.0.2.2 - - [17/Dec/2025:09:00:02 +0000] \"GET /b HTTP/1.1\" 502 20 \"-\" \"curl/8\"
+192.0.2.2 - - [17/Dec/2025:09:00:03 +0000] \"GET /b HTTP/1.1\" 502 20 \"-\" \"curl/8\"
+";
+const ERRORS: &str = "\
+2025/12/17 09:00:02 [error] 7#7: *1 no upstream, client: 192.0.2.2, server: a, request: \"GET /b HTTP/1.1\", host: \"a\"
+2025/12/17 09:00:03 [crit] 7#7: *2 no upstream, client: 192.0.2.2, server: a, request: \"GET /b HTTP/1.1\", host: \"a\"
+";
+
+/// The arguments, with the folder of both logs at the end.
+fn arguments(arguments: &[&str], folder: &Folder) -> Vec<OsString> {
+    let logs = [
+        folder.file("access.log", REQUESTS.as_bytes()),
+        folder.file("error.log", ERRORS.as_bytes()),
+    ];
+    arguments.iter().map(OsString::from).chain(logs.map(OsString::from)).collect()
+}
+
+fn stdout(options: &[&str]) -> String {
+    let run = run(arguments(options, &Folder::new()));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run.stdout
+}
+
+#[test]
+fn a_failed_request_is_counted_once() {
+    let text = stdout(&["report"]);
+    assert!(text.contains("Requests        3\n"), "{text}");
+    assert!(text.contains("Errors          2 (error rate 66.7%"), "{text}");
+    assert!(text.contains("Error-log lines 2\n"), "{text}");
+
+    let report: Value = serde_json::from_str(&stdout(&["report", "--json"])).expect("JSON");
+    assert_eq!((&report["kind"], &report["matching"]), (&"request".into(), &3.into()));
+    let lines = &report["other_kinds"][0];
+    assert_eq!((&lines["kind"], &lines["matching"]), (&"error_log_line".into(), &2.into()));
+    assert_eq!(lines["histogram"]["field"], "level");
+    assert_eq!(report["top"]["path"][0]["count"], 2, "not the lines about the same request");
+
+    let csv = stdout(&["report", "--csv"]);
+    for row in
+        ["request,total,matching,3,", "error_log_line,total,matching,2,", ",total,records,5,"]
+    {
+        assert!(csv.contains(row), "{row} in {csv}");
+    }
+    let html = stdout(&["report", "--html", "-"]);
+    for figure in ["<dt>Requests</dt><dd>3<", "<dt>Error-log lines</dt><dd>2<"] {
+        assert!(html.contains(figure), "{figure} in {html}");
+    }
+    // Only requests have errors and bytes.
+    assert_eq!(html.matches("<dt>Errors</dt>").count(), 1);
+}
+
+#[test]
+fn a_kind_can_be_chosen() {
+    let text = stdout(&["report", "--kind", "error-log-line"]);
+    assert!(text.contains("Error-log lines 2\n") && !text.contains("Requests"), "{text}");
+    let text = stdout(&["report", "--kind", "firewall-event"]);
+    assert!(text.contains("Firewall events 0\n"), "{text}");
+}
+
+#[test]
+fn a_condition_on_a_missing_field_is_stated() {
+    let text = stdout(&["report", "--where", "status=502"]);
+    assert!(text.contains("Requests        2 of 3 match the filter"), "{text}");
+    assert!(
+        text.contains("Error-log lines 0 of 2 match the filter: they have no status"),
+        "{text}"
+    );
+}
+
+#[test]
+fn counts_are_of_one_kind() {
+    let folder = Folder::new();
+    let requests = run(arguments(&["count", "--by", "client"], &folder));
+    assert_eq!(requests.stdout, "2  192.0.2.2\n1  192.0.2.1\n");
+    assert_eq!(
+        requests.stderr,
+        "weir: 2 error-log lines are left out; count them with --kind error-log-line\n"
+    );
+    let lines = run(arguments(&["count", "--by", "level", "--kind", "error-log-line"], &folder));
+    assert_eq!((lines.stdout.as_str(), lines.stderr.as_str()), ("1  crit\n1  error\n", ""));
+    // A field that only the other kind has is no error of the requests.
+    let requests = run(arguments(&["count", "--by", "status", "--output", "json"], &folder));
+    assert_eq!(requests.code, 0, "{}", requests.stderr);
+    assert_eq!(
+        requests.stdout,
+        "{\"kind\":\"request\",\"field\":\"status\",\"remainder\":0,\"count\":3,\
+         \"values\":[{\"count\":2,\"value\":\"502\"},{\"count\":1,\"value\":\"200\"}]}\n"
+    );
+}
+
+#[test]
+fn periods_of_each_kind_are_compared() {
+    let text = stdout(&["report", "--compare"]);
+    assert!(text.contains("Requests") && text.contains("Error-log lines"), "{text}");
+    let json: Value =
+        serde_json::from_str(&stdout(&["report", "--compare", "--json"])).expect("JSON");
+    assert_eq!(json["compare"]["totals"]["matching"]["selected"], json["matching"]);
+    assert_eq!(json["other_kinds"][0]["kind"], "error_log_line");
+    assert!(json["other_kinds"][0]["compare"].is_object());
+}
