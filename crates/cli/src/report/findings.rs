@@ -89,7 +89,7 @@ pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> 
         .collect();
     let of_kind = report.records_of_kind();
     if of_kind > 0 && report.matching == 0 {
-        let (count, noun) = (separated(of_kind), report.kind.noun(of_kind));
+        let (count, noun) = (separated(of_kind), report.kind.noun(0));
         notes.push(format!("none of the {count} {noun} meets the conditions"));
     }
     if !report.estimated.is_empty() {

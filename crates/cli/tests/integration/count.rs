@@ -51,7 +51,7 @@ fn counts_of_values_equal_those_of_the_report() {
         let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
         let counted = run([&["count", "--output", "json", "--by", field], &arguments[..]].concat());
         let counted: serde_json::Value = serde_json::from_str(&counted.stdout).expect("JSON");
-        assert_eq!(counted["requests"], report["matching"]);
+        assert_eq!(counted["count"], report["matching"]);
         let rows = |value: &serde_json::Value, count: &str| -> Vec<(String, u64)> {
             let rows = value.as_array().expect("rows").iter();
             let row = |row: &serde_json::Value| {
@@ -60,7 +60,7 @@ fn counts_of_values_equal_those_of_the_report() {
             };
             rows.map(row).collect()
         };
-        assert_eq!(rows(&counted["values"], "requests"), rows(&report["top"][field], "count"));
+        assert_eq!(rows(&counted["values"], "count"), rows(&report["top"][field], "count"));
     }
 }
 
@@ -112,7 +112,7 @@ fn values_beyond_the_memory_are_counted_together() {
     let path = folder.file("a.log", lines.collect::<String>().as_bytes());
     let all = run(["count", "--by", "path", "--output", "json", text(&path)]);
     let all: serde_json::Value = serde_json::from_str(&all.stdout).expect("JSON");
-    assert_eq!((&all["requests"], &all["remainder"]), (&40_000.into(), &0.into()));
+    assert_eq!((&all["count"], &all["remainder"]), (&40_000.into(), &0.into()));
     let few = run(["count", "--by", "path", "--memory", "1MiB", "--output", "json", text(&path)]);
     assert!(few.stderr.contains("the memory limit is reached"), "{}", few.stderr);
     let few: serde_json::Value = serde_json::from_str(&few.stdout).expect("JSON");

@@ -152,7 +152,7 @@ fn csv_is_one_table_without_formulas() {
         let run = run([&arguments[..], &[text(&path)]].concat());
         assert_eq!(run.code, 0, "{}", run.stderr);
         let columns = run.stdout.lines().next().expect("a header").split(',').count();
-        assert_eq!(columns, if compare { 10 } else { 7 });
+        assert_eq!(columns, if compare { 11 } else { 8 });
         for row in run.stdout.split("\r\n").filter(|row| !row.is_empty()) {
             let cells = cells(row);
             assert_eq!(cells.len(), columns, "{row}");
@@ -160,8 +160,8 @@ fn csv_is_one_table_without_formulas() {
         }
     }
     let run = run(["report", "--csv", "--group", "client", text(&path)]);
-    assert!(run.stdout.contains("group,client,\"'=1+1\",1,0.500000,10,0\r\n"), "{}", run.stdout);
-    assert!(run.stdout.contains("total,unparsed_lines,1,,,,\r\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("request,group,client,\"'=1+1\",1,0.500000,10,0\r\n"), "{}", run.stdout);
+    assert!(run.stdout.contains(",total,unparsed_lines,1,,,,\r\n"), "{}", run.stdout);
 }
 
 /// The cells of a row of CSV.
