@@ -160,7 +160,11 @@ fn csv_is_one_table_without_formulas() {
         }
     }
     let run = run(["report", "--csv", "--group", "client", text(&path)]);
-    assert!(run.stdout.contains("request,group,client,\"'=1+1\",1,0.500000,10,0\r\n"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("request,group,client,\"'=1+1\",1,0.500000,10,0\r\n"),
+        "{}",
+        run.stdout
+    );
     assert!(run.stdout.contains(",total,unparsed_lines,1,,,,\r\n"), "{}", run.stdout);
 }
 
