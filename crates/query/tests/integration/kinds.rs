@@ -56,7 +56,7 @@ fn naive(lines: &[Line], kind: RecordKind, client: Option<u8>) -> (u64, BTreeMap
 
 fn counted(report: &Report) -> (u64, BTreeMap<String, u64>) {
     let rows = report.top.get("client").into_iter().flatten();
-    (report.matching, rows.map(|row| (row.value.clone(), row.count)).collect())
+    (report.matching, rows.map(|row| (row.value.text.clone(), row.tally.count)).collect())
 }
 
 fn kinds(lines: &[Line]) -> Vec<KindCount> {
