@@ -16,6 +16,7 @@ const READ_BYTES: usize = 128 << 10;
 pub(super) fn count(input: &Input, threads: usize) -> InputCount<u64> {
     let mut result = InputCount::default();
     let complaints = for_each_text(input, |text| {
+        result.was_read = true;
         if let Some(ranges) = FileRanges::of(input, text) {
             return count_ranges(&ranges, threads, &mut result.count);
         }

@@ -17,7 +17,7 @@ use arguments::Output;
 use crate::display::separated;
 use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
-use crate::scan::{Conditions, UnparsedLines, report_unparsed};
+use crate::scan::{Conditions, inputs_of, UnparsedLines, report_unparsed};
 use crate::sources::{self, Complaint};
 use kinds::{KindTallies, KindTally};
 use records::RecordCounter;
@@ -29,14 +29,23 @@ const FIELDS_MAX: usize = 2;
 #[derive(Default)]
 struct InputCount<T> {
     count: T,
+    /// Whether anything of the input could be read.
+    was_read: bool,
     /// The lines that could not be parsed, of texts that were read as records.
     unparsed: Vec<UnparsedLines>,
     complaints: Vec<Complaint>,
 }
 
+impl<T> InputCount<T> {
+    /// Whether the count is one: an input that could not be opened has none, not even 0.
+    fn has_result(&self) -> bool {
+        self.was_read || self.complaints.is_empty()
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
-    let inputs = arguments.logs.inputs()?;
+    let inputs = inputs_of(&arguments.logs.files)?;
     if arguments.by.len() > FIELDS_MAX {
         return Err(Failure::new(
             "--by: a table has at most two fields, one for rows and one for columns; name one or two",
@@ -51,7 +60,9 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let threads_per_text = if inputs.len() == 1 { threads } else { 1 };
     if arguments.by.is_empty() && conditions.is_empty() {
         let counted = count_each(threads, &inputs, |input| lines::count(input, threads_per_text));
-        print_as(arguments.output, &output::lines(arguments.output, &inputs, &counted)?)?;
+        if counted.iter().any(InputCount::has_result) {
+            print_as(arguments.output, &output::lines(arguments.output, &inputs, &counted)?)?;
+        }
         let has_counts = counted.iter().any(|counted| counted.count > 0);
         return Ok(finish(&counted, has_failed, has_counts));
     }
@@ -86,7 +97,9 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
             kind.noun(tally.remainder)
         ));
     }
-    print_as(arguments.output, &output::tally(arguments, kind, &tally)?)?;
+    if counted.iter().any(InputCount::has_result) {
+        print_as(arguments.output, &output::tally(arguments, kind, &tally)?)?;
+    }
     Ok(finish(&counted, has_failed, tally.records > 0))
 }
 

@@ -22,8 +22,9 @@ pub(super) fn lines(
     counted: &[InputCount<u64>],
 ) -> Result<String, Failure> {
     let total: u64 = counted.iter().map(|counted| counted.count).sum();
-    let names = inputs.iter().map(Input::name);
-    let rows: Vec<(String, u64)> = names.zip(counted.iter().map(|counted| counted.count)).collect();
+    let with_result = inputs.iter().zip(counted).filter(|(_, counted)| counted.has_result());
+    let rows: Vec<(String, u64)> =
+        with_result.map(|(input, counted)| (input.name(), counted.count)).collect();
     Ok(match output {
         Output::Json => {
             let file = |(file, lines)| FileLines { file, lines };
@@ -37,7 +38,7 @@ pub(super) fn lines(
             }
             text
         }
-        Output::Text if rows.len() == 1 => format!("{total}\n"),
+        Output::Text if inputs.len() == 1 => format!("{total}\n"),
         Output::Text => {
             let rows = rows.into_iter().chain([("total".to_owned(), total)]);
             columns(rows.map(|(name, lines)| (lines, safe(&name))).collect())

@@ -50,6 +50,7 @@ impl RecordCounter<'_> {
         text: &mut Text<'_>,
         result: &mut InputCount<KindTallies>,
     ) -> Result<(), ScanError> {
+        result.was_read = true;
         let name = text.name().to_owned();
         let scan = TextScan {
             threads: self.threads_per_text,

@@ -1,17 +1,24 @@
 //! The arguments of `weir grep`.
 
+use std::path::{Path, PathBuf};
+
 use clap::{Args, ValueEnum};
 
+use crate::outcome::Failure;
 use crate::scan::LogArguments;
 
 /// Print the lines that match a regular expression, of any logs
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GrepArguments {
-    /// The regular expression to search for, in the syntax of ripgrep; write `--` before one that
-    /// begins with a hyphen
+    /// The regular expression to search for, in the syntax of ripgrep. With --where it may be left
+    /// out: if the first argument is a file, there is no pattern
     #[arg(value_name = "PATTERN")]
-    pub(crate) pattern: String,
+    first: Option<String>,
+
+    /// The regular expression, also one that begins with a hyphen or is the name of a file
+    #[arg(short = 'e', long = "regexp", value_name = "PATTERN", allow_hyphen_values = true)]
+    regexp: Option<String>,
 
     /// Print the lines that do not match
     #[arg(short = 'v', long)]
@@ -69,11 +76,37 @@ pub(crate) enum Output {
     Csv,
 }
 
+impl GrepArguments {
+    /// The pattern and the files. Without a pattern, every line of the records matches.
+    ///
+    /// # Errors
+    /// If there is neither a pattern nor a condition.
+    pub(crate) fn pattern_and_files(&self) -> Result<(String, Vec<PathBuf>), Failure> {
+        let first_and_files = || {
+            let first = self.first.iter().map(PathBuf::from);
+            first.chain(self.logs.files.iter().cloned()).collect()
+        };
+        let has_conditions = !self.logs.conditions.is_empty();
+        let is_file = |first: &&String| has_conditions && Path::new(first).exists();
+        match (&self.regexp, &self.first) {
+            (Some(pattern), _) => Ok((pattern.clone(), first_and_files())),
+            (None, None) if !has_conditions => Err(Failure::new(
+                "name what to search for: a pattern, conditions with --where, or both",
+            )),
+            (None, None) => Ok((String::new(), first_and_files())),
+            (None, first) if first.as_ref().filter(is_file).is_some() => {
+                Ok((String::new(), first_and_files()))
+            }
+            (None, Some(first)) => Ok((first.clone(), self.logs.files.clone())),
+        }
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   weir grep -c 'POST /login' access.log access.log.*.gz
   weir grep --field user_agent -i bot --where status=404 access.log
-  weir grep --where 'bytes>10000000' --output jsonl '' access.log | jq .path
+  weir grep --where 'bytes>10000000' --output jsonl access.log | jq .path
 
 NUL bytes before a line are not part of it. With --field, --where or --output, lines that do
 not match the format are counted and reported; without --field, only those that match the

@@ -21,7 +21,7 @@ use printer::{Layout, Printer};
 
 use crate::display::separated;
 use crate::outcome::{Exit, Failure, say};
-use crate::scan::{Conditions, ScanError, UnparsedLines, for_each_text, report_unparsed};
+use crate::scan::{Conditions, inputs_of, ScanError, UnparsedLines, for_each_text, report_unparsed};
 use crate::sources::{self, Complaint};
 use crate::terminal::Screen;
 
@@ -51,17 +51,18 @@ struct InputResult {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
-    let inputs = arguments.logs.inputs()?;
+    let (pattern, files) = arguments.pattern_and_files()?;
+    let inputs = inputs_of(&files)?;
     let format = arguments.logs.format_choice()?;
     let (mut inputs, mut complaints) = sources::find(&inputs, &format);
-    let has_several = arguments.logs.files.len().max(inputs.len()) > 1;
+    let has_several = files.len().max(inputs.len()) > 1;
     if !arguments.count && !arguments.files_with_matches {
         let (others, same) = sources::without_output(inputs);
         inputs = others;
         complaints.extend(same);
     }
     let threads = arguments.logs.threads();
-    let mut search = Search::new(arguments, &mut inputs, format, has_several)?;
+    let mut search = Search::new((arguments, &pattern), &mut inputs, format, has_several)?;
     search.threads_per_text = if inputs.len() == 1 { threads } else { 1 };
     let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
     let results = search
@@ -78,7 +79,7 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
 
 impl Search {
     fn new(
-        arguments: &GrepArguments,
+        (arguments, pattern): (&GrepArguments, &str),
         inputs: &mut [Input],
         format: FormatChoice,
         has_several: bool,
@@ -96,7 +97,7 @@ impl Search {
             has_colour: Screen::of_stdout().colour,
         };
         Ok(Self {
-            pattern: Pattern::new(arguments)?,
+            pattern: Pattern::new(pattern, arguments)?,
             layout,
             field: arguments.field.clone(),
             conditions: Conditions::parse(&arguments.logs.conditions, inputs, &format)?,

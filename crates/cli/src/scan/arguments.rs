@@ -30,19 +30,19 @@ pub(crate) struct LogArguments {
     jobs: Option<u16>,
 }
 
-impl LogArguments {
-    /// The inputs to read: standard input if no file is named.
-    ///
-    /// # Errors
-    /// If standard input is named twice.
-    pub(crate) fn inputs(&self) -> Result<Vec<Input>, Failure> {
-        let mut inputs = sources::inputs(&self.files)?;
-        if inputs.is_empty() {
-            inputs.push(Input::Stdin(Vec::new()));
-        }
-        Ok(inputs)
+/// The inputs to read: standard input if no file is named.
+///
+/// # Errors
+/// If standard input is named twice.
+pub(crate) fn inputs_of(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
+    let mut inputs = sources::inputs(files)?;
+    if inputs.is_empty() {
+        inputs.push(Input::Stdin(Vec::new()));
     }
+    Ok(inputs)
+}
 
+impl LogArguments {
     /// The format that the command line names, or a search for it.
     ///
     /// # Errors

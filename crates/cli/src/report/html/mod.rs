@@ -2,10 +2,11 @@
 //! hosts. All values of the log are escaped, see [`text`].
 
 mod chart;
+mod replace;
 mod tables;
 mod text;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use weir_ingest::{Input, SourceSnapshot};
@@ -38,8 +39,7 @@ pub(super) fn write(
         return print(&page);
     }
     let name = file.to_string_lossy();
-    let written = std::fs::File::create(file).and_then(|mut file| file.write_all(page.as_bytes()));
-    written.map_err(|error| Failure::output(&name, &error))
+    replace::file(file, page.as_bytes()).map_err(|error| Failure::output(&name, &error))
 }
 
 /// Refuses to overwrite one of the logs with the page.

@@ -73,6 +73,8 @@ impl<'a> Tar<'a> {
     }
 
     /// Returns the next header, or `None` at the end: a block of zeros, or the end of the stream.
+    /// What follows the zeros is read and ignored, so that a damaged or truncated compression is
+    /// found.
     fn header(&mut self) -> io::Result<Option<[u8; BLOCK_BYTES]>> {
         if self.stream.fill_buf()?.is_empty() {
             return Ok(None);
@@ -80,6 +82,8 @@ impl<'a> Tar<'a> {
         let mut header = [0; BLOCK_BYTES];
         self.stream.read_exact(&mut header)?;
         if header.iter().all(|byte| *byte == 0) {
+            // The checksum of a compression stands at its very end, after the archive's.
+            io::copy(self.stream, &mut io::sink())?;
             return Ok(None);
         }
         match checksum_fits(&header) {
