@@ -17,7 +17,7 @@ use arguments::Output;
 use crate::display::separated;
 use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
-use crate::scan::{Conditions, inputs_of, UnparsedLines, report_unparsed};
+use crate::scan::{Conditions, UnparsedLines, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
 use kinds::{KindTallies, KindTally};
 use records::RecordCounter;

@@ -21,7 +21,9 @@ use printer::{Layout, Printer};
 
 use crate::display::separated;
 use crate::outcome::{Exit, Failure, say};
-use crate::scan::{Conditions, inputs_of, ScanError, UnparsedLines, for_each_text, report_unparsed};
+use crate::scan::{
+    Conditions, ScanError, UnparsedLines, for_each_text, inputs_of, report_unparsed,
+};
 use crate::sources::{self, Complaint};
 use crate::terminal::Screen;
 

@@ -20,13 +20,13 @@ impl Pattern {
     ///
     /// # Errors
     /// With a sentence if it is not a valid regular expression.
-    pub(super) fn new(arguments: &GrepArguments) -> Result<Self, Failure> {
+    pub(super) fn new(expression: &str, arguments: &GrepArguments) -> Result<Self, Failure> {
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(arguments.ignore_case)
             .fixed_strings(arguments.fixed_strings)
             .multi_line(true)
             .line_terminator(Some(b'\n'))
-            .build(&arguments.pattern)
+            .build(expression)
             .map_err(|error| Failure::new(format_args!("PATTERN: {error}")))?;
         Ok(Self { matcher, is_inverted: arguments.invert_match })
     }
@@ -143,11 +143,9 @@ mod tests {
     }
 
     fn pattern(expression: &str, is_inverted: bool) -> Pattern {
-        let mut arguments = vec!["grep"];
-        arguments.extend(is_inverted.then_some("-v"));
-        arguments.extend(["--", expression]);
+        let arguments = ["grep"].into_iter().chain(is_inverted.then_some("-v"));
         let command = Command::try_parse_from(arguments).expect("arguments of grep");
-        Pattern::new(&command.grep).expect("a regular expression")
+        Pattern::new(expression, &command.grep).expect("a regular expression")
     }
 
     const EXPRESSIONS: [&str; 12] =

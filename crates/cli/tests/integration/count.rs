@@ -36,8 +36,17 @@ fn a_last_line_without_end_counts_and_nuls_do_not() {
     assert_eq!(run_with_stdin(["count"], b"a\n\0\0\0").stdout, "1\n");
     let empty = run_with_stdin(["count"], b"");
     assert_eq!((empty.stdout.as_str(), empty.code), ("0\n", 1));
-    let missing = run(["count", "/no/such/file"]);
-    assert_eq!((missing.stdout.as_str(), missing.code), ("0\n", 2));
+    // A file that is not there has no number, not even 0.
+    for arguments in [&["count"][..], &["count", "--by", "status"], &["count", "--output", "json"]]
+    {
+        let missing = run([arguments, &["/no/such/file"]].concat());
+        assert_eq!((missing.stdout.as_str(), missing.code), ("", 2));
+    }
+    let folder = Folder::new();
+    let there = folder.file("a.log", b"a\nb\n");
+    let one_of_two = run(["count", "/no/such/file", text(&there)]);
+    let expected = format!("2  {0}\n2  total\n", text(&there));
+    assert_eq!((one_of_two.stdout, one_of_two.code), (expected, 2));
 }
 
 #[test]

@@ -104,3 +104,24 @@ fn a_damaged_archive_does_not_stop_the_other_files() {
     assert_eq!((run.code, run.stderr.as_str()), (2, sentence.as_str()));
     assert!(records(&run) > 900, "the lines before the cut are kept");
 }
+
+#[test]
+fn a_damaged_or_cut_compression_around_an_archive_is_reported() {
+    let folder = Folder::new();
+    let log = minute(0);
+    let packed = gzip(&weir_testkit::archive::tar(&[("a.log", log.as_bytes())]));
+    let report = |bytes: &[u8]| run(["report", text(&folder.file("a.tar.gz", bytes))]);
+    assert_eq!(report(&packed).code, 0);
+    // The checksum and the length stand in the last eight bytes.
+    for place in 1..=8 {
+        let mut damaged = packed.clone();
+        let at = damaged.len() - place;
+        damaged[at] ^= 1;
+        let run = report(&damaged);
+        assert_eq!(run.code, 2, "{place}: {}", run.stderr);
+        assert!(run.stderr.contains("damaged"), "{}", run.stderr);
+        let run = report(&packed[..at]);
+        assert_eq!(run.code, 2, "{place}: {}", run.stderr);
+        assert!(run.stdout.contains("Requests        1\n"), "what was read is kept");
+    }
+}

@@ -251,3 +251,33 @@ fn times_without_a_year_have_the_year_of_their_file() {
         assert!(counted.contains("192.0.2.1"), "{counted}");
     }
 }
+
+#[test]
+fn beside_a_condition_no_pattern_is_needed() {
+    let folder = Folder::new();
+    let time = "17/Dec/2025:09:00:00 +0000";
+    let lines =
+        [200, 404, 404].map(|status| line("192.0.2.1", time, "GET / HTTP/1.1", status, "-"));
+    let lines = lines.concat();
+    let path = folder.file("a.log", lines.as_bytes());
+    let log = text(&path);
+    let count = |arguments: &[&str]| {
+        let found = run([&["grep", "-c", "--no-filename"], arguments].concat());
+        (found.stdout, found.code)
+    };
+    let found = |number: &str| (format!("{number}\n"), 0);
+    assert_eq!(count(&["--where", "status=404", log]), found("2"));
+    assert_eq!(count(&["--where", "status=404", "", log]), found("2"));
+    assert_eq!(count(&["--where", "status=404", "GET", log]), found("2"));
+    assert_eq!(count(&["--where", "status=404", "POST", log]).1, 1);
+    // -e makes sure that it is a pattern, even if it is the name of a file.
+    assert_eq!(count(&["--where", "status=404", "-e", log, log]).1, 1);
+    assert_eq!(count(&["-e", "-", log]), found("3"));
+    let nothing = run(["grep"]);
+    assert_eq!(nothing.code, 2);
+    assert!(
+        nothing.stderr.contains("a pattern, conditions with --where, or both"),
+        "{}",
+        nothing.stderr
+    );
+}

@@ -225,3 +225,35 @@ fn the_html_page_escapes_the_log() {
         assert!(!page.contains("http://") && !page.contains("https://"));
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_page_that_cannot_be_written_leaves_the_old_one() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::new();
+    let log = folder.file("a.log", log(&[("192.0.2.1", "/", 200)]).as_bytes());
+    let page = folder.file("page.html", b"old");
+    let link = folder.path("link.html");
+    symlink(&page, &link).expect("a link");
+    let run_with = |file: &str| run(["report", "--html", file, text(&log)]);
+    assert_eq!(run_with(text(&link)).code, 0);
+    let written = std::fs::read_to_string(&page).expect("the page");
+    assert!(written.ends_with("</html>\n"), "the file that the link names is replaced");
+    assert!(link.is_symlink());
+    let names = || std::fs::read_dir(page.parent().expect("a folder")).expect("a folder").count();
+    assert_eq!(names(), 3, "no other file is left");
+    // A full device: the write fails half-way.
+    let full = run_with("/dev/full");
+    assert_eq!(full.code, 2);
+    assert!(full.stderr.contains("/dev/full: cannot be written"), "{}", full.stderr);
+    // A file size limit cuts the page, and the old one stays.
+    let limited = std::process::Command::new("sh")
+        .args(["-c", "ulimit -f 1; trap '' XFSZ; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_weir")])
+        .args(["report", "--html", text(&page), text(&log)])
+        .output()
+        .expect("a shell");
+    assert_eq!(limited.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&page).expect("the page"), written);
+    assert_eq!(names(), 3);
+}
