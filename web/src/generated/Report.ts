@@ -3,7 +3,9 @@ import type { Comparison } from "./Comparison";
 import type { Format } from "./Format";
 import type { Group } from "./Group";
 import type { Histogram } from "./Histogram";
+import type { KindCount } from "./KindCount";
 import type { Quantiles } from "./Quantiles";
+import type { RecordKind } from "./RecordKind";
 import type { TimeRange } from "./TimeRange";
 import type { TopRow } from "./TopRow";
 
@@ -11,8 +13,9 @@ import type { TopRow } from "./TopRow";
  * Everything that is known about the records that pass a filter.
  *
  * `lines = records + unparsed_lines + too_long_lines + directive_lines` always holds. `records`
- * counts the lines that were parsed, and `matching` those of them that match the filter. All
- * members after `bytes_read` are about the matching records only.
+ * counts the lines that were parsed, of all kinds. A report is about the records of one `kind`:
+ * `matching` counts those of them that match the filter, and all members after `bytes_read` are
+ * about these only.
  */
 export type Report = { 
 /**
@@ -24,7 +27,15 @@ lines: number,
  */
 records: number, 
 /**
- * Records that match the filter; equal to `records` without one.
+ * The kind of records that the report is about.
+ */
+kind: RecordKind, 
+/**
+ * The records of each kind that the data set has.
+ */
+kinds: Array<KindCount>, 
+/**
+ * Records of the kind that match the filter.
  */
 matching: number, 
 /**
@@ -88,6 +99,11 @@ estimated: Array<string>,
  * They are 0 here and in every list, and are left out where people read them.
  */
 absent: Array<string>, 
+/**
+ * Fields in the conditions that no format of this kind has, so that no record of the kind
+ * has a value of them.
+ */
+missing_fields?: Array<string>, 
 /**
  * The records of each value of the field that the query groups by.
  */
