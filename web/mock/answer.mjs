@@ -2,6 +2,7 @@
 
 /** @typedef {import("./data.mjs").LogRecord} LogRecord */
 /** @typedef {import("../src/generated/Query").Query} Query */
+/** @typedef {import("../src/generated/RecordKind").RecordKind} RecordKind */
 /** @typedef {import("../src/generated/Clause").Clause} Clause */
 /** @typedef {import("../src/generated/TopRow").TopRow} TopRow */
 /** @typedef {import("../src/generated/Report").Report} Report */
@@ -13,17 +14,26 @@ const OFFSET_S = 7200;
 /** Bytes that each line of the log is taken to have. */
 const LINE_BYTES = 250;
 const STEPS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10800, 86400];
-const LISTS = /** @type {const} */ ([
-  "client",
-  "path",
-  "status",
-  "method",
-  "host",
-  "referer",
-  "user_agent",
-  "protocol",
-  "user",
-]);
+/** @type {Record<RecordKind, (keyof LogRecord)[]>} */
+const LISTS = {
+  request: [
+    "client",
+    "path",
+    "status",
+    "method",
+    "host",
+    "referer",
+    "user_agent",
+    "protocol",
+    "user",
+  ],
+  error_log_line: ["client", "level", "message", "module"],
+  firewall_event: ["client", "action", "dst-port"],
+};
+/** The kinds in the order in which the server prefers them. */
+const KINDS = /** @type {RecordKind[]} */ (Object.keys(LISTS));
+/** The field that the default stack stands for. */
+const STACKS = { request: "status_class", error_log_line: "level", firewall_event: "action" };
 
 /** @param {number} time */
 const stamp = (time) => new Date((time + OFFSET_S) * 1000).toISOString().slice(0, 19) + OFFSET;
@@ -87,11 +97,13 @@ function tally(rows, value, record) {
 /**
  * @param {LogRecord[]} matched
  * @param {Query} query
+ * @param {RecordKind} kind
  * @returns {Histogram | null}
  */
-function histogram(matched, query) {
+function histogram(matched, query, kind) {
   const [first, last] = [matched[0]?.time, matched.at(-1)?.time];
   if (first === undefined || last === undefined) return null;
+  const field = query.stack === "status_class" ? STACKS[kind] : query.stack;
   const step = STEPS.find((one) => (last - first) / one < query.buckets - 1) ?? 86400;
   const base = Math.floor((first + OFFSET_S) / step) * step - OFFSET_S;
   const length = Math.floor((last - base) / step) + 1;
@@ -103,12 +115,12 @@ function histogram(matched, query) {
   for (const record of matched) {
     const bucket = buckets[Math.floor((record.time - base) / step)];
     if (!bucket) continue;
-    const group = textOf(record, query.stack);
+    const group = textOf(record, field) || "(none)";
     bucket.count += 1;
     bucket.by[group] = (bucket.by[group] ?? 0) + 1;
   }
-  const groups = [...new Set(matched.map((record) => textOf(record, query.stack)))].sort();
-  return { step_s: step, field: query.stack, groups, until: stamp(base + length * step), buckets };
+  const groups = [...new Set(matched.map((record) => textOf(record, field) || "(none)"))].sort();
+  return { step_s: step, field, groups, until: stamp(base + length * step), buckets };
 }
 
 /**
@@ -124,6 +136,19 @@ function quantiles(matched) {
 }
 
 /**
+ * The number of records of each kind that has any.
+ *
+ * @param {LogRecord[]} records
+ */
+function countsOf(records) {
+  const counts = KINDS.map((kind) => ({
+    kind,
+    records: records.filter((record) => record.kind === kind).length,
+  }));
+  return counts.filter((count) => count.records > 0);
+}
+
+/**
  * The report of a query over `records`, beside `unparsed` lines that are not records.
  *
  * @param {LogRecord[]} records
@@ -132,17 +157,21 @@ function quantiles(matched) {
  * @returns {Report}
  */
 export function report(records, query, unparsed) {
-  const matched = records.filter((record) =>
-    query.clauses.every((clause) => passes(record, clause)),
-  );
+  const kinds = countsOf(records);
+  const kind = query.kind ?? kinds[0]?.kind ?? "request";
+  const own = records.filter((record) => record.kind === kind);
+  const matched = own.filter((record) => query.clauses.every((clause) => passes(record, clause)));
+  const fields = query.clauses.map(({ field }) => field);
+  const isMissing = (/** @type {string} */ field) =>
+    field !== "time" && !LISTS[kind].some((name) => name === field);
   /** @type {Report["top"]} */
   const top = {};
   /** @type {Report["distinct"]} */
   const distinct = {};
-  for (const field of LISTS) {
+  for (const field of LISTS[kind]) {
     /** @type {Map<string, TopRow>} */
     const rows = new Map();
-    for (const record of matched) tally(rows, record[field], record);
+    for (const record of matched) tally(rows, textOf(record, field), record);
     distinct[field] = rows.size;
     top[field] = [...rows.values()]
       .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
@@ -152,6 +181,8 @@ export function report(records, query, unparsed) {
   return {
     lines: records.length + unparsed,
     records: records.length,
+    kind,
+    kinds,
     matching: matched.length,
     unparsed_lines: unparsed,
     too_long_lines: 0,
@@ -169,12 +200,13 @@ export function report(records, query, unparsed) {
       last: last ? stamp(last.time) : null,
       zone: OFFSET,
     },
-    histogram: histogram(matched, query),
+    histogram: histogram(matched, query, kind),
     distinct,
     top,
-    request_time: quantiles(matched),
+    request_time: kind === "request" ? quantiles(matched) : null,
     upstream_time: null,
     estimated: [],
-    absent: [],
+    absent: kind === "request" ? [] : ["bytes_sent", "errors"],
+    missing_fields: fields.filter(isMissing),
   };
 }

@@ -3,6 +3,7 @@
 
 /**
  * @typedef {object} LogRecord
+ * @property {import("../src/generated/RecordKind").RecordKind} kind
  * @property {number} time Seconds since 1970.
  * @property {string} client
  * @property {string} status
@@ -16,6 +17,11 @@
  * @property {string} user
  * @property {number} bytes Bytes sent.
  * @property {number} latency Seconds.
+ * @property {string} [level] Of an error-log line, as the next two.
+ * @property {string} [message]
+ * @property {string} [module]
+ * @property {string} [action] Of a firewall event, as the next.
+ * @property {string} [dst-port]
  */
 
 /**
@@ -75,6 +81,18 @@ const HOSTILE = [
   "__proto__",
 ];
 
+const MESSAGES = [
+  "AH01630: client denied by server configuration: /var/www/html/.git",
+  "AH00128: File does not exist: /var/www/html/wp-login.php",
+  "AH02032: Hostname provided via SNI and hostname provided via HTTP have no compatible SSL setup",
+  'PHP Warning:  Undefined array key "page" in /var/www/html/index.php on line 12',
+  "AH00161: server reached MaxRequestWorkers setting, consider raising the setting",
+];
+const MODULES = ["authz_core", "core", "ssl", "php", "mpm_event"];
+const LEVELS = ["error", "warn", "notice", "info", "crit"];
+const ACTIONS = ["BLOCK", "ALLOW", "LIMIT"];
+const PORTS = ["22", "23", "443", "3389", "8080", "5060"];
+
 const SLOT_S = 300;
 
 /**
@@ -97,6 +115,21 @@ export function records(count, { seed = 1, hours = 26, hostile = false } = {}) {
       .sort((a, b) => a - b)
       .map((second) => make.record(second, isBurst)),
   );
+}
+
+/**
+ * Returns the same records with error-log lines and firewall events among them: one of each for
+ * every seven requests.
+ *
+ * @param {LogRecord[]} requests
+ * @returns {LogRecord[]}
+ */
+export function mixed(requests) {
+  const make = new Generator(random(2), false);
+  return requests.flatMap((request, at) => {
+    if (at % 7 !== 0) return [request];
+    return [request, make.errorLogLine(request), make.firewallEvent(request)];
+  });
 }
 
 /**
@@ -182,6 +215,7 @@ class Generator {
   visit(time) {
     const status = this.status(NORMAL_STATUS);
     return {
+      kind: "request",
       time,
       client: this.client(),
       status,
@@ -216,6 +250,39 @@ class Generator {
     };
   }
 
+  /**
+   * A line of the error log at the time of a request.
+   *
+   * @param {LogRecord} request
+   * @returns {LogRecord}
+   */
+  errorLogLine(request) {
+    const at = this.rank(MESSAGES.length);
+    return {
+      ...without(request),
+      kind: "error_log_line",
+      level: this.frequent(LEVELS),
+      message: MESSAGES[at] ?? "",
+      module: MODULES[at] ?? "",
+    };
+  }
+
+  /**
+   * A packet at the time of a request.
+   *
+   * @param {LogRecord} request
+   * @returns {LogRecord}
+   */
+  firewallEvent(request) {
+    return {
+      ...without(request),
+      kind: "firewall_event",
+      client: this.client(),
+      action: this.frequent(ACTIONS),
+      "dst-port": this.frequent(PORTS),
+    };
+  }
+
   /** @param {[number, string][]} shares */
   status(shares) {
     const dice = this.next();
@@ -233,4 +300,15 @@ class Generator {
     if (this.next() < 0.06) return "POST";
     return this.next() < 0.02 ? "HEAD" : "GET";
   }
+}
+
+/**
+ * The record without the fields that only requests have.
+ *
+ * @param {LogRecord} request
+ * @returns {LogRecord}
+ */
+function without(request) {
+  const empty = { path: "", method: "", host: "", protocol: "", referer: "", user_agent: "" };
+  return { ...request, ...empty, status: "", status_class: "", user: "", bytes: 0, latency: 0 };
 }

@@ -1,7 +1,7 @@
 // The sessions of the stand-in server: fixed situations, and one that grows by itself.
 
 import { report } from "./answer.mjs";
-import { records } from "./data.mjs";
+import { mixed, records } from "./data.mjs";
 
 /** @typedef {import("./data.mjs").LogRecord} LogRecord */
 /** @typedef {import("../src/generated/Query").Query} Query */
@@ -191,6 +191,7 @@ export const sessions = new Map([
   ["a6", session({ patch: withoutTime })],
   ["a7", session({ patch: withManyBuckets })],
   ["a8", session({ grows: true, complete: false })],
+  ["a9", session({ records: mixed(NORMAL) })],
 ]);
 
 /** Adds an empty session for uploads and returns its id. */

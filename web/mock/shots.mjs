@@ -25,6 +25,11 @@ const PAGES = {
   none: "/s/a0?f=status~eq~999",
   refused: "/s/a0?f=path~re~(",
   methods: "/s/a0?by=method&top=50",
+  mixed: "/s/a9",
+  errors: "/s/a9?kind=error_log_line",
+  firewall: "/s/a9?kind=firewall_event",
+  missing: "/s/a9?kind=error_log_line&by=method&f=client~starts~198&f=status~ne~404",
+  nothing: "/s/a9?kind=error_log_line&f=status~eq~404",
 };
 const WIDTHS = { 420: 844, 900: 700, 1280: 800 };
 

@@ -174,7 +174,28 @@ describe("cursor", () => {
 });
 
 describe("series", () => {
-  it("lay what a firewall blocked over the requests", () => {
+  it("give actions and levels the colour of the status class that they resemble", () => {
+    const [ok, notice, warn, error] = groupColors(
+      "status_class",
+      ["2xx", "3xx", "4xx", "5xx"],
+      "light",
+    );
+    expect(groupColors("action", ["ALLOW", "BLOCK", "LIMIT"], "light")).toEqual([ok, error, warn]);
+    expect(groupColors("level", ["error", "warn", "notice", "info"], "light")).toEqual([
+      error,
+      warn,
+      notice,
+      ok,
+    ]);
+  });
+
+  it("keep levels of one colour apart, and values without a colour", () => {
+    const levels = ["emerg", "alert", "crit", "error", "trace1", "trace2", "(none)"];
+    for (const theme of ["light", "dark"] as const)
+      expect(new Set(groupColors("level", levels, theme)).size).toBe(levels.length);
+  });
+
+  it("hold events without an action apart from those that were blocked", () => {
     const buckets = [{ start: "2026-11-02T00:00:00Z", count: 7, by: { "(none)": 5, BLOCK: 2 } }];
     const histogram = {
       step_s: 60,
@@ -184,9 +205,9 @@ describe("series", () => {
       buckets,
     };
     const series = seriesOf(histogram, "light");
-    expect(series.map(({ label, total }) => [label, total])).toEqual([
-      ["requests", 5],
-      ["BLOCK", 2],
+    expect(series.map(({ label, total, isValue }) => [label, total, isValue])).toEqual([
+      ["(none)", 5, false],
+      ["BLOCK", 2, true],
     ]);
     expect(new Set(series.map(({ color }) => color)).size).toBe(2);
   });

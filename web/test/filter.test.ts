@@ -106,7 +106,8 @@ describe("address", () => {
     ];
     const operators = ["=", "!=", "=x", "!=x", "^=", "~", "!~", "<", "<=", ">", ">="] as const;
     const clauses = operators.map((op, at) => ({ field: `http_x~${at}`, op, values }));
-    const question = { clauses, stack: "method", top: 50, zone: "Europe/Berlin" };
+    const kind = "error_log_line" as const;
+    const question = { clauses, stack: "method", top: 50, zone: "Europe/Berlin", kind };
     expect(questionOf(`?${searchOf(question)}`)).toEqual(question);
   });
 
@@ -115,12 +116,17 @@ describe("address", () => {
     const clauses: Clause[] = [{ field: "status", op: "=", values: ["404", "500"] }];
     expect(addressOf("ab12", { ...DEFAULT_QUESTION, clauses })).toBe("/s/ab12?f=status~eq~404~500");
     expect(addressOf(null, DEFAULT_QUESTION)).toBe("/");
+    expect(addressOf("ab12", { ...DEFAULT_QUESTION, kind: "firewall_event" })).toBe(
+      "/s/ab12?kind=firewall_event",
+    );
   });
 
   it("leaves out what it does not understand", () => {
     expect(questionOf("?f=&f=status&f=status~eq&f=status~huh~1&f=~eq~1&top=-3&by=&tz=")).toEqual(
       DEFAULT_QUESTION,
     );
+    for (const kind of ["", "Request", "constructor", "__proto__"])
+      expect(questionOf(`?kind=${kind}`)).toEqual(DEFAULT_QUESTION);
     expect(sessionOf("/s/00ff")).toBe("00ff");
     expect(sessionOf("/s/../etc")).toBeNull();
     expect(sessionOf("/")).toBeNull();

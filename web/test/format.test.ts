@@ -12,13 +12,16 @@ import { FORMATS, WRAPPERS } from "../src/generated/words";
 
 describe("what a window keeps", () => {
   it("is said with the width that was asked for", () => {
-    expect(windowText({ width_s: 3600, records: 3_000 }, 40_000, "request")).toBe(
+    const requests = { one: "request", many: "requests" };
+    const records = { one: "record", many: "records" };
+    expect(windowText({ width_s: 3600, records: 3_000 }, 40_000, requests)).toBe(
       "Kept: the last 1\u00a0h, 3,000 of 40,000 requests",
     );
-    expect(windowText({ width_s: 5400, records: 7 }, 7, "record")).toBe(
+    expect(windowText({ width_s: 5400, records: 7 }, 7, records)).toBe(
       "Kept: the last 90\u00a0min, all 7 records",
     );
-    expect(windowText({ width_s: null, records: 1 }, 2, "request")).toBe("Kept: 1 of 2 requests");
+    expect(windowText({ width_s: null, records: 1 }, 2, requests)).toBe("Kept: 1 of 2 requests");
+    expect(windowText({ width_s: null, records: 1 }, 1, requests)).toBe("Kept: all 1 request");
   });
 });
 
@@ -188,6 +191,24 @@ describe("fields", () => {
     }
   });
 
+  it("begin with the leading ones, from left to right", () => {
+    const fields = ["client", "dst-port", "action", "protocol", "len"];
+    const leading = ["action", "client", "dst-port"];
+    expect(fieldColumns(fields, 1, leading)).toEqual([
+      ["action", "client", "dst-port", "protocol", "len"],
+    ]);
+    expect(fieldColumns(fields, 2, leading)).toEqual([
+      ["action", "dst-port", "protocol"],
+      ["client", "len"],
+    ]);
+    expect(fieldColumns(fields, 3, leading)).toEqual([
+      ["action", "len"],
+      ["client"],
+      ["dst-port", "protocol"],
+    ]);
+    expect(columnCount(fields, 4, leading)).toBe(4);
+  });
+
   it("leave no column empty, and fill those there is room for", () => {
     expect(columnCount(["client", "path", "status", "user_agent"], 4)).toBe(4);
     expect(columnCount(["client", "path", "status", "method"], 4)).toBe(3);
@@ -198,6 +219,11 @@ describe("fields", () => {
 
   it("keeps the names of a log's own fields", () => {
     expect(fieldTitle("user_agent")).toBe("User agents");
+    expect(["message", "level", "action"].map(fieldTitle)).toEqual([
+      "Messages",
+      "Levels",
+      "Actions",
+    ]);
     expect(fieldTitle("upstream_cache_status")).toBe("upstream_cache_status");
     expect(fieldTitle("cs-bytes")).toBe("cs-bytes");
   });

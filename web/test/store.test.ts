@@ -62,6 +62,12 @@ describe("views", () => {
 
   it("do not flash the unfiltered numbers before the question arrives", () => {
     expect(show(filtered, 0).view).toBeNull();
+    const ofKind: State = {
+      ...INITIAL,
+      session: "s",
+      question: { ...INITIAL.question, kind: "error_log_line" },
+    };
+    expect(show(ofKind, 0).view).toBeNull();
     expect(show({ ...INITIAL, session: "s" }, 0).view?.query).toBe(0);
   });
 

@@ -90,7 +90,7 @@ function drawBars(
   });
 }
 
-/** Draws `value` requests of a bar above the `below` requests already drawn. */
+/** Draws `value` records of a bar above the `below` records already drawn. */
 function drawPart(
   context: CanvasRenderingContext2D,
   layout: Layout,

@@ -37,7 +37,27 @@ const SERIES: Record<Theme, string[]> = {
 /** Fields whose values begin with the digit of a status class. */
 const STATUS_FIELDS = new Set([STATUS_CLASS, "status"]);
 
-/** How far each further value of a status class fades towards the background. */
+/** Fields whose values have the colour of the status class that they resemble. */
+const OUTCOME_FIELDS = new Set(["level", "action"]);
+
+/**
+ * The first digit of the status class that a level of an error log (syslog's, RFC 5424) or an
+ * action of a firewall resembles. The terminal uses the same table, in display/colour.rs.
+ */
+const OUTCOMES = new Map(
+  Object.entries({
+    "1": ["debug"],
+    "2": ["info", "allow", "accept", "pass", "permit"],
+    "3": ["notice"],
+    "4": ["warn", "limit"],
+    "5": ["emerg", "alert", "crit", "error", "block", "drop", "reject", "deny"],
+  }).flatMap(([digit, values]) => values.map((value) => [value, digit] as const)),
+);
+
+/** Groups that are not values of the log. */
+const UNNAMED = new Set([NO_VALUE, ALL_OTHER_VALUES]);
+
+/** How far each further value of a colour fades towards the background. */
 const FADE = 0.22;
 const BACKGROUND: Record<Theme, string> = { light: "#ffffff", dark: "#161d26" };
 
@@ -50,28 +70,35 @@ export function statusColor(status: string, theme: Theme): string {
 
 /** One colour for each group of a histogram, in the groups' order. */
 export function groupColors(field: string, groups: string[], theme: Theme): string[] {
-  if (STATUS_FIELDS.has(field)) return statusColors(groups, theme);
+  if (STATUS_FIELDS.has(field)) return shades(groups, (group) => statusColor(group, theme), theme);
+  if (OUTCOME_FIELDS.has(field)) return shades(groups, outcomeColor(groups, theme), theme);
   const series = SERIES[theme];
-  if (field === "action") return actionColors(groups, theme);
   return groups.map((group, at) =>
     group === REMAINDER_VALUE ? STATUS[theme].other! : series[at % series.length]!,
   );
 }
 
-/** Allowed traffic has the colour of success, blocked traffic that of an error. */
-function actionColors(groups: string[], theme: Theme): string[] {
-  const [requests, , allowed, blocked] = SERIES[theme] as [string, string, string, string];
-  return groups.map((group) => {
-    if (group === NO_VALUE) return requests;
-    return /^(allow|accept|pass|permit)/i.test(group) ? allowed : blocked;
-  });
+/** The colour of a level or an action; other values take those of the list that are left over. */
+function outcomeColor(groups: string[], theme: Theme): (group: string) => string {
+  const colors = STATUS[theme];
+  const known = (group: string) => {
+    const outcome = OUTCOMES.get(group.toLowerCase());
+    return outcome === undefined ? undefined : colors[outcome];
+  };
+  const used = new Set(groups.map(known));
+  const free = SERIES[theme].filter((color) => !used.has(color));
+  const others = groups.filter((group) => known(group) === undefined && !UNNAMED.has(group));
+  return (group) => {
+    if (UNNAMED.has(group)) return colors.other!;
+    return known(group) ?? free[others.indexOf(group) % free.length]!;
+  };
 }
 
-/** Codes of a class share its hue; each further one is a shade fainter. */
-function statusColors(groups: string[], theme: Theme): string[] {
+/** Values with the same colour share its hue; each further one is a shade fainter. */
+function shades(groups: string[], colorOf: (group: string) => string, theme: Theme): string[] {
   const seen = new Map<string, number>();
   return groups.map((group) => {
-    const color = statusColor(group, theme);
+    const color = colorOf(group);
     const before = seen.get(color) ?? 0;
     seen.set(color, before + 1);
     return mixed(color, BACKGROUND[theme], Math.min(0.66, before * FADE));

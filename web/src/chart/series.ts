@@ -28,18 +28,12 @@ export function seriesOf(histogram: Histogram, theme: Theme): Series[] {
   return names
     .map((name, at) => ({
       name,
-      label: labelOf(histogram.field, name),
+      label: name ?? "none",
       color: colors[at] ?? statusColor("", theme),
       total: histogram.buckets.reduce((sum, bucket) => sum + countOf(bucket, name), 0),
       isValue: name !== null && isValue(histogram.field, name),
     }))
     .filter((series) => series.name !== null || series.total > 0);
-}
-
-/** Records without a firewall action are the requests. */
-function labelOf(field: string, name: string | null): string {
-  if (field === "action" && name === NO_VALUE) return "requests";
-  return name ?? "none";
 }
 
 /** Whether the bars are stacked, which needs a record with the field. */

@@ -27,5 +27,6 @@ export function send(question: Question): void {
   if (!socket) return;
   const id = state.value.asked + 1;
   dispatch({ type: "asked", query: id });
-  socket.ask({ id, ...question, buckets: BUCKETS_MAX });
+  const { kind, ...others } = question;
+  socket.ask({ id, ...others, buckets: BUCKETS_MAX, ...(kind !== null && { kind }) });
 }

@@ -1,4 +1,4 @@
-/** Changes of the question: filter, stacking, list length and time zone. */
+/** Changes of the question: filter, kind of records, stacking, list length and time zone. */
 
 import type { Clause } from "../generated/Clause";
 import type { View } from "../generated/View";

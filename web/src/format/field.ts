@@ -1,6 +1,5 @@
 /** Names and order of the fields on the page. */
 
-import type { Report } from "../generated/Report";
 import { LIST_TITLES, STATUS_CLASS } from "../generated/words";
 
 /** The fields of any log whose name is not what a sentence calls them. */
@@ -63,25 +62,31 @@ export function fieldLabel(field: string): string {
   return LABELS[field] ?? field;
 }
 
-/** The word for a record. */
-export type Noun = "request" | "record";
-
-/** Returns the word for the records; those of error logs and firewalls are not requests. */
-export function recordsNoun({ absent, top }: Report): Noun {
-  return absent.includes("errors") && (top.path ?? []).length === 0 ? "record" : "request";
-}
-
 /** Returns the number of columns for these fields, so that no column is empty. */
-export function columnCount(fields: string[], room: number): number {
+export function columnCount(
+  fields: string[],
+  room: number,
+  leading: readonly string[] = [],
+): number {
   for (let count = Math.min(room, COLUMNS_MAX); count > 1; count -= 1) {
-    if (fieldColumns(fields, count).every((column) => column.length > 0)) return count;
+    if (fieldColumns(fields, count, leading).every((column) => column.length > 0)) return count;
   }
   return 1;
 }
 
-/** Arranges the fields in `count` columns, each from top to bottom. */
-export function fieldColumns(fields: string[], count: number): string[][] {
-  const columns = COLUMNS[count - 1] ?? COLUMNS[0]!;
+/**
+ * Arranges the fields in `count` columns, each from top to bottom. The leading fields are at the
+ * top, from left to right.
+ */
+export function fieldColumns(
+  fields: string[],
+  count: number,
+  leading: readonly string[] = [],
+): string[][] {
+  const columns = (COLUMNS[count - 1] ?? COLUMNS[0]!).map((column, at) => [
+    ...leading.filter((_, index) => index % count === at),
+    ...column.filter((field) => !leading.includes(field)),
+  ]);
   const placed = new Set(columns.flat());
   const others = fields.filter((field) => !placed.has(field)).sort();
   const placedFields = columns.map((column) => column.filter((field) => fields.includes(field)));

@@ -1,6 +1,6 @@
 import type { Window } from "../generated/Window";
-import type { Noun } from "./field";
-import { count } from "./number";
+import type { Noun } from "./kind";
+import { count, plural } from "./number";
 
 const UNITS: [string, number][] = [
   ["d", 86_400],
@@ -13,8 +13,8 @@ const UNITS: [string, number][] = [
 export function windowText({ width_s, records }: Window, read: number, noun: Noun): string {
   const size =
     records === read
-      ? `all ${count(read)} ${noun}s`
-      : `${count(records)} of ${count(read)} ${noun}s`;
+      ? `all ${plural(read, noun.one, noun.many)}`
+      : `${count(records)} of ${plural(read, noun.one, noun.many)}`;
   return width_s === null ? `Kept: ${size}` : `Kept: the last ${width(width_s)}, ${size}`;
 }
 

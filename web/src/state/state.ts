@@ -1,4 +1,5 @@
 import type { Clause } from "../generated/Clause";
+import type { RecordKind } from "../generated/RecordKind";
 import type { View } from "../generated/View";
 import { STATUS_CLASS } from "../generated/words";
 
@@ -10,6 +11,8 @@ export interface Question {
   /** Rows of each top list. */
   top: number;
   zone: string | null;
+  /** The kind of records; `null` leaves the choice to the server. */
+  kind: RecordKind | null;
 }
 
 export const DEFAULT_QUESTION: Question = {
@@ -17,6 +20,7 @@ export const DEFAULT_QUESTION: Question = {
   stack: STATUS_CLASS,
   top: 10,
   zone: null,
+  kind: null,
 };
 
 /** How the attempt to change the question ended. */

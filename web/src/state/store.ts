@@ -85,10 +85,11 @@ export function isAwaiting(now: State): boolean {
 }
 
 function withView(before: State, view: View, source_rates: number[]): State {
-  // Until it receives a question the server answers a default one without a filter: showing that
-  // would flash the unfiltered numbers under the chips of a filter.
+  // Until it receives a question the server answers a default one, without a filter or a kind:
+  // showing that would flash the unfiltered numbers under the chips of a filter.
   const isDefault = view.query === 0 && before.refusal === null;
-  if (isDefault && before.question.clauses.length > 0) return before;
+  const { clauses, kind } = before.question;
+  if (isDefault && (clauses.length > 0 || kind !== null)) return before;
   const isOlder = before.view !== null && view.query < before.view.query;
   if (isOlder && before.refusal === null) return before;
   return { ...before, view, source_rates };

@@ -6,6 +6,7 @@
  * would be percent-escaped.
  */
 
+import { kindNamed } from "../format/kind";
 import type { Clause } from "../generated/Clause";
 import type { Operator } from "../generated/Operator";
 import { DEFAULT_QUESTION, type Question } from "./state";
@@ -49,6 +50,7 @@ export function searchOf(question: Question): string {
     pairs.push(`by=${encodeURIComponent(question.stack)}`);
   if (question.top !== DEFAULT_QUESTION.top) pairs.push(`top=${question.top}`);
   if (question.zone !== null) pairs.push(`tz=${encodeURIComponent(question.zone)}`);
+  if (question.kind !== null) pairs.push(`kind=${question.kind}`);
   return pairs.join("&");
 }
 
@@ -61,6 +63,7 @@ export function questionOf(search: string): Question {
     stack: params.get("by") || DEFAULT_QUESTION.stack,
     top: Number.isInteger(top) && top > 0 && top <= 1000 ? top : DEFAULT_QUESTION.top,
     zone: params.get("tz") || null,
+    kind: kindNamed(params.get("kind")),
   };
 }
 

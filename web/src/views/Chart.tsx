@@ -4,7 +4,7 @@ import { draw } from "../chart/draw";
 import { extent, type Layout } from "../chart/layout";
 import type { Series } from "../chart/series";
 import { step } from "../format/duration";
-import type { Noun } from "../format/field";
+import type { Noun } from "../format/kind";
 import type { Histogram } from "../generated/Histogram";
 import { bucketText, Tooltip } from "./Tooltip";
 import { useSelection } from "./useSelection";

@@ -2,8 +2,10 @@ import { useMemo } from "preact/hooks";
 import { isStacked, type Series, seriesOf } from "../chart/series";
 import { change, filterBy } from "../control/questions";
 import { perStep, step } from "../format/duration";
-import { fieldLabel, recordsNoun } from "../format/field";
+import { fieldLabel } from "../format/field";
+import { defaultStack, missingStackText, recordsOfKind, wordsOf } from "../format/kind";
 import { count, plural, share } from "../format/number";
+import { visible } from "../format/text";
 import { rangeText } from "../format/time";
 import type { Histogram } from "../generated/Histogram";
 import type { Report } from "../generated/Report";
@@ -24,7 +26,7 @@ const LEGEND_SHOWN = 10;
 export function ChartPanel({ report, complete }: { report: Report; complete: boolean }) {
   const { histogram } = report;
   const shown = theme.value;
-  const noun = recordsNoun(report);
+  const words = wordsOf(report);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours change with the theme
   const series = useMemo(() => (histogram ? seriesOf(histogram, shown) : []), [histogram, shown]);
   if (!histogram || histogram.buckets.length === 0)
@@ -33,23 +35,40 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
     <div class="chart-panel">
       <div class="chart-head">
         <h2>
-          {noun === "request" ? "Requests" : "Records"} per {perStep(histogram.step_s)}
+          {words.title} per {perStep(histogram.step_s)}
           {!complete && <SoFar />}
         </h2>
         {isStacked(series) && <Legend series={series} />}
-        <Overlay report={report} />
         <ZonePicker shown={report.time.zone} />
         <StackSelect report={report} />
       </div>
-      <Chart histogram={histogram} series={series} label={labelOf(histogram, report)} noun={noun} />
+      <Chart
+        histogram={histogram}
+        series={series}
+        label={labelOf(histogram, report)}
+        noun={words}
+      />
+      <MissingStack report={report} />
     </div>
   );
 }
 
+/** Why the bars are not stacked, although a field was chosen. */
+function MissingStack({ report }: { report: Report }) {
+  const text = missingStackText(report);
+  if (text === null) return null;
+  return (
+    <p class="missing" data-testid="missing-stack">
+      {visible(text)}
+    </p>
+  );
+}
+
 function labelOf(histogram: Histogram, report: Report): string {
+  const { one, many } = wordsOf(report);
   const range = rangeText(histogram.buckets[0]!.start, histogram.until);
   return (
-    `${plural(report.matching, recordsNoun(report))}, ${range}, in ${histogram.buckets.length} bars of ${step(histogram.step_s)}. ` +
+    `${plural(report.matching, one, many)}, ${range}, in ${histogram.buckets.length} bars of ${step(histogram.step_s)}. ` +
     "Arrow keys move, Shift with arrow keys selects, Enter zooms, Escape goes back."
   );
 }
@@ -58,23 +77,6 @@ function SoFar() {
   const part = shareRead(rowsOf(state.value));
   return (
     <span class="tag live">{part === null ? "so far" : `so far, ${share(part, 1)} read`}</span>
-  );
-}
-
-/** Offers to overlay firewall events on the requests, if the data has both. */
-function Overlay({ report }: { report: Report }) {
-  const { stack } = question.value;
-  const events = (report.top.action ?? []).reduce((sum, row) => sum + row.count, 0);
-  if (stack !== STATUS_CLASS || events === 0 || events === report.matching) return null;
-  return (
-    <button
-      type="button"
-      class="link"
-      data-testid="overlay"
-      onClick={() => change({ stack: "action" })}
-    >
-      Overlay {plural(events, "firewall event")}
-    </button>
   );
 }
 
@@ -95,9 +97,9 @@ function Legend({ series }: { series: Series[] }) {
 }
 
 function StackSelect({ report }: { report: Report }) {
-  const { stack } = question.value;
-  const has = (field: string) => report.top[field] !== undefined;
-  const fields = STACKABLE.filter((field) => field === STATUS_CLASS || has(field));
+  // Two names of one field are one option, which is right for every kind of records.
+  const stack = question.value.stack === defaultStack(report) ? STATUS_CLASS : question.value.stack;
+  const fields = stackFields(report);
   const shown = fields.includes(stack) ? fields : [...fields, stack];
   return (
     <label class="stack-select">
@@ -109,12 +111,29 @@ function StackSelect({ report }: { report: Report }) {
       >
         {shown.map((field) => (
           <option key={field} value={field}>
-            {field === STATUS_CLASS && !has("status") ? "nothing" : fieldLabel(field)}
+            {field === STATUS_CLASS ? defaultStackLabel(report) : visible(fieldLabel(field))}
           </option>
         ))}
       </select>
     </label>
   );
+}
+
+/** The fields that the bars can be stacked by. */
+function stackFields(report: Report): string[] {
+  const isOffered = (field: string) =>
+    field === STATUS_CLASS || (hasList(report, field) && field !== defaultStack(report));
+  return STACKABLE.filter(isOffered);
+}
+
+/** The name of the default stack; requests without a status are not stacked by default. */
+function defaultStackLabel(report: Report): string {
+  const field = defaultStack(report);
+  return field === STATUS_CLASS && !hasList(report, "status") ? "nothing" : fieldLabel(field);
+}
+
+function hasList(report: Report, field: string): boolean {
+  return report.top[field] !== undefined;
 }
 
 /** Why there is no chart. */
@@ -126,10 +145,12 @@ function NoChart({ report, complete }: { report: Report; complete: boolean }) {
         The lines of this format have no time, so there is nothing to draw over time.
       </p>
     );
-  if (report.records > 0 && filtered) {
+  const records = recordsOfKind(report);
+  const { one, many } = wordsOf(report);
+  if (records > 0 && filtered) {
     return (
       <p class="no-chart">
-        None of the {plural(report.records, recordsNoun(report))} matches the filter.{" "}
+        None of the {plural(records, one, many)} matches the filter.{" "}
         <button type="button" class="button small" onClick={() => filterBy([])}>
           Clear the filter
         </button>
@@ -137,6 +158,6 @@ function NoChart({ report, complete }: { report: Report; complete: boolean }) {
     );
   }
   return (
-    <p class="no-chart">{complete ? "No request was read." : "Waiting for the first lines…"}</p>
+    <p class="no-chart">{complete ? `No ${one} was read.` : "Waiting for the first lines…"}</p>
   );
 }

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useState } from "preact/hooks";
-import { recordsNoun } from "../format/field";
+import { commonNoun, missingFieldsText } from "../format/kind";
 import { visible } from "../format/text";
 import { windowText } from "../format/window";
 import type { Report } from "../generated/Report";
@@ -9,6 +9,7 @@ import { afterFrame } from "../state/frame";
 import { awaiting, question } from "../state/store";
 import { ChartPanel } from "./ChartPanel";
 import { FilterBar } from "./FilterBar";
+import { KindSwitch } from "./KindSwitch";
 import { Samples } from "./Samples";
 import { TopLists } from "./TopLists";
 import { Totals } from "./Totals";
@@ -34,12 +35,9 @@ export function Dashboard({ view }: { view: View }) {
       <Notes notes={view.notes} />
       {view.window && <WindowNote window={view.window} report={report} />}
       <section class="panel hero" aria-label="Traffic">
-        <Totals
-          report={report}
-          records={view.window?.records ?? report.records}
-          samplesShown={samplesShown}
-          onSamples={() => setOpen(!isOpen)}
-        />
+        <KindSwitch report={report} />
+        <MissingFields report={report} />
+        <Totals report={report} samplesShown={samplesShown} onSamples={() => setOpen(!isOpen)} />
         {isUnparsed ? (
           <NothingParsed complete={view.complete} />
         ) : (
@@ -64,7 +62,18 @@ function announce(view: View): void {
 function WindowNote({ window, report }: { window: Window; report: Report }) {
   return (
     <p class="kept" data-testid="kept" data-records={window.records}>
-      {windowText(window, report.records, recordsNoun(report))}
+      {windowText(window, report.records, commonNoun(report))}
+    </p>
+  );
+}
+
+/** A remark on conditions that no record of the kind can meet. */
+function MissingFields({ report }: { report: Report }) {
+  const text = missingFieldsText(report);
+  if (text === null) return null;
+  return (
+    <p class="missing" data-testid="missing-fields">
+      {visible(text)}
     </p>
   );
 }

@@ -2,7 +2,7 @@ import type { Cursor } from "../chart/cursor";
 import { spanOf } from "../chart/cursor";
 import { extent, type Layout } from "../chart/layout";
 import { countOf, isStacked, type Series } from "../chart/series";
-import type { Noun } from "../format/field";
+import type { Noun } from "../format/kind";
 import { count, plural, share } from "../format/number";
 import { visible } from "../format/text";
 import { rangeText } from "../format/time";
@@ -37,7 +37,7 @@ export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard, 
   return (
     <div class="tooltip" style={style} aria-hidden="true">
       <p class="tooltip-time">{sums.time}</p>
-      <p class="tooltip-count">{plural(sums.total, noun)}</p>
+      <p class="tooltip-count">{plural(sums.total, noun.one, noun.many)}</p>
       <table>
         <tbody>
           {parts.slice(0, GROUPS_SHOWN).map(({ series: one, value }) => (
@@ -80,7 +80,7 @@ export function bucketText(
   const parts = sums.parts
     .filter((part) => part.value > 0)
     .map((part) => `${visible(part.series.label)} ${count(part.value)}`);
-  const whole = `${sums.time}: ${plural(sums.total, noun)}`;
+  const whole = `${sums.time}: ${plural(sums.total, noun.one, noun.many)}`;
   return isStacked(series) ? `${whole}. ${parts.join(", ")}` : whole;
 }
 

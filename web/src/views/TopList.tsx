@@ -2,6 +2,7 @@ import { statusColor, type Theme } from "../chart/palette";
 import { change, filterBy } from "../control/questions";
 import { bytes } from "../format/bytes";
 import { fieldLabel, fieldTitle } from "../format/field";
+import { wordsOf } from "../format/kind";
 import { count, plural, share } from "../format/number";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
@@ -60,11 +61,13 @@ interface RowProps {
 }
 
 function Row({ field, row, most, report }: RowProps) {
-  const { matching } = report;
+  const { matching, absent } = report;
   if (row.remainder) return <Remainder row={row} matching={matching} />;
   const { clauses } = question.value;
   const included = isIncluded(clauses, field, row);
   const keepOut = () => filterBy(exclude(clauses, field, row));
+  // Each row of the list of status codes has errors only, or none.
+  const hasErrors = field !== "status" && !absent.includes("errors");
   const onClick = (event: MouseEvent) => {
     if (event.altKey) keepOut();
     else filterBy(toggleInclude(clauses, field, row));
@@ -81,7 +84,7 @@ function Row({ field, row, most, report }: RowProps) {
         title={titleOf(row, report)}
         onClick={onClick}
       >
-        <Bar row={row} most={most} errors={field === "status" ? 0 : row.errors} />
+        <Bar row={row} most={most} errors={hasErrors ? row.errors : 0} />
         <span class="top-value">
           {field === "status" && <Dot status={row.value} theme={theme.value} />}
           <LogText value={row.value} title={false} />
@@ -131,8 +134,10 @@ function Dot({ status, theme: shown }: { status: string; theme: Theme }) {
   return <span class="swatch" style={{ background: statusColor(status, shown) }} />;
 }
 
-function titleOf(row: TopRow, { matching, absent }: Report): string {
-  const facts = [`${plural(row.count, "request")}, ${share(row.count, matching)}`];
+function titleOf(row: TopRow, report: Report): string {
+  const { matching, absent } = report;
+  const { one, many } = wordsOf(report);
+  const facts = [`${plural(row.count, one, many)}, ${share(row.count, matching)}`];
   if (!absent.includes("errors")) facts.push(`error rate ${share(row.errors, row.count)}`);
   if (!absent.includes("bytes_sent")) facts.push(`${bytes(row.bytes_sent)} sent`);
   return `${visible(row.value)}\n\n${facts.join(" · ")}\nClick to include, Alt-click to exclude`;

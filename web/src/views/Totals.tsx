@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { bytes } from "../format/bytes";
 import { duration, span } from "../format/duration";
-import { recordsNoun } from "../format/field";
+import { recordsOfKind, wordsOf } from "../format/kind";
 import { count, frequency, plural, share } from "../format/number";
 import { clockText, dateText, dayText, instantSeconds, parseStamp } from "../format/time";
 import type { Quantiles } from "../generated/Quantiles";
@@ -12,24 +12,22 @@ const SECONDS_MATTER = 3600;
 
 interface Props {
   report: Report;
-  /** The number of records before the filter. */
-  records: number;
   samplesShown: boolean;
   onSamples: () => void;
 }
 
 /** The totals above the chart. */
-export function Totals({ report, records, samplesShown, onSamples }: Props) {
+export function Totals({ report, samplesShown, onSamples }: Props) {
   const unparsed = report.unparsed_lines + report.too_long_lines;
   return (
     <dl class="totals">
       <Figure
-        name={totalName(report, records)}
+        name={totalName(report)}
         id="total-requests"
         value={report.matching}
         text={count(report.matching)}
       >
-        {requestsNote(report, records)}
+        {totalNote(report)}
       </Figure>
       {!report.absent.includes("errors") && (
         <Figure
@@ -49,7 +47,8 @@ export function Totals({ report, records, samplesShown, onSamples }: Props) {
           value={report.bytes_sent}
           text={bytes(report.bytes_sent)}
         >
-          {report.matching > 0 && `${bytes(report.bytes_sent / report.matching)} per response`}
+          {report.matching > 0 &&
+            `${bytes(report.bytes_sent / report.matching)} per ${unitOf(report)}`}
         </Figure>
       )}
       {report.distinct.client !== undefined && (
@@ -122,18 +121,23 @@ function Clients({ report, clients }: { report: Report; clients: number }) {
       id="total-clients"
       value={clients}
     >
-      {paths !== undefined && `${plural(paths, "path")}`}
+      {paths !== undefined && (paths > 0 || report.kind === "request") && plural(paths, "path")}
     </Figure>
   );
 }
 
-function totalName(report: Report, records: number): string {
-  const noun = recordsNoun(report);
-  if (report.matching !== records) return `Matching ${noun}s`;
-  return noun === "request" ? "Requests" : "Records";
+function totalName(report: Report): string {
+  const { many, title } = wordsOf(report);
+  return report.matching === recordsOfKind(report) ? title : `Matching ${many}`;
 }
 
-function requestsNote(report: Report, records: number): string {
+/** The word for what a number of bytes was sent with. */
+function unitOf(report: Report): string {
+  return report.kind === "request" ? "response" : wordsOf(report).one;
+}
+
+function totalNote(report: Report): string {
+  const records = recordsOfKind(report);
   if (report.matching !== records) {
     return `${share(report.matching, records)} of ${count(records)}`;
   }
