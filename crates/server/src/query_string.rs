@@ -1,6 +1,6 @@
 //! The query string of an address, and percent encoding.
 
-use weir_view::{Clause, Compare, Query};
+use weir_view::{Clause, Compare, Query, RecordKind};
 
 use crate::refusal::Refusal;
 
@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 pub(crate) const TOP_MAX: u32 = 10_000;
 
 /// Reads a query from `where=field%3Dvalue` (any number of times), `top=N`, `zone=NAME`,
-/// `stack=FIELD`, `buckets=N`, `group=FIELD` and `compare=SINCE/UNTIL`.
+/// `stack=FIELD`, `buckets=N`, `kind=KIND`, `group=FIELD` and `compare=SINCE/UNTIL`.
 pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
     let mut query = Query::default();
     for pair in text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
@@ -20,12 +20,13 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
             "buckets" => query.buckets = number(&name, &value)?,
             "zone" => query.zone = Some(value),
             "stack" => query.stack = value,
+            "kind" => query.kind = Some(kind(&value)?),
             "group" => query.group = Some(value),
             "compare" => query.compare = Some(period(&value)),
             _ => {
                 return Err(Refusal::BadRequest(format!(
                     "`{name}` is not a valid parameter; use where, top, zone, stack, buckets, \
-                     group or compare"
+                     kind, group or compare"
                 )));
             }
         }
@@ -49,6 +50,16 @@ fn period(text: &str) -> Compare {
     let (since, until) = text.split_once('/').unwrap_or((text, ""));
     let [since, until] = [since, until].map(|end| (!end.is_empty()).then(|| end.to_owned()));
     Compare { since, until }
+}
+
+fn kind(name: &str) -> Result<RecordKind, Refusal> {
+    let invalid = || {
+        Refusal::BadRequest(format!(
+            "`{name}` is not a valid kind of records; write request, error_log_line or \
+             firewall_event"
+        ))
+    };
+    RecordKind::by_name(name).ok_or_else(invalid)
 }
 
 fn number(name: &str, value: &str) -> Result<u32, Refusal> {
@@ -89,7 +100,7 @@ fn hex([high, low]: [u8; 2]) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use weir_view::{Clause, Compare, Operator, Query};
+    use weir_view::{Clause, Compare, Operator, Query, RecordKind};
 
     use super::{decode, query};
 
@@ -115,10 +126,13 @@ mod tests {
         assert_eq!(query(None), Ok(Query::default()));
         let grouped = Query { group: Some("host".to_owned()), ..Query::default() };
         assert_eq!(query(Some("group=host")), Ok(grouped));
-        for wrong in ["where=path", "top=x", "nothing=1"] {
+        let of_kind = Query { kind: Some(RecordKind::ErrorLogLine), ..Query::default() };
+        assert_eq!(query(Some("kind=error_log_line")), Ok(of_kind));
+        for wrong in ["where=path", "top=x", "nothing=1", "kind=error-log-line"] {
             assert!(query(Some(wrong)).is_err(), "{wrong}");
         }
     }
+
     #[test]
     fn either_end_of_a_period_may_be_missing() {
         let period = |since: Option<&str>, until: Option<&str>| {

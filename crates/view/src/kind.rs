@@ -38,6 +38,11 @@ impl RecordKind {
         }
     }
 
+    /// The kind of that [name](Self::name).
+    pub fn by_name(name: &str) -> Option<Self> {
+        weir_core::RecordKind::ALL.into_iter().map(Self::from).find(|kind| kind.name() == name)
+    }
+
     /// The noun for a number of records of this kind, in lower case.
     pub fn noun(self, count: u64) -> &'static str {
         match (self, count) {
@@ -112,6 +117,15 @@ pub fn main_kind(counts: &[KindCount]) -> RecordKind {
 #[cfg(test)]
 mod tests {
     use super::{KindCount, RecordKind, main_kind};
+
+    #[test]
+    fn names_are_those_in_json() {
+        for kind in weir_core::RecordKind::ALL.map(RecordKind::from) {
+            assert_eq!(RecordKind::by_name(kind.name()), Some(kind));
+            assert_eq!(crate::to_json(&kind).unwrap(), format!("\"{}\"", kind.name()));
+        }
+        assert_eq!(RecordKind::by_name("Request"), None);
+    }
 
     #[test]
     fn requests_come_first_however_few() {
