@@ -124,6 +124,26 @@ function histogram(matched, query, kind) {
 }
 
 /**
+ * The histogram of a report, and that of the kind that the query overlays. Both get the buckets of
+ * the first, which needs records of both kinds in the same time range.
+ *
+ * @param {LogRecord[]} matched
+ * @param {Query} query
+ * @param {RecordKind} kind
+ * @param {LogRecord[]} records
+ */
+function histograms(matched, query, kind, records) {
+  const own = histogram(matched, query, kind);
+  const others = records.filter((record) => record.kind === query.overlay);
+  const overlay =
+    query.overlay && histogram(others, { ...query, stack: "status_class" }, query.overlay);
+  if (!own || !overlay) return { histogram: own };
+  const byStart = new Map(overlay.buckets.map((bucket) => [bucket.start, bucket]));
+  const buckets = own.buckets.map(({ start }) => byStart.get(start) ?? { start, count: 0, by: {} });
+  return { histogram: own, overlay: { ...overlay, until: own.until, buckets } };
+}
+
+/**
  * @param {LogRecord[]} matched
  * @returns {Quantiles | null}
  */
@@ -200,7 +220,7 @@ export function report(records, query, unparsed) {
       last: last ? stamp(last.time) : null,
       zone: OFFSET,
     },
-    histogram: histogram(matched, query, kind),
+    ...histograms(matched, query, kind, records),
     distinct,
     top,
     request_time: kind === "request" ? quantiles(matched) : null,

@@ -26,6 +26,7 @@ const PAGES = {
   refused: "/s/a0?f=path~re~(",
   methods: "/s/a0?by=method&top=50",
   mixed: "/s/a9",
+  overlay: "/s/a9?over=firewall_event",
   errors: "/s/a9?kind=error_log_line",
   firewall: "/s/a9?kind=firewall_event",
   missing: "/s/a9?kind=error_log_line&by=method&f=client~starts~198&f=status~ne~404",

@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import { timeTicks } from "../src/chart/calendar";
 import { clamped, keyMeaning, moved, spanOf } from "../src/chart/cursor";
 import { bucketAt, extent, layoutOf, MARGIN } from "../src/chart/layout";
+import { drawingOf } from "../src/chart/overlay";
 import { groupColors } from "../src/chart/palette";
 import { isStacked, seriesOf } from "../src/chart/series";
 import { countScale } from "../src/chart/ticks";
 import type { Histogram } from "../src/generated/Histogram";
+import type { Report } from "../src/generated/Report";
 
 /** A histogram with these counts, one bucket a minute from midnight. */
 function histogramOf(counts: number[], step_s = 60): Histogram {
@@ -195,21 +197,34 @@ describe("series", () => {
       expect(new Set(groupColors("level", levels, theme)).size).toBe(levels.length);
   });
 
-  it("hold events without an action apart from those that were blocked", () => {
-    const buckets = [{ start: "2026-11-02T00:00:00Z", count: 7, by: { "(none)": 5, BLOCK: 2 } }];
-    const histogram = {
-      step_s: 60,
-      field: "action",
-      groups: ["(none)", "BLOCK"],
-      until: "2026-11-02T00:01:00Z",
-      buckets,
-    };
-    const series = seriesOf(histogram, "light");
-    expect(series.map(({ label, total, isValue }) => [label, total, isValue])).toEqual([
-      ["(none)", 5, false],
-      ["BLOCK", 2, true],
-    ]);
-    expect(new Set(series.map(({ color }) => color)).size).toBe(2);
+  it("lay what a firewall blocked over the requests", () => {
+    const start = "2026-11-02T00:00:00Z";
+    const until = "2026-11-02T00:01:00Z";
+    const own = { step_s: 60, field: "status_class", groups: ["2xx", "4xx"], until };
+    const over = { step_s: 60, field: "action", groups: ["(none)", "ALLOW", "BLOCK"], until };
+    const report = {
+      kind: "request",
+      matching: 5,
+      histogram: { ...own, buckets: [{ start, count: 5, by: { "2xx": 4, "4xx": 1 } }] },
+      overlay: { ...over, buckets: [{ start, count: 6, by: { "(none)": 1, ALLOW: 2, BLOCK: 3 } }] },
+    } as unknown as Report;
+    for (const theme of ["light", "dark"] as const) {
+      const { histogram, series, kinds } = drawingOf(report, theme)!;
+      expect(histogram.buckets.map(({ count }) => count)).toEqual([11]);
+      expect(series.map(({ label, total }) => [label, total])).toEqual([
+        ["requests", 5],
+        ["(none)", 1],
+        ["ALLOW", 2],
+        ["BLOCK", 3],
+      ]);
+      expect(new Set(series.map(({ color }) => color)).size).toBe(4);
+      expect(kinds.map(({ many, total }) => [many, total])).toEqual([
+        ["requests", 5],
+        ["firewall events", 6],
+      ]);
+    }
+    const events = drawingOf({ ...report, kind: "firewall_event" }, "light")!;
+    expect(events.histogram).toBe(report.histogram);
   });
 
   it("adds the records that lack the field", () => {

@@ -107,7 +107,14 @@ describe("address", () => {
     const operators = ["=", "!=", "=x", "!=x", "^=", "~", "!~", "<", "<=", ">", ">="] as const;
     const clauses = operators.map((op, at) => ({ field: `http_x~${at}`, op, values }));
     const kind = "error_log_line" as const;
-    const question = { clauses, stack: "method", top: 50, zone: "Europe/Berlin", kind };
+    const question = {
+      clauses,
+      stack: "method",
+      top: 50,
+      zone: "Europe/Berlin",
+      kind,
+      hasOverlay: true,
+    };
     expect(questionOf(`?${searchOf(question)}`)).toEqual(question);
   });
 

@@ -68,6 +68,11 @@ export function statusColor(status: string, theme: Theme): string {
   return known ?? colors.other!;
 }
 
+/** The colour of bars behind others: a grey that no other outcome of a request has. */
+export function backdropColor(theme: Theme): string {
+  return STATUS[theme]["3"]!;
+}
+
 /** One colour for each group of a histogram, in the groups' order. */
 export function groupColors(field: string, groups: string[], theme: Theme): string[] {
   if (STATUS_FIELDS.has(field)) return shades(groups, (group) => statusColor(group, theme), theme);

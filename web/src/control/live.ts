@@ -27,6 +27,12 @@ export function send(question: Question): void {
   if (!socket) return;
   const id = state.value.asked + 1;
   dispatch({ type: "asked", query: id });
-  const { kind, ...others } = question;
-  socket.ask({ id, ...others, buckets: BUCKETS_MAX, ...(kind !== null && { kind }) });
+  const { kind, hasOverlay, ...others } = question;
+  socket.ask({
+    id,
+    ...others,
+    buckets: BUCKETS_MAX,
+    ...(kind !== null && { kind }),
+    ...(hasOverlay && { overlay: "firewall_event" }),
+  });
 }

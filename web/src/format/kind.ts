@@ -11,7 +11,7 @@ import { NO_VALUE, STATUS_CLASS } from "./values";
 export type Noun = Pick<KindWords, "one" | "many">;
 
 /** The words for records of any kind. */
-const RECORD: Noun = { one: "record", many: "records" };
+export const RECORD: Noun = { one: "record", many: "records" };
 
 /** The kind of that name; `null` if there is none. */
 export function kindNamed(name: string | null): RecordKind | null {
@@ -43,6 +43,12 @@ export function kindChoices({ kind, kinds }: Report): { kind: RecordKind; record
   const hasRecords = kinds.some((other) => other.kind === kind);
   const choices = hasRecords ? kinds : [...kinds, { kind, records: 0 }];
   return choices.length > 1 ? choices : [];
+}
+
+/** The events that can be laid over the requests; 0 if the report is not about requests. */
+export function overlayableEvents({ kind, kinds }: Report): number {
+  if (kind !== "request") return 0;
+  return kinds.find((other) => other.kind === "firewall_event")?.records ?? 0;
 }
 
 /** Names the fields of the filter that no record of the kind has; `null` if there is none. */

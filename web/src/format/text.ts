@@ -45,6 +45,11 @@ export function visible(value: string): string {
     .join("");
 }
 
+/** The text with an upper-case letter at the beginning. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function cut(value: string): string {
   if (value.length <= TEXT_MAX) return value;
   // Not between the halves of a surrogate pair.

@@ -38,6 +38,11 @@ buckets: number,
  */
 kind?: RecordKind, 
 /**
+ * A kind of records whose histogram is laid over that of the report, such as what a firewall
+ * blocked over the requests.
+ */
+overlay?: RecordKind, 
+/**
  * The field whose values are to be grouped: `status_class` or a field's name, but neither
  * the time nor a number.
  */

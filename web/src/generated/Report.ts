@@ -75,6 +75,11 @@ time: TimeRange,
  */
 histogram: Histogram | null, 
 /**
+ * Records of the kind that the query overlays, with the same buckets as `histogram`; `null`
+ * if the query overlays none, or if one of the kinds has no matching record.
+ */
+overlay?: Histogram, 
+/**
  * Number of distinct values by field.
  */
 distinct: { [key in string]: number }, 

@@ -13,6 +13,8 @@ export interface Question {
   zone: string | null;
   /** The kind of records; `null` leaves the choice to the server. */
   kind: RecordKind | null;
+  /** Whether firewall events are laid over the requests. */
+  hasOverlay: boolean;
 }
 
 export const DEFAULT_QUESTION: Question = {
@@ -21,6 +23,7 @@ export const DEFAULT_QUESTION: Question = {
   top: 10,
   zone: null,
   kind: null,
+  hasOverlay: false,
 };
 
 /** How the attempt to change the question ended. */

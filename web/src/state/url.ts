@@ -9,6 +9,7 @@
 import { kindNamed } from "../format/kind";
 import type { Clause } from "../generated/Clause";
 import type { Operator } from "../generated/Operator";
+import type { RecordKind } from "../generated/RecordKind";
 import { DEFAULT_QUESTION, type Question } from "./state";
 
 const WORDS: Record<Operator, string> = {
@@ -28,6 +29,9 @@ const WORDS: Record<Operator, string> = {
 const OPERATORS = new Map(
   Object.entries(WORDS).map(([operator, word]) => [word, operator as Operator]),
 );
+
+/** The kind that can be laid over the requests. */
+const OVERLAY: RecordKind = "firewall_event";
 
 const SESSION = /^\/s\/([0-9a-f]{1,64})\/?$/i;
 
@@ -51,6 +55,7 @@ export function searchOf(question: Question): string {
   if (question.top !== DEFAULT_QUESTION.top) pairs.push(`top=${question.top}`);
   if (question.zone !== null) pairs.push(`tz=${encodeURIComponent(question.zone)}`);
   if (question.kind !== null) pairs.push(`kind=${question.kind}`);
+  if (question.hasOverlay) pairs.push(`over=${OVERLAY}`);
   return pairs.join("&");
 }
 
@@ -64,6 +69,7 @@ export function questionOf(search: string): Question {
     top: Number.isInteger(top) && top > 0 && top <= 1000 ? top : DEFAULT_QUESTION.top,
     zone: params.get("tz") || null,
     kind: kindNamed(params.get("kind")),
+    hasOverlay: params.get("over") === OVERLAY,
   };
 }
 

@@ -1,55 +1,79 @@
 import { useMemo } from "preact/hooks";
-import { isStacked, type Series, seriesOf } from "../chart/series";
+import { type Drawing, drawingOf } from "../chart/overlay";
+import { isStacked, type Series } from "../chart/series";
 import { change, filterBy } from "../control/questions";
 import { perStep, step } from "../format/duration";
-import { fieldLabel } from "../format/field";
-import { defaultStack, missingStackText, recordsOfKind, wordsOf } from "../format/kind";
+import {
+  missingStackText,
+  overlayableEvents,
+  RECORD,
+  recordsOfKind,
+  wordsOf,
+} from "../format/kind";
 import { count, plural, share } from "../format/number";
-import { visible } from "../format/text";
+import { capitalized, visible } from "../format/text";
 import { rangeText } from "../format/time";
-import type { Histogram } from "../generated/Histogram";
+import { KIND_WORDS } from "../generated/kindWords";
 import type { Report } from "../generated/Report";
 import { STATUS_CLASS } from "../generated/words";
 import { rowsOf, shareRead } from "../state/rows";
 import { question, state } from "../state/store";
 import { Chart } from "./Chart";
 import { LogText } from "./LogText";
+import { StackSelect } from "./StackSelect";
 import { theme } from "./theme";
 import { ZonePicker } from "./ZonePicker";
 
-/** Fields with few enough values to have distinct colours. */
-const STACKABLE = [STATUS_CLASS, "status", "method", "protocol", "host", "action", "level"];
 /** Maximum number of legend entries. */
 const LEGEND_SHOWN = 10;
 
 /** The histogram with its heading, legend and options. */
 export function ChartPanel({ report, complete }: { report: Report; complete: boolean }) {
-  const { histogram } = report;
   const shown = theme.value;
-  const words = wordsOf(report);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours change with the theme
-  const series = useMemo(() => (histogram ? seriesOf(histogram, shown) : []), [histogram, shown]);
-  if (!histogram || histogram.buckets.length === 0)
+  const drawing = useMemo(() => drawingOf(report, shown), [report, shown]);
+  if (!drawing || drawing.histogram.buckets.length === 0)
     return <NoChart report={report} complete={complete} />;
+  const { histogram, series, kinds } = drawing;
+  const title = kinds.length > 1 ? kinds.map(({ many }) => many).join(" and ") : kinds[0]!.many;
   return (
     <div class="chart-panel">
       <div class="chart-head">
         <h2>
-          {words.title} per {perStep(histogram.step_s)}
+          {capitalized(title)} per {perStep(histogram.step_s)}
           {!complete && <SoFar />}
         </h2>
         {isStacked(series) && <Legend series={series} />}
+        <OverlayButton report={report} />
         <ZonePicker shown={report.time.zone} />
-        <StackSelect report={report} />
+        {kinds.length === 1 && <StackSelect report={report} />}
       </div>
       <Chart
         histogram={histogram}
         series={series}
-        label={labelOf(histogram, report)}
-        noun={words}
+        label={labelOf(drawing)}
+        noun={kinds.length > 1 ? RECORD : kinds[0]!}
       />
-      <MissingStack report={report} />
+      {kinds.length === 1 && <MissingStack report={report} />}
     </div>
+  );
+}
+
+/** Lays firewall events over the requests, or takes them away. */
+function OverlayButton({ report }: { report: Report }) {
+  const events = overlayableEvents(report);
+  if (events === 0) return null;
+  const { hasOverlay } = question.value;
+  const { one, many } = KIND_WORDS.firewall_event;
+  return (
+    <button
+      type="button"
+      class="link"
+      data-testid="overlay"
+      onClick={() => change({ hasOverlay: !hasOverlay })}
+    >
+      {hasOverlay ? `Hide the ${many}` : `Overlay ${plural(events, one, many)}`}
+    </button>
   );
 }
 
@@ -64,11 +88,11 @@ function MissingStack({ report }: { report: Report }) {
   );
 }
 
-function labelOf(histogram: Histogram, report: Report): string {
-  const { one, many } = wordsOf(report);
+function labelOf({ histogram, kinds }: Drawing): string {
   const range = rangeText(histogram.buckets[0]!.start, histogram.until);
+  const sums = kinds.map(({ one, many, total }) => plural(total, one, many)).join(" and ");
   return (
-    `${plural(report.matching, one, many)}, ${range}, in ${histogram.buckets.length} bars of ${step(histogram.step_s)}. ` +
+    `${sums}, ${range}, in ${histogram.buckets.length} bars of ${step(histogram.step_s)}. ` +
     "Arrow keys move, Shift with arrow keys selects, Enter zooms, Escape goes back."
   );
 }
@@ -94,46 +118,6 @@ function Legend({ series }: { series: Series[] }) {
       {rest > 0 && <li class="muted">and {rest} more</li>}
     </ul>
   );
-}
-
-function StackSelect({ report }: { report: Report }) {
-  // Two names of one field are one option, which is right for every kind of records.
-  const stack = question.value.stack === defaultStack(report) ? STATUS_CLASS : question.value.stack;
-  const fields = stackFields(report);
-  const shown = fields.includes(stack) ? fields : [...fields, stack];
-  return (
-    <label class="stack-select">
-      Stack by{" "}
-      <select
-        value={stack}
-        data-testid="stack"
-        onChange={(event) => change({ stack: event.currentTarget.value })}
-      >
-        {shown.map((field) => (
-          <option key={field} value={field}>
-            {field === STATUS_CLASS ? defaultStackLabel(report) : visible(fieldLabel(field))}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-/** The fields that the bars can be stacked by. */
-function stackFields(report: Report): string[] {
-  const isOffered = (field: string) =>
-    field === STATUS_CLASS || (hasList(report, field) && field !== defaultStack(report));
-  return STACKABLE.filter(isOffered);
-}
-
-/** The name of the default stack; requests without a status are not stacked by default. */
-function defaultStackLabel(report: Report): string {
-  const field = defaultStack(report);
-  return field === STATUS_CLASS && !hasList(report, "status") ? "nothing" : fieldLabel(field);
-}
-
-function hasList(report: Report, field: string): boolean {
-  return report.top[field] !== undefined;
 }
 
 /** Why there is no chart. */

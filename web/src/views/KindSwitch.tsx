@@ -10,7 +10,7 @@ export function KindSwitch({ report }: { report: Report }) {
   const choices = kindChoices(report);
   if (choices.length === 0) return null;
   const choose = (kind: RecordKind) => {
-    if (kind !== report.kind) change({ kind });
+    if (kind !== report.kind) change({ kind, hasOverlay: false });
   };
   return (
     <fieldset class="kinds" aria-label="Kind of records">

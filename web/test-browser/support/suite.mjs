@@ -10,6 +10,7 @@ import { growing } from "../cases/growing.mjs";
 import { hostile } from "../cases/hostile.mjs";
 import { looking } from "../cases/looking.mjs";
 import { measuring } from "../cases/measuring.mjs";
+import { mixing } from "../cases/mixing.mjs";
 import { reading } from "../cases/reading.mjs";
 import { launch } from "./browser.mjs";
 import { generate } from "./weir.mjs";
@@ -38,8 +39,8 @@ export function suite(browserName) {
     const define = (title, body, options) => {
       test(title, { timeout: CASE_MS }, () => inWorld(driven, title, body, options));
     };
-    for (const cases of [reading, following, growing, filtering, hostile, looking, measuring])
-      cases(define, shared);
+    const all = [reading, following, growing, filtering, mixing, hostile, looking, measuring];
+    for (const cases of all) cases(define, shared);
   });
 }
 

@@ -1,0 +1,50 @@
+/** The histogram of a report, and the firewall events laid over requests. */
+
+import type { Histogram } from "../generated/Histogram";
+import { KIND_WORDS, type KindWords } from "../generated/kindWords";
+import type { Report } from "../generated/Report";
+import { backdropColor, groupColors, type Theme } from "./palette";
+import { countOf, type Series, seriesOf } from "./series";
+
+/** A histogram, its series, and the kinds of records in it with their numbers. */
+export interface Drawing {
+  histogram: Histogram;
+  series: Series[];
+  kinds: (KindWords & { total: number })[];
+}
+
+/** Returns the drawing of a report; `null` if it has no histogram. */
+export function drawingOf(report: Report, theme: Theme): Drawing | null {
+  const { histogram, overlay, kind } = report;
+  if (!histogram) return null;
+  if (overlay && kind === "request") return overlaid(report, histogram, overlay, theme);
+  const kinds = [{ ...KIND_WORDS[kind], total: report.matching }];
+  return { histogram, series: seriesOf(histogram, theme), kinds };
+}
+
+/** The requests are one series, below the groups of the events. */
+function overlaid(report: Report, own: Histogram, overlay: Histogram, theme: Theme): Drawing {
+  // The server makes the same buckets for both kinds.
+  const buckets = own.buckets.map(({ start, count }, at) => {
+    const { count: more, by } = overlay.buckets[at] ?? { count: 0, by: {} };
+    return { start, count: count + more, by };
+  });
+  const colors = groupColors(overlay.field, overlay.groups, theme);
+  const { request, firewall_event } = KIND_WORDS;
+  const below = { name: null, label: request.many, color: backdropColor(theme) };
+  const above = overlay.groups.map((name, at) => ({ name, label: name, color: colors[at]! }));
+  const series = [below, ...above].map((one) => ({
+    ...one,
+    total: buckets.reduce((sum, bucket) => sum + countOf(bucket, one.name), 0),
+    isValue: true,
+  }));
+  const kinds = [
+    { ...request, total: report.matching },
+    { ...firewall_event, total: totalOf(overlay) },
+  ];
+  return { histogram: { ...own, ...overlay, buckets }, series, kinds };
+}
+
+function totalOf({ buckets }: Histogram): number {
+  return buckets.reduce((sum, bucket) => sum + bucket.count, 0);
+}
