@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
-use weir_view::{LiveReply, LiveRequest, UploadReply, UploadRequest};
+use weir_view::{
+    Compare, LiveReply, LiveRequest, Query, RecordKind, UploadReply, UploadRequest, from_json,
+    to_json,
+};
 
 /// The part of the page between two headings.
 fn section(from: &str, to: &str) -> String {
@@ -53,6 +56,38 @@ fn live_messages_are_documented() {
     assert_eq!(tags(&samples), known);
     for sample in samples {
         assert!(is_message::<LiveRequest>(sample) || is_message::<LiveReply>(sample), "{sample}");
+    }
+}
+
+/// The first cells of the table with this heading.
+fn table(section: &str, heading: &str) -> BTreeSet<String> {
+    let (_, rest) = section.split_once(heading).unwrap();
+    let rows = rest.lines().skip(1).skip_while(|line| line.starts_with("|---"));
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.split('`').nth(1).unwrap().to_owned()).collect()
+}
+
+fn members(query: &Query) -> BTreeSet<String> {
+    let object: serde_json::Map<String, serde_json::Value> =
+        from_json(&to_json(query).unwrap()).unwrap();
+    object.keys().cloned().collect()
+}
+
+#[test]
+fn optional_members_of_a_query_are_documented() {
+    let plain = Query::default();
+    let full = Query {
+        kind: Some(RecordKind::Request),
+        overlay: Some(RecordKind::FirewallEvent),
+        group: Some(String::new()),
+        compare: Some(Compare::default()),
+        ..plain.clone()
+    };
+    let section = section("Live views", "Upload");
+    let optional = &members(&full) - &members(&plain);
+    assert_eq!(table(&section, "| member | example | meaning |"), optional);
+    for kind in weir_core::RecordKind::ALL.map(RecordKind::from) {
+        assert!(section.contains(&format!("`{}`", kind.name())), "{kind:?}");
     }
 }
 
