@@ -12,8 +12,6 @@ mod format;
 mod group;
 mod json;
 mod kind;
-#[cfg(all(test, feature = "typescript"))]
-mod kind_words;
 mod log_line;
 mod message;
 mod moment;

@@ -55,7 +55,7 @@ const OUTCOMES = new Map(
 );
 
 /** Groups that are not values of the log. */
-const UNNAMED = new Set([NO_VALUE, ALL_OTHER_VALUES]);
+const UNNAMED = new Set([NO_VALUE, REMAINDER_VALUE]);
 
 /** How far each further value of a colour fades towards the background. */
 const FADE = 0.22;

@@ -3,9 +3,9 @@
 import { KIND_WORDS, type KindWords } from "../generated/kindWords";
 import type { RecordKind } from "../generated/RecordKind";
 import type { Report } from "../generated/Report";
+import { NO_VALUE, STATUS_CLASS } from "../generated/words";
 import { fieldLabel } from "./field";
 import { count } from "./number";
-import { NO_VALUE, STATUS_CLASS } from "./values";
 
 /** A word for a record, in the singular and in the plural. */
 export type Noun = Pick<KindWords, "one" | "many">;

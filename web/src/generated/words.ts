@@ -25,6 +25,9 @@ export const LIST_TITLES: Record<string, string> = {
   query: "Query strings",
   user: "Users",
   protocol: "Protocols",
+  message: "Messages",
+  level: "Levels",
+  action: "Actions",
 };
 
 /** The names of the known formats. */

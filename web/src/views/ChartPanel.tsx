@@ -15,7 +15,6 @@ import { capitalized, visible } from "../format/text";
 import { rangeText } from "../format/time";
 import { KIND_WORDS } from "../generated/kindWords";
 import type { Report } from "../generated/Report";
-import { STATUS_CLASS } from "../generated/words";
 import { rowsOf, shareRead } from "../state/rows";
 import { question, state } from "../state/store";
 import { Chart } from "./Chart";

@@ -2,8 +2,8 @@ import { change } from "../control/questions";
 import { fieldLabel } from "../format/field";
 import { defaultStack } from "../format/kind";
 import { visible } from "../format/text";
-import { STATUS_CLASS } from "../format/values";
 import type { Report } from "../generated/Report";
+import { STATUS_CLASS } from "../generated/words";
 import { question } from "../state/store";
 
 /** Fields with few enough values to have distinct colours. */
