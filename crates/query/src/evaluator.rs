@@ -142,7 +142,7 @@ impl<D: Snapshots> Evaluator<D> {
         let periods = self.bounds.map(|bounds| bounds.periods(range_ns()));
         self.set_periods(periods.and_then(Result::ok))?;
         self.now.count(&snapshot, abandoned)?;
-        self.set_overlay()?;
+        self.set_overlay(periods.and_then(Result::ok))?;
         for counter in [&mut self.before, &mut self.overlay].into_iter().flatten() {
             counter.count(&snapshot, abandoned)?;
         }
@@ -184,12 +184,21 @@ impl<D: Snapshots> Evaluator<D> {
         point(&mut self.now, query)
     }
 
-    /// Creates the counter of the overlay, if the query asks for one.
-    fn set_overlay(&mut self) -> Result<(), Interruption> {
-        if let (None, Some(query)) = (&self.overlay, overlay_of(&self.query)) {
-            self.overlay = Some(self.now.change(query).map_err(|_| Interruption::Abandoned)?);
+    /// Points the counter of the overlay at the period of the report, if the query asks for one.
+    fn set_overlay(&mut self, periods: Option<Periods>) -> Result<(), Interruption> {
+        let Some(mut query) = overlay_of(&self.query) else {
+            self.overlay = None;
+            return Ok(());
+        };
+        query.clauses.extend(periods.into_iter().flat_map(|periods| periods.now.clauses()));
+        match &mut self.overlay {
+            Some(overlay) => point(overlay, query),
+            None => {
+                let overlay = self.now.change(query).map_err(|_| Interruption::Abandoned)?;
+                self.overlay = Some(overlay);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn report(

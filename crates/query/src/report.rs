@@ -23,7 +23,11 @@ pub fn evaluation_by_kind(
         .map(|kind| of_kind(kind.into()).question(values))
         .collect();
     let questions = questions?;
-    Ok(EvaluationByKind::new(|kind| questions[kind as usize].clone()))
+    let evaluations = EvaluationByKind::new(|kind| questions[kind as usize].clone());
+    Ok(match query.kind {
+        Some(kind) => evaluations.only(kind.into()),
+        None => evaluations,
+    })
 }
 
 /// The report of counts that were made while the sources were read. `query` is the query that

@@ -146,20 +146,16 @@ async fn publish(
         bytes_before = bytes;
         version.mark_unchanged();
         let has_open_source = has_open_source(data);
-        let (query, is_cancelled) = {
+        let (query, now, is_cancelled) = {
             // The reference must end with this block: only `current` may keep the query alive,
             // so that replacing the query cancels the answer.
             let live = current.borrow_and_update();
-            // The query was valid when it arrived. Its dates change once the zone of the log is
-            // known, and it is then another query.
-            let settled = settled(&live.query, &**data, &live.now);
-            let query = settled.unwrap_or_else(|_| live.query.clone());
-            (query, live.cancel.flag())
+            (live.query.clone(), live.now.clone(), live.cancel.flag())
         };
         let previous = evaluator.take();
         let work = {
             let (session, data) = (session.clone(), data.clone());
-            move || answer(&session, &data, query, previous, &is_cancelled)
+            move || answer((&session, &data), (&query, &now), previous, &is_cancelled)
         };
         let Ok((view, next)) = tokio::task::spawn_blocking(work).await else { return };
         evaluator = next;
@@ -243,22 +239,31 @@ fn has_open_source(data: &DataSet) -> bool {
 /// Makes an encoded view, and returns it with the evaluator for the next one. Returns no view if
 /// the work was cancelled.
 fn answer(
-    session: &Session,
-    data: &Arc<DataSet>,
-    query: Query,
-    previous: Option<Evaluator<DataSet>>,
+    (session, data): (&Session, &Arc<DataSet>),
+    (live_query, now): (&Query, &Now),
+    mut previous: Option<Evaluator<DataSet>>,
     is_cancelled: &AtomicBool,
 ) -> (Option<Result<String, JsonError>>, Option<Evaluator<DataSet>>) {
-    let id = query.id;
-    let evaluator = match previous {
-        Some(evaluator) if *evaluator.query() == query => Ok(evaluator),
-        Some(evaluator) => evaluator.change(query),
-        None => Evaluator::new(data.clone(), query, session.jobs()),
+    // The query was valid when it arrived.
+    let settle = || settled(live_query, &**data, now).unwrap_or_else(|_| live_query.clone());
+    let mut query = settle();
+    let (answer, evaluator) = loop {
+        let evaluator = match previous {
+            Some(evaluator) if *evaluator.query() == query => Ok(evaluator),
+            Some(evaluator) => evaluator.change(query.clone()),
+            None => Evaluator::new(data.clone(), query.clone(), session.jobs()),
+        };
+        // This cannot fail: columns are never removed.
+        let Ok(mut evaluator) = evaluator else { return (None, None) };
+        let Some(answer) = evaluator.answer(is_cancelled) else { return (None, Some(evaluator)) };
+        // Dates are in the zone of the log, which may have become known with these records.
+        let settled = settle();
+        if settled == query {
+            break (answer, evaluator);
+        }
+        (query, previous) = (settled, Some(evaluator));
     };
-    // This cannot fail: the query was valid when it arrived, and columns are never removed.
-    let Ok(mut evaluator) = evaluator else { return (None, None) };
-    let Some(answer) = evaluator.answer(is_cancelled) else { return (None, Some(evaluator)) };
-    let view = view(id, answer, data, &session.files(), session.remedies());
+    let view = view(live_query.id, answer, data, &session.files(), session.remedies());
     let text = weir_view::to_json(&LiveReply::View { view: Box::new(view) });
     (Some(text), Some(evaluator))
 }

@@ -26,6 +26,11 @@ impl KindTallies {
         &mut self.kinds[kind as usize]
     }
 
+    /// Whether a request was counted.
+    pub(super) fn has_requests(&self) -> bool {
+        self.kinds[RecordKind::Request as usize].records > 0
+    }
+
     /// Adds the counts of other texts.
     pub(super) fn merge(&mut self, other: Self, memory: &MemoryBudget) {
         for (own, other) in self.kinds.iter_mut().zip(other.kinds) {

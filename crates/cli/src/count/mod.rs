@@ -55,10 +55,10 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let (mut inputs, complaints) = sources::find(&inputs, &format);
     let conditions = Conditions::parse(&arguments.logs.conditions, &mut inputs, &format)?;
     complaints.iter().for_each(say);
-    let has_failed = !complaints.is_empty();
+    let mut has_failed = !complaints.is_empty();
     let threads = arguments.logs.threads();
     let threads_per_text = if inputs.len() == 1 { threads } else { 1 };
-    if arguments.by.is_empty() && conditions.is_empty() {
+    if arguments.by.is_empty() && conditions.is_empty() && arguments.kind.is_none() {
         let counted = count_each(threads, &inputs, |input| lines::count(input, threads_per_text));
         if counted.iter().any(InputCount::has_result) {
             print_as(arguments.output, &output::lines(arguments.output, &inputs, &counted)?)?;
@@ -86,7 +86,10 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let KindTally { tally, error, .. } = std::mem::take(tallies.of_mut(kind.into()));
     match error {
         Some(error) if tally.records == 0 => return Err(Failure::new(error)),
-        Some(error) => say(error),
+        Some(error) => {
+            has_failed = true;
+            say(error);
+        }
         None => {}
     }
     if tally.remainder > 0 {

@@ -65,7 +65,7 @@ impl RecordCounter<'_> {
             // The first part continues the tallies of the previous texts, so that a value in both
             // takes memory once.
             let mut tallies = std::mem::take(&mut *lock());
-            let counted = self.count_part(part, &mut tallies);
+            let counted = self.count_part(part, &name, &mut tallies);
             lock().merge(tallies, self.memory);
             Ok(counted)
         });
@@ -80,12 +80,13 @@ impl RecordCounter<'_> {
     fn count_part(
         &self,
         part: &mut TextPart<impl Read>,
+        name: &str,
         tallies: &mut KindTallies,
     ) -> Result<(), ScanError> {
         let mut binding = FormatBinding::new();
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
             for line in Lines::new(block).filter(|line| !line.bytes.is_empty()) {
-                let bound = binding.update(records, |format| self.bind(format, tallies));
+                let bound = binding.update(records, |format| self.bind(format, name, tallies));
                 bound.map_err(ScanError::Field)?;
                 records.read(line.bytes, |record| {
                     if let (Some(key), Some(record)) = (binding.value(), record) {
@@ -99,14 +100,28 @@ impl RecordCounter<'_> {
 
     /// Resolves the fields in a format. The error is a sentence. Records of another kind than
     /// the one that is asked for may lack fields; that is noted in the tally of their kind.
-    fn bind(&self, format: &Format, tallies: &mut KindTallies) -> Result<RecordKey<'_>, String> {
+    fn bind(
+        &self,
+        format: &Format,
+        name: &str,
+        tallies: &mut KindTallies,
+    ) -> Result<RecordKey<'_>, String> {
         let kind = format.kind();
+        let not_counted = RecordKey { kind, fields: Vec::new(), predicate: None };
+        // Requests come first, so with a request it is known that the others are left out.
+        let is_left_out = match self.kind {
+            Some(asked) => kind != asked,
+            None => kind != RecordKind::Request && tallies.has_requests(),
+        };
+        if is_left_out {
+            return Ok(not_counted);
+        }
         match self.resolve(format) {
             Ok((fields, predicate)) => Ok(RecordKey { kind, fields, predicate: Some(predicate) }),
             Err(error) if kind == self.kind.unwrap_or_default() => Err(error),
             Err(error) => {
-                tallies.of_mut(kind).error = Some(error);
-                Ok(RecordKey { kind, fields: Vec::new(), predicate: None })
+                tallies.of_mut(kind).error = Some(format!("{name}: {error}"));
+                Ok(not_counted)
             }
         }
     }

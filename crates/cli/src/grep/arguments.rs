@@ -1,5 +1,6 @@
 //! The arguments of `weir grep`.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -12,9 +13,9 @@ use crate::scan::LogArguments;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GrepArguments {
     /// The regular expression to search for, in the syntax of ripgrep. With --where it may be left
-    /// out: if the first argument is a file, there is no pattern
+    /// out: if the first argument is a file or `-`, there is no pattern
     #[arg(value_name = "PATTERN")]
-    first: Option<String>,
+    first: Option<OsString>,
 
     /// The regular expression, also one that begins with a hyphen or is the name of a file
     #[arg(short = 'e', long = "regexp", value_name = "PATTERN", allow_hyphen_values = true)]
@@ -87,18 +88,30 @@ impl GrepArguments {
             first.chain(self.logs.files.iter().cloned()).collect()
         };
         let has_conditions = !self.logs.conditions.is_empty();
-        let is_file = |first: &&String| has_conditions && Path::new(first).exists();
         match (&self.regexp, &self.first) {
             (Some(pattern), _) => Ok((pattern.clone(), first_and_files())),
             (None, None) if !has_conditions => Err(Failure::new(
                 "name what to search for: a pattern, conditions with --where, or both",
             )),
             (None, None) => Ok((String::new(), first_and_files())),
-            (None, first) if first.as_ref().filter(is_file).is_some() => {
+            (None, Some(first)) if has_conditions && self.is_log(first) => {
                 Ok((String::new(), first_and_files()))
             }
-            (None, Some(first)) => Ok((first.clone(), self.logs.files.clone())),
+            (None, Some(first)) => match first.to_str() {
+                Some(pattern) => Ok((pattern.to_owned(), self.logs.files.clone())),
+                None => Err(Failure::new(format_args!(
+                    "PATTERN: `{}` is not valid UTF-8; write its bytes as \\xFF",
+                    first.display()
+                ))),
+            },
         }
+    }
+
+    /// Whether the first argument is a log. The name of a directory is one only if it stands
+    /// alone: beside files it is more likely a word to search for.
+    fn is_log(&self, first: &OsStr) -> bool {
+        let path = Path::new(first);
+        first == "-" || path.exists() && (!path.is_dir() || self.logs.files.is_empty())
     }
 }
 

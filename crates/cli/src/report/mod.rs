@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use weir_ingest::{DataSet, Input, Pipeline, Retention, SourceSnapshot};
 use weir_query::{Evaluator, PeriodError, evaluation_by_kind, report_of_fold};
-use weir_view::{KindCount, Query, QueryError, Report};
+use weir_view::{Compare, KindCount, Query, QueryError, Report};
 
 pub(crate) use arguments::ReportArguments;
 
@@ -133,10 +133,21 @@ fn compared(
     match answered.period_error {
         None => {
             let kinds = answered.report.kinds.clone();
+            let selected = answered.report.compare.as_ref();
+            let selected = selected.map(|comparison| comparison.selected_period.clone());
             for KindCount { kind, .. } in kinds {
-                let query = Query { kind: Some(kind), ..request.query.clone() };
-                if request.query.kind.is_none() && kind != answered.report.kind {
-                    answered.report.other_kinds.push(answer(query)?.report);
+                if request.query.kind.is_some() || kind == answered.report.kind {
+                    continue;
+                }
+                // All kinds are compared over the periods of the main kind.
+                let compare = selected
+                    .clone()
+                    .map(|period| Compare { since: Some(period.since), until: Some(period.until) });
+                let query = Query { kind: Some(kind), compare, ..request.query.clone() };
+                let other = answer(query)?;
+                // Without a time it is in no period.
+                if other.period_error.is_none() {
+                    answered.report.other_kinds.push(other.report);
                 }
             }
             Ok(Some(answered.report))

@@ -270,6 +270,15 @@ fn beside_a_condition_no_pattern_is_needed() {
     assert_eq!(count(&["--where", "status=404", "", log]), found("2"));
     assert_eq!(count(&["--where", "status=404", "GET", log]), found("2"));
     assert_eq!(count(&["--where", "status=404", "POST", log]).1, 1);
+    // A directory beside files is a word to search for.
+    let directory = text(path.parent().expect("a folder"));
+    assert_eq!(count(&["--where", "status=404", directory, log]).1, 1);
+    assert_eq!(count(&["--where", "status=404", directory]), found("2"));
+    let stdin = crate::support::run_with_stdin(
+        ["grep", "-c", "--where", "status=404", "-"],
+        lines.as_bytes(),
+    );
+    assert_eq!(stdin.stdout, "2\n");
     // -e makes sure that it is a pattern, even if it is the name of a file.
     assert_eq!(count(&["--where", "status=404", "-e", log, log]).1, 1);
     assert_eq!(count(&["-e", "-", log]), found("3"));

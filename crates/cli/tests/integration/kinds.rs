@@ -81,6 +81,10 @@ fn a_condition_on_a_missing_field_is_stated() {
 #[test]
 fn counts_are_of_one_kind() {
     let folder = Folder::new();
+    let events = run(arguments(&["count", "--kind", "firewall-event"], &folder));
+    assert_eq!((events.stdout.as_str(), events.code), ("0\n", 1), "{}", events.stderr);
+    let lines = run(arguments(&["count", "--kind", "error-log-line"], &folder));
+    assert_eq!(lines.stdout, "2\n");
     let requests = run(arguments(&["count", "--by", "client"], &folder));
     assert_eq!(requests.stdout, "2  192.0.2.2\n1  192.0.2.1\n");
     assert_eq!(
@@ -107,5 +111,18 @@ fn periods_of_each_kind_are_compared() {
         serde_json::from_str(&stdout(&["report", "--compare", "--json"])).expect("JSON");
     assert_eq!(json["compare"]["totals"]["matching"]["selected"], json["matching"]);
     assert_eq!(json["other_kinds"][0]["kind"], "error_log_line");
-    assert!(json["other_kinds"][0]["compare"].is_object());
+    // All kinds are compared over the same period.
+    let period = |report: &Value| report["compare"]["selected_period"].clone();
+    assert!(period(&json).is_object());
+    assert_eq!(period(&json["other_kinds"][0]), period(&json));
+    // No error-log line is as late as this.
+    let late = ["report", "--compare", "--json", "--since", "2025-12-17T09:00:03Z"];
+    let mut arguments = arguments(&late, &Folder::new());
+    arguments.truncate(late.len());
+    let folder = Folder::new();
+    let early = ERRORS.lines().next().expect("a line").to_owned() + "\n";
+    arguments.push(folder.file("access.log", REQUESTS.as_bytes()).into());
+    arguments.push(folder.file("error.log", early.as_bytes()).into());
+    let late: Value = serde_json::from_str(&run(arguments).stdout).expect("JSON");
+    assert_eq!((&late["matching"], &late["other_kinds"][0]["matching"]), (&1.into(), &0.into()));
 }

@@ -243,6 +243,17 @@ fn a_page_that_cannot_be_written_leaves_the_old_one() {
     assert!(link.is_symlink());
     let names = || std::fs::read_dir(page.parent().expect("a folder")).expect("a folder").count();
     assert_eq!(names(), 3, "no other file is left");
+    // The page that is replaced was private, and stays so.
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&page, PermissionsExt::from_mode(0o600)).expect("permissions");
+    assert_eq!(run_with(text(&page)).code, 0);
+    assert_eq!(page.metadata().expect("the page").permissions().mode() & 0o777, 0o600);
+    // A link to nothing stays a link.
+    let dangling = folder.path("dangling.html");
+    symlink(folder.path("new.html"), &dangling).expect("a link");
+    assert_eq!(run_with(text(&dangling)).code, 0);
+    assert!(dangling.is_symlink() && folder.path("new.html").is_file());
+    let names_before = names();
     // A full device: the write fails half-way.
     let full = run_with("/dev/full");
     assert_eq!(full.code, 2);
@@ -255,5 +266,5 @@ fn a_page_that_cannot_be_written_leaves_the_old_one() {
         .expect("a shell");
     assert_eq!(limited.status.code(), Some(2));
     assert_eq!(std::fs::read_to_string(&page).expect("the page"), written);
-    assert_eq!(names(), 3);
+    assert_eq!(names(), names_before);
 }

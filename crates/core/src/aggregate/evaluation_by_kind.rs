@@ -43,6 +43,8 @@ pub struct EvaluationByKind {
     evaluations: [Option<Evaluation>; KINDS],
     /// Whether or not they pass the filter.
     records: [u64; KINDS],
+    /// The only kind to evaluate; records of the others are counted without a filter.
+    only: Option<RecordKind>,
 }
 
 impl EvaluationByKind {
@@ -53,7 +55,14 @@ impl EvaluationByKind {
         let requests = Evaluation::new(&questions[RecordKind::Request as usize]);
         let mut evaluations = [const { None }; KINDS];
         evaluations[RecordKind::Request as usize] = Some(requests);
-        Self { questions, evaluations, records: [0; KINDS] }
+        Self { questions, evaluations, records: [0; KINDS], only: None }
+    }
+
+    /// Restricts the answers to one kind. Records of the others are only counted.
+    #[must_use]
+    pub fn only(mut self, kind: RecordKind) -> Self {
+        self.only = Some(kind);
+        self
     }
 
     /// Returns the answer about a kind; `None` if no segment has records of it. There is always
@@ -98,7 +107,9 @@ impl Fold for EvaluationByKind {
 
     fn update(&mut self, segment: &Segment) {
         self.records[segment.kind() as usize] += segment.rows() as u64;
-        self.of_mut(segment.kind()).update(segment);
+        if self.only.is_none_or(|only| only == segment.kind()) {
+            self.of_mut(segment.kind()).update(segment);
+        }
     }
 
     fn merge(&mut self, other: &Self) {
