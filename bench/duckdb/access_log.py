@@ -9,7 +9,7 @@ LINE = (
     r'"((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"$'
 )
 # The text between the first quotes, if it is a request line of HTTP.
-REQUEST = r"^([A-Za-z]+) ([^?]*?)(\?.*)? (HTTP/[0-9]+(?:\.[0-9]+)?)$"
+REQUEST = r"^([A-Za-z0-9!#$%&'*+.^_`|~-]*[A-Za-z][A-Za-z0-9!#$%&'*+.^_`|~-]*) ([^?]*?)(\?.*)? (HTTP/[0-9]+(?:\.[0-9]+)?)$"
 GROUPS = ["client", "user", "time", "request", "status", "bytes", "referer", "user_agent"]
 
 # The columns that have a top list.

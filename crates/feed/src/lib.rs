@@ -16,7 +16,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let options = PipelineOptions::new(1, Retention::Segments);
-//! let data = DataSet::new(options.keep, options.memory_bytes_max, &[]);
+//! let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
 //! let pipeline = Pipeline::start(&options, data);
 //! let feed = Feed::bind(FeedOptions::default(), &["tcp://127.0.0.1:0".parse()?]).await?;
 //! println!("listening at {}", feed.names()[0]);

@@ -31,7 +31,7 @@ TIME = re.compile(
 )
 REQUEST = re.compile(QUOTED + rb" ([0-9]{3}|-) ([0-9]{1,20}|-)(.*)", re.DOTALL)
 QUOTES = re.compile(rb" " + QUOTED + rb" " + QUOTED, re.DOTALL)
-HTTP = re.compile(rb"([A-Za-z]+) (.*) (HTTP/[0-9]+(?:\.[0-9]+)?)", re.DOTALL)
+HTTP = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]*[A-Za-z][A-Za-z0-9!#$%&'*+.^_`|~-]*) (.*) (HTTP/[0-9]+(?:\.[0-9]+)?)", re.DOTALL)
 
 
 def lines_of(log):

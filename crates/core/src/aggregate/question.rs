@@ -19,7 +19,7 @@ use crate::value::{STATUS_CLASSES, Zone};
 /// let values = Values::new(1 << 20);
 /// let errors = Clause::text(&values, "status", TextTest::Between(400, 599), false)?;
 /// let question = Question {
-///     filter: Filter { clauses: vec![errors] },
+///     filter: Filter::of(vec![errors]),
 ///     zone: Some(Zone::utc()),
 ///     buckets_max: 60,
 ///     stack: Stack::Column(Field::Method.column()),

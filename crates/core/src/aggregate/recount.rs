@@ -84,7 +84,7 @@ impl CountedRows<'_> {
 ///
 /// let test = TextTest::Prefix(b"4".to_vec());
 /// let clauses = vec![Clause::text(&values, "status", test, false)?];
-/// let filtered = evaluation(Filter { clauses });
+/// let filtered = evaluation(Filter::of(clauses));
 /// let passes = [filtered.pass(&segments[0])];
 /// let base = (&all, CountedRows::All(segments.len()));
 /// let mut recount = Recount::change(filtered, base, &segments, &passes);

@@ -23,7 +23,7 @@ use crate::values::Values;
 /// [&b"/a"[..], b"/b"].map(|value| values.intern(path, value));
 ///
 /// let test = TextTest::matches("^/a")?;
-/// let filter = Filter { clauses: vec![Clause::text(&values, "path", test, false)?] };
+/// let filter = Filter::of(vec![Clause::text(&values, "path", test, false)?]);
 /// let mut compiled = CompiledFilter::new(&filter);
 /// for batch in compiled.undecided_batches(&values) {
 ///     let decisions = compiled.decide(&values, &batch); // on any thread

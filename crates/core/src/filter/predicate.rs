@@ -20,7 +20,7 @@ use crate::values::Values;
 ///
 /// let values = Values::new(0);
 /// let test = TextTest::Between(400, 599);
-/// let filter = Filter { clauses: vec![Clause::text(&values, "status", test, false)?] };
+/// let filter = Filter::of(vec![Clause::text(&values, "status", test, false)?]);
 ///
 /// let format = Arc::new(Format::parse("$remote_addr $status")?);
 /// let is_error = RecordPredicate::new(&filter, &values, &format);

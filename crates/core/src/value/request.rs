@@ -22,7 +22,7 @@ pub(crate) struct RequestLine<'a> {
 }
 
 impl<'a> RequestLine<'a> {
-    /// Splits `METHOD target HTTP/x` or `METHOD target HTTP/x.y`. The method is letters. The
+    /// Splits `METHOD target HTTP/x` or `METHOD target HTTP/x.y`. The method is a token. The
     /// target is the text between the first and the last space, so it may itself contain spaces.
     /// Returns `None` if the text is not an HTTP request line.
     pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
@@ -42,11 +42,20 @@ impl<'a> RequestLine<'a> {
         }
         let method = &text[..first];
         let protocol = &text[last + 1..];
-        if !is_http || !method.iter().all(u8::is_ascii_alphabetic) {
+        if !is_http || !is_method(method) {
             return None;
         }
         Some(Self { method, target: &text[first + 1..last], protocol })
     }
+}
+
+/// Whether the text is a method: a token of RFC 9110, section 5.6.2, such as `M-SEARCH`. One
+/// without a letter, such as `-`, stands for no method.
+fn is_method(text: &[u8]) -> bool {
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    // Nearly every method is letters alone.
+    text.iter().all(u8::is_ascii_alphabetic)
+        || text.iter().all(is_token) && text.iter().any(u8::is_ascii_alphabetic)
 }
 
 fn is_http_version(text: &[u8]) -> bool {
@@ -133,6 +142,8 @@ mod tests {
         assert_eq!(parts("get /a b c HTTP/2"), Some(("get", "/a b c", "HTTP/2")));
         assert_eq!(parts("GET /a  HTTP/2.0"), Some(("GET", "/a ", "HTTP/2.0")));
         assert_eq!(parts("GET  HTTP/1.1"), Some(("GET", "", "HTTP/1.1")));
+        assert_eq!(parts("M-SEARCH * HTTP/1.1"), Some(("M-SEARCH", "*", "HTTP/1.1")));
+        assert_eq!(parts("SSTP_DUPLEX_POST /sra HTTP/1.1").map(|parts| parts.1), Some("/sra"));
         assert_eq!(parts("GET /x HTTP/10.25"), Some(("GET", "/x", "HTTP/10.25")));
     }
 
@@ -150,7 +161,8 @@ mod tests {
             "GET / HTTP/1.",
             "GET / HTTP/.1",
             "GET / http/1.1",
-            "M-SEARCH * HTTP/1.1",
+            "G(ET / HTTP/1.1",
+            "- - HTTP/1.1",
             "GET / HTTP/1.x",
             r"\x16\x03\x01 / HTTP/1.1",
             "GET / RTSP/1.0",

@@ -121,12 +121,19 @@ fn row_of_record(record: &Record<'_>, format: &Format, line_start: usize) -> Row
     (texts, time, numbers, line_start as u64)
 }
 
-fn row_of_segment(segment: &Segment, row: usize, values: &Values) -> Row {
-    let text = |(column, _): (ColumnId, &str)| {
+fn row_of_segment(segment: &Segment, row: usize, values: &Values, format: &Format) -> Row {
+    let text = |column: ColumnId| {
         let id = segment.text(column)?.get(row) as u32;
         values.dictionary(column).value(id).map(<[u8]>::to_vec)
     };
-    let texts = values.schema().text_columns().map(text).collect();
+    let known = Field::TEXT.map(Field::column);
+    let extra = format.extra_fields().iter();
+    let extra = extra.map(|name| values.schema().text_column_by_name(name).expect("a column"));
+    let columns: Vec<ColumnId> = known.into_iter().chain(extra).collect();
+    // A data set may have columns that this format does not fill.
+    let mut others = values.schema().text_columns().map(|(column, _)| column);
+    assert!(others.all(|column| columns.contains(&column) || text(column).is_none()));
+    let texts = columns.into_iter().map(text).collect();
     let time = segment.time(row).map(|time| (time.unix_ns, time.offset_s));
     let numbers = Field::NUMBERS.map(|field| segment.number(field, row));
     (texts, time, numbers, segment.line_offset(row))
@@ -173,7 +180,7 @@ proptest! {
                 let segment = reader.seal(resolved).into_segment();
                 prop_assert_eq!(segment.rows(), expected.len(), "{}", format.name());
                 for (row, expected) in expected.iter().enumerate() {
-                    prop_assert_eq!(&row_of_segment(&segment, row, &values), expected);
+                    prop_assert_eq!(&row_of_segment(&segment, row, &values, &format), expected);
                 }
             }
         }

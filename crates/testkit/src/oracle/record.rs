@@ -51,8 +51,11 @@ static REQUEST: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"^"((?:[^"\\]|\\.)*)" ([0-9]{3}|-) ([0-9]{1,20}|-)(.*)$"#));
 static QUOTES: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"^ "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"$"#));
-static HTTP: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^([A-Za-z]+) (.*) (HTTP/[0-9]+(?:\.[0-9]+)?)$"));
+static HTTP: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^([A-Za-z0-9!#$%&'*+.^_`|~-]*[A-Za-z][A-Za-z0-9!#$%&'*+.^_`|~-]*) (.*) (HTTP/[0-9]+(?:\.[0-9]+)?)$",
+    )
+});
 
 impl Record {
     /// Reads a line without its end. `None` if it is not in the layout.
@@ -222,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_request_that_is_not_http_is_one_field() {
-        for request in ["", "-", "GET /", "G3T / HTTP/1.1", "GET HTTP/1.1", "GET / HTTP/1.", "a  b"]
+        for request in ["", "-", "GET /", "G(T / HTTP/1.1", "GET HTTP/1.1", "GET / HTTP/1.", "a  b"]
         {
             let line = LINE.replace("GET /a b?c?d HTTP/2.0", request);
             let record = read(&line).expect("a record");
