@@ -10,9 +10,13 @@ fn folder() -> PathBuf {
     root().join("web/src/generated")
 }
 
-/// Writes the files.
+/// Writes the files, and removes those of types that are gone.
 pub(crate) fn write() -> Outcome {
-    generate(&folder())
+    let folder = folder();
+    for name in files(&folder)?.into_keys() {
+        fs::remove_file(folder.join(name))?;
+    }
+    generate(&folder)
 }
 
 /// Fails if the files differ from what [`write()`] would write.
