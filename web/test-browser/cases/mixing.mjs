@@ -167,7 +167,7 @@ export function mixing(define) {
     assert.deepEqual(await texts(page, ".totals dt"), [
       "Error-log lines",
       "Clients",
-      "12 May 2024",
+      "2024-05-12",
       "Unparsed lines",
     ]);
   });
