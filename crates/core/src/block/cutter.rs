@@ -1,4 +1,22 @@
 //! Cuts a stream of bytes into blocks at line ends.
+//!
+//! A cutter fills one buffer from its start. The last line feed in it divides it in two:
+//!
+//! ```text
+//! |<------------ filled ------------>|
+//! | whole lines ... \n | tail        | free room                     |
+//! 0                    last \n       filled                           capacity
+//! ```
+//!
+//! [`BlockCutter::cut`] moves the buffer with the whole lines into a block and copies the tail,
+//! which is part of one line, to the start of the next buffer. No other byte is copied or moved.
+//!
+//! A line that does not end within the buffer is over the limit. Its bytes are dropped up to its
+//! line feed, in constant memory: this is the state `is_skipping`. A run of NULs that fills the
+//! buffer is dropped too, but is not counted as a line.
+//!
+//! Time is linear in the input, for pieces of any size: `cut` searches backwards for a line feed,
+//! and only in the bytes that were not searched before (`line_feed_free`).
 
 use memchr::{memchr, memrchr};
 
@@ -15,11 +33,20 @@ use super::Block;
 /// let limits = BlockLimits { block_bytes: 64 << 10, ..BlockLimits::default() };
 /// assert_eq!(limits.line_bytes_max, BlockLimits::LINE_BYTES_MAX);
 /// ```
+///
+/// Small blocks cost more for each line; large ones leave the
+/// processor's cache. Tests use blocks of a few bytes to place a cut at every offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockLimits {
     /// A block is cut when it holds this many bytes.
+    ///
+    /// It then holds at least this many bytes and at most `line_bytes_max + 2` more, or fewer if
+    /// the caller cuts early. In bytes of unpacked text.
     pub block_bytes: usize,
     /// A line with more bytes than this, its line end not counted, is skipped.
+    ///
+    /// Such a line is counted in [`Block::too_long_lines`] or, if it is in a block as a whole, by
+    /// the reader of the block. Either way it is counted once.
     pub line_bytes_max: usize,
 }
 
@@ -91,6 +118,21 @@ impl Default for BlockLimits {
 /// assert_eq!(texts, [&b"one\ntwo\n"[..], b"three\n"]);
 /// # Ok::<(), std::io::Error>(())
 /// ```
+///
+/// A line over the limit is skipped and counted, and the lines around it are kept:
+///
+/// ```
+/// use weir_core::{BlockCutter, BlockLimits};
+///
+/// let mut cutter = BlockCutter::new(BlockLimits { block_bytes: 4, line_bytes_max: 4 });
+/// let mut input = &b"far too long a line\nok\n"[..];
+/// while !input.is_empty() {
+///     let taken = cutter.push(input);
+///     input = &input[taken..];
+/// }
+/// let block = cutter.finish().unwrap();
+/// assert_eq!((block.bytes(), block.offset, block.too_long_lines), (&b"ok\n"[..], 20, 1));
+/// ```
 #[derive(Debug)]
 pub struct BlockCutter {
     limits: BlockLimits,
@@ -114,6 +156,9 @@ pub struct BlockCutter {
 
 impl BlockCutter {
     /// A cutter at the start of a source.
+    ///
+    /// Allocates nothing until the first byte. To continue a source at an offset, add the offset to
+    /// those of the blocks.
     pub fn new(limits: BlockLimits) -> Self {
         Self {
             limits,
@@ -128,17 +173,26 @@ impl BlockCutter {
     }
 
     /// The number of bytes taken so far, skipped ones included.
+    ///
+    /// After [`Self::forget_tail`] it is the offset of the first byte to send again.
     pub fn offset(&self) -> u64 {
         self.offset + self.filled as u64
     }
 
     /// The number of bytes taken that are not in a block yet.
+    ///
+    /// At most `block_bytes + line_bytes_max + 2`. They include whole lines until [`Self::cut`] is
+    /// called, and never bytes of a line that is being skipped.
     pub fn pending_bytes(&self) -> usize {
         self.filled
     }
 
     /// Room for more bytes, never empty. Write to its start, then call [`Self::advance`]. Its
     /// content before the write is unspecified.
+    ///
+    /// Its length changes from call to call: up to `block_bytes` while the block is not full, then
+    /// up to `line_bytes_max + 2` for the line that crosses its end. The first call after a cut may
+    /// allocate a buffer.
     pub fn space(&mut self) -> &mut [u8] {
         if self.buffer.is_empty() {
             self.buffer = self.new_buffer();
@@ -152,6 +206,8 @@ impl BlockCutter {
 
     /// Takes the first `length` bytes of [`Self::space`]. If the cutter [`Self::is_full`]
     /// afterwards, call [`Self::cut`] before it takes more.
+    ///
+    /// A `length` beyond the room counts as the room: nothing is read outside the buffer.
     pub fn advance(&mut self, length: usize) {
         let start = self.filled;
         self.filled = (start + length).min(self.buffer.len());
@@ -164,6 +220,22 @@ impl BlockCutter {
 
     /// Copies as much of `piece` as there is room for and returns the number of bytes: at least
     /// one if `piece` is not empty and the cutter was not full.
+    ///
+    /// The caller passes the rest of the piece in the next call. A full cutter still takes bytes up
+    /// to the end of the line in progress; it returns 0 if its buffer holds a line feed and is full
+    /// to the last byte.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{BlockCutter, BlockLimits};
+    ///
+    /// let mut cutter = BlockCutter::new(BlockLimits { block_bytes: 4, line_bytes_max: 100 });
+    /// assert_eq!(cutter.push(b"one\ntwo\n"), 4);
+    /// assert!(cutter.is_full());
+    /// assert_eq!(cutter.cut().unwrap().bytes(), b"one\n");
+    /// assert_eq!(cutter.push(b"two\n"), 4);
+    /// ```
     pub fn push(&mut self, piece: &[u8]) -> usize {
         let space = self.space();
         let length = piece.len().min(space.len());
@@ -173,12 +245,19 @@ impl BlockCutter {
     }
 
     /// Whether the cutter holds at least the bytes of a whole block.
+    ///
+    /// A full cutter may hold no whole line yet: then [`Self::cut`] returns `None`, and the cutter
+    /// takes more bytes, up to the longest allowed line.
     pub fn is_full(&self) -> bool {
         self.filled >= self.limits.block_bytes
     }
 
     /// Returns all whole lines as a block, or `None` if there are none. Call it when the cutter
     /// is full, and also to process the lines so far while the source is idle.
+    ///
+    /// The bytes of the unfinished line stay for the next block. If there is no whole line but
+    /// lines were skipped, the block is empty and carries their number, so that a count is never
+    /// late by more than a cut.
     pub fn cut(&mut self) -> Option<Block> {
         let searched = self.line_feed_free;
         let Some(last) = memrchr(b'\n', &self.buffer[searched..self.filled]) else {
@@ -190,6 +269,23 @@ impl BlockCutter {
 
     /// Ends the source and returns the remaining bytes, including a last line without a line
     /// feed.
+    ///
+    /// Returns `None` if every byte is in a block already and no line was skipped since. A line
+    /// over the limit whose line feed never came is counted like the others. The cutter can then
+    /// take the bytes of the source again if it grows, as a log does that is followed: they belong
+    /// to a new line.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{BlockCutter, BlockLimits};
+    ///
+    /// let mut cutter = BlockCutter::new(BlockLimits::default());
+    /// assert!(cutter.finish().is_none());
+    /// cutter.push(b"no line feed");
+    /// assert_eq!(cutter.finish().unwrap().bytes(), b"no line feed");
+    /// assert!(cutter.finish().is_none());
+    /// ```
     pub fn finish(&mut self) -> Option<Block> {
         self.is_skipping = false;
         (self.filled > 0 || self.too_long_lines > 0).then(|| self.take_block(self.filled))
@@ -197,6 +293,21 @@ impl BlockCutter {
 
     /// Discards the bytes of the unfinished line at the end, so that the source can send them
     /// again from [`Self::offset`] on. Call [`Self::cut`] first.
+    ///
+    /// For a connection that breaks in the middle of a line and resumes. Whole lines that are not
+    /// cut yet are discarded too, which is why `cut` comes first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{BlockCutter, BlockLimits};
+    ///
+    /// let mut cutter = BlockCutter::new(BlockLimits::default());
+    /// cutter.push(b"one\ntw");
+    /// let block = cutter.cut().unwrap();
+    /// cutter.forget_tail();
+    /// assert_eq!((block.offset_end, cutter.offset()), (4, 4));
+    /// ```
     pub fn forget_tail(&mut self) {
         self.filled = 0;
         self.line_feed_free = 0;
@@ -204,6 +315,8 @@ impl BlockCutter {
 
     /// Takes the buffer of a processed block ([`Block::into_buffer`]) for reuse. A buffer of
     /// another size is freed.
+    ///
+    /// One buffer is kept; a second one replaces it. Its content does not matter.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         if buffer.len() == self.capacity() {
             self.spare = Some(buffer);
@@ -221,6 +334,9 @@ impl BlockCutter {
     }
 
     /// Returns the first `length` bytes as a block and keeps the rest.
+    ///
+    /// `length` is 0 or follows a line feed, except at the end of the source. The rest is at most
+    /// one line, and is the only thing that is copied.
     fn take_block(&mut self, length: usize) -> Block {
         let mut next = Vec::new();
         let tail_bytes = self.filled - length;
@@ -251,6 +367,9 @@ impl BlockCutter {
 
     /// Makes room in a buffer that is at its capacity. If it holds a line feed, `cut` makes
     /// room; otherwise it is one line over the limit, or a run of NULs.
+    ///
+    /// Called only when the buffer is full to its last byte, so its cost is spread over
+    /// `line_bytes_max` bytes or more.
     fn make_room(&mut self) {
         if memrchr(b'\n', &self.buffer[self.line_feed_free..]).is_some() {
             return;

@@ -10,6 +10,23 @@
 //!
 //! The lines must not depend on the pieces: a test feeds [`BlockCutter`] whole inputs, single
 //! bytes, and pieces that are cut at any offset.
+//!
+//! # Guarantees
+//!
+//! - The blocks of a source, put together, are its bytes, without the lines over the length limit
+//!   that did not fit into the cutter's buffer.
+//! - A block begins at a line start. It ends after a line feed, unless the source ended without
+//!   one. It may be empty: then it only carries the number of skipped lines.
+//! - `offset` and `offset_end` are offsets in the source, in bytes of the unpacked text. The block
+//!   after this one begins at `offset_end`, so a reader that stores the number can continue there.
+//! - Where a block ends depends on the pieces in which the source delivers its bytes, and on when
+//!   the caller cuts. The lines in it do not.
+//!
+//! # Memory
+//!
+//! A block owns one buffer of fixed size ([`BlockLimits`]), which goes from the source to a parser
+//! and back ([`Block::into_buffer`], [`BlockCutter::recycle`]). So reading a log of any size takes
+//! the memory of the blocks in flight, and no allocation for each block once the buffers exist.
 
 mod cutter;
 
@@ -26,6 +43,11 @@ pub(crate) use cutter::leading_nuls;
 /// let block = Block::new(b"one\ntwo\n".to_vec());
 /// assert_eq!(Lines::new(block.bytes()).count(), 2);
 /// ```
+///
+/// The end may differ from `offset` plus the length: skipped bytes before or after the lines are in
+/// no block, but belong to the range of the source that is done.
+///
+/// A block of [`Self::default`] is empty and at offset 0. The clone copies the lines.
 #[derive(Debug, Clone, Default)]
 pub struct Block {
     /// `buffer[..length]` are the lines. The rest is unused room, kept so that the buffer can be
@@ -33,6 +55,8 @@ pub struct Block {
     buffer: Vec<u8>,
     length: usize,
     /// The offset of the first byte in the source.
+    ///
+    /// The first line is there, or later if NUL bytes precede it ([`crate::Lines`]).
     pub offset: u64,
     /// The offset in the source after the block. Every byte before it was in a block or was
     /// skipped.
@@ -43,12 +67,28 @@ pub struct Block {
 
 impl Block {
     /// A block at the start of a source.
+    ///
+    /// For tests and for text that is in memory as a whole. The bytes are taken as they are: they
+    /// are not checked for a line end, and lines over a limit are left to the reader. Set
+    /// [`Self::offset`] and [`Self::offset_end`] for bytes from the middle of a source.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Block;
+    ///
+    /// let block = Block::new(b"one\ntwo".to_vec());
+    /// assert_eq!((block.offset, block.offset_end, block.too_long_lines), (0, 7, 0));
+    /// ```
     pub fn new(bytes: Vec<u8>) -> Self {
         let length = bytes.len();
         Self { buffer: bytes, length, offset: 0, offset_end: length as u64, too_long_lines: 0 }
     }
 
     /// The lines.
+    ///
+    /// Empty if the block only carries a number of skipped lines. [`crate::Lines`] divides the
+    /// bytes into lines.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.length]
     }
@@ -67,6 +107,10 @@ impl Block {
     /// assert_eq!(texts, [&b"one\n"[..], b"two\n", b"three\n"]);
     /// assert_eq!((pieces[1].offset, pieces[1].offset_end), (4, 8));
     /// ```
+    ///
+    /// Each piece is a copy, so splitting costs the block's length in time and memory. A block with
+    /// no valid offset is returned as it is, without a copy. The caller finds the offsets, for
+    /// instance at the lines at which a log changes its format.
     pub fn split(self, offsets: impl IntoIterator<Item = usize>) -> Vec<Self> {
         let mut pieces: Vec<Self> = Vec::new();
         let mut start = 0;
@@ -99,6 +143,9 @@ impl Block {
     }
 
     /// The memory of the block in bytes, unused room included.
+    ///
+    /// For a block from a [`BlockCutter`] this is `block_bytes + line_bytes_max + 2` of the
+    /// cutter's limits, however few lines it holds.
     pub fn memory_bytes(&self) -> usize {
         self.buffer.len()
     }

@@ -1,9 +1,18 @@
 //! The search for a byte that is usually found after a few bytes.
+//!
+//! memchr compares 16 to 32 bytes at once, but each call first selects a version for the processor
+//! and handles unaligned ends. Fields of a log such as addresses, statuses and sizes are too short
+//! to be worth that. So the first sixteen bytes are compared here, as two words of eight in general
+//! registers, and the general search does the rest.
 
 use memchr::memchr;
 
 /// Returns the same as memchr. Faster if the byte is among the first sixteen, as in addresses,
 /// statuses and sizes, where the call of the general search costs more than the search.
+///
+/// Returns the offset of the first such byte; `None` if there is none, as for empty `bytes`. The
+/// words are read as little-endian numbers, so the lowest byte of a word is the first in memory on
+/// every processor.
 #[inline]
 pub(crate) fn short_memchr(byte: u8, bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([0x01; 8]);

@@ -4,6 +4,11 @@
 //! another processor, so the call follows a run-time test. The functions themselves are safe
 //! code. The module above has the same scan without vector instructions, which other
 //! architectures use, and a test compares the two.
+//!
+//! A chunk of 64 bytes is two registers of 32. One comparison of a register with a byte sets each
+//! matching lane to ones, and `movemask` collects the highest bit of each lane: two instructions
+//! for each half and byte. BMI1 makes the loops over set bits short (`tzcnt`, `blsr`), POPCNT
+//! counts them.
 
 use super::StructuralIndex;
 
@@ -39,6 +44,7 @@ mod x86_64 {
         index.scan_with(bytes, |chunk, bytes| masks(chunk, bytes));
     }
 
+    /// Bit `n` of a mask is set if byte `n` of the chunk is the byte, as in `plain_masks`.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn masks(chunk: &[u8; CHUNK], bytes: [u8; 2]) -> [u64; 2] {
