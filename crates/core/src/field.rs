@@ -1,4 +1,13 @@
 //! The fields of a record, by the names that users type.
+//!
+//! A log names a field by its server's vocabulary: nginx writes `$remote_addr`, Apache `%h` and IIS
+//! `c-ip` for the same thing. [`Field`] is the vocabulary of this crate, and [`Field::by_name`]
+//! accepts the others. Each field has one kind of value in every format ([`Field::kind`]), so the
+//! numbers of two logs can be compared and added: sizes are bytes and durations nanoseconds,
+//! whatever a server logs.
+//!
+//! Fields that only some formats have are text and are known by name alone; [`crate::Schema`] gives
+//! them columns.
 
 /// A field that every format may fill. Formats can add text fields of their own, which are known
 /// by name only (see [`crate::Schema`]).
@@ -25,53 +34,127 @@
 ///
 /// The discriminants are the numbers of the fields' columns in every [`crate::Schema`]: text fields
 /// first, then the numbers, then the time.
+///
+/// The derived order is that of the columns, and so are [`Field::ALL`], [`Field::TEXT`] and
+/// [`Field::NUMBERS`].
+///
+/// # Sources
+///
+/// nginx: the variables of ngx_http_core_module, ngx_http_log_module and ngx_http_upstream_module.
+/// Apache: "Custom Log Formats" of mod_log_config. W3C: "Extended Log File Format", working draft
+/// WD-logfile-960323, with the fields that IIS and CloudFront add.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{Field, Format};
+///
+/// let nginx = Format::parse("$remote_addr $request_time")?;
+/// let apache = Format::parse("%h %D")?;
+/// for format in [nginx, apache] {
+///     assert!(format.fills(Field::Client) && format.fills(Field::RequestTime));
+///     assert!(!format.fills(Field::Path));
+/// }
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Field {
     /// Address or host name of the client.
+    ///
+    /// An IPv4 or IPv6 address, or a name if the server looks names up.
     Client = 0,
     /// Authenticated user, as logged.
+    ///
+    /// `-` if the server writes that for a request without authentication.
     User,
     /// Virtual host or `Host` header.
     Host,
     /// Request method.
+    ///
+    /// A token of RFC 9110, section 5.6.2, in the case in which it was sent.
     Method,
     /// Request target before `?`.
+    ///
+    /// Percent-encoded as it was sent, unless the server logs a decoded path, as nginx does with
+    /// `$uri`.
     Path,
     /// Request target after the first `?`.
+    ///
+    /// Absent if the target has no `?`, empty if nothing follows it.
     Query,
     /// Protocol of the request line, such as `HTTP/1.1`.
     Protocol,
     /// Response status, as logged.
+    ///
+    /// Text, because servers also log `-` and `0`, for instance for a connection that was closed
+    /// before a response; [`crate::status_class`] reads it.
     Status,
     /// `Referer` header.
     Referer,
     /// `User-Agent` header.
     UserAgent,
     /// The whole request line, if it is not a valid HTTP request line.
+    ///
+    /// Scans and TLS handshakes on a plain port look like this. Every format with a request line
+    /// has the field.
     Request,
     /// Response size in bytes.
+    ///
+    /// The body alone or the whole response, whichever the format logs.
     Bytes,
     /// Time to serve the request.
+    ///
+    /// From the first byte of the request to the last of the response, in nanoseconds. Servers
+    /// define it slightly differently.
     RequestTime,
     /// Time the upstream took.
+    ///
+    /// In nanoseconds, the sum over all upstreams that were tried.
     UpstreamTime,
     /// When the request was logged.
+    ///
+    /// nginx and Apache log a request when they have answered it, but Apache's `%t` is the time at
+    /// which it arrived.
+    ///
+    /// See [`crate::Timestamp`].
     Time,
 }
 
 /// What the values of a column are.
+///
+/// The kind decides the packed form of a column ([`crate::ColumnRef`]), which clauses of a filter
+/// fit it, and which aggregates it can have: values of a text are counted ([`crate::TopList`]),
+/// numbers have quantiles ([`crate::Quantiles`]), times a histogram ([`crate::Histogram`]).
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{ColumnKind, Field, Unit};
+///
+/// assert_eq!(Field::Status.kind(), ColumnKind::Text);
+/// assert_eq!(Field::Bytes.kind(), ColumnKind::Number(Unit::Bytes));
+/// assert_eq!(Field::Time.kind(), ColumnKind::Time);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnKind {
     /// Bytes of the log, as ids of distinct values.
+    ///
+    /// Any bytes: not always UTF-8, and hostile until they are escaped for an output.
     Text,
     /// Unsigned integers.
+    ///
+    /// Below 2^64 - 1.
     Number(Unit),
     /// Instants with the zone offset that was logged.
     Time,
 }
 
 /// What a number counts.
+///
+/// All numbers of a column are in this unit, whichever unit the log has: `$request_time` in seconds
+/// and `%D` in microseconds both become nanoseconds. A program that shows them chooses a readable
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Bytes.
@@ -84,6 +167,8 @@ pub enum Unit {
 
 impl Field {
     /// All fields, in the order of their columns.
+    ///
+    /// The index of a field is its discriminant and the index of its column.
     pub const ALL: [Self; Self::TEXT.len() + Self::NUMBERS.len() + 1] = {
         let mut all = [Self::Time; Self::TEXT.len() + Self::NUMBERS.len() + 1];
         let mut at = 0;
@@ -118,6 +203,17 @@ impl Field {
     pub const NUMBERS: [Self; 3] = [Self::Bytes, Self::RequestTime, Self::UpstreamTime];
 
     /// The name in JSON, in conditions and on the page.
+    ///
+    /// Lower case, with `_` between words, and unique. [`Self::by_name`] accepts it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Field;
+    ///
+    /// assert_eq!(Field::UserAgent.name(), "user_agent");
+    /// assert!(Field::ALL.iter().all(|field| Field::by_name(field.name()) == Some(*field)));
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -148,6 +244,9 @@ impl Field {
     /// assert_eq!(Field::by_name("ssl_protocol"), None);
     /// assert_eq!(Field::RequestTime.kind(), ColumnKind::Number(Unit::Nanoseconds));
     /// ```
+    ///
+    /// Returns `None` for the name of a field that only some formats have. Names are compared as
+    /// they are, with their case.
     pub fn by_name(name: &str) -> Option<Self> {
         Some(match name {
             "client" | "remote_addr" | "c-ip" => Self::Client,
@@ -170,6 +269,8 @@ impl Field {
     }
 
     /// What the field's values are.
+    ///
+    /// The same in every format and data set.
     pub const fn kind(self) -> ColumnKind {
         match self {
             Self::Bytes => ColumnKind::Number(Unit::Bytes),
@@ -180,12 +281,31 @@ impl Field {
     }
 
     /// The position of a text field in [`Self::TEXT`]; `None` for the other kinds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Field;
+    ///
+    /// assert_eq!(Field::Client.text_index(), Some(0));
+    /// assert_eq!(Field::TEXT[Field::Path.text_index().unwrap()], Field::Path);
+    /// assert_eq!(Field::Bytes.text_index(), None);
+    /// ```
     pub const fn text_index(self) -> Option<usize> {
         let index = self as usize;
         if index < Self::TEXT.len() { Some(index) } else { None }
     }
 
     /// The position of a number field in [`Self::NUMBERS`]; `None` for the other kinds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Field;
+    ///
+    /// assert_eq!(Field::Bytes.number_index(), Some(0));
+    /// assert_eq!(Field::Status.number_index(), None);
+    /// ```
     pub const fn number_index(self) -> Option<usize> {
         match (self as usize).checked_sub(Self::TEXT.len()) {
             Some(index) if index < Self::NUMBERS.len() => Some(index),

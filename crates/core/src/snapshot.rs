@@ -1,4 +1,19 @@
 //! A data set at one moment, as plain data.
+//!
+//! A data set grows while questions about it are answered. A [`Snapshot`] is its state at one
+//! moment: a list of segments that are shared, not copied, and what is known of the sources. It is
+//! consistent: the counts of the sources include exactly the blocks whose segments are in the list.
+//!
+//! Three numbers make it possible to derive one answer from an earlier one:
+//!
+//! | number | changes | meaning |
+//! |---|---|---|
+//! | [`SnapshotSegment::number`] | never | the same number is the same segment, in any snapshot |
+//! | [`SnapshotSegment::bounds`] | as rows expire | the rows that still count |
+//! | [`Snapshot::epoch`] | as ids are freed and used again | ids of two snapshots may be compared only if it is equal |
+//!
+//! The module knows neither threads nor files: [`Snapshots`] and [`LogSource`] are what the owner
+//! of a data set implements.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -68,32 +83,64 @@ use crate::values::Values;
 /// assert_eq!(snapshot.epoch, archive.values().reuses());
 /// assert!(snapshot.segments.is_empty());
 /// ```
+///
+/// # Order of calls
+///
+/// Take the snapshot first, then the values: these then include the values of all its segments. If
+/// [`Values::reuses`] has grown beyond the snapshot's epoch meanwhile, take another snapshot. Drop
+/// the values before the next snapshot, because both may need the same lock.
 pub trait Snapshots {
     /// How a snapshot describes a source.
     type Source: LogSource;
 
     /// The distinct values. The data set may be unable to grow while this is held.
+    ///
+    /// They include the values of every segment in every snapshot that was taken before.
     fn values(&self) -> impl Deref<Target = Values>;
 
     /// The segments and the sources at this moment.
+    ///
+    /// See [`Snapshot`] for the cost.
     fn snapshot(&self) -> Snapshot<Self::Source>;
 
     /// Memory that the data set may take, in bytes.
+    ///
+    /// Code that keeps answers uses a part of it as its own limit.
     fn memory_bytes_max(&self) -> usize;
 }
 
 /// A source of a data set: a file, a stream, a feed.
+///
+/// An implementation may be a snapshot of the source itself, or a handle whose counts were copied
+/// at the moment of the snapshot. It should not change afterwards.
 pub trait LogSource {
     /// The lines that were read of it.
     fn read_counts(&self) -> ReadCounts;
 
     /// The format that its lines are read with, once that is known.
+    ///
+    /// `None` while the first lines are still awaited. If the format of a source changed, the
+    /// newest; [`Snapshot::formats`] has all.
     fn format(&self) -> Option<&Arc<Format>>;
 }
 
 /// Lines that were read, whether or not a filter accepts them.
 ///
 /// Lines that are neither records, nor unparsed, nor too long are directives of the format.
+///
+/// For a source in one format: `lines = records + unparsed_lines + too_long_lines + directives`.
+/// All counts are since the source was opened, of data that has expired as well.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::ReadCounts;
+///
+/// let counts = ReadCounts { lines: 10, records: 8, unparsed_lines: 1, ..ReadCounts::default() };
+/// let directives =
+///     counts.lines - counts.records - counts.unparsed_lines - counts.too_long_lines;
+/// assert_eq!(directives, 1);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadCounts {
     /// Lines read.
@@ -103,13 +150,19 @@ pub struct ReadCounts {
     /// Lines that do not match their format.
     pub unparsed_lines: u64,
     /// Lines over the length limit.
+    ///
+    /// These are not among the unparsed lines.
     pub too_long_lines: u64,
     /// Bytes read, after decompression.
+    ///
+    /// Line ends and skipped bytes included.
     pub bytes_read: u64,
 }
 
 impl ReadCounts {
     /// The counts of all sources together.
+    ///
+    /// All zeros if there is no source.
     pub fn of_all<S: LogSource>(sources: &[S]) -> Self {
         let mut sum = Self::default();
         for counts in sources.iter().map(LogSource::read_counts) {
@@ -128,12 +181,20 @@ impl ReadCounts {
 /// The counts of the sources include exactly the blocks up to the last segment. Copies share
 /// their segments, and taking a snapshot takes time in proportion to
 /// `segments.len() / SegmentList::CHUNK`, unless rows expire.
+///
+/// It stays valid and unchanged while the data set grows or shrinks; the memory of a segment is
+/// freed when the last snapshot with it is dropped.
+///
+/// `S` is how a source is described, see [`LogSource`].
 #[derive(Debug, Clone)]
 pub struct Snapshot<S> {
     /// The segments in the order of their blocks.
     pub segments: SegmentList,
     /// Segments that left the data set a short time ago, by number. An answer that counted them
     /// can subtract them.
+    ///
+    /// They are not part of the answer. A segment that left before an answer counted it need not be
+    /// here, and one that left long ago is not.
     pub departed: BTreeMap<u64, Arc<Segment>>,
     /// The sources in the order in which they were opened.
     pub sources: Vec<S>,
@@ -145,6 +206,31 @@ pub struct Snapshot<S> {
 }
 
 /// A segment in a snapshot, and which of its rows are still in the data set.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Block, BlockLimits, BlockReader, Format, SnapshotSegment, TimeBounds, Values,
+/// };
+///
+/// let format = Arc::new(Format::parse("$remote_addr [$time_iso8601]")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let lines = "::1 [1970-01-01T00:00:00Z]\n::1 [1970-01-01T00:00:09Z]\n";
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+///
+/// let mut kept = SnapshotSegment {
+///     number: 0,
+///     segment: Arc::new(segment),
+///     bounds: TimeBounds::ALL,
+/// };
+/// assert_eq!(kept.rows(), 2);
+/// kept.bounds = TimeBounds { first_ns: 5_000_000_000, ..TimeBounds::ALL };
+/// assert_eq!(kept.rows(), 1);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct SnapshotSegment {
     /// Segments are numbered in the order in which they were appended. No number is used twice.
@@ -157,6 +243,8 @@ pub struct SnapshotSegment {
 
 impl SnapshotSegment {
     /// Number of rows that have not expired.
+    ///
+    /// Takes no time if no row has expired; otherwise it may read the times of the segment.
     pub fn rows(&self) -> usize {
         match self.bounds {
             TimeBounds::ALL => self.segment.rows(),
@@ -187,6 +275,13 @@ impl SnapshotSegment {
 /// assert_eq!((before.len(), after.len()), (0, 1));
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// # Representation
+///
+/// Full chunks of [`Self::CHUNK`] segments, each shared between the clones that have it, and a last
+/// one that is not full. So a clone of a list of `n` segments costs `n / CHUNK` reference counts,
+/// and a push costs no more than a copy of one chunk's handles, once after each clone. There is no
+/// removal: a data set whose rows expire builds a new list.
 #[derive(Debug, Clone, Default)]
 pub struct SegmentList {
     /// All full but the last.
@@ -210,6 +305,8 @@ impl SegmentList {
     }
 
     /// Adds a segment at the end.
+    ///
+    /// Clones that were taken before do not see it.
     pub fn push(&mut self, segment: SnapshotSegment) {
         match self.chunks.last_mut().filter(|last| last.len() < Self::CHUNK) {
             Some(last) => Arc::make_mut(last).push(segment),
@@ -224,6 +321,32 @@ impl SegmentList {
     }
 
     /// The segments in order, without the first `start`.
+    ///
+    /// Whole chunks are skipped without being read. A `start` beyond the end yields nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{
+    ///     Block, BlockLimits, BlockReader, Format, SegmentList, SnapshotSegment, TimeBounds, Values,
+    /// };
+    ///
+    /// let format = Arc::new(Format::parse("$remote_addr")?);
+    /// let mut values = Values::new(1 << 20);
+    /// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+    /// let segment = Arc::new(reader.read_segment(&Block::new(b"::1\n".to_vec()), 0, &mut values));
+    ///
+    /// let numbered = |number| SnapshotSegment {
+    ///     number,
+    ///     segment: segment.clone(),
+    ///     bounds: TimeBounds::ALL,
+    /// };
+    /// let list: SegmentList = (0..300).map(numbered).collect();
+    /// let unseen: Vec<u64> = list.iter_from(298).map(|segment| segment.number).collect();
+    /// assert_eq!(unseen, [298, 299]);
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn iter_from(&self, start: usize) -> impl Iterator<Item = &SnapshotSegment> {
         let chunks = self.chunks.get(start / Self::CHUNK..).unwrap_or_default();
         chunks.iter().flat_map(|chunk| chunk.iter()).skip(start % Self::CHUNK)
