@@ -1,4 +1,9 @@
 //! Access to a field of a record by name.
+//!
+//! Names are those that a user types: a known field by any of its names ([`Field::by_name`]), a
+//! field that only this format has by its own name, or `status_class`. Whether a name exists
+//! depends on the format and not on the line, so a misspelt name is an error before the first line
+//! is read.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,6 +29,26 @@ use crate::value::{STATUS_CLASS, STATUS_CLASSES, format_rfc3339, status_class};
 /// assert_eq!(class.value(&record).as_deref(), Some(&b"4xx"[..]));
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// The indices belong to one format; the records of another format need an accessor of their own.
+///
+/// # Examples
+///
+/// Numbers and times have one text form in all formats:
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Format, LineParser, Record};
+///
+/// let format = Arc::new(Format::parse("%{msec}t %D")?);
+/// let (time, duration) = (format.accessor("time").unwrap(), format.accessor("request_time").unwrap());
+///
+/// let mut record = Record::new();
+/// LineParser::new(format).parse(b"1500 2500000", &mut record).expect("the line is parsed");
+/// assert_eq!(time.value(&record).as_deref(), Some(&b"1970-01-01T00:00:01.500Z"[..]));
+/// assert_eq!(duration.value(&record).as_deref(), Some(&b"2.5"[..]));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldAccessor {
     /// A field that every format may have.
@@ -35,16 +60,34 @@ pub enum FieldAccessor {
 }
 
 /// A format has no field of a name.
+///
+/// Its text is a sentence for a person, with the names that would be accepted.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::Format;
+///
+/// let error = Format::parse("$remote_addr $status")?.accessor("vhost").unwrap_err();
+/// assert_eq!(error.name, "vhost");
+/// assert!(error.fields.contains(&"client".to_owned()));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownField {
     /// The name that was looked up.
     pub name: String,
     /// The names of the fields that the format has.
+    ///
+    /// In the order in which a listing of the records shows them.
     pub fields: Vec<String>,
 }
 
 impl FieldAccessor {
     /// Resolves a name among the known fields that the records have and their extra fields.
+    ///
+    /// A known field is accepted if the format fills it; `request` always, since a request line may
+    /// turn out not to be one.
     pub(crate) fn new(
         name: &str,
         fields: &[Field],
@@ -78,6 +121,10 @@ impl FieldAccessor {
     ///
     /// Text is the log's own bytes. Sizes are in bytes, durations in seconds with as many
     /// decimals as they need, times in RFC 3339.
+    ///
+    /// Text is borrowed from the line. Numbers and times are formatted, which allocates.
+    ///
+    /// The bytes are the log's own: a program that prints them must remove control characters.
     pub fn value<'a>(self, record: &Record<'a>) -> Option<Cow<'a, [u8]>> {
         Some(match self {
             Self::Extra(index) => Cow::Borrowed(record.extra(index)?),
@@ -99,6 +146,8 @@ impl FieldAccessor {
     }
 
     /// Whether the values are decimal numbers.
+    ///
+    /// In the text form of [`Self::value`], so that JSON and CSV can write them without quotes.
     pub fn is_number(self) -> bool {
         matches!(self, Self::Field(field) if Field::NUMBERS.contains(&field))
     }
