@@ -1,12 +1,28 @@
 //! Arrays of small unsigned integers.
+//!
+//! The narrowest of four widths is chosen for each segment and column, when the segment is made.
+//! One byte is enough for most columns of a block: few have more than 255 distinct values in it,
+//! and numbers are packed as small steps ([`super::Numbers`]). Two narrower forms do without any
+//! array: a column whose rows are all equal is [`Codes::Constant`], and a column without a value is
+//! left out of the segment.
+//!
+//! There are no runs and no bit packing. Both would save memory and would make access to a row,
+//! which filters and merging need, a search.
 
 use super::selection::Selection;
 
 /// The code of a row without the field, in a text column.
+///
+/// It has no value in the dictionary. Zero, so that a column of absent values is constant, and a
+/// fresh array of ids means absent rows.
 pub const ABSENT: u32 = 0;
 
 /// The code of the remainder in a text column: the values that were new after the memory limit for
 /// distinct values was reached.
+///
+/// Rows with the remainder had different values, which are not known any more. Reports call it
+/// `(all other values)`. A column with the remainder is estimated, see
+/// [`crate::Values::is_estimated`].
 pub const REMAINDER: u32 = 1;
 
 /// Unsigned integers, one for each row, in the narrowest width that holds them all.
@@ -28,6 +44,11 @@ pub const REMAINDER: u32 = 1;
 /// codes.for_each(&Selection::Rows(vec![0, 1]), |code| selected.push(code));
 /// assert_eq!(selected, [2, 300]);
 /// ```
+///
+/// # Units
+///
+/// A code alone means nothing: it is the id of a distinct value in a text column, steps of a unit
+/// in a number column ([`crate::Numbers`]), and bytes in the offsets of the lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Codes {
     /// The same code for every row.
@@ -35,6 +56,8 @@ pub enum Codes {
         /// The code.
         code: u64,
         /// The number of rows.
+        ///
+        /// Not zero, except in a segment without records.
         rows: usize,
     },
     /// Codes below 2^8.
@@ -49,6 +72,18 @@ pub enum Codes {
 
 impl Codes {
     /// Packs codes, which are in row order.
+    ///
+    /// The iterator is cloned, for one pass that finds the width and one that packs. Time is linear
+    /// in the rows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Codes;
+    ///
+    /// assert_eq!(Codes::pack([1u64, 1 << 20].into_iter()).memory_bytes(), 8);
+    /// assert_eq!(Codes::pack(std::iter::empty()), Codes::Constant { code: 0, rows: 0 });
+    /// ```
     pub fn pack(codes: impl ExactSizeIterator<Item = u64> + Clone) -> Self {
         let rows = codes.len();
         let (min, max) =
@@ -57,6 +92,8 @@ impl Codes {
     }
 
     /// Packs codes in the width that holds `max`, the largest of them.
+    ///
+    /// A code above `max` would be truncated.
     pub(super) fn narrow(max: u64, codes: impl Iterator<Item = u64>) -> Self {
         match max {
             0..0x100 => Self::U8(codes.map(|code| code as u8).collect()),
@@ -67,6 +104,9 @@ impl Codes {
     }
 
     /// Does what [`Self::pack`] does, for a slice of ids, in loops that the compiler can vectorise.
+    ///
+    /// The width comes from the bits that any id has (`any`), whether all ids are equal from the
+    /// bits in which any differs from the first (`differing`). Neither needs a comparison.
     pub(crate) fn pack_ids(ids: &[u32]) -> Self {
         let rows = ids.len();
         let first = ids.first().copied().unwrap_or(0);
@@ -88,6 +128,8 @@ impl Codes {
     }
 
     /// Returns the number of rows.
+    ///
+    /// In constant time.
     pub fn rows(&self) -> usize {
         match self {
             Self::Constant { rows, .. } => *rows,
@@ -99,6 +141,8 @@ impl Codes {
     }
 
     /// Returns the largest code; 0 if there are no rows.
+    ///
+    /// Reads all codes, unless they are constant. Use it to size an array that is indexed by code.
     pub fn max(&self) -> u64 {
         match self {
             Self::Constant { code, .. } => *code,
@@ -113,6 +157,9 @@ impl Codes {
     ///
     /// # Panics
     /// If there is no such row.
+    ///
+    /// Matches the width in each call. To read many rows, use [`Self::for_each`]. A constant column
+    /// returns its code for any row.
     pub fn get(&self, row: usize) -> u64 {
         match self {
             Self::Constant { code, .. } => *code,
@@ -125,6 +172,23 @@ impl Codes {
 
     /// Calls `visit` with the code of every selected row, in order. The width is matched once,
     /// outside the loop over the rows.
+    ///
+    /// A selection of all rows reads the array in order, whatever number of rows the selection
+    /// names; a list of rows must be within the column.
+    ///
+    /// # Panics
+    /// If a selected row does not exist, except in a constant column.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Codes, Selection};
+    ///
+    /// let codes = Codes::pack([4, 0, 9].into_iter());
+    /// let mut sum = 0;
+    /// codes.for_each(&Selection::All(3), |code| sum += code);
+    /// assert_eq!(sum, 13);
+    /// ```
     #[inline]
     pub fn for_each(&self, selection: &Selection, mut visit: impl FnMut(u64)) {
         match self {
@@ -141,6 +205,17 @@ impl Codes {
     }
 
     /// Returns the memory taken, in bytes.
+    ///
+    /// On the heap, without the enum itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Codes;
+    ///
+    /// let equal = Codes::pack(std::iter::repeat_n(7, 1_000_000));
+    /// assert_eq!(equal.memory_bytes(), 0);
+    /// ```
     pub fn memory_bytes(&self) -> usize {
         match self {
             Self::Constant { .. } => 0,

@@ -1,4 +1,11 @@
 //! Merging of several small segments into one.
+//!
+//! The columns of the parts are decoded, joined and packed again, so a merged segment is the one
+//! that a reader would have made of a single block with all the lines. A column that only some
+//! parts have is absent in the rows of the others. Ids of texts are those of the data set in every
+//! part, and need no translation.
+//!
+//! Time and memory are linear in the rows and columns of all parts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,6 +20,30 @@ impl Segment {
     /// Merges segments of one source and one kind, in order; `None` if there are no segments. A
     /// segment has a fixed cost far above that of a record, so a feed that delivers a few lines at
     /// a time should create few of them.
+    ///
+    /// Source and kind are those of the first part. Line offsets stay as they are, even if the
+    /// blocks were not next to each other.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Block, BlockLimits, BlockReader, Format, Segment, Values};
+    ///
+    /// let format = Arc::new(Format::parse("$remote_addr $status")?);
+    /// let mut values = Values::new(1 << 20);
+    /// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+    /// let mut segment = |line: &str, offset| {
+    ///     let mut block = Block::new(line.into());
+    ///     block.offset = offset;
+    ///     Arc::new(reader.read_segment(&block, 0, &mut values))
+    /// };
+    /// let parts = [segment("192.0.2.7 200\n", 0), segment("192.0.2.8 404\n", 14)];
+    /// let merged = Segment::merged(&parts).unwrap();
+    /// assert_eq!((merged.rows(), merged.line_offset(1)), (2, 14));
+    /// assert!(Segment::merged(&[]).is_none());
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn merged(parts: &[Arc<Self>]) -> Option<Self> {
         let first = parts.first()?;
         let block_offset = parts.iter().map(|part| part.block_offset).min().unwrap_or_default();

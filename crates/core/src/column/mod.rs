@@ -15,6 +15,36 @@
 //!
 //! A set of rows is [`RowBits`], which are small and fast to combine, or a [`Selection`], which is
 //! fast to iterate over.
+//!
+//! # Why columns
+//!
+//! A question reads few fields of many records. With one array for each field it reads only those,
+//! from memory in order, and a test or a sum is a short loop over small integers. Text is an id, so
+//! equal texts are equal integers, and a count by value is an array indexed by id.
+//!
+//! # Order
+//!
+//! The codes of numbers and times have the order of what they stand for. So a range of times or
+//! sizes is a range of codes, found with two divisions for each segment, and no row is decoded. The
+//! ids of texts have no order but that of their first appearance.
+//!
+//! # Limits
+//!
+//! A segment has as many rows as its block has records, below 2^32. All columns of a segment have
+//! that many rows, and none is empty: a column that no row has is left out.
+//!
+//! # Example
+//!
+//! Four records, of a status (text), a size (number) and a time:
+//!
+//! ```text
+//! row   status       size               time
+//! 0     2 "200"      251  1,250 bytes   1   09:03:01
+//! 1     2 "200"        0  absent        2   09:03:02
+//! 2     3 "404"        1  1,000 bytes   2   09:03:02
+//! 3     2 "200"      251  1,250 bytes   0   absent
+//!       U8           U8                 U8
+//! ```
 
 mod codes;
 mod merge;

@@ -1,4 +1,20 @@
 //! Columns of numbers.
+//!
+//! Sizes and durations of one block are close to each other compared with 64 bits, and durations
+//! are multiples of a coarse unit: nginx logs milliseconds, and times of most logs are whole
+//! seconds. So a segment stores, for each number, how many units it is above the smallest. The
+//! encoding is that of the columnar file formats (frame of reference), with a divisor.
+//!
+//! | numbers of a block | unit | width |
+//! |---|---|---|
+//! | times within 4 minutes, in whole seconds | 1 s | 8 bits |
+//! | times within 18 hours, in whole seconds | 1 s | 16 bits |
+//! | durations up to 1 minute, in milliseconds | 1 ms | 16 bits |
+//! | sizes up to 64 kB | 1 byte | 16 bits |
+//! | sizes up to 4 GB | 1 byte | 32 bits |
+//!
+//! Packing reads the numbers a few times, each in a loop without branches, and allocates only the
+//! result.
 
 use super::codes::Codes;
 use super::selection::Selection;
@@ -18,6 +34,31 @@ use super::selection::Selection;
 ///
 /// The order of the codes is the order of the numbers, so a range of numbers is a range of codes,
 /// and a filter compares codes without decoding them.
+///
+/// # Absent numbers
+///
+/// One row at least has a number: a column without any is left out of its segment. Numbers may be
+/// up to 2^64 - 2, since the largest stands for an absent one in the input.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Field, Format, Selection, Values};
+///
+/// let format = Arc::new(Format::parse("$remote_addr $request_time")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let lines = "::1 1.250\n::1 -\n::1 1.000\n::1 4.000\n";
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+///
+/// let times = segment.numbers(Field::RequestTime.column()).unwrap();
+/// assert_eq!((times.get(0), times.get(1)), (Some(1_250_000_000), None));
+/// let range = times.range(&Selection::All(4));
+/// assert_eq!(range, Some((1_000_000_000, 4_000_000_000)));
+/// assert_eq!(times.memory_bytes(), 4 * 2);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
     /// The smallest number.
@@ -51,17 +92,29 @@ impl Numbers {
     ///
     /// # Panics
     /// If there is no such row.
+    ///
+    /// In the unit of the column ([`crate::Unit`]); `None` if the row has no number.
     pub fn get(&self, row: usize) -> Option<u64> {
         self.decode(self.codes.get(row))
     }
 
     /// Calls `visit` with the number of every selected row, in order.
+    ///
+    /// Absent numbers are visited as `None`, so that the visits correspond to the rows.
+    ///
+    /// # Panics
+    /// If a selected row does not exist.
     #[inline]
     pub fn for_each(&self, selection: &Selection, mut visit: impl FnMut(Option<u64>)) {
         self.codes.for_each(selection, |code| visit(self.decode(code)));
     }
 
     /// Returns the smallest and the largest number of the selected rows; `None` if all are absent.
+    ///
+    /// Reads the codes of the selected rows and decodes two of them.
+    ///
+    /// # Panics
+    /// If a selected row does not exist.
     pub fn range(&self, selection: &Selection) -> Option<(u64, u64)> {
         if let (Codes::Constant { code, .. }, false) = (&self.codes, selection.is_empty()) {
             return self.decode(*code).map(|number| (number, number));
@@ -101,6 +154,10 @@ impl Numbers {
 
     /// Returns the smallest and the largest code of the numbers from `min` to `max`, both included;
     /// `None` if no code is in that range.
+    ///
+    /// The codes are those of this segment; another segment has another base and unit. A bound
+    /// between two steps is rounded inwards, so a number passes exactly if its code is in the
+    /// range. Code 0, an absent number, is in no range.
     pub(crate) fn code_range(&self, min: u64, max: u64) -> Option<(u64, u64)> {
         let last = max.checked_sub(self.base)? / self.unit;
         let first = min.saturating_sub(self.base).div_ceil(self.unit);
@@ -108,11 +165,15 @@ impl Numbers {
     }
 
     /// Returns the memory taken, in bytes.
+    ///
+    /// On the heap, without the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.codes.memory_bytes()
     }
 
     /// Returns the number that a code stands for.
+    ///
+    /// `None` for code 0. A code that the column does not have may overflow.
     #[inline]
     pub(crate) fn decode(&self, code: u64) -> Option<u64> {
         code.checked_sub(1).map(|steps| self.base + steps * self.unit)
@@ -145,6 +206,7 @@ fn all_in<const UNIT: u64>(numbers: &[u64], base: u64) -> bool {
     numbers.iter().all(|number| (number - base).is_multiple_of(UNIT) || *number == Numbers::ABSENT)
 }
 
+/// The width follows from the largest number alone, because codes have the order of the numbers.
 fn pack_in<const UNIT: u64>(numbers: &[u64], base: u64) -> Codes {
     let code = |number: u64| match number {
         Numbers::ABSENT => 0,

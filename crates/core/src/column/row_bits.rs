@@ -1,4 +1,11 @@
 //! Sets of rows of a segment, one bit per row.
+//!
+//! A set has a word for each 64 rows and caches the number of its members. The two most frequent
+//! sets, all rows and none, have no words at all: a question without a filter costs no memory for
+//! each segment, and comparing it with another takes constant time.
+//!
+//! Operations between two sets take them word by word and need sets over the same number of rows.
+//! Bits beyond the last row are zero in every set, so counting bits counts rows.
 
 use super::selection::Selection;
 
@@ -20,6 +27,41 @@ const WORD_ROWS: usize = u64::BITS as usize;
 /// assert_eq!(all.without(&none).selection(), Selection::All(100));
 /// assert_eq!(none.without(&all).selection(), Selection::default());
 /// ```
+///
+/// # Memory and time
+///
+/// At most one bit for each row, an eighth of the narrowest column. [`Self::without`],
+/// [`Self::differing`] and [`Self::selection`] take time in proportion to the words, and constant
+/// time for sets of all rows or none.
+///
+/// # Examples
+///
+/// The rows that pass a filter, and those that do not:
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Block, BlockLimits, BlockReader, Clause, Evaluation, Filter, Fold, Format, Question, RowBits,
+///     Selection, TextTest, Values,
+/// };
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let lines = "::1 200\n::1 404\n::1 200\n";
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+///
+/// let errors = Clause::text(&values, "status", TextTest::Between(400, 599), false)?;
+/// let filter = Filter::of(vec![errors]);
+/// let mut evaluation = Evaluation::new(&Question { filter, ..Question::default() });
+/// evaluation.refresh(&values);
+/// let pass = evaluation.pass(&segment);
+/// assert_eq!((pass.len(), pass.rows()), (1, 3));
+/// assert_eq!(pass.selection(), Selection::Rows(vec![1]));
+/// let others = RowBits::all(3).without(&pass);
+/// assert_eq!(others.selection(), Selection::Rows(vec![0, 2]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBits {
     rows: usize,
@@ -32,11 +74,15 @@ pub struct RowBits {
 
 impl RowBits {
     /// Returns a set in which all of the `rows` rows pass.
+    ///
+    /// Allocates nothing. If `rows` is 0, the set is both all rows and none.
     pub fn all(rows: usize) -> Self {
         Self { rows, passing: rows, words: Vec::new() }
     }
 
     /// Returns a set in which none of the `rows` rows passes.
+    ///
+    /// Allocates nothing.
     pub fn none(rows: usize) -> Self {
         Self { rows, passing: 0, words: Vec::new() }
     }
@@ -47,6 +93,8 @@ impl RowBits {
     }
 
     /// Returns the number of rows that pass.
+    ///
+    /// Counted when the set was made, so this takes no time.
     pub fn len(&self) -> usize {
         self.passing
     }
@@ -62,6 +110,9 @@ impl RowBits {
     }
 
     /// Returns the rows that pass here but not in `other`, which must be of the same segment.
+    ///
+    /// In a set of rows to count this is the difference that an answer still lacks; with the two
+    /// sets exchanged, that which it has counted too much.
     pub fn without(&self, other: &Self) -> Self {
         if self.is_empty() || other.is_all() {
             return Self::none(self.rows);
@@ -74,6 +125,19 @@ impl RowBits {
     }
 
     /// Returns the number of rows that pass either here or in `other`, but not in both.
+    ///
+    /// This is the number of rows to visit to turn an answer over the one set into an answer over
+    /// the other. Both must be of the same segment.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::RowBits;
+    ///
+    /// let (all, none) = (RowBits::all(1_000), RowBits::none(1_000));
+    /// assert_eq!(all.differing(&all), 0);
+    /// assert_eq!(all.differing(&none), none.differing(&all));
+    /// ```
     pub fn differing(&self, other: &Self) -> usize {
         // If one of them has no words, it is all rows or none.
         match (self.words.is_empty(), other.words.is_empty()) {
@@ -89,6 +153,9 @@ impl RowBits {
     }
 
     /// Returns the rows that pass, as a list of row numbers.
+    ///
+    /// Ascending. All rows become [`Selection::All`], which has no list; otherwise the list has
+    /// four bytes for each row that passes.
     pub fn selection(&self) -> Selection {
         if self.is_all() {
             return Selection::All(self.rows);
@@ -110,6 +177,9 @@ impl RowBits {
     }
 
     /// Keeps the rows whose code passes. There must be a code for every row.
+    ///
+    /// Words without a row that still passes are not tested. Called once for each clause of a
+    /// filter, so each clause tests only what the clauses before it left.
     pub(crate) fn narrow<T: Copy>(&mut self, codes: &[T], passes: impl Fn(T) -> bool) {
         if self.is_empty() {
             return;
@@ -121,6 +191,7 @@ impl RowBits {
         *self = Self::of_words(self.rows, words.collect());
     }
 
+    /// Bits beyond the last row must be zero.
     fn of_words(rows: usize, words: Vec<u64>) -> Self {
         let passing = words.iter().map(|word| word.count_ones() as usize).sum();
         let is_mixed = passing > 0 && passing < rows;

@@ -1,4 +1,11 @@
 //! One block's records as columns.
+//!
+//! A segment is the unit of everything after reading: it is shared between threads without a lock,
+//! updated into aggregates as a whole, and dropped as a whole when its rows have expired. A block
+//! of 1 MiB of combined lines has about 5,000 records.
+//!
+//! Columns are a list sorted by id, searched by bisection: formats have ten to twenty columns, of
+//! hundreds that a data set may have.
 
 use super::codes::Codes;
 use super::numbers::Numbers;
@@ -35,6 +42,11 @@ use crate::value::Timestamp;
 /// assert_eq!(last_ns - first_ns, 1_000_000_000);
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// # Size
+///
+/// A segment takes a few bytes for each row and narrow column, and some hundred bytes for itself. A
+/// feed that delivers a few lines at a time should therefore merge its segments ([`Self::merged`]).
 #[derive(Debug, Clone)]
 pub struct Segment {
     pub(crate) kind: RecordKind,
@@ -50,6 +62,8 @@ pub struct Segment {
 }
 
 /// The values of one column of a segment, one for each row.
+///
+/// Its variant is that of the column's kind in the schema.
 #[derive(Debug, Clone)]
 pub(crate) enum ColumnData {
     Text(Codes),
@@ -59,13 +73,49 @@ pub(crate) enum ColumnData {
 }
 
 /// A borrowed column of a segment: the values of all rows, and which rows have none.
+///
+/// A `match` on it is exhaustive over all that a column can be, so an exporter that handles the
+/// three variants handles every column of every log.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, ColumnRef, Format, Values};
+///
+/// let format = Arc::new(Format::parse("$remote_addr [$time_iso8601] $body_bytes_sent")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let block = Block::new(b"::1 [2025-12-17T09:03:01Z] 512\n".to_vec());
+/// let segment = reader.read_segment(&block, 0, &mut values);
+///
+/// let mut cells = Vec::new();
+/// for (id, column) in segment.columns() {
+///     cells.push(match column {
+///         ColumnRef::Text(codes) => {
+///             let value = values.dictionary(id).value(codes.get(0) as u32);
+///             String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
+///         }
+///         ColumnRef::Number(numbers) => format!("{:?}", numbers.get(0)),
+///         ColumnRef::Time(times) => format!("{}", times.get(0).unwrap().unix_ns),
+///     });
+/// }
+/// assert_eq!(cells, ["::1", "Some(512)", "1765962181000000000"]);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub enum ColumnRef<'a> {
     /// Ids of distinct values, [`ABSENT`](crate::ABSENT) for a row without the field.
+    ///
+    /// The values are in [`crate::Values::dictionary`].
     Text(&'a Codes),
     /// Numbers in the unit of the column's kind.
+    ///
+    /// See [`crate::ColumnKind::Number`].
     Number(&'a Numbers),
     /// Times with zone offsets.
+    ///
+    /// Each segment has at most one such column, that of [`Field::Time`].
     Time(&'a Times),
 }
 
@@ -89,16 +139,22 @@ impl ColumnData {
 
 impl Segment {
     /// Returns the kind of the records.
+    ///
+    /// One for the whole segment: a block is read with one format, and a format has one kind.
     pub fn kind(&self) -> RecordKind {
         self.kind
     }
 
     /// Returns the number of records.
+    ///
+    /// Lines that were not parsed are not among them. May be 0, for a block of such lines.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Returns the number of the source that contains the records.
+    ///
+    /// The number that the caller passed to [`crate::BlockReader::read`].
     pub fn source(&self) -> u32 {
         self.source
     }
@@ -107,11 +163,16 @@ impl Segment {
     ///
     /// # Panics
     /// If there is no such row.
+    ///
+    /// With it a program finds the line again in the source, as long as the source still has it. Of
+    /// unpacked text, if the source is an archive. Offsets ascend with the rows.
     pub fn line_offset(&self, row: usize) -> u64 {
         self.block_offset + self.line_start.get(row)
     }
 
     /// Returns the columns that some record has, in the order of their ids.
+    ///
+    /// An exporter writes these; see [`ColumnRef`].
     pub fn columns(&self) -> impl ExactSizeIterator<Item = (ColumnId, ColumnRef<'_>)> {
         self.columns.iter().map(|(id, data)| (*id, data.as_ref()))
     }
@@ -135,12 +196,17 @@ impl Segment {
     /// assert!(segment.column(Field::Path.column()).is_none());
     /// # Ok::<(), weir_core::FormatError>(())
     /// ```
+    ///
+    /// Time is logarithmic in the number of columns. A column of the data set that this segment
+    /// lacks is absent in every row.
     pub fn column(&self, id: ColumnId) -> Option<ColumnRef<'_>> {
         let position = self.columns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         Some(self.columns[position].1.as_ref())
     }
 
     /// Returns the ids of a text column; `None` if no record has a value in it.
+    ///
+    /// Also `None` for a column of numbers or times.
     pub fn text(&self, id: ColumnId) -> Option<&Codes> {
         match self.column(id)? {
             ColumnRef::Text(codes) => Some(codes),
@@ -157,6 +223,8 @@ impl Segment {
     }
 
     /// Returns the values of a number column; `None` if no record has a value in it.
+    ///
+    /// Also `None` for a column of text or times.
     pub fn numbers(&self, id: ColumnId) -> Option<&Numbers> {
         match self.column(id)? {
             ColumnRef::Number(numbers) => Some(numbers),
@@ -176,12 +244,32 @@ impl Segment {
     ///
     /// # Panics
     /// If there is no such row.
+    ///
+    /// `None` if the line has no time.
     pub fn time(&self, row: usize) -> Option<Timestamp> {
         self.times()?.get(row)
     }
 
     /// Calls `visit` with the time of every record in order, in nanoseconds since 1970; `None` for
     /// a record without a time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Block, BlockLimits, BlockReader, Format, Values};
+    ///
+    /// let format = Arc::new(Format::parse("$msec $status")?);
+    /// let mut values = Values::new(1 << 20);
+    /// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+    /// let block = Block::new(b"1.5 200\n2.0 404\n".to_vec());
+    /// let segment = reader.read_segment(&block, 0, &mut values);
+    ///
+    /// let mut times_ns = Vec::new();
+    /// segment.for_each_time_ns(|time_ns| times_ns.push(time_ns));
+    /// assert_eq!(times_ns, [Some(1_500_000_000), Some(2_000_000_000)]);
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn for_each_time_ns(&self, mut visit: impl FnMut(Option<i64>)) {
         match self.times() {
             Some(times) => times.instants().for_each(&Selection::All(self.rows), |number| {
@@ -192,6 +280,8 @@ impl Segment {
     }
 
     /// Returns whether a record has no time.
+    ///
+    /// False for a segment without records.
     pub fn has_untimed(&self) -> bool {
         self.rows > 0 && self.times().is_none_or(Times::has_absent)
     }
@@ -201,16 +291,25 @@ impl Segment {
     ///
     /// # Panics
     /// If there is no such row.
+    ///
+    /// In the unit of [`Field::kind`]. Searches the column in each call; for many rows take
+    /// [`Self::numbers`].
     pub fn number(&self, field: Field, row: usize) -> Option<u64> {
         self.numbers(field.column())?.get(row)
     }
 
     /// Returns the first and the last time of the records, in nanoseconds since 1970.
+    ///
+    /// `None` if no record has a time. Known since the segment was made: no row is read. Records
+    /// need not be in the order of their times.
     pub fn time_range_ns(&self) -> Option<(i64, i64)> {
         self.times().map(Times::range_ns)
     }
 
     /// Returns the memory taken, in bytes.
+    ///
+    /// Distinct values are not included: they belong to the data set
+    /// ([`crate::Values::memory_bytes`]).
     pub fn memory_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(|(_, data)| data.memory_bytes()).sum();
         let table = self.columns.capacity() * size_of::<(ColumnId, ColumnData)>();

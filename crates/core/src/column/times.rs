@@ -1,4 +1,16 @@
 //! Columns of times.
+//!
+//! Instants are signed nanoseconds and zone offsets signed seconds; a column of numbers has
+//! unsigned ones. So both are mapped to unsigned numbers without changing their order:
+//!
+//! | value | number | example |
+//! |---|---|---|
+//! | an instant | sign bit inverted | -1 ns is 2^63 - 1, 0 is 2^63 |
+//! | an offset | 86,400 added | -18,000 s is 68,400 |
+//!
+//! The offset is stored apart, because it is constant in nearly every log, and then takes no memory
+//! for each row. The times of a block of a busy server, in whole seconds, take one byte for each
+//! row.
 
 use super::numbers::Numbers;
 use super::selection::Selection;
@@ -21,6 +33,29 @@ use crate::value::Timestamp;
 /// assert!(west < east);
 /// assert_eq!(Times::decode_offset(west), -18_000);
 /// ```
+///
+/// The earliest and the latest instant are kept, so the range of a whole segment costs nothing. At
+/// least one row has a time.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Format, Values};
+///
+/// let format = Arc::new(Format::parse("$time_iso8601 $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let lines = "1970-01-01T02:00:09+02:00 200\n1970-01-01T02:00:03+02:00 200\n";
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+///
+/// let times = segment.times().unwrap();
+/// let first = times.get(0).unwrap();
+/// assert_eq!((first.unix_ns, first.offset_s), (9_000_000_000, 7_200));
+/// assert_eq!(times.range_ns(), (3_000_000_000, 9_000_000_000));
+/// assert_eq!(times.memory_bytes(), 2);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Times {
     instants: Numbers,
@@ -37,6 +72,9 @@ const OFFSET_BIAS_S: i64 = 86_400;
 impl Times {
     /// Packs encoded instants and offsets, [`Numbers::ABSENT`] for a row without a time. `None` if
     /// every row is absent.
+    ///
+    /// Both slices have an element for each row, and are absent in the same rows. Two instants must
+    /// differ by less than 2^64 - 1, which [`Timestamp`] guarantees.
     pub(crate) fn pack(instants: &[u64], offsets: &[u64]) -> Option<Self> {
         let (instants_packed, offsets) = (Numbers::pack(instants)?, Numbers::pack(offsets)?);
         let (first, last) = instants_packed.range(&Selection::All(instants.len()))?;
@@ -48,6 +86,8 @@ impl Times {
     ///
     /// # Panics
     /// If there is no such row.
+    ///
+    /// `None` if the row has no time.
     pub fn get(&self, row: usize) -> Option<Timestamp> {
         let unix_ns = Self::decode_instant(self.instants.get(row)?);
         let offset_s = Self::decode_offset(self.offsets.get(row)?);
@@ -55,12 +95,19 @@ impl Times {
     }
 
     /// Returns the first and the last time, in nanoseconds since 1970.
+    ///
+    /// In constant time.
     pub fn range_ns(&self) -> (i64, i64) {
         self.range_ns
     }
 
     /// Returns the first and the last time of the selected rows, in nanoseconds since 1970; `None`
     /// if none of them has a time.
+    ///
+    /// Reads every selected row.
+    ///
+    /// # Panics
+    /// If a selected row does not exist.
     pub fn range_ns_of(&self, selection: &Selection) -> Option<(i64, i64)> {
         let (first, last) = self.instants.range(selection)?;
         Some((Self::decode_instant(first), Self::decode_instant(last)))
@@ -68,12 +115,20 @@ impl Times {
 
     /// Returns the smallest and the largest zone offset of the selected rows, in seconds east of
     /// UTC.
+    ///
+    /// `None` if none of them has a time. A log whose range is wider than zero crosses a change of
+    /// its clock, or was written in several zones.
+    ///
+    /// # Panics
+    /// If a selected row does not exist.
     pub fn offset_range_s_of(&self, selection: &Selection) -> Option<(i32, i32)> {
         let (min, max) = self.offsets.range(selection)?;
         Some((Self::decode_offset(min), Self::decode_offset(max)))
     }
 
     /// Returns the instants as numbers: nanoseconds since 1970, see [`Self::encode_instant`].
+    ///
+    /// In their order, so a range of instants is a range of these numbers.
     pub fn instants(&self) -> &Numbers {
         &self.instants
     }
@@ -89,6 +144,8 @@ impl Times {
     }
 
     /// Returns whether a row has no time.
+    ///
+    /// Reads the column until the first such row.
     pub fn has_absent(&self) -> bool {
         self.instants.has_absent()
     }
