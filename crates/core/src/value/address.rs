@@ -1,4 +1,9 @@
 //! Blocks of addresses in CIDR notation (RFC 4632, RFC 4291 section 2.3).
+//!
+//! An address is a number of 32 or 128 bits. A block is the numbers that agree with the block's in
+//! the highest bits, so a test is a mask and a comparison. IPv4 and IPv6 are kept apart, since
+//! `0.0.0.0/0` should not contain IPv6 addresses. An IPv4 address that is written as IPv6, as a
+//! server on a socket for both logs it, is IPv4.
 
 use std::net::IpAddr;
 
@@ -11,8 +16,20 @@ use std::net::IpAddr;
 /// assert!(block.contains(b"192.0.2.77") && block.contains(b"::ffff:192.0.2.77"));
 /// assert!(!block.contains(b"192.0.3.1") && !block.contains(b"example.com"));
 /// ```
+///
+/// The type is 48 bytes and can be copied. Two blocks are equal if they contain the same addresses,
+/// whatever text they came from.
+///
+/// ```
+/// use weir_core::AddressBlock;
+///
+/// assert_eq!(AddressBlock::parse("10.1.2.3/8"), AddressBlock::parse("10.0.0.0/8"));
+/// let everything = AddressBlock::parse("0.0.0.0/0").unwrap();
+/// assert!(everything.contains(b"203.0.113.9") && !everything.contains(b"2001:db8::1"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressBlock {
+    /// The bits after the prefix are zero. An IPv4 address is in the lowest 32 bits.
     network: u128,
     mask: u128,
     is_v4: bool,
@@ -22,6 +39,16 @@ impl AddressBlock {
     /// Parses CIDR notation, `192.0.2.0/24` or `2001:db8::/32`. Address bits after the prefix are
     /// ignored. Returns `None` if the text has no `/`, its address is not valid, or its prefix is
     /// longer than the address (32 or 128 bits).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::AddressBlock;
+    ///
+    /// assert!(AddressBlock::parse("2001:db8::/32").is_some());
+    /// assert!(AddressBlock::parse("192.0.2.0/33").is_none());
+    /// assert!(AddressBlock::parse("192.0.2.1").is_none());
+    /// ```
     pub fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = text.split_once('/')?;
         let address: IpAddr = address.parse().ok()?;
@@ -39,11 +66,27 @@ impl AddressBlock {
     /// Whether `text` is an address in this block. An IPv4-mapped IPv6 address
     /// (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) counts as IPv4. A text that is not an
     /// address is in no block.
+    ///
+    /// Parses the text in each call. A filter calls it once for each distinct client, not for each
+    /// record.
     pub fn contains(&self, text: &[u8]) -> bool {
         Self::any_contains(std::slice::from_ref(self), text)
     }
 
     /// Whether `text` is an address in one of the blocks. The address is parsed once.
+    ///
+    /// False if there are no blocks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::AddressBlock;
+    ///
+    /// let private = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"];
+    /// let private: Vec<_> = private.iter().filter_map(|text| AddressBlock::parse(text)).collect();
+    /// assert!(AddressBlock::any_contains(&private, b"172.20.1.1"));
+    /// assert!(!AddressBlock::any_contains(&private, b"172.32.1.1"));
+    /// ```
     pub fn any_contains(blocks: &[Self], text: &[u8]) -> bool {
         let address = std::str::from_utf8(text).ok().and_then(|text| text.parse::<IpAddr>().ok());
         let Some(address) = address.map(|address| address.to_canonical()) else { return false };

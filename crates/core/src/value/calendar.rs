@@ -2,11 +2,18 @@
 //!
 //! The algorithms are Howard Hinnant's `days_from_civil` and `civil_from_days`
 //! ("chrono-Compatible Low-Level Date Algorithms").
+//!
+//! Days are numbered from 1970-01-01, negative before it. The algorithms count years from March, so
+//! that the leap day is the last of its year, in eras of 400 years (146,097 days), after which the
+//! calendar repeats. They use no table and no loop, and are exact for every day whose year fits 32
+//! bits.
 
 /// Seconds in a day without leap seconds, as Unix time counts them.
 pub(crate) const DAY_S: i64 = 86_400;
 
 /// A date: year, month 1-12, day 1-31.
+///
+/// A value from [`Self::new`] or [`Self::from_days`] is a day that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Date {
     pub(crate) year: i32,
@@ -24,6 +31,8 @@ impl Date {
     }
 
     /// Days since 1970-01-01.
+    ///
+    /// 719,468 is the number of days from 0000-03-01 to 1970-01-01.
     pub(crate) fn days(self) -> i64 {
         let year = i64::from(self.year) - i64::from(self.month <= 2);
         let era = year.div_euclid(400);
@@ -52,6 +61,8 @@ impl Date {
 }
 
 /// The number of days of a month.
+///
+/// `month` is 1 to 12.
 pub(crate) fn days_in_month(year: i32, month: u32) -> u32 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,

@@ -7,6 +7,14 @@
 //! 17/Dec/2025:09:03:01 +0000
 //! 0  3   7    12 15 18 21
 //! ```
+//!
+//! The month is an English abbreviation in any case. An hour of 24 and a day that the month does
+//! not have are refused; a leap second, `:60`, is the first second of the next minute. The offset
+//! is always present.
+//!
+//! Nearly every line of an access log has such a time. Lines come in the order of time, so two
+//! lines in succession usually agree in everything but the second. [`ClfTimeCache`] makes use of
+//! that.
 
 use super::calendar::{Date, month_by_name};
 use super::number::SECOND_NS;
@@ -18,6 +26,9 @@ pub(crate) const CLF_LENGTH: usize = 26;
 
 /// Reads the time of the common log format, `17/Dec/2025:09:03:01 +0000`, which is
 /// nginx's `$time_local` and, in brackets, Apache's `%t`.
+///
+/// Returns `None` if a part is not of that form, if there is no such day, or if the year is not in
+/// 1678 to 2261.
 pub(crate) fn parse_clf(text: &[u8; CLF_LENGTH]) -> Option<Timestamp> {
     let separators = [text[2], text[6], text[11], text[14], text[17], text[20]] == *b"//::: ";
     if !separators {
@@ -36,9 +47,16 @@ pub(crate) fn parse_clf(text: &[u8; CLF_LENGTH]) -> Option<Timestamp> {
 /// Caches the last minute in the common log format: a log has many lines per minute, and
 /// comparing 24 bytes is cheaper than parsing them. The second is parsed each time, because a
 /// branch on whether it has changed could not be predicted.
+///
+/// The cache has one entry. A line of another minute, as in the merged log of two servers, costs
+/// the parsing of a time and two more, once for each such change.
+///
+/// An entry for a text that is not a time has no `start`, so it is never taken.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClfTimeCache {
     /// The result of [`Self::minute`].
+    ///
+    /// Both halves overlap by six bytes, which spares the handling of a rest.
     minute: [u128; 2],
     /// The first second of the minute, with the offset.
     start: Option<Timestamp>,
@@ -61,6 +79,7 @@ impl ClfTimeCache {
         self.parse_uncached(text)
     }
 
+    /// Both ends of the minute must be representable before the minute is cached.
     #[cold]
     fn parse_uncached(&mut self, text: &[u8; CLF_LENGTH]) -> Option<Timestamp> {
         let mut first_second = *text;

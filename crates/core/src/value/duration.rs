@@ -1,4 +1,16 @@
 //! Durations with units, as Go writes them.
+//!
+//! Traefik, Caddy and other servers in Go may log a duration in this form instead of a number: one
+//! or more decimal numbers with a unit each, from hours down to nanoseconds. A sign, which Go
+//! writes for negative durations, is not accepted: a request takes no negative time.
+//!
+//! | text | nanoseconds |
+//! |---|---|
+//! | `0s` | 0 |
+//! | `1.234ms` | 1,234,000 |
+//! | `1m2.5s` | 62,500,000,000 |
+//! | `1h` | 3,600,000,000,000 |
+//! | `1.5` | refused: no unit |
 
 use super::number::parse_duration_ns;
 
@@ -6,6 +18,9 @@ use super::number::parse_duration_ns;
 ///
 /// Source: `Duration.String` and `ParseDuration` of Go's package time. The micro sign may also be
 /// the letter u, or be escaped as in JSON.
+///
+/// Returns `None` if the text is empty, if a number or a unit is missing or unknown, or if the sum
+/// does not fit 64 bits. Parts below a nanosecond are dropped.
 pub(crate) fn parse_go_duration_ns(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;

@@ -17,6 +17,30 @@
 //!
 //! Instants are nanoseconds since 1970-01-01T00:00:00Z in an `i64`, durations nanoseconds in a
 //! `u64`, zone offsets seconds east of UTC.
+//!
+//! # What is accepted
+//!
+//! Logs are written by many programs, so the functions accept what a source's manual allows and
+//! what servers were seen to write, and no more: a looser form would make the wrong format match a
+//! line. Letters of months and of `T`, `Z`, `AM` may have either case. No locale is applied:
+//! servers log in the C locale.
+//!
+//! # Cost
+//!
+//! No function allocates, except [`format_rfc3339`], and none reads beyond the text that it is
+//! given. Times of the common log format are parsed from a cache of the last minute, because nearly
+//! every line has one, and lines in succession are close in time.
+//!
+//! # Limits
+//!
+//! | quantity | unit | range |
+//! |---|---|---|
+//! | instant | nanoseconds since 1970, without leap seconds | years 1678 to 2261 |
+//! | duration | nanoseconds | 0 to 2^64 - 2, or 584 years |
+//! | zone offset | seconds east of UTC | less than a day in either direction |
+//! | size | bytes | 0 to 2^64 - 2 |
+//!
+//! A value outside its range is not read, like any other text of the wrong form.
 
 mod address;
 mod calendar;

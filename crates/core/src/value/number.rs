@@ -7,12 +7,19 @@
 //! | `7.5e-05`, in seconds | [`parse_duration_ns`] | 75,000 ns |
 //! | `0.010, 0.020 : -` | [`parse_upstream_time_ns`] | 30,000,000 ns |
 //! | `-`, `1,5` or nothing | each of them | `None`, except `-` as an upstream time |
+//!
+//! Numbers are parsed as decimal digits in integers, never as floating point, so `0.1` seconds are
+//! exactly 100,000,000 ns. At least 26 significant digits are kept, more than 64 bits need, in 128
+//! bits. A sign, digit grouping and a decimal comma are refused: no server writes them, and a text
+//! with them is something else.
 
 /// Nanoseconds in a second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// Parses an unsigned integer. Returns `None` if the text is empty, has a byte that is not a
 /// digit, or does not fit 64 bits.
+///
+/// Leading zeros are accepted. The value is at most 2^64 - 1.
 pub(crate) fn parse_digits(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 20 {
         return None;
@@ -31,6 +38,9 @@ pub(crate) fn parse_digits(text: &[u8]) -> Option<u64> {
 /// Parses a decimal number in units of `unit_ns` nanoseconds, such as `0.123` seconds, and
 /// returns nanoseconds. Digits below a nanosecond are dropped. The number may have an exponent,
 /// which JSON encoders write for small numbers (`7.5e-05`).
+///
+/// Returns `None` if the text has no digit, has a byte that does not belong to a number, or if the
+/// result is 2^64 - 1 or more.
 pub(crate) fn parse_duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
     let (mantissa, exponent) = match memchr::memchr2(b'e', b'E', text) {
         Some(at) => (&text[..at], parse_exponent(&text[at + 1..])?),
@@ -69,6 +79,7 @@ pub(crate) fn parse_duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
     u64::try_from(value).ok().filter(|value| *value < u64::MAX)
 }
 
+/// An exponent of more than 400 in either direction is refused, so that scaling takes few steps.
 fn parse_exponent(text: &[u8]) -> Option<i32> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -84,6 +95,9 @@ fn parse_exponent(text: &[u8]) -> Option<i32> {
 /// `Some(None)` if no upstream has a time, or `None` if the text is not such a list.
 ///
 /// Source: nginx, `ngx_http_upstream_response_time_variable`.
+///
+/// nginx writes `, ` after each upstream of a group that failed, and ` : ` after an internal
+/// redirect to another group. The sum is the time that the request spent waiting for all of them.
 pub(crate) fn parse_upstream_time_ns(text: &[u8]) -> Option<Option<u64>> {
     let mut sum = None;
     for part in text.split(|byte| matches!(byte, b',' | b':')) {

@@ -10,10 +10,19 @@
 //! CONNECT h:443 HTTP/1.1       path h:443, no query
 //! -                            not a request line
 //! ```
+//!
+//! The method and the protocol are checked, the target is not: a line is worth counting under
+//! whatever target a client sent. A text that fails the checks, such as the bytes of a TLS
+//! handshake on a plain port, is kept as a whole in the field `request`.
+//!
+//! All parts are slices of the line. Nothing is decoded: `%2F` stays `%2F`, and `//a` stays `//a`.
 
 use crate::line::short_memchr;
 
 /// The three parts of an HTTP request line, borrowed.
+///
+/// None of the parts is empty, and none begins or ends with the space that separated it from the
+/// next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestLine<'a> {
     pub(crate) method: &'a [u8],
@@ -25,6 +34,9 @@ impl<'a> RequestLine<'a> {
     /// Splits `METHOD target HTTP/x` or `METHOD target HTTP/x.y`. The method is a token. The
     /// target is the text between the first and the last space, so it may itself contain spaces.
     /// Returns `None` if the text is not an HTTP request line.
+    ///
+    /// The version has one number or two, since HTTP/2 and HTTP/3 are logged as `HTTP/2.0` by some
+    /// servers and `HTTP/2` by others. A line of HTTP/0.9, which has no version, is refused.
     pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
         let first = short_memchr(b' ', text)?;
         // The protocol is nearly always "HTTP/x.y", so try the place of its space first.
@@ -68,6 +80,9 @@ fn is_http_version(text: &[u8]) -> bool {
 }
 
 /// Splits a request target at its first `?` into path and query.
+///
+/// A fragment (`#`) is not sent by browsers and is left in its part. A target that begins with `?`
+/// has an empty path.
 pub(crate) fn split_target(target: &[u8]) -> (&[u8], Option<&[u8]>) {
     match memchr::memchr(b'?', target) {
         Some(at) => (&target[..at], Some(&target[at + 1..])),
@@ -77,6 +92,9 @@ pub(crate) fn split_target(target: &[u8]) -> (&[u8], Option<&[u8]>) {
 
 /// Splits a URL such as `https://example.com:443/a?b` into the host without its port and the
 /// request target. Returns `None` if the text is not such a URL, for instance if it is a path.
+///
+/// The scheme has letters and digits alone and at most 15 of them, so that a path with a colon is
+/// not mistaken for a URL. User information before an `@` stays part of the host.
 pub(crate) fn split_url(url: &[u8]) -> Option<(&[u8], &[u8])> {
     const SCHEME_BYTES_MAX: usize = 16;
     let head = &url[..url.len().min(SCHEME_BYTES_MAX)];
@@ -92,12 +110,16 @@ pub(crate) fn split_url(url: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Removes the port of `192.0.2.1:80`, `[::1]:80` or `host:80`. An IPv6 address without brackets
 /// has no port.
+///
+/// A text that is no address with a port is returned as it is.
 pub(crate) fn without_port(value: &[u8]) -> &[u8] {
     split_port(value).0
 }
 
 /// Splits an address or host into the part that [`without_port`] returns and the digits of the
 /// port.
+///
+/// The brackets of an IPv6 address are removed with the port, and only then.
 pub(crate) fn split_port(value: &[u8]) -> (&[u8], Option<&[u8]>) {
     let Some(colon) = memchr::memrchr(b':', value) else { return (value, None) };
     let (host, port) = (&value[..colon], &value[colon + 1..]);

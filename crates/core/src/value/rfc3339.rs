@@ -1,4 +1,12 @@
 //! RFC 3339 time stamps, read and written.
+//!
+//! The form is that of RFC 3339, section 5.6, a profile of ISO 8601. nginx's `$time_iso8601`,
+//! Docker and most JSON encoders write it. It has its parts at fixed offsets:
+//!
+//! ```text
+//! 2025-12-17T09:03:01.250+01:00
+//! 0    5  8  11 14 17 19  after the digits of the fraction
+//! ```
 
 use super::calendar::{DAY_S, Date};
 use super::number::{SECOND_NS, parse_digits};
@@ -19,6 +27,9 @@ use super::timestamp::Timestamp;
 /// assert_eq!((time.unix_ns, time.offset_s), (500_000_000, 3_600));
 /// assert_eq!(parse_rfc3339(b"1970-01-32T00:00:00Z"), None);
 /// ```
+///
+/// A second of 60 is the first second of the next minute. The offset is kept in the result
+/// ([`Timestamp::offset_s`]) and does not change the instant.
 pub fn parse_rfc3339(text: &[u8]) -> Option<Timestamp> {
     let year = two_digits(text, 0)? * 100 + two_digits(text, 2)?;
     let separators = [*text.get(4)?, *text.get(7)?, *text.get(13)?, *text.get(16)?] == *b"--::";
@@ -62,6 +73,17 @@ fn parse_fraction(text: &[u8]) -> Option<(u32, &[u8])> {
 /// let time = Timestamp { unix_ns: 1_500_000_000, offset_s: -5 * 3_600 };
 /// assert_eq!(format_rfc3339(time), "1969-12-31T19:00:01.500-05:00");
 /// ```
+///
+/// [`parse_rfc3339`] reads the text back as the same instant, for every year that it accepts:
+///
+/// ```
+/// use weir_core::{Timestamp, format_rfc3339, parse_rfc3339};
+///
+/// for unix_ns in [-1, 0, 1_000, 1_765_962_181_250_000_000] {
+///     let time = Timestamp { unix_ns, offset_s: 19_800 };
+///     assert_eq!(parse_rfc3339(format_rfc3339(time).as_bytes()), Some(time));
+/// }
+/// ```
 pub fn format_rfc3339(time: Timestamp) -> String {
     let second_ns = SECOND_NS as i64;
     let offset_s = time.offset_s - time.offset_s % 60;
@@ -85,6 +107,8 @@ pub fn format_rfc3339(time: Timestamp) -> String {
 }
 
 /// Formats an offset as `Z` or `+hh:mm`.
+///
+/// Seconds of the offset are dropped.
 pub(crate) fn format_offset(offset_s: i32) -> String {
     if offset_s == 0 {
         return "Z".to_owned();

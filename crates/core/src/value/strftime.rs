@@ -15,6 +15,14 @@
 //! | `%F` `%D` `%x` `%T` `%X` `%R` `%r` `%c` | the compositions that POSIX defines |
 //! | `%a` `%A` `%Z` `%U` `%V` `%W` `%u` `%w` | checked for their form, then ignored |
 //! | `%n` `%t` `%%` | a line feed, a tab, a percent sign |
+//!
+//! A pattern is compiled into steps, one for each literal byte and conversion, with composed
+//! conversions taken apart. A text is then read from left to right without going back: each step
+//! knows from the text where it ends, because numbers have a fixed width and names end with their
+//! letters. glibc pads them to that width, with zeros or, for `%e`, `%k` and `%l`, with a space.
+//!
+//! A pattern may have only some parts of a time, as in Apache's `%{%d/%b/%Y %T}t.%{msec_frac}t`:
+//! the parts of all values of a line are collected in [`TimeParts`].
 
 use super::calendar::{Date, month_by_name};
 use super::number::parse_digits;
@@ -22,12 +30,16 @@ use super::time_parts::{TimeContent, TimeParts};
 use super::time_text::{parse_offset, second_of_day};
 
 /// A compiled pattern.
+///
+/// Reading takes time in proportion to the steps and allocates nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Strftime {
     steps: Box<[Step]>,
 }
 
 /// Why a pattern is refused.
+///
+/// The text names the conversion and, if there is one, another way to log the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StrftimeError {
     /// The offset in the pattern, in bytes.
@@ -35,6 +47,7 @@ pub(crate) struct StrftimeError {
     pub(crate) message: String,
 }
 
+/// A step reads a prefix of the rest of the text, or fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Literal(u8),
@@ -51,6 +64,9 @@ enum Step {
 }
 
 /// What a number of the pattern means.
+///
+/// Each has its range, which is checked when the number is read or, for days, when the date is
+/// known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Year,
@@ -67,6 +83,8 @@ enum Part {
 }
 
 /// The parts of a time that have been read so far.
+///
+/// If a conversion occurs twice, the last value counts.
 #[derive(Debug, Default)]
 struct Parts {
     year: Option<u32>,
@@ -84,6 +102,9 @@ struct Parts {
 
 impl Strftime {
     /// Compiles a pattern such as `%Y-%m-%d %H:%M:%S`.
+    ///
+    /// # Errors
+    /// If a conversion is unknown or cannot be parsed, or if the pattern ends with `%`.
     pub(crate) fn parse(pattern: &str) -> Result<Self, StrftimeError> {
         let mut steps = Vec::new();
         let mut letters = pattern.bytes().enumerate();
@@ -105,6 +126,8 @@ impl Strftime {
     }
 
     /// The length in bytes of the time at the start of `text`, or `None` if there is none.
+    ///
+    /// For a pattern that is followed by more of the line.
     pub(crate) fn length(&self, text: &[u8]) -> Option<usize> {
         self.walk(text).map(|(_, length)| length)
     }
@@ -120,6 +143,9 @@ impl Strftime {
     }
 
     /// Which parts of a time the pattern has.
+    ///
+    /// A pattern without year, month and day has no day, and one without an hour no second of the
+    /// day. A format needs both, from one value or from several.
     pub(crate) fn content(&self) -> TimeContent {
         let has = |part| {
             self.steps.iter().any(|step| matches!(step, Step::Number(found, _) if *found == part))
@@ -145,6 +171,8 @@ impl Strftime {
 }
 
 /// Adds the steps of one conversion. Returns `None` if it is refused.
+///
+/// `%c`, `%x`, `%X` and `%r` have the meaning of the C locale.
 fn conversion(letter: u8, steps: &mut Vec<Step>) -> Option<()> {
     let composed: &[u8] = match letter {
         b'T' | b'X' => b"H:M:S",
@@ -278,6 +306,8 @@ impl Parts {
         Some(())
     }
 
+    /// Seconds since 1970 determine the instant; a date beside them is the day on the local
+    /// calendar. Without `%p`, an hour of `%I` is one of the morning.
     fn add_to(&self, time: &mut TimeParts) -> Option<()> {
         if let Some(unix_s) = self.unix_s {
             time.set_unix_seconds(unix_s)?;

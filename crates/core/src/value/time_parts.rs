@@ -1,4 +1,12 @@
 //! Times that are written in parts, or more than once in a line.
+//!
+//! Three things may come from different values of one line: the day, the second of the day, and the
+//! fraction of the second; and the zone offset may come from a fourth. A format is only accepted if
+//! its values together determine an instant ([`TimeContent::is_instant`]).
+//!
+//! If a line has several complete times, the finest is taken, and of equally fine ones the last.
+//! Its offset is that of the last value that has one: `$msec` has none, so the local time of a line
+//! with `$msec` and `$time_local` is that of `$time_local`.
 
 use super::calendar::DAY_S;
 use super::clf::parse_clf;
@@ -8,6 +16,9 @@ use super::time_text::{days_of, parse_day, second_of_day_at};
 use super::timestamp::Timestamp;
 
 /// How a time is written in a line, apart from the patterns of strftime.
+///
+/// A format fixes the kind of each value when it is compiled. Only [`Self::Any`] looks at each
+/// text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeKind {
     /// `17/Dec/2025:09:03:01 +0000`.
@@ -25,6 +36,8 @@ pub(crate) enum TimeKind {
     /// The microsecond part alone (`%{usec_frac}t`).
     FractionMicroseconds,
     /// Any time that JSON encoders write: a number since 1970, or one of the texts above.
+    ///
+    /// Decided by the digits and separators at the start.
     Any,
 }
 
@@ -37,6 +50,8 @@ impl TimeKind {
 }
 
 /// Which parts of a time a value has.
+///
+/// Both false for a value that has only a fraction or an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct TimeContent {
     pub(crate) day: bool,
@@ -77,6 +92,8 @@ impl TimeParts {
     }
 
     /// Adds the value `text`. Returns `None` if it is not of this kind.
+    ///
+    /// Parts that were added before stay if the value is refused.
     pub(crate) fn add(&mut self, kind: TimeKind, text: &[u8]) -> Option<()> {
         match kind {
             TimeKind::Clf => self.set_instant(parse_clf(text.try_into().ok()?)?, false, true),
@@ -105,6 +122,8 @@ impl TimeParts {
     }
 
     /// `2025/12/17 09:03:01`, which Caddy calls a wall clock.
+    ///
+    /// Other encoders write it too. Read as RFC 3339 with the slashes replaced.
     fn add_with_slashes(&mut self, text: &[u8]) -> Option<()> {
         const LENGTH_MAX: usize = 40;
         let mut dashed = [0; LENGTH_MAX];
@@ -178,6 +197,9 @@ impl TimeParts {
     }
 
     /// The time that the parts determine, if they do.
+    ///
+    /// Local time without an offset is taken as UTC. A fraction that stands alone is added unless
+    /// the instant has one of its own.
     pub(crate) fn finish(&self) -> Option<Timestamp> {
         let offset_s = self.offset_s.unwrap_or(0);
         let (unix_ns, has_fraction) = match (self.instant, self.local_day, self.local_second) {
@@ -196,6 +218,9 @@ impl TimeParts {
 /// The unit of a number since 1970 whose unit is not known: whole parts above 10^11 are
 /// milliseconds (that many seconds end in 5138), above 10^14 microseconds, and above 10^17
 /// nanoseconds.
+///
+/// The rule is certain for times from 1973 to 5138, whichever unit a log has. `None` if the text
+/// does not begin with a digit.
 fn unix_unit_ns(text: &[u8]) -> Option<u64> {
     let whole = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     // An exponent hides the number's size: encoders use it for seconds.

@@ -1,15 +1,23 @@
 //! Parts of written times: dates, times of day, offsets.
+//!
+//! The forms have fixed widths, so a part is found by its offset. Functions return `None` if the
+//! text is too short, too long, or has another byte in the place of a digit or separator. None of
+//! them depends on a zone.
 
 use super::calendar::{DAY_S, Date};
 use super::number::SECOND_NS;
 
 /// Days from 1970-01-01 to a date.
+///
+/// `None` if there is no such day.
 pub(crate) fn days_of(year: i32, month: u32, day: u32) -> Option<i64> {
     Some(Date::new(year, month, day)?.days())
 }
 
 /// The year of an instant in seconds since 1970, limited to the years of a
 /// [`super::Timestamp`].
+///
+/// In UTC.
 pub(crate) fn year_of_unix(unix_s: i64) -> i32 {
     const LIMIT_S: i64 = i64::MAX / SECOND_NS as i64;
     Date::from_days(unix_s.clamp(-LIMIT_S, LIMIT_S).div_euclid(DAY_S)).year
@@ -35,6 +43,8 @@ pub(crate) fn parse_day(text: &[u8]) -> Option<i64> {
 }
 
 /// Seconds since midnight; a leap second (60) is accepted and counts as the next second.
+///
+/// So the result is at most 86,400, the end of the day.
 pub(crate) fn second_of_day(hour: u32, minute: u32, second: u32) -> Option<i64> {
     if hour > 23 || minute > 59 || second > 60 {
         return None;
@@ -43,6 +53,8 @@ pub(crate) fn second_of_day(hour: u32, minute: u32, second: u32) -> Option<i64> 
 }
 
 /// Reads `+hhmm`, `-hhmm`, `+hh:mm`, `+hh` or `Z` into seconds east of UTC.
+///
+/// `None` for other forms, and for more than 23 hours or 59 minutes.
 pub(crate) fn parse_offset(text: &[u8]) -> Option<i32> {
     let (sign, digits) = match text {
         b"Z" | b"z" => return Some(0),

@@ -1,4 +1,8 @@
 //! Instants.
+//!
+//! Two things are kept of a logged time: the instant, by which records are ordered and counted, and
+//! the zone offset in which the server wrote it, which is needed to show the time as it was logged
+//! and to group by hours and days of the server's clock.
 
 use super::calendar::{DAY_S, Date};
 use super::number::SECOND_NS;
@@ -19,11 +23,21 @@ use super::number::SECOND_NS;
 /// assert_eq!(time, Some(expected));
 /// assert_eq!(format_rfc3339(expected), "2025-12-17T09:03:01+01:00");
 /// ```
+///
+/// The derived order is by instant, then by offset.
+///
+/// Code that makes a timestamp should keep to the range, and avoid the two extremes: the packed
+/// columns rely on any two instants being less than 2^64 - 1 ns apart. Timestamps of a log always
+/// do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp {
     /// Nanoseconds since 1970-01-01T00:00:00Z without leap seconds.
+    ///
+    /// Negative before 1970.
     pub unix_ns: i64,
     /// Seconds that local time is ahead of UTC.
+    ///
+    /// Positive east of Greenwich: 3,600 for `+0100`. Less than a day in either direction.
     pub offset_s: i32,
 }
 

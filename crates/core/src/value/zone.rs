@@ -1,4 +1,20 @@
 //! Time zones as tables of offsets.
+//!
+//! A zone is a sorted table of instants from which an offset holds. The offset at an instant is
+//! found by bisection; that of a fixed zone, without a search. Going the other way, from a local
+//! time to an instant, is ambiguous twice a year:
+//!
+//! ```text
+//! clock set forward at 02:00   01:59:59 -> 03:00:00   02:30 does not exist
+//! clock set back at 03:00      02:59:59 -> 02:00:00   02:30 occurs twice
+//! ```
+//!
+//! A local time that does not exist becomes the instant of the change, and one that occurs twice
+//! the first of the two. So the function from local times to instants is monotonic, and a day,
+//! however long, is the span from one local midnight to the next.
+//!
+//! Local times are numbers like instants: seconds since 1970-01-01T00:00:00, but on the local
+//! clock.
 
 use super::rfc3339::format_offset;
 
@@ -15,6 +31,12 @@ use super::rfc3339::format_offset;
 /// assert_eq!(zone.instant_of_local(7_200), 3_600);
 /// assert_eq!(Zone::fixed(-5_400).name(), "-01:30");
 /// ```
+///
+/// # Limits
+///
+/// Offsets are less than a day in either direction. An offset holds after the last transition for
+/// all time, so a table should reach as far as the log. Rules for the future (as in POSIX `TZ`)
+/// must be written out as transitions by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zone {
     name: String,
@@ -25,11 +47,25 @@ pub struct Zone {
 
 impl Zone {
     /// UTC.
+    ///
+    /// Named `UTC`.
     pub fn utc() -> Self {
         Self { name: "UTC".to_owned(), offsets: vec![(i64::MIN, 0)] }
     }
 
     /// A fixed offset in seconds east of UTC, named `+hh:mm`, or `UTC` for zero.
+    ///
+    /// For the offset that a log was written in, if its zone is not known.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Zone;
+    ///
+    /// let india = Zone::fixed(19_800);
+    /// assert_eq!((india.name(), india.offset_s(0)), ("+05:30", 19_800));
+    /// assert_eq!(Zone::fixed(0), Zone::utc());
+    /// ```
     pub fn fixed(offset_s: i32) -> Self {
         if offset_s == 0 {
             return Self::utc();
@@ -41,6 +77,8 @@ impl Zone {
     ///
     /// A transition is an instant in seconds since 1970 and the offset in force from then on, in
     /// seconds east of UTC. The instants ascend.
+    ///
+    /// The order is not checked. With instants out of order, the results have no meaning.
     pub fn from_transitions(
         name: impl Into<String>,
         initial_offset_s: i32,
@@ -52,17 +90,25 @@ impl Zone {
     }
 
     /// The zone's name.
+    ///
+    /// As the caller gave it, for instance `Europe/Berlin`, or as [`Self::fixed`] formats it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The offset in force before all transitions, in seconds east of UTC.
+    ///
+    /// The only offset of a fixed zone.
     pub fn initial_offset_s(&self) -> i32 {
         self.offsets[0].1
     }
 
     /// The longest step of at most an hour that divides all transitions of the zone: both the
     /// local times at which its clocks change and the amounts by which they do.
+    ///
+    /// Steps of this length, counted in elapsed time from a local midnight, begin at the same
+    /// minutes of the local clock before and after each change. It is 3,600 in nearly all zones,
+    /// and 1,800 on Lord Howe Island, whose summer time is half an hour.
     pub(crate) fn even_step_s(&self) -> i64 {
         let initial = i64::from(self.initial_offset_s());
         self.offsets[1..].iter().fold(3600, |step, (from, offset_s)| {
@@ -72,6 +118,8 @@ impl Zone {
     }
 
     /// The offset in seconds east of UTC that is in force at `unix_s`, in seconds since 1970.
+    ///
+    /// At a transition, the offset from then on.
     #[inline]
     pub fn offset_s(&self, unix_s: i64) -> i32 {
         if let [(_, offset_s)] = self.offsets[..] {
@@ -111,6 +159,18 @@ impl Zone {
 
     /// The range of instants around `unix_s` with one offset: `(from, until, offset_s)`, where
     /// `until` is exclusive. A caller that goes through sorted instants can reuse the offset.
+    ///
+    /// `from` is `i64::MIN` before the first transition and `until` is `i64::MAX` after the last.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Zone;
+    ///
+    /// let zone = Zone::from_transitions("CET", 3_600, [(1_743_296_400, 7_200)]);
+    /// assert_eq!(zone.span(0), (i64::MIN, 1_743_296_400, 3_600));
+    /// assert_eq!(zone.span(1_743_296_400), (1_743_296_400, i64::MAX, 7_200));
+    /// ```
     pub fn span(&self, unix_s: i64) -> (i64, i64, i32) {
         let after = self.offsets.partition_point(|(from, _)| *from <= unix_s).max(1);
         let until = self.offsets.get(after).map_or(i64::MAX, |(from, _)| *from);
