@@ -1,4 +1,12 @@
 //! Reads blocks into segments.
+//!
+//! The three steps exist because they need different access. Parsing needs none, so it runs on all
+//! cores at once. Finding shared ids of new values needs exclusive access to the values and the
+//! order of the blocks; it is the only step that threads wait for. Packing needs neither. Which
+//! step a block has done is its type.
+//!
+//! Records are filled in batches of 64 and then divided into columns, one column at a time:
+//! interning a column of a batch hides the latency of memory, see [`crate::values`].
 
 use std::ops::DerefMut;
 use std::sync::Arc;
@@ -49,6 +57,39 @@ use crate::values::{BATCH, Generations, InFlightGuard, PendingSegment, Values};
 /// assert_eq!(segment.number(Field::Bytes, 0), Some(17));
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// # Failures
+///
+/// None: no block makes a step fail, and no content makes it panic. Lines that are not in the
+/// format are counted. A column whose values exceed the memory limit of [`Values`] gets the
+/// remainder in their place.
+///
+/// # Example with two readers
+///
+/// The steps of two readers may run on two threads. Only `resolve` must happen in the order of the
+/// blocks:
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Field, Format, Values};
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut readers =
+///     [0, 1].map(|_| BlockReader::new(format.clone(), BlockLimits::default(), &mut values));
+/// let blocks = [&b"::1 200\n"[..], b"::2 200\n"].map(|lines| Block::new(lines.to_vec()));
+///
+/// let [first, second] = [0, 1].map(|at| readers[at].read(&blocks[at], 0));
+/// let first = readers[0].resolve(first, || &mut values);
+/// readers[1].look_up(&second, &values);
+/// let second = readers[1].resolve(second, || &mut values);
+/// let segments = [readers[1].seal(second), readers[0].seal(first)];
+///
+/// let status = Field::Status.column();
+/// assert_eq!(values.dictionary(status).ids(), 3); // absent, remainder, and 200
+/// assert!(segments.iter().all(|pending| pending.segment().text(status).is_some()));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug)]
 pub struct BlockReader {
     parser: LineParser,
@@ -85,10 +126,17 @@ pub struct BlockReader {
 
 /// The limit of the values that a reader remembers, in bytes. Each thread needs this memory in
 /// addition to the shared dictionaries.
+///
+/// A reader that forgets a value has to find its shared id again, which costs time but changes no
+/// result.
 const REMEMBERED_BYTES_MAX: usize = 64 << 20;
 
 impl BlockReader {
     /// Returns a reader of blocks in `format`. Adds a column to `values` for each extra field.
+    ///
+    /// `limits` should be those of the cutter that makes the blocks: the reader skips and counts
+    /// the lines over `line_bytes_max` that the cutter left in a block. The reader belongs to
+    /// `values`, and must not be used with those of another data set.
     pub fn new(format: Arc<Format>, limits: BlockLimits, values: &mut Values) -> Self {
         let is_part =
             |field: &Field| format.has_request_target() && target_columns::FIELDS.contains(field);
@@ -127,6 +175,9 @@ impl BlockReader {
 
     /// Sets the reference for dates without a year in the following blocks; see
     /// [`Format::with_year_reference`].
+    ///
+    /// In seconds since 1970; `None` for no reference. For a log that is followed over the turn of
+    /// a year.
     pub fn set_year_reference(&mut self, unix_s: Option<i64>) {
         self.parser.set_year_reference(unix_s);
     }
@@ -136,6 +187,23 @@ impl BlockReader {
     /// All lines must be in the format of this reader: split a block in which the format changes
     /// (see [`crate::FormatTracker`]). Lines over the length limit are counted and skipped. Lines
     /// that do not match are counted, and the first few are sampled. No content makes this fail.
+    ///
+    /// `source` is a number that the caller chose for the source; the segment carries it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Block, BlockLimits, BlockReader, Format, Values};
+    ///
+    /// let format = Arc::new(Format::parse("$remote_addr $status")?);
+    /// let mut values = Values::new(1 << 20);
+    /// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+    /// let read = reader.read(&Block::new(b"::1 200\n::1 2x0\n".to_vec()), 0);
+    /// let sample = &read.samples[0];
+    /// assert_eq!((sample.line, sample.at, &sample.text[..]), (1, 4, &b"::1 2x0"[..]));
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
         let guard = self.enter();
         self.unsealed += 1;
@@ -231,6 +299,7 @@ impl BlockReader {
         }
     }
 
+    /// Later blocks may add more before this one is resolved.
     fn own_ids(&self) -> OwnIds {
         OwnIds {
             text: self.columns.iter().map(TextColumn::ids).collect(),
@@ -242,6 +311,8 @@ impl BlockReader {
     ///
     /// This step is optional and needs only shared access to the values. It leaves less work to
     /// [`Self::resolve`], which needs exclusive access.
+    ///
+    /// Many readers may do it at the same time, out of the order of the blocks.
     pub fn look_up(&mut self, read: &ReadBlock, values: &Values) {
         for (column, ids) in self.columns.iter_mut().zip(&read.ids.text) {
             column.look_up(*ids, values);
@@ -253,6 +324,9 @@ impl BlockReader {
 
     /// Finds the shared ids of all values in `read` that were new to this reader. Calls `values`
     /// only if there are any, to get exclusive access for a short time.
+    ///
+    /// `values` should lock, and its result unlock when it is dropped. Time is in proportion to the
+    /// new values of the block, not to its rows.
     pub fn resolve<V: DerefMut<Target = Values>>(
         &mut self,
         read: ReadBlock,
@@ -283,6 +357,9 @@ impl BlockReader {
     }
 
     /// Packs the columns of a block.
+    ///
+    /// Needs no access to the values. Columns that no row has are left out. When the last block in
+    /// flight is sealed, a reader that has become large forgets the values of its largest columns.
     pub fn seal(&mut self, resolved: ResolvedBlock) -> PendingSegment {
         let ResolvedBlock(mut read) = resolved;
         let segment = Segment {
@@ -308,6 +385,22 @@ impl BlockReader {
 
     /// Reads a block of source number `source` in all steps, for a caller that owns the values and
     /// does not sweep them.
+    ///
+    /// The simplest way to a segment: for tests, and for one thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Block, BlockLimits, BlockReader, Format, Values};
+    ///
+    /// let format = Arc::new(Format::parse("$remote_addr $status")?);
+    /// let mut values = Values::new(1 << 20);
+    /// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+    /// let empty = reader.read_segment(&Block::new(Vec::new()), 7, &mut values);
+    /// assert_eq!((empty.rows(), empty.source()), (0, 7));
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn read_segment(&mut self, block: &Block, source: u32, values: &mut Values) -> Segment {
         let read = self.read(block, source);
         let resolved = self.resolve(read, || values);
@@ -345,12 +438,17 @@ impl BlockReader {
     }
 
     /// Returns the memory of the values that this reader remembers, in bytes.
+    ///
+    /// Not included are the columns of the block that is being read.
     pub fn memory_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(TextColumn::memory_bytes).sum();
         columns + self.target.as_ref().map_or(0, TargetColumns::memory_bytes)
     }
 
     /// Returns whether the reader remembers so many values that it should forget some.
+    ///
+    /// Blocks in flight refer to the remembered values, so the reader can forget them only when all
+    /// blocks are sealed.
     pub fn is_large(&self) -> bool {
         self.is_outdated || self.memory_bytes() > self.remembered_bytes_max
     }

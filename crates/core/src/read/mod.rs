@@ -11,6 +11,26 @@
 //!
 //! `text_column` and `target_columns` hold the values that a reader has met; `unwrapped` removes
 //! the escapes of wrapped lines.
+//!
+//! # Ids
+//!
+//! A reader gives each distinct value an id of its own when it meets it, so that parsing needs no
+//! lock and no other thread. The shared id of a value is found once for each reader, and columns
+//! are translated from own to shared ids when they are packed. Shared ids are given in the order of
+//! the blocks, so the same log has the same ids, and the same remainder when memory runs out, on
+//! any number of threads.
+//!
+//! # Memory
+//!
+//! A reader holds the values that it has met, at most 64 MiB or those of the blocks since the last
+//! seal, and the unpacked columns of the block that it reads: four bytes for each row and text
+//! column, eight for each number, sixteen for each time. The columns are reused for the next block.
+//!
+//! # What a block can contain
+//!
+//! Anything. A line of the format is a row; any other line is counted as unparsed, as a directive
+//! of the format or as too long, and the first few unparsed ones are kept as samples. The counts
+//! add up to the lines of the block.
 
 mod block_reader;
 mod read_block;

@@ -1,4 +1,8 @@
 //! Blocks that are read but not sealed.
+//!
+//! Both types own the unpacked columns of a block, and a guard that keeps a sweep from freeing ids
+//! which the block may refer to. They hold nothing of the block itself: its buffer can be used
+//! again as soon as it is read.
 
 use super::target_columns::TargetIds;
 use crate::block::Block;
@@ -11,17 +15,43 @@ use crate::values::InFlightGuard;
 /// A block whose lines were read, with ids that only its reader knows.
 ///
 /// [`BlockReader::resolve`](super::BlockReader::resolve) makes it a [`ResolvedBlock`].
+///
+/// For a block in one format: `lines = records + unparsed_lines + too_long_lines + directives`.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Format, Values};
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let limits = BlockLimits { line_bytes_max: 20, ..BlockLimits::default() };
+/// let mut reader = BlockReader::new(format, limits, &mut values);
+/// let text = b"::1 200\n\nthis line is longer than twenty bytes\n";
+/// let read = reader.read(&Block::new(text.to_vec()), 0);
+/// assert_eq!((read.lines, read.records), (3, 1));
+/// assert_eq!((read.unparsed_lines, read.too_long_lines), (1, 1));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug)]
 pub struct ReadBlock {
     /// The number of lines in the block, including skipped ones.
+    ///
+    /// Those that the cutter skipped before the block are counted too.
     pub lines: u64,
     /// The number of lines that match the format.
     pub records: u64,
     /// The number of lines that do not match the format.
+    ///
+    /// Empty lines are among them. Lines over the length limit are not.
     pub unparsed_lines: u64,
     /// The number of lines over the length limit.
     pub too_long_lines: u64,
     /// The first few lines that do not match the format.
+    ///
+    /// At most [`UnparsedLine::PER_BLOCK_MAX`], so a file in an unknown format costs no more memory
+    /// than another.
     pub samples: Vec<UnparsedLine>,
     pub(super) source: u32,
     pub(super) block_offset: u64,
@@ -34,10 +64,15 @@ pub struct ReadBlock {
 /// A block whose values all have shared ids.
 ///
 /// [`BlockReader::seal`](super::BlockReader::seal) makes it a segment.
+///
+/// The only way to get one is to resolve a [`ReadBlock`], so a segment never has an id that the
+/// data set does not know.
 #[derive(Debug)]
 pub struct ResolvedBlock(pub(super) ReadBlock);
 
 /// The number of the reader's own ids in each column when the block was read.
+///
+/// Ids below these numbers are those of the block and of the blocks before it.
 #[derive(Debug, Default)]
 pub(super) struct OwnIds {
     pub(super) text: Vec<usize>,
@@ -45,6 +80,9 @@ pub(super) struct OwnIds {
 }
 
 /// The columns of a block while it is read.
+///
+/// All have an element for each row, except those of numbers and times that the format lacks, which
+/// are empty.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     /// The reader's own ids by row, for each of its text columns.
@@ -64,13 +102,32 @@ pub(super) struct Columns {
 ///
 /// A block has at most [`UnparsedLine::PER_BLOCK_MAX`] samples; the others are only counted. The
 /// text is the log's own bytes: a program that shows it must remove control characters.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Format, UnparsedLine, Values};
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let read = reader.read(&Block::new(b"?\n".repeat(100)), 0);
+/// assert_eq!(read.unparsed_lines, 100);
+/// assert_eq!(read.samples.len(), UnparsedLine::PER_BLOCK_MAX);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnparsedLine {
     /// The line's number in the block, from 0. Lines that were skipped before the block count.
     pub line: u64,
     /// The offset of the first byte that does not match.
+    ///
+    /// In bytes from the line's start. It may lie beyond the truncated text.
     pub at: usize,
     /// What the format expects at that offset.
+    ///
+    /// A phrase for a person, see [`crate::LineParser::explain`].
     pub reason: String,
     /// The line, truncated to [`UnparsedLine::BYTES_MAX`].
     pub text: Vec<u8>,

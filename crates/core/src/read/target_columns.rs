@@ -1,4 +1,11 @@
 //! The columns of request targets.
+//!
+//! Path and query are two columns, but a log has them as one value, and a target that occurs often
+//! would be split each time. So the target itself is interned, its own id leads to the own ids of
+//! its path and its query, and only a new target is split. A row costs one lookup instead of two.
+//!
+//! Three numberings are in use: the own id of a target, the own ids of its parts, and the shared
+//! ids of its parts. Targets have no shared ids, since the data set has no such column.
 
 use super::text_column::TextColumn;
 use crate::column::{ABSENT, Codes};
@@ -9,6 +16,8 @@ use crate::values::{LocalInterner, Values};
 
 /// The two columns of a request's target: path and query. A distinct target is looked up once per
 /// line, and split only once.
+///
+/// `own` has an element for each id of `interner`, `shared` a prefix of them.
 #[derive(Debug)]
 pub(super) struct TargetColumns {
     interner: LocalInterner,

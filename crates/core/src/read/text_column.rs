@@ -1,4 +1,9 @@
 //! A text column of a reader.
+//!
+//! An own id is at first known to the reader alone. When it is looked up, `shared` gets an element
+//! for it: the shared id if another reader has added the value, otherwise [`ABSENT`], and the own
+//! id is put into `unknown`. Resolving gives a shared id to the own ids in `unknown` and to those
+//! that were never looked up.
 
 use std::collections::VecDeque;
 
@@ -7,6 +12,8 @@ use crate::schema::ColumnId;
 use crate::values::{LocalInterner, Values};
 
 /// A text column of a format: the values that this reader has met, and their shared ids.
+///
+/// Own id 0 is the absent value, and its shared id is [`ABSENT`] too.
 #[derive(Debug)]
 pub(super) struct TextColumn {
     pub(super) column: ColumnId,
@@ -80,6 +87,8 @@ impl TextColumn {
     }
 
     /// Packs a column of resolved own ids; `None` if no row has the field.
+    ///
+    /// The ids are translated in place, so `ids` then holds shared ids.
     pub(super) fn seal(&self, ids: &mut [u32]) -> Option<Codes> {
         for id in &mut *ids {
             *id = self.shared[*id as usize];

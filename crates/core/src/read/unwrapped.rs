@@ -1,9 +1,17 @@
 //! The lines of a block whose wrapper escapes them.
+//!
+//! A wrapper such as Docker's JSON puts each line of the log into a string, in which quotes and
+//! backslashes are escaped. A record borrows from its line, so the unescaped lines must live as
+//! long as the records of a batch: they are put into one buffer for each block.
+//!
+//! Wrappers without escapes, such as syslog's, need no copy: their lines are slices of the block.
 
 use crate::format::{LineParser, Mismatch};
 use crate::line::{Line, Lines};
 
 /// The lines inside the wrapped lines of a block, without the wrapper's escapes.
+///
+/// Memory is at most the size of the block, and a few words for each line.
 #[derive(Debug)]
 pub(super) struct UnwrappedBlock {
     text: Vec<u8>,
@@ -49,6 +57,8 @@ impl UnwrappedBlock {
 
     /// Returns why a line of [`Self::lines`] has no wrapper. `None` for empty lines, whose mismatch
     /// the parser reports.
+    ///
+    /// A line is found by its offset, which no other line has.
     pub(super) fn mismatch(&self, line: Line<'_>) -> Option<Mismatch> {
         let index = self.lines.binary_search_by_key(&line.start, |line| line.start).ok()?;
         self.lines[index].mismatch.filter(|_| !line.bytes.is_empty())
