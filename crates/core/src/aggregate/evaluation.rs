@@ -1,4 +1,13 @@
 //! All aggregates of one question.
+//!
+//! An evaluation is the mutable state behind an answer, and a [`Fold`]: it compiles the question's
+//! filter, learns new values as the data set grows, and adds up segments. For each segment it
+//! selects the rows once, decodes status and size of the selected rows once, and hands both to
+//! every aggregate ([`Visit`]).
+//!
+//! Time for a segment is in proportion to the rows that pass and the aggregates that were asked
+//! for, plus the columns that the filter tests. A filter on text is tested for each distinct value
+//! and then only looked up.
 
 use super::fold::Fold;
 use super::histogram::Histogram;
@@ -44,6 +53,42 @@ use crate::values::Values;
 /// assert_eq!(clients.tally(top[0]).count, 2);
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// # Limits of the answer
+///
+/// The lists count the values by id, and so belong to one data set and to one epoch of its ids
+/// ([`Values::reuses`]).
+///
+/// # Examples
+///
+/// With a filter, and only the totals:
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Aggregates, Block, BlockLimits, BlockReader, Clause, Evaluation, Filter, Fold, Format,
+///     Question, TextTest, Values,
+/// };
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status $body_bytes_sent")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let lines = "::1 200 10\n::2 200 20\n::1 404 30\n";
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+///
+/// let client = Clause::text(&values, "client", TextTest::Prefix(b"::1".to_vec()), false)?;
+/// let mut evaluation = Evaluation::new(&Question {
+///     filter: Filter::of(vec![client]),
+///     aggregates: Aggregates::none(),
+///     ..Question::default()
+/// });
+/// evaluation.refresh(&values);
+/// evaluation.update(&segment);
+/// let totals = evaluation.totals();
+/// assert_eq!((totals.records, totals.bytes_sent, totals.errors), (2, 40, 1));
+/// assert!(evaluation.histogram().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Evaluation {
     pub(super) filter: CompiledFilter,
@@ -64,6 +109,8 @@ pub struct Evaluation {
 
 impl Evaluation {
     /// Returns an evaluation that has counted no records.
+    ///
+    /// Call [`Fold::refresh`] before the first segment.
     pub fn new(question: &Question) -> Self {
         Self {
             filter: CompiledFilter::new(&question.filter),
@@ -92,6 +139,9 @@ impl Evaluation {
 
     /// Returns whether the filter could not test every value because the memory limit was reached.
     /// If so, every number of the answer is an estimate.
+    ///
+    /// Values that were folded into the remainder are not known, so a test on their column cannot
+    /// accept or refuse them one by one.
     pub fn is_filter_estimated(&self, values: &Values) -> bool {
         self.filter.is_estimated(values)
     }
@@ -110,16 +160,22 @@ impl Evaluation {
     }
 
     /// Returns the rows of a segment that pass the filter.
+    ///
+    /// [`Fold::refresh`] must have seen the values of the segment.
     pub fn pass(&self, segment: &Segment) -> RowBits {
         self.filter.pass(segment)
     }
 
     /// Returns the rows of a segment that pass the filter and lie within the bounds.
+    ///
+    /// Use it for segments of a snapshot, some rows of which may have expired.
     pub fn pass_within(&self, segment: &Segment, bounds: &TimeBounds) -> RowBits {
         self.filter.pass_within(segment, bounds)
     }
 
     /// Returns the sums over the records.
+    ///
+    /// Always computed. Zero before the first segment.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
@@ -136,18 +192,24 @@ impl Evaluation {
     }
 
     /// Returns the zone in which times are shown. `None` before the first record with a time.
+    ///
+    /// The question's, or the offset of the first record of the data set with a time.
     pub fn zone(&self) -> Option<&Zone> {
         self.zone.as_ref()
     }
 
     /// Returns the counts by value of a text column. `None` if no record had the field, or if the
     /// question did not ask for the list.
+    ///
+    /// [`Values::dictionary`] has the values of its ids.
     pub fn top_list(&self, column: ColumnId) -> Option<&TopList> {
         self.top_lists.get(column.index()).filter(|list| list.has_values())
     }
 
     /// Returns the quantiles of a number column, in the column's unit. `None` if the question did
     /// not ask for them.
+    ///
+    /// They have counted nothing if no record had the number.
     pub fn quantiles(&self, column: ColumnId) -> Option<&Quantiles> {
         self.quantiles.iter().find(|(own, _)| *own == column).map(|(_, quantiles)| quantiles)
     }
@@ -173,6 +235,8 @@ impl Evaluation {
 
     /// Returns the histogram's group of every selected row. `classes` must hold the rows' status
     /// classes, and is overwritten if the question divides by a column.
+    ///
+    /// The slice has an element for each selected row, in row order, each below [`Stack::groups`].
     pub(super) fn groups<'a>(
         &self,
         segment: &Segment,
@@ -190,6 +254,8 @@ impl Evaluation {
     }
 
     /// Makes room in a column's list for every known value.
+    ///
+    /// New values of a data set that grows have higher ids, so a list is extended at its end.
     fn cover(&mut self, column: usize) {
         if self.top_lists.len() <= column {
             self.top_lists.resize_with(column + 1, TopList::default);

@@ -1,4 +1,9 @@
 //! The answers to a question about each kind of records.
+//!
+//! A log may mix kinds, and several logs of one data set often do: requests, and the lines of an
+//! error log. Their counts should not be added, so there is an evaluation for each kind, made when
+//! the first segment of the kind arrives. A segment has records of one kind, so it is counted in
+//! one of them.
 
 use super::evaluation::Evaluation;
 use super::fold::Fold;
@@ -50,6 +55,8 @@ pub struct EvaluationByKind {
 impl EvaluationByKind {
     /// Returns evaluations that have counted nothing. `question` returns the question about a
     /// kind; the clauses should be the same for each.
+    ///
+    /// Each question should filter by its kind; a segment of another kind is never passed to it.
     pub fn new(question: impl Fn(RecordKind) -> Question) -> Self {
         let questions = RecordKind::ALL.map(question);
         let requests = Evaluation::new(&questions[RecordKind::Request as usize]);
@@ -59,6 +66,20 @@ impl EvaluationByKind {
     }
 
     /// Restricts the answers to one kind. Records of the others are only counted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{EvaluationByKind, Filter, Question, RecordKind};
+    ///
+    /// let by_kind = EvaluationByKind::new(|kind| Question {
+    ///     filter: Filter { kind: Some(kind), clauses: Vec::new() },
+    ///     ..Question::default()
+    /// });
+    /// let by_kind = by_kind.only(RecordKind::FirewallEvent);
+    /// assert!(by_kind.of(RecordKind::FirewallEvent).is_none());
+    /// assert!(by_kind.of(RecordKind::Request).is_some());
+    /// ```
     #[must_use]
     pub fn only(mut self, kind: RecordKind) -> Self {
         self.only = Some(kind);
@@ -80,6 +101,8 @@ impl EvaluationByKind {
     }
 
     /// Returns an answer about a kind that has counted nothing, but knows the values.
+    ///
+    /// For a recount over segments that this one has not seen.
     pub fn blank(&self, kind: RecordKind) -> Evaluation {
         let question = &self.questions[kind as usize];
         let known = self.evaluations.iter().flatten().next();

@@ -1,4 +1,8 @@
 //! What can be computed over segments while they are read.
+//!
+//! The threads that parse a log know nothing of questions: they run a fold over each segment while
+//! it is in the cache, and merge the folds at the end. [`crate::Evaluation`] is the usual one; `()`
+//! is for a data set that is only stored.
 
 use crate::column::Segment;
 use crate::values::Values;
@@ -43,6 +47,12 @@ use crate::values::Values;
 /// assert_eq!(all.0, 4);
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// # Implementing
+///
+/// `update` and `merge` must be associative and commutative: for any division of the segments,
+/// `a.merge(b)` is what one fold over all of them would be. What a fold has learned by `refresh` is
+/// not merged: both folds have learned it from the same values.
 pub trait Fold {
     /// Looks at the values that were added since the last call. Does nothing by default.
     fn refresh(&mut self, values: &Values) {
@@ -50,9 +60,13 @@ pub trait Fold {
     }
 
     /// Adds the records of a segment. [`Self::refresh`] must have seen all its values.
+    ///
+    /// Called once for each segment.
     fn update(&mut self, segment: &Segment);
 
     /// Adds the result of another fold of the same kind over other segments.
+    ///
+    /// No segment is in both.
     fn merge(&mut self, other: &Self);
 }
 

@@ -4,6 +4,21 @@
 //! week, and longer. Each divides the next, so a histogram that becomes too long is made coarser by
 //! adding buckets together, and the result is the same as if it had been counted in the coarser
 //! step.
+//!
+//! # Buckets
+//!
+//! Buckets are numbered. A step's bucket 0 begins at the local 1970-01-01T00:00:00, or for weeks at
+//! the Monday before, and numbers of earlier buckets are negative. So a time belongs to a bucket by
+//! one division, and two histograms of a zone have the same borders wherever their records lie.
+//!
+//! The counts are one array, `groups` numbers for each bucket from the first to the last with a
+//! record. A record outside the array extends it, or makes the step coarser first.
+//!
+//! # Coarsening
+//!
+//! The step only grows, and each halving of the buckets or more costs one pass over the counts. A
+//! histogram over a range that is known beforehand makes room once. Subtracting records does not
+//! make the step finer: an answer for which it could be finer is counted anew ([`super::Recount`]).
 
 use crate::column::{Segment, Selection, Times};
 use crate::value::Zone;
@@ -69,6 +84,39 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// assert_eq!(records, [1, 0, 1]);
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// # Memory
+///
+/// 8 bytes for each bucket and group: 19 kB for 400 buckets of six status classes. With steps up to
+/// a millennium two buckets suffice for any time.
+///
+/// # Examples
+///
+/// Hours in a zone with summer time: on the day of the change the clock skips an hour, and no
+/// bucket is missing or empty because of it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Block, BlockLimits, BlockReader, Evaluation, Fold, Format, Question, Values, Zone,
+/// };
+///
+/// let format = Arc::new(Format::parse("$msec $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let change_s = 1_743_296_400; // 2025-03-30T01:00:00Z, when 02:00 becomes 03:00
+/// let lines = format!("{} 200\n{} 200\n", change_s - 1, change_s);
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+///
+/// let zone = Zone::from_transitions("CET", 3_600, [(change_s, 7_200)]);
+/// let question = Question { zone: Some(zone), buckets_max: 2, ..Question::default() };
+/// let mut evaluation = Evaluation::new(&question);
+/// evaluation.refresh(&values);
+/// evaluation.update(&segment);
+/// let starts: Vec<i64> = evaluation.histogram().unwrap().buckets().map(|b| b.start_s).collect();
+/// assert_eq!(starts, [change_s - 1, change_s]);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
     zone: Zone,
@@ -85,17 +133,23 @@ pub struct Histogram {
 }
 
 /// One bucket.
+///
+/// It ends where the next one begins, or at [`Histogram::end_s`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket<'a> {
     /// The first instant, in seconds since 1970.
     pub start_s: i64,
     /// The number of records, by group.
+    ///
+    /// [`crate::Stack`] says which group is which.
     pub counts: &'a [u64],
 }
 
 impl Histogram {
     /// Returns an empty histogram with `groups` groups and at most `buckets_max` buckets (at least
     /// 2).
+    ///
+    /// `groups` must not be 0. The first step is a second.
     pub fn new(zone: Zone, buckets_max: usize, groups: usize) -> Self {
         let buckets_max = buckets_max.max(2);
         let even_step_s = zone.even_step_s();
@@ -108,12 +162,16 @@ impl Histogram {
     }
 
     /// Returns the length of a bucket in seconds of local time.
+    ///
+    /// A bucket may have fewer or more seconds, if the clock changes in it.
     pub fn step_s(&self) -> u64 {
         STEPS_S[self.step] as u64
     }
 
     /// Returns the buckets from the first record's to the last's. Empty buckets are included,
     /// except those that do not exist in the zone's calendar.
+    ///
+    /// Ascending in time, and at most `buckets_max`.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket<'_>> {
         let counts = self.counts.chunks_exact(self.groups).zip(self.first..);
         counts.filter_map(|(counts, bucket)| {
@@ -202,6 +260,8 @@ impl Histogram {
     }
 
     /// Adds the counts of another histogram with the same zone, limit and groups.
+    ///
+    /// The result has the step that one histogram over all records would have.
     pub fn merge(&mut self, other: &Self) {
         let (Some((first, _)), Some((last, _))) = (other.rows().next(), other.rows().last()) else {
             return;
@@ -217,6 +277,19 @@ impl Histogram {
 
     /// Returns copies of two histograms of the same zone and limit that have the same buckets: the
     /// smallest step that fits the records of both. Their groups may differ.
+    ///
+    /// For a chart that overlays the two.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Histogram, Zone};
+    ///
+    /// let one = Histogram::new(Zone::utc(), 100, 6);
+    /// let (one, other) = one.aligned(&Histogram::new(Zone::utc(), 100, 256));
+    /// assert_eq!(one.step_s(), other.step_s());
+    /// assert_eq!((one.buckets().count(), one.end_s()), (0, None));
+    /// ```
     pub fn aligned(&self, other: &Self) -> (Self, Self) {
         let (mut one, mut other) = (self.clone(), other.clone());
         one.coarsen_to(other.step);
@@ -349,6 +422,8 @@ impl Histogram {
         });
     }
 
+    /// `range` returns the numbers of two buckets for a step, in any order. The loop ends with the
+    /// longest step at the latest.
     fn cover_with(&mut self, range: impl Fn(&Self, usize) -> (i64, i64)) {
         let mut step = self.step;
         let (first, last) = loop {

@@ -13,6 +13,29 @@
 //!
 //! Each aggregate has `update`, which adds the selected rows of a segment, and `merge`, which adds
 //! another aggregate of its kind. Merging any division of the rows gives the same result.
+//!
+//! # Order and threads
+//!
+//! No aggregate depends on the order of segments or of rows, nor on how they are divided: sums are
+//! integers, extremes are extremes, and a histogram's step follows from the records alone. So each
+//! thread counts what it gets, and the parts are merged in any order. Tests compare every split of
+//! the rows with the whole.
+//!
+//! # Exactness
+//!
+//! Counts and sums are exact. They have room for more than any log: records are 64-bit numbers,
+//! bytes are summed in 128 bits and shown as 2^64 - 1 at most. Where memory would have no bound, an
+//! aggregate becomes an estimate at a fixed limit and says so ([`Quantiles::is_estimated`],
+//! [`crate::Values::is_estimated`]).
+//!
+//! # Memory
+//!
+//! | aggregate | memory |
+//! |---|---|
+//! | [`Totals`] | fixed |
+//! | [`Histogram`] | 8 bytes for each bucket and group |
+//! | [`TopList`] | in proportion to the distinct values of its column |
+//! | [`Quantiles`] | 32 KiB, and at most about 4 MiB |
 
 mod evaluation;
 mod evaluation_by_kind;

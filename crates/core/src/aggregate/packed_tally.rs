@@ -16,6 +16,17 @@
 //!    words are emptied into wider sums before they can overflow (see [`super::TopList`]).
 //! 3. Columns of few values are counted in four arrays in turn, so that an addition rarely has to
 //!    wait for the one before it to the same sum.
+//!
+//! A word is divided like this:
+//!
+//! ```text
+//! bit   63                    44 43                                        0
+//!       | records, 20 bits      | low bits of the sizes, 44 bits, signed    |
+//! ```
+//!
+//! Subtraction borrows from the records if the bytes become negative; reading the records adds the
+//! borrow back. Both parts have a bit more than [`PackedTally::VISITS_MAX`] rows can need, so
+//! neither reaches the other.
 
 use super::visit::Visit;
 use crate::column::Selection;
@@ -57,6 +68,7 @@ impl PackedTally {
         self.apply::<ADDS>(Self(((records as u64) << BYTES_BITS).wrapping_add(low_bytes)));
     }
 
+    /// `low_bytes` is below two to the power of [`Visit::LOW_BITS`].
     #[inline]
     fn count<const ADDS: bool>(&mut self, low_bytes: u32) {
         self.apply::<ADDS>(Self(1 << BYTES_BITS | u64::from(low_bytes)));
@@ -70,6 +82,9 @@ impl PackedTally {
 }
 
 /// Counts rows by their codes, which must be less than the length of `sums`.
+///
+/// `low_bytes` has an element for each selected row. A code without a sum is not counted, which the
+/// bounds of the ids rule out.
 #[inline]
 pub(super) fn count_packed<T: Copy + Into<u32>, const ADDS: bool>(
     sums: &mut [PackedTally],
@@ -101,6 +116,8 @@ pub(super) fn count_packed<T: Copy + Into<u32>, const ADDS: bool>(
 /// codes often follow each other. An addition to a sum has to wait for the previous addition to the
 /// same sum. So neighbouring rows are counted in different arrays, which are added together at the
 /// end.
+///
+/// Pays from a few hundred rows on: the arrays must be cleared and added for each segment.
 pub(super) fn count_in_lanes<const ADDS: bool>(
     sums: &mut [PackedTally],
     codes: &[u8],

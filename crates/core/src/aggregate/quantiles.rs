@@ -1,4 +1,16 @@
 //! Quantiles of durations.
+//!
+//! Numbers are counted by value in a table. Servers log durations in milliseconds or microseconds,
+//! so a log of any size has few distinct ones, and their counts are all that a quantile needs. The
+//! table is sorted only when a quantile is asked for.
+//!
+//! Whole milliseconds below 4.096 s, nearly all durations of nginx, have an array of their own;
+//! other numbers are in a hash map, which is seeded at random.
+//!
+//! When there are too many distinct numbers, all are rounded to 11 significant bits. From then on
+//! there are at most 2^10 numbers for each power of two, 55,000 in all. Rounding is irreversible,
+//! and it does not depend on the order of the numbers: each is rounded in the same way whenever it
+//! is added.
 
 use std::collections::BTreeMap;
 
@@ -36,6 +48,10 @@ use crate::column::{Numbers, Selection};
 /// assert_eq!(times.quantiles([0.5, 0.9]), Some([20_000_000, 500_000_000]));
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// # Units
+///
+/// Those of the column: nanoseconds for durations, bytes for sizes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Quantiles {
     count: u64,
@@ -52,6 +68,8 @@ const MILLISECONDS: u64 = 4_096;
 
 impl Quantiles {
     /// The number of distinct numbers that are counted exactly: at most 4 MiB of counts.
+    ///
+    /// Reached by logs with microseconds and a wide spread, not by those with milliseconds.
     pub const EXACT_MAX: usize = 1 << 17;
 
     /// Adds a number of nanoseconds.
@@ -72,6 +90,9 @@ impl Quantiles {
     }
 
     /// Adds the numbers that another instance has counted.
+    ///
+    /// If either was rounded, the result is. The sum of two exact counts may also exceed the limit
+    /// and be rounded.
     pub fn merge(&mut self, other: &Self) {
         if other.rounded {
             self.round();
@@ -84,11 +105,15 @@ impl Quantiles {
     }
 
     /// Returns how many numbers were added.
+    ///
+    /// Absent numbers do not count.
     pub fn count(&self) -> u64 {
         self.count
     }
 
     /// Returns the largest number.
+    ///
+    /// Exact, even after rounding. `None` if no number was added.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
@@ -100,6 +125,9 @@ impl Quantiles {
 
     /// Returns the quantiles `qs`, which must be ascending and from 0 to 1. `None` if no number was
     /// added.
+    ///
+    /// Quantile 0 is the smallest number and 1 the largest. Sorts the distinct numbers in each
+    /// call, so ask for all quantiles at once.
     pub fn quantiles<const N: usize>(&self, qs: [f64; N]) -> Option<[u64; N]> {
         if self.count == 0 {
             return None;
@@ -166,6 +194,9 @@ impl Quantiles {
 }
 
 /// Keeps the 11 highest bits and sets the rest to the middle of their range.
+///
+/// The middle halves the error: at most 2^-11 of the number, in either direction. A number below
+/// 2^11 stays as it is.
 fn round(number: u64) -> u64 {
     let dropped = (64 - number.leading_zeros()).saturating_sub(11);
     let floor = number >> dropped << dropped;

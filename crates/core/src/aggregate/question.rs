@@ -1,4 +1,8 @@
 //! Questions about the records of a data set.
+//!
+//! A question is plain data in terms of columns and ids; the words of a user have been translated
+//! before. It is about the rows of one data set, in the segments that the caller chooses: a period
+//! is a clause of the filter like any other.
 
 use crate::field::Field;
 use crate::filter::Filter;
@@ -31,6 +35,19 @@ use crate::value::{STATUS_CLASSES, Zone};
 /// assert_eq!(question.stack.groups(), Stack::GROUPS_MAX);
 /// # Ok::<(), weir_core::ClauseError>(())
 /// ```
+///
+/// # Examples
+///
+/// Everything is optional:
+///
+/// ```
+/// use weir_core::{ListedColumns, Question, Stack};
+///
+/// let question = Question::default();
+/// assert!(question.filter.clauses.is_empty());
+/// assert_eq!(question.aggregates.top_lists, ListedColumns::All);
+/// assert_eq!((question.stack, question.stack.groups()), (Stack::StatusClass, 6));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Question {
     /// The records to include.
@@ -38,6 +55,8 @@ pub struct Question {
     /// The zone of the histogram. `None` selects the offset of the first record.
     pub zone: Option<Zone>,
     /// The largest number of buckets of the histogram.
+    ///
+    /// At least 2; smaller numbers count as 2. A chart needs no more than it has pixels.
     pub buckets_max: usize,
     /// The property that divides the histogram's buckets into groups.
     pub stack: Stack,
@@ -59,17 +78,36 @@ impl Default for Question {
 }
 
 /// The aggregates that a question asks for in addition to the totals. Others cost nothing.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{Aggregates, Field, ListedColumns};
+///
+/// let paths = Aggregates {
+///     top_lists: ListedColumns::Only(vec![Field::Path.column()]),
+///     ..Aggregates::none()
+/// };
+/// assert!(paths.top_lists.contains(Field::Path.column()));
+/// assert!(!paths.top_lists.contains(Field::Query.column()) && !paths.histogram);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aggregates {
     /// Counts over time.
     pub histogram: bool,
     /// Counts by value.
+    ///
+    /// The largest part of an answer in time and memory: ask for those that are shown.
     pub top_lists: ListedColumns,
     /// The number columns whose quantiles are computed.
+    ///
+    /// A column of another kind has no numbers, and so no quantiles.
     pub quantiles: Vec<ColumnId>,
 }
 
 /// The text columns whose values are counted.
+///
+/// A column that the data set does not have is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListedColumns {
     /// All text columns of the data set.
@@ -92,6 +130,8 @@ impl Default for Aggregates {
 
 impl Aggregates {
     /// Returns no aggregates: the answer has only the totals.
+    ///
+    /// For a count alone, as of a comparison's other period.
     pub fn none() -> Self {
         let (top_lists, quantiles) = (ListedColumns::Only(Vec::new()), Vec::new());
         Self { histogram: false, top_lists, quantiles }
@@ -123,13 +163,27 @@ impl ListedColumns {
 }
 
 /// The property that divides the buckets of a histogram into groups.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{Field, STATUS_CLASSES, Stack};
+///
+/// assert_eq!(Stack::default().groups(), STATUS_CLASSES.len());
+/// assert_eq!(Stack::Column(Field::Method.column()).groups(), Stack::GROUPS_MAX);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stack {
     /// The class of the status, see [`STATUS_CLASSES`].
+    ///
+    /// Group `n` is the class `n`.
     #[default]
     StatusClass,
     /// A text column. Each of the first [`Stack::GROUPS_MAX`] values has its own group; the others
     /// share the last one.
+    ///
+    /// Group `n` is the value with the id `n`, so group 0 is the records without the field. Ids are
+    /// given in the order of first appearance, which puts frequent values first.
     Column(ColumnId),
 }
 

@@ -1,4 +1,18 @@
 //! Computes an answer over many segments at once, from the answer to another question if possible.
+//!
+//! A page asks many questions in succession that differ in one clause. Counting all rows each time
+//! would take time in proportion to the log. Instead:
+//!
+//! ```text
+//! answer(new) = answer(old) - rows(old but not new) + rows(new but not old)
+//! ```
+//!
+//! holds for every aggregate that is a sum. A row leaves or joins through the same code that counts
+//! it, with the sign as a constant of the compiler, so a difference is as exact as a sum. Rows of
+//! both filters are bits, and their difference is found 64 rows at a time ([`crate::RowBits`]).
+//!
+//! Whether the difference or all rows are fewer is the caller's decision:
+//! [`CountedRows::differing`] returns the number of rows to visit.
 
 use std::sync::Arc;
 
@@ -12,16 +26,32 @@ use crate::column::{Codes, RowBits, Segment, Selection};
 use crate::schema::ColumnId;
 
 /// The rows that an answer has counted, in a prefix of the segments.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{CountedRows, RowBits};
+///
+/// let counted = CountedRows::All(1);
+/// assert_eq!(counted.differing(0, &RowBits::none(50)), 50);
+/// assert_eq!(counted.differing(1, &RowBits::all(50)), 50); // not counted yet
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub enum CountedRows<'a> {
     /// Every row of the first `n` segments.
+    ///
+    /// For an answer without a filter, which needs no bits.
     All(usize),
     /// These rows, one element per segment.
+    ///
+    /// In the order of the segments. Segments beyond the slice have not been counted.
     PerSegment(&'a [RowBits]),
 }
 
 impl CountedRows<'_> {
     /// Returns the number of rows in which segment `number` differs from `pass`.
+    ///
+    /// `pass` is of the same segment. Summed over the segments, it is the work of a [`Recount`].
     pub fn differing(&self, number: usize, pass: &RowBits) -> usize {
         match self {
             Self::All(segments) if number < *segments => pass.rows() - pass.len(),
@@ -97,6 +127,12 @@ impl CountedRows<'_> {
 /// assert_eq!(recount.finish(lists, &parts).totals().records, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Failures
+///
+/// None. A segment number beyond the segments is ignored, and so is a base that lacks an aggregate.
+/// But each segment must be read once: a segment that is left out, or read twice, is counted that
+/// often.
 #[derive(Debug)]
 pub struct Recount<'a> {
     evaluation: Evaluation,
@@ -108,6 +144,8 @@ pub struct Recount<'a> {
 }
 
 /// The differences that one thread found in the segments that it read.
+///
+/// Its memory is that of an answer. Made by [`Recount::new_part`], one for each thread.
 #[derive(Debug)]
 pub struct PartialAggregates {
     /// By column.
@@ -125,6 +163,9 @@ pub struct PartialAggregates {
 impl<'a> Recount<'a> {
     /// Extends an answer, which may be empty, by more segments. `passes` are the rows of each
     /// segment that pass its filter.
+    ///
+    /// The segments are those that the answer has not counted. Widens the extremes at once, which
+    /// may read rows.
     pub fn more(
         mut evaluation: Evaluation,
         segments: &'a [Arc<Segment>],
@@ -138,6 +179,8 @@ impl<'a> Recount<'a> {
     /// the rows of each segment that pass its filter. `base` is the answer to another question
     /// about the same data set, with the rows that it has counted. It is ignored if it lacks
     /// aggregates that this question asks for.
+    ///
+    /// `evaluation` must have learned the values of all segments.
     pub fn change(
         evaluation: Evaluation,
         base: (&'a Evaluation, CountedRows<'a>),
@@ -179,6 +222,8 @@ impl<'a> Recount<'a> {
     }
 
     /// Reads the rows of segment `number` in which the answers differ.
+    ///
+    /// Segments may be read in any order and on any thread, each once.
     pub fn read(&self, number: usize, part: &mut PartialAggregates) {
         let (Some(segment), Some(pass)) = (self.segments.get(number), self.passes.get(number))
         else {
@@ -209,6 +254,8 @@ impl<'a> Recount<'a> {
     }
 
     /// Returns the list of each column, to be passed to [`Self::count`].
+    ///
+    /// By column. They can be divided among threads, one list at a time.
     pub fn take_lists(&mut self) -> Vec<TopList> {
         let mut lists = std::mem::take(&mut self.evaluation.top_lists);
         lists.resize_with(self.evaluation.ids.len(), TopList::default);
@@ -216,11 +263,16 @@ impl<'a> Recount<'a> {
     }
 
     /// Returns the relative cost of counting a column's list, which grows with its distinct values.
+    ///
+    /// Threads that take the heaviest columns first finish at about the same time.
     pub fn weight(&self, column: usize) -> usize {
         self.evaluation.ids.get(column).copied().unwrap_or(0)
     }
 
     /// Updates a column's list to that of the answer. `parts` must be all parts.
+    ///
+    /// `list` is that of [`Self::take_lists`] for the column. Leaves it as it is if the question
+    /// does not ask for it.
     pub fn count(&self, column: usize, list: &mut TopList, parts: &[PartialAggregates]) {
         if !self.evaluation.aggregates.top_lists.contains(ColumnId::new(column)) {
             return;
@@ -235,6 +287,8 @@ impl<'a> Recount<'a> {
     }
 
     /// Returns the answer. `lists` are the lists of all columns, and `parts` all parts.
+    ///
+    /// `lists` are in the order in which they were taken, and all counted.
     pub fn finish(self, lists: Vec<TopList>, parts: &[PartialAggregates]) -> Evaluation {
         let mut evaluation = self.evaluation;
         evaluation.top_lists = lists;

@@ -1,4 +1,8 @@
 //! Sums over all records.
+//!
+//! Sums can be subtracted, extremes cannot. So the sums are kept in a form that never saturates,
+//! from which the shown numbers follow, and the extremes of a smaller set of rows are read again.
+//! That is rarely much work: a segment whose range lies within the range so far cannot widen it.
 
 use super::visit::Sum;
 use crate::column::{RowBits, Segment, Selection};
@@ -8,17 +12,37 @@ use crate::column::{RowBits, Segment, Selection};
 /// The sums are exact: bytes are added and removed in 128 bits, and only the member that is shown
 /// is limited to 64. The extremes cannot be reduced by removing a record; a [`crate::Recount`]
 /// reads them again from the segments that may contain them.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{Evaluation, Question, Totals};
+///
+/// let nothing = Evaluation::new(&Question::default());
+/// assert_eq!(nothing.totals(), &Totals::default());
+/// assert_eq!(nothing.totals().time_range_ns, None);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
     /// The number of records.
+    ///
+    /// Records without a time or a size are counted too.
     pub records: u64,
     /// The sum of the response sizes in bytes, or 2^64 - 1 if it is larger.
+    ///
+    /// A record without a size adds nothing.
     pub bytes_sent: u64,
     /// The number of records with a status of 400 to 599.
+    ///
+    /// 0 for records without a status, such as those of a firewall.
     pub errors: u64,
     /// The earliest and the latest time, in nanoseconds since 1970.
+    ///
+    /// Both are times of a record. `None` if no record has a time.
     pub time_range_ns: Option<(i64, i64)>,
     /// The smallest and the largest zone offset, in seconds east of UTC.
+    ///
+    /// If they differ, the log was written in more than one zone or across a change of the clock.
     pub offset_range_s: Option<(i32, i32)>,
     /// The sums without saturation.
     sum: Sum,
@@ -84,6 +108,8 @@ impl Totals {
     }
 
     /// Adds the totals of other records.
+    ///
+    /// No record may be in both.
     pub fn merge(&mut self, other: &Self) {
         self.add(other.sum);
         widen(&mut self.time_range_ns, other.time_range_ns);

@@ -1,10 +1,20 @@
 //! Row values that several aggregates need, decoded once per segment.
+//!
+//! Every list of a question adds the same size and the same error for a row. Decoding them once for
+//! each segment, into arrays in the order of the selected rows, leaves a loop for each list that
+//! only reads codes and adds.
+//!
+//! A size is split in two: the low 24 bits, which are added together with the count in one word
+//! ([`super::packed_tally`]), and the rest, which only responses of 16 MiB and more have and which
+//! is kept in a short list.
 
 use super::status::StatusClasses;
 use crate::column::{Codes, Numbers, Segment, Selection};
 use crate::field::Field;
 
 /// The selected rows of a segment, and the values to add for each of them.
+///
+/// Memory is four bytes for each selected row, and four for each error.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Visit {
     pub(super) selection: Selection,
@@ -21,6 +31,8 @@ pub(super) struct Visit {
 }
 
 /// Sums over records. They cannot overflow: 2^64 records of 2^64 bytes fit.
+///
+/// Unlike [`super::Totals`], a sum can be subtracted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) records: u64,
@@ -113,6 +125,8 @@ impl Visit {
 }
 
 /// Returns the selected rows whose entry passes.
+///
+/// `entries` has an element for each selected row.
 fn rows_where<T>(selection: &Selection, entries: &[T], passes: impl Fn(&T) -> bool) -> Vec<u32> {
     // Every row is written, and the next row overwrites it if it does not pass. This is faster than
     // a branch, which would often be mispredicted.
@@ -133,6 +147,8 @@ fn rows_where<T>(selection: &Selection, entries: &[T], passes: impl Fn(&T) -> bo
 }
 
 /// Replaces `into` by the decoded code of every selected row, in order.
+///
+/// The memory of `into` is reused.
 #[inline]
 pub(super) fn gather<U: Clone>(
     codes: &Codes,
