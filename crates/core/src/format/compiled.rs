@@ -1,4 +1,11 @@
 //! A compiled log format.
+//!
+//! A format is what all notations and known names come to. It holds no state of a log: parsers have
+//! their caches, and trackers the changes of the format. So it is shared by all threads behind an
+//! `Arc`, and two sources in one format share it too.
+//!
+//! A clone copies the program, and is only made to change the name, the wrapper or the year of a
+//! format.
 
 use super::program::Program;
 use super::program::wrapper::Wrapper;
@@ -17,6 +24,8 @@ use crate::schema::RecordKind;
 /// A format is immutable and can be shared between threads. A [`crate::LineParser`] reads lines
 /// with it.
 ///
+/// # Examples
+///
 /// ```
 /// use weir_core::{Field, Format};
 ///
@@ -27,12 +36,18 @@ use crate::schema::RecordKind;
 /// assert_eq!(format.extra_fields(), ["trace_id"]);
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// # Required and optional values
+///
+/// Every value of a definition must be there in a line, even if only as `-`. In JSON, keys are
+/// optional unless they are marked; in delimited lines, the values after `?` are.
 #[derive(Debug, Clone)]
 pub struct Format {
     name: String,
     definition: String,
     /// The names of the extra fields, by index.
     extra_fields: Vec<String>,
+    /// Each once, in column order.
     fields: Vec<Field>,
     program: Program,
     year_reference_s: Option<i64>,
@@ -64,6 +79,22 @@ impl Format {
     /// The format of the same lines inside a wrapper, such as `COMBINED in SYSLOG`.
     ///
     /// Returns `None` if the lines are wrapped already, and if directives stand between them.
+    ///
+    /// The fields of the wrapper become extra fields, and its time is that of the record if the
+    /// lines have none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Field, Format, Wrapper};
+    ///
+    /// let plain = Format::parse("$remote_addr $status")?;
+    /// let wrapped = plain.wrapped_in(Wrapper::Syslog).unwrap();
+    /// assert_eq!(wrapped.name(), "custom in SYSLOG");
+    /// assert!(wrapped.fills(Field::Time) && !plain.fills(Field::Time));
+    /// assert!(wrapped.wrapped_in(Wrapper::Syslog).is_none());
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn wrapped_in(&self, wrapper: Wrapper) -> Option<Self> {
         if self.wrapper.is_some() || !self.program.can_be_wrapped() {
             return None;
@@ -87,12 +118,17 @@ impl Format {
 
     /// The definition that the format was compiled from. A hand-written format has the shape of
     /// its lines instead, which does not compile.
+    ///
+    /// [`Format::parse`] compiles it again, unless it is such a shape, to a format for the lines
+    /// without their wrapper.
     pub fn definition(&self) -> &str {
         &self.definition
     }
 
     /// The names of the format's text fields that are not a [`Field`]. Their order is that of
     /// the indexes which [`crate::Record::extra`] takes.
+    ///
+    /// None is a name of a [`Field`].
     pub fn extra_fields(&self) -> &[String] {
         &self.extra_fields
     }
@@ -108,11 +144,24 @@ impl Format {
     }
 
     /// The known fields that the format fills, each once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Field, Format};
+    ///
+    /// let format = Format::parse(r#"$remote_addr "$request""#)?;
+    /// let fields = [Field::Client, Field::Method, Field::Path, Field::Query, Field::Protocol];
+    /// assert!(fields.iter().all(|field| format.fields().contains(field)));
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
     /// Whether the format fills `field`.
+    ///
+    /// A line may still lack the field, for instance the query of a target without `?`.
     pub fn fills(&self, field: Field) -> bool {
         self.fields.contains(&field)
     }
@@ -122,12 +171,25 @@ impl Format {
     ///
     /// # Errors
     /// If the format does not fill the field.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{FieldAccessor, Format};
+    ///
+    /// let format = Format::parse("$remote_addr $http_x_trace")?;
+    /// assert_eq!(format.accessor("http_x_trace"), Ok(FieldAccessor::Extra(0)));
+    /// assert!(format.accessor("status").is_err());
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn accessor(&self, name: &str) -> Result<FieldAccessor, UnknownField> {
         FieldAccessor::new(name, &self.fields, &self.extra_fields)
     }
 
     /// Returns accessors of all fields with the fields' names: the time, the other known fields
     /// in the order of [`Field::TEXT`] and [`Field::NUMBERS`], then the extra fields.
+    ///
+    /// For a table of all fields, in the order in which people read them.
     pub fn accessors(&self) -> Vec<(String, FieldAccessor)> {
         FieldAccessor::all(&self.fields, &self.extra_fields)
     }
@@ -143,6 +205,22 @@ impl Format {
     /// Times without a year, as syslog writes them, get the latest year that puts them at most
     /// one day after `unix_s`. Without a reference their year is 1972, a leap year that no log
     /// has.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Format, LineParser, Record, format_rfc3339};
+    ///
+    /// let written_s = 1_767_225_660; // 2026-01-01T00:01:00Z
+    /// let format = Format::parse("$remote_addr $status in SYSLOG")?;
+    /// assert!(format.lacks_year());
+    /// let mut parser = LineParser::new(Arc::new(format.with_year_reference(written_s)));
+    /// let mut record = Record::new();
+    /// parser.parse(b"Dec 31 23:59:59 web nginx: ::1 200", &mut record).unwrap();
+    /// assert_eq!(format_rfc3339(record.time.unwrap()), "2025-12-31T23:59:59Z");
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn with_year_reference(mut self, unix_s: i64) -> Self {
         self.year_reference_s = Some(unix_s);
         self
@@ -166,6 +244,18 @@ impl Format {
 
     /// Renames an extra field. Returns whether it did: not if there is no extra field `from`,
     /// and not if another field is called `to` already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Format;
+    ///
+    /// let mut format = Format::parse("$remote_addr $http_x_request_id")?;
+    /// assert!(format.rename_field("http_x_request_id", "trace"));
+    /// assert!(!format.rename_field("trace", "status"));
+    /// assert_eq!(format.extra_fields(), ["trace"]);
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn rename_field(&mut self, from: &str, to: &str) -> bool {
         let is_taken =
             Field::by_name(to).is_some() || self.extra_fields.iter().any(|name| name == to);

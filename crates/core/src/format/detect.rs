@@ -1,4 +1,11 @@
 //! Detects the known format of a log from its first lines.
+//!
+//! Each known format tries to read the same lines. There is no guessing from single characters:
+//! what counts is how much of the log a format understands, in fields. This favours the format that
+//! says most about the lines over one that demands less.
+//!
+//! Time is the number of known formats times the lines, a few milliseconds, because most formats
+//! refuse a foreign line within its first bytes. Memory is a few mismatches for each format.
 
 use std::sync::Arc;
 
@@ -25,13 +32,32 @@ const MISMATCHES_MAX: usize = 5;
 ///
 /// All known formats are listed, also those that match no line. So a program can show why a log was
 /// not recognised: by the formats that matched some lines, or by the mismatches that came furthest.
+///
+/// # Examples
+///
+/// Why was a log not recognised? The formats that came furthest say it:
+///
+/// ```
+/// use weir_core::detect;
+///
+/// let detection = detect(b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET /\n");
+/// assert!(detection.best().is_none());
+/// let furthest = detection.candidates.iter().flat_map(|candidate| &candidate.mismatches);
+/// let furthest = furthest.max_by_key(|mismatch| mismatch.column).unwrap();
+/// assert!(furthest.column > 40);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Detection {
     /// The formats, best first.
+    ///
+    /// Those that match nothing are at the end, in the order of [`known_formats`].
     pub candidates: Vec<Candidate>,
 }
 
 /// One format and how well it matches a log's first lines.
+///
+/// `parsed_lines / lines` is the share of the lines that the format explains, which a program can
+/// show with the choice.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// The format.
@@ -42,12 +68,16 @@ pub struct Candidate {
     /// The number of these lines that match the format.
     pub parsed_lines: u64,
     /// The sum of the numbers of fields of the matching lines.
+    ///
+    /// The rank among candidates.
     pub fields: u64,
     /// The first lines that do not match, five at most.
     pub mismatches: Vec<LineMismatch>,
 }
 
 /// A line that does not match a format, with the reason in words.
+///
+/// The reason is for people. It quotes the format, not the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineMismatch {
     /// The line's number, from 1.
@@ -60,6 +90,8 @@ pub struct LineMismatch {
 
 impl Detection {
     /// The format that matches best, or `None` if no line matches any format.
+    ///
+    /// One matching line is enough: a caller that needs more looks at the counts.
     pub fn best(&self) -> Option<&Candidate> {
         self.candidates.first().filter(|candidate| candidate.parsed_lines > 0)
     }
@@ -77,6 +109,8 @@ impl Detection {
 /// If most of the first lines are in a [`Wrapper`], the formats are also tried inside it. They
 /// rank first if the best of them matches more than half as many lines as any format without the
 /// wrapper: COMBINED accepts any text as the user, so it also matches some wrapped lines.
+///
+/// # Examples
 ///
 /// ```
 /// use weir_core::detect;
@@ -138,6 +172,8 @@ fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
 /// assert_eq!(candidate.mismatches[0].line, 2);
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// For a format that the user has given: to show how well it fits before the log is read.
 pub fn try_format(format: &Format, bytes: &[u8]) -> Candidate {
     try_format_from(format, bytes, 0)
 }

@@ -1,4 +1,8 @@
 //! The error of a format definition that does not compile.
+//!
+//! Definitions are typed or pasted by people, so an error shows the place and says what to write
+//! instead. The same error serves a terminal and a page: its parts are there for a program
+//! ([`FormatError::column`], [`FormatError::message`]), and its `Display` is for people.
 
 use std::fmt;
 
@@ -13,6 +17,9 @@ use std::fmt;
 /// let error = Format::parse("$remote_addr ${status").unwrap_err();
 /// assert_eq!(error.to_string(), "format, character 14: the `{` has no `}`\n  $remote_addr ${status\n               ^");
 /// ```
+///
+/// A definition of several lines is shown by the one line that has the error. The text is the
+/// caller's own and may contain control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatError {
     definition: String,
@@ -27,12 +34,26 @@ impl FormatError {
     }
 
     /// The place of the error in the definition, in characters from 1.
+    ///
+    /// Counted over the whole definition, line feeds included.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Format;
+    ///
+    /// let error = Format::parse("%h %>s %Y").unwrap_err();
+    /// assert_eq!(error.column(), 9);
+    /// assert_eq!(error.message(), "`%Y` is not a directive of Apache's LogFormat");
+    /// ```
     pub fn column(&self) -> usize {
         let before = self.definition.get(..self.at).unwrap_or(&self.definition);
         before.chars().count() + 1
     }
 
     /// What is wrong there, as a sentence without a full stop.
+    ///
+    /// It includes what to do, where that is not obvious.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -18,6 +18,29 @@
 //! `notation` compiles a definition to a `program`, which [`Format`] (`compiled`) holds;
 //! `read` reads lines with it; `catalog` has the formats that are known by name; `detect`
 //! chooses one of them for a log, and `tracker` follows the format through a source.
+//!
+//! # Three layers
+//!
+//! | layer | knows | does not know |
+//! |---|---|---|
+//! | notations | how nginx, Apache and others describe a line | lines |
+//! | programs | how to read a line | who described it |
+//! | readers | blocks, directives, wrappers, the order of lines | what a value means |
+//!
+//! A new way to describe a format is a module of `notation`; a new shape of lines is a module of
+//! `program`; a new known format is usually a text file in `catalog` and no code.
+//!
+//! # What is a match
+//!
+//! A line matches if the text between its values is that of the definition and each value has the
+//! form of its field: a status has three digits, a time is a time. The stricter the forms, the
+//! surer the detection; so a form accepts what servers write and nothing else. A line that does not
+//! match is counted and shown, never an error.
+//!
+//! # Bounds
+//!
+//! Definitions have at most 256 values. Reading a line allocates nothing and takes time in
+//! proportion to its length; detection reads at most 1,000 lines or 256 KiB with each known format.
 
 mod catalog;
 mod compiled;

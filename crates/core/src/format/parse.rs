@@ -1,4 +1,7 @@
 //! Compiles a format from a name or a definition.
+//!
+//! The one entrance for text from a person: an argument of the command, a field of the page, a line
+//! of a server's configuration. A name is tried first, since no name is a definition.
 
 use super::catalog::{format_by_name, known_formats};
 use super::compiled::Format;
@@ -51,6 +54,25 @@ impl Format {
     ///
     /// let error = Format::parse("$remote_addr ${status").unwrap_err();
     /// assert_eq!(error.column(), 14);
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
+    ///
+    /// Each notation, with the same three fields:
+    ///
+    /// ```
+    /// use weir_core::{Field, Format};
+    ///
+    /// for definition in [
+    ///     "log_format short '$remote_addr [$time_local] $status';",
+    ///     r#"LogFormat "%h %t %>s" short"#,
+    ///     "json:client=ip,time=ts,status=code",
+    ///     "spaces:client,time(%FT%T%z),status",
+    ///     "#Fields: c-ip date time sc-status",
+    /// ] {
+    ///     let format = Format::parse(definition)?;
+    ///     let fields = [Field::Client, Field::Time, Field::Status];
+    ///     assert!(fields.iter().all(|field| format.fills(*field)), "{definition}");
+    /// }
     /// # Ok::<(), weir_core::FormatError>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, FormatError> {

@@ -1,4 +1,11 @@
 //! Follows the directives of a log that change the format of the lines after them.
+//!
+//! In the W3C extended log format a server writes `#Fields:` when it starts and whenever its list
+//! of fields changes, and lines before the next one follow that list. `#Date:` gives the date of
+//! logs whose lines have only a time of day.
+//!
+//! A list that cannot be compiled, or one too many, makes a format without values, which no line
+//! matches: lines must not be read with a list that is not theirs.
 
 use std::sync::Arc;
 
@@ -14,6 +21,8 @@ use crate::line::Lines;
 /// Most formats never change. In the W3C extended log format each `#Fields:` directive with
 /// another list of fields changes it. Source: the working draft WD-logfile-960323.
 ///
+/// # Examples
+///
 /// ```
 /// use std::sync::Arc;
 ///
@@ -25,6 +34,11 @@ use crate::line::Lines;
 /// assert_eq!(followed.format().definition(), "#Fields: date time c-ip sc-status");
 /// assert!(!followed.follow(b"2025-12-17 09:03:01 192.0.2.7 200"));
 /// ```
+///
+/// # Memory
+///
+/// At most 32 formats, however often the lists alternate. The same list has the same `Arc` again,
+/// so that a caller can keep one reader for each.
 #[derive(Debug, Clone)]
 pub struct FollowedFormat {
     /// The format before any directive.
@@ -49,6 +63,8 @@ const CHANGES_MAX: usize = 10_000;
 
 impl FollowedFormat {
     /// Begins a log in `format`.
+    ///
+    /// The list of fields is that of the format's definition, if it has one.
     pub fn new(format: Arc<Format>) -> Self {
         let list = format.definition().split_once(FIELDS).map(|(_, list)| list.trim().to_owned());
         let list = list.filter(|list| !list.is_empty());
@@ -61,11 +77,15 @@ impl FollowedFormat {
     }
 
     /// The format of the next line.
+    ///
+    /// Before the first `#Fields:` this is the format that [`Self::new`] was given.
     pub fn format(&self) -> &Arc<Format> {
         &self.format
     }
 
     /// Whether directives can change the format.
+    ///
+    /// False for most formats; [`Self::follow_block`] then reads nothing.
     pub fn may_change(&self) -> bool {
         self.required_field().is_some()
     }
@@ -84,6 +104,21 @@ impl FollowedFormat {
 
     /// Reads the next lines of the log. Returns each change of the format: the offset in `bytes`
     /// of the directive's line, and the format of the lines after it.
+    ///
+    /// Finding directives costs a pass over the lines of the block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{FollowedFormat, format_by_name};
+    ///
+    /// let mut followed = FollowedFormat::new(Arc::new(format_by_name("W3C").unwrap()));
+    /// let block = b"#Fields: time c-ip\n09:03:01 ::1\n#Fields: c-ip\n::1\n";
+    /// let changes = followed.follow_block(block);
+    /// let starts: Vec<usize> = changes.iter().map(|(start, _)| *start).collect();
+    /// assert_eq!(starts, [0, 32]);
+    /// ```
     pub fn follow_block(&mut self, bytes: &[u8]) -> Vec<(usize, Arc<Format>)> {
         let mut changes = Vec::new();
         if self.may_change() {

@@ -1,4 +1,12 @@
 //! Reads lines with a format.
+//!
+//! The parser puts together what a format consists of: the wrapper around the line, the program for
+//! the line inside, and the time, whose parts may come from several values. For the usual formats
+//! with quotes there is a fast path, which is tried first and reads the same lines with the same
+//! result.
+//!
+//! Errors are values of a few words ([`Mismatch`]); the sentence for a person is made only when it
+//! is asked for ([`LineParser::explain`]).
 
 use std::sync::Arc;
 
@@ -42,6 +50,9 @@ const STALE: &str = "the directives before this line do not belong to the format
 /// assert_eq!(parser.explain(mismatch), "$status is not a status of three digits");
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// A parser may be used for the lines of several logs in the same format, in any order: what it
+/// keeps between lines changes no result, except after [`Self::read_directive`].
 #[derive(Debug, Clone)]
 pub struct LineParser {
     format: Arc<Format>,
@@ -98,6 +109,8 @@ impl LineParser {
     ///
     /// # Errors
     /// If the line does not match. The content of `record` is then unspecified.
+    ///
+    /// An empty line does not match any format. A failed line leaves the parser as it was.
     #[inline]
     pub fn parse<'a>(&mut self, line: &'a [u8], record: &mut Record<'a>) -> Result<(), Mismatch> {
         if line.is_empty() {
@@ -144,6 +157,24 @@ impl LineParser {
     ///
     /// # Errors
     /// If the line is not in the wrapper.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Field, Format, LineParser, Record};
+    ///
+    /// let format = Format::parse("$remote_addr $status in DOCKER")?;
+    /// let mut parser = LineParser::new(Arc::new(format));
+    /// let line = br#"{"log":"192.0.2.7 404\n","stream":"stdout","time":"2025-12-17T09:03:01Z"}"#;
+    ///
+    /// let mut text = Vec::new();
+    /// let inside = parser.unwrap(line, &mut text).unwrap();
+    /// let mut record = Record::new();
+    /// parser.parse(inside, &mut record).unwrap();
+    /// assert_eq!(record.text(Field::Status), Some(&b"404"[..]));
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn unwrap<'a>(&self, line: &'a [u8], text: &'a mut Vec<u8>) -> Result<&'a [u8], Mismatch> {
         if self.docker.is_none() {
             return Ok(line);
@@ -191,6 +222,8 @@ impl LineParser {
     ///
     /// The parser keeps its format: after a directive with other fields the lines do not match. A
     /// [`crate::FollowedFormat`] has their format.
+    ///
+    /// False for every line of most formats.
     #[inline]
     pub fn read_directive(&mut self, line: &[u8]) -> bool {
         let Program::Delimited(program) = self.format.program() else { return false };
@@ -215,6 +248,9 @@ impl LineParser {
     /// Does what [`Self::parse`] does, with the offsets of the line's quotes. `quotes(n)` is the
     /// offset of quote number `n` in the line, or any number outside the line if it has fewer.
     /// `record` must come from [`Self::record`].
+    ///
+    /// Both paths fill the same fields. The fast path gives up without an error at the first thing
+    /// that is not as usual, such as an escaped quote.
     #[inline]
     pub(crate) fn parse_indexed<'a>(
         &mut self,
@@ -238,6 +274,8 @@ impl LineParser {
     }
 
     /// Describes a mismatch: what the format expects at its place.
+    ///
+    /// The mismatch must be one of this parser's format.
     pub fn explain(&self, mismatch: Mismatch) -> String {
         self.format.program().explain(mismatch)
     }

@@ -1,4 +1,8 @@
 //! Reads a log line by line, with its wrappers and directives.
+//!
+//! The simplest way to read a log that may have anything between its records. A callback gets each
+//! line's outcome, because a record borrows from the line, or from the reader's buffer if the line
+//! was unwrapped, and cannot outlive the call.
 
 use std::sync::Arc;
 
@@ -27,6 +31,8 @@ use crate::record::Record;
 ///     assert_eq!(record.text(Field::Client), Some(&b"192.0.2.7"[..]));
 /// });
 /// ```
+///
+/// Memory is one line, and the formats that directives have brought ([`FollowedFormat`]).
 #[derive(Debug, Clone)]
 pub struct LogReader {
     followed: FollowedFormat,
@@ -36,6 +42,8 @@ pub struct LogReader {
 }
 
 /// The result of reading one line.
+///
+/// The three are exhaustive: each line of a log is one of them.
 #[derive(Debug)]
 pub enum LineOutcome<'r, 'a> {
     /// A record.
@@ -60,6 +68,27 @@ impl LogReader {
 
     /// Reads the next line, without its line end, and returns the result of `then` for it. The
     /// parser that `then` gets has the format of the line.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Format, LineOutcome, Lines, LogReader};
+    ///
+    /// let format = Arc::new(Format::parse("$remote_addr $status")?);
+    /// let mut reader = LogReader::new(format);
+    /// let mut reasons = Vec::new();
+    /// for line in Lines::new(b"::1 200\n::1 OK\n\n") {
+    ///     reader.read(line.bytes, |parser, outcome| {
+    ///         if let LineOutcome::Unparsed(mismatch) = outcome {
+    ///             reasons.push((mismatch.at, parser.explain(mismatch)));
+    ///         }
+    ///     });
+    /// }
+    /// assert_eq!(reasons[0], (4, "$status is not a status of three digits".to_owned()));
+    /// assert_eq!(reasons.len(), 2);
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn read<T>(
         &mut self,
         line: &[u8],

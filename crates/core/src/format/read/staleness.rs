@@ -1,4 +1,8 @@
 //! Detects lines that a directive has made unreadable in the current format.
+//!
+//! A line that has as many values as the list in force may well match a list that is not its own,
+//! with values in the wrong columns. So after a directive with another list, or another date that
+//! the lines depend on, no line matches until the format's own returns.
 
 use crate::format::compiled::Format;
 use crate::format::program::directive::{DATE, Directive, FIELDS, has_date};

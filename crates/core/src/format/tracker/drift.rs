@@ -1,5 +1,17 @@
 //! Detects that the format of a feed has changed: the first line was a stray one, or the server
 //! was reconfigured.
+//!
+//! There are two signs of a change. A **run** of lines at the end of the blocks, none of which
+//! matches, is sure and quick if there is one sender. A **majority** of sampled lines that do not
+//! match is for several senders, one of which still uses the old format: its lines end every run.
+//!
+//! A log has lines that match nothing now and then, so neither sign is enough to change the format.
+//! It starts a detection over the lines that do not match, and only a format that matches three
+//! quarters of them is taken. Detection is expensive, so it is rationed: after one in vain, 32
+//! times its bytes must pass.
+//!
+//! When the format changes, the block is split at the line that separates best: the fewest unparsed
+//! lines before it, and the fewest lines in the old format after it.
 
 use std::sync::Arc;
 
@@ -19,6 +31,8 @@ use crate::line::Lines;
 /// The cost is bounded for any input. A block whose lines match costs five lines. Any other costs
 /// [`LOOK_BYTES`], or one pass over the block if the format seems to change. Detection runs on at
 /// most one byte in [`PAUSE_FACTOR`], except for the first few detections that succeed.
+///
+/// Memory is twice [`LOOK_BYTES`]: the lines of the run and those of the sampler.
 #[derive(Debug)]
 pub(super) struct FormatDrift {
     /// The reader of the current format; `None` before a format is known.
@@ -220,6 +234,8 @@ fn reader(format: &Arc<Format>) -> (LogReader, Arc<Format>) {
 /// The start of a line that splits a block best: with the fewest lines that do not match before it
 /// plus lines that match from there on. Of several, the first. `parses` returns `None` for a line
 /// that does not count.
+///
+/// One pass: the split is after the line at which matching lines outnumber the others most.
 fn split_point(bytes: &[u8], mut parses: impl FnMut(&[u8]) -> Option<bool>) -> usize {
     // Lines that match less those that do not, before the current place.
     let (mut balance, mut most, mut end) = (0_i64, 0, 0);

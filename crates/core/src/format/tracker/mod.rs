@@ -9,6 +9,18 @@
 //! 3. **Drift.** A feed may change its format without a directive. `drift` watches the last lines
 //!    of each block, and `sampler` a few random ones.
 //! 4. **Years.** Times without a year get one from the time of the log (`year`).
+//!
+//! The tracker sees each block once, in order, before it is parsed. It returns spans, each with a
+//! format; parsers then need not know that formats change. The result depends on the bytes, on how
+//! they are cut into blocks, and on the clock that the caller passes: a caller that collects
+//! [`FormatTracker::DETECTION_BYTES`] first makes the detection independent of the blocks. Only the
+//! choice of the drift detector's samples is random.
+//!
+//! | state | `is_decided` | format |
+//! |---|---|---|
+//! | detecting | no | a placeholder that matches what it can |
+//! | detected or forced | yes | that one, and those that directives bring |
+//! | given up after 16 MiB | yes | the placeholder, unless drift finds one later |
 
 mod drift;
 mod sampler;
@@ -25,15 +37,36 @@ use super::detect::detect;
 use super::read::followed_format::FollowedFormat;
 
 /// How the format of a source is chosen.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Format, FormatChoice, FormatTracker, TrackerOptions};
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let forced = FormatChoice::Forced(format.clone());
+/// let tracker = FormatTracker::new(forced, TrackerOptions::default(), 0);
+/// assert!(tracker.is_decided() && Arc::ptr_eq(tracker.format(), &format));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub enum FormatChoice {
     /// The known format that matches most of the first lines.
+    ///
+    /// See [`crate::detect`] for the rule.
     Detect,
     /// This format.
+    ///
+    /// Lines that are not in it are unparsed. Directives and years are followed as in a detected
+    /// one.
     Forced(Arc<Format>),
 }
 
 /// What a [`FormatTracker`] knows of its source beforehand.
+///
+/// The default is for a file whose age is not known: the clock decides the year, and the format
+/// stays.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TrackerOptions {
     /// When the log was last written, in seconds since 1970. It determines the year of times
@@ -100,15 +133,34 @@ enum State {
 ///
 /// To read the block, split it at the starts of the spans after the first ([`crate::Block::split`])
 /// and read each piece with a [`crate::BlockReader`] of its format.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{Block, FormatChoice, FormatTracker, TrackerOptions, format_by_name};
+///
+/// let w3c = FormatChoice::Forced(format_by_name("W3C").unwrap().into());
+/// let mut tracker = FormatTracker::new(w3c, TrackerOptions::default(), 0);
+/// let block = Block::new(b"#Fields: time c-ip\n09:03:01 ::1\n#Fields: c-ip\n::1\n".to_vec());
+/// let formats = tracker.track(block.bytes(), 0);
+/// let starts = formats.spans.iter().skip(1).map(|span| span.start);
+/// let pieces = block.split(starts);
+/// assert_eq!(pieces.len(), formats.spans.len());
+/// assert_eq!(pieces[1].bytes(), b"#Fields: c-ip\n::1\n");
+/// ```
 #[derive(Debug)]
 pub struct BlockFormats {
     /// The parts of the block, in order; never empty, and the first starts at 0.
     pub spans: Vec<FormatSpan>,
     /// Formats that were detected in this block, in order.
+    ///
+    /// Usually none. The first is the detection, a later one a drift.
     pub findings: Vec<FormatFinding>,
 }
 
 /// A part of a block whose lines have one format.
+///
+/// It ends at the start of the next span, or with the block.
 #[derive(Debug)]
 pub struct FormatSpan {
     /// The offset in the block, a start of a line.
@@ -118,6 +170,8 @@ pub struct FormatSpan {
 }
 
 /// A format that was detected.
+///
+/// For a message to the user: which format was found, and how sure that is.
 #[derive(Debug)]
 pub struct FormatFinding {
     /// The offset in the block of the first line in this format.
@@ -137,10 +191,21 @@ const DETECTION_BYTES_MAX: usize = 16 << 20;
 impl FormatTracker {
     /// The bytes that a format is detected in. Callers collect as many before they call
     /// [`Self::track`], so that the result does not depend on the pieces in which they arrive.
+    ///
+    /// As many as [`crate::detect`] reads.
     pub const DETECTION_BYTES: usize = 256 << 10;
 
     /// The bytes that are left to collect after `pending_bytes`, never 0. If a full window holds
     /// no line end, another window is collected.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::FormatTracker;
+    ///
+    /// assert_eq!(FormatTracker::detection_room(0), FormatTracker::DETECTION_BYTES);
+    /// assert_eq!(FormatTracker::detection_room(FormatTracker::DETECTION_BYTES - 10), 10);
+    /// ```
     pub const fn detection_room(pending_bytes: usize) -> usize {
         Self::DETECTION_BYTES - pending_bytes % Self::DETECTION_BYTES
     }
@@ -159,6 +224,8 @@ impl FormatTracker {
     }
 
     /// Whether the format is decided: forced, detected, or not found in 16 MiB.
+    ///
+    /// Until then, a caller should collect [`Self::DETECTION_BYTES`] before each block.
     pub fn is_decided(&self) -> bool {
         match self.state {
             State::Known(_) => true,
@@ -177,6 +244,8 @@ impl FormatTracker {
 
     /// Determines the formats of the next block's lines. `bytes` are whole lines, and `now_s` is
     /// the current time in seconds since 1970.
+    ///
+    /// Blocks must come in their order. An empty block has one span, in the current format.
     pub fn track(&mut self, bytes: &[u8], now_s: i64) -> BlockFormats {
         let mut findings = Vec::new();
         if !self.is_decided() && !bytes.is_empty() {

@@ -1,4 +1,13 @@
 //! Estimates from a few lines of each block whether most lines of a feed match its format.
+//!
+//! The balance is that of a ballot: a line that does not match adds one, a line that matches takes
+//! four. It stays near zero while more than a fifth of the lines match, and otherwise grows by a
+//! line or more with each block. Its value is bounded by what is needed for a decision, so that a
+//! change back is noticed as quickly.
+//!
+//! Lines are chosen at random, with a seed that no sender knows: otherwise a sender could place its
+//! lines where they are looked at. Choosing costs two searches for line feeds over the block and
+//! allocates a few words.
 
 use std::hash::{BuildHasher, RandomState};
 use std::iter::once;
