@@ -30,6 +30,8 @@ use crate::values::Values;
 /// Code that answers questions is generic over this trait, so it needs neither the threads nor the
 /// sources that fill the data set.
 ///
+/// # Examples
+///
 /// ```
 /// use std::ops::Deref;
 /// use std::sync::Arc;

@@ -18,6 +18,8 @@ const KINDS: usize = RecordKind::ALL.len();
 ///
 /// A kind costs nothing until there is a segment of it.
 ///
+/// # Examples
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{

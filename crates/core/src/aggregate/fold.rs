@@ -14,6 +14,8 @@ use crate::values::Values;
 /// of all threads are merged. The segments of a thread are in no particular order, and merging
 /// any division of the segments must give the result of a single fold over all of them.
 ///
+/// # Examples
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{Block, BlockLimits, BlockReader, Fold, Format, Segment, Values};

@@ -28,6 +28,8 @@ use crate::column::{Numbers, Selection};
 /// The method is the first of Hyndman and Fan, "Sample Quantiles in Statistical Packages": the
 /// result is always a number that occurs, never one between two.
 ///
+/// # Examples
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{

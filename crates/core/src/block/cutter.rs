@@ -80,6 +80,8 @@ impl Default for BlockLimits {
 /// NUL bytes at the start of a line, which `copytruncate` and crashes leave in a log, belong to
 /// no line. A run of them that is longer than a block is dropped in constant memory.
 ///
+/// # Examples
+///
 /// ```
 /// use weir_core::{BlockCutter, BlockLimits};
 ///

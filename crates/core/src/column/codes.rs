@@ -30,6 +30,8 @@ pub const REMAINDER: u32 = 1;
 /// The arrays have the layout of Arrow's index arrays, so that a dictionary array can use them
 /// without copying.
 ///
+/// # Examples
+///
 /// ```
 /// use weir_core::{Codes, Selection};
 ///

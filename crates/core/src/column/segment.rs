@@ -23,6 +23,8 @@ use crate::value::Timestamp;
 ///
 /// Segments come from a [`crate::BlockReader`], or from [`Self::merged`].
 ///
+/// # Examples
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{Block, BlockLimits, BlockReader, Field, Format, Values};

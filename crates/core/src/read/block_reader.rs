@@ -40,6 +40,8 @@ use crate::values::{BATCH, Generations, InFlightGuard, PendingSegment, Values};
 /// the reader that read it, in the order of reading. If [`Self::is_large`] returns true, the caller
 /// should seal all blocks before it reads more: only then can the reader forget values.
 ///
+/// # Examples
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{Block, BlockLimits, BlockReader, Field, Format, Values};

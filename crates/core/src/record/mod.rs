@@ -26,6 +26,8 @@ use crate::value::{RequestLine, Timestamp, split_target, split_url};
 /// nothing. A field that the line does not have is `None`; a field that is logged as `-` or as an
 /// empty string is `Some(b"-")` or `Some(b"")`.
 ///
+/// # Examples
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{Field, Format, LineParser, Record};

@@ -59,6 +59,8 @@ fn parse_fraction(text: &[u8]) -> Option<(u32, &[u8])> {
 /// which a few historic zones need: they are removed from offset and local time, so that the
 /// instant stays the same.
 ///
+/// # Examples
+///
 /// ```
 /// use weir_core::{Timestamp, format_rfc3339};
 ///

@@ -22,6 +22,8 @@ use super::rfc3339::format_offset;
 ///
 /// The caller supplies the offsets: this crate reads no time zone database.
 ///
+/// # Examples
+///
 /// ```
 /// use weir_core::Zone;
 ///
@@ -135,6 +137,8 @@ impl Zone {
     ///
     /// For a local time that the clock skips this is the transition. For one that occurs twice it
     /// is the earlier instant.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use weir_core::Zone;
