@@ -4,21 +4,6 @@
 //! week, and longer. Each divides the next, so a histogram that becomes too long is made coarser by
 //! adding buckets together, and the result is the same as if it had been counted in the coarser
 //! step.
-//!
-//! # Buckets
-//!
-//! Buckets are numbered. A step's bucket 0 begins at the local 1970-01-01T00:00:00, or for weeks at
-//! the Monday before, and numbers of earlier buckets are negative. So a time belongs to a bucket by
-//! one division, and two histograms of a zone have the same borders wherever their records lie.
-//!
-//! The counts are one array, `groups` numbers for each bucket from the first to the last with a
-//! record. A record outside the array extends it, or makes the step coarser first.
-//!
-//! # Coarsening
-//!
-//! The step only grows, and each halving of the buckets or more costs one pass over the counts. A
-//! histogram over a range that is known beforehand makes room once. Subtracting records does not
-//! make the step finer: an answer for which it could be finer is counted anew ([`super::Recount`]).
 
 use crate::column::{Segment, Selection, Times};
 use crate::value::Zone;
@@ -162,16 +147,12 @@ impl Histogram {
     }
 
     /// Returns the length of a bucket in seconds of local time.
-    ///
-    /// A bucket may have fewer or more seconds, if the clock changes in it.
     pub fn step_s(&self) -> u64 {
         STEPS_S[self.step] as u64
     }
 
     /// Returns the buckets from the first record's to the last's. Empty buckets are included,
     /// except those that do not exist in the zone's calendar.
-    ///
-    /// Ascending in time, and at most `buckets_max`.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket<'_>> {
         let counts = self.counts.chunks_exact(self.groups).zip(self.first..);
         counts.filter_map(|(counts, bucket)| {

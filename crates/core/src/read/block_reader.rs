@@ -326,9 +326,6 @@ impl BlockReader {
 
     /// Finds the shared ids of all values in `read` that were new to this reader. Calls `values`
     /// only if there are any, to get exclusive access for a short time.
-    ///
-    /// `values` should lock, and its result unlock when it is dropped. Time is in proportion to the
-    /// new values of the block, not to its rows.
     pub fn resolve<V: DerefMut<Target = Values>>(
         &mut self,
         read: ReadBlock,

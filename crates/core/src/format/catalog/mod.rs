@@ -3,6 +3,9 @@
 //! Each is a text file in this folder: its name, a description, the manual that defines it, its
 //! definition, and sample lines with their fields or the reason why they do not match. A test
 //! checks the samples of all files. docs/formats.md is generated from them.
+//!
+//! A format that a notation can describe needs no code: only a file, its line in the list of files,
+//! and its samples. The position in the list is its rank in detection.
 
 use std::sync::LazyLock;
 
@@ -42,6 +45,17 @@ const FILES: [&str; 24] = [
 ];
 
 /// The description of a known format.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{format_by_name, format_notes, try_format};
+///
+/// let notes = format_notes().iter().find(|notes| notes.name == "COMBINED").unwrap();
+/// let format = format_by_name(notes.name).unwrap();
+/// let sample = notes.sample.join("\n") + "\n";
+/// assert_eq!(try_format(&format, sample.as_bytes()).parsed_lines, 1);
+/// ```
 #[derive(Debug, Clone)]
 pub struct FormatNotes {
     /// The format's name.
@@ -147,6 +161,9 @@ pub fn format_notes() -> &'static [FormatNotes] {
 /// assert_eq!(format_by_name("common").unwrap().name(), "COMMON");
 /// assert!(format_by_name("uncommon").is_none());
 /// ```
+///
+/// `None` if there is no such format, or if it cannot be wrapped. A definition is not a name:
+/// [`Format::parse`] accepts both.
 pub fn format_by_name(name: &str) -> Option<Format> {
     if let Some((inside, wrapper)) = Wrapper::split(name) {
         return format_by_name(inside)?.wrapped_in(wrapper);

@@ -1,4 +1,11 @@
 //! Builds a program from the literal texts and values of a definition. All notations use it.
+//!
+//! # Fields
+//!
+//! Each field is filled by one value, except the time and a request time in phases, which several
+//! values may fill together. A value whose field is taken becomes an extra field, with a number
+//! after its name if the name is taken too. Parts of a time that together are no instant, such as
+//! an hour alone, become extra fields: a record must not have half a time.
 
 use crate::field::Field;
 use crate::format::compiled::Format;

@@ -11,6 +11,10 @@
 //! | `user_agent?` | a line may end after this value |
 //!
 //! In `tabs:` and `csv:` logs a line that begins with the first name is a header, not a record.
+//!
+//! Values are never optional in the middle: a line has as many values as the definition, unless a
+//! `?` allows it to end earlier. The notation exists for formats of services and proxies whose
+//! manual is a table of columns; the catalog has several.
 
 use super::builder::FormatBuilder;
 use super::item::Item;
@@ -24,6 +28,8 @@ const PREFIXES: [(&str, Separator); 3] =
     [("spaces:", Separator::Spaces), ("tabs:", Separator::Tab), ("csv:", Separator::Comma)];
 
 /// The separator that the prefix of a definition names, and the length of the prefix.
+///
+/// `None` if the definition has none of the prefixes.
 pub(super) fn separator_of(trimmed: &str) -> Option<(Separator, usize)> {
     let (prefix, separator) = PREFIXES.iter().find(|(prefix, _)| trimmed.starts_with(prefix))?;
     Some((*separator, prefix.len()))
@@ -34,6 +40,10 @@ pub(super) fn separator_of(trimmed: &str) -> Option<(Separator, usize)> {
 /// A name is that of a field, then, if needed, `=` and the name in the log, and the kind in
 /// parentheses (`request_time=took(ms)`). A slash separates the parts of one value
 /// (`cache_result/status`). `_` skips a value. After a `?` a line may end, or have further
+/// values.
+///
+/// # Errors
+/// If an item has no name, if its kind does not fit the field, or if there are more than 256
 /// values.
 pub(super) fn compile(
     definition: &str,

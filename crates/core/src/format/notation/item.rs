@@ -1,5 +1,15 @@
 //! The description of a value in a definition: `field`, `field(kind)`, or `field=column(kind)` if
 //! the log has another name for it.
+//!
+//! The notations of our own and the kinds in nginx's braces share this syntax:
+//!
+//! | item | field | name in the log | kind |
+//! |---|---|---|---|
+//! | `status` | `status` | `status` | |
+//! | `status=code` | `status` | `code` | |
+//! | `request_time(ms)` | `request_time` | `request_time` | `ms` |
+//! | `time=ts(%d.%m.%y %T)` | `time` | `ts` | a strftime pattern |
+//! | `_` | none: skipped | | |
 
 use std::sync::Arc;
 

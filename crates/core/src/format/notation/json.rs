@@ -7,6 +7,9 @@
 //! | `status=code!` | a line without the key does not match |
 //! | `request_time=took(ms)` | a duration in milliseconds |
 //! | `trace=headers.Trace` | an extra field, the key `Trace` of the object `headers` |
+//!
+//! Values are read after the whole line is known to be valid JSON. A request line is read before a
+//! target and a target before its parts, so that a key for a part overrides what the line says.
 
 use crate::field::Field;
 use crate::format::compiled::Format;

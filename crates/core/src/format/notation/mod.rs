@@ -12,6 +12,21 @@
 //! Each module lists the values of its notation. `builder` collects them and decides which value
 //! fills which field: of several for one field, such as `$request` and `$request_uri`, the one with
 //! the lowest rank. The others become extra fields under their own names.
+//!
+//! # From definition to program
+//!
+//! 1. A notation splits the definition into literal text and values, and keeps the offset of each
+//!    for errors.
+//! 2. It gives each value a sink, the field that it fills, and a rank.
+//! 3. `builder` assigns the fields by rank, turns the rest into extra fields, and finds the end of
+//!    each value from the text after it.
+//!
+//! So nginx, Apache and the others differ only in their syntax and names; all rules about fields
+//! are in one place.
+//!
+//! Mistakes are errors at a place in the definition. An unknown nginx variable is not a mistake:
+//! modules add variables, so it becomes an extra field. An unknown Apache directive is one, since
+//! Apache would refuse it.
 
 mod apache;
 mod builder;

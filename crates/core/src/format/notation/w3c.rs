@@ -3,6 +3,20 @@
 //! Sources: the working draft WD-logfile-960323 (<https://www.w3.org/TR/WD-logfile.html>),
 //! and the manuals of software that writes it, such as IIS (W3C logging), CloudFront (standard
 //! logs) and the Windows firewall.
+//!
+//! Names are compared without case. A name that is not known becomes an extra field, since every
+//! product adds its own. Of several names for one field the preferred one fills it:
+//!
+//! | field | names, the preferred first |
+//! |---|---|
+//! | `client` | `c-ip`, `src-ip`, `c-dns` |
+//! | `host` | `x-host-header`, `cs-host` or `cs(Host)` |
+//! | `bytes` | `sc-bytes`, `bytes` |
+//! | `request_time` | `time-taken`, `timetakenms` |
+//! | `protocol` | `cs-version` or `cs-protocol-version`, `protocol` |
+//!
+//! Date and time are UTC, as the draft demands and IIS does by default; `date-local` and
+//! `time-local` are used if the list has no others.
 
 use super::builder::{FormatBuilder, Variable};
 use crate::field::Field;
@@ -26,6 +40,9 @@ pub(super) fn is_directives(text: &str) -> bool {
 
 /// Compiles `#Fields:` and a list of fields, after a `#Date:` if lines have only a time of day.
 /// Without a list it is the format of a log before its first `#Fields:`.
+///
+/// # Errors
+/// If the list has more than 256 names.
 pub(in crate::format) fn compile(definition: &str) -> Result<Format, FormatError> {
     let fields_at = definition.find(FIELDS).unwrap_or(definition.len());
     let date = definition[..fields_at].trim().strip_prefix(DATE).map(str::trim);
@@ -87,6 +104,8 @@ fn variable(name: &str, at: usize, all: &[&str]) -> Variable {
 }
 
 /// The sink of a field, and its rank: of several names for one field, the lowest rank fills it.
+///
+/// `cs-uri` is a target with its query, unless the list has the parts too.
 fn sink(name: &str, all: &[&str]) -> (Sink, u8) {
     let has = |name: &str| all.iter().any(|other| other.eq_ignore_ascii_case(name));
     let text = Sink::Text;

@@ -4,6 +4,22 @@
 //! A value may be in quotes, in which the separator is not special, or be a time in brackets. A
 //! line has exactly the values of the definition; if some of them are optional, it may end before
 //! these and may have further values after all of them, because such formats grow at their end.
+//!
+//! # Separators and quotes
+//!
+//! | separator | empty values | a quote inside quotes |
+//! |---|---|---|
+//! | spaces | no: several spaces are one | after a backslash |
+//! | tab or comma | yes | doubled |
+//! | spaces or tab | as the line's first separator | doubled |
+//!
+//! A value that begins with a quote must end with one, followed by a separator or the end of the
+//! line: a quote anywhere else could be the end of the value, so the line is refused.
+//!
+//! # Times
+//!
+//! A W3C line has date and time in two values, or only a time of day after a `#Date:`. The day of
+//! the directive is part of the compiled format (`day`), so lines need no state between them.
 
 use memchr::memchr;
 
@@ -27,6 +43,8 @@ pub(in crate::format) enum Separator {
 }
 
 /// Reads lines of values with a separator.
+///
+/// Without columns no line matches: this is the format of a W3C log before its first `#Fields:`.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct DelimitedProgram {
     pub(in crate::format) separator: Separator,
@@ -40,6 +58,8 @@ pub(in crate::format) struct DelimitedProgram {
 }
 
 /// Lines that describe other lines.
+///
+/// A directive is neither a record nor an unparsed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::format) enum Directives {
     /// No such lines.
@@ -52,6 +72,8 @@ pub(in crate::format) enum Directives {
 }
 
 /// One value, or several parts of one with slashes between them.
+///
+/// All parts but the last end at a slash.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct Column {
     pub(in crate::format) parts: Vec<Part>,
@@ -69,6 +91,8 @@ const BRACKET: &str = "the bracket before the time is not closed";
 
 impl DelimitedProgram {
     /// Whether the line is a directive.
+    ///
+    /// A byte order mark before it is skipped: Windows programs write one at the start of a file.
     pub(in crate::format) fn is_directive(&self, line: &[u8]) -> bool {
         let line = without_byte_order_mark(line);
         match &self.directives {
@@ -191,6 +215,9 @@ impl Column {
 }
 
 /// Walks the values of a line.
+///
+/// `at` is beyond the line's length after its last value, and equal to it before an empty last
+/// value.
 struct Values<'a> {
     line: &'a [u8],
     /// The offset of the next value, after its separator.

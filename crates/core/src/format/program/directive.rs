@@ -1,6 +1,15 @@
 //! The directives of the W3C extended log format: lines that describe the lines after them.
 //!
 //! Source: the working draft WD-logfile-960323 (<https://www.w3.org/TR/WD-logfile.html>).
+//!
+//! | directive | effect |
+//! |---|---|
+//! | `#Fields: date time c-ip` | names the values of the lines after it |
+//! | `#Date: 2025-12-17 09:03:01` | the day of lines with only a time of day |
+//! | `#Version:`, `#Software:`, `#Remark:` and others | none |
+//!
+//! Directives are read by the same function where they are followed and where a line parser only
+//! notices them, so that both agree.
 
 use crate::value::parse_day;
 
@@ -22,14 +31,20 @@ pub(in crate::format) fn field_names(list: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a `#Fields:` list has a date, so that `#Date:` does not matter.
+///
+/// In any case of letters; `date-local` counts too.
 pub(in crate::format) fn has_date(list: &str) -> bool {
     field_names(list).any(|word| word.to_ascii_lowercase().starts_with("date"))
 }
 
 /// The list of a `#Fields:` line, or the date of a `#Date:` line.
+///
+/// Other directives are not read, and neither is one whose text is not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum Directive<'a> {
+    /// The list, trimmed, as in the log.
     Fields(&'a str),
+    /// Ten bytes, a day that exists. The time after it is not used.
     Date(&'a str),
 }
 

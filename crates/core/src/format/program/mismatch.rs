@@ -1,4 +1,8 @@
 //! Why a line does not match its format.
+//!
+//! Reading a log of the wrong format makes as many mismatches as lines, and detection makes them
+//! for every known format. So a mismatch is a number and a small enum, copied and never allocated;
+//! names and sentences come from the program afterwards, for the few that are shown.
 
 use std::fmt;
 
@@ -17,9 +21,14 @@ use std::fmt;
 /// assert_eq!(parser.explain(mismatch), "$status is not a status of three digits");
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// The offset points at the value that has the wrong form, or at the place of the text that is
+/// missing. It is in the line as it was read: in the unescaped line, if its wrapper escapes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mismatch {
     /// The offset in the line where it stops matching, in bytes.
+    ///
+    /// From 0 to the length of the line.
     pub at: usize,
     pub(in crate::format) reason: Reason,
 }
@@ -57,6 +66,9 @@ impl Mismatch {
 }
 
 /// The description of a mismatch, with the names of the format.
+///
+/// The sentence has no full stop and names what was expected. Control characters of the definition
+/// are replaced.
 pub(in crate::format) struct Explanation<'a> {
     pub(in crate::format) reason: Reason,
     /// The name of the value concerned.

@@ -9,6 +9,22 @@
 //!
 //! All read a line into a [`Record`] that borrows from it, and return a [`Mismatch`] if the line is
 //! not in the format. None allocates, and none fails in another way.
+//!
+//! # How to read a program
+//!
+//! A program is data, not code: lists of values, each with a sink ([`sink::Sink`]) that knows the
+//! form of the value and the field it fills. How a value is found in the line differs between
+//! programs; what is done with it does not.
+//!
+//! Values are numbered from 0 in the order of the definition. Mismatches refer to these numbers, so
+//! that creating one costs nothing, and `explain` turns them into names.
+//!
+//! # Hostile lines
+//!
+//! A client chooses much of a line: the request, its headers, the user name. So every program reads
+//! a line in time linear in its length, with recursion bounded ([`json`]) or none, and a value that
+//! could end in two places ends where the server's escaping says, never where a client could have
+//! put the end.
 
 pub(super) mod delimited;
 pub(super) mod directive;
@@ -31,6 +47,9 @@ use crate::record::Record;
 use crate::schema::RecordKind;
 
 /// Reads the lines of one format.
+///
+/// The variants are matched once for each line. A fast path for the usual text lines comes before
+/// ([`quoted_line::QuotedLine`]).
 #[derive(Debug, Clone)]
 pub(super) enum Program {
     /// Literal text and values in a fixed order.
@@ -75,6 +94,9 @@ impl Program {
     }
 
     /// Whether path and query come from one value, the request target, in every line.
+    ///
+    /// If so, a reader of blocks interns the target instead of its parts. JSON formats may have the
+    /// parts under keys of their own, which differ from line to line.
     pub(super) fn has_request_target(&self) -> bool {
         match self {
             Self::Line(program) => program.has_request_target(),
@@ -93,6 +115,8 @@ impl Program {
     }
 
     /// Whether times have no year.
+    ///
+    /// Then [`LineState::year_reference_s`] decides it.
     pub(super) fn lacks_year(&self) -> bool {
         matches!(self, Self::Handwritten(program) if program.lacks_year())
     }

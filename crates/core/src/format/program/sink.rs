@@ -3,6 +3,16 @@
 //! A program finds the bytes of a value; its sink checks their form and stores them in the record.
 //! All notations share the sinks, so `$status`, `%>s` and `sc-status` accept the same texts. A
 //! value of the wrong form makes the line unparsed: a wrong field is worse than a missing record.
+//!
+//! # Absent values
+//!
+//! A dash is a number or a status that is absent, and stays a dash in a text. A duration may be -1
+//! for a phase that was not reached. Any other text that is not of the form is a mismatch.
+//!
+//! # Parts
+//!
+//! Two kinds of values are collected from several sinks of a line: the time ([`TimeParts`]), and a
+//! request time that is logged in phases, which are added up.
 
 use std::sync::Arc;
 

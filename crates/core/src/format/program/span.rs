@@ -1,6 +1,12 @@
 //! Ranges of a line, without borrowing it.
+//!
+//! The values of a JSON line are found in the order of the line and stored in the order of the
+//! format. Between the two they are ranges, because a buffer of slices could not be kept for the
+//! next line.
 
 /// The range of a value in a line, or none.
+///
+/// Two words, without the extra word of an `Option`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) struct Span {
     start: usize,
@@ -32,6 +38,9 @@ impl Span {
     }
 
     /// The bytes of the value.
+    ///
+    /// # Panics
+    /// If the span is [`Self::NONE`], or of a longer line.
     pub(in crate::format) fn of(self, line: &[u8]) -> &[u8] {
         &line[self.start..self.end]
     }

@@ -1,4 +1,15 @@
 //! One directive of an Apache `LogFormat`: its syntax and its meaning.
+//!
+//! A directive is `%`, then modifiers in any order, then a letter, or `^` and two letters:
+//!
+//! | part | example | effect |
+//! |---|---|---|
+//! | `<` or `>` | `%>s` | the request before or after an internal redirect |
+//! | statuses | `%!200,304s` | Apache writes `-` for other statuses |
+//! | braces | `%{Referer}i` | the argument, whose meaning depends on the letter |
+//!
+//! A header, note, cookie or environment variable becomes an extra field with a name in the style
+//! of nginx's variables, so that the same header has the same name in the logs of both servers.
 
 use std::sync::Arc;
 

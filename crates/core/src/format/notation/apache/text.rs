@@ -1,4 +1,8 @@
 //! Reads the text of an Apache format from the syntax of httpd.conf.
+//!
+//! A definition may be pasted with its directive, its quotes and its escapes, or be the bare
+//! format. Quotes inside a quoted string are escaped by a backslash; in a bare format the
+//! backslashes may have been copied along, and are removed.
 
 use crate::format::error::FormatError;
 use crate::format::notation::positioned::Positioned;
@@ -15,6 +19,9 @@ pub(in crate::format::notation) fn is_directive(definition: &str) -> bool {
 }
 
 /// The text of the format, without the quotes and backslashes of the configuration.
+///
+/// # Errors
+/// If the directive has no format, if a quote is not closed, or if text follows the nickname.
 pub(super) fn text_of(definition: &str) -> Result<Vec<Positioned>, FormatError> {
     let start = definition.len() - definition.trim_start().len();
     if is_directive(definition) {

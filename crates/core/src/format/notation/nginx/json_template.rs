@@ -1,5 +1,16 @@
 //! An nginx `log_format` with `escape=json` whose text is a JSON object. Its lines are read by
 //! key, so order and spacing do not matter.
+//!
+//! The text of the format is read as JSON in which some values have variables:
+//!
+//! ```text
+//! {"time":"$time_iso8601","request":{"path":"$uri","status":$status}}
+//! path      time             request.path    request.status
+//! variable  $time_iso8601    $uri            $status
+//! ```
+//!
+//! A format whose lines may not be valid JSON, for instance because a variable without quotes may
+//! be empty, is compiled as literal text and values instead. So is one with a key twice.
 
 use std::ops::Range;
 
@@ -72,6 +83,8 @@ struct Leaf {
 }
 
 /// A reader of the text of a format as a JSON object.
+///
+/// The methods return `None` as soon as the text cannot be read as JSON.
 struct Template<'a> {
     text: &'a [Positioned],
     at: usize,

@@ -13,6 +13,14 @@
 //! Sources: the documentation of ngx_http_log_module, and `ngx_http_log_compile_format`
 //! (variables are `[A-Za-z0-9_]+` after `$`, or in braces) and `ngx_conf_read_token` (quoting
 //! and escapes of the configuration file) in nginx's source.
+//!
+//! Escaping decides what a value may contain:
+//!
+//! | `escape` | a quote in a value is written | a value before a quote ends at |
+//! |---|---|---|
+//! | `default` | `\x22` | the first quote |
+//! | `json` | `\"` | the first quote that is not escaped |
+//! | `none` | `"` | the first text that follows the value in the format |
 
 mod json_template;
 mod text;

@@ -1,4 +1,13 @@
 //! Reads the text of an nginx format from the syntax of nginx.conf.
+//!
+//! A definition may be pasted with its directive, its name and the semicolon, or be the quoted
+//! strings alone, or the bare format. nginx joins the strings without anything in between.
+//!
+//! | text | meaning |
+//! |---|---|
+//! | `\"` `\'` `\\` | the byte after the backslash |
+//! | `\t` `\r` `\n` | a tab, CR, LF |
+//! | a backslash before another byte | itself |
 
 use crate::format::error::FormatError;
 use crate::format::notation::positioned::Positioned;
@@ -13,6 +22,10 @@ pub(super) enum Escape {
 
 /// The text of the format, without the quotes and backslashes of the configuration, and the
 /// `escape` parameter.
+///
+/// # Errors
+/// If the directive has no name, if a quote is not closed, if `escape` is not one of the three, or
+/// if text follows the semicolon.
 pub(super) fn unquote(definition: &str) -> Result<(Vec<Positioned>, Escape), FormatError> {
     let start = start_of(definition);
     let rest = &definition[start..];

@@ -1,4 +1,8 @@
 //! The variables of a `log_format` and their meanings.
+//!
+//! A variable is a field of ours, or an extra field under its own name, as nginx writes it and
+//! without the `$`. `${name(kind)}` is not nginx's: it names the kind of a value that the
+//! variable's name does not tell.
 
 use crate::field::Field;
 use crate::format::error::FormatError;

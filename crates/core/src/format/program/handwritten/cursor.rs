@@ -1,4 +1,8 @@
 //! A cursor that reads a line piece by piece.
+//!
+//! Hand-written programs state what they expect in the order of the line. Each expectation has a
+//! sentence, which becomes the mismatch if it fails, at the place of the cursor. So a program reads
+//! like a description of the line, and every failure has a place and a reason.
 
 use crate::format::program::mismatch::{Mismatch, Reason};
 
@@ -8,6 +12,8 @@ pub(super) fn mismatch(at: usize, reason: &'static str) -> Mismatch {
 }
 
 /// Reads a line from its start.
+///
+/// `at` never exceeds the length of the line.
 pub(super) struct Cursor<'a> {
     pub(super) line: &'a [u8],
     pub(super) at: usize,

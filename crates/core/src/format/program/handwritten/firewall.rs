@@ -11,6 +11,10 @@
 //!
 //! Source: `nf_log_ipv4.c`, `nf_log_ipv6.c` and `nf_log_dump_packet_common` in Linux, and the
 //! manual of UFW.
+//!
+//! The values of a packet are words `KEY=value` in an order that the kernel fixes; keys without a
+//! value, such as `SYN`, are skipped. A message about an ICMP error has the offending packet in
+//! brackets after its own values, which is not read.
 
 use memchr::{memchr, memmem};
 

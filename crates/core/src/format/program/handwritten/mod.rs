@@ -1,5 +1,10 @@
 //! Hand-written formats, which no notation can describe: their lines have optional parts, or
 //! texts that can look like the parts after them.
+//!
+//! A program here costs code and tests, so it is the last resort. Each begins with the shape of a
+//! line, the reason why no notation fits, and the source of the server that writes it. Texts that a
+//! client chooses are read so that it cannot forge the fields after them; see for instance the
+//! client of nginx's error log.
 
 mod apache_error;
 mod cursor;

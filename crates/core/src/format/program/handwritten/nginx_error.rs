@@ -12,6 +12,9 @@
 //! Source: `ngx_log_error_core` in ngx_log.c, and `ngx_http_log_error` and
 //! `ngx_http_log_error_handler` in nginx's source: `time [level] pid#tid: *connection message`,
 //! then `, client: `, `, server: ` and others if the message is about a request.
+//!
+//! Times are local and have no zone, so they are taken as UTC. The connection and process numbers
+//! are checked and dropped.
 
 use memchr::{memchr, memchr_iter, memmem};
 

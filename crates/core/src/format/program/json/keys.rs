@@ -1,11 +1,19 @@
 //! The keys of a JSON format, as a tree.
+//!
+//! A path of keys leads from the root to a node. An object of the line corresponds to a node, or to
+//! none if no key of the format is below it; then its content is only checked. Formats have few
+//! keys on each level, so the children are a list that is searched.
 
 /// A tree of keys. They are compared without ASCII case, like header names.
+///
+/// Node 0 is the root; the others are in the order in which they were added.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct Keys {
     nodes: Vec<Node>,
 }
 
+/// A node may be both the end of one path and on the way to another: a line may have a text or an
+/// object there.
 #[derive(Debug, Clone, Default)]
 struct Node {
     children: Vec<(Box<[u8]>, usize)>,
@@ -47,6 +55,9 @@ impl Keys {
 
     /// The node of `key` below `node`. A key with dots that is not in the tree is used as a path,
     /// because some encoders flatten objects.
+    ///
+    /// Keys are compared as they are in the line, with escapes: a key that an encoder escapes is
+    /// not found.
     pub(in crate::format) fn below(&self, node: usize, key: &[u8]) -> Option<usize> {
         self.child(node, key).or_else(|| {
             memchr::memchr(b'.', key)?;

@@ -12,6 +12,12 @@
 //!
 //! The keys of the format are a tree, so the scan of a nested object looks only at the keys below
 //! it. A key with dots in it matches a path, because some encoders flatten objects.
+//!
+//! # Missing and empty values
+//!
+//! A line needs a time and, if the format has them, a status or a request line: otherwise any JSON
+//! log would be an access log. Other keys may be missing. A number, a status or a client that is
+//! empty counts as missing; an empty text is a value.
 
 mod keys;
 mod scan;

@@ -5,6 +5,12 @@
 //!
 //! The whole object is checked, also the parts that no key of the format refers to. A line that was
 //! cut off by a crash is therefore unparsed, and does not become a record with missing fields.
+//!
+//! The scanner moves an offset forward and never back, so it takes linear time. It recurses for
+//! arrays and objects, up to [`DEPTH_MAX`] levels. Texts are found by the next quote or backslash,
+//! whichever is first.
+//!
+//! If a key occurs twice, the last value counts, as in most decoders.
 
 use memchr::memchr2;
 
@@ -16,6 +22,8 @@ use crate::format::program::span::Span;
 const DEPTH_MAX: u32 = 64;
 
 /// Where and why a line is not a JSON object.
+///
+/// `at` is an offset in the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) struct Fault {
     pub(in crate::format) at: usize,
@@ -25,6 +33,12 @@ pub(in crate::format) struct Fault {
 /// Scans the object and stores the range of each scalar that has an entry in `found`. `null`
 /// counts as absent. The first element of an array stands for the array. Returns the offset
 /// after the object.
+///
+/// `found` has an element for each entry of `keys`; elements without a value are left as they are.
+/// `true` and `false` are stored as texts.
+///
+/// # Errors
+/// If the line is not one JSON object, with nothing but white space around it.
 pub(in crate::format) fn scan(
     line: &[u8],
     keys: &Keys,
@@ -79,6 +93,8 @@ impl Scanner<'_> {
     }
 
     /// Scans any value, which belongs to `node`.
+    ///
+    /// `None` for a value that no key of the format refers to.
     fn value(&mut self, node: Option<usize>) -> Result<(), Fault> {
         self.skip_space();
         let start = self.at;
@@ -164,6 +180,8 @@ impl Scanner<'_> {
     }
 
     /// Scans a string and returns the range between its quotes.
+    ///
+    /// Escapes are checked, not removed.
     fn string(&mut self) -> Result<Span, Fault> {
         self.at += 1;
         let start = self.at;

@@ -5,6 +5,12 @@
 //! The line inside is escaped as a JSON string, so a record cannot borrow from it. It is unescaped
 //! into a buffer first, and the line end that docker keeps inside the string is removed. Half of a
 //! surrogate pair becomes U+FFFD.
+//!
+//! Unescaping costs a copy of each line, which other wrappers avoid. Memory is one buffer, which is
+//! never longer than the block: an escape is at least as long as what it stands for.
+//!
+//! The driver writes a time too, but it is that of the driver and not of the request, and a line
+//! that has to be unwrapped first has lost it.
 
 use crate::format::program::json::{Keys, scan};
 use crate::format::program::mismatch::{Mismatch, Reason};
@@ -23,6 +29,10 @@ impl DockerReader {
     }
 
     /// Appends the line inside `line` to `text`, without its line end.
+    ///
+    /// # Errors
+    /// If the line is not a JSON object, or lacks one of the two keys. `text` may then have been
+    /// appended to.
     pub(in crate::format) fn unwrap(
         &self,
         line: &[u8],

@@ -1,4 +1,12 @@
 //! Wrappers: text that a syslog server or a container runtime writes around each line of a log.
+//!
+//! A container runtime or a syslog server does not know the format of the lines that it forwards.
+//! So a wrapper can be combined with any format for single lines, and is removed before the program
+//! of the format sees the line. Offsets of mismatches are in the whole line, unless the wrapper
+//! escapes it.
+//!
+//! What the wrapper knows beside the line is kept if it is useful: syslog's host and program as
+//! extra fields, and the time for lines that have none.
 
 mod docker;
 pub(in crate::format) mod syslog;
@@ -31,14 +39,23 @@ use crate::value::{Timestamp, parse_rfc3339};
 /// assert_eq!(format.extra_fields(), ["syslog_host", "syslog_tag"]);
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// A line that a container runtime has split, because it was long, is not joined: its parts are
+/// unparsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrapper {
     /// A syslog prefix: RFC 5424, or RFC 3164 with or without its priority, whose time may be
     /// that of RFC 3339.
+    ///
+    /// It adds the extra fields `syslog_host` and `syslog_tag`.
     Syslog,
     /// The JSON objects of docker's json-file driver, which escape the line.
+    ///
+    /// It has no time for lines without one.
     Docker,
     /// The prefix of Kubernetes' container runtime interface: time, stream and tag.
+    ///
+    /// Its time is that of lines without one.
     Cri,
 }
 
@@ -47,6 +64,16 @@ impl Wrapper {
     pub const ALL: [Self; 3] = [Self::Syslog, Self::Docker, Self::Cri];
 
     /// The name, as in `COMBINED in SYSLOG`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Wrapper, format_by_name};
+    ///
+    /// let names = Wrapper::ALL.map(Wrapper::name);
+    /// assert_eq!(names, ["SYSLOG", "DOCKER", "CRI"]);
+    /// assert!(format_by_name("COMMON in CRI").is_some());
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Syslog => "SYSLOG",

@@ -12,6 +12,17 @@
 //!
 //! The host may be missing, as in messages of nginx with `nohostname`. A time without a year is
 //! resolved later, with the reference of the format.
+//!
+//! The prefix is checked strictly enough that a line of an access log is not mistaken for one: a
+//! month and a time, or RFC 3339 with a `T`, and a tag that ends with a colon and a space. The tag
+//! may have the number of a process in brackets, which is dropped.
+//!
+//! # The year
+//!
+//! RFC 3164 has none. The latest year that puts the time at most one day after the reference is
+//! taken, which is right for every log of less than a year that was written before the reference;
+//! the day allows for zones and wrong clocks. A 29th of February goes back to the last leap year.
+//! The local time of the prefix has no zone and is taken as UTC.
 
 use memchr::memchr;
 
@@ -21,6 +32,8 @@ use crate::value::{
 };
 
 /// The text before a message.
+///
+/// All parts are slices of the line.
 #[derive(Debug)]
 pub(in crate::format) struct Prefix<'a> {
     /// The time, which is optional in RFC 5424.
@@ -34,6 +47,8 @@ pub(in crate::format) struct Prefix<'a> {
 }
 
 /// A time that may lack its year.
+///
+/// RFC 3339 and RFC 5424 write complete times, RFC 3164 those without a year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum PrefixTime {
     Complete(Timestamp),
@@ -83,6 +98,8 @@ fn priority_length(line: &[u8]) -> usize {
 }
 
 /// Reads `Dec 17 09:03:01 host tag[12]: `, or the same with a time of RFC 3339.
+///
+/// Tried first without a host: a text that is a tag cannot be a host, because of its colon.
 fn rfc3164(line: &[u8], start: usize) -> Result<Prefix<'_>, Mismatch> {
     let rest = &line[start..];
     let (time, length) = bsd_time(rest)
@@ -180,6 +197,9 @@ fn rfc5424(line: &[u8], start: usize) -> Result<Prefix<'_>, Mismatch> {
 }
 
 /// The length of structured data: `-`, or elements in brackets with values in quotes.
+///
+/// `None` if it is neither, or if a bracket or quote is not closed. Inside quotes a backslash
+/// escapes a quote, a backslash and a bracket (RFC 5424, section 6.3.3).
 fn data_length(text: &[u8]) -> Option<usize> {
     if text.first() == Some(&b'-') {
         return matches!(text.get(1), None | Some(b' ')).then_some(1);
