@@ -62,7 +62,7 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
         _ if part == whole => "100%".to_owned(),
         p if p < 0.05 => "<0.1%".to_owned(),
         p if p >= 99.95 => ">99.9%".to_owned(),
-        p => format!("{p:.1}%"),
+        p => format!("{}%", rounded(p, 1)),
     }
 }
 
@@ -85,10 +85,22 @@ pub(crate) fn change(now: u64, before: u64) -> String {
 
 fn three_digits(number: f64) -> String {
     match number {
-        n if n < 9.995 => format!("{n:.2}"),
-        n if n < 99.95 => format!("{n:.1}"),
-        n => format!("{n:.0}"),
+        n if n < 9.995 => rounded(n, 2),
+        n if n < 99.95 => rounded(n, 1),
+        n => rounded(n, 0),
     }
+}
+
+/// A number with this many decimals. A number in the middle of two is rounded up, as the page's
+/// `toFixed` does, and not to the even digit, as `format!` does: 87.25 is `87.3`.
+fn rounded(number: f64, decimals: usize) -> String {
+    let scale = 10_f64.powi(decimals as i32);
+    let scaled = number * scale;
+    let is_exact = number.mul_add(scale, -scaled) == 0.0;
+    if is_exact && scaled.fract() == 0.5 {
+        return format!("{:.decimals$}", scaled.ceil() / scale);
+    }
+    format!("{number:.decimals$}")
 }
 
 #[cfg(test)]
@@ -126,6 +138,9 @@ mod tests {
         assert_eq!(share(1, 100_000), "<0.1%");
         assert_eq!(share(99_999, 100_000), ">99.9%");
         assert_eq!(share(7, 10_000), "0.1%");
+        assert_eq!(share(1_745, 2_000), "87.3%");
+        assert_eq!(bytes(1_125), "1.13 kB");
+        assert_eq!(duration(0.1125), "113 ms");
         assert_eq!(share(5, 5), "100%");
         assert_eq!(share(0, 5), "0%");
         assert_eq!(share(0, 0), "–");

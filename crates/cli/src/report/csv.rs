@@ -34,12 +34,22 @@ struct Rows {
     kind: Option<RecordKind>,
     /// All records of the kind, of which shares are.
     matching: u64,
+    /// Whether the records have sums of bytes, and of errors. The cells of other sums are empty.
+    has_bytes: bool,
+    has_errors: bool,
 }
 
 /// All sections of the report.
 pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
     let is_compared = report.compare.is_some();
-    let mut rows = Rows { text: String::new(), is_compared, kind: None, matching: 0 };
+    let mut rows = Rows {
+        text: String::new(),
+        is_compared,
+        kind: None,
+        matching: 0,
+        has_bytes: false,
+        has_errors: false,
+    };
     rows.push_cells(&COLUMNS.map(str::to_owned));
     rows.everything_read(report, sources);
     for report in std::iter::once(report).chain(&report.other_kinds) {
@@ -79,12 +89,20 @@ impl Rows {
             value.to_owned(),
             now.count.to_string(),
             format!("{share:.6}"),
-            now.bytes_sent.to_string(),
-            now.errors.to_string(),
+            self.bytes(now),
+            self.errors(now),
             before.count.to_string(),
-            before.bytes_sent.to_string(),
-            before.errors.to_string(),
+            self.bytes(before),
+            self.errors(before),
         ]);
+    }
+
+    fn bytes(&self, tally: Tally) -> String {
+        if self.has_bytes { tally.bytes_sent.to_string() } else { String::new() }
+    }
+
+    fn errors(&self, tally: Tally) -> String {
+        if self.has_errors { tally.errors.to_string() } else { String::new() }
     }
 
     fn everything_read(&mut self, report: &Report, sources: &[SourceSnapshot]) {
@@ -108,6 +126,8 @@ impl Rows {
     /// All sections about the records of one kind.
     fn records(&mut self, report: &Report) {
         (self.kind, self.matching) = (Some(report.kind), report.matching);
+        self.has_bytes = report.has_sum("bytes_sent");
+        self.has_errors = report.has_sum("errors");
         let Report { group, compare, .. } = report;
         self.totals(report);
         if let Some(comparison) = compare {
@@ -136,9 +156,11 @@ impl Rows {
     }
 
     fn totals(&mut self, report: &Report) {
-        let (first, last) = (&report.time.first, &report.time.last);
-        self.single("total", "first", first.as_deref().unwrap_or_default());
-        self.single("total", "last", last.as_deref().unwrap_or_default());
+        for (name, time) in [("first", &report.time.first), ("last", &report.time.last)] {
+            if let Some(time) = time {
+                self.single("total", name, time);
+            }
+        }
         self.single("total", "records", report.records_of_kind());
         self.single("total", "matching", report.matching);
         for (name, sum) in [("bytes_sent", report.bytes_sent), ("errors", report.errors)] {
@@ -208,13 +230,13 @@ impl Rows {
 
     /// A row without counts of the period before, which are among the changes.
     fn top(&mut self, field: &str, top: &TopRow) {
-        let Tally { count, bytes_sent, errors } = top.tally;
+        let count = top.tally.count;
         let share = count as f64 / self.matching.max(1) as f64;
         let mut cells: Cells = Default::default();
         (cells[0], cells[1]) = ("top".to_owned(), field.to_owned());
         cells[2].clone_from(&top.value.text);
         (cells[3], cells[4]) = (count.to_string(), format!("{share:.6}"));
-        (cells[5], cells[6]) = (bytes_sent.to_string(), errors.to_string());
+        (cells[5], cells[6]) = (self.bytes(top.tally), self.errors(top.tally));
         self.push(cells);
     }
 
