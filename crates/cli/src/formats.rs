@@ -47,7 +47,7 @@ const NEAREST_MAX: usize = 5;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
-    let screen = Screen::of_stdout();
+    let screen = Screen::of_stdout(false);
     let Some(path) = &arguments.file else {
         print(&list(&screen))?;
         return Ok(Exit::Done);
@@ -79,7 +79,7 @@ fn list(screen: &Screen) -> String {
     let mut text = String::new();
     for notes in format_notes() {
         let line = format!("{:<13}{}", notes.name, notes.about);
-        let _ = writeln!(text, "{}", fit(&line, screen.columns));
+        let _ = writeln!(text, "{}", fit(&line, screen.text_columns));
     }
     let wrappers: Vec<&str> = Wrapper::ALL.iter().map(|wrapper| wrapper.name()).collect();
     let _ = write!(
@@ -148,7 +148,7 @@ fn furthest(candidate: &Candidate) -> usize {
 fn write_mismatch(shown: &mut String, mismatch: &LineMismatch, lines: &[&[u8]], screen: &Screen) {
     let LineMismatch { line, column, reason } = mismatch;
     let why = format!("  line {}, column {column}: {}", separated(*line), safe(reason));
-    let _ = writeln!(shown, "{}", fit(&why, screen.columns));
+    let _ = writeln!(shown, "{}", fit(&why, screen.text_columns));
     let line = lines.get(*line as usize - 1).copied().unwrap_or_default();
     let (text, mark) = marked(line, column - 1, screen.columns - 4);
     if !text.is_empty() {

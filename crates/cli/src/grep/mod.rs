@@ -96,7 +96,7 @@ impl Search {
             is_inverted: arguments.invert_match,
             output: arguments.output,
             is_terminal: io::stdout().is_terminal(),
-            has_colour: Screen::of_stdout().colour,
+            has_colour: Screen::of_stdout(false).colour,
         };
         Ok(Self {
             pattern: Pattern::new(pattern, arguments)?,

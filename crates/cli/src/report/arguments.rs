@@ -58,6 +58,10 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kind: Option<KindArgument>,
 
+    /// Print values whole on a terminal too, as in a pipe, instead of cutting them to its width
+    #[arg(long)]
+    pub(crate) wide: bool,
+
     /// Rows of each top list
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: u32,

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
             "name a log file to report on, or - for standard input; see weir report --help",
         ));
     }
-    let screen = Screen::of_stdout();
+    let screen = Screen::of_stdout(arguments.wide);
     let format = arguments.read.format_choice()?;
     let (mut inputs, complaints) = sources::find(&inputs, &format);
     let request = Request::new(arguments, &mut inputs, &screen)?;

@@ -18,7 +18,7 @@ pub(super) fn totals(report: &Report, comparison: &Comparison, screen: &Screen) 
     let painter = Painter { colour: screen.colour };
     let mut lines = Vec::new();
     let mut add = |name: &str, text: &str| {
-        let text = fit(text, screen.columns.saturating_sub(NAME_COLUMNS));
+        let text = fit(text, screen.text_columns.saturating_sub(NAME_COLUMNS));
         lines.push(painter.paint(Style::DIM, &left(name, NAME_COLUMNS)) + &text);
     };
     add("Selected", &period(&comparison.selected_period));
@@ -134,7 +134,7 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
         let numbers = numbers.collect::<Vec<_>>().join("  ");
         let value = safe_bytes(&row.value.bytes());
         let value = if value.is_empty() { "(empty)" } else { &value };
-        let value = fit_middle(value, screen.columns.saturating_sub(used + 2));
+        let value = fit_middle(value, screen.text_columns.saturating_sub(used + 2));
         lines.push(format!("  {numbers}  {value}"));
     }
     lines

@@ -40,7 +40,7 @@ pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<Strin
         match index.checked_sub(1) {
             None => lines.push(painter.paint(Style::DIM, line.trim_end())),
             Some(row) => {
-                let room = screen.columns.saturating_sub(used + 2);
+                let room = screen.text_columns.saturating_sub(used + 2);
                 lines.push(format!("{line}  {}", fit_middle(&names[row], room)));
             }
         }

@@ -24,9 +24,12 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
 /// All lists, line by line.
 pub(crate) fn draw(report: &Report, screen: &Screen) -> Vec<String> {
-    let side_by_side = (screen.columns + GAP) / (LIST_COLUMNS_MIN + GAP);
-    let stacks = side_by_side.clamp(1, 2);
-    let columns = (screen.columns + GAP) / stacks - GAP;
+    let room = screen.text_columns.saturating_add(GAP);
+    let stacks = match screen.text_columns {
+        usize::MAX => 1,
+        _ => (room / (LIST_COLUMNS_MIN + GAP)).clamp(1, 2),
+    };
+    let columns = room / stacks - GAP;
     let lists: Vec<Vec<String>> = fields_with_values(report)
         .into_iter()
         .map(|field| list(report, field, columns, screen))
@@ -93,7 +96,7 @@ fn join_stacks(stacks: &[Vec<String>], columns: usize) -> Vec<String> {
         let mut used = 0;
         for (index, stack) in stacks.iter().enumerate() {
             let Some(text) = stack.get(row).filter(|text| !text.is_empty()) else { continue };
-            let start = index * (columns + GAP);
+            let start = index * columns.saturating_add(GAP);
             line.push_str(&" ".repeat(start.saturating_sub(used)));
             line.push_str(text);
             used = start + width(&unpainted(text));

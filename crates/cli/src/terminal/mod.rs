@@ -22,33 +22,39 @@ pub(crate) use text::{fit, width};
 /// The output on which a report is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Screen {
-    /// Width in columns.
+    /// Width of charts and of excerpts of lines, in columns.
     pub(crate) columns: usize,
+    /// Width to which values and sentences are cut, in columns: `usize::MAX` if they are whole.
+    pub(crate) text_columns: usize,
     /// Whether colours are shown.
     pub(crate) colour: bool,
 }
 
-/// The width if there is no terminal.
+/// The width of charts if there is no terminal.
 const COLUMNS: usize = 80;
 
 /// The report needs at least this width; a narrower terminal wraps its lines.
 const COLUMNS_MIN: usize = 40;
 
-/// Longer lines are hard to read.
+/// A wider chart is hard to read.
 const COLUMNS_MAX: usize = 200;
 
 impl Screen {
-    /// Standard output: its width, or that of the variable `COLUMNS`. A terminal shows colours,
-    /// unless the variable `NO_COLOR` is set or `TERM` is `dumb`.
-    pub(crate) fn of_stdout() -> Self {
+    /// Standard output: the width of the variable `COLUMNS`, or that of the terminal. Values are
+    /// whole if `is_wide`, and without either width, as in a pipe. A terminal shows colours, unless
+    /// the variable `NO_COLOR` is set or `TERM` is `dumb`.
+    pub(crate) fn of_stdout(is_wide: bool) -> Self {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let from_variable = || variable("COLUMNS")?.to_str()?.parse().ok();
         let from_terminal =
             || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let columns = from_variable().or_else(from_terminal).unwrap_or(COLUMNS);
+        let width: Option<usize> = from_variable().or_else(from_terminal);
+        let text_columns =
+            width.filter(|_| !is_wide).map_or(usize::MAX, |width| width.max(COLUMNS_MIN));
+        let columns = width.unwrap_or(COLUMNS).clamp(COLUMNS_MIN, COLUMNS_MAX);
         let is_dumb = variable("TERM").is_some_and(|value| value == "dumb");
         let colour = std::io::stdout().is_terminal() && variable("NO_COLOR").is_none() && !is_dumb;
-        Self { columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX), colour }
+        Self { columns, text_columns, colour }
     }
 
     /// The number of buckets to request: more than there are columns. The chart joins them into

@@ -44,7 +44,7 @@ fn one(
     let mut lines = if width(&place) + 2 + width(&why) <= screen.columns {
         vec![format!("{place}, {why}")]
     } else {
-        vec![fit(&place, screen.columns), fit(&format!("  {why}"), screen.columns)]
+        vec![fit(&place, screen.text_columns), fit(&format!("  {why}"), screen.text_columns)]
     };
     let (text, mark) = marked(&sample.text, *column as usize - 1, screen.columns - 4);
     if !text.is_empty() {

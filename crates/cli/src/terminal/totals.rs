@@ -14,7 +14,7 @@ const NAME_COLUMNS: usize = 16;
 /// A line with a name and what stands beside it.
 fn named(name: &str, text: &str, screen: &Screen) -> String {
     let painter = Painter { colour: screen.colour };
-    let text = fit(text, screen.columns.saturating_sub(NAME_COLUMNS));
+    let text = fit(text, screen.text_columns.saturating_sub(NAME_COLUMNS));
     painter.paint(Style::DIM, &left(name, NAME_COLUMNS)) + &text
 }
 
@@ -70,7 +70,7 @@ pub(super) fn heading(report: &Report, sources: &[SourceSnapshot], screen: &Scre
         name => format!(", {}", safe(name)),
     };
     let rest = format!("{format}, {}", bytes(report.bytes_read));
-    let names = fit_middle(&names, screen.columns.saturating_sub(width(&rest)));
+    let names = fit_middle(&names, screen.text_columns.saturating_sub(width(&rest)));
     painter.paint(Style::TITLE, &names) + &painter.paint(Style::DIM, &rest)
 }
 

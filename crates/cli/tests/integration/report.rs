@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Folder, line, run, run_with_stdin, text};
+use crate::support::{Folder, finish, line, run, run_with_stdin, text, weir};
 use serde_json::Value;
 
 /// One request a minute from 09:00 on: `(client, path, status)`.
@@ -267,4 +267,25 @@ fn a_page_that_cannot_be_written_leaves_the_old_one() {
     assert_eq!(limited.status.code(), Some(2));
     assert_eq!(std::fs::read_to_string(&page).expect("the page"), written);
     assert_eq!(names(), names_before);
+}
+
+#[test]
+fn values_are_whole_in_a_pipe_and_cut_to_columns_on_request() {
+    let agent = format!("Mozilla/5.0 (compatible; {}bot/2.1)", "long-name-of-a-".repeat(8));
+    let time = "17/Dec/2025:09:00:00 +0000";
+    let folder = Folder::new();
+    let text = line("192.0.2.1", time, "GET / HTTP/1.1", 200, &agent);
+    let path = folder.file("access.log", text.as_bytes());
+    let with = |columns: Option<&str>, arguments: &[&str]| {
+        let mut command = weir(["report"]);
+        command.args(arguments).arg(&path).env_remove("COLUMNS");
+        if let Some(columns) = columns {
+            command.env("COLUMNS", columns);
+        }
+        finish(&mut command).stdout
+    };
+    assert!(with(None, &[]).contains(&agent));
+    assert!(!with(Some("80"), &[]).contains(&agent));
+    assert!(with(Some("400"), &[]).contains(&agent));
+    assert!(with(Some("80"), &["--wide"]).contains(&agent));
 }

@@ -195,7 +195,6 @@ impl LineParser {
         }
     }
 
-    /// Reads the line inside a wrapper, or a line without one, and determines its time.
     #[inline]
     fn parse_inside<'a>(
         &mut self,
