@@ -31,13 +31,14 @@ export function Totals({ report, samplesShown, onSamples }: Props) {
       </Figure>
       {!report.absent.includes("errors") && (
         <Figure
-          name="Errors, 4xx and 5xx"
+          name="Errors"
           id="total-errors"
           value={report.errors}
           text={count(report.errors)}
           tone={report.errors > 0 ? "bad" : ""}
         >
-          {report.matching > 0 && `error rate ${share(report.errors, report.matching)}`}
+          {report.matching > 0 &&
+            `error rate ${share(report.errors, report.matching)}, status 400 to 599`}
         </Figure>
       )}
       {!report.absent.includes("bytes_sent") && (

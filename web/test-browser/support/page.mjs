@@ -115,9 +115,9 @@ export async function shows(page, report) {
 export function numbersOf(report) {
   const { histogram } = report;
   const counts = histogram?.buckets.map((bucket) => bucket.count) ?? [];
-  // A list of only `-` is left out.
-  const lists = Object.entries(report.top).filter(([, rows]) =>
-    rows.some((row) => row.value !== "-"),
+  // A list of one value that stands for a missing value is left out.
+  const lists = Object.entries(report.top).filter(
+    ([, rows]) => rows.length > 1 || rows.some((row) => !["-", ""].includes(row.value)),
   );
   return {
     requests: report.matching,

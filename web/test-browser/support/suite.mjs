@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { agreeing } from "../cases/agreeing.mjs";
 import { filtering } from "../cases/filtering.mjs";
 import { following } from "../cases/following.mjs";
 import { growing } from "../cases/growing.mjs";
@@ -39,7 +40,17 @@ export function suite(browserName) {
     const define = (title, body, options) => {
       test(title, { timeout: CASE_MS }, () => inWorld(driven, title, body, options));
     };
-    const all = [reading, following, growing, filtering, mixing, hostile, looking, measuring];
+    const all = [
+      reading,
+      agreeing,
+      following,
+      growing,
+      filtering,
+      mixing,
+      hostile,
+      looking,
+      measuring,
+    ];
     for (const cases of all) cases(define, shared);
   });
 }

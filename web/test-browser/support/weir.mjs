@@ -29,15 +29,17 @@ export async function run(...args) {
   return stdout;
 }
 
+/** Runs `weir`, also if it fails because no line was parsed, and returns its output. */
+export function runAnyway(...args) {
+  return run(...args).catch((error) => {
+    if (error.code === 1) return error.stdout;
+    throw error;
+  });
+}
+
 /** Returns the output of `weir report --json`: the numbers that the page must show. */
 export async function report(...args) {
-  try {
-    return JSON.parse(await run("report", "--json", ...args));
-  } catch (error) {
-    // If no line was parsed it fails, but still prints the report.
-    if (error.code === 1) return JSON.parse(error.stdout);
-    throw error;
-  }
+  return JSON.parse(await runAnyway("report", "--json", ...args));
 }
 
 /** Writes about `size` of synthetic traffic to a file. */
