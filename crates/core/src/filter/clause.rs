@@ -1,4 +1,7 @@
 //! The conditions of a filter.
+//!
+//! Clauses are data in terms of columns and bytes: numbers are in the unit of their column, times
+//! are instants, and addresses are parsed. How a person writes a condition is not their concern.
 
 use std::fmt;
 
@@ -41,6 +44,23 @@ pub struct Filter {
 
 impl Filter {
     /// Returns a filter with these conditions, for records of every kind.
+    ///
+    /// Without conditions, every record passes.
+    ///
+    /// # Examples
+    ///
+    /// Columns of numbers and times need no names:
+    ///
+    /// ```
+    /// use weir_core::{Clause, Field, Filter};
+    ///
+    /// let large = Clause::Number {
+    ///     column: Field::Bytes.column(),
+    ///     ranges: vec![(1_000_000, u64::MAX)],
+    /// };
+    /// let first_second = Clause::Time { first_ns: 0, last_ns: 999_999_999 };
+    /// assert_eq!(Filter::of(vec![large, first_second]).clauses.len(), 2);
+    /// ```
     pub fn of(clauses: Vec<Clause>) -> Self {
         Self { kind: None, clauses }
     }

@@ -1,4 +1,9 @@
 //! Filters that remember which distinct values pass.
+//!
+//! A log has far fewer distinct values than records, so a condition on text is decided once for
+//! each value, when the value is new, and a row costs one access to an array of decisions.
+//! Conditions on numbers and times become ranges of codes for each segment. So testing a row is a
+//! comparison or an access, whatever the condition.
 
 use std::ops::Range;
 
@@ -73,6 +78,14 @@ impl CompiledFilter {
     }
 
     /// Returns whether the filter has no clauses, so that every row of its kind passes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{CompiledFilter, Filter};
+    ///
+    /// assert!(CompiledFilter::new(&Filter::default()).is_unconditional());
+    /// ```
     pub fn is_unconditional(&self) -> bool {
         self.clauses.is_empty()
     }
@@ -136,11 +149,15 @@ impl CompiledFilter {
     }
 
     /// Returns the rows of a segment that pass.
+    ///
+    /// In ascending order, or [`Selection::All`] if all do.
     pub fn select(&self, segment: &Segment) -> Selection {
         self.pass(segment).selection()
     }
 
     /// Returns the rows of a segment that pass, as bits.
+    ///
+    /// Values that the filter has not decided about do not pass.
     pub fn pass(&self, segment: &Segment) -> RowBits {
         self.pass_within(segment, &TimeBounds::ALL)
     }

@@ -1,4 +1,8 @@
 //! A filter over single records.
+//!
+//! A scan that prints or counts lines has neither segments nor distinct values. It tests each
+//! record as it is parsed, with the same clauses. Fields are resolved once for each format, so that
+//! testing a record looks up no name.
 
 use super::clause::{Clause, Filter, TextTest};
 use crate::field::Field;
@@ -62,6 +66,9 @@ enum RecordClause<'a> {
 impl<'a> RecordPredicate<'a> {
     /// Resolves the columns of a filter in a format. `values` are those that the filter was made
     /// for; only the names of their columns are used.
+    ///
+    /// A format without the field has no record with it, which is decided for each record as for a
+    /// record that lacks it.
     pub fn new(filter: &'a Filter, values: &Values, format: &Format) -> Self {
         let clauses = filter.clauses.iter().map(|clause| match clause {
             Clause::Text { column, test, negated } => {

@@ -1,4 +1,12 @@
 //! The distinct values of one text field.
+//!
+//! Three parts hold a value: a slot in a hash table (hash and id), a span (where its bytes are),
+//! and the bytes themselves, in chunks of up to 1 MiB that are never moved while they are filled.
+//! So adding a value copies it once, and finding one compares 32 bits of hash before it touches the
+//! bytes.
+//!
+//! Ids are dense: the array of spans is indexed by them, and so are the counts of
+//! [`crate::TopList`]. Eviction leaves gaps, which the next new values fill, the lowest first.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -45,6 +53,7 @@ pub struct Dictionary {
     freed: Vec<u32>,
 }
 
+/// A part of the memory for values.
 #[derive(Debug, Clone, Default)]
 struct Chunk {
     bytes: Vec<u8>,
@@ -61,6 +70,7 @@ struct Entry {
     id: u32,
 }
 
+/// Where the bytes of a value are.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     chunk: u32,
@@ -93,6 +103,8 @@ impl Dictionary {
 
     /// Returns the number of ids assigned so far, including [`ABSENT`](crate::ABSENT) and
     /// [`REMAINDER`]. Every id is less than this.
+    ///
+    /// Free ids count too, so an array of this length can be indexed by every id of every segment.
     pub fn ids(&self) -> usize {
         self.spans.len() + 2
     }
@@ -109,6 +121,20 @@ impl Dictionary {
     }
 
     /// Returns the id of a known value.
+    ///
+    /// `None` if the value is not known, which does not mean that no record has it: see
+    /// [`REMAINDER`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Dictionary;
+    ///
+    /// let mut dictionary = Dictionary::new();
+    /// let id = dictionary.intern(b"GET");
+    /// assert_eq!(dictionary.find(b"GET"), Some(id));
+    /// assert_eq!(dictionary.find(b"get"), None);
+    /// ```
     #[inline]
     pub fn find(&self, value: &[u8]) -> Option<u32> {
         self.find_hashed(value, self.hash(value))
@@ -127,6 +153,9 @@ impl Dictionary {
     }
 
     /// Returns the id of a value, and assigns a new id to an unknown value.
+    ///
+    /// Amortised constant time in the number of values. No limit is applied: that is the task of
+    /// [`crate::Values`].
     #[inline]
     pub fn intern(&mut self, value: &[u8]) -> u32 {
         match self.revive(value) {
@@ -152,6 +181,8 @@ impl Dictionary {
     }
 
     /// Returns the memory that a new value of `length` bytes needs.
+    ///
+    /// A fixed estimate, on the safe side: the table is charged as if it were half full.
     pub fn cost_bytes(length: usize) -> usize {
         length + ENTRY_BYTES
     }

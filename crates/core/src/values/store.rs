@@ -1,4 +1,10 @@
 //! The dictionaries of a data set and their memory limit.
+//!
+//! All columns share one limit, because which of them grows depends on the log: client addresses in
+//! one, paths in another. Each value is charged with its bytes and a fixed cost
+//! ([`Dictionary::cost_bytes`]) before it is stored, so the limit holds at every moment. A log
+//! whose values fit is counted exactly, whatever its length; one whose values do not keeps its
+//! totals, and the values without an id are counted together.
 
 use super::dictionary::Dictionary;
 use super::generation::Generations;
@@ -20,6 +26,12 @@ use crate::schema::{ColumnId, Schema};
 /// assert_eq!(values.intern(path, b"/index.html"), id);
 /// assert_eq!(values.dictionary(path).value(id), Some(&b"/index.html"[..]));
 /// ```
+///
+/// # Access
+///
+/// Reading needs shared access, interning exclusive access; the type has no lock of its own. Ids
+/// are never taken back while a reader may use them, so a thread that looks a value up may use the
+/// id after it has released the values.
 #[derive(Debug, Clone)]
 pub struct Values {
     schema: Schema,
@@ -45,6 +57,18 @@ pub(super) struct ColumnValues {
 impl Values {
     /// Returns a data set without values, with the columns of the known fields. The values may take
     /// at most `memory_bytes_max` bytes.
+    ///
+    /// With 0, every value gets the remainder, and totals and times are still exact:
+    ///
+    /// ```
+    /// use weir_core::{Field, REMAINDER, Values};
+    ///
+    /// let mut values = Values::new(0);
+    /// let path = Field::Path.column();
+    /// assert!(!values.is_estimated(path));
+    /// assert_eq!(values.intern(path, b"/"), REMAINDER);
+    /// assert!(values.is_estimated(path));
+    /// ```
     pub fn new(memory_bytes_max: usize) -> Self {
         let schema = Schema::new();
         Self {
@@ -60,12 +84,26 @@ impl Values {
     }
 
     /// Returns the columns of the data set.
+    ///
+    /// It grows with the formats whose records are read.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
     /// Returns the text column with this name, and adds it if it does not exist; see
     /// [`Schema::add_text_column`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Values;
+    ///
+    /// let mut values = Values::new(1 << 20);
+    /// let trace = values.add_text_column("http_x_trace");
+    /// let id = values.intern(trace, b"4bf92f35");
+    /// assert_eq!(values.dictionary(trace).value(id), Some(&b"4bf92f35"[..]));
+    /// assert_eq!(values.schema().text_column_by_name("http_x_trace"), Some(trace));
+    /// ```
     pub fn add_text_column(&mut self, name: &str) -> ColumnId {
         let column = self.schema.add_text_column(name);
         self.columns.resize_with(self.schema.columns().len(), ColumnValues::default);
@@ -81,6 +119,9 @@ impl Values {
     }
 
     /// Returns whether values of the column were folded into the remainder.
+    ///
+    /// # Panics
+    /// If this data set has no such column.
     pub fn is_estimated(&self, column: ColumnId) -> bool {
         self.columns[column.index()].folded
     }
@@ -114,11 +155,16 @@ impl Values {
 
     /// Returns the part of [`Self::memory_bytes`] that holds values, in bytes. The rest belongs to
     /// ids that are free for new values.
+    ///
+    /// The limit of [`Self::new`] is on this part.
     pub fn used_bytes(&self) -> usize {
         self.memory_bytes - self.free_bytes
     }
 
     /// Returns the zone offset of the first record with a time, in seconds east of UTC.
+    ///
+    /// In the order of the log. `None` before there is such a record. It is the zone of an answer
+    /// if nothing else is asked for.
     pub fn first_offset_s(&self) -> Option<i32> {
         self.first_offset_s
     }

@@ -1,4 +1,14 @@
 //! Eviction of the values that no segment of the data set uses any more.
+//!
+//! The data set keeps running during a sweep: parsers intern values and questions are answered. So
+//! the work is divided into small steps, each with exclusive access for a short time, and ids keep
+//! their meaning until nothing can refer to them.
+//!
+//! ```text
+//! begin_sweep      try_start            advance, advance, ...            done
+//! values not live  blocks of before     evicted, then the rest moved     ids are free
+//! are not found    have arrived         out of sparse memory             for other values
+//! ```
 
 use super::generation::Generations;
 use super::live_ids::LiveIds;
@@ -33,6 +43,8 @@ use super::store::Values;
 /// assert_eq!(values.dictionary(path).value(id), None);
 /// assert_eq!(values.intern(path, b"/new"), id);
 /// ```
+///
+/// Nothing is lost if it is dropped: the next sweep finds the same values dead.
 #[derive(Debug)]
 pub struct PendingSweep {
     generations: Generations,
@@ -41,6 +53,8 @@ pub struct PendingSweep {
 }
 
 /// A sweep in progress; see [`PendingSweep`].
+///
+/// It should be run to its end: until then, evicted ids are not used again.
 #[derive(Debug)]
 pub struct Sweep {
     step: Step,
@@ -61,12 +75,16 @@ impl Values {
     /// Returns a counter that grows when ids become invalid: when a sweep begins to evict values,
     /// and when their ids become free for others. Code that keeps ids, results computed from them,
     /// or segments that have left the data set must discard them if the counter has grown.
+    ///
+    /// It never decreases.
     pub fn reuses(&self) -> u64 {
         self.reuses
     }
 
     /// Begins to evict all values that are not live. Returns `None` and does nothing if blocks that
     /// were read before the last sweep began are still in flight; try again later.
+    ///
+    /// Takes constant time for each column.
     pub fn begin_sweep(&mut self, live: LiveIds) -> Option<PendingSweep> {
         let before = self.generations.advance()?;
         for (column, live) in self.columns.iter_mut().zip(live.into_columns()) {
@@ -93,6 +111,8 @@ impl PendingSweep {
 impl Sweep {
     /// Does a part of the work, on at most `ids_max` ids (at least one). Returns whether work
     /// remains. `values` must be those that the sweep began with.
+    ///
+    /// Call it with exclusive access, and release the values between two calls.
     pub fn advance(&mut self, values: &mut Values, ids_max: usize) -> bool {
         if (self.step, self.column, self.next) == (Step::Evict, 0, 0) {
             values.reuses += 1;
