@@ -23,6 +23,56 @@
 //! assert_eq!(evaluation.totals().errors, 1);
 //! # Ok::<(), weir_core::FormatError>(())
 //! ```
+//!
+//! # Where to begin
+//!
+//! | to | use |
+//! |---|---|
+//! | read a log line by line | [`LogReader`] with [`detect`] or [`Format::parse`] |
+//! | test single records | [`RecordPredicate`], [`FieldAccessor`] |
+//! | cut a stream into blocks | [`BlockCutter`], then [`FormatTracker`] |
+//! | store records as columns | [`BlockReader`], [`Values`], [`Segment`] |
+//! | count | [`Question`] and [`Evaluation`], or a [`Fold`] of your own |
+//! | count again with another filter | [`Recount`] over a [`Snapshot`] |
+//! | export records | [`Segment::columns`], [`Values::dictionary`] |
+//!
+//! A program that only needs the fields of lines needs neither blocks nor columns:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use weir_core::{Field, LineOutcome, Lines, LogReader, detect};
+//!
+//! let log = b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET /a?b HTTP/1.1\" 404 153\n\
+//!             192.0.2.8 - - [17/Dec/2025:09:03:02 +0000] \"GET / HTTP/1.1\" 200 5\n";
+//! let format = detect(log).best().map(|best| Arc::clone(&best.format)).expect("a known format");
+//! let mut reader = LogReader::new(format);
+//! let mut paths = Vec::new();
+//! for line in Lines::new(log) {
+//!     reader.read(line.bytes, |_, outcome| {
+//!         if let LineOutcome::Record(record) = outcome {
+//!             paths.push(record.text(Field::Path).unwrap_or_default().to_vec());
+//!         }
+//!     });
+//! }
+//! assert_eq!(paths, [&b"/a"[..], b"/"]);
+//! ```
+//!
+//! # What holds everywhere
+//!
+//! - **Input is data.** No content of a log makes a function panic or fail: a line that does not
+//!   match is counted, with the place and the reason ([`Mismatch`]). Errors are for what a person
+//!   typed: [`FormatError`], [`ClauseError`], [`UnknownField`]. Each is a sentence that says what
+//!   to do.
+//! - **Values are bytes.** Text is as it was logged: not always UTF-8, not unescaped, and hostile.
+//!   A program that shows it escapes it for its output.
+//! - **Units.** Instants are nanoseconds since 1970 in an `i64`, durations nanoseconds and sizes
+//!   bytes in a `u64`, zone offsets seconds east of UTC. Names carry their unit, as in `first_ns`,
+//!   `step_s` and `memory_bytes`.
+//! - **Memory is bounded** by numbers that the caller gives: [`BlockLimits`] for lines and blocks,
+//!   the limit of [`Values`] for distinct values, `buckets_max` for histograms. What does not fit
+//!   is counted under a name of its own, and the answer says that it is an estimate.
+//! - **Nothing depends on threads.** Readers and folds are plain values that a caller may run where
+//!   it likes; the results are the same for every division of the work.
 
 mod aggregate;
 mod block;

@@ -39,6 +39,8 @@ use crate::field::{ColumnKind, Field};
 pub struct ColumnId(u16);
 
 impl ColumnId {
+    /// The id of the column at this position. Positions are below 2^16, see
+    /// [`Schema::TEXT_COLUMNS_MAX`].
     pub(crate) const fn new(index: usize) -> Self {
         Self(index as u16)
     }
@@ -308,6 +310,7 @@ impl Schema {
         })
     }
 
+    /// The text column with exactly this name.
     fn position(&self, name: &str) -> Option<ColumnId> {
         self.text_columns().find(|(_, own)| *own == name).map(|(id, _)| id)
     }

@@ -225,6 +225,7 @@ impl Evaluation {
         Some(Histogram::new(zone, self.buckets_max, self.stack.groups()))
     }
 
+    /// Adds counts over time, or takes them over if there are none yet.
     pub(super) fn merge_histogram(&mut self, other: Option<&Histogram>) {
         match (&mut self.histogram, other) {
             (Some(own), Some(other)) => own.merge(other),

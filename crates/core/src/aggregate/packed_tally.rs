@@ -74,6 +74,7 @@ impl PackedTally {
         self.apply::<ADDS>(Self(1 << BYTES_BITS | u64::from(low_bytes)));
     }
 
+    /// Adds or subtracts both parts at once.
     #[inline]
     fn apply<const ADDS: bool>(&mut self, other: Self) {
         let sum = if ADDS { self.0.wrapping_add(other.0) } else { self.0.wrapping_sub(other.0) };

@@ -65,7 +65,9 @@ pub struct Quantiles {
     rounded: bool,
 }
 
+/// In nanoseconds.
 const MILLISECOND: u64 = 1_000_000;
+/// The length of the array of milliseconds: 32 KiB of counts.
 const MILLISECONDS: u64 = 4_096;
 
 impl Quantiles {
@@ -153,6 +155,7 @@ impl Quantiles {
         ((q * self.count as f64).ceil() as u64).clamp(1, self.count)
     }
 
+    /// Adds a number `count` times. Rounds everything when there are too many distinct numbers.
     #[inline]
     fn add_many(&mut self, number: u64, count: u64) {
         self.count += count;
@@ -174,12 +177,15 @@ impl Quantiles {
         }
     }
 
+    /// The distinct numbers and their counts, in no order.
     fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         let whole = self.milliseconds.iter().enumerate().filter(|(_, count)| **count > 0);
         let whole = whole.map(|(ms, count)| (ms as u64 * MILLISECOND, *count));
         whole.chain(self.counts.iter().map(|(number, count)| (*number, *count)))
     }
 
+    /// Rounds the numbers so far; those that follow are rounded when they are added. Keeps the
+    /// maximum exact.
     #[cold]
     fn round(&mut self) {
         if self.rounded {

@@ -310,6 +310,7 @@ impl<'a> Recount<'a> {
         evaluation
     }
 
+    /// The text columns of a segment that the question lists.
     fn listed_columns<'s>(
         &self,
         segment: &'s Segment,
@@ -360,6 +361,7 @@ impl<'a> Recount<'a> {
 }
 
 impl PartialAggregates {
+    /// Adds the numbers of the selected rows, for each column that the question asks for.
     fn add_quantiles(&mut self, segment: &Segment, selection: &Selection) {
         for (column, quantiles) in &mut self.quantiles {
             quantiles.update(segment.numbers(*column), selection);

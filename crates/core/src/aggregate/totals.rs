@@ -68,6 +68,7 @@ impl Totals {
         self.show();
     }
 
+    /// Sets the public members from the exact sums.
     fn show(&mut self) {
         (self.records, self.errors) = (self.sum.records, self.sum.errors);
         self.bytes_sent = self.sum.bytes_shown();
@@ -117,6 +118,7 @@ impl Totals {
     }
 }
 
+/// The smallest range that contains both; `None` is an empty range.
 #[inline]
 fn widen<T: Ord + Copy>(range: &mut Option<(T, T)>, other: Option<(T, T)>) {
     *range = match (*range, other) {

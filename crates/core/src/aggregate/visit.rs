@@ -41,6 +41,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
+    /// Adds other records.
     pub(super) fn add(&mut self, other: Self) {
         self.records += other.records;
         self.bytes += other.bytes;
@@ -64,6 +65,7 @@ impl Visit {
     /// Nearly all responses are below 16 MiB. Their sizes are added in the same word as their
     /// number.
     pub(super) const LOW_BITS: u32 = 24;
+    /// The largest size that is added with the records alone.
     const LOW_MAX: u64 = (1 << Self::LOW_BITS) - 1;
     /// The bit that marks a larger response.
     const LARGE_BIT: u32 = 31;
@@ -88,6 +90,7 @@ impl Visit {
         visit
     }
 
+    /// Decodes the response sizes of the selected rows. Rows without one count 0.
     fn read_bytes(&mut self, segment: &Segment) {
         let Some(bytes) = segment.numbers(Field::Bytes.column()) else {
             self.low_bytes.resize(self.selection.len(), 0);
@@ -108,6 +111,7 @@ impl Visit {
         self.sum.bytes = u128::from(self.low_sum) + large;
     }
 
+    /// Moves the high bits of the marked sizes into `large`.
     #[cold]
     fn set_large_apart(&mut self, bytes: &Numbers) {
         for (place, low) in self.low_bytes.iter_mut().enumerate() {
@@ -168,6 +172,7 @@ pub(super) fn gather<U: Clone>(
     }
 }
 
+/// Decodes the selected codes of one width.
 #[inline]
 fn gather_from<T: Copy + Default, U>(
     codes: &[T],

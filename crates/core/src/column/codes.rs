@@ -229,6 +229,7 @@ impl Codes {
     }
 }
 
+/// Calls `visit` with the selected codes of one width.
 #[inline]
 fn each<T>(codes: &[T], selection: &Selection, mut visit: impl FnMut(&T)) {
     match selection {

@@ -82,6 +82,7 @@ fn merge_column(parts: &[Arc<Segment>], id: ColumnId) -> Option<ColumnData> {
     })
 }
 
+/// Merges a text column. The rows of a part without it are absent.
 fn merge_text(parts: &[Arc<Segment>], id: ColumnId) -> Option<Codes> {
     let mut ids = Vec::new();
     for part in parts {

@@ -198,6 +198,7 @@ impl RowBits {
         Self { rows, passing, words: if is_mixed { words } else { Vec::new() } }
     }
 
+    /// The bits of the rows from `64 * at` on, also for a set without words.
     #[inline]
     fn word(&self, at: usize) -> u64 {
         match self.words.get(at) {

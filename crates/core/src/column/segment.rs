@@ -122,6 +122,7 @@ pub enum ColumnRef<'a> {
 }
 
 impl ColumnData {
+    /// The column as callers see it.
     fn as_ref(&self) -> ColumnRef<'_> {
         match self {
             Self::Text(codes) => ColumnRef::Text(codes),

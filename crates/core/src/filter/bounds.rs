@@ -1,4 +1,8 @@
 //! Bounds in time that apply to every question.
+//!
+//! In a sliding window, rows expire by their time, one by one and not by segment. Removing them
+//! from a segment would copy it, so the segment stays, and the bounds travel with it. They are
+//! tested like a clause on the time, as a range of codes.
 
 use crate::column::{Codes, RowBits, Segment, Times};
 
@@ -6,6 +10,25 @@ use crate::column::{Codes, RowBits, Segment, Times};
 ///
 /// Rows of a segment expire one by one, but segments are immutable. So a snapshot has bounds for
 /// each segment ([`crate::SnapshotSegment`]), and every answer applies them before its filter.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Format, Selection, TimeBounds, Values};
+///
+/// let format = Arc::new(Format::parse("$msec $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let lines = "1.0 200\n2.0 200\n3.0 200\n";
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+///
+/// let bounds = TimeBounds { first_ns: 2_000_000_000, ..TimeBounds::ALL };
+/// assert_eq!(bounds.rows(&segment).selection(), Selection::Rows(vec![1, 2]));
+/// assert_eq!(bounds.time_range_ns(&segment), Some((2_000_000_000, 3_000_000_000)));
+/// assert_eq!(TimeBounds::ALL.rows(&segment).len(), 3);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeBounds {
     /// The earliest time within the bounds, in nanoseconds since 1970.
@@ -13,14 +36,20 @@ pub struct TimeBounds {
     /// The latest time within the bounds, in nanoseconds since 1970.
     pub last_ns: i64,
     /// Whether rows without a time are within the bounds.
+    ///
+    /// They have no time by which they could expire, so a data set decides for all of them at once.
     pub untimed: bool,
 }
 
 impl TimeBounds {
     /// Every row.
+    ///
+    /// For a data set that keeps everything; [`Self::rows`] then reads nothing.
     pub const ALL: Self = Self { first_ns: i64::MIN, last_ns: i64::MAX, untimed: true };
 
     /// Returns the rows of a segment within these bounds.
+    ///
+    /// Takes one pass over the times, unless the bounds are [`Self::ALL`].
     pub fn rows(&self, segment: &Segment) -> RowBits {
         let mut bits = RowBits::all(segment.rows());
         if *self != Self::ALL {
@@ -30,11 +59,14 @@ impl TimeBounds {
     }
 
     /// Returns the earliest and the latest time of the rows within these bounds.
+    ///
+    /// In nanoseconds since 1970; `None` if no row within the bounds has a time.
     pub fn time_range_ns(&self, segment: &Segment) -> Option<(i64, i64)> {
         let selection = self.rows(segment).selection();
         segment.times()?.range_ns_of(&selection)
     }
 
+    /// Removes the rows outside the bounds. A segment without times is kept or removed as a whole.
     fn narrow(&self, segment: &Segment, bits: &mut RowBits) {
         let Some(times) = segment.times().map(Times::instants) else {
             if !self.untimed {

@@ -14,6 +14,8 @@ use crate::values::{Dictionary, Values};
 
 /// Conditions on a record. A record passes if it is of the kind and meets all clauses.
 ///
+/// # Examples
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{
@@ -99,6 +101,8 @@ pub enum Clause {
 /// A test of a text value, evaluated once per distinct value.
 ///
 /// Values are the bytes of the log: nothing is unescaped, decoded or folded in case.
+///
+/// # Examples
 ///
 /// ```
 /// use weir_core::{AddressBlock, TextTest};

@@ -16,6 +16,8 @@ use crate::values::Values;
 /// segment. A compiled filter tests every distinct value once; a predicate tests the value of
 /// every record. It is for scans that stop early or keep nothing.
 ///
+/// # Examples
+///
 /// ```
 /// use std::sync::Arc;
 /// use weir_core::{

@@ -32,25 +32,9 @@ const MISMATCHES_MAX: usize = 5;
 ///
 /// All known formats are listed, also those that match no line. So a program can show why a log was
 /// not recognised: by the formats that matched some lines, or by the mismatches that came furthest.
-///
-/// # Examples
-///
-/// Why was a log not recognised? The formats that came furthest say it:
-///
-/// ```
-/// use weir_core::detect;
-///
-/// let detection = detect(b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET /\n");
-/// assert!(detection.best().is_none());
-/// let furthest = detection.candidates.iter().flat_map(|candidate| &candidate.mismatches);
-/// let furthest = furthest.max_by_key(|mismatch| mismatch.column).unwrap();
-/// assert!(furthest.column > 40);
-/// ```
 #[derive(Debug, Clone)]
 pub struct Detection {
     /// The formats, best first.
-    ///
-    /// Those that match nothing are at the end, in the order of [`known_formats`].
     pub candidates: Vec<Candidate>,
 }
 

@@ -29,6 +29,7 @@ pub struct FormatError {
 }
 
 impl FormatError {
+    /// An error at a byte offset in the definition. An offset beyond its end is the end.
     pub(super) fn new(definition: &str, at: usize, message: impl Into<String>) -> Self {
         Self { definition: definition.to_owned(), at, message: message.into() }
     }

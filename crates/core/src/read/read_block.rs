@@ -126,8 +126,6 @@ pub struct UnparsedLine {
     /// In bytes from the line's start. It may lie beyond the truncated text.
     pub at: usize,
     /// What the format expects at that offset.
-    ///
-    /// A phrase for a person, see [`crate::LineParser::explain`].
     pub reason: String,
     /// The line, truncated to [`UnparsedLine::BYTES_MAX`].
     pub text: Vec<u8>,

@@ -29,6 +29,7 @@ struct Unwrapped {
 }
 
 impl UnwrappedBlock {
+    /// Unwraps all lines of a block.
     pub(super) fn new(block: &[u8], parser: &LineParser) -> Self {
         // Unescaped text is shorter.
         let mut unwrapped = Self { text: Vec::with_capacity(block.len()), lines: Vec::new() };

@@ -149,6 +149,7 @@ impl<'a> Record<'a> {
         self.extra.get(index).copied().flatten()
     }
 
+    /// Sets a text field. Fields of another kind are ignored.
     pub(crate) fn set_text(&mut self, field: Field, value: &'a [u8]) {
         if let Some(index) = field.text_index() {
             self.text[index] = Some(value);
@@ -212,6 +213,10 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Sets the format's own field `index`.
+    ///
+    /// # Panics
+    /// If the format has fewer fields of its own than [`Self::clear`] was told.
     pub(crate) fn set_extra(&mut self, index: usize, value: &'a [u8]) {
         self.extra[index] = Some(value);
     }

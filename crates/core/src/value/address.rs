@@ -85,6 +85,7 @@ impl AddressBlock {
     }
 }
 
+/// The address as a number; that of IPv4 has 32 bits.
 fn number(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits()),

@@ -70,6 +70,7 @@ fn is_method(text: &[u8]) -> bool {
         || text.iter().all(is_token) && text.iter().any(u8::is_ascii_alphabetic)
 }
 
+/// Whether the text is `HTTP/` and a version of one number or two.
 fn is_http_version(text: &[u8]) -> bool {
     let Some(version) = text.strip_prefix(b"HTTP/") else { return false };
     let all_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);

@@ -44,6 +44,8 @@ pub fn parse_rfc3339(text: &[u8]) -> Option<Timestamp> {
     Timestamp::from_local(date, second, nanos, offset_s)
 }
 
+/// The fraction at the start of `text` in nanoseconds, and the rest. A text without one has
+/// fraction 0; `None` if no digit follows the point.
 fn parse_fraction(text: &[u8]) -> Option<(u32, &[u8])> {
     let [b'.' | b',', rest @ ..] = text else { return Some((0, text)) };
     let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -50,6 +50,7 @@ pub(crate) struct StrftimeError {
 /// A step reads a prefix of the rest of the text, or fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
+    /// A byte of the pattern.
     Literal(u8),
     /// A number of this many digits, of which the first may be a space.
     Number(Part, usize),
@@ -58,8 +59,11 @@ enum Step {
     },
     /// Letters without further information: the names of week days and zones.
     Letters,
+    /// `AM` or `PM`, in any case.
     HalfOfDay,
+    /// A sign, two digits, an optional colon and two digits.
     Offset,
+    /// Up to ten digits.
     UnixSeconds,
 }
 
@@ -90,8 +94,10 @@ struct Parts {
     year: Option<u32>,
     month: Option<u32>,
     day: Option<u32>,
+    /// From 1, 1 January.
     day_of_year: Option<u32>,
     hour: Option<u32>,
+    /// 0 to 11: twelve o'clock is 0.
     hour_of_half: Option<u32>,
     is_afternoon: bool,
     minute: u32,
@@ -160,6 +166,7 @@ impl Strftime {
         }
     }
 
+    /// Reads the time at the start of `text`, and returns its parts and its length.
     fn walk(&self, text: &[u8]) -> Option<(Parts, usize)> {
         let mut parts = Parts::default();
         let mut rest = text;
@@ -195,6 +202,7 @@ fn conversion(letter: u8, steps: &mut Vec<Step>) -> Option<()> {
     Some(())
 }
 
+/// The step of a conversion that is not composed of others.
 fn simple(letter: u8) -> Option<Step> {
     Some(match letter {
         b'Y' => Step::Number(Part::Year, 4),
@@ -221,6 +229,7 @@ fn simple(letter: u8) -> Option<Step> {
     })
 }
 
+/// Why the conversion whose letter is at `at` is refused, and what to write instead.
 fn refusal(pattern: &str, at: usize) -> String {
     let letter = pattern[at..].chars().next().unwrap_or_default();
     match letter {
@@ -272,12 +281,15 @@ impl Step {
     }
 }
 
+/// The rest of the text after its ASCII letters, of which there may be none.
 fn after_letters(text: &[u8]) -> &[u8] {
     let length = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     &text[length..]
 }
 
 impl Parts {
+    /// Stores a number. `None` if it is out of its range, as far as that does not depend on other
+    /// parts.
     fn set(&mut self, part: Part, value: u32) -> Option<()> {
         let limit = match part {
             Part::Minute => 59,

@@ -54,7 +54,9 @@ impl TimeKind {
 /// Both false for a value that has only a fraction or an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct TimeContent {
+    /// The date, year included.
     pub(crate) day: bool,
+    /// At least the hour; missing minutes and seconds are 0.
     pub(crate) second: bool,
 }
 
@@ -80,7 +82,9 @@ pub(crate) struct TimeParts {
     pub(crate) local_day: Option<i64>,
     /// Seconds since local midnight.
     pub(crate) local_second: Option<i64>,
+    /// The part below a second, from a value of its own.
     pub(crate) fraction_ns: Option<u32>,
+    /// In seconds east of UTC. `None` if no value has one.
     pub(crate) offset_s: Option<i32>,
 }
 
@@ -111,6 +115,7 @@ impl TimeParts {
         Some(())
     }
 
+    /// Adds a value whose form its first bytes show.
     fn add_any(&mut self, text: &[u8]) -> Option<()> {
         let kind = match text.first()? {
             b'0'..=b'9' if text.get(4) == Some(&b'-') => TimeKind::Iso8601,
@@ -171,6 +176,8 @@ impl TimeParts {
         Some(())
     }
 
+    /// Adds a number of units since 1970, with or without a fraction. It has no zone, so the offset
+    /// of another value stays.
     fn add_unix(&mut self, text: &[u8], unit_ns: u64) -> Option<()> {
         let unix_ns = i64::try_from(parse_duration_ns(text, unit_ns)?).ok()?;
         let fraction = unix_ns % SECOND_NS as i64 != 0 || unit_ns < SECOND_NS;
@@ -178,6 +185,7 @@ impl TimeParts {
         Some(())
     }
 
+    /// Adds the part below a second, which has exactly `digits` digits.
     fn add_fraction(&mut self, text: &[u8], digits: u32) -> Option<()> {
         if text.len() != digits as usize {
             return None;
@@ -186,6 +194,8 @@ impl TimeParts {
         Some(())
     }
 
+    /// Adds a complete time. `fraction` is whether it is finer than a second, `has_offset` whether
+    /// its zone offset was logged.
     fn set_instant(&mut self, time: Timestamp, fraction: bool, has_offset: bool) {
         if has_offset {
             self.offset_s = Some(time.offset_s);

@@ -23,6 +23,8 @@ use crate::column::{Codes, REMAINDER};
 /// The hash is seeded at random, so that a hostile log cannot cause collisions. The ids do not
 /// depend on the hash.
 ///
+/// # Examples
+///
 /// ```
 /// use weir_core::{ABSENT, Dictionary};
 ///

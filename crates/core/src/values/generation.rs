@@ -1,4 +1,21 @@
 //! Generations of ids: which blocks still use ids that a sweep is about to free.
+//!
+//! An id may be freed only if nothing refers to it. Segments of the data set are known, but blocks
+//! that are being parsed hold ids too, on other threads. Counting those is cheap: one counter for
+//! even and one for odd generations.
+//!
+//! ```text
+//! generation 0          generation 1            generation 2
+//! blocks of 0 arrive    blocks of 0 are counted until the last has arrived
+//!              advance ^                        ^ advance again: only now
+//! ```
+//!
+//! `advance` is refused until the generation before the present one has no block in flight, so two
+//! counters are enough for any number of generations.
+//!
+//! A reader that enters counts its block first and then checks that the generation is still the
+//! present one. If it is not, it tries again: so no block is counted in a generation that has been
+//! declared over.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,6 +30,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Generations(Arc<Counters>);
 
+/// Sequentially consistent throughout: entering and advancing each write one variable and read the
+/// other.
 #[derive(Debug, Default)]
 struct Counters {
     /// The number of the current generation. It only grows.
@@ -22,6 +41,7 @@ struct Counters {
 }
 
 impl Counters {
+    /// The counter of a generation, which it shares with every second one.
     fn in_flight(&self, generation: u64) -> &AtomicUsize {
         &self.in_flight[usize::from(!generation.is_multiple_of(2))]
     }

@@ -1,4 +1,11 @@
 //! The values that the segments of a data set use.
+//!
+//! A sweep needs to know which values are still in use. The ids of the segments are known, so a bit
+//! for each id is set while the columns of all segments are read once. That is a scan over packed
+//! arrays, which can be done without a lock, because segments are immutable and ids that are
+//! assigned meanwhile count as live.
+//!
+//! Memory is one bit for each id of the data set.
 
 use super::store::Values;
 use crate::column::{Codes, Segment};
@@ -15,12 +22,36 @@ pub(super) struct IdBits {
 ///
 /// Mark every segment of the data set, then pass the set to [`Values::begin_sweep`]: the values of
 /// all other ids are evicted. Marking reads each column once and costs a bit per id.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Field, Format, LiveIds, Values};
+///
+/// let format = Arc::new(Format::parse("$remote_addr")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let mut segment = |line: &str| reader.read_segment(&Block::new(line.into()), 0, &mut values);
+/// let (_expired, kept) = (segment("192.0.2.1\n"), segment("192.0.2.2\n"));
+/// drop(reader);
+///
+/// let mut live = LiveIds::new(&values);
+/// live.mark(&kept);
+/// let mut sweep = values.begin_sweep(live).unwrap().try_start().unwrap();
+/// while sweep.advance(&mut values, 1_000) {}
+/// let clients = values.dictionary(Field::Client.column());
+/// assert_eq!(clients.find(b"192.0.2.1"), None);
+/// assert!(clients.find(b"192.0.2.2").is_some());
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct LiveIds {
     columns: Vec<IdBits>,
 }
 
 impl IdBits {
+    /// No bit set, for the ids below `ids`.
     fn new(ids: usize) -> Self {
         Self { words: vec![0; ids.div_ceil(64)], ids }
     }
@@ -31,6 +62,7 @@ impl IdBits {
         id >= self.ids || self.words[id / 64] >> (id % 64) & 1 == 1
     }
 
+    /// Sets the bit of an id. Ids beyond the last bit are set anyway.
     #[inline]
     pub(super) fn insert(&mut self, id: usize) {
         if id < self.ids {
@@ -38,6 +70,7 @@ impl IdBits {
         }
     }
 
+    /// Sets the bits of all rows of a column.
     pub(super) fn mark(&mut self, codes: &Codes) {
         match codes {
             Codes::Constant { code, .. } => self.insert(*code as usize),
@@ -58,6 +91,8 @@ impl LiveIds {
     }
 
     /// Adds the ids that occur in a segment.
+    ///
+    /// Time is linear in the rows of the text columns.
     pub fn mark(&mut self, segment: &Segment) {
         for (id, codes) in segment.text_columns() {
             if let Some(bits) = self.columns.get_mut(id.index()) {
@@ -66,6 +101,7 @@ impl LiveIds {
         }
     }
 
+    /// By column id.
     pub(super) fn into_columns(self) -> Vec<IdBits> {
         self.columns
     }

@@ -1,4 +1,8 @@
 //! Segments on their way into a data set.
+//!
+//! Between sealing and appending, a segment is in neither of the two sets that protect ids: it is
+//! not in the list of the data set, and its block is read. So it carries the guard of its block,
+//! which keeps the generation of its ids from ending, until [`Values::admit`] has handed it over.
 
 use super::generation::InFlightGuard;
 use super::store::Values;
@@ -26,6 +30,9 @@ use crate::column::Segment;
 /// assert_eq!(segment.rows(), 1);
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
+///
+/// Dropping it without admitting it is harmless: its ids are then free for the next sweep, unless
+/// other segments have them.
 #[derive(Debug)]
 pub struct PendingSegment {
     segment: Segment,
@@ -55,6 +62,8 @@ impl Values {
     /// # Errors
     /// If the segment was read before the last sweep began. Pass it to [`Self::admit_late`], which
     /// needs exclusive access to the values.
+    ///
+    /// Takes constant time, so many threads can do it with shared access.
     pub fn admit(&self, pending: PendingSegment) -> Result<Segment, PendingSegment> {
         if pending.guard.generation() == self.generations.present() {
             Ok(pending.segment)
@@ -65,6 +74,9 @@ impl Values {
 
     /// Admits a segment that may have been read before the last sweep began, and protects its
     /// values from that sweep.
+    ///
+    /// Takes time for each row. Needed only for the few segments that were in flight when a sweep
+    /// began.
     pub fn admit_late(&mut self, pending: PendingSegment) -> Segment {
         for (id, codes) in pending.segment.text_columns() {
             if let Some(column) = self.columns.get_mut(id.index()) {

@@ -12,6 +12,9 @@ pub(super) const CACHE_LINE_BYTES: usize = 64;
 
 /// Prefetches the cache line in which the item starts. An index outside the slice has no effect on
 /// correctness.
+///
+/// The line stays in the first-level cache until other accesses displace it, so few should be in
+/// flight at once: [`super::BATCH`] fits.
 #[inline]
 pub(super) fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -17,6 +17,8 @@ use crate::schema::{ColumnId, Schema};
 /// One data set has one `Values`, which all its segments share. It grows while the log is read; its
 /// ids never change their meaning, except by a sweep ([`Values::reuses`]).
 ///
+/// # Examples
+///
 /// ```
 /// use weir_core::{Field, Values};
 ///

@@ -29,6 +29,8 @@ use super::store::Values;
 /// 3. At its end the ids are free for other values and [`Values::reuses`] grows again: what was
 ///    computed from ids before is invalid.
 ///
+/// # Examples
+///
 /// ```
 /// use weir_core::{Field, LiveIds, Values};
 ///

@@ -130,6 +130,8 @@ static KNOWN: LazyLock<Vec<Format>> =
 ///
 /// They are compiled once, when they are first needed, and shared by all threads.
 ///
+/// # Examples
+///
 /// ```
 /// use weir_core::known_formats;
 ///
@@ -141,6 +143,8 @@ pub fn known_formats() -> &'static [Format] {
 }
 
 /// The descriptions of the [`known_formats`], in the same order.
+///
+/// # Examples
 ///
 /// ```
 /// use weir_core::format_notes;

@@ -79,6 +79,7 @@ pub(in crate::format) struct Column {
     pub(in crate::format) parts: Vec<Part>,
 }
 
+/// A value, or a part of one, and its meaning.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct Part {
     pub(in crate::format) sink: Sink,
@@ -284,6 +285,7 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Whether the byte ends a value that is not in quotes.
     fn is_separator(&self, byte: u8) -> bool {
         match self.separator {
             Separator::Spaces => byte == b' ',
@@ -293,6 +295,7 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Skips separators, several of which count as one.
     fn skip_spaces(&mut self) {
         while self.line.get(self.at).is_some_and(|byte| self.is_separator(*byte)) {
             self.at += 1;

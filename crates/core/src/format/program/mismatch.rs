@@ -60,6 +60,7 @@ pub(in crate::format) enum Reason {
 }
 
 impl Mismatch {
+    /// A mismatch at this offset in the line.
     pub(in crate::format) const fn new(at: usize, reason: Reason) -> Self {
         Self { at, reason }
     }

@@ -195,6 +195,7 @@ impl LineParser {
         }
     }
 
+    /// Reads the line inside a wrapper, or a line without one, and determines its time.
     #[inline]
     fn parse_inside<'a>(
         &mut self,

@@ -58,6 +58,8 @@ pub(super) struct FormatChange {
     /// The new format.
     pub(super) format: Arc<Format>,
     /// The share of the examined lines that match it, 0 to 1.
+    ///
+    /// At least three quarters.
     pub(super) parsed_share: f64,
 }
 
@@ -65,11 +67,14 @@ pub(super) struct FormatChange {
 const LOOK_BYTES: usize = 16 << 10;
 
 /// After a detection in vain, this many times its bytes pass before the next one.
+///
+/// So at most one byte in 32 of a feed that matches nothing is read with all known formats.
 const PAUSE_FACTOR: usize = 32;
 
 /// The length of a run that starts a detection: the number of lines known to match the current
 /// format, within these limits. Many logs have a line or two that do not match.
 const RUN_MIN: usize = 2;
+/// The longest run that is needed before the first change.
 const RUN_MAX: usize = 16;
 
 /// Each change doubles the length of the run, this many times at most. So of two senders with

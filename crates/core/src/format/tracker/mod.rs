@@ -121,6 +121,7 @@ pub struct FormatTracker {
     earlier: Vec<FollowedFormat>,
 }
 
+/// Whether a format has been found.
 #[derive(Debug)]
 enum State {
     /// Not detected in this many bytes. The format is a placeholder.

@@ -118,6 +118,7 @@ impl<'a> Iterator for IndexedLines<'a> {
 }
 
 impl IndexedLines<'_> {
+    /// Drops the quotes of the lines before `start`.
     #[inline]
     fn skip_quotes_before(&mut self, start: u32) {
         // The line before nearly always has the usual number of quotes.
@@ -174,6 +175,7 @@ impl StructuralIndex {
         self.push(masks(&last, INDEXED_BYTES), (chunks.len() * CHUNK) as u32);
     }
 
+    /// Adds the positions of one chunk, which begins at `start`.
     #[inline(always)]
     fn push(&mut self, [quotes, line_feeds]: [u64; 2], start: u32) {
         self.quotes.push::<4>(quotes, start);

@@ -106,6 +106,7 @@ impl<'a> Template<'a> {
         Some(template.leaves)
     }
 
+    /// The next byte; `None` at the end.
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).map(|(byte, _)| *byte)
     }
@@ -204,6 +205,7 @@ impl<'a> Template<'a> {
         (is_constant || is_number).then_some(())
     }
 
+    /// The bytes of a range, without their offsets in the definition.
     fn bytes(&self, range: &Range<usize>) -> Vec<u8> {
         self.text[range.clone()].iter().map(|(byte, _)| *byte).collect()
     }

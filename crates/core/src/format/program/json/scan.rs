@@ -68,14 +68,17 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
+    /// The next byte; `None` at the end of the line.
     fn peek(&self) -> Option<u8> {
         self.line.get(self.at).copied()
     }
 
+    /// A fault at the next byte.
     fn fault(&self, message: &'static str) -> Fault {
         Fault { at: self.at, message }
     }
 
+    /// Skips the white space that RFC 8259 allows between tokens.
     fn skip_space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
@@ -215,6 +218,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
+    /// Whether four hexadecimal digits are at `at`.
     fn has_four_digits(&self, at: usize) -> bool {
         self.line.get(at..at + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     }
