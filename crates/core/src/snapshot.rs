@@ -165,6 +165,29 @@ impl ReadCounts {
     /// The counts of all sources together.
     ///
     /// All zeros if there is no source.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Format, LogSource, ReadCounts};
+    ///
+    /// /// A source with this many lines, all of them records.
+    /// struct Lines(u64);
+    ///
+    /// impl LogSource for Lines {
+    ///     fn read_counts(&self) -> ReadCounts {
+    ///         ReadCounts { lines: self.0, records: self.0, ..ReadCounts::default() }
+    ///     }
+    ///
+    ///     fn format(&self) -> Option<&Arc<Format>> {
+    ///         None
+    ///     }
+    /// }
+    ///
+    /// let sum = ReadCounts::of_all(&[Lines(3), Lines(4)]);
+    /// assert_eq!((sum.lines, sum.records, sum.unparsed_lines), (7, 7, 0));
+    /// ```
     pub fn of_all<S: LogSource>(sources: &[S]) -> Self {
         let mut sum = Self::default();
         for counts in sources.iter().map(LogSource::read_counts) {
@@ -188,6 +211,43 @@ impl ReadCounts {
 /// freed when the last snapshot with it is dropped.
 ///
 /// `S` is how a source is described, see [`LogSource`].
+///
+/// # Examples
+///
+/// An answer over a snapshot counts the rows of each segment that have not expired:
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{
+///     Block, BlockLimits, BlockReader, Evaluation, Fold, Format, Question, SegmentList, Snapshot,
+///     SnapshotSegment, TimeBounds, Values,
+/// };
+///
+/// let format = Arc::new(Format::parse("$remote_addr $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format.clone(), BlockLimits::default(), &mut values);
+/// let segment = reader.read_segment(&Block::new(b"::1 200\n::2 404\n".to_vec()), 0, &mut values);
+///
+/// let mut segments = SegmentList::default();
+/// let bounds = TimeBounds::ALL;
+/// segments.push(SnapshotSegment { number: 0, segment: Arc::new(segment), bounds });
+/// let snapshot = Snapshot {
+///     segments,
+///     departed: Default::default(),
+///     sources: vec!["access.log"],
+///     formats: vec![format],
+///     epoch: values.reuses(),
+/// };
+///
+/// let mut evaluation = Evaluation::new(&Question::default());
+/// evaluation.refresh(&values);
+/// for kept in snapshot.segments.iter() {
+///     assert_eq!(evaluation.pass_within(&kept.segment, &kept.bounds).len(), kept.rows());
+///     evaluation.update(&kept.segment);
+/// }
+/// assert_eq!(evaluation.totals().records, 2);
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Snapshot<S> {
     /// The segments in the order of their blocks.

@@ -166,6 +166,41 @@ impl<'a> Recount<'a> {
     ///
     /// The segments are those that the answer has not counted. Widens the extremes at once, which
     /// may read rows.
+    ///
+    /// # Examples
+    ///
+    /// An answer over one segment, extended by a second:
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{
+    ///     Block, BlockLimits, BlockReader, Evaluation, Fold, Format, Question, Recount, Values,
+    /// };
+    ///
+    /// let format = Arc::new(Format::parse("$remote_addr $status")?);
+    /// let mut values = Values::new(1 << 20);
+    /// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+    /// let mut segment =
+    ///     |lines: &str| Arc::new(reader.read_segment(&Block::new(lines.into()), 0, &mut values));
+    /// let (first, second) = (segment("::1 200\n"), segment("::1 404\n::2 200\n"));
+    ///
+    /// let mut evaluation = Evaluation::new(&Question::default());
+    /// evaluation.refresh(&values);
+    /// evaluation.update(&first);
+    ///
+    /// let segments = [second];
+    /// let passes = [evaluation.pass(&segments[0])];
+    /// let mut recount = Recount::more(evaluation, &segments, &passes);
+    /// let mut part = recount.new_part();
+    /// recount.read(0, &mut part);
+    /// let (mut lists, parts) = (recount.take_lists(), [part]);
+    /// for (column, list) in lists.iter_mut().enumerate() {
+    ///     recount.count(column, list, &parts);
+    /// }
+    /// let evaluation = recount.finish(lists, &parts);
+    /// assert_eq!((evaluation.totals().records, evaluation.totals().errors), (3, 1));
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn more(
         mut evaluation: Evaluation,
         segments: &'a [Arc<Segment>],

@@ -228,6 +228,26 @@ impl Segment {
     /// Returns the values of a number column; `None` if no record has a value in it.
     ///
     /// Also `None` for a column of text or times.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Block, BlockLimits, BlockReader, Field, Format, Selection, Values};
+    ///
+    /// let format = Arc::new(Format::parse("$remote_addr $body_bytes_sent")?);
+    /// let mut values = Values::new(1 << 20);
+    /// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+    /// let block = Block::new(b"::1 512\n::1 -\n::1 88\n".to_vec());
+    /// let segment = reader.read_segment(&block, 0, &mut values);
+    ///
+    /// let mut sum = 0;
+    /// let sizes = segment.numbers(Field::Bytes.column()).expect("some line has a size");
+    /// sizes.for_each(&Selection::All(segment.rows()), |size| sum += size.unwrap_or(0));
+    /// assert_eq!(sum, 600);
+    /// assert!(segment.numbers(Field::Client.column()).is_none());
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn numbers(&self, id: ColumnId) -> Option<&Numbers> {
         match self.column(id)? {
             ColumnRef::Number(numbers) => Some(numbers),

@@ -92,6 +92,24 @@ impl CompiledFilter {
 
     /// Copies the decisions of another filter of the same data set for the conditions that both
     /// have.
+    ///
+    /// A changed filter that keeps most of its conditions then has little left to decide:
+    ///
+    /// ```
+    /// use weir_core::{Clause, CompiledFilter, Field, Filter, TextTest, Values};
+    ///
+    /// let mut values = Values::new(1 << 20);
+    /// values.intern(Field::Path.column(), b"/login.php");
+    /// let clause = Clause::text(&values, "path", TextTest::matches("php$")?, false)?;
+    /// let mut known = CompiledFilter::new(&Filter::of(vec![clause.clone()]));
+    /// known.refresh(&values);
+    ///
+    /// let mut changed = CompiledFilter::new(&Filter::of(vec![clause]));
+    /// assert!(!changed.undecided_batches(&values).is_empty());
+    /// changed.adopt(&known);
+    /// assert!(changed.undecided_batches(&values).is_empty());
+    /// # Ok::<(), weir_core::ClauseError>(())
+    /// ```
     pub fn adopt(&mut self, other: &Self) {
         let known = || other.clauses.iter().filter_map(Compiled::text);
         for own in self.clauses.iter_mut().filter_map(Compiled::text_mut) {

@@ -51,6 +51,20 @@ use crate::block::leading_nuls;
 /// let lines: Vec<_> = Lines::new(b"\0\0GET /\xff\r\n").collect();
 /// assert_eq!((lines[0].bytes, lines[0].start), (&b"GET /\xff"[..], 2));
 /// ```
+///
+/// The offset of a line in its source:
+///
+/// ```
+/// use weir_core::{BlockCutter, BlockLimits, Lines};
+///
+/// let mut cutter = BlockCutter::new(BlockLimits { block_bytes: 4, line_bytes_max: 100 });
+/// cutter.push(b"one\n");
+/// cutter.cut();
+/// cutter.push(b"two\n");
+/// let block = cutter.cut().unwrap();
+/// let line = Lines::new(block.bytes()).next().unwrap();
+/// assert_eq!((line.bytes, block.offset + line.start as u64), (&b"two"[..], 4));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// The line without its line end and without NUL bytes at its start.

@@ -315,6 +315,8 @@ impl BlockReader {
     /// [`Self::resolve`], which needs exclusive access.
     ///
     /// Many readers may do it at the same time, out of the order of the blocks.
+    ///
+    /// It changes no result: a value that is not found now is found by [`Self::resolve`].
     pub fn look_up(&mut self, read: &ReadBlock, values: &Values) {
         for (column, ids) in self.columns.iter_mut().zip(&read.ids.text) {
             column.look_up(*ids, values);

@@ -225,6 +225,22 @@ impl LineParser {
     /// [`crate::FollowedFormat`] has their format.
     ///
     /// False for every line of most formats.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Format, LineParser, Record};
+    ///
+    /// let format = Format::parse("#Fields: c-ip sc-status")?;
+    /// let mut parser = LineParser::new(Arc::new(format));
+    /// assert!(!parser.read_directive(b"::1 200"));
+    /// assert!(parser.parse(b"::1 200", &mut Record::new()).is_ok());
+    ///
+    /// assert!(parser.read_directive(b"#Fields: sc-status c-ip"));
+    /// assert!(parser.parse(b"200 ::1", &mut Record::new()).is_err());
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     #[inline]
     pub fn read_directive(&mut self, line: &[u8]) -> bool {
         let Program::Delimited(program) = self.format.program() else { return false };

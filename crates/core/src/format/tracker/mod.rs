@@ -74,6 +74,23 @@ pub struct TrackerOptions {
     pub written_s: Option<i64>,
     /// Whether the format is detected again after lines no longer match it, as in a feed that
     /// several senders may reach. A forced format is kept.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{FormatChoice, FormatTracker, TrackerOptions};
+    ///
+    /// let options = TrackerOptions { watches_drift: true, ..TrackerOptions::default() };
+    /// let mut tracker = FormatTracker::new(FormatChoice::Detect, options, 0);
+    /// let common = "192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5";
+    /// tracker.track(format!("{common}\n").as_bytes(), 0);
+    /// assert_eq!(tracker.format().name(), "COMMON");
+    ///
+    /// let combined = format!("{common} \"-\" \"curl/8.0\"\n").repeat(20);
+    /// let formats = tracker.track(combined.as_bytes(), 0);
+    /// assert!(formats.findings[0].is_change);
+    /// assert_eq!(tracker.format().name(), "COMBINED");
+    /// ```
     pub watches_drift: bool,
 }
 

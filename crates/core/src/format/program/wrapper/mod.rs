@@ -42,6 +42,20 @@ use crate::value::{Timestamp, parse_rfc3339};
 ///
 /// A line that a container runtime has split, because it was long, is not joined: its parts are
 /// unparsed.
+///
+/// A wrapper adds its own time to lines that have none:
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Format, LineParser, Record, format_rfc3339};
+///
+/// let format = Format::parse("$remote_addr $status in CRI")?;
+/// let mut parser = LineParser::new(Arc::new(format));
+/// let mut record = Record::new();
+/// parser.parse(b"2025-12-17T09:03:01.250Z stdout F 192.0.2.7 404", &mut record).unwrap();
+/// assert_eq!(format_rfc3339(record.time.unwrap()), "2025-12-17T09:03:01.250Z");
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrapper {
     /// A syslog prefix: RFC 5424, or RFC 3164 with or without its priority, whose time may be
