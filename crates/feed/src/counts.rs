@@ -16,6 +16,8 @@ pub struct FeedCounts {
     pub connections_timed_out: u64,
     /// Connections that were dropped for their input: wrong counts, no TLS, too much of it.
     pub connections_dropped: u64,
+    /// Lines that had begun when their connection failed or was dropped, and that are not kept.
+    pub lines_torn: u64,
     /// Datagrams that were received, dropped ones included.
     pub datagrams: u64,
     /// Datagrams over 64 KiB, which lost the line that exceeds it.
@@ -57,6 +59,7 @@ counters!(
     connections_refused,
     connections_timed_out,
     connections_dropped,
+    lines_torn,
     datagrams,
     datagrams_cut,
     datagrams_dropped,
@@ -108,6 +111,7 @@ impl FeedCounts {
             (self.connections_refused, "connection", " refused at the limit"),
             (self.connections_timed_out, "connection", " timed out"),
             (self.connections_dropped, "connection", " dropped for invalid input"),
+            (self.lines_torn, "line", " torn by the end of a connection"),
             (self.datagrams_cut, "datagram", " cut at 64 KiB"),
             (self.datagrams_dropped, "datagram", " dropped at the cap"),
             (self.datagrams_dropped_by_kernel, "datagram", " dropped by the kernel"),

@@ -11,6 +11,9 @@ use crate::framing::FrameError;
 pub(crate) enum ConnectionEnd {
     /// The sender closed it.
     Closed,
+    /// The sender closed it without a close_notify alert (RFC 8446 section 6.1), as many do. Whether
+    /// the stream is whole is not known.
+    NoCloseNotify,
     /// No line was completed for the idle limit.
     IdleTimeout,
     /// Its frames are malformed.

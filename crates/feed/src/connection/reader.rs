@@ -45,6 +45,9 @@ impl<S: Sink> Reader<S> {
                 }
                 Some(Ok(())) => return Err(ConnectionEnd::Closed),
                 Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Some(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Err(ConnectionEnd::NoCloseNotify);
+                }
                 Some(Err(error)) => return Err(ConnectionEnd::ReadFailed(error)),
                 None => {
                     drop(chunk);

@@ -65,9 +65,6 @@ fn fill_records(
         let polled = Pin::new(&mut *stream).poll_read(context, &mut read);
         let is_end = match polled {
             Poll::Ready(Ok(())) => read.filled().len() == filled,
-            // Many senders close without a close_notify alert (RFC 8446 section 6.1). Whether
-            // the stream was truncated is for the sender to know.
-            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => true,
             // The next read fails with the same error.
             Poll::Ready(Err(_)) | Poll::Pending if filled > 0 => true,
             other => return other,

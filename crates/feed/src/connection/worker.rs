@@ -88,10 +88,13 @@ impl<S: Sink> Worker<S> {
         }
     }
 
-    /// Writes the partial line, unless the sink or the framing failed, and returns the final
-    /// reason of the end.
+    /// Writes the partial line if the sender has closed the connection, and returns the final
+    /// reason of the end. After any other end the line is torn: half of it may parse as a record
+    /// that was never written, so it is only counted.
     pub(crate) async fn finish(mut self, end: ConnectionEnd) -> ConnectionEnd {
-        if matches!(end, ConnectionEnd::SinkStopped(_) | ConnectionEnd::MalformedFrame(_)) {
+        if !matches!(end, ConnectionEnd::Closed) {
+            let lines_torn = u64::from(self.framer.has_partial());
+            self.context.counters.lines_torn.add(lines_torn);
             return end;
         }
         let last = self.framer.finish();

@@ -120,6 +120,11 @@ impl Framer {
         self.partial.capacity()
     }
 
+    /// Whether a line has begun and not ended.
+    pub fn has_partial(&self) -> bool {
+        !self.partial.is_empty()
+    }
+
     /// Takes the next piece of the stream. Returns the lines that it completes, and the error
     /// that follows them, if any.
     pub fn push<'a>(&'a mut self, piece: &'a [u8]) -> (Lines<'a>, Option<FrameError>) {

@@ -74,7 +74,7 @@ impl<S: Sink> Listener<S> {
     fn close(&self, peer: Peer, end: ConnectionEnd) {
         let counters = &self.context.counters;
         let (counter, event) = match end {
-            ConnectionEnd::Closed => return,
+            ConnectionEnd::Closed | ConnectionEnd::NoCloseNotify => return,
             ConnectionEnd::SinkStopped(why) => return self.stop(why),
             ConnectionEnd::ReadFailed(error) => {
                 return self.report(Event::ReadFailed(Some(peer), error));

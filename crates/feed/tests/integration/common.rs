@@ -135,7 +135,7 @@ impl TestFeed {
         }
     }
 
-    fn connect_tls(&self) -> StreamOwned<ClientConnection, std::net::TcpStream> {
+    pub(crate) fn connect_tls(&self) -> StreamOwned<ClientConnection, std::net::TcpStream> {
         let mut roots = RootCertStore::empty();
         let certificate = CertificateDer::from_pem_file(data("cert.pem")).expect("a certificate");
         roots.add(certificate).expect("a certificate");

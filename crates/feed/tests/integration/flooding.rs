@@ -74,15 +74,15 @@ fn a_connection_over_the_cap_is_dropped_and_its_lines_are_kept() {
     feed.wait("only it was dropped", |feed| feed.counts().connections_open == 1);
     other.write_all(b"still here\n").expect("it is read");
     feed.wait("the other", |feed| feed.lines().ends_with(b"still here\n"));
-    // The chunk that exceeds the cap is dropped with the connection; the partial last line before
-    // it is kept.
+    // The chunk that exceeds the cap is dropped with the connection, and so is the partial last
+    // line before it.
     let lines = feed.lines();
     let stands = lines.strip_suffix(b"still here\n").expect("it was waited for");
     let sent = LINE.repeat(read / LINE.len() + 1);
-    let torn = stands.strip_suffix(b"\n").expect("whole lines");
-    assert!(sent.starts_with(torn), "not what was sent");
-    let least = read - FeedOptions::CHUNK_BYTES;
-    assert!((least..=read + 1).contains(&stands.len()), "{} of {read} bytes", stands.len());
+    assert!(sent.starts_with(stands), "not what was sent");
+    assert_eq!(stands.len() % LINE.len(), 0, "only whole lines");
+    let least = read - FeedOptions::CHUNK_BYTES - LINE.len();
+    assert!((least..=read).contains(&stands.len()), "{} of {read} bytes", stands.len());
 }
 
 #[test]

@@ -115,3 +115,55 @@ fn thousands_of_idle_connections_only_count_against_the_limit() {
     connect(0).write_all(b"another\n").expect("it is open");
     feed.wait("the line", |feed| feed.line_count() == 2);
 }
+
+/// Half of a record that would parse: its size is cut from 12345 to 123.
+const HALF: &[u8] = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 123";
+
+#[test]
+fn the_last_line_of_a_connection_that_is_reset_is_torn() {
+    for mode in ["passive", "once", "64", "unlimited"] {
+        let feed = TestFeed::new(&format!("tcp://127.0.0.1:0?active={mode}"), Default::default());
+        let mut stream = TcpStream::connect(feed.host()).expect("it listens");
+        stream.write_all(b"a line\n").expect("it is read");
+        stream.write_all(HALF).expect("it is read");
+        feed.wait("it is read", |feed| feed.counts().bytes == 7 + HALF.len() as u64);
+        reset(stream);
+        feed.wait("it has ended", |feed| feed.counts().connections_open == 0);
+        assert_eq!(feed.lines(), b"a line\n", "{mode}");
+        assert_eq!(feed.counts().lines_torn, 1, "{mode}");
+        // A sender that closes its connection has written all of its last line.
+        let mut stream = TcpStream::connect(feed.host()).expect("it listens");
+        stream.write_all(b"the last").expect("it is read");
+        drop(stream);
+        feed.wait("it has ended", |feed| feed.lines().ends_with(b"the last\n"));
+        assert_eq!(feed.counts().lines_torn, 1, "{mode}");
+    }
+}
+
+/// Closes a connection by a reset (RST).
+fn reset(stream: TcpStream) {
+    stream.set_nonblocking(true).expect("tokio asks for that");
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().expect("a runtime");
+    let _inside = runtime.enter();
+    let stream = tokio::net::TcpStream::from_std(stream).expect("a socket");
+    stream.set_zero_linger().expect("a TCP socket has a linger time");
+}
+
+#[test]
+fn the_last_line_of_tls_without_close_notify_is_torn() {
+    let feed = TestFeed::new("tls://127.0.0.1:0", FeedOptions::default());
+    let mut cut = feed.connect_tls();
+    cut.write_all(b"a line\n").expect("it is read");
+    cut.write_all(HALF).expect("it is read");
+    cut.flush().expect("it is read");
+    // Dropped without an alert.
+    drop(cut);
+    feed.wait("it has ended", |feed| {
+        feed.counts().connections == 1 && feed.counts().connections_open == 0
+    });
+    assert_eq!(feed.lines(), b"a line\n");
+    assert_eq!(feed.counts().lines_torn, 1);
+    let notices = feed.notices.lock().expect("no thread panicked");
+    assert!(notices.is_empty(), "many senders end so: {notices:?}");
+}
