@@ -1,20 +1,65 @@
 //! JSON text of the types of this crate.
 
 use std::fmt;
+use std::io::{self, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::ser::Error as _;
+use serde_json::Serializer;
+use serde_json::ser::{CompactFormatter, Formatter};
+
+use crate::characters::is_unsafe;
 
 /// A value could not be written as JSON, or a text is not the JSON of the expected type.
 #[derive(Debug)]
 pub struct JsonError(serde_json::Error);
 
-/// Returns a value as JSON on one line, without a line feed.
+/// Returns a value as JSON on one line, without a line feed. Control characters and invisible ones
+/// ([`is_invisible`](crate::is_invisible)) are escaped, so that a terminal may show the text.
+///
+/// ```
+/// let name = weir_view::SessionCreated { id: "a\u{9b}2J\u{202e}b".to_owned() };
+/// assert_eq!(weir_view::to_json(&name)?, r#"{"id":"a\u009b2J\u202eb"}"#);
+/// # Ok::<(), weir_view::JsonError>(())
+/// ```
 ///
 /// # Errors
 /// If the value cannot be represented in JSON, such as a map with keys that are not text.
 pub fn to_json<T: Serialize>(value: &T) -> Result<String, JsonError> {
-    serde_json::to_string(value).map_err(JsonError)
+    let mut text = Vec::new();
+    write_json(&mut text, value).map_err(JsonError)?;
+    String::from_utf8(text).map_err(|error| JsonError(serde_json::Error::custom(error)))
+}
+
+/// Writes what [`to_json`] returns.
+pub(crate) fn write_json<T: Serialize>(
+    output: &mut impl Write,
+    value: &T,
+) -> Result<(), serde_json::Error> {
+    value.serialize(&mut Serializer::with_formatter(output, SafeFormatter(CompactFormatter)))
+}
+
+/// Writes compact JSON and escapes characters that are not safe to show, which JSON allows to stand
+/// for themselves (RFC 8259 section 7).
+struct SafeFormatter(CompactFormatter);
+
+impl Formatter for SafeFormatter {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, unsafe_char)) = rest.char_indices().find(|(_, c)| is_unsafe(*c)) {
+            self.0.write_string_fragment(writer, &rest[..at])?;
+            for unit in unsafe_char.encode_utf16(&mut [0; 2]) {
+                write!(writer, "\\u{unit:04x}")?;
+            }
+            rest = &rest[at + unsafe_char.len_utf8()..];
+        }
+        self.0.write_string_fragment(writer, rest)
+    }
 }
 
 /// Parses a value from JSON.
@@ -40,5 +85,27 @@ impl fmt::Display for JsonError {
 impl std::error::Error for JsonError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{from_json, to_json};
+
+    #[test]
+    fn every_character_is_printable_and_keeps_its_value() {
+        let all: String = (0..=0x10_FFFF).filter_map(char::from_u32).collect();
+        let json = to_json(&all).expect("text");
+        let is_safe = |c: char| !super::is_unsafe(c);
+        assert!(json.chars().all(is_safe), "{:?}", json.chars().find(|c| !is_safe(*c)));
+        assert!(from_json::<String>(&json).expect("JSON") == all);
+        for (text, shown) in [
+            ("\u{7f}\u{85}\u{9b}31m", r#""\u007f\u0085\u009b31m""#),
+            ("a\u{202e}gpj", r#""a\u202egpj""#),
+            ("\u{e0041}", r#""\udb40\udc41""#),
+            ("\"größe\"\n日本", r#""\"größe\"\n日本""#),
+        ] {
+            assert_eq!(to_json(&text).expect("text"), shown);
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod build;
 mod bytes;
+mod characters;
 mod comparison;
 mod count;
 mod format;
@@ -23,6 +24,7 @@ mod view;
 mod words;
 mod zone;
 
+pub use characters::is_invisible;
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
 pub use count::{
     ColumnTotal, CountTable, FileLines, LineCounts, RecordCount, TableRow, ValueCount, ValueCounts,

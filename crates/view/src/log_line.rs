@@ -7,6 +7,8 @@ use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::json::write_json;
+
 /// A line of a log with its fields, as one object.
 ///
 /// The object has the keys `file` and `line`, the fields by their names, `raw`, and `raw_hex` if
@@ -42,7 +44,7 @@ impl LogLine<'_> {
     /// # Errors
     /// If `output` cannot be written.
     pub fn write_json(&self, output: &mut impl Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *output, self)?;
+        write_json(output, self)?;
         output.write_all(b"\n")
     }
 }

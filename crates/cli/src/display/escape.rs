@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use weir_view::is_invisible;
+
 /// The text with control characters and invisible format characters shown as escapes. A terminal
 /// would obey the former; the latter hide or reorder the text around them.
 pub(crate) fn safe(text: &str) -> String {
@@ -35,23 +37,13 @@ fn push_safe(safe: &mut String, c: char) {
         '\n' => write!(safe, "\\n"),
         '\r' => write!(safe, "\\r"),
         c if c.is_control() && c.is_ascii() => write!(safe, "\\x{:02x}", u32::from(c)),
-        c if c.is_control() || is_format(c) => write!(safe, "\\u{{{:x}}}", u32::from(c)),
+        c if c.is_control() || is_invisible(c) => write!(safe, "\\u{{{:x}}}", u32::from(c)),
         c => {
             safe.push(c);
             Ok(())
         }
     };
     debug_assert!(written.is_ok(), "writing to a string cannot fail");
-}
-
-/// Whether a character is invisible but changes how others are shown: marks and overrides of
-/// direction, joiners and spaces without width, line separators, tags.
-fn is_format(c: char) -> bool {
-    matches!(c,
-        '\u{AD}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{180E}'
-        | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
-        | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
-        | '\u{E0000}'..='\u{E0FFF}')
 }
 
 #[cfg(test)]
