@@ -77,8 +77,9 @@ fn wrappers() -> String {
                  its escapes are decoded"
             }
             Wrapper::Cri => {
-                "Kubernetes' container runtimes, `2025-12-17T09:03:01.25Z stdout F ...`. A line that \
-                 the runtime split (`P`) is counted as unparsed"
+                "Kubernetes' container runtimes, `2025-12-17T09:03:01.25Z stdout F ...`. Lines that the \
+                 runtime has split (`P`) are joined, for each stream apart, and count as one line, \
+                 which has the time of its first part"
             }
         };
         let _ = writeln!(text, "- {}: {about}", wrapper.name());

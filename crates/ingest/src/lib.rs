@@ -34,7 +34,7 @@ mod source;
 mod writer;
 
 pub use clock::{Clock, SystemClock};
-pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamError};
+pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamDefect, StreamError};
 pub use pipeline::{
     DataSet, MachineClock, OrderedSegments, Pipeline, PipelineFold, PipelineOptions, Retention,
 };
@@ -44,9 +44,9 @@ pub use scan::{
     ScannedText, TallyEntry, TextPart, TextScan, ValueTally, is_retryable, run_in_order,
 };
 pub use source::{
-    ARCHIVE_HEAD_BYTES, Compression, Follower, Head, Input, MemberLimit, PushDecoder, ReadArchive,
-    Text, can_follow, compression_of, find_inputs, first_time, is_archive, read_archive,
-    read_inputs, read_stream, with_year,
+    ARCHIVE_HEAD_BYTES, Compression, Follower, Head, Input, LayeredDecoder, MemberLimit,
+    PushDecoder, ReadArchive, Text, can_follow, compression_of, find_inputs, first_time,
+    is_archive, read_archive, read_inputs, read_stream, with_year,
 };
 pub use weir_core::FormatChoice;
 pub use writer::{SourceOptions, SourceWriter};

@@ -10,4 +10,4 @@ pub use fault::{Fault, FaultKind};
 pub use read_error::ReadError;
 pub use source_error::SourceError;
 pub use stop_reason::StopReason;
-pub use stream_error::StreamError;
+pub use stream_error::{StreamDefect, StreamError};

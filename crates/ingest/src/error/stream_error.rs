@@ -11,25 +11,60 @@ pub struct StreamError {
     pub packing: Option<&'static str>,
     /// The offset in the file or stream that was being unpacked, in bytes.
     pub at: u64,
-    /// Whether the data ends too early.
-    pub is_truncated: bool,
-    /// What is wrong with data that is not truncated.
-    pub reason: String,
+    /// What is wrong.
+    pub defect: StreamDefect,
+}
+
+/// What is wrong with a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StreamDefect {
+    /// It ends too early.
+    Truncated,
+    /// It is damaged, or cannot be read. The text is the reason.
+    Damaged(String),
+    /// It is sound, but unpacking it needs more memory than is allowed. The text is the amount,
+    /// such as `more than 256 MiB of memory`.
+    NeedsMemory(String),
+}
+
+impl StreamDefect {
+    /// The defect that an error of a read or a decoder stands for.
+    pub fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Truncated,
+            io::ErrorKind::OutOfMemory => Self::NeedsMemory(error.to_string()),
+            _ => Self::Damaged(error.to_string()),
+        }
+    }
+
+    /// A clause about data of a packing, such as `the gzip data is cut short`.
+    pub fn clause(&self, packing: &str) -> String {
+        match self {
+            Self::Truncated => format!("the {packing} data is cut short"),
+            Self::Damaged(reason) => format!("the {packing} data is damaged ({reason})"),
+            Self::NeedsMemory(amount) => format!("the {packing} data needs {amount} to unpack"),
+        }
+    }
 }
 
 impl fmt::Display for StreamError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { packing, at, is_truncated, reason } = self;
-        let Some(packing) = packing else {
-            return write!(formatter, "reading failed at byte {at}: {reason}");
-        };
-        write!(formatter, "the {packing} data is ")?;
-        if *is_truncated {
-            write!(formatter, "cut short")?;
-        } else {
-            write!(formatter, "damaged ({reason})")?;
+        let Self { packing, at, defect } = self;
+        match (packing, defect) {
+            (Some(packing), StreamDefect::NeedsMemory(_)) => {
+                write!(formatter, "{}; unpack it first", defect.clause(packing))
+            }
+            (Some(packing), _) => {
+                let clause = defect.clause(packing);
+                write!(formatter, "{clause} at byte {at}; the lines before it are kept")
+            }
+            (None, StreamDefect::Truncated) => {
+                write!(formatter, "reading ended early at byte {at}")
+            }
+            (None, StreamDefect::Damaged(reason) | StreamDefect::NeedsMemory(reason)) => {
+                write!(formatter, "reading failed at byte {at}: {reason}")
+            }
         }
-        write!(formatter, " at byte {at}; the lines before it are kept")
     }
 }
 
@@ -38,7 +73,7 @@ impl Error for StreamError {}
 impl StreamError {
     /// The failure of a read at offset `at`.
     pub(crate) fn of_read(error: &io::Error, at: u64) -> Self {
-        Self { packing: None, at, is_truncated: false, reason: error.to_string() }
+        Self { packing: None, at, defect: StreamDefect::Damaged(error.to_string()) }
     }
 
     /// An I/O error that carries this error through the layers above.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use crate::error::StreamError;
+use crate::error::{StreamDefect, StreamError};
 use crate::progress::SourceProgress;
 
 /// The number of bytes used of a file or stream, shared by all layers that unpack it.
@@ -72,8 +72,7 @@ impl ByteCounter {
         StreamError::carried_by(error).cloned().unwrap_or_else(|| StreamError {
             packing,
             at: self.used(),
-            is_truncated: error.kind() == io::ErrorKind::UnexpectedEof,
-            reason: error.to_string(),
+            defect: StreamDefect::of(error),
         })
     }
 }

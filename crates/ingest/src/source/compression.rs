@@ -1,5 +1,7 @@
 //! Compressions, recognised by the first bytes.
 
+use super::lzw::is_lzw;
+
 /// How a source is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
@@ -13,6 +15,8 @@ pub enum Compression {
     Xz,
     /// LZ4 frames (lz4_Frame_format.md 1.6), one or several.
     Lz4,
+    /// LZW as compress(1) writes it (`.Z`).
+    Lzw,
 }
 
 /// Bytes that identify a compression.
@@ -30,6 +34,7 @@ impl Compression {
             Self::Bzip2 => "bzip2",
             Self::Xz => "xz",
             Self::Lz4 => "lz4",
+            Self::Lzw => "compress",
         }
     }
 }
@@ -45,6 +50,7 @@ pub fn compression_of(first_bytes: &[u8]) -> Option<Compression> {
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some(Compression::Bzip2),
         [0xFD, b'7', b'z', b'X', ..] => Some(Compression::Xz),
         [0x04, 0x22, 0x4D, 0x18, ..] => Some(Compression::Lz4),
+        _ if is_lzw(first_bytes) => Some(Compression::Lzw),
         _ => None,
     }
 }

@@ -1,16 +1,15 @@
 //! Turns the inputs that were named into the inputs to read: directories become their files, a
 //! file that is named twice is read once, and rotated logs are ordered by their times.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::compression::compression_of;
 use super::head::Head;
 use super::input::Input;
-use super::unpack::is_text;
+use super::unpack::{is_packed, is_text};
 use crate::error::{Fault, ReadError};
 use weir_core::FormatChoice;
 
@@ -53,7 +52,7 @@ struct InputFinder {
     /// The files that were found, by identity, since one file can have several names.
     files: HashMap<Identity, PathBuf>,
     /// The directories that were entered, since links may lead back to them.
-    directories: HashSet<Identity>,
+    directories: HashMap<Identity, PathBuf>,
     left_out: Vec<String>,
 }
 
@@ -79,7 +78,10 @@ impl InputFinder {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
                 let before = self.inputs.len();
-                self.directory(path, &metadata, 0);
+                if let Some(first) = self.enter(path, &metadata) {
+                    return self.note_same(path, &first);
+                }
+                self.directory(path, 0);
                 self.end_directory(path, before);
             }
             Ok(metadata) => self.file(path, &metadata),
@@ -91,19 +93,35 @@ impl InputFinder {
         if let Some(identity) = identity(path, metadata)
             && let Some(first) = self.files.insert(identity, path.to_owned())
         {
-            let note = match first == path {
-                true => "is named twice; it is read once".to_owned(),
-                false => format!("is the same file as {}; it is read once", first.display()),
-            };
-            return self.faults.push(Fault::note(&path.to_string_lossy(), note));
+            return self.note_same(path, &first);
         }
         self.inputs.push(Input::File(path.to_owned()));
     }
 
-    fn directory(&mut self, path: &Path, metadata: &Metadata, depth: usize) {
-        // A directory that was entered before is a loop, or its files were found then.
-        let is_new = identity(path, metadata).is_none_or(|it| self.directories.insert(it));
-        if !is_new || depth == DEPTH_MAX {
+    /// Notes that a path leads to what was found by another one before.
+    fn note_same(&mut self, path: &Path, first: &Path) {
+        let note = match first == path {
+            true => "is named twice; it is read once".to_owned(),
+            false => {
+                let noun = if path.is_dir() { "directory" } else { "file" };
+                format!("is the same {noun} as {}; it is read once", first.display())
+            }
+        };
+        self.faults.push(Fault::note(&path.to_string_lossy(), note));
+    }
+
+    /// Enters a directory. Returns its first path if it was entered before.
+    fn enter(&mut self, path: &Path, metadata: &Metadata) -> Option<PathBuf> {
+        let identity = identity(path, metadata)?;
+        if let Some(first) = self.directories.get(&identity) {
+            return Some(first.clone());
+        }
+        self.directories.insert(identity, path.to_owned());
+        None
+    }
+
+    fn directory(&mut self, path: &Path, depth: usize) {
+        if depth == DEPTH_MAX {
             return;
         }
         let mut entries = match fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>)
@@ -127,7 +145,10 @@ impl InputFinder {
         // A dangling link is not a file of this directory.
         let Ok(metadata) = fs::metadata(path) else { return };
         if metadata.is_dir() {
-            self.directory(path, &metadata, depth + 1);
+            // A directory that was entered before is a loop, or its files were found then.
+            if self.enter(path, &metadata).is_none() {
+                self.directory(path, depth + 1);
+            }
         } else if metadata.is_file() {
             match may_be_log(path) {
                 true => self.file(path, &metadata),
@@ -163,11 +184,7 @@ fn may_be_log(path: &Path) -> bool {
     let mut head = Vec::new();
     let file = File::open(path);
     let read = file.and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
-    read.is_err() || compression_of(&head).is_some() || is_packed(&head) || is_text(&head)
-}
-
-fn is_packed(head: &[u8]) -> bool {
-    super::archive::is_zip(head) || super::archive::is_tar(head)
+    read.is_err() || is_packed(&head) || is_text(&head)
 }
 
 /// Puts the files of each rotated set in the order of their times.
@@ -199,8 +216,8 @@ fn first_time_ns(input: &Input, format: &FormatChoice) -> Option<i64> {
 }
 
 /// Extensions that compressors and archivers add.
-const PACKED: [&str; 10] =
-    [".gz", ".zst", ".bz2", ".xz", ".lz4", ".tar", ".tgz", ".zip", ".tbz2", ".txz"];
+const PACKED: [&str; 11] =
+    [".gz", ".zst", ".bz2", ".xz", ".lz4", ".Z", ".tar", ".tgz", ".zip", ".tbz2", ".txz"];
 
 /// The name that the files of a rotated set share: without the extensions that compressors add,
 /// and without parts that are only a number or a date.

@@ -2,12 +2,16 @@
 
 use std::io::{self, Write};
 
-use flate2::write::MultiGzDecoder;
+use flate2::write::GzDecoder;
 use zstd::stream::raw::{self, Operation};
 
 use super::compression::{Compression, ZSTD_WINDOW_LOG_MAX};
+use super::cri::CriDecoder;
 use super::decode::Decode;
 use super::lz4::Lz4Decoder;
+use super::lzw::LzwDecoder;
+use super::packing::Packing;
+use super::utf16::Utf16Decoder;
 
 /// Decompresses bytes that are pushed to it, as far as there is room for the output, because a few
 /// bytes can become gigabytes.
@@ -27,7 +31,7 @@ use super::lz4::Lz4Decoder;
 /// # }
 /// ```
 pub struct PushDecoder {
-    compression: Compression,
+    packing: Packing,
     decoder: Box<dyn Decode + Send + Sync>,
     output: Vec<u8>,
     /// Set after an error. A damaged decoder is not called again.
@@ -46,14 +50,32 @@ impl PushDecoder {
     /// # Errors
     /// If the decompression library cannot be set up.
     pub fn new(compression: Compression) -> io::Result<Self> {
-        let decoder: Box<dyn Decode + Send + Sync> = match compression {
-            Compression::Gzip => Box::new(GzipDecoder(MultiGzDecoder::new(Vec::new()))),
-            Compression::Zstd => Box::new(ZstdDecoder::new()?),
-            Compression::Bzip2 => Box::new(Bzip2Decoder::new()),
-            Compression::Xz => Box::new(XzDecoder::new()?),
-            Compression::Lz4 => Box::new(Lz4Decoder::new()),
+        Self::of(Packing::Compression(compression))
+    }
+
+    /// A decoder of one layer.
+    pub(super) fn of(packing: Packing) -> io::Result<Self> {
+        let decoder: Box<dyn Decode + Send + Sync> = match packing {
+            Packing::Compression(Compression::Gzip) => Box::new(GzipDecoder::new()),
+            Packing::Compression(Compression::Zstd) => Box::new(ZstdDecoder::new()?),
+            Packing::Compression(Compression::Bzip2) => Box::new(Bzip2Decoder::new()),
+            Packing::Compression(Compression::Xz) => Box::new(XzDecoder::new()?),
+            Packing::Compression(Compression::Lz4) => Box::new(Lz4Decoder::new()),
+            Packing::Compression(Compression::Lzw) => Box::new(LzwDecoder::new()),
+            Packing::Utf16(order) => Box::new(Utf16Decoder::new(order)),
+            Packing::Cri => Box::<CriDecoder>::default(),
         };
-        Ok(Self { compression, decoder, output: Vec::new(), failure: None })
+        Ok(Self { packing, decoder, output: Vec::new(), failure: None })
+    }
+
+    /// Whether the output is lines of text, which nothing is inside of.
+    pub(super) fn is_text(&self) -> bool {
+        self.packing.is_text()
+    }
+
+    /// The name of the layer, for messages.
+    pub(super) fn name(&self) -> &'static str {
+        self.packing.name()
     }
 
     /// Decompresses all of a piece, which should be small: the output can be 32,000 times as long.
@@ -100,6 +122,11 @@ impl PushDecoder {
         self.remember(result)
     }
 
+    /// The length of [`Self::output`].
+    pub(super) fn output_bytes(&self) -> usize {
+        self.output.len()
+    }
+
     /// The output that has not been taken yet. The caller empties it.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output
@@ -120,38 +147,90 @@ impl PushDecoder {
     }
 }
 
+/// The error of sound data that needs more memory than is allowed.
+fn too_much_memory(bytes_max: u64) -> io::Error {
+    let reason = format!("more than {} MiB of memory", bytes_max >> 20);
+    io::Error::new(io::ErrorKind::OutOfMemory, reason)
+}
+
+/// The sentence of zstd for a window over the limit (`ZSTD_error_frameParameter_windowTooLarge`),
+/// which has no code of its own.
+const ZSTD_WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
+
+/// An error of zstd, with a kind of its own if the window is too large.
+pub(super) fn named_zstd_error(error: io::Error) -> io::Error {
+    match error.to_string() == ZSTD_WINDOW_TOO_LARGE {
+        true => too_much_memory(1 << ZSTD_WINDOW_LOG_MAX),
+        false => error,
+    }
+}
+
 impl std::fmt::Debug for PushDecoder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("PushDecoder").field(&self.compression).finish()
+        formatter.debug_tuple("PushDecoder").field(&self.packing).finish()
     }
 }
 
 /// Room for the output of one step, in bytes.
 const ROOM_BYTES: usize = 128 << 10;
 
-struct GzipDecoder(MultiGzDecoder<Vec<u8>>);
+struct GzipDecoder {
+    decoder: GzDecoder<Vec<u8>>,
+    /// After the end of a member.
+    is_between: bool,
+}
+
+impl GzipDecoder {
+    fn new() -> Self {
+        Self { decoder: GzDecoder::new(Vec::new()), is_between: false }
+    }
+
+    /// Decompresses the beginning of `bytes`, which are not empty, and returns its length.
+    fn push_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_between {
+            // Zeros after a member fill a block of a tape, as gzip(1) has it.
+            let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+            if zeros > 0 {
+                return Ok(zeros);
+            }
+            self.decoder = GzDecoder::new(Vec::new());
+            self.is_between = false;
+        }
+        let length = self.decoder.write(bytes)?;
+        if length == 0 {
+            // Compares the checksum of the member.
+            self.decoder.try_finish()?;
+            self.is_between = true;
+        }
+        Ok(length)
+    }
+
+    fn give(&mut self, output: &mut Vec<u8>) {
+        if output.is_empty() {
+            std::mem::swap(output, self.decoder.get_mut());
+        } else {
+            output.append(self.decoder.get_mut());
+        }
+    }
+}
 
 impl Decode for GzipDecoder {
     fn push(&mut self, piece: &[u8], output: &mut Vec<u8>, _: usize) -> io::Result<usize> {
-        let result = self.0.write_all(piece).and_then(|()| self.0.flush());
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let result = self.push_some(rest);
+            self.give(output);
+            rest = &rest[result?..];
+        }
+        let result = self.decoder.flush();
         self.give(output);
         result.map(|()| piece.len())
     }
 
     fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        let result = self.0.try_finish();
+        let result = if self.is_between { Ok(()) } else { self.decoder.try_finish() };
         self.give(output);
         result
-    }
-}
-
-impl GzipDecoder {
-    fn give(&mut self, output: &mut Vec<u8>) {
-        if output.is_empty() {
-            std::mem::swap(output, self.0.get_mut());
-        } else {
-            output.append(self.0.get_mut());
-        }
     }
 }
 
@@ -184,7 +263,8 @@ impl Decode for ZstdDecoder {
             output.reserve(ROOM_BYTES);
             let (taken, start) = (input.pos(), output.len());
             let mut room = raw::OutBuffer::around_pos(output, start);
-            let bytes_expected = self.decoder.run(&mut input, &mut room)?;
+            let run = self.decoder.run(&mut input, &mut room);
+            let bytes_expected = run.map_err(named_zstd_error)?;
             // A call that makes no progress returns the hint for the next frame.
             if input.pos() > taken || room.pos() > start {
                 self.bytes_expected = bytes_expected;
@@ -281,7 +361,11 @@ impl XzDecoder {
     ) -> io::Result<(usize, liblzma::stream::Status)> {
         output.reserve(ROOM_BYTES);
         let before = self.stream.total_in();
-        let status = self.stream.process_vec(piece, output, action).map_err(io::Error::from)?;
+        let status =
+            self.stream.process_vec(piece, output, action).map_err(|error| match error {
+                liblzma::stream::Error::MemLimit => too_much_memory(Self::MEMORY_BYTES_MAX),
+                error => error.into(),
+            })?;
         self.has_more = output.len() == output.capacity();
         Ok(((self.stream.total_in() - before) as usize, status))
     }

@@ -6,13 +6,14 @@ use std::time::SystemTime;
 
 use super::archive::{Tar, Zip, is_tar, is_zip};
 use super::byte_counter::{ByteCounter, CountingReader, Layer};
-use super::compression::{MAGIC_BYTES, compression_of};
-use super::decompress::decompressed;
+use super::compression::MAGIC_BYTES;
+use super::decompress::unpacked;
+use super::packing::Packing;
 use crate::error::StreamError;
 use crate::error::{Fault, ReadError};
 
 /// The greatest depth of nested archives, so that recursion is bounded.
-const DEPTH_MAX: usize = 8;
+pub(super) const DEPTH_MAX: usize = 8;
 
 /// The most members of one source: an archive of a few megabytes can hold billions of empty ones.
 const MEMBERS_MAX: usize = 10_000;
@@ -89,7 +90,8 @@ pub(super) fn unpack(
     let mut unpacker =
         Unpacker { counter, visit, faults: Vec::new(), broken: None, members: 0, left_out: 0 };
     let mut stream = CountingReader::new(stream, counter.clone());
-    let location = Location { name, depth: 0, is_packed: false, is_member: false };
+    let location =
+        Location { name, depth: 0, is_packed: false, is_member: false, may_time_out: true };
     // A visitor that breaks reports the reason itself.
     let _ = unpacker.run(&mut stream, location);
     unpacker.faults
@@ -112,6 +114,8 @@ struct Location<'a> {
     depth: usize,
     is_packed: bool,
     is_member: bool,
+    /// Whether reads may report that nothing has come: all layers so far are lines of text.
+    may_time_out: bool,
 }
 
 impl Unpacker<'_> {
@@ -120,21 +124,26 @@ impl Unpacker<'_> {
             Ok(head) => head,
             Err(error) => return self.failed(location, "packed", &error),
         };
-        let compression = compression_of(&head);
+        let packing = Packing::of(&head);
         let (is_tar, is_zip) = (is_tar(&head), is_zip(&head));
-        if location.depth == DEPTH_MAX && (compression.is_some() || is_tar || is_zip) {
+        if location.depth == DEPTH_MAX && (packing.is_some() || is_tar || is_zip) {
             return self.refuse(location.name, "is packed too often; unpack it first");
         }
         let is_text = is_text(&head);
         let mut stream = StreamWithHead { head, returned: 0, stream };
-        let inner = Location { depth: location.depth + 1, is_packed: true, ..location };
-        if let Some(compression) = compression {
-            let packing = compression.name();
-            let layer = match decompressed(compression, &mut stream) {
-                Ok(stream) => Layer::new(stream, packing, self.counter),
-                Err(error) => return self.failed(location, packing, &error),
+        let may_time_out = location.may_time_out && packing.is_some_and(Packing::is_text);
+        let inner =
+            Location { depth: location.depth + 1, is_packed: true, may_time_out, ..location };
+        if let Some(packing) = packing {
+            let layer = match unpacked(packing, &mut stream) {
+                Ok(stream) => Layer::new(stream, packing.name(), self.counter),
+                Err(error) => return self.failed(location, packing.name(), &error),
             };
-            self.run(&mut BufReader::with_capacity(LAYER_BYTES, layer), inner)
+            let mut layer = BufReader::with_capacity(LAYER_BYTES, layer);
+            if packing.is_text() {
+                return self.text(&mut layer, inner);
+            }
+            self.run(&mut layer, inner)
         } else if is_tar {
             self.tar(&mut stream, inner)
         } else if is_zip {
@@ -148,7 +157,7 @@ impl Unpacker<'_> {
     }
 
     fn text(&mut self, stream: &mut dyn Read, location: Location<'_>) -> ControlFlow<()> {
-        if !location.is_packed {
+        if location.may_time_out {
             self.counter.allow_timeout();
         }
         self.broken = None;
@@ -263,9 +272,10 @@ impl Unpacker<'_> {
     }
 }
 
-/// Whether the first bytes of a file are those of a compressed file or an archive.
+/// Whether the first bytes of a file are those of a compressed file, UTF-16, an archive, or lines
+/// that may have to be joined.
 pub(super) fn is_packed(head: &[u8]) -> bool {
-    compression_of(head).is_some() || is_tar(head) || is_zip(head)
+    Packing::of(head).is_some() || is_tar(head) || is_zip(head)
 }
 
 /// Reads as many of the first bytes of a stream as are needed to identify its packing. Does not
@@ -281,7 +291,7 @@ fn head(stream: &mut dyn BufRead) -> io::Result<Vec<u8>> {
         head.extend_from_slice(&piece[..length]);
         stream.consume(length);
         let is_identified = head.len() >= MAGIC_BYTES
-            && (head.contains(&b'\n') || compression_of(&head).is_some() || is_zip(&head));
+            && (head.contains(&b'\n') || Packing::of(&head).is_some() || is_zip(&head));
         if length == 0 || is_identified || head.len() == HEAD_BYTES {
             return Ok(head);
         }

@@ -1,6 +1,7 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
 mod drip;
+mod encodings;
 mod finding;
 mod follow;
 mod format_drift;

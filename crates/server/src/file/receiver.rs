@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use weir_ingest::{
-    ARCHIVE_HEAD_BYTES, Compression, FaultKind, MemberLimit, PushDecoder, ReadError, SourceEnd,
-    SourceError, SourceProgress, SourceWriter, StopReason, compression_of, is_archive,
+    FaultKind, LayeredDecoder, MemberLimit, ReadError, SourceEnd, SourceError, SourceProgress,
+    SourceWriter, StopReason, StreamDefect, is_archive,
 };
 
 use super::ack_offsets::AckOffsets;
@@ -46,7 +46,8 @@ enum Stage {
     /// The first bytes, too few to detect a compression.
     Start(Vec<u8>),
     Plain(Content),
-    Compressed(Compression, PushDecoder, Content),
+    /// Compressed, several times perhaps, or UTF-16.
+    Packed(LayeredDecoder, Content),
     /// All bytes are discarded, and count as parsed.
     Discard {
         space: Vec<u8>,
@@ -139,7 +140,7 @@ impl FileReceiver {
         }
         let Stage::Start(first) = &mut self.stage else { return self.process(bytes).await };
         first.extend_from_slice(bytes);
-        if is_detectable(first) { self.begin().await } else { Ok(()) }
+        if LayeredDecoder::needs_more(first) { Ok(()) } else { self.begin().await }
     }
 
     /// Space for the next bytes, never empty, to be followed by [`Self::advance`]. `None` if the
@@ -148,7 +149,7 @@ impl FileReceiver {
         match &mut self.stage {
             Stage::Plain(Content::Lines) => Some(self.writer.space()),
             Stage::Discard { space, .. } => Some(space),
-            Stage::Start(_) | Stage::Plain(_) | Stage::Compressed(..) => None,
+            Stage::Start(_) | Stage::Plain(_) | Stage::Packed(..) => None,
         }
     }
 
@@ -187,7 +188,7 @@ impl FileReceiver {
             }
             Stage::Plain(Content::Lines) => self.bytes_received = self.writer.rewind().await?,
             Stage::Discard { .. } => {}
-            Stage::Plain(_) | Stage::Compressed(..) => {
+            Stage::Plain(_) | Stage::Packed(..) => {
                 self.flush().await?;
                 self.writer.wait_until_parsed().await;
             }
@@ -217,17 +218,17 @@ impl FileReceiver {
 
     /// Ends the decompression. Returns the damage if the data is cut short.
     async fn finish_decoder(&mut self) -> Result<Option<ReceiveError>, ReceiveError> {
-        let Stage::Compressed(compression, decoder, content) = &mut self.stage else {
+        let Stage::Packed(decoder, content) = &mut self.stage else {
             return Ok(None);
         };
         let finished = decoder.finish();
         content.process(decoder.output(), &mut self.writer, &self.destination).await?;
-        Ok(finished.map_err(|error| damaged(*compression, self.bytes_received, &error)).err())
+        Ok(finished.map_err(|error| damaged(decoder.name(), self.bytes_received, &error)).err())
     }
 
     /// Ends the content. If an archive could not be read completely, returns why, as a sentence.
     async fn finish_content(&mut self) -> Result<Option<String>, ReceiveError> {
-        let (Stage::Plain(content) | Stage::Compressed(_, _, content)) = &mut self.stage else {
+        let (Stage::Plain(content) | Stage::Packed(_, content)) = &mut self.stage else {
             return Ok(None);
         };
         content.begin(&mut self.writer, &self.destination).await?;
@@ -260,17 +261,16 @@ impl FileReceiver {
         let Stage::Start(first) = &mut self.stage else { return Ok(()) };
         let first = std::mem::take(first);
         let content = Content::Start(Vec::new());
-        self.stage = match compression_of(&first) {
+        let decoder = LayeredDecoder::of(&first).map_err(|error| damaged("packed", 0, &error))?;
+        self.stage = match decoder {
             None if is_archive(&first) => {
                 self.ack_offsets.set_compressed();
                 Stage::Plain(content)
             }
             None => Stage::Plain(Content::Lines),
-            Some(compression) => {
-                let decoder = PushDecoder::new(compression);
-                let decoder = decoder.map_err(|error| damaged(compression, 0, &error))?;
+            Some(decoder) => {
                 self.ack_offsets.set_compressed();
-                Stage::Compressed(compression, decoder, content)
+                Stage::Packed(decoder, content)
             }
         };
         self.process(&first).await
@@ -295,7 +295,7 @@ impl FileReceiver {
             }
             return Ok(());
         }
-        let Stage::Compressed(compression, decoder, content) = &mut self.stage else {
+        let Stage::Packed(decoder, content) = &mut self.stage else {
             return Ok(());
         };
         let (mut rest, mut taken) = (bytes, before);
@@ -304,7 +304,7 @@ impl FileReceiver {
             let output = decoder.output();
             content.process(output, &mut self.writer, &self.destination).await?;
             output.clear();
-            let length = pushed.map_err(|error| damaged(*compression, taken, &error))?;
+            let length = pushed.map_err(|error| damaged(decoder.name(), taken, &error))?;
             rest = &rest[length..];
             taken += length as u64;
             self.writer.progress().take_compressed(length as u64);
@@ -328,7 +328,7 @@ impl Content {
         match self {
             Self::Start(first) => {
                 first.extend_from_slice(bytes);
-                if is_detectable(first) {
+                if !LayeredDecoder::needs_more(first) {
                     self.begin(writer, destination).await?;
                 }
             }
@@ -363,15 +363,6 @@ impl Content {
     }
 }
 
-/// Whether the first bytes of a file are enough to detect what it is. A whole line is enough,
-/// because no archive header contains a line feed.
-fn is_detectable(first: &[u8]) -> bool {
-    first.len() >= ARCHIVE_HEAD_BYTES
-        || first.contains(&b'\n')
-        || compression_of(first).is_some()
-        || is_archive(first)
-}
-
 /// The message for an archive with more members than the session may have.
 fn omitted_members(count: u64, limit: &MemberLimit) -> String {
     let were = if count == 1 { "was" } else { "were" };
@@ -382,13 +373,9 @@ fn omitted_members(count: u64, limit: &MemberLimit) -> String {
     )
 }
 
-fn damaged(compression: Compression, at: u64, error: &io::Error) -> ReceiveError {
-    let name = compression.name();
-    let what = match error.kind() {
-        io::ErrorKind::UnexpectedEof => format!("{name} data is cut short"),
-        _ => format!("{name} data is damaged ({error})"),
-    };
-    ReceiveError::Damaged { at, what }
+fn damaged(packing: &str, at: u64, error: &io::Error) -> ReceiveError {
+    let clause = StreamDefect::of(error).clause(packing);
+    ReceiveError::Damaged { at, what: clause.trim_start_matches("the ").to_owned() }
 }
 
 #[cfg(test)]

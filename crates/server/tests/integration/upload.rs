@@ -109,6 +109,40 @@ async fn compressed_files_are_read_and_acknowledged_in_their_own_bytes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_layer_of_packing_is_removed() {
+    use std::io::Write;
+    let gzip = |bytes: &[u8]| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(bytes).expect("memory");
+        gzip.finish().expect("memory")
+    };
+    let server = TestServer::start(Options::default()).await;
+    // UTF-16 can only be made of what is UTF-8.
+    let text = String::from_utf8_lossy(&log(2 * MIB as u64)).into_owned();
+    let log = text.clone().into_bytes();
+    let units = ["\u{feff}", &text].concat();
+    let utf16: Vec<u8> = units.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let zstd = zstd::encode_all(&gzip(&log)[..], 1).expect("memory");
+    let padded = [gzip(&log), vec![0; 512]].concat();
+    for packed in [gzip(&gzip(&log)), zstd, padded, gzip(&utf16), utf16] {
+        for message_bytes in [7_777, 64 * MIB] {
+            let id = server.create_session().await;
+            let mut upload = server.upload(&id).await;
+            // The connection is lost after half of the file.
+            upload.begin("a", packed.len()).await;
+            upload.send(&packed[..packed.len() / 2], message_bytes).await;
+            drop(upload);
+            let mut upload = server.upload(&id).await;
+            let offset = upload.begin("a", packed.len()).await;
+            upload.send(&packed[offset..], message_bytes).await;
+            upload.finish("a").await;
+            compare(&log, &server.report(&id).await);
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn skipped_bytes_are_acknowledged_and_large_messages_are_received() {
     let server = TestServer::start(Options::default()).await;
     let log = log(100_000);

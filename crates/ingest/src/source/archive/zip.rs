@@ -10,7 +10,8 @@ use flate2::bufread::DeflateDecoder;
 
 use super::super::byte_counter::ByteCounter;
 use super::super::compression::Compression;
-use super::super::decompress::decompressed;
+use super::super::decompress;
+use super::super::packing::Packing;
 use super::{bytes, damaged, shown_name, skip};
 
 const LOCAL_HEADER: u32 = 0x0403_4B50;
@@ -137,13 +138,14 @@ impl<'a> Zip<'a> {
 }
 
 fn unpacked<'a>(method: u16, packed: &'a mut dyn BufRead) -> io::Result<Box<dyn Read + 'a>> {
-    Ok(match method {
-        8 => Box::new(DeflateDecoder::new(packed)),
-        12 => decompressed(Compression::Bzip2, packed)?,
-        93 => decompressed(Compression::Zstd, packed)?,
-        95 => decompressed(Compression::Xz, packed)?,
-        _ => Box::new(packed),
-    })
+    let compression = match method {
+        8 => return Ok(Box::new(DeflateDecoder::new(packed))),
+        12 => Compression::Bzip2,
+        93 => Compression::Zstd,
+        95 => Compression::Xz,
+        _ => return Ok(Box::new(packed)),
+    };
+    decompress::unpacked(Packing::Compression(compression), packed)
 }
 
 /// Content with its checksum, which is compared at the end if it is known.

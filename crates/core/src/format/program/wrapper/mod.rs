@@ -161,7 +161,7 @@ impl Wrapper {
 pub(in crate::format) const NO_TIME: &str = "neither the line nor its wrapper has a time";
 
 /// Reads `2025-12-17T09:03:01.250531512Z stdout F ` and returns the start of the line after it
-/// and the time. A line that the runtime has split (`P`) is not joined.
+/// and the time. A line that the runtime has split (`P`) has to be joined before.
 ///
 /// Source: the kubelet's log format in `pkg/kubelet/kuberuntime/logs` of Kubernetes.
 fn cri(line: &[u8]) -> Result<(usize, Option<Timestamp>), Mismatch> {

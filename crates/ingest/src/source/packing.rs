@@ -1,0 +1,39 @@
+//! The layers of encoding that a text is unpacked from, except archives.
+
+use super::compression::{Compression, compression_of};
+use super::cri::is_cri;
+use super::utf16::ByteOrder;
+
+/// One layer of encoding of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packing {
+    Compression(Compression),
+    /// UTF-16 with a byte order mark.
+    Utf16(ByteOrder),
+    /// The lines of a container runtime, which may be split.
+    Cri,
+}
+
+impl Packing {
+    /// The outermost layer of a stream with these first bytes. Returns `None` if there is none.
+    pub(super) fn of(first_bytes: &[u8]) -> Option<Self> {
+        let compression = compression_of(first_bytes).map(Self::Compression);
+        compression
+            .or_else(|| ByteOrder::of(first_bytes).map(Self::Utf16))
+            .or_else(|| is_cri(first_bytes).then_some(Self::Cri))
+    }
+
+    /// Whether the bytes of the layer are lines of text, and so is what is inside.
+    pub(super) fn is_text(self) -> bool {
+        self == Self::Cri
+    }
+
+    /// The name, for messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Compression(compression) => compression.name(),
+            Self::Utf16(_) => "UTF-16",
+            Self::Cri => "container runtime",
+        }
+    }
+}

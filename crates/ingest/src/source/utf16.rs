@@ -1,0 +1,152 @@
+//! Text in UTF-16 with a byte order mark (RFC 2781), converted to UTF-8 while it is read.
+
+use std::io;
+
+use super::decode::Decode;
+
+/// The order of the two bytes of a code unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByteOrder {
+    Little,
+    Big,
+}
+
+impl ByteOrder {
+    /// The byte order that the mark at the start of a stream shows. The mark of UTF-32, which
+    /// begins like that of UTF-16, shows none.
+    pub(super) fn of(first_bytes: &[u8]) -> Option<Self> {
+        match first_bytes {
+            [0xFF, 0xFE, 0, 0, ..] => None,
+            [0xFF, 0xFE, ..] => Some(Self::Little),
+            [0xFE, 0xFF, ..] => Some(Self::Big),
+            _ => None,
+        }
+    }
+
+    fn unit(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            Self::Little => u16::from_le_bytes(bytes),
+            Self::Big => u16::from_be_bytes(bytes),
+        }
+    }
+}
+
+/// The byte order mark, which is not part of the text.
+const MARK: u16 = 0xFEFF;
+
+/// Converts UTF-16 to UTF-8. Units that are not valid become U+FFFD.
+pub(super) struct Utf16Decoder {
+    order: ByteOrder,
+    /// The first byte of a unit whose second one has not arrived.
+    half: Option<u8>,
+    /// A high surrogate whose low one has not arrived.
+    high: Option<u16>,
+    is_at_start: bool,
+}
+
+impl Utf16Decoder {
+    pub(super) fn new(order: ByteOrder) -> Self {
+        Self { order, half: None, high: None, is_at_start: true }
+    }
+
+    fn take_unit(&mut self, unit: u16, output: &mut Vec<u8>) {
+        let is_mark = std::mem::take(&mut self.is_at_start) && unit == MARK;
+        let high = self.high.take();
+        if let Ok(byte @ 0..=0x7F) = u8::try_from(unit)
+            && high.is_none()
+        {
+            output.push(byte);
+        } else if (0xD800..0xDC00).contains(&unit) {
+            // A second high surrogate shows that the first one has no partner.
+            if high.is_some() {
+                push_char(char::REPLACEMENT_CHARACTER, output);
+            }
+            self.high = Some(unit);
+        } else if !is_mark {
+            let units = high.into_iter().chain([unit]);
+            for char in char::decode_utf16(units) {
+                push_char(char.unwrap_or(char::REPLACEMENT_CHARACTER), output);
+            }
+        }
+    }
+}
+
+impl Decode for Utf16Decoder {
+    fn push(&mut self, piece: &[u8], output: &mut Vec<u8>, _: usize) -> io::Result<usize> {
+        let mut rest = piece;
+        if let (Some(first), Some((second, after))) = (self.half, rest.split_first()) {
+            self.half = None;
+            self.take_unit(self.order.unit([first, *second]), output);
+            rest = after;
+        }
+        let (units, half) = rest.as_chunks::<2>();
+        for unit in units {
+            self.take_unit(self.order.unit(*unit), output);
+        }
+        self.half = half.first().copied().or(self.half);
+        Ok(piece.len())
+    }
+
+    fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
+        if self.high.take().is_some() {
+            push_char(char::REPLACEMENT_CHARACTER, output);
+        }
+        match self.half {
+            None => Ok(()),
+            Some(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+fn push_char(char: char, output: &mut Vec<u8>) {
+    output.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{ByteOrder, Utf16Decoder};
+    use crate::source::decode::Decode;
+
+    fn decode(order: ByteOrder, bytes: &[u8], piece: usize) -> std::io::Result<Vec<u8>> {
+        let (mut decoder, mut output) = (Utf16Decoder::new(order), Vec::new());
+        for piece in bytes.chunks(piece) {
+            assert_eq!(decoder.push(piece, &mut output, usize::MAX)?, piece.len());
+        }
+        decoder.finish(&mut output)?;
+        Ok(output)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn units_are_converted_like_those_of_the_standard_library(
+            units in prop::collection::vec(
+                prop_oneof![0_u16..0x80, any::<u16>(), 0xD700_u16..0xE100],
+                0..60,
+            ),
+            piece in 1_usize..7,
+        ) {
+            let units: Vec<u16> = [0xFEFF].into_iter().chain(units).collect();
+            let expected = String::from_utf16_lossy(&units[1..]).into_bytes();
+            let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+            let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+            for (order, bytes) in [(ByteOrder::Little, &little), (ByteOrder::Big, &big)] {
+                let decoded = decode(order, bytes, piece).expect("whole units");
+                prop_assert_eq!(&decoded, &expected);
+                prop_assert!(decode(order, &bytes[..bytes.len() - 1], piece).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn only_marks_show_an_order() {
+        assert_eq!(ByteOrder::of(b"\xFF\xFE1\0"), Some(ByteOrder::Little));
+        assert_eq!(ByteOrder::of(b"\xFE\xFF\x001"), Some(ByteOrder::Big));
+        for other in [&b"\xFF\xFE\0\0"[..], b"\xEF\xBB\xBF1", b"1\0", b""] {
+            assert_eq!(ByteOrder::of(other), None, "{other:?}");
+        }
+    }
+}
