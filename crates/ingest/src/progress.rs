@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use weir_core::{Format, LogSource, ReadCounts, UnparsedLine};
@@ -38,6 +39,9 @@ struct State {
     /// How its format has changed.
     format_note: Option<String>,
     news: Option<String>,
+    /// How often the file was truncated while it was followed, and the longest time in which lines
+    /// may have been written that were not read before.
+    truncations: Option<(u64, Duration)>,
     phase: Phase,
 }
 
@@ -207,7 +211,7 @@ impl SourceProgress {
             parsed_share: state.format.as_ref().and_then(|(_, parsed_share)| *parsed_share),
             samples: state.samples.clone(),
             end: state.end.clone(),
-            note: joined(&state.note, &state.format_note),
+            note: joined(&joined(&state.note, &state.format_note), &state.truncation_note()),
             phase: state.phase,
         }
     }
@@ -296,6 +300,18 @@ impl SourceProgress {
         state.format = Some((format, Some(parsed_share)));
     }
 
+    /// Notes that the file was truncated, and that it was last read this long before.
+    pub(crate) fn note_truncation(&self, unread: Duration) {
+        let mut state = self.lock();
+        let (before, longest) = state.truncations.unwrap_or_default();
+        let count = before + 1;
+        state.truncations = Some((count, unread.max(longest)));
+        // A file that is truncated with every line does not flood a terminal.
+        if count.is_power_of_two() {
+            state.news = state.truncation_note();
+        }
+    }
+
     /// Notes that a block was dropped.
     pub(crate) fn drop_rest(&self) {
         self.lock().has_gap = true;
@@ -340,6 +356,21 @@ impl SourceProgress {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// A clause about truncations of a followed file.
+    fn truncation_note(&self) -> Option<String> {
+        let (count, unread) = self.truncations?;
+        let times = match count {
+            1 => "once".to_owned(),
+            count => format!("{count} times"),
+        };
+        let ms = unread.as_millis() + 1;
+        Some(format!(
+            "it was truncated {times}; lines that were written in the {ms} ms before may be missing"
+        ))
     }
 }
 

@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::error::StopReason;
-use crate::source::archive::{is_tar, is_zip};
-use crate::source::compression::compression_of;
+use crate::source::cri::{CriDecoder, is_cri};
+use crate::source::decode::Decode;
+use crate::source::unpack::is_packed;
 use crate::writer::SourceWriter;
+
+use super::change_watcher::{ChangeWatcher, FileWatch};
 
 /// The device and inode number of a file, which identify it.
 pub(super) type FileId = (u64, u64);
@@ -44,14 +47,26 @@ pub(super) struct LogFile {
     line: Vec<u8>,
     buffer: Vec<u8>,
     last_growth: Duration,
+    /// Joins the lines that a container runtime has split, if it writes the file.
+    joiner: Option<CriDecoder>,
+    is_at_start: bool,
+    /// When the file was last read.
+    last_read: Duration,
+    _watch: Option<FileWatch>,
 }
 
 impl LogFile {
     /// Opens the file at a path, if there is one.
-    pub(super) fn open(path: &Path, clock: &Arc<dyn Clock>) -> Option<Self> {
+    pub(super) fn open(
+        path: &Path,
+        clock: &Arc<dyn Clock>,
+        watcher: Option<&Arc<ChangeWatcher>>,
+    ) -> Option<Self> {
         let file = File::open(path).ok()?;
         let metadata = file.metadata().ok().filter(Metadata::is_file)?;
         Some(Self {
+            _watch: watcher.and_then(|watcher| watcher.watch(&file)),
+            last_read: clock.elapsed(),
             id: id_of(&metadata),
             file,
             last_growth: clock.elapsed(),
@@ -59,6 +74,8 @@ impl LogFile {
             position: 0,
             fingerprint: Vec::new(),
             line: Vec::new(),
+            joiner: None,
+            is_at_start: true,
             buffer: Vec::new(),
         })
     }
@@ -77,14 +94,6 @@ impl LogFile {
     pub(super) fn read(&mut self, writer: &mut SourceWriter) -> Result<bool, StopReason> {
         let mut read_bytes = 0;
         while read_bytes < TURN_BYTES {
-            // If the file cannot be read now, the next poll tries again.
-            let Ok(length) = self.file.metadata().map(|metadata| metadata.len()) else { break };
-            if length < self.position {
-                self.restart(writer)?;
-            }
-            if length == self.position {
-                return Ok(false);
-            }
             match self.read_once() {
                 Some(fresh) if fresh > 0 => {
                     self.take(fresh, writer)?;
@@ -103,7 +112,8 @@ impl LogFile {
     }
 
     /// Reads on into the buffer and returns the number of new bytes. Returns `None` if the bytes
-    /// before the position have changed: the file was truncated and has grown since.
+    /// before the position are missing or have changed: the file was truncated, and perhaps has
+    /// grown since.
     fn read_once(&mut self) -> Option<usize> {
         let known = self.fingerprint.len();
         self.buffer.resize(FINGERPRINT_BYTES + READ_BYTES, 0);
@@ -118,6 +128,7 @@ impl LogFile {
         if read < known || self.buffer[..known] != self.fingerprint {
             return None;
         }
+        self.last_read = self.clock.elapsed();
         Some(read - known)
     }
 
@@ -130,32 +141,60 @@ impl LogFile {
         self.fingerprint = before[before.len().saturating_sub(FINGERPRINT_BYTES)..].to_vec();
         self.last_growth = self.clock.elapsed();
         let ended = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let line = std::mem::take(&mut self.line);
         if ended > 0 {
-            writer.write_all(&self.line)?;
-            writer.write_all(&bytes[..ended])?;
-            self.line.clear();
+            self.write([&line, &bytes[..ended]], writer)?;
+        } else {
+            self.line = line;
         }
         self.line.extend_from_slice(&bytes[ended..]);
         if self.line.len() > LINE_BYTES_MAX {
-            writer.write_all(&self.line)?;
-            self.line.clear();
+            let line = std::mem::take(&mut self.line);
+            self.write([&line, &[]], writer)?;
         }
         self.buffer = buffer;
         Ok(())
     }
 
+    /// Writes lines, or the beginning of one over the limit. Split lines are joined if the first
+    /// lines were written by a container runtime.
+    fn write(&mut self, parts: [&[u8]; 2], writer: &mut SourceWriter) -> Result<(), StopReason> {
+        let first = parts.into_iter().find(|part| !part.is_empty()).unwrap_or_default();
+        let is_joined = self.joiner.is_some() || (self.is_at_start && is_cri(first));
+        self.is_at_start = false;
+        if !is_joined {
+            return parts.into_iter().try_for_each(|part| writer.write_all(part));
+        }
+        let joiner = self.joiner.get_or_insert_default();
+        let mut joined = Vec::new();
+        for part in parts {
+            // It takes every piece whole and never fails.
+            let _ = joiner.push(part, &mut joined, usize::MAX);
+        }
+        writer.write_all(&joined)
+    }
+
     /// Continues at the start of the file, which was truncated.
     fn restart(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
+        let unread = self.clock.elapsed().saturating_sub(self.last_read);
+        writer.progress().note_truncation(unread);
         self.position = 0;
         self.fingerprint.clear();
-        self.end_line(writer)
+        self.end_line(writer)?;
+        self.is_at_start = true;
+        Ok(())
     }
 
     fn end_line(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         if !self.line.is_empty() {
-            self.line.push(b'\n');
-            writer.write_all(&self.line)?;
-            self.line.clear();
+            let mut line = std::mem::take(&mut self.line);
+            line.push(b'\n');
+            self.write([&line, &[]], writer)?;
+        }
+        if let Some(mut joiner) = self.joiner.take() {
+            let mut rest = Vec::new();
+            let _ = joiner.finish(&mut rest);
+            writer.write_all(&rest)?;
         }
         Ok(())
     }
@@ -190,6 +229,5 @@ pub(super) fn can_follow(path: &Path) -> bool {
     let mut head = Vec::new();
     let file = File::open(path);
     let read = file.and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
-    let is_packed = compression_of(&head).is_some() || is_zip(&head) || is_tar(&head);
-    read.is_ok() && !is_packed
+    read.is_ok() && (is_cri(&head) || !is_packed(&head))
 }

@@ -1,16 +1,19 @@
 //! Follows growing files through every way of rotation.
 //!
 //! Files are polled every [`Follower::INTERVAL`], which works on every file system and needs
-//! nothing from the system but `stat` and `read`.
+//! nothing from the system but `stat` and `read`. Where the system notifies of changes
+//! ([`ChangeWatcher`]), they are also read at once.
 //!
 //! - Renamed: the old file is read to its end, and for a while longer, because its writer may open
 //!   the new one late. The new file is read from its start.
 //! - Deleted and created again: the same.
-//! - Truncated: read from its start again. A truncation shows in the length, or, if the file has
-//!   grown beyond the position again, in the bytes before the position. Lines that are written
-//!   and truncated between two polls are lost.
+//! - Truncated: read from its start again. A truncation shows in the bytes before the position,
+//!   which are missing or others, also if the file has grown to the same length or beyond. Lines
+//!   that are written and truncated between two reads are lost; how long before the truncation the
+//!   last read was is noted beside the source.
 //! - Renamed twice between two polls: the file in between is not found.
 
+mod change_watcher;
 mod log_file;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +28,7 @@ use crate::pipeline::Pipeline;
 use crate::progress::{Phase, SourceEnd};
 use weir_core::FormatChoice;
 
+use self::change_watcher::ChangeWatcher;
 use self::log_file::{FileId, LogFile};
 use crate::writer::{SourceOptions, SourceWriter};
 
@@ -37,10 +41,17 @@ const DETECTION_PATIENCE: Duration = Duration::from_millis(100);
 /// Files that have left a path and are still read, at most, per path.
 const RETIRED_MAX: usize = 8;
 
+/// Up to this many changes in an interval are read one by one. Then reads are this far apart, so
+/// that a writer of a hundred thousand lines a second does not take a core for notifications.
+const CHANGES_MAX: usize = 256;
+const CHANGES_PAUSE: Duration = Duration::from_micros(200);
+
 /// Follows files into a pipeline.
 pub struct Follower {
     paths: Vec<FollowedPath>,
     clock: Arc<dyn Clock>,
+    /// `None` if files are only polled.
+    watcher: Option<Arc<ChangeWatcher>>,
 }
 
 /// One path, and the files that are or were there.
@@ -52,6 +63,7 @@ struct FollowedPath {
     /// Files that have left the path.
     retired: Vec<LogFile>,
     clock: Arc<dyn Clock>,
+    watcher: Option<Arc<ChangeWatcher>>,
     /// Since when lines wait for their format to be detected.
     waiting_since: Option<Duration>,
     stopped: Option<StopReason>,
@@ -63,15 +75,34 @@ impl Follower {
 
     /// Opens a source for each path, whether there is a file yet or not.
     pub fn new(pipeline: &Pipeline, paths: &[PathBuf], format: &FormatChoice) -> Self {
-        Self::with_clock(pipeline, paths, format, Arc::new(SystemClock::default()))
+        let clock = Arc::new(SystemClock::default());
+        let watcher = ChangeWatcher::new();
+        for path in paths {
+            if let (Some(watcher), Some(directory)) = (&watcher, path.parent()) {
+                let is_here = directory.as_os_str().is_empty();
+                watcher.watch_directory(if is_here { Path::new(".") } else { directory });
+            }
+        }
+        Self::with(pipeline, paths, format, clock, watcher)
     }
 
-    /// [`Self::new`] with a clock, which decides when files are polled and closed.
+    /// [`Self::new`] with a clock, which decides when files are polled and closed. The system's
+    /// notifications are not used.
     pub fn with_clock(
         pipeline: &Pipeline,
         paths: &[PathBuf],
         format: &FormatChoice,
         clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self::with(pipeline, paths, format, clock, None)
+    }
+
+    fn with(
+        pipeline: &Pipeline,
+        paths: &[PathBuf],
+        format: &FormatChoice,
+        clock: Arc<dyn Clock>,
+        watcher: Option<Arc<ChangeWatcher>>,
     ) -> Self {
         let followed = |path: &PathBuf| {
             let options = SourceOptions::new(&path.to_string_lossy(), format.clone());
@@ -81,11 +112,12 @@ impl Follower {
                 current: None,
                 retired: Vec::new(),
                 clock: clock.clone(),
+                watcher: watcher.clone(),
                 waiting_since: None,
                 stopped: None,
             }
         };
-        Self { paths: paths.iter().map(followed).collect(), clock }
+        Self { paths: paths.iter().map(followed).collect(), clock, watcher }
     }
 
     /// Follows the files until `ends` is set or no source takes more. Passes notes to `report` at
@@ -95,22 +127,51 @@ impl Follower {
             let has_more = self.poll();
             self.news().for_each(&report);
             if !has_more {
-                self.clock.sleep(Self::INTERVAL);
+                self.wait();
             }
         }
         self.end()
     }
 
-    /// Reads the bytes that were appended since the last poll, up to a bound for each file.
-    /// Returns whether there may be more at once.
+    /// Waits until the next poll. Meanwhile reads what the system notifies of; the lines are
+    /// submitted by the poll.
+    fn wait(&mut self) {
+        let Some(watcher) = self.watcher.clone() else {
+            return self.clock.sleep(Self::INTERVAL);
+        };
+        let end = self.clock.elapsed() + Self::INTERVAL;
+        let mut changes = 0;
+        loop {
+            let left = end.saturating_sub(self.clock.elapsed());
+            if left.is_zero() || !watcher.wait(left) || self.read() {
+                return;
+            }
+            changes += 1;
+            if changes > CHANGES_MAX {
+                self.clock.sleep(CHANGES_PAUSE);
+            }
+        }
+    }
+
+    /// Reads the bytes that were appended since the last poll, up to a bound for each file, and
+    /// submits whole lines once no more arrive. Returns whether there may be more at once.
     pub fn poll(&mut self) -> bool {
+        self.each_path(FollowedPath::poll)
+    }
+
+    /// Reads as [`Self::poll`] does, but submits only full blocks.
+    fn read(&mut self) -> bool {
+        self.each_path(FollowedPath::read)
+    }
+
+    fn each_path(&mut self, read: impl Fn(&mut FollowedPath) -> Result<bool, StopReason>) -> bool {
         let mut has_more = false;
         for index in 0..self.paths.len() {
             if self.paths[index].stopped.is_some() {
                 continue;
             }
             self.take_over(index);
-            match self.paths[index].poll() {
+            match read(&mut self.paths[index]) {
                 Ok(more) => has_more |= more,
                 Err(reason) => self.paths[index].stopped = Some(reason),
             }
@@ -172,8 +233,16 @@ impl FollowedPath {
         Some(self.retired.remove(at))
     }
 
-    /// Reads appended bytes, of old files before the current one.
+    /// Reads appended bytes, and submits the lines once no more arrive.
     fn poll(&mut self) -> Result<bool, StopReason> {
+        let has_more = self.read()?;
+        self.expire()?;
+        self.flush(has_more)?;
+        Ok(has_more)
+    }
+
+    /// Reads appended bytes, of old files before the current one.
+    fn read(&mut self) -> Result<bool, StopReason> {
         let mut has_more = false;
         for retired in &mut self.retired {
             has_more |= retired.read(&mut self.writer)?;
@@ -184,8 +253,6 @@ impl FollowedPath {
         if !has_more {
             has_more = self.follow_path();
         }
-        self.expire()?;
-        self.flush(has_more)?;
         Ok(has_more)
     }
 
@@ -205,7 +272,9 @@ impl FollowedPath {
         if log_file::id_at(&self.path).is_none_or(|id| self.is_current(id)) {
             return false;
         }
-        let Some(fresh) = LogFile::open(&self.path, &self.clock) else { return false };
+        let Some(fresh) = LogFile::open(&self.path, &self.clock, self.watcher.as_ref()) else {
+            return false;
+        };
         if self.is_current(fresh.id()) {
             return false;
         }
@@ -257,4 +326,126 @@ impl FollowedPath {
 /// Whether the file at a path can be followed: it is plain text, or does not exist yet.
 pub fn can_follow(path: &Path) -> bool {
     log_file::can_follow(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, OpenOptions};
+    use std::io::Write;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use weir_core::FormatChoice;
+
+    use super::{ChangeWatcher, Follower};
+    use crate::clock::ManualClock;
+    use crate::pipeline::{DataSet, Pipeline, PipelineOptions, Retention};
+    use crate::progress::SourceSnapshot;
+
+    /// A file that is followed, with a clock that stands still.
+    struct Followed {
+        path: PathBuf,
+        file: File,
+        follower: Follower,
+        pipeline: Pipeline,
+        data: Arc<DataSet>,
+    }
+
+    impl Followed {
+        fn new(name: &str, watcher: Option<Arc<ChangeWatcher>>) -> Self {
+            let path = std::env::temp_dir().join(format!("weir-{name}-{}.log", std::process::id()));
+            let _ = fs::remove_file(&path);
+            let file = OpenOptions::new().create(true).append(true).open(&path).expect("a file");
+            let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+            let options = PipelineOptions::new(1, Retention::Segments);
+            let pipeline = Pipeline::start(&options, data.clone());
+            let paths = std::slice::from_ref(&path);
+            let clock = Arc::new(ManualClock::default());
+            let mut follower =
+                Follower::with(&pipeline, paths, &FormatChoice::Detect, clock, watcher);
+            while follower.poll() {}
+            Self { path, file, follower, pipeline, data }
+        }
+
+        fn write(&mut self, lines: std::ops::Range<u64>) {
+            for number in lines {
+                let line = format!(
+                    "192.0.2.1 - - [17/Dec/2025:09:00:00 +0000] \"GET /{number:04} HTTP/1.1\" 200 1\n"
+                );
+                self.file.write_all(line.as_bytes()).expect("room");
+            }
+        }
+
+        /// Ends following. Returns the source.
+        fn end(mut self) -> SourceSnapshot {
+            while self.follower.poll() {}
+            assert!(self.follower.end().is_empty());
+            self.pipeline.finish();
+            fs::remove_file(&self.path).expect("it is there");
+            self.data.sources()[0].snapshot()
+        }
+    }
+
+    #[test]
+    fn a_file_that_has_grown_back_to_its_length_is_read_again() {
+        let mut followed = Followed::new("grown-back", None);
+        followed.write(0..100);
+        while followed.follower.poll() {}
+        followed.file.set_len(0).expect("it can be truncated");
+        followed.write(100..200);
+        while followed.follower.poll() {}
+        // Longer than before, and shorter.
+        for lines in [200..301, 400..410] {
+            followed.file.set_len(0).expect("it can be truncated");
+            followed.write(lines);
+            while followed.follower.poll() {}
+        }
+        let source = followed.end();
+        assert_eq!((source.lines, source.records), (311, 311));
+        let note =
+            "it was truncated 3 times; lines that were written in the 1 ms before may be missing";
+        assert_eq!(source.note.as_deref(), Some(note));
+    }
+
+    #[test]
+    fn a_file_that_only_grows_has_no_note() {
+        let mut followed = Followed::new("grows", None);
+        followed.write(0..10);
+        while followed.follower.poll() {}
+        followed.write(10..20);
+        let source = followed.end();
+        assert_eq!((source.lines, source.note), (20, None));
+    }
+
+    #[test]
+    fn lines_that_a_container_runtime_has_split_are_joined() {
+        let mut followed = Followed::new("split", None);
+        for number in 0..20 {
+            let part = format!(
+                "2025-12-17T09:03:01.25Z stdout P 192.0.2.1 - - [17/Dec/2025:09:00:00 +0000] \"GET /{number}\n"
+            );
+            followed.file.write_all(part.as_bytes()).expect("room");
+            while followed.follower.poll() {}
+            let rest = b"2025-12-17T09:03:01.25Z stdout F ? HTTP/1.1\" 200 1\n";
+            followed.file.write_all(rest).expect("room");
+            while followed.follower.poll() {}
+        }
+        let source = followed.end();
+        assert_eq!((source.lines, source.records), (20, 20));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_change_is_read_before_the_next_poll() {
+        let Some(watcher) = ChangeWatcher::new() else { panic!("inotify has no room") };
+        let mut followed = Followed::new("notified", Some(watcher));
+        for round in 0..5 {
+            followed.write(round * 100..round * 100 + 10);
+            // The system has notified of the lines; nothing more comes after them.
+            followed.follower.wait();
+            followed.file.set_len(0).expect("it can be truncated");
+        }
+        let source = followed.end();
+        assert_eq!(source.lines, 50, "lines before a truncation were read");
+    }
 }
