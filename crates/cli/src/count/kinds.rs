@@ -40,6 +40,11 @@ impl KindTallies {
         }
     }
 
+    /// Drops the counts and gives back their memory.
+    pub(super) fn release(self, memory: &MemoryBudget) {
+        self.kinds.into_iter().for_each(|kind| kind.tally.release(memory));
+    }
+
     /// The number of records of each kind that there is.
     pub(super) fn counts(&self) -> Vec<KindCount> {
         let kinds = RecordKind::ALL.into_iter().zip(&self.kinds);

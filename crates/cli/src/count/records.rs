@@ -29,9 +29,43 @@ pub(super) struct RecordCounter<'a> {
 /// The fields and conditions, resolved for the records of one format.
 struct RecordKey<'a> {
     kind: RecordKind,
-    fields: Vec<FieldAccessor>,
-    /// `None` if the format lacks a field, so that no record can be counted.
+    /// `None` for a field that the format lacks.
+    fields: Vec<Option<FieldAccessor>>,
+    /// `None` if records of the kind are not counted.
     predicate: Option<RecordPredicate<'a>>,
+}
+
+/// The counts of one part of a text.
+struct PartCount<'a> {
+    /// Those of the texts before.
+    tallies: &'a mut KindTallies,
+    /// The records so far, while it is not known whether any of them has the fields.
+    undecided: KindTallies,
+    missing: MissingField,
+}
+
+/// Whether a field is missing in a text whose format may change.
+enum MissingField {
+    /// No format was seen.
+    None,
+    /// In all formats so far. The error is a sentence.
+    Yet(String),
+    /// A format has all of the fields.
+    Found,
+}
+
+impl PartCount<'_> {
+    fn tally_of(&mut self, kind: RecordKind) -> &mut KindTally {
+        match self.missing {
+            MissingField::Yet(_) => self.undecided.of_mut(kind),
+            MissingField::None | MissingField::Found => self.tallies.of_mut(kind),
+        }
+    }
+
+    /// Whether a request was counted.
+    fn has_requests(&self) -> bool {
+        self.tallies.has_requests() || self.undecided.has_requests()
+    }
 }
 
 impl RecordCounter<'_> {
@@ -50,7 +84,6 @@ impl RecordCounter<'_> {
         text: &mut Text<'_>,
         result: &mut InputCount<KindTallies>,
     ) -> Result<(), ScanError> {
-        result.was_read = true;
         let name = text.name().to_owned();
         let scan = TextScan {
             threads: self.threads_per_text,
@@ -74,7 +107,10 @@ impl RecordCounter<'_> {
         if scanned.unparsed_lines > 0 {
             result.unparsed.push(UnparsedLines { text: name, lines: scanned.unparsed_lines });
         }
-        scanned.parts.into_iter().collect()
+        let counted = scanned.parts.into_iter().collect();
+        // A text without the fields has no count, not even 0.
+        result.was_read |= !matches!(counted, Err(ScanError::Field(_)));
+        counted
     }
 
     fn count_part(
@@ -83,14 +119,37 @@ impl RecordCounter<'_> {
         name: &str,
         tallies: &mut KindTallies,
     ) -> Result<(), ScanError> {
+        let mut part_count =
+            PartCount { tallies, undecided: KindTallies::default(), missing: MissingField::None };
+        let counted = self.count_lines(part, name, &mut part_count);
+        let PartCount { tallies, undecided, missing } = part_count;
+        match (counted, missing) {
+            (Ok(()), MissingField::Yet(error)) => {
+                undecided.release(self.memory);
+                Err(ScanError::Field(error))
+            }
+            (counted, _) => {
+                tallies.merge(undecided, self.memory);
+                counted
+            }
+        }
+    }
+
+    fn count_lines(
+        &self,
+        part: &mut TextPart<impl Read>,
+        name: &str,
+        count: &mut PartCount<'_>,
+    ) -> Result<(), ScanError> {
         let mut binding = FormatBinding::new();
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
             for line in Lines::new(block).filter(|line| !line.bytes.is_empty()) {
-                let bound = binding.update(records, |format| self.bind(format, name, tallies));
+                let bound = binding
+                    .update(records, |format, is_only| self.bind(format, is_only, name, count));
                 bound.map_err(ScanError::Field)?;
                 records.read(line.bytes, |record| {
                     if let (Some(key), Some(record)) = (binding.value(), record) {
-                        key.count(record, tallies.of_mut(key.kind), self.memory);
+                        key.count(record, count.tally_of(key.kind), self.memory);
                     }
                 });
             }
@@ -99,43 +158,61 @@ impl RecordCounter<'_> {
     }
 
     /// Resolves the fields in a format. The error is a sentence. Records of another kind than
-    /// the one that is asked for may lack fields; that is noted in the tally of their kind.
+    /// the one that is asked for may lack fields; that is noted in the tally of their kind. A field
+    /// that is missing in a log of several formats may come later, or has been there.
     fn bind(
         &self,
         format: &Format,
+        is_only_format: bool,
         name: &str,
-        tallies: &mut KindTallies,
+        count: &mut PartCount<'_>,
     ) -> Result<RecordKey<'_>, String> {
         let kind = format.kind();
         let not_counted = RecordKey { kind, fields: Vec::new(), predicate: None };
         // Requests come first, so with a request it is known that the others are left out.
         let is_left_out = match self.kind {
             Some(asked) => kind != asked,
-            None => kind != RecordKind::Request && tallies.has_requests(),
+            None => kind != RecordKind::Request && count.has_requests(),
         };
         if is_left_out {
             return Ok(not_counted);
         }
-        match self.resolve(format) {
-            Ok((fields, predicate)) => Ok(RecordKey { kind, fields, predicate: Some(predicate) }),
-            Err(error) if kind == self.kind.unwrap_or_default() => Err(error),
-            Err(error) => {
-                tallies.of_mut(kind).error = Some(format!("{name}: {error}"));
-                Ok(not_counted)
+        let error = match self.check_fields(format) {
+            Ok(()) => {
+                count.missing = MissingField::Found;
+                return Ok(self.key(format));
             }
+            Err(error) => error,
+        };
+        if kind != self.kind.unwrap_or_default() {
+            count.tallies.of_mut(kind).error = Some(format!("{name}: {error}"));
+            return Ok(not_counted);
         }
+        if is_only_format {
+            return Err(error);
+        }
+        if matches!(count.missing, MissingField::None) {
+            count.missing = MissingField::Yet(error);
+        }
+        Ok(self.key(format))
     }
 
-    fn resolve(
-        &self,
-        format: &Format,
-    ) -> Result<(Vec<FieldAccessor>, RecordPredicate<'_>), String> {
-        let fields: Result<Vec<_>, _> = self.by.iter().map(|name| format.accessor(name)).collect();
-        let predicate = self.conditions.predicate(format);
-        Ok((
-            fields.map_err(|error| format!("--by: {error}"))?,
-            predicate.map_err(|error| format!("--where: {error}"))?,
-        ))
+    /// Checks that a format has the fields. The error is a sentence.
+    fn check_fields(&self, format: &Format) -> Result<(), String> {
+        for name in self.by {
+            format.accessor(name).map_err(|error| format!("--by: {error}"))?;
+        }
+        self.conditions.predicate(format).map_err(|error| format!("--where: {error}"))?;
+        Ok(())
+    }
+
+    /// The fields and conditions in a format, which may lack some of them.
+    fn key(&self, format: &Format) -> RecordKey<'_> {
+        RecordKey {
+            kind: format.kind(),
+            fields: self.by.iter().map(|name| format.accessor(name).ok()).collect(),
+            predicate: Some(self.conditions.predicate_of_some(format)),
+        }
     }
 }
 
@@ -144,7 +221,7 @@ impl RecordKey<'_> {
         kind.records += 1;
         if self.predicate.as_ref().is_some_and(|predicate| predicate.accepts(record)) {
             let value = |index| {
-                let field: Option<&FieldAccessor> = self.fields.get(index);
+                let field: Option<FieldAccessor> = self.fields.get(index).copied().flatten();
                 field.and_then(|field| field.value(record)).unwrap_or(Cow::Borrowed(b""))
             };
             kind.tally.add(&value(0), &value(1), memory);

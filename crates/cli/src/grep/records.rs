@@ -16,7 +16,8 @@ use crate::scan::ScanError;
 
 /// The search, resolved for the records of one format.
 struct RecordSearch<'a> {
-    field: Option<FieldAccessor>,
+    /// The field to search in, if one was named; `None` in it if the format lacks the field.
+    field: Option<Option<FieldAccessor>>,
     predicate: RecordPredicate<'a>,
     columns: Vec<(String, FieldAccessor)>,
 }
@@ -36,11 +37,22 @@ impl Search {
         printer: &mut Printer<'_, '_>,
     ) -> Result<(), ScanError> {
         let mut binding = FormatBinding::new();
-        let mut number = 0;
+        let (mut number, mut skipped) = (0, 0);
+        // The error of a field that no list of fields has named so far.
+        let (mut missing, mut is_found) = (None, false);
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
+            number += records.skipped_lines() - skipped;
+            skipped = records.skipped_lines();
             for bytes in whole_lines(block) {
                 number += 1;
-                let bound = binding.update(records, |format| self.bind(format));
+                let bound = binding.update(records, |format, is_only| {
+                    match self.check_fields(format) {
+                        Ok(()) => is_found = true,
+                        Err(error) if is_only => return Err(error),
+                        Err(error) => missing = missing.take().or(Some(error)),
+                    }
+                    Ok(self.bind(format))
+                });
                 bound.map_err(ScanError::Field)?;
                 let line = NumberedLine { number, bytes };
                 let searched = self.search_line(line, records, binding.value(), printer);
@@ -51,18 +63,25 @@ impl Search {
             }
             printer.end_block().map_err(ScanError::Output)?;
         }
+        missing.filter(|_| !is_found).map_or(Ok(()), |error| Err(ScanError::Field(error)))
+    }
+
+    /// Checks that a format has the fields of the search. The error is a sentence.
+    fn check_fields(&self, format: &Format) -> Result<(), String> {
+        if let Some(name) = &self.field {
+            format.accessor(name).map_err(|error| format!("--field: {error}"))?;
+        }
+        self.conditions.predicate(format).map_err(|error| format!("--where: {error}"))?;
         Ok(())
     }
 
-    /// Resolves the fields of the search in a format. The error is a sentence.
-    fn bind(&self, format: &Format) -> Result<RecordSearch<'_>, String> {
-        let field = self.field.as_ref().map(|name| format.accessor(name)).transpose();
-        let predicate = self.conditions.predicate(format);
-        Ok(RecordSearch {
-            field: field.map_err(|error| format!("--field: {error}"))?,
-            predicate: predicate.map_err(|error| format!("--where: {error}"))?,
+    /// Resolves the fields of the search in a format, which may lack some of them.
+    fn bind(&self, format: &Format) -> RecordSearch<'_> {
+        RecordSearch {
+            field: self.field.as_ref().map(|name| format.accessor(name).ok()),
+            predicate: self.conditions.predicate_of_some(format),
             columns: format.accessors(),
-        })
+        }
     }
 
     fn search_line(
@@ -102,7 +121,7 @@ impl Search {
         }
         let mut value = None;
         if let Some(field) = search.field {
-            let found = field.value(record);
+            let found = field.and_then(|field| field.value(record));
             // An absent value matches nothing.
             let is_match = found.as_ref().is_some_and(|value| self.pattern.is_match(value));
             if is_match == self.layout.is_inverted {

@@ -53,7 +53,13 @@ impl Conditions {
         for field in &self.fields {
             format.accessor(field)?;
         }
-        Ok(RecordPredicate::new(&self.filter, &self.columns, format))
+        Ok(self.predicate_of_some(format))
+    }
+
+    /// The conditions as a predicate over the records of one format of a log that has several. A
+    /// field that the format lacks is a value that its records lack.
+    pub(crate) fn predicate_of_some(&self, format: &Format) -> RecordPredicate<'_> {
+        RecordPredicate::new(&self.filter, &self.columns, format)
     }
 }
 

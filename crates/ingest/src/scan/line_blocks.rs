@@ -3,12 +3,15 @@
 //! [`weir_core::BlockCutter`] makes blocks that are handed from thread to thread, a mebibyte
 //! each. A search looks at a block once and at once, and reads faster into a buffer that never
 //! leaves the second-level cache. The lines are the same however the stream is cut, see the
-//! property tests; only the limit on a line's length differs, because a search has no reason to
-//! skip a line that a report could not store.
+//! property tests; only the limit on a line's length differs for a search in whole lines, which
+//! has no reason to skip a line that a report could not store. Lines that are read as records have
+//! the limit of a report.
 
 use std::io::{self, Read};
 
 use memchr::{memchr, memmem, memrchr};
+
+use weir_core::BlockLimits;
 
 use super::record_reader::RecordReader;
 
@@ -19,11 +22,15 @@ const READ_BYTES: usize = 128 << 10;
 /// A longer line is skipped and counted.
 const LINE_BYTES_MAX: usize = 256 << 20;
 
+/// The length of the longest line end, CR and LF.
+const LINE_END_BYTES: usize = 2;
+
 /// The whole lines of a stream, block by block.
 ///
 /// Lines are those of [`weir_core::Lines`], with their line ends. NUL bytes before a line do not
 /// belong to it and are dropped, those at the end of the stream as well; a run of them takes
-/// constant memory. Otherwise the memory is that of the longest line, 256 MiB at most.
+/// constant memory. Otherwise the memory is that of the longest line, 256 MiB at most, or 1 MiB
+/// for records.
 #[derive(Debug)]
 pub struct LineBlocks<R> {
     stream: R,
@@ -50,6 +57,12 @@ impl<R: Read> LineBlocks<R> {
     /// The lines of a stream that starts at the start of a line.
     pub fn new(stream: R) -> Self {
         Self::with_sizes(stream, READ_BYTES, LINE_BYTES_MAX)
+    }
+
+    /// The lines of a stream of records, which have the limit of a report.
+    pub(super) fn of_records(stream: R) -> Self {
+        // The limit does not include the line end.
+        Self::with_sizes(stream, READ_BYTES, BlockLimits::LINE_BYTES_MAX + LINE_END_BYTES)
     }
 
     fn with_sizes(stream: R, read_bytes: usize, line_bytes_max: usize) -> Self {
@@ -137,8 +150,12 @@ impl<R: Read> LineBlocks<R> {
     }
 
     /// Reads once, and shows the bytes to a search for their format.
-    fn read(&mut self, records: Option<&mut RecordReader>) {
-        self.make_room();
+    fn read(&mut self, mut records: Option<&mut RecordReader>) {
+        if self.make_room()
+            && let Some(records) = &mut records
+        {
+            records.skip_line();
+        }
         let mut room = self.buffer.len() - self.filled;
         let search = records.and_then(RecordReader::search);
         if let Some(search) = &search {
@@ -167,18 +184,22 @@ impl<R: Read> LineBlocks<R> {
         }
     }
 
-    fn make_room(&mut self) {
+    /// Makes room in a full buffer. Returns whether it held a line over the limit, which is
+    /// dropped.
+    fn make_room(&mut self) -> bool {
         if self.filled < self.buffer.len() {
-            return;
+            return false;
         }
-        if self.filled >= self.line_bytes_max {
+        let is_line = || memchr(b'\n', &self.buffer[self.line_feed_free..self.filled]).is_none();
+        if self.filled >= self.line_bytes_max && is_line() {
             self.too_long_lines += 1;
             self.is_skipping = true;
             self.drop_front(self.filled);
-            return;
+            return true;
         }
         let length = (self.buffer.len() * 2).min(self.line_bytes_max);
         self.buffer.resize(length.max(self.filled + 1), 0);
+        false
     }
 
     /// Drops the rest of a line over the limit.

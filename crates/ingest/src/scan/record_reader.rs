@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use weir_core::{
-    FollowedFormat, Format, FormatChoice, FormatTracker, LineOutcome, LogReader, Record,
-    TrackerOptions,
+    BlockLimits, FollowedFormat, Format, FormatChoice, FormatTracker, LineOutcome, LogReader,
+    Record, TrackerOptions,
 };
 
 use super::drift_splitter::DriftSplitter;
@@ -22,6 +22,9 @@ pub struct RecordReader {
     drift: Option<DriftSplitter>,
     is_format_known: bool,
     unparsed_lines: u64,
+    /// The lines before the next block that were too long for one.
+    skipped_lines: u64,
+    line_bytes_max: usize,
 }
 
 impl RecordReader {
@@ -42,7 +45,32 @@ impl RecordReader {
         let is_format_known = tracker.is_decided();
         let search = (!is_format_known).then(|| FormatSearch::new(tracker, patience));
         let drift = patience.map(|_| DriftSplitter::new(choice, written_s));
-        Self { log, search, drift, is_format_known, unparsed_lines: 0 }
+        Self {
+            log,
+            search,
+            drift,
+            is_format_known,
+            unparsed_lines: 0,
+            skipped_lines: 0,
+            line_bytes_max: BlockLimits::LINE_BYTES_MAX,
+        }
+    }
+
+    /// Whether directives in the text may change its format.
+    pub fn may_change(&self) -> bool {
+        FollowedFormat::new(self.format().clone()).may_change()
+    }
+
+    /// The number of lines before the block that was returned last that are in no block, because
+    /// they are over the limit of 1 MiB. They count as unparsed.
+    pub fn skipped_lines(&self) -> u64 {
+        self.skipped_lines
+    }
+
+    /// Counts a line over the limit, which is in no block.
+    pub(super) fn skip_line(&mut self) {
+        self.skipped_lines += 1;
+        self.unparsed_lines += 1;
     }
 
     /// Whether the format of the lines is known. While it is not, lines are read as COMBINED.
@@ -56,7 +84,8 @@ impl RecordReader {
         self.log.parser().format()
     }
 
-    /// The number of lines that could not be parsed; empty lines and directives are not counted.
+    /// The number of lines that could not be parsed, those over the limit of 1 MiB included; empty
+    /// lines and directives are not counted.
     pub fn unparsed_lines(&self) -> u64 {
         self.unparsed_lines
     }
@@ -66,6 +95,10 @@ impl RecordReader {
     pub fn read<T>(&mut self, line: &[u8], then: impl FnOnce(Option<&Record<'_>>) -> T) -> T {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let unparsed = &mut self.unparsed_lines;
+        if line.len() > self.line_bytes_max {
+            *unparsed += 1;
+            return then(None);
+        }
         self.log.read(line, |_, outcome| match outcome {
             LineOutcome::Record(record) => then(Some(record)),
             LineOutcome::Directive => then(None),
@@ -119,7 +152,7 @@ impl RecordReader {
     /// The format, if it is known and nothing in the text can change it.
     pub(super) fn steady_format(&self) -> Option<Arc<Format>> {
         let format = self.format();
-        let is_steady = self.is_format_known && !FollowedFormat::new(format.clone()).may_change();
+        let is_steady = self.is_format_known && !self.may_change();
         is_steady.then(|| format.clone())
     }
 }
@@ -141,14 +174,17 @@ impl<T> FormatBinding<T> {
     }
 
     /// Makes the value with `bind` if the format of the next line is not the one it was made for.
+    /// `bind` is told whether the format is the only one of its text. Otherwise another list of
+    /// fields or another format may come or has come, and a field that this one lacks is a value
+    /// that its records lack.
     ///
     /// # Errors
-    /// If `bind` fails for the first format of the text. Later formats, after a directive or a
-    /// change in a live stream, may lack fields; there is no value for them then.
+    /// If `bind` fails for the first format of the text. If it fails for a later one, there is no
+    /// value for that.
     pub fn update<E>(
         &mut self,
         reader: &RecordReader,
-        bind: impl FnOnce(&Format) -> Result<T, E>,
+        bind: impl FnOnce(&Format, bool) -> Result<T, E>,
     ) -> Result<(), E> {
         let format = reader.format();
         if self.format.as_ref().is_some_and(|bound| Arc::ptr_eq(bound, format)) {
@@ -162,7 +198,7 @@ impl<T> FormatBinding<T> {
         }
         let is_first = reader.is_format_known() && !self.has_bound;
         self.has_bound |= reader.is_format_known();
-        match bind(format) {
+        match bind(format, is_first && !reader.may_change()) {
             Ok(value) => self.value = Some(value),
             Err(error) if is_first => return Err(error),
             Err(_) => {}

@@ -40,15 +40,20 @@ pub struct TextPart<R> {
 pub struct ScannedText<T> {
     /// The results of the parts, in the order of the text.
     pub parts: Vec<T>,
-    /// The number of lines that could not be parsed, if records were read.
+    /// The number of lines that could not be parsed, if records were read. Lines over 1 MiB are
+    /// among them, as in a report.
     pub unparsed_lines: u64,
-    /// The number of lines over 256 MiB, which were skipped.
+    /// The number of lines over 256 MiB, which were skipped, if whole lines were read.
     pub too_long_lines: u64,
 }
 
 impl<R: Read> TextPart<R> {
-    fn new(stream: R, records: RecordReader) -> Self {
-        Self { lines: LineBlocks::new(stream), records, records_end: 0 }
+    fn new(stream: R, records: RecordReader, reads_records: bool) -> Self {
+        let lines = match reads_records {
+            true => LineBlocks::of_records(stream),
+            false => LineBlocks::new(stream),
+        };
+        Self { lines, records, records_end: 0 }
     }
 
     /// Returns the next whole lines; see [`LineBlocks::next_block`].
@@ -97,9 +102,10 @@ impl TextScan<'_> {
         work: impl Fn(&mut TextPart<PartStream<'_>>, &mut OrderedOutput<'_>) -> io::Result<T> + Sync,
     ) -> io::Result<ScannedText<T>> {
         let scan = |stream: PartStream<'_>, records, output: &mut OrderedOutput<'_>| {
-            let mut part = TextPart::new(stream, records);
+            let mut part = TextPart::new(stream, records, self.reads_records);
             let value = work(&mut part, output)?;
-            Ok((value, part.records.unparsed_lines(), part.lines.too_long_lines()))
+            let too_long = if self.reads_records { 0 } else { part.lines.too_long_lines() };
+            Ok((value, part.records.unparsed_lines(), too_long))
         };
         let scanned = match self.ranges(input, text) {
             Some((ranges, format)) => {
@@ -141,7 +147,7 @@ fn steady_format(
     written: Option<SystemTime>,
 ) -> Option<Arc<Format>> {
     let records = RecordReader::new(choice, written, None);
-    let mut first = TextPart::new(ranges.lines(0), records);
+    let mut first = TextPart::new(ranges.lines(0), records, true);
     // An error is reported when the file is scanned.
     let (_, records) = first.next_records().ok()??;
     records.steady_format()
@@ -173,7 +179,7 @@ mod tests {
     fn a_live_stream_is_shown_before_its_window_is_full() {
         let line = b"192.0.2.7 - - [17/Dec/2025:09:00:00 +0000] \"GET / HTTP/1.1\" 200 10\n";
         let records = RecordReader::new(&FormatChoice::Detect, None, Some(Duration::ZERO));
-        let mut part = TextPart::new(Pause(line), records);
+        let mut part = TextPart::new(Pause(line), records, true);
         let (block, records) = part.next_records().expect("it is read").expect("a block");
         assert_eq!(block, line);
         assert_eq!(records.format().name(), "COMMON");
@@ -182,7 +188,7 @@ mod tests {
     /// The formats in which a text is read, with their records, and the number of unparsed lines.
     fn records_by_format(log: &str, patience: Option<Duration>) -> (Vec<(String, usize)>, u64) {
         let records = RecordReader::new(&FormatChoice::Detect, None, patience);
-        let mut part = TextPart::new(log.as_bytes(), records);
+        let mut part = TextPart::new(log.as_bytes(), records, true);
         let mut formats: Vec<(String, usize)> = Vec::new();
         let mut bytes = Vec::new();
         while let Some((block, records)) = part.next_records().expect("it is read") {

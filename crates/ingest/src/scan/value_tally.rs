@@ -51,6 +51,14 @@ impl ValueTally {
         }
     }
 
+    /// Drops the counts and gives back their memory.
+    pub fn release(self, memory: &MemoryBudget) {
+        for (row, columns) in &self.rows {
+            memory.give_back(row_bytes(row));
+            columns.keys().for_each(|column| memory.give_back(cell_bytes(column)));
+        }
+    }
+
     /// Adds the counts of another tally, and releases the memory of values that both have.
     pub fn merge(&mut self, other: Self, memory: &MemoryBudget) {
         self.records += other.records;
@@ -139,5 +147,7 @@ mod tests {
         tally.merge(other, &memory);
         tally.add(b"c", b"", &memory);
         assert_eq!((tally.records, tally.remainder), (6, 1));
+        tally.release(&memory);
+        assert!(memory.take(700) && !memory.take(1), "all of the memory is given back");
     }
 }
