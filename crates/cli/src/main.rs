@@ -15,6 +15,7 @@ mod grep;
 mod head;
 mod listen;
 mod manual;
+mod messages;
 mod options;
 mod outcome;
 mod report;

@@ -15,6 +15,7 @@ use weir_ingest::{
 };
 
 use crate::display::safe;
+use crate::messages::say_all;
 use crate::outcome::{Failure, say};
 
 /// The inputs that the command line names, before directories are searched.
@@ -129,17 +130,18 @@ pub(crate) fn follow_all(
 
 /// The errors among faults. Notes, which are not errors, are printed here.
 pub(crate) fn complaints(faults: Vec<Fault>) -> Vec<Complaint> {
-    let complaint = |Fault { name, kind }: Fault| match kind {
-        FaultKind::Error(error) => {
-            let sentence = sentence(&name, &error);
-            Some(Complaint { name, sentence })
+    let (mut complaints, mut notes) = (Vec::new(), Vec::new());
+    for Fault { name, kind } in faults {
+        match kind {
+            FaultKind::Error(error) => {
+                let sentence = sentence(&name, &error);
+                complaints.push(Complaint { name, sentence });
+            }
+            FaultKind::Note(sentence) => notes.push(Complaint { name, sentence }),
         }
-        FaultKind::Note(note) => {
-            say(format_args!("{}: {note}", safe(&name)));
-            None
-        }
-    };
-    faults.into_iter().filter_map(complaint).collect()
+    }
+    say_all(&notes);
+    complaints
 }
 
 /// A sentence about an error of the input of that name: what went wrong and what to do.

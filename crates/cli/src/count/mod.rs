@@ -15,6 +15,7 @@ pub(crate) use arguments::CountArguments;
 use arguments::Output;
 
 use crate::display::separated;
+use crate::messages::say_all;
 use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::scan::{Conditions, UnparsedLines, inputs_of, report_unparsed};
@@ -54,7 +55,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let format = arguments.logs.format_choice()?;
     let (mut inputs, complaints) = sources::find(&inputs, &format);
     let conditions = Conditions::parse(&arguments.logs.conditions, &mut inputs, &format)?;
-    complaints.iter().for_each(say);
+    say_all(&complaints);
     let mut has_failed = !complaints.is_empty();
     let threads = arguments.logs.threads();
     let threads_per_text = if inputs.len() == 1 { threads } else { 1 };
@@ -132,10 +133,10 @@ fn count_each<T: Send>(
 /// Prints the unparsed lines and the complaints. Returns how the run ended.
 fn finish<T>(counted: &[InputCount<T>], mut has_failed: bool, has_counts: bool) -> Exit {
     report_unparsed(counted.iter().flat_map(|counted| &counted.unparsed));
-    for complaint in counted.iter().flat_map(|counted| &counted.complaints) {
-        has_failed = true;
-        say(complaint);
-    }
+    let complaints: Vec<&Complaint> =
+        counted.iter().flat_map(|counted| &counted.complaints).collect();
+    has_failed |= !complaints.is_empty();
+    say_all(complaints);
     match (has_failed, has_counts) {
         (true, _) => Exit::Failed,
         (false, true) => Exit::Done,

@@ -20,7 +20,8 @@ use pattern::Pattern;
 use printer::{Layout, Printer};
 
 use crate::display::separated;
-use crate::outcome::{Exit, Failure, say};
+use crate::messages::say_all;
+use crate::outcome::{Exit, Failure};
 use crate::scan::{
     Conditions, ScanError, UnparsedLines, for_each_text, inputs_of, report_unparsed,
 };
@@ -75,7 +76,7 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
             })
         })
         .map_err(|error| Failure::output("standard output", &error))?;
-    complaints.iter().for_each(say);
+    say_all(&complaints);
     Ok(report(&results, !complaints.is_empty()))
 }
 
@@ -193,10 +194,10 @@ impl InputResult {
 /// Prints the unparsed lines and the complaints. Returns how the run ended.
 fn report(results: &[InputResult], mut has_failed: bool) -> Exit {
     report_unparsed(results.iter().flat_map(|result| &result.unparsed));
-    for complaint in results.iter().flat_map(|result| &result.complaints) {
-        has_failed = true;
-        say(complaint);
-    }
+    let complaints: Vec<&Complaint> =
+        results.iter().flat_map(|result| &result.complaints).collect();
+    has_failed |= !complaints.is_empty();
+    say_all(complaints);
     let has_matches = results.iter().any(|result| result.lines > 0);
     match (has_failed, has_matches) {
         (true, _) => Exit::Failed,

@@ -7,7 +7,8 @@ use weir_ingest::{SourceEnd, SourceSnapshot};
 use weir_view::{Clause, Report};
 
 use super::ReportArguments;
-use crate::display::{safe, separated};
+use crate::display::separated;
+use crate::messages::merged;
 use crate::outcome::Failure;
 use crate::sources::Complaint;
 
@@ -82,11 +83,15 @@ pub(crate) fn truncated(sources: &[SourceSnapshot]) -> Vec<Complaint> {
 
 /// Notes about sources without records, and about the report as a whole.
 pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> {
-    let mut notes: Vec<String> = sources
+    let without_records: Vec<Complaint> = sources
         .iter()
         .filter(|source| source.records == 0 && source.end == Some(SourceEnd::Done))
-        .map(|source| format!("{}: {}", safe(&source.name), reason_without_records(source)))
+        .map(|source| Complaint {
+            name: source.name.clone(),
+            sentence: reason_without_records(source),
+        })
         .collect();
+    let mut notes = merged(&without_records);
     let of_kind = report.records_of_kind();
     if of_kind > 0 && report.matching == 0 {
         let (count, noun) = (separated(of_kind), report.kind.noun(0));
@@ -121,6 +126,9 @@ fn reason_without_records(source: &SourceSnapshot) -> String {
     if source.samples.iter().any(|sample| looks_binary(&sample.text)) {
         return "is not a text file; Weir reads logs, plain or compressed with gzip or zstd"
             .to_owned();
+    }
+    if source.lines == 0 {
+        return "has no lines, only NUL bytes".to_owned();
     }
     let lines = separated(source.lines);
     if source.too_long_lines == source.lines {

@@ -16,6 +16,7 @@ use weir_view::{Compare, KindCount, Query, QueryError, Report};
 
 pub(crate) use arguments::ReportArguments;
 
+use crate::messages::say_all;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::sources::{self, Complaint};
 use crate::terminal::{self, Progress, Screen};
@@ -74,9 +75,7 @@ impl Reading {
         for note in &self.notes {
             say(note);
         }
-        for complaint in &self.complaints {
-            say(complaint);
-        }
+        say_all(&self.complaints);
         match (self.complaints.is_empty(), self.report.records > 0) {
             (false, _) => Exit::Failed,
             (true, true) => Exit::Done,

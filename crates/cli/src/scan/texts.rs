@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use weir_ingest::{Input, Text};
 
 use crate::display::{safe, separated};
+use crate::messages::{MESSAGES_MAX, files};
 use crate::outcome::say;
 use crate::sources::{Complaint, complaints};
 
@@ -55,13 +56,26 @@ pub(crate) fn for_each_text(
     Ok(visit_complaints)
 }
 
-/// Prints the number of lines of each text that could not be parsed.
+/// Prints the number of lines of each text that could not be parsed, and those of the last texts
+/// together if there are many.
 pub(crate) fn report_unparsed<'a>(texts: impl IntoIterator<Item = &'a UnparsedLines>) {
-    for UnparsedLines { text, lines } in texts {
-        let lines = match lines {
-            1 => "1 line does".to_owned(),
-            lines => format!("{} lines do", separated(*lines)),
-        };
-        say(format_args!("{}: {lines} not match the format", safe(text)));
+    let (mut others, mut others_lines) = (0, 0);
+    for (index, UnparsedLines { text, lines }) in texts.into_iter().enumerate() {
+        if index < MESSAGES_MAX {
+            say_unparsed(&safe(text), *lines);
+        } else {
+            (others, others_lines) = (others + 1, others_lines + lines);
+        }
     }
+    if others > 0 {
+        say_unparsed(&files(others, "more"), others_lines);
+    }
+}
+
+fn say_unparsed(text: &str, lines: u64) {
+    let lines = match lines {
+        1 => "1 line does".to_owned(),
+        lines => format!("{} lines do", separated(lines)),
+    };
+    say(format_args!("{text}: {lines} not match the format"));
 }

@@ -18,8 +18,9 @@ use weir_server::{Options, Refusal, Remedies, Server, SessionHandle};
 pub(crate) use arguments::ServeArguments;
 
 use crate::display::safe;
+use crate::messages::say_all;
 use crate::options::{FeedWindow, PageArguments};
-use crate::outcome::{Exit, Failure, print, say};
+use crate::outcome::{Exit, Failure, print};
 use crate::sources::{self, Complaint};
 use crate::terminal::Progress;
 
@@ -37,7 +38,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let unreadable = unreadable(&inputs);
     let has_none = unreadable.len() == inputs.len() && !arguments.follow;
     if !arguments.files.is_empty() && has_none {
-        complaints.iter().chain(&unreadable).for_each(say);
+        say_all(complaints.iter().chain(&unreadable));
         return Ok(Exit::Failed);
     }
     let threads = arguments.page.read.threads();
@@ -52,7 +53,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     if arguments.follow {
         return page.serve_feed(window, move |pipeline| {
             complaints.extend(sources::follow_all(pipeline, &inputs, &format, threads));
-            complaints.iter().for_each(say);
+            say_all(&complaints);
             if complaints.is_empty() { Exit::Done } else { Exit::Failed }
         });
     }
@@ -61,7 +62,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
         let progress = Progress::of_reading(pipeline.data().clone(), bytes_total);
         complaints.extend(sources::read_all(pipeline, &inputs, &format, threads));
         progress.end();
-        complaints.iter().for_each(say);
+        say_all(&complaints);
         if complaints.is_empty() { Exit::Done } else { Exit::Failed }
     })
 }

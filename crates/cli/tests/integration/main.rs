@@ -6,6 +6,7 @@ mod count;
 mod files;
 mod golden;
 mod grep;
+mod hostile_files;
 mod json;
 mod kinds;
 mod listen;
