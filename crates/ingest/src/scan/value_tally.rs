@@ -147,7 +147,17 @@ mod tests {
         tally.merge(other, &memory);
         tally.add(b"c", b"", &memory);
         assert_eq!((tally.records, tally.remainder), (6, 1));
+    }
+
+    #[test]
+    fn a_tally_that_is_released_gives_back_its_memory() {
+        let memory = MemoryBudget::new(1_000);
+        let mut tally = ValueTally::default();
+        for (row, column) in [(b"a", b"x"), (b"a", b"y"), (b"b", b"x"), (b"a", b"x")] {
+            tally.add(row, column, &memory);
+        }
+        assert!(!memory.take(1_000));
         tally.release(&memory);
-        assert!(memory.take(700) && !memory.take(1), "all of the memory is given back");
+        assert!(memory.take(1_000) && !memory.take(1));
     }
 }
