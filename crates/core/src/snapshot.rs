@@ -56,6 +56,10 @@ use crate::values::Values;
 ///     fn format(&self) -> Option<&Arc<Format>> {
 ///         None
 ///     }
+///
+///     fn name(&self) -> &str {
+///         "access.log"
+///     }
 /// }
 ///
 /// impl Snapshots for Archive {
@@ -124,6 +128,15 @@ pub trait LogSource {
     /// `None` while the first lines are still awaited. If the format of a source changed, the
     /// newest; [`Snapshot::formats`] has all.
     fn format(&self) -> Option<&Arc<Format>>;
+
+    /// Its name, as a person knows it.
+    fn name(&self) -> &str;
+
+    /// Why it ended before it was read whole, as a sentence; `None` if it is whole, or has not
+    /// ended.
+    fn defect(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Lines that were read, whether or not a filter accepts them.

@@ -168,6 +168,18 @@ impl LogSource for SourceSnapshot {
     fn format(&self) -> Option<&Arc<Format>> {
         self.format.as_ref()
     }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn defect(&self) -> Option<String> {
+        match self.end.as_ref()? {
+            SourceEnd::Done => None,
+            SourceEnd::Failed(error) => Some(error.to_string()),
+            SourceEnd::Cancelled => Some("it was cancelled before its end".to_owned()),
+        }
+    }
 }
 
 /// The most samples kept of a source, as many as a person would read.

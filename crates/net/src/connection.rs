@@ -6,13 +6,15 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::watch;
 
 use crate::body::Body;
+use crate::idle::IdleEntry;
 use crate::options::{HEADERS_MAX_ON_STACK, ServeOptions};
 use crate::socket::{Connection, ConnectionPermit, Peer};
 use crate::transport::Transport;
@@ -52,6 +54,7 @@ where
         self: Arc<Self>,
         connection: Connection,
         permit: ConnectionPermit,
+        entry: IdleEntry,
         mut stopping: watch::Receiver<bool>,
     ) {
         let peer = connection.peer();
@@ -59,8 +62,20 @@ where
         let Ok(stream) = connection.open(self.options.header_timeout).await else { return };
         let transport = Transport::new(stream, permit, self.options.write_timeout);
         let service = service_fn(|request| {
-            let response = (self.handler)(request, peer);
-            async move { Ok::<_, Infallible>(response.await) }
+            entry.end_wait();
+            let response = match has_known_coding(&request) {
+                true => Ok((self.handler)(request, peer)),
+                false => Err(unknown_coding()),
+            };
+            let entry = &entry;
+            async move {
+                let response = match response {
+                    Ok(response) => response.await,
+                    Err(refused) => refused,
+                };
+                entry.begin_wait();
+                Ok::<_, Infallible>(response)
+            }
         });
         let connection = self.protocol.serve_connection(TokioIo::new(transport), service);
         let mut connection = pin!(connection.with_upgrades());
@@ -69,8 +84,33 @@ where
         tokio::select! {
             _ended = connection.as_mut() => return,
             _ = stopping.wait_for(|stopping| *stopping) => {}
+            // Before its first request nothing can be in progress. After it, hyper closes the
+            // connection once the response is sent.
+            () = entry.asked_to_close() => if !entry.has_served() { return },
         }
         connection.as_mut().graceful_shutdown();
         let _ended = connection.await;
     }
+}
+
+/// Whether the body of a request has a length, or is `chunked` and nothing else (RFC 9112 section
+/// 6.1). hyper takes the last of several codings for the only one.
+fn has_known_coding<B>(request: &Request<B>) -> bool {
+    let mut codings = request.headers().get_all(TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => true,
+        (Some(coding), None) => coding.as_bytes().eq_ignore_ascii_case(b"chunked"),
+        (Some(_), Some(_)) => false,
+    }
+}
+
+/// The response to a request with an unknown coding. The connection ends, because the end of the
+/// body is unknown too.
+fn unknown_coding() -> Response<Body> {
+    let mut response = Response::new(Body::from(
+        "the only transfer coding that this server knows is `chunked`, once\n",
+    ));
+    *response.status_mut() = StatusCode::NOT_IMPLEMENTED;
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }

@@ -6,37 +6,43 @@
 //! `Host`, so both are compared with the addresses of the server.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hyper::header::{HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::{HeaderMap, Request, StatusCode};
 
-/// The port that a URL of scheme `http` means when it names none.
-const HTTP_PORT: u16 = 80;
+use crate::authority::{Authority, HTTP_PORT, PublicUrl};
 
 /// The authorities (host and port) that a server answers to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct HostGuard {
     allowed: Vec<Authority>,
+    public: Option<PublicUrl>,
 }
 
 impl HostGuard {
-    /// Allows the names of this machine itself: `127.0.0.1`, `localhost` and `[::1]`, each at
-    /// `port`.
-    pub fn loopback(port: u16) -> Self {
-        let hosts = [
-            Host::Address(Ipv4Addr::LOCALHOST.into()),
-            Host::Name("localhost".to_owned()),
-            Host::Address(Ipv6Addr::LOCALHOST.into()),
-        ];
-        Self { allowed: hosts.into_iter().map(|host| Authority { host, port }).collect() }
+    /// Allows the names of this machine itself, `localhost`, `127.0.0.0/8` and `[::1]`, each with
+    /// any port: a forwarded port (`ssh -L 9000:127.0.0.1:7878`) is another one than the server's.
+    /// No domain of another site is such a name, so DNS rebinding cannot produce one.
+    pub fn loopback() -> Self {
+        Self::default()
     }
 
     /// Allows one more authority, as in a URL: `logs.example:8080`; without a port, port 80.
+    ///
+    /// # Errors
+    /// If the text is not a valid host or host and port.
     pub fn allow(mut self, authority: &str) -> Result<Self, InvalidAuthority> {
         let parsed = Authority::parse(authority);
         self.allowed.push(parsed.ok_or_else(|| InvalidAuthority(authority.to_owned()))?);
         Ok(self)
+    }
+
+    /// Allows the URL of a reverse proxy, as `Host` and as `Origin`. A proxy may send its own
+    /// name to the server, or that of the server.
+    #[must_use]
+    pub fn allow_url(mut self, url: PublicUrl) -> Self {
+        self.public = Some(url);
+        self
     }
 
     /// Checks that a request is for this server and, if a page sent it, that the page is the
@@ -46,37 +52,56 @@ impl HostGuard {
     /// - An absolute request target (RFC 9112 section 3.2.2) must be of scheme `http` and be
     ///   allowed as well.
     /// - `Origin` (RFC 6454 section 7) may be absent, because programs other than browsers do not send it.
-    ///   Otherwise it must be one allowed `http` origin; `null`, which sandboxed pages and local
-    ///   files send, is refused.
+    ///   Otherwise it must be one allowed origin. A loopback origin must have the port that `Host`
+    ///   has: other programs on this machine serve pages at other ports. `null`, which sandboxed
+    ///   pages and local files send, is refused.
+    ///
+    /// # Errors
+    /// If the request is for another server, or a page of another origin sent it.
     pub fn check<B>(&self, request: &Request<B>) -> Result<(), GuardError> {
-        if !self.is_for_this_server(request) {
-            return Err(GuardError::MisdirectedHost);
-        }
+        let host = self.own_host(request).ok_or(GuardError::MisdirectedHost)?;
         match values(request.headers(), ORIGIN) {
             Values::None => Ok(()),
-            Values::One(origin) if self.is_own_origin(origin) => Ok(()),
+            Values::One(origin) if self.is_own_origin(origin, &host) => Ok(()),
             _ => Err(GuardError::ForeignOrigin),
         }
     }
 
-    fn is_for_this_server<B>(&self, request: &Request<B>) -> bool {
-        let Values::One(host) = values(request.headers(), HOST) else { return false };
+    /// The host that the request names, if it is this server.
+    fn own_host<B>(&self, request: &Request<B>) -> Option<Authority> {
+        let Values::One(host) = values(request.headers(), HOST) else { return None };
+        let host = Authority::parse(host.to_str().ok()?)?;
         let target = request.uri();
-        let is_own_target = target.authority().is_none_or(|a| self.allows(a.as_str()));
+        let is_own_target = target.authority().is_none_or(|a| {
+            Authority::parse(a.as_str()).is_some_and(|target| self.allows(&target))
+        });
         let is_own_scheme = target.scheme_str().is_none_or(|s| s.eq_ignore_ascii_case("http"));
-        host.to_str().is_ok_and(|host| self.allows(host)) && is_own_target && is_own_scheme
+        (self.allows(&host) && is_own_target && is_own_scheme).then_some(host)
     }
 
-    fn is_own_origin(&self, origin: &HeaderValue) -> bool {
+    fn is_own_origin(&self, origin: &HeaderValue, host: &Authority) -> bool {
         let Some((scheme, authority)) = origin.to_str().ok().and_then(|o| o.split_once("://"))
         else {
             return false;
         };
-        scheme.eq_ignore_ascii_case("http") && self.allows(authority)
+        let Some(authority) = Authority::parse(authority) else { return false };
+        if self.public.as_ref().is_some_and(|url| url.is_origin(scheme, &authority)) {
+            return true;
+        }
+        let is_own_page = match authority.is_loopback() {
+            true => host.is_loopback() && authority.port() == host.port(),
+            false => self.is_listed(&authority),
+        };
+        scheme.eq_ignore_ascii_case("http") && is_own_page
     }
 
-    fn allows(&self, authority: &str) -> bool {
-        Authority::parse(authority).is_some_and(|authority| self.allowed.contains(&authority))
+    fn allows(&self, authority: &Authority) -> bool {
+        let is_public = self.public.as_ref().is_some_and(|url| url.has_authority(authority));
+        authority.is_loopback() || is_public || self.is_listed(authority)
+    }
+
+    fn is_listed(&self, authority: &Authority) -> bool {
+        self.allowed.iter().any(|allowed| allowed.is_same(authority, HTTP_PORT))
     }
 }
 
@@ -103,8 +128,8 @@ impl fmt::Display for GuardError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             GuardError::MisdirectedHost => {
-                "the request names a host that this server does not answer to; \
-                 use the address that the server printed"
+                "the request names a host that this server does not answer to; use the address \
+                 that the server printed, or start the server with this name as its public URL"
             }
             GuardError::ForeignOrigin => "the request was sent by a page of another site",
         })
@@ -124,61 +149,6 @@ impl fmt::Display for InvalidAuthority {
 }
 
 impl std::error::Error for InvalidAuthority {}
-
-/// A host and a port in one spelling, so that equal ones compare equal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Authority {
-    host: Host,
-    port: u16,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Host {
-    /// Lower case: host names are case-insensitive (RFC 3986 section 3.2.2).
-    Name(String),
-    Address(IpAddr),
-}
-
-impl Authority {
-    /// Parses `host [":" port]` (RFC 3986 section 3.2), without user information.
-    fn parse(text: &str) -> Option<Self> {
-        let (host, port) = match text.strip_prefix('[') {
-            Some(rest) => {
-                let (address, port) = rest.split_once(']')?;
-                (Host::Address(IpAddr::V6(address.parse().ok()?)), port)
-            }
-            None => {
-                let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
-                (Host::parse(name)?, port)
-            }
-        };
-        Some(Self { host, port: parse_port(port)? })
-    }
-}
-
-impl Host {
-    fn parse(text: &str) -> Option<Self> {
-        let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-        if text.is_empty() || !text.bytes().all(is_name_byte) {
-            return None;
-        }
-        let address = text.parse::<Ipv4Addr>().map(|address| Host::Address(address.into()));
-        Some(address.unwrap_or_else(|_| Host::Name(text.to_ascii_lowercase())))
-    }
-}
-
-/// Parses what follows the host: nothing, `:` or `:8080`.
-fn parse_port(text: &str) -> Option<u16> {
-    if text.is_empty() || text == ":" {
-        return Some(HTTP_PORT);
-    }
-    let digits = text.strip_prefix(':')?;
-    // `u16::from_str` would also take a leading plus.
-    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    digits.parse().ok()
-}
 
 enum Values<'a> {
     None,
@@ -213,26 +183,31 @@ mod tests {
 
     #[test]
     fn hosts() {
-        let guard = HostGuard::loopback(8080).allow("Logs.Example:9090").unwrap();
+        let guard = HostGuard::loopback().allow("Logs.Example:9090").unwrap();
         for (host, expected) in [
             ("127.0.0.1:8080", OK),
             ("localhost:8080", OK),
             ("LocalHost:8080", OK),
             ("[::1]:8080", OK),
             ("[0:0:0:0:0:0:0:1]:8080", OK),
+            ("localhost", OK),
+            ("localhost:", OK),
+            ("localhost:9000", OK),
+            ("127.0.0.1:1", OK),
+            ("127.0.0.2:8080", OK),
             ("logs.example:9090", OK),
             ("logs.example:8080", HOST_REFUSED),
-            ("localhost", HOST_REFUSED),
-            ("localhost:", HOST_REFUSED),
-            ("localhost:80", HOST_REFUSED),
             ("localhost:+8080", HOST_REFUSED),
             ("localhost:8080:8080", HOST_REFUSED),
             ("localhost:73616", HOST_REFUSED),
             ("evil@localhost:8080", HOST_REFUSED),
             ("localhost.:8080", HOST_REFUSED),
             ("localhost.evil.example:8080", HOST_REFUSED),
-            ("127.0.0.2:8080", HOST_REFUSED),
+            ("127.0.0.1.evil.example", HOST_REFUSED),
+            ("128.0.0.1", HOST_REFUSED),
+            ("192.168.1.7:8080", HOST_REFUSED),
             ("127.1:8080", HOST_REFUSED),
+            ("0x7f000001", HOST_REFUSED),
             ("::1:8080", HOST_REFUSED),
             ("[::1:8080", HOST_REFUSED),
             ("[::1]8080", HOST_REFUSED),
@@ -244,8 +219,42 @@ mod tests {
     }
 
     #[test]
+    fn a_forwarded_port_serves_its_own_page_only() {
+        let guard = HostGuard::loopback();
+        for (origin, expected) in [
+            ("http://localhost:9000", OK),
+            ("http://127.0.0.1:9000", OK),
+            ("http://localhost:3000", ORIGIN_REFUSED),
+            ("http://localhost", ORIGIN_REFUSED),
+        ] {
+            let fields = [("host", "localhost:9000"), ("origin", origin)];
+            assert_eq!(check(&guard, "/", &fields), expected, "{origin}");
+        }
+    }
+
+    #[test]
+    fn the_url_of_a_reverse_proxy_passes() {
+        let guard = HostGuard::loopback().allow_url("https://logs.example".parse().unwrap());
+        for (host, origin, expected) in [
+            ("logs.example", "https://logs.example", OK),
+            ("logs.example:443", "https://LOGS.example:443", OK),
+            // A proxy that does not pass on the name.
+            ("127.0.0.1:7878", "https://logs.example", OK),
+            ("logs.example", "http://logs.example", ORIGIN_REFUSED),
+            ("logs.example", "https://logs.example:8443", ORIGIN_REFUSED),
+            ("logs.example", "http://localhost:7878", ORIGIN_REFUSED),
+            ("logs.example", "https://evil.example", ORIGIN_REFUSED),
+            ("logs.example:7878", "https://logs.example", HOST_REFUSED),
+            ("evil.example", "https://logs.example", HOST_REFUSED),
+        ] {
+            let fields = [("host", host), ("origin", origin)];
+            assert_eq!(check(&guard, "/", &fields), expected, "{host} {origin}");
+        }
+    }
+
+    #[test]
     fn port_80_may_be_left_out() {
-        let guard = HostGuard::loopback(80).allow("logs.example").unwrap();
+        let guard = HostGuard::loopback().allow("logs.example").unwrap();
         for host in ["localhost", "localhost:", "localhost:80", "127.0.0.1", "[::1]"] {
             assert_eq!(check(&guard, "/", &[("host", host)]), OK, "{host:?}");
         }
@@ -257,7 +266,7 @@ mod tests {
 
     #[test]
     fn host_must_be_present_exactly_once() {
-        let guard = HostGuard::loopback(8080);
+        let guard = HostGuard::loopback();
         let host = ("host", "localhost:8080");
         assert_eq!(check(&guard, "/", &[]), HOST_REFUSED);
         assert_eq!(check(&guard, "/", &[host, host]), HOST_REFUSED);
@@ -265,7 +274,7 @@ mod tests {
 
     #[test]
     fn absolute_targets_count_too() {
-        let guard = HostGuard::loopback(8080);
+        let guard = HostGuard::loopback();
         let host = [("host", "localhost:8080")];
         assert_eq!(check(&guard, "http://127.0.0.1:8080/x", &host), OK);
         assert_eq!(check(&guard, "http://evil.example/x", &host), HOST_REFUSED);
@@ -276,7 +285,7 @@ mod tests {
 
     #[test]
     fn origins() {
-        let guard = HostGuard::loopback(8080);
+        let guard = HostGuard::loopback();
         for (origin, expected) in [
             ("http://localhost:8080", OK),
             ("http://127.0.0.1:8080", OK),
@@ -303,7 +312,7 @@ mod tests {
     #[test]
     fn invalid_authorities_cannot_be_allowed() {
         for text in ["", "a b", "http://x", "x:99999", "[::1"] {
-            assert!(HostGuard::loopback(1).allow(text).is_err(), "{text:?}");
+            assert!(HostGuard::loopback().allow(text).is_err(), "{text:?}");
         }
     }
 }

@@ -21,7 +21,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = Server::bind("127.0.0.1:0".parse().unwrap()).await?;
-//! let guard = HostGuard::loopback(server.local_addr()?.port());
+//! let guard = HostGuard::loopback();
 //! let shutdown = async { /* for instance: wait for ctrl-c */ };
 //! server
 //!     .serve(
@@ -41,15 +41,18 @@
 //! # }
 //! ```
 
+mod authority;
 mod body;
 mod connection;
 mod guard;
+mod idle;
 mod options;
 mod serve;
 pub mod socket;
 mod transport;
 pub mod websocket;
 
+pub use authority::{PublicUrl, PublicUrlError};
 pub use body::{Body, BodyAbortError, BodySender, ClientGoneError};
 pub use guard::{GuardError, HostGuard, InvalidAuthority};
 pub use options::ServeOptions;

@@ -19,9 +19,9 @@ pub struct ServeOptions {
     /// The number of header fields of a request; beyond it the answer is `431`. Default 100,
     /// up to which hyper parses without allocating.
     pub headers_max: usize,
-    /// Open connections, upgraded ones included, at least 1. At the limit the server stops
-    /// accepting until one closes; new clients wait in the kernel's queue. Default 1024. If the
-    /// process runs out of file descriptors first, accepting pauses as well.
+    /// Open connections, upgraded ones included, at least 1. At the limit, or if the process has
+    /// no file descriptor left, idle connections make room for new ones, and if there is none,
+    /// new ones are refused with `503`. Default 1024.
     pub connections_max: usize,
     /// How long requests in flight may take to finish once shutdown begins. Default 5 s.
     pub grace_period: Duration,

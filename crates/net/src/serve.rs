@@ -5,14 +5,17 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
-use tokio::sync::watch;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::body::Body;
 use crate::connection::{HttpConnection, protocol};
+use crate::idle::IdleConnections;
 use crate::options::ServeOptions;
 use crate::socket::{
     Address, BindError, BindOptions, Connection, ConnectionLimit, ConnectionPermit, Listener, Peer,
@@ -65,6 +68,10 @@ impl Server {
     /// Upgraded connections belong to the tasks that took them: the server waits for them in
     /// the same period and then leaves them to their owners.
     ///
+    /// At the limit of [connections](ServeOptions::connections_max), or if the system has no
+    /// descriptor left, the connection that has been idle for the longest time is closed in favour
+    /// of a new one. If none is idle, the new one is refused with `503` within a second.
+    ///
     /// A handler that panics loses only its own connection.
     pub async fn serve<H, F>(mut self, handler: H, shutdown: impl Future<Output = ()>)
     where
@@ -74,12 +81,19 @@ impl Server {
         let mut shutdown = pin!(shutdown);
         let limit = ConnectionLimit::new(self.options.connections_max);
         let mut connections = Connections::new(&self.options, handler);
+        let mut reserve = Reserve::default();
         loop {
             tokio::select! {
                 () = &mut shutdown => break,
                 _ = connections.tasks.join_next(), if !connections.tasks.is_empty() => {}
-                (connection, permit) = accept(&mut self.listener, &limit) => {
-                    connections.start(connection, permit);
+                accepted = self.listener.accept(), if connections.may_accept() => {
+                    reserve.keep();
+                    match accepted {
+                        Ok(connection) => connections.admit(connection, &limit),
+                        // The listener paces itself after an error.
+                        Err(_) if connections.idle.close_oldest() => {}
+                        Err(_) => reserve.free(),
+                    }
                 }
             }
         }
@@ -88,28 +102,67 @@ impl Server {
     }
 }
 
-/// The next connection, with its permit. Dropping the future loses none.
-///
-/// The permit is taken before accepting. At the limit, clients therefore wait in the kernel's
-/// queue, which is bounded and costs nothing. Closing them after accepting would turn a short
-/// rush into errors; letting them wait after accepting would spend a descriptor on each.
-async fn accept(
-    listener: &mut Listener,
-    limit: &ConnectionLimit,
-) -> (Connection, ConnectionPermit) {
-    loop {
-        let permit = limit.acquire().await;
-        // The listener paces itself after an error.
-        if let Ok(connection) = listener.accept().await {
-            return (connection, permit);
+/// The maximum number of connections beyond the limit that wait for an answer. Further clients
+/// wait in the kernel's queue, which is bounded and costs nothing.
+const NEWCOMERS_MAX: usize = 64;
+
+/// How long a newcomer waits for an idle connection to make room. Then it is refused.
+const ROOM_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long a client that is refused may take to read why.
+const REFUSAL_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The response to a client that finds no room.
+const REFUSAL: &str = "HTTP/1.1 503 Service Unavailable\r\n\
+    Content-Type: text/plain; charset=utf-8\r\n\
+    Content-Length: 70\r\n\
+    Retry-After: 1\r\n\
+    Connection: close\r\n\r\n\
+    the server has reached its limit of open connections; try again later\n";
+
+/// A descriptor that is given up if the system has no other, so that a client can be accepted
+/// and refused. Otherwise it would wait in the kernel's queue without an answer.
+#[derive(Debug, Default)]
+struct Reserve(Option<std::fs::File>);
+
+/// A file that every Unix system has. Without it there is no reserve.
+const RESERVE_PATH: &str = "/dev/null";
+
+impl Reserve {
+    /// Takes a descriptor, unless it has one.
+    fn keep(&mut self) {
+        if self.0.is_none() {
+            self.0 = std::fs::File::open(RESERVE_PATH).ok();
         }
     }
+
+    fn free(&mut self) {
+        self.0 = None;
+    }
+}
+
+/// Tells a client that there is no room for it.
+async fn refuse(connection: Connection, timeout: Duration) {
+    let answer = async {
+        let mut stream = connection.open(timeout).await.ok()?;
+        stream.write_all(REFUSAL.as_bytes()).await.ok()?;
+        stream.shutdown().await.ok()?;
+        // Closing before the request was read would reset the connection, and the client might
+        // not see the answer.
+        let mut request = [0; 4096];
+        while stream.read(&mut request).await.ok()? > 0 {}
+        Some(())
+    };
+    let _ = tokio::time::timeout(timeout, answer).await;
 }
 
 /// The tasks of all connections that speak HTTP.
 struct Connections<H> {
     tasks: JoinSet<()>,
     shared: Arc<HttpConnection<H>>,
+    idle: Arc<IdleConnections>,
+    /// The places of newcomers beyond the limit.
+    newcomers: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
 }
 
@@ -121,12 +174,47 @@ where
     fn new(options: &ServeOptions, handler: H) -> Self {
         let options = options.clone();
         let shared = Arc::new(HttpConnection { protocol: protocol(&options), options, handler });
-        Self { tasks: JoinSet::new(), shared, stopping: watch::Sender::new(false) }
+        Self {
+            tasks: JoinSet::new(),
+            shared,
+            idle: Arc::default(),
+            newcomers: Arc::new(Semaphore::new(NEWCOMERS_MAX)),
+            stopping: watch::Sender::new(false),
+        }
+    }
+
+    /// Whether there is a place for one more newcomer.
+    fn may_accept(&self) -> bool {
+        self.newcomers.available_permits() > 0
+    }
+
+    /// Serves a connection. At the limit, the connection that has been idle for the longest time
+    /// makes room; if none is idle, the newcomer is refused.
+    fn admit(&mut self, connection: Connection, limit: &ConnectionLimit) {
+        if let Some(permit) = limit.try_acquire() {
+            return self.start(connection, permit);
+        }
+        let has_room = self.idle.close_oldest();
+        let Ok(place) = self.newcomers.clone().try_acquire_owned() else { return };
+        let (limit, shared) = (limit.clone(), self.shared.clone());
+        let (stopping, entry) = (self.stopping.subscribe(), self.idle.clone());
+        self.tasks.spawn(async move {
+            let room = tokio::time::timeout(ROOM_TIMEOUT, limit.acquire());
+            let permit = if has_room { room.await.ok() } else { None };
+            match permit {
+                Some(permit) => {
+                    drop(place);
+                    shared.run(connection, permit, entry.enter(), stopping).await;
+                }
+                None => refuse(connection, REFUSAL_TIMEOUT).await,
+            }
+        });
     }
 
     fn start(&mut self, connection: Connection, permit: ConnectionPermit) {
         let stopping = self.stopping.subscribe();
-        self.tasks.spawn(self.shared.clone().run(connection, permit, stopping));
+        let entry = self.idle.enter();
+        self.tasks.spawn(self.shared.clone().run(connection, permit, entry, stopping));
     }
 
     /// Asks every connection to end, waits for the grace period, and drops the rest.

@@ -275,4 +275,9 @@ impl AnswerCache {
     pub(crate) fn memory_bytes(&self) -> usize {
         [&self.all, &self.last].into_iter().flatten().map(|answer| answer.memory_bytes()).sum()
     }
+
+    /// Memory of the current answer, in bytes.
+    pub(crate) fn current_memory_bytes(&self) -> usize {
+        self.current.as_ref().map_or(0, |answer| answer.memory_bytes())
+    }
 }

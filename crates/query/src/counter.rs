@@ -91,6 +91,11 @@ impl<D: Snapshots> Counter<D> {
         self.cache.memory_bytes()
     }
 
+    /// Memory of all answers, in bytes: the current one and those kept for other queries.
+    pub(crate) fn total_memory_bytes(&self) -> usize {
+        self.cache.memory_bytes() + self.cache.current_memory_bytes() + self.blank.memory_bytes()
+    }
+
     /// Counts the records of a snapshot.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use crate::counter::{Counter, Interruption};
 use crate::extents::Extents;
 use crate::group::group;
 use crate::periods::{Bounds, PeriodError, Periods};
-use crate::report::plain_report;
+use crate::report::{incomplete, plain_report};
 
 /// Answers one query about a data set repeatedly, while the data set grows.
 ///
@@ -115,6 +115,13 @@ impl<D: Snapshots> Evaluator<D> {
     pub fn memory_bytes(&self) -> usize {
         let others = [&self.before, &self.overlay].into_iter().flatten();
         self.now.memory_bytes() + others.map(Counter::memory_bytes).sum::<usize>()
+    }
+
+    /// Memory of all answers, in bytes: those that are kept as a base for others, and the current
+    /// one. Answers that several evaluators share are counted for each.
+    pub fn total_memory_bytes(&self) -> usize {
+        let others = [&self.before, &self.overlay].into_iter().flatten();
+        self.now.total_memory_bytes() + others.map(Counter::total_memory_bytes).sum::<usize>()
     }
 
     /// Counts the records that are new, and answers. `None` if `abandoned` became true
@@ -224,6 +231,7 @@ impl<D: Snapshots> Evaluator<D> {
         }
         report.group =
             query.group.as_ref().and_then(|field| group(field, values, now, before, top));
+        report.incomplete = incomplete(&snapshot.sources);
         report
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use weir_core::{Evaluation, EvaluationByKind, Format, LogSource, ReadCounts, Snapshot, Values};
-use weir_view::{KindCount, Query, RecordKind, Report, main_kind};
+use weir_view::{IncompleteSource, KindCount, Query, RecordKind, Report, main_kind};
 
 use crate::group::group;
 
@@ -59,6 +59,7 @@ pub fn report_of_fold<S: LogSource>(
         report
     };
     let mut report = of_kind(main);
+    report.incomplete = incomplete(&snapshot.sources);
     if query.kind.is_none() {
         let others = kinds.iter().map(|count| count.kind).filter(|kind| *kind != main);
         report.other_kinds = others.map(of_kind).collect();
@@ -81,4 +82,13 @@ pub(crate) fn plain_report<S: LogSource>(
     Report::new(evaluation, values, &counts, format, query.top as usize)
         .of_kind(kind, kinds)
         .of_formats(&snapshot.formats, &query.clauses)
+}
+
+/// The sources that were not read whole.
+pub(crate) fn incomplete<S: LogSource>(sources: &[S]) -> Vec<IncompleteSource> {
+    let incomplete = |source: &S| {
+        let reason = source.defect()?;
+        Some(IncompleteSource { source: source.name().to_owned(), reason })
+    };
+    sources.iter().filter_map(incomplete).collect()
 }

@@ -3,34 +3,39 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::Bytes;
 use weir_ingest::DataSet;
-use weir_query::Evaluator;
-use weir_view::{Query, Report};
+use weir_query::{Evaluator, settled};
+use weir_view::{Now, Query};
 
 use crate::refusal::Refusal;
+use crate::session::Session;
 
-/// Makes the report of all records that a data set holds now. Dropping the future cancels the
-/// work.
+/// Makes the report of all records that a data set holds now, as JSON. Dropping the future
+/// cancels the work.
 ///
 /// # Errors
-/// Fails if the query is not valid for this data, or names no period that can be compared.
+/// Fails if the query is not valid for this data, or names no period that can be compared, and
+/// if the answer takes too long or too much memory.
 pub(crate) async fn report(
+    session: &Arc<Session>,
     data: Arc<DataSet>,
     query: Query,
-    jobs: usize,
-) -> Result<Report, Refusal> {
+) -> Result<Bytes, Refusal> {
     let guard = CancelOnDrop::default();
-    let is_cancelled = guard.flag();
-    let work = move || -> Result<Report, Refusal> {
-        let mut evaluator = Evaluator::new(data, query, jobs)?;
-        let Some(answer) = evaluator.answer(&is_cancelled) else { return Ok(Report::default()) };
-        match answer.period_error {
-            None => Ok(answer.report),
-            Some(error) => Err(Refusal::BadQuery(format!("there is no comparison: {error}"))),
+    let (jobs, memory) = (session.jobs(), session.view_memory().clone());
+    let work = move |is_cancelled: &AtomicBool| {
+        let query = settled(&query, &*data, &Now::read())?;
+        let mut evaluator = Evaluator::new(data.clone(), query, jobs)?;
+        let answer = evaluator.answer(is_cancelled).ok_or(Refusal::SessionEnded)?;
+        if let Some(error) = answer.period_error {
+            return Err(Refusal::BadQuery(format!("there is no comparison: {error}")));
         }
+        let text = weir_view::to_json(&answer.report).map_err(Refusal::internal)? + "\n";
+        let text = memory.keep(text, &data);
+        if memory.is_crowded() { Err(Refusal::Busy) } else { Ok(text) }
     };
-    // This fails only if the server ends meanwhile.
-    tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::SessionEnded)?
+    session.turns().answer(&guard.flag(), work).await?
 }
 
 /// Cancels work on an answer when it is dropped.

@@ -1,6 +1,6 @@
 //! All sessions of a server.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weir_ingest::Pipeline;
@@ -9,23 +9,70 @@ use weir_net::HostGuard;
 use crate::options::Options;
 use crate::refusal::Refusal;
 use crate::session::{Lifetime, Session};
+use crate::turns::ServerTurns;
+
+/// The maximum number of ids that are remembered of sessions that made room for others.
+const DISPLACED_MAX: usize = 1_024;
 
 /// All sessions, and the settings they share.
 #[derive(Debug)]
 pub(crate) struct Hub {
     pub(crate) options: Options,
     pub(crate) guard: HostGuard,
-    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    turns: ServerTurns,
+    sessions: Mutex<Sessions>,
+}
+
+#[derive(Debug, Default)]
+struct Sessions {
+    by_id: HashMap<String, Arc<Session>>,
+    /// The ids of the last sessions that made room for others, so that their users learn why
+    /// they ended.
+    displaced: VecDeque<String>,
+}
+
+/// A session that was created.
+#[derive(Debug)]
+pub(crate) struct Created {
+    pub(crate) session: Arc<Session>,
+    /// The session that made room for it.
+    pub(crate) displaced: Option<DisplacedSession>,
+}
+
+/// A session that made room for another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DisplacedSession {
+    pub(crate) id: String,
+    /// The name of its first source; empty if it had none.
+    pub(crate) name: String,
+}
+
+impl Sessions {
+    /// Removes the session that has had no user for the longest time; `None` if all have users or
+    /// are pinned.
+    fn displace(&mut self) -> Option<Arc<Session>> {
+        let unused =
+            self.by_id.values().filter_map(|session| Some((session.unused_since()?, session)));
+        let (_, session) = unused.min_by_key(|(since, _)| *since)?;
+        let oldest = session.id().to_owned();
+        let session = self.by_id.remove(&oldest)?;
+        if self.displaced.len() == DISPLACED_MAX {
+            self.displaced.pop_front();
+        }
+        self.displaced.push_back(session.id().to_owned());
+        Some(session)
+    }
 }
 
 impl Hub {
     pub(crate) fn new(options: Options, guard: HostGuard) -> Self {
-        Self { options, guard, sessions: Mutex::default() }
+        Self { options, guard, turns: ServerTurns::default(), sessions: Mutex::default() }
     }
 
     /// Creates a session. Unless it is pinned, this starts the task that ends it once it is
-    /// unused, and so needs a runtime.
-    pub(crate) fn create(self: &Arc<Self>, lifetime: Lifetime) -> Result<Arc<Session>, Refusal> {
+    /// unused, and so needs a runtime. At the limit, the session that has been without users for
+    /// the longest time makes room.
+    pub(crate) fn create(self: &Arc<Self>, lifetime: Lifetime) -> Result<Created, Refusal> {
         self.create_with(&self.options, lifetime)
     }
 
@@ -34,41 +81,58 @@ impl Hub {
         self: &Arc<Self>,
         options: &Options,
         lifetime: Lifetime,
-    ) -> Result<Arc<Session>, Refusal> {
+    ) -> Result<Created, Refusal> {
+        let id = random_id()?;
         let mut sessions = self.lock();
-        if sessions.len() >= self.options.sessions_max {
-            return Err(Refusal::TooManySessions(self.options.sessions_max));
-        }
-        let session = Arc::new(Session::new(random_id()?, options, lifetime));
-        sessions.insert(session.id().to_owned(), session.clone());
+        let displaced = match sessions.by_id.len() >= self.options.sessions_max {
+            true => {
+                let limit = Refusal::TooManySessions(self.options.sessions_max);
+                Some(sessions.displace().ok_or(limit)?)
+            }
+            false => None,
+        };
+        let session = Arc::new(Session::new(id, options, lifetime, &self.turns));
+        sessions.by_id.insert(session.id().to_owned(), session.clone());
         drop(sessions);
+        let displaced = displaced.map(|session| {
+            let displaced = DisplacedSession { id: session.id().to_owned(), name: session.name() };
+            session.end();
+            displaced
+        });
         if lifetime != Lifetime::Pinned {
             tokio::spawn(end_when_unused(self.clone(), session.clone()));
         }
-        Ok(session)
+        Ok(Created { session, displaced })
     }
 
     /// Returns the session with this id.
     pub(crate) fn find(&self, id: &str) -> Result<Arc<Session>, Refusal> {
-        self.lock().get(id).cloned().ok_or(Refusal::UnknownSession)
+        let sessions = self.lock();
+        if let Some(session) = sessions.by_id.get(id) {
+            return Ok(session.clone());
+        }
+        match sessions.displaced.iter().any(|displaced| displaced == id) {
+            true => Err(Refusal::SessionDisplaced(self.options.sessions_max)),
+            false => Err(Refusal::UnknownSession),
+        }
     }
 
     /// Ends the session with this id.
     pub(crate) fn end(&self, id: &str) -> Result<(), Refusal> {
-        let session = self.lock().remove(id).ok_or(Refusal::UnknownSession)?;
+        let session = self.lock().by_id.remove(id).ok_or(Refusal::UnknownSession)?;
         session.end();
         Ok(())
     }
 
     /// Ends every session.
     pub(crate) fn end_all(&self) {
-        let sessions: Vec<_> = self.lock().drain().collect();
+        let sessions: Vec<_> = self.lock().by_id.drain().collect();
         for (_, session) in sessions {
             session.end();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+    fn lock(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -31,6 +31,8 @@ mod response;
 mod routes;
 mod server;
 mod session;
+mod sharing;
+mod turns;
 mod upload;
 mod view;
 
@@ -38,3 +40,4 @@ pub use hub::SessionHandle;
 pub use options::{Options, Remedies, StartError};
 pub use refusal::Refusal;
 pub use server::Server;
+pub use weir_net::{PublicUrl, PublicUrlError};

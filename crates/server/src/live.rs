@@ -1,22 +1,21 @@
 //! Live views: the WebSocket that sends a page the report whenever its session changes.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
-use weir_query::{Evaluator, settled};
-use weir_view::{JsonError, LiveReply, LiveRequest, Now, Query};
+use weir_query::settled;
+use weir_view::{LiveReply, LiveRequest, Now, Query};
 
 use crate::answer::CancelOnDrop;
 use crate::message;
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
 use crate::session::Session;
-use crate::view::view;
+use crate::sharing::{MadeView, SharedAnswer};
 
 /// The minimum time between two views. Neither eyes nor browsers can follow more than 20 a
 /// second.
@@ -43,6 +42,9 @@ const WORK_SHARE: u32 = 4;
 
 /// A page that has not taken a view after this time counts as gone.
 const SEND_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The same while views that wait for their pages take too much memory.
+const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long the server waits until a page has taken the end of the session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -89,7 +91,7 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
 
 /// Reads queries until the page disconnects.
 async fn read_queries(
-    session: &Session,
+    session: &Arc<Session>,
     data: &Arc<DataSet>,
     reader: &mut Reader<Stream>,
     writer: &Writer<Stream>,
@@ -97,7 +99,11 @@ async fn read_queries(
 ) {
     while let Ok(Some(event)) = reader.next().await {
         let Event::Text(text) = event else { continue };
-        match parse_query(session, data, text) {
+        let parsed = {
+            let (session, data, text) = (session.clone(), data.clone(), text.to_owned());
+            move || parse_query(&session, &data, &text)
+        };
+        match session.turns().check(parsed).await.and_then(|parsed| parsed) {
             Ok(query) => {
                 current.send_replace(Arc::new(query));
             }
@@ -106,7 +112,8 @@ async fn read_queries(
     }
 }
 
-/// Reads a query from a message, and checks that it is valid for the data.
+/// Reads a query from a message, and checks that it is valid for the data. Compiles its
+/// expressions, which may take long.
 fn parse_query(session: &Session, data: &DataSet, text: &str) -> Result<LiveQuery, Refusal> {
     let request = weir_view::from_json::<LiveRequest>(text);
     let unreadable = |error| Refusal::BadQuery(format!("the message cannot be read: {error}"));
@@ -134,7 +141,7 @@ async fn publish(
     mut current: watch::Receiver<Arc<LiveQuery>>,
 ) {
     let mut version = data.version();
-    let mut evaluator = None;
+    let mut asked = AskedAnswer::default();
     let mut growing_since = Instant::now();
     let mut bytes_before = 0;
     loop {
@@ -144,51 +151,123 @@ async fn publish(
             growing_since = started;
         }
         bytes_before = bytes;
-        version.mark_unchanged();
         let has_open_source = has_open_source(data);
+        let made = asked.next_view(session, data, &mut current).await;
+        match made {
+            Ok(Some((id, view))) => {
+                let work_time = started.elapsed();
+                if !send_view(session, writer, id, &view).await {
+                    return;
+                }
+                drop(view);
+                // While nothing is parsed, views are cheap, and the first data should appear at
+                // once.
+                let interval = match bytes {
+                    0 => Duration::ZERO,
+                    _ => interval(started - growing_since).max(work_time * WORK_SHARE),
+                };
+                tokio::select! {
+                    () = tokio::time::sleep_until(started + interval) => {}
+                    urgent = wait_for_urgent(started, data, has_open_source, &mut current) => {
+                        if urgent.is_err() {
+                            return;
+                        }
+                    }
+                }
+            }
+            // There is a newer query.
+            Ok(None) => {}
+            Err(Refusal::SessionEnded) => return,
+            Err(refusal) => {
+                send_failure(writer, &refusal).await;
+                asked.give_up();
+            }
+        }
+        let quiet_since = Instant::now();
+        tokio::select! {
+            changed = current.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                current.mark_changed();
+            }
+            // This cannot fail, because the sender lives as long as the data.
+            _ = version.wait_for(|version| asked.is_outdated(*version)) => {}
+        }
+        if quiet_since.elapsed() > QUIET {
+            growing_since = Instant::now();
+        }
+    }
+}
+
+/// The answer that a connection asks for, and the last view of it that it has sent.
+#[derive(Debug, Default)]
+struct AskedAnswer {
+    answer: Option<Arc<SharedAnswer>>,
+    /// The answer to the query before, from which the first view is computed.
+    previous: Option<Arc<SharedAnswer>>,
+    /// The version of the data in the last view; `None` before the first.
+    seen: Option<u64>,
+    /// Whether a view was refused or abandoned, so that only another query helps.
+    has_given_up: bool,
+}
+
+impl AskedAnswer {
+    /// The next view, with the id of its query. Returns `None` if the query was replaced
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// If the answer takes too long.
+    async fn next_view(
+        &mut self,
+        session: &Arc<Session>,
+        data: &Arc<DataSet>,
+        current: &mut watch::Receiver<Arc<LiveQuery>>,
+    ) -> Result<Option<(u64, MadeView)>, Refusal> {
+        // An error means that the connection ends.
+        let is_new = self.answer.is_none() || current.has_changed().unwrap_or(true);
         let (query, now, is_cancelled) = {
             // The reference must end with this block: only `current` may keep the query alive,
             // so that replacing the query cancels the answer.
             let live = current.borrow_and_update();
             (live.query.clone(), live.now.clone(), live.cancel.flag())
         };
-        let previous = evaluator.take();
-        let work = {
-            let (session, data) = (session.clone(), data.clone());
-            move || answer((&session, &data), (&query, &now), previous, &is_cancelled)
-        };
-        let Ok((view, next)) = tokio::task::spawn_blocking(work).await else { return };
-        evaluator = next;
-        if let Some(view) = view {
-            let work_time = started.elapsed();
-            let sending = message::send(writer, view);
-            let sent = tokio::time::timeout(SEND_TIMEOUT, sending).await;
-            if !matches!(sent, Ok(Ok(()))) {
-                return;
-            }
-            // While nothing is parsed, views are cheap, and the first data should appear at once.
-            let interval = match bytes {
-                0 => Duration::ZERO,
-                _ => interval(started - growing_since).max(work_time * WORK_SHARE),
-            };
-            tokio::select! {
-                () = tokio::time::sleep_until(started + interval) => {}
-                urgent = wait_for_urgent(started, data, has_open_source, &mut current) => {
-                    if urgent.is_err() {
-                        return;
-                    }
-                }
-            }
+        if is_new {
+            let before = self.answer.replace(session.answers().find(&query, &now, data));
+            self.previous = before.filter(|before| before.has_evaluator()).or(self.previous.take());
+            (self.seen, self.has_given_up) = (None, false);
         }
-        let quiet_since = Instant::now();
-        tokio::select! {
-            changed = current.changed() => if changed.is_err() { return },
-            // This cannot fail, because the sender lives as long as the data.
-            _ = version.changed() => {}
-        }
-        if quiet_since.elapsed() > QUIET {
-            growing_since = Instant::now();
-        }
+        let Some(answer) = &self.answer else { return Ok(None) };
+        let previous = self.previous.clone();
+        let made = answer.view(session, data, self.seen, previous, &is_cancelled).await?;
+        self.has_given_up = made.is_none();
+        let Some(made) = made else { return Ok(None) };
+        (self.previous, self.seen) = (None, Some(made.version));
+        Ok(Some((query.id, made)))
+    }
+
+    fn give_up(&mut self) {
+        self.has_given_up = true;
+    }
+
+    /// Whether this version of the data is to be shown.
+    fn is_outdated(&self, version: u64) -> bool {
+        !self.has_given_up && self.seen != Some(version)
+    }
+}
+
+/// Sends a view. Returns false if the page does not take it in time. The time is shorter if views
+/// that wait take too much memory.
+async fn send_view(session: &Session, writer: &Writer<Stream>, id: u64, view: &MadeView) -> bool {
+    let head = MadeView::head(id);
+    let sending = writer.send_shared_text(&head, view.tail());
+    let crowded_out = async {
+        tokio::time::sleep(CROWDED_SEND_TIMEOUT).await;
+        session.view_memory().crowded().await;
+    };
+    tokio::select! {
+        sent = tokio::time::timeout(SEND_TIMEOUT, sending) => matches!(sent, Ok(Ok(()))),
+        () = crowded_out => false,
     }
 }
 
@@ -234,36 +313,4 @@ async fn wait_for_ends(data: &DataSet) {
 /// Whether some source has not ended.
 fn has_open_source(data: &DataSet) -> bool {
     data.sources().iter().any(|source| source.end().is_none())
-}
-
-/// Makes an encoded view, and returns it with the evaluator for the next one. Returns no view if
-/// the work was cancelled.
-fn answer(
-    (session, data): (&Session, &Arc<DataSet>),
-    (live_query, now): (&Query, &Now),
-    mut previous: Option<Evaluator<DataSet>>,
-    is_cancelled: &AtomicBool,
-) -> (Option<Result<String, JsonError>>, Option<Evaluator<DataSet>>) {
-    // The query was valid when it arrived.
-    let settle = || settled(live_query, &**data, now).unwrap_or_else(|_| live_query.clone());
-    let mut query = settle();
-    let (answer, evaluator) = loop {
-        let evaluator = match previous {
-            Some(evaluator) if *evaluator.query() == query => Ok(evaluator),
-            Some(evaluator) => evaluator.change(query.clone()),
-            None => Evaluator::new(data.clone(), query.clone(), session.jobs()),
-        };
-        // This cannot fail: columns are never removed.
-        let Ok(mut evaluator) = evaluator else { return (None, None) };
-        let Some(answer) = evaluator.answer(is_cancelled) else { return (None, Some(evaluator)) };
-        // Dates are in the zone of the log, which may have become known with these records.
-        let settled = settle();
-        if settled == query {
-            break (answer, evaluator);
-        }
-        (query, previous) = (settled, Some(evaluator));
-    };
-    let view = view(live_query.id, answer, data, &session.files(), session.remedies());
-    let text = weir_view::to_json(&LiveReply::View { view: Box::new(view) });
-    (Some(text), Some(evaluator))
 }

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use weir_ingest::{FormatChoice, PipelineOptions, Retention};
+use weir_net::PublicUrl;
 use weir_net::socket::BindError;
 use weir_view::UnknownZone;
 
@@ -13,6 +14,9 @@ use weir_view::UnknownZone;
 pub struct Options {
     /// The address to listen on; port 0 chooses a free port. Default: a free port of 127.0.0.1.
     pub address: SocketAddr,
+    /// The URL at which browsers reach the server through a reverse proxy. The server answers to
+    /// it as to its own address. Default: none.
+    pub public_url: Option<PublicUrl>,
     /// The memory limit of each session's data set, in bytes. Default: 4 GiB.
     pub memory_bytes_max: usize,
     /// Which records each session keeps. Default: all.
@@ -32,6 +36,9 @@ pub struct Options {
     pub grace: Duration,
     /// How long an upload may send no byte while it is allowed to. Default: 60 s.
     pub stall: Duration,
+    /// How long the work on one answer may take; beyond it the query is refused. 4 million records
+    /// take a tenth of a second. Default: 20 s.
+    pub answer_time_max: Duration,
     /// What a user can do about the limits of a report.
     pub remedies: Remedies,
     /// Whether to serve the addresses that measure the speed of uploads. Default: false.
@@ -64,6 +71,7 @@ impl Default for Options {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            public_url: None,
             memory_bytes_max: 4 << 30,
             retention: Retention::Segments,
             sessions_max: 16,
@@ -72,6 +80,7 @@ impl Default for Options {
             zone: None,
             grace: Duration::from_secs(60),
             stall: Duration::from_secs(60),
+            answer_time_max: Duration::from_secs(20),
             remedies: Remedies::default(),
             bench: false,
         }

@@ -19,12 +19,19 @@ pub enum Refusal {
     Handshake(weir_net::websocket::HandshakeError),
     /// No session has this id; it may have ended.
     UnknownSession,
-    /// The limit of this number of sessions is reached.
+    /// The session has ended to make room for another one, because nothing used it and the limit
+    /// of this number of sessions was reached.
+    SessionDisplaced(usize),
+    /// The limit of this number of sessions is reached, and all have users.
     TooManySessions(usize),
     /// The system has no random numbers for the id of a session.
     NoRandomness,
     /// The query is not valid for the data. The text is the message.
     BadQuery(String),
+    /// The answer took longer than this number of seconds.
+    TooSlow(u64),
+    /// Answers to clients that do not read them take too much memory.
+    Busy,
     /// A message or a parameter does not follow `docs/protocol.md`. The text is the message.
     BadRequest(String),
     /// The session has reached the limit of this number of files.
@@ -67,6 +74,8 @@ pub enum Refusal {
         /// The subject and the verb of a sentence, such as `gzip data is cut short`.
         what: String,
     },
+    /// Parts of an upload were not read whole. The text says which, and why.
+    Incomplete(String),
     /// The session was ended.
     SessionEnded,
     /// A defect of the server. The text is the cause.
@@ -107,9 +116,12 @@ impl Refusal {
             Self::MethodNotAllowed => ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED),
             Self::Handshake(error) => ("not_a_websocket", error.status()),
             Self::UnknownSession => ("unknown_session", StatusCode::NOT_FOUND),
+            Self::SessionDisplaced(_) => ("session_displaced", StatusCode::NOT_FOUND),
             Self::TooManySessions(_) => ("too_many_sessions", StatusCode::SERVICE_UNAVAILABLE),
             Self::NoRandomness => ("no_randomness", StatusCode::INTERNAL_SERVER_ERROR),
             Self::BadQuery(_) => ("bad_query", StatusCode::BAD_REQUEST),
+            Self::TooSlow(_) => ("too_slow", StatusCode::SERVICE_UNAVAILABLE),
+            Self::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE),
             Self::BadRequest(_) => ("bad_request", StatusCode::BAD_REQUEST),
             Self::TooManyFiles(_) => ("too_many_files", StatusCode::INSUFFICIENT_STORAGE),
             Self::NoFile => ("no_file", StatusCode::BAD_REQUEST),
@@ -126,6 +138,7 @@ impl Refusal {
             Self::Broken(_) => ("broken", StatusCode::BAD_REQUEST),
             Self::MemoryFull(_) => ("memory_full", StatusCode::INSUFFICIENT_STORAGE),
             Self::Damaged { .. } => ("damaged", StatusCode::UNPROCESSABLE_ENTITY),
+            Self::Incomplete(_) => ("incomplete", StatusCode::UNPROCESSABLE_ENTITY),
             Self::SessionEnded => ("session_ended", StatusCode::GONE),
             Self::Internal(_) => ("internal_error", StatusCode::INTERNAL_SERVER_ERROR),
         }
@@ -145,15 +158,28 @@ impl fmt::Display for Refusal {
                 "the session does not exist; it was ended, or was not used for a while. Open the \
                  log again",
             ),
+            Self::SessionDisplaced(limit) => write!(
+                formatter,
+                "this data set was dropped to make room for a newer one: the limit is {limit} \
+                 data sets, and no page showed this one. Open the log again"
+            ),
             Self::TooManySessions(limit) => write!(
                 formatter,
-                "the limit of {limit} sessions is reached; close a page, or end a session with \
-                 DELETE /api/sessions/ID"
+                "{limit} data sets are open in pages or still being read, which is the limit; \
+                 close one of the pages and try again"
             ),
             Self::NoRandomness => {
                 formatter.write_str("the system has no random numbers; try again later")
             }
             Self::BadQuery(why) | Self::BadRequest(why) => formatter.write_str(why),
+            Self::TooSlow(seconds) => write!(
+                formatter,
+                "the answer took longer than {seconds} s; ask for less, for instance with fewer \
+                 or simpler regular expressions"
+            ),
+            Self::Busy => formatter.write_str(
+                "answers that their clients do not read take too much memory; try again",
+            ),
             Self::TooManyFiles(limit) => write!(
                 formatter,
                 "the limit of {limit} files in a session is reached; concatenate files, or open \
@@ -207,6 +233,7 @@ impl fmt::Display for Refusal {
             Self::Damaged { at, what } => {
                 write!(formatter, "the {what} at byte {at}; the lines before it are kept")
             }
+            Self::Incomplete(what) => write!(formatter, "not everything was read: {what}"),
             Self::SessionEnded => formatter.write_str("the session has ended"),
             Self::Internal(cause) => {
                 write!(formatter, "the server failed: {cause}; please report this defect")
@@ -262,10 +289,13 @@ mod tests {
             Refusal::Handshake(NotUpgrade) => Refusal::Handshake(UnsupportedVersion),
             Refusal::Handshake(UnsupportedVersion) => Refusal::Handshake(InvalidKey),
             Refusal::Handshake(InvalidKey) => Refusal::UnknownSession,
-            Refusal::UnknownSession => Refusal::TooManySessions(1),
+            Refusal::UnknownSession => Refusal::SessionDisplaced(1),
+            Refusal::SessionDisplaced(_) => Refusal::TooManySessions(1),
             Refusal::TooManySessions(_) => Refusal::NoRandomness,
             Refusal::NoRandomness => Refusal::BadQuery(String::new()),
-            Refusal::BadQuery(_) => Refusal::BadRequest(String::new()),
+            Refusal::BadQuery(_) => Refusal::TooSlow(1),
+            Refusal::TooSlow(_) => Refusal::Busy,
+            Refusal::Busy => Refusal::BadRequest(String::new()),
             Refusal::BadRequest(_) => Refusal::TooManyFiles(1),
             Refusal::TooManyFiles(_) => Refusal::NoFile,
             Refusal::NoFile => Refusal::FileBusy,
@@ -281,7 +311,8 @@ mod tests {
             Refusal::Abandoned(_) => Refusal::Broken(1),
             Refusal::Broken(_) => Refusal::MemoryFull(1),
             Refusal::MemoryFull(_) => Refusal::Damaged { at: 1, what: String::new() },
-            Refusal::Damaged { .. } => Refusal::SessionEnded,
+            Refusal::Damaged { .. } => Refusal::Incomplete(String::new()),
+            Refusal::Incomplete(_) => Refusal::SessionEnded,
             Refusal::SessionEnded => Refusal::Internal(String::new()),
             Refusal::Internal(_) => return None,
         })

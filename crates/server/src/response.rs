@@ -47,7 +47,7 @@ pub(crate) fn content(
 }
 
 /// A JSON response.
-pub(crate) fn json(status: StatusCode, text: String) -> Response<Body> {
+pub(crate) fn json(status: StatusCode, text: impl Into<bytes::Bytes>) -> Response<Body> {
     content(status, "application/json", text)
 }
 
@@ -60,7 +60,16 @@ pub(crate) fn empty(status: StatusCode) -> Response<Body> {
 
 /// The response to a request that is refused: `{"error":"NAME","message":"SENTENCE"}`.
 pub(crate) fn refusal(refusal: &Refusal) -> Response<Body> {
-    let body = RefusalBody { error: refusal.name().to_owned(), message: refusal.to_string() };
+    refusal_of(refusal, refusal.to_string())
+}
+
+/// As [`refusal`], with more that the client should know after the message.
+pub(crate) fn refusal_with(refusal: &Refusal, more: &str) -> Response<Body> {
+    refusal_of(refusal, format!("{refusal}. {more}"))
+}
+
+fn refusal_of(refusal: &Refusal, message: String) -> Response<Body> {
+    let body = RefusalBody { error: refusal.name().to_owned(), message };
     // Two strings can always be written as JSON.
     let text = weir_view::to_json(&body).unwrap_or_default();
     let mut response = json(refusal.status(), text + "\n");

@@ -6,7 +6,7 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
 use weir_net::Body;
 use weir_net::websocket::{self, SocketOptions, Upgrade};
-use weir_view::{Now, SessionCreated};
+use weir_view::SessionCreated;
 
 use crate::file::Purpose;
 use crate::hub::Hub;
@@ -70,8 +70,11 @@ async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Bo
 
 fn create_session(hub: &Arc<Hub>, request: &Request<Incoming>) -> Result<Response<Body>, Refusal> {
     allow(request, &[Method::POST])?;
-    let id = hub.create(Lifetime::Grace)?.id().to_owned();
-    let created = weir_view::to_json(&SessionCreated { id }).map_err(Refusal::internal)?;
+    let created = hub.create(Lifetime::Grace)?;
+    let id = created.session.id().to_owned();
+    let displaced = created.displaced.map(|displaced| displaced.id);
+    let created = SessionCreated { id, displaced };
+    let created = weir_view::to_json(&created).map_err(Refusal::internal)?;
     Ok(response::json(StatusCode::CREATED, created))
 }
 
@@ -108,10 +111,8 @@ async fn report(
     let mut query = query_string::query(request.uri().query())?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
-    let query = weir_query::settled(&query, &*data, &Now::read())?;
-    let report = answer::report(data, query, session.jobs()).await?;
-    let text = weir_view::to_json(&report).map_err(Refusal::internal)?;
-    Ok(response::json(StatusCode::OK, text + "\n"))
+    let text = answer::report(&session, data, query).await?;
+    Ok(response::json(StatusCode::OK, text))
 }
 
 fn allow(request: &Request<Incoming>, methods: &[Method]) -> Result<(), Refusal> {

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use weir_ingest::Retention;
-use weir_net::HostGuard;
-use weir_net::socket::{Address, BindError};
+use weir_net::socket::{Address, BindError, reserve_connections};
+use weir_net::{HostGuard, PublicUrl, ServeOptions};
 use weir_view::find_zone;
 
 use crate::hub::{Hub, SessionHandle};
@@ -34,11 +34,16 @@ impl Server {
             find_zone(zone).map_err(StartError::Zone)?;
         }
         let net = weir_net::Server::bind(options.address).await.map_err(StartError::Bind)?;
+        let limits = ServeOptions::default();
+        let budget = reserve_connections(limits.connections_max);
+        let connections_max = budget.connections_max;
+        let net = net.with_options(ServeOptions { connections_max, ..limits });
         let address = net.local_addr().map_err(|error| {
             let address = Address::Tcp(options.address.to_string());
             StartError::Bind(BindError::Io { address, error })
         })?;
-        let hub = Arc::new(Hub::new(options, guard(address)));
+        let guard = guard(address, options.public_url.clone());
+        let hub = Arc::new(Hub::new(options, guard));
         Ok(Self { net, address, hub })
     }
 
@@ -55,7 +60,7 @@ impl Server {
     /// If [`Options::sessions_max`] sessions exist, or the system has no random numbers.
     pub fn new_session(&self, pinned: bool) -> Result<SessionHandle, Refusal> {
         let lifetime = if pinned { Lifetime::Pinned } else { Lifetime::Grace };
-        let session = self.hub.create(lifetime)?;
+        let session = self.hub.create(lifetime)?.session;
         Ok(SessionHandle { session })
     }
 
@@ -70,7 +75,7 @@ impl Server {
         memory_bytes_max: usize,
     ) -> Result<SessionHandle, Refusal> {
         let options = Options { retention, memory_bytes_max, ..self.hub.options.clone() };
-        let session = self.hub.create_with(&options, Lifetime::Pinned)?;
+        let session = self.hub.create_with(&options, Lifetime::Pinned)?.session;
         Ok(SessionHandle { session })
     }
 
@@ -89,10 +94,14 @@ impl Server {
     }
 }
 
-/// Allows requests whose `Host` is a loopback name of this machine, or the address the server
-/// listens on.
-fn guard(address: SocketAddr) -> HostGuard {
-    let guard = HostGuard::loopback(address.port());
+/// Allows requests whose `Host` is a loopback name of this machine, the address the server
+/// listens on, or the public URL.
+fn guard(address: SocketAddr, public_url: Option<PublicUrl>) -> HostGuard {
+    let guard = HostGuard::loopback();
     // Cannot fail: the text of a socket address is a valid authority.
-    guard.clone().allow(&address.to_string()).unwrap_or(guard)
+    let guard = guard.clone().allow(&address.to_string()).unwrap_or(guard);
+    match public_url {
+        Some(url) => guard.allow_url(url),
+        None => guard,
+    }
 }

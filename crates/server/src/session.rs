@@ -4,11 +4,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline};
 
-use crate::file::{MemberDestination, Purpose, UploadedFile};
+use crate::file::{AheadPool, MemberDestination, Purpose, UploadedFile};
 use crate::options::{Options, Remedies};
 use crate::refusal::Refusal;
+use crate::sharing::{SharedAnswers, ViewMemory};
+use crate::turns::{ServerTurns, SessionTurns};
 
 /// The maximum number of files of one session. Each is a line on the page and in every view.
 const FILES_MAX: usize = 1_000;
@@ -44,6 +47,10 @@ pub(crate) struct Session {
     pipeline: Mutex<Option<Arc<Pipeline>>>,
     files: Mutex<Vec<Arc<UploadedFile>>>,
     member_limit: Arc<MemberLimit>,
+    ahead: AheadPool,
+    turns: SessionTurns,
+    answers: SharedAnswers,
+    view_memory: Arc<ViewMemory>,
     presence: watch::Sender<Presence>,
     is_ended: watch::Sender<bool>,
 }
@@ -52,10 +59,17 @@ pub(crate) struct Session {
 struct Presence {
     users: usize,
     lifetime: Lifetime,
+    /// When the last user left; before the first one, when the session was created.
+    unused_since: Instant,
 }
 
 impl Session {
-    pub(crate) fn new(id: String, options: &Options, lifetime: Lifetime) -> Self {
+    pub(crate) fn new(
+        id: String,
+        options: &Options,
+        lifetime: Lifetime,
+        turns: &ServerTurns,
+    ) -> Self {
         let settings = options.pipeline();
         let data = DataSet::new(settings.retention, settings.memory_bytes_max, &[]);
         let pipeline = Arc::new(Pipeline::start(&settings, data));
@@ -67,7 +81,15 @@ impl Session {
             pipeline: Mutex::new(Some(pipeline)),
             files: Mutex::default(),
             member_limit: Arc::new(MemberLimit::new(MEMBERS_MAX)),
-            presence: watch::Sender::new(Presence { users: 0, lifetime }),
+            ahead: AheadPool::new(settings.memory_bytes_max),
+            turns: SessionTurns::new(turns, options.answer_time_max),
+            answers: SharedAnswers::default(),
+            view_memory: ViewMemory::new(),
+            presence: watch::Sender::new(Presence {
+                users: 0,
+                lifetime,
+                unused_since: Instant::now(),
+            }),
             is_ended: watch::Sender::new(false),
         }
     }
@@ -84,6 +106,26 @@ impl Session {
     /// The number of threads that answer a query.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs
+    }
+
+    /// The limit on bytes that arrive ahead of their turn.
+    pub(crate) fn ahead(&self) -> &AheadPool {
+        &self.ahead
+    }
+
+    /// The turns in which questions are checked and answered.
+    pub(crate) fn turns(&self) -> &SessionTurns {
+        &self.turns
+    }
+
+    /// The answers that live connections share.
+    pub(crate) fn answers(&self) -> &SharedAnswers {
+        &self.answers
+    }
+
+    /// The memory of answers that are being sent.
+    pub(crate) fn view_memory(&self) -> &Arc<ViewMemory> {
+        &self.view_memory
     }
 
     /// The ends of the notes on a report's limits.
@@ -117,6 +159,19 @@ impl Session {
             }
         });
         UserGuard(self.clone())
+    }
+
+    /// Since when the session has had no user; `None` if it has one or is pinned.
+    pub(crate) fn unused_since(&self) -> Option<Instant> {
+        let presence = self.presence.borrow();
+        let is_unused = presence.users == 0 && presence.lifetime != Lifetime::Pinned;
+        is_unused.then_some(presence.unused_since)
+    }
+
+    /// The name of its first source, for messages.
+    pub(crate) fn name(&self) -> String {
+        let sources = self.data().map(|data| data.sources()).unwrap_or_default();
+        sources.first().map_or_else(String::new, |source| source.name().to_owned())
     }
 
     /// Sets the lifetime to the grace time.
@@ -210,6 +265,9 @@ pub(crate) struct UserGuard(Arc<Session>);
 
 impl Drop for UserGuard {
     fn drop(&mut self) {
-        self.0.presence.send_modify(|presence| presence.users -= 1);
+        self.0.presence.send_modify(|presence| {
+            presence.users -= 1;
+            presence.unused_since = Instant::now();
+        });
     }
 }

@@ -39,7 +39,9 @@ pub use message::{
 pub use moment::{Moment, Now};
 pub use query::{Clause, Operator, Query};
 pub use question::QueryError;
-pub use report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
+pub use report::{
+    Bucket, Format, Histogram, IncompleteSource, Quantiles, Report, TimeRange, TopRow,
+};
 pub use row_value::RowValue;
 pub use view::{Sample, Source, SourceState, View, Window};
 pub use words::{LIST_TITLES, NO_VALUE, REMAINDER_VALUE};

@@ -11,6 +11,10 @@ use crate::view::View;
 pub struct SessionCreated {
     /// The session's id; its page is `/s/ID`.
     pub id: String,
+    /// The id of the session that made room for it, if the limit of sessions was reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub displaced: Option<String>,
 }
 
 /// The body of a response that refuses a request.

@@ -73,6 +73,11 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub missing_fields: Vec<String>,
+    /// Sources that were not read whole, so that the numbers lack the rest of them. Left out if
+    /// all were, or are still being read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<IncompleteSource>>"))]
+    pub incomplete: Vec<IncompleteSource>,
     /// The records of each value of the field that the query groups by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
@@ -99,6 +104,16 @@ impl Report {
     pub fn has_sum(&self, name: &str) -> bool {
         !self.absent.iter().any(|absent| absent == name)
     }
+}
+
+/// A source that ended before it was read whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct IncompleteSource {
+    /// Its name.
+    pub source: String,
+    /// What is wrong with it, as a sentence.
+    pub reason: String,
 }
 
 /// A log format: its name and what it was compiled from.

@@ -3,6 +3,7 @@ import type { Comparison } from "./Comparison";
 import type { Format } from "./Format";
 import type { Group } from "./Group";
 import type { Histogram } from "./Histogram";
+import type { IncompleteSource } from "./IncompleteSource";
 import type { KindCount } from "./KindCount";
 import type { Quantiles } from "./Quantiles";
 import type { RecordKind } from "./RecordKind";
@@ -109,6 +110,11 @@ absent: Array<string>,
  * has a value of them.
  */
 missing_fields?: Array<string>, 
+/**
+ * Sources that were not read whole, so that the numbers lack the rest of them. Left out if
+ * all were, or are still being read.
+ */
+incomplete?: Array<IncompleteSource>, 
 /**
  * The records of each value of the field that the query groups by.
  */

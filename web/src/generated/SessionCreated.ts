@@ -7,4 +7,8 @@ export type SessionCreated = {
 /**
  * The session's id; its page is `/s/ID`.
  */
-id: string, };
+id: string, 
+/**
+ * The id of the session that made room for it, if the limit of sessions was reached.
+ */
+displaced?: string, };

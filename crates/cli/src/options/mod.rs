@@ -2,12 +2,14 @@
 
 mod keep;
 mod kind;
+mod listen_address;
 mod page;
 mod read;
 mod size;
 
 pub(crate) use keep::{FeedWindow, KeepArguments, parse_duration};
 pub(crate) use kind::KindArgument;
+pub(crate) use listen_address::{DEFAULT_PORT, ListenAddress};
 pub(crate) use page::PageArguments;
 pub(crate) use read::ReadArguments;
 pub(crate) use size::parse_size;

@@ -2,10 +2,11 @@
 
 mod arguments;
 mod browser;
+mod memory;
 
 use std::fs::File;
 use std::io::{self, IsTerminal};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -19,13 +20,10 @@ pub(crate) use arguments::ServeArguments;
 
 use crate::display::safe;
 use crate::messages::say_all;
-use crate::options::{FeedWindow, PageArguments};
+use crate::options::{DEFAULT_PORT, FeedWindow, PageArguments};
 use crate::outcome::{Exit, Failure, print};
 use crate::sources::{self, Complaint};
 use crate::terminal::Progress;
-
-/// The default port. It is fixed, so that the browser keeps its settings for the page.
-const DEFAULT_PORT: u16 = 7878;
 
 /// How long to wait for the reading thread after the server has ended.
 const SHUTDOWN_WAIT: Duration = Duration::from_millis(200);
@@ -87,6 +85,8 @@ fn unreadable(inputs: &[Input]) -> Vec<Complaint> {
 pub(crate) struct Page {
     runtime: Runtime,
     server: Server,
+    /// The scheme and the host of the addresses that are printed.
+    origin: String,
     opens_browser: bool,
 }
 
@@ -102,6 +102,7 @@ impl Page {
     }
 
     fn open_as(arguments: &PageArguments, bench: bool) -> Result<Self, Failure> {
+        memory::return_large_blocks();
         // Checked here, so that the message names the option.
         arguments.read.zone()?;
         let pipeline = arguments.read.pipeline_options(Retention::Segments)?;
@@ -111,6 +112,7 @@ impl Page {
             format: arguments.read.format_choice()?,
             zone: arguments.read.tz.clone(),
             remedies: remedies(),
+            public_url: arguments.public_url.clone(),
             bench,
             ..Options::default()
         };
@@ -118,8 +120,13 @@ impl Page {
         let runtime = runtime.map_err(|error| {
             Failure::new(format_args!("the server's threads cannot be started: {error}"))
         })?;
-        let server = runtime.block_on(bind(arguments.listen, options))?;
-        Ok(Self { runtime, server, opens_browser: !arguments.no_open })
+        let requested = arguments.listen.map(|listen| listen.0);
+        let server = runtime.block_on(bind(requested, options))?;
+        let origin = match &arguments.public_url {
+            Some(url) => url.to_string(),
+            None => format!("http://{}", server.local_addr()),
+        };
+        Ok(Self { runtime, server, origin, opens_browser: !arguments.no_open })
     }
 
     /// The runtime of the server, for other tasks.
@@ -180,7 +187,7 @@ impl Page {
 
     /// Prints the address of the page, and opens it in a browser.
     fn announce(&self, path: &str) -> Result<(), Failure> {
-        let url = format!("http://{}{path}", reachable(self.server.local_addr()));
+        let url = format!("{}{path}", self.origin);
         print(&format!("{url}\n"))?;
         if io::stderr().is_terminal() {
             eprintln!("Ctrl-C ends it.");
@@ -221,16 +228,6 @@ async fn bind(requested: Option<SocketAddr>, options: Options) -> Result<Server,
         bound => bound,
     };
     bound.map_err(|error| Failure::new(format_args!("--listen: {error}")))
-}
-
-/// An address that a browser on this machine can open.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
 }
 
 /// Resolves on Ctrl-C and on SIGTERM. The handlers are installed by this call, and not only when

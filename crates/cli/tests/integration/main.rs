@@ -11,6 +11,8 @@ mod json;
 mod kinds;
 mod listen;
 mod manual;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod memory;
 mod nginx;
 mod report;
 mod same_format;

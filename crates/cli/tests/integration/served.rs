@@ -86,6 +86,38 @@ fn the_page_shows_the_report_of_its_files() {
     drop(served);
 }
 
+#[test]
+fn addresses_of_this_machine_may_be_short_and_others_are_refused() {
+    for (listen, host) in [("localhost:0", "127.0.0.1:"), (":0", "127.0.0.1:"), ("0", "127.0.0.1:")]
+    {
+        let mut command = weir(["--no-open", "--listen", listen]);
+        let mut served = Served(command.stdout(Stdio::piped()).spawn().expect("the binary runs"));
+        let mut address = String::new();
+        let stdout = served.0.stdout.take().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut address).expect("an address");
+        assert!(address.starts_with(&format!("http://{host}")), "{listen}: {address}");
+    }
+    let refused = run(["--no-open", "--listen", "0.0.0.0:7999"]);
+    assert_eq!(refused.code, 2);
+    for part in ["0.0.0.0:7999", "127.0.0.1:7999", "ssh -L 7999", "--public-url"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn the_public_url_is_printed_and_answered() {
+    let options = ["--public-url", "https://logs.example/"];
+    let mut command = weir(["--no-open", "--listen", "127.0.0.1:0"].iter().chain(&options));
+    let mut served = Served(command.stdout(Stdio::piped()).spawn().expect("the binary runs"));
+    let mut address = String::new();
+    let stdout = served.0.stdout.take().expect("a pipe");
+    BufReader::new(stdout).read_line(&mut address).expect("an address");
+    assert_eq!(address, "https://logs.example/\n");
+    let refused = run(["--no-open", "--public-url", "logs.example"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("must begin with http"), "{}", refused.stderr);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_missing_file_is_reported() {

@@ -135,6 +135,10 @@ pub enum TextTest {
 /// expression that a person types, and rejects `(\w{1000}){1000}`.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
+/// The largest cache of a regular expression, in bytes, for each thread that matches with it. If
+/// it is full again and again, matching goes on without it, more slowly.
+const REGEX_CACHE_BYTES_MAX: usize = 256 << 10;
+
 impl TextTest {
     /// Returns a search for a regular expression, in the syntax of the `regex` crate.
     ///
@@ -144,6 +148,7 @@ impl TextTest {
         // Values are bytes: without Unicode classes, `.` matches any byte and `\w` is ASCII.
         regex::bytes::RegexBuilder::new(expression)
             .size_limit(REGEX_BYTES_MAX)
+            .dfa_size_limit(REGEX_CACHE_BYTES_MAX)
             .build()
             .map(Self::Matches)
             .map_err(|error| ClauseError::Regex(error.to_string()))

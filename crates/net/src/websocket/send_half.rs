@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncWrite, AsyncWriteExt, WriteHalf};
 
 use super::close;
@@ -31,13 +31,24 @@ struct Sink<S> {
     /// Encoded frames that are not written yet. They outlive the future that encoded them, so a
     /// send that is dropped midway leaves no torn frame: the next send continues it.
     unsent: BytesMut,
+    /// The payload that follows `unsent`, which others may share. Empty except during
+    /// [`SendHalf::send_shared`].
+    shared: Bytes,
+    /// The frames that follow `shared`.
+    after: BytesMut,
     /// A close frame was encoded; nothing may follow it.
     is_closing: bool,
 }
 
 impl<S: AsyncWrite> SendHalf<S> {
     pub(crate) fn new(half: WriteHalf<S>) -> Self {
-        let sink = Sink { half, unsent: BytesMut::new(), is_closing: false };
+        let sink = Sink {
+            half,
+            unsent: BytesMut::new(),
+            shared: Bytes::new(),
+            after: BytesMut::new(),
+            is_closing: false,
+        };
         Self { pong: Mutex::new(None), sink: tokio::sync::Mutex::new(sink) }
     }
 
@@ -49,6 +60,26 @@ impl<S: AsyncWrite> SendHalf<S> {
         }
         sink.drain().await?;
         sink.put(opcode, payload);
+        sink.drain().await?;
+        drop(sink);
+        self.send_pong().await
+    }
+
+    /// Sends one frame whose payload is `head` and then `shared`, which is not copied.
+    pub(crate) async fn send_shared(
+        &self,
+        opcode: Opcode,
+        head: &[u8],
+        shared: Bytes,
+    ) -> Result<(), Error> {
+        let mut sink = self.sink.lock().await;
+        if sink.is_closing {
+            return Err(Error::Closed);
+        }
+        sink.drain().await?;
+        put_header(&mut sink.unsent, opcode, true, head.len() + shared.len(), None);
+        sink.unsent.extend_from_slice(head);
+        sink.shared = shared;
         sink.drain().await?;
         drop(sink);
         self.send_pong().await
@@ -118,9 +149,10 @@ impl<S: AsyncWrite> Sink<S> {
         if self.is_closing {
             return;
         }
-        self.unsent.reserve(HEADER_BYTES_MAX + payload.len());
-        put_header(&mut self.unsent, opcode, true, payload.len(), None);
-        self.unsent.extend_from_slice(payload);
+        let last = if self.shared.is_empty() { &mut self.unsent } else { &mut self.after };
+        last.reserve(HEADER_BYTES_MAX + payload.len());
+        put_header(last, opcode, true, payload.len(), None);
+        last.extend_from_slice(payload);
         self.is_closing = opcode == Opcode::Close;
     }
 
@@ -133,12 +165,24 @@ impl<S: AsyncWrite> Sink<S> {
     }
 
     fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.unsent.is_empty() {
-            match ready!(Pin::new(&mut self.half).poll_write(context, &self.unsent))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                written => self.unsent.advance(written),
+        loop {
+            let next = if self.unsent.is_empty() { &self.shared[..] } else { &self.unsent[..] };
+            if next.is_empty() {
+                if self.after.is_empty() {
+                    break;
+                }
+                self.unsent = std::mem::take(&mut self.after);
+                continue;
+            }
+            let written = ready!(Pin::new(&mut self.half).poll_write(context, next))?;
+            match (written, self.unsent.is_empty()) {
+                (0, _) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                (_, false) => self.unsent.advance(written),
+                (_, true) => self.shared.advance(written),
             }
         }
+        // Frees the payload for its other owners; an empty slice of it would keep it alive.
+        self.shared = Bytes::new();
         if self.unsent.capacity() > UNSENT_BYTES_KEPT {
             self.unsent = BytesMut::new();
         }

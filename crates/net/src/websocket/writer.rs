@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tokio::io::AsyncWrite;
 
 use super::close_code::CloseCode;
@@ -33,6 +34,13 @@ impl<S: AsyncWrite> Writer<S> {
     /// [`Error::Io`] when the connection broke.
     pub async fn send_text(&self, text: &str) -> Result<(), Error> {
         self.send_half.send(Opcode::Text, text.as_bytes()).await
+    }
+
+    /// Sends a text message of two parts: `head`, and `shared`, which is not copied, so that many
+    /// connections can send one text at the memory of one. Both must be UTF-8. Fails as
+    /// [`send_text`](Writer::send_text) does.
+    pub async fn send_shared_text(&self, head: &str, shared: Bytes) -> Result<(), Error> {
+        self.send_half.send_shared(Opcode::Text, head.as_bytes(), shared).await
     }
 
     /// Sends a binary message; fails as [`send_text`](Writer::send_text) does.

@@ -77,10 +77,20 @@ async fn a_client_that_does_not_read_is_cut_off() {
         first.read_exact(&mut some).await.unwrap();
         sleep(Duration::from_millis(100)).await;
     }
-    // Then it stops reading, and its connection is closed in favour of the next one.
-    let mut second = server.connect().await;
-    second.write_all(GET.as_bytes()).await.unwrap();
-    read_until(&mut second, "200 OK").await;
+    // Then it stops reading, and its connection is closed in favour of the next one. Until then
+    // others are refused.
+    soon(async {
+        loop {
+            let mut next = server.connect().await;
+            next.write_all(GET.as_bytes()).await.unwrap();
+            let status = read_until(&mut next, "\r\n").await;
+            if status.contains("200 OK") {
+                return;
+            }
+            assert!(status.starts_with("HTTP/1.1 503 "), "{status}");
+        }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -121,19 +131,69 @@ async fn a_client_may_close_its_side_and_wait() {
 }
 
 #[tokio::test]
-async fn at_the_connection_limit_new_clients_wait() {
-    let options = ServeOptions { connections_max: 1, ..ServeOptions::default() };
+async fn at_the_connection_limit_idle_connections_make_room() {
+    let options = ServeOptions { connections_max: 2, ..ServeOptions::default() };
     let server = Running::start(options, hello).await;
-    let mut first = server.connect().await;
-    first.write_all(GET.as_bytes()).await.unwrap();
-    read_until(&mut first, HELLO_END).await;
+    let mut kept_alive = server.connect().await;
+    kept_alive.write_all(GET.as_bytes()).await.unwrap();
+    read_until(&mut kept_alive, HELLO_END).await;
+    let mut dribbling = server.connect().await;
+    dribbling.write_all(b"GET / HT").await.unwrap();
+    for _ in 0..3 {
+        let begun = Instant::now();
+        let mut newcomer = server.connect().await;
+        newcomer.write_all(GET.as_bytes()).await.unwrap();
+        read_until(&mut newcomer, HELLO_END).await;
+        assert!(begun.elapsed() < Duration::from_secs(5), "long before any timeout");
+    }
+    assert_eq!(read_all(&mut kept_alive).await, "");
+    assert_eq!(read_all(&mut dribbling).await, "");
+}
 
-    let mut second = server.connect().await;
-    second.write_all(GET.as_bytes()).await.unwrap();
-    let early = tokio::time::timeout(Duration::from_millis(100), second.read_u8()).await;
-    assert!(early.is_err(), "the second connection was served beside the first");
-    drop(first);
-    read_until(&mut second, HELLO_END).await;
+#[tokio::test]
+async fn at_the_connection_limit_without_idle_ones_newcomers_are_refused() {
+    let (arrived, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (arrived_inside, release_inside) = (Arc::clone(&arrived), Arc::clone(&release));
+    let handler = move |_, _| {
+        let (arrived, release) = (Arc::clone(&arrived_inside), Arc::clone(&release_inside));
+        async move {
+            arrived.notify_one();
+            release.notified().await;
+            Response::new(Body::from("hello"))
+        }
+    };
+    let options = ServeOptions { connections_max: 1, ..ServeOptions::default() };
+    let server = Running::start(options, handler).await;
+    let mut busy = server.connect().await;
+    busy.write_all(GET.as_bytes()).await.unwrap();
+    soon(arrived.notified()).await;
+    for _ in 0..100 {
+        let answer = exchange(&mut server.connect().await, GET).await;
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        assert!(answer.contains("Retry-After: 1") && answer.ends_with("try again later\n"));
+    }
+    release.notify_one();
+    read_until(&mut busy, HELLO_END).await;
+}
+
+#[tokio::test]
+async fn transfer_codings_other_than_one_chunked_end_the_connection() {
+    let server = Running::start(ServeOptions::default(), hello).await;
+    for codings in [
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked, chunked",
+        "Transfer-Encoding: gzip, chunked",
+    ] {
+        let request = format!("POST / HTTP/1.1\r\nHost: x\r\n{codings}\r\n\r\n0\r\n\r\n{GET}");
+        let answer = exchange(&mut server.connect().await, &request).await;
+        let is_refused = ["HTTP/1.1 501 ", "HTTP/1.1 400 "].iter().any(|s| answer.starts_with(s));
+        assert!(is_refused, "{codings}: {answer}");
+        assert!(!answer.contains("200 OK"), "the connection has ended: {answer}");
+    }
+    let request = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\
+                   Connection: close\r\n\r\n0\r\n\r\n";
+    let answer = exchange(&mut server.connect().await, request).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 }
 
 #[tokio::test]
@@ -249,10 +309,8 @@ async fn an_unfinished_body_does_not_look_whole() {
 
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_refused() {
-    let guard = Arc::new(std::sync::OnceLock::<HostGuard>::new());
-    let guard_inside = Arc::clone(&guard);
-    let handler = move |request: Request<Incoming>, _| {
-        let checked = guard_inside.get().expect("set below").check(&request);
+    let handler = |request: Request<Incoming>, _| {
+        let checked = HostGuard::loopback().check(&request);
         async move {
             let mut response = Response::new(Body::empty());
             if let Err(refused) = checked {
@@ -263,7 +321,6 @@ async fn foreign_hosts_and_origins_are_refused() {
     };
     let server = Running::start(ServeOptions::default(), handler).await;
     let port = server.address.port();
-    guard.set(HostGuard::loopback(port)).unwrap();
     for (fields, status) in [
         (format!("Host: 127.0.0.1:{port}"), 200),
         (format!("Host: LOCALHOST:{port}\r\nOrigin: http://localhost:{port}"), 200),

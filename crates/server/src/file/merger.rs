@@ -2,11 +2,14 @@
 //!
 //! One connection owns the file: it has begun it, and alone writes to the receiver. Other
 //! connections join and send chunks, each with its offset. Each connection may have only
-//! [`AHEAD_BYTES_MAX`] waiting for earlier bytes; beyond that the server does not read from it,
-//! and TCP holds back its sender.
+//! [`AHEAD_BYTES_MAX`] waiting for earlier bytes, and all of a session together what its
+//! [`AheadPool`] allows; beyond that the server does not read from it, and TCP holds back its
+//! sender.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -19,13 +22,69 @@ pub(crate) const CONNECTIONS_MAX: usize = 4;
 /// connections together then stay within the window.
 pub(crate) const AHEAD_BYTES_MAX: usize = 16 << 20;
 
+/// The bytes that all files of a session together may have waiting for earlier bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct AheadPool(Arc<Semaphore>);
+
+/// The least and the most of a pool, and the part of the session's memory limit between them.
+const POOL_BYTES_MIN: usize = 4 << 20;
+const POOL_BYTES_MAX: usize = 256 << 20;
+const POOL_SHARE: usize = 8;
+
+impl AheadPool {
+    /// The pool of a session with this memory limit.
+    pub(crate) fn new(memory_bytes_max: usize) -> Self {
+        let bytes = (memory_bytes_max / POOL_SHARE).clamp(POOL_BYTES_MIN, POOL_BYTES_MAX);
+        Self(Arc::new(Semaphore::new(bytes)))
+    }
+}
+
+/// What one connection has waiting.
+#[derive(Debug, Clone)]
+pub(crate) struct AheadAccount {
+    /// What is left of [`AHEAD_BYTES_MAX`].
+    own: Arc<Semaphore>,
+    pool: AheadPool,
+}
+
+/// The right to keep some bytes ahead of their turn. Dropping it returns them.
+#[derive(Debug)]
+pub(crate) struct AheadPermit {
+    _own: Option<OwnedSemaphorePermit>,
+    /// `None` for the only bytes of a connection, if the pool is empty.
+    _pool: Option<OwnedSemaphorePermit>,
+}
+
+impl AheadAccount {
+    pub(crate) fn new(pool: &AheadPool) -> Self {
+        Self { own: Arc::new(Semaphore::new(AHEAD_BYTES_MAX)), pool: pool.clone() }
+    }
+
+    /// Waits until the connection may keep these bytes. Dropping the future takes nothing.
+    ///
+    /// If the pool is empty, a connection may still keep one piece. Therefore the bytes that
+    /// the others wait for can always arrive: a connection sends its bytes in order, so when it
+    /// sends those, it has nothing else waiting.
+    pub(crate) async fn reserve(&self, bytes: &[u8]) -> AheadPermit {
+        let charge = u32::try_from(charged_bytes(bytes)).unwrap_or(u32::MAX);
+        // The semaphores are never closed, so there always is a permit.
+        let own = self.own.clone().acquire_many_owned(charge).await.ok();
+        let others = AHEAD_BYTES_MAX as u32 - charge;
+        let pool = tokio::select! {
+            biased;
+            pool = self.pool.0.clone().acquire_many_owned(charge) => pool.ok(),
+            _ = self.own.acquire_many(others) => None,
+        };
+        AheadPermit { _own: own, _pool: pool }
+    }
+}
+
 /// Bytes of the file from a joined connection: what one read returned.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) offset: u64,
     pub(crate) bytes: Vec<u8>,
-    /// The chunk's share of [`AHEAD_BYTES_MAX`], returned to its connection on drop.
-    _permit: OwnedSemaphorePermit,
+    _permit: AheadPermit,
 }
 
 /// What happened on a joined connection.
@@ -71,16 +130,15 @@ impl BlockMerger {
     }
 
     /// Joins the connection that owns the file.
-    pub(crate) fn join(&self) -> Result<MergeInput, JoinError> {
+    pub(crate) fn join(&self, pool: &AheadPool) -> Result<MergeInput, JoinError> {
         // The count is checked and raised under the lock, so that it cannot pass the limit.
         let link = self.lock();
         let link = link.as_ref().ok_or(JoinError::NotBegun)?.clone();
-        if link.joined_count.load(Ordering::Relaxed) + 1 >= CONNECTIONS_MAX {
+        if link.joined_count.load(Relaxed) + 1 >= CONNECTIONS_MAX {
             return Err(JoinError::TooMany);
         }
-        link.joined_count.fetch_add(1, Ordering::Relaxed);
-        let ahead = Arc::new(Semaphore::new(AHEAD_BYTES_MAX));
-        Ok(MergeInput { link, ahead, last_event: MergeEvent::Lost })
+        link.joined_count.fetch_add(1, Relaxed);
+        Ok(MergeInput { link, ahead: AheadAccount::new(pool), last_event: MergeEvent::Lost })
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<OwnerLink>> {
@@ -108,7 +166,7 @@ impl MergeOutput<'_> {
 
     /// Whether no connection is joined and no event is waiting.
     pub(crate) fn is_idle(&self) -> bool {
-        self.joined_count.load(Ordering::Acquire) == 0 && self.events.is_empty()
+        self.joined_count.load(Acquire) == 0 && self.events.is_empty()
     }
 }
 
@@ -123,26 +181,26 @@ impl Drop for MergeOutput<'_> {
 #[derive(Debug)]
 pub(crate) struct MergeInput {
     link: OwnerLink,
-    /// What is left of [`AHEAD_BYTES_MAX`].
-    ahead: Arc<Semaphore>,
+    ahead: AheadAccount,
     /// Sent on drop.
     last_event: MergeEvent,
 }
 
 /// The memory that a chunk is charged with. The fixed part stands for the structures around
-/// it, which for chunks of a few bytes need more memory than the bytes.
+/// it, which for chunks of a few bytes need more memory than the bytes. No chunk is larger than
+/// the smallest pool.
 fn charged_bytes(bytes: &[u8]) -> usize {
     const OVERHEAD_BYTES: usize = 256;
-    (bytes.len() + OVERHEAD_BYTES).min(AHEAD_BYTES_MAX)
+    (bytes.len() + OVERHEAD_BYTES).min(POOL_BYTES_MIN)
 }
 
 impl MergeInput {
-    /// Sends bytes to the owner; waits while [`AHEAD_BYTES_MAX`] are waiting. Returns whether
-    /// the owner still receives.
+    /// Sends bytes to the owner; waits while too many are waiting. Returns whether the owner
+    /// still receives.
     pub(crate) async fn send(&self, offset: u64, bytes: &[u8]) -> bool {
-        let charge = u32::try_from(charged_bytes(bytes)).unwrap_or(u32::MAX);
-        let Ok(permit) = Arc::clone(&self.ahead).acquire_many_owned(charge).await else {
-            return false;
+        let permit = tokio::select! {
+            permit = self.ahead.reserve(bytes) => permit,
+            () = self.closed() => return false,
         };
         let chunk = Chunk { offset, bytes: bytes.to_vec(), _permit: permit };
         self.link.events.send(MergeEvent::Chunk(chunk)).is_ok()
@@ -164,33 +222,24 @@ impl Drop for MergeInput {
         // The event is sent before the count falls, so that `is_idle` cannot be true while it
         // is on its way.
         let _ = self.link.events.send(std::mem::replace(&mut self.last_event, MergeEvent::Left));
-        self.link.joined_count.fetch_sub(1, Ordering::Release);
+        self.link.joined_count.fetch_sub(1, Release);
     }
 }
 
-/// Keeps the bytes that arrived before the bytes in front of them. For each connection these
-/// are at most [`AHEAD_BYTES_MAX`], and one read more.
+/// Keeps the bytes that arrived before the bytes in front of them, with their permits.
 #[derive(Debug, Default)]
 pub(crate) struct ReorderBuffer {
-    waiting: BTreeMap<u64, Part>,
-    /// The charge for bytes of the owner's connection.
-    own_bytes: usize,
+    waiting: BTreeMap<u64, Chunk>,
 }
 
-/// A part of the file. Dropping it frees its share of [`AHEAD_BYTES_MAX`].
-#[derive(Debug)]
-pub(crate) enum Part {
-    /// From the owner's connection.
-    Own(Vec<u8>),
-    Joined(Chunk),
-}
+impl Chunk {
+    /// Bytes that the connection which owns the file has received.
+    pub(crate) fn of_owner(offset: u64, bytes: Vec<u8>, permit: AheadPermit) -> Self {
+        Self { offset, bytes, _permit: permit }
+    }
 
-impl Part {
     pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Own(bytes) => bytes,
-            Self::Joined(chunk) => &chunk.bytes,
-        }
+        &self.bytes
     }
 }
 
@@ -203,67 +252,98 @@ impl ReorderBuffer {
         self.waiting.is_empty()
     }
 
-    /// Whether the owner's connection has [`AHEAD_BYTES_MAX`] waiting.
-    pub(crate) fn is_own_full(&self) -> bool {
-        self.own_bytes >= AHEAD_BYTES_MAX
-    }
-
-    /// Keeps bytes of the owner's connection.
-    pub(crate) fn insert_own(&mut self, offset: u64, bytes: Vec<u8>) -> Result<(), Overlap> {
-        self.own_bytes += charged_bytes(&bytes);
-        self.insert(offset, Part::Own(bytes))
-    }
-
-    /// Keeps bytes of a joined connection.
-    pub(crate) fn insert_joined(&mut self, chunk: Chunk) -> Result<(), Overlap> {
-        self.insert(chunk.offset, Part::Joined(chunk))
+    /// Keeps bytes until those before them have been taken.
+    pub(crate) fn insert(&mut self, chunk: Chunk) -> Result<(), Overlap> {
+        match self.waiting.insert(chunk.offset, chunk) {
+            None => Ok(()),
+            Some(_) => Err(Overlap),
+        }
     }
 
     /// Removes and returns the part that begins at `offset`. All earlier parts must have been
     /// removed.
-    pub(crate) fn take(&mut self, offset: u64) -> Result<Option<Part>, Overlap> {
+    pub(crate) fn take(&mut self, offset: u64) -> Result<Option<Chunk>, Overlap> {
         let Some(first) = self.waiting.first_entry() else { return Ok(None) };
-        if *first.key() < offset {
-            return Err(Overlap);
-        }
-        if *first.key() > offset {
-            return Ok(None);
-        }
-        let part = first.remove();
-        if let Part::Own(bytes) = &part {
-            self.own_bytes -= charged_bytes(bytes);
-        }
-        Ok(Some(part))
-    }
-
-    fn insert(&mut self, offset: u64, part: Part) -> Result<(), Overlap> {
-        match self.waiting.insert(offset, part) {
-            None => Ok(()),
-            Some(_) => Err(Overlap),
+        match first.key().cmp(&offset) {
+            Ordering::Less => Err(Overlap),
+            Ordering::Equal => Ok(Some(first.remove())),
+            Ordering::Greater => Ok(None),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Overlap, ReorderBuffer};
+    use std::time::Duration;
 
-    #[test]
-    fn parts_are_returned_once_and_in_order() {
+    use super::{
+        AHEAD_BYTES_MAX, AheadAccount, AheadPool, Chunk, Overlap, POOL_BYTES_MIN, ReorderBuffer,
+    };
+
+    async fn chunk(account: &AheadAccount, offset: u64, bytes: &[u8]) -> Chunk {
+        Chunk::of_owner(offset, bytes.to_vec(), account.reserve(bytes).await)
+    }
+
+    #[tokio::test]
+    async fn parts_are_returned_once_and_in_order() {
+        let account = AheadAccount::new(&AheadPool::new(0));
         let mut buffer = ReorderBuffer::default();
-        buffer.insert_own(6, b"gh".to_vec()).expect("no overlap");
-        buffer.insert_own(3, b"def".to_vec()).expect("no overlap");
+        buffer.insert(chunk(&account, 6, b"gh").await).expect("no overlap");
+        buffer.insert(chunk(&account, 3, b"def").await).expect("no overlap");
         assert!(matches!(buffer.take(0), Ok(None)));
         assert_eq!(buffer.take(3).expect("no overlap").expect("a part").bytes(), b"def");
         assert_eq!(buffer.take(6).expect("no overlap").expect("a part").bytes(), b"gh");
-        assert!(buffer.is_empty() && !buffer.is_own_full());
+        assert!(buffer.is_empty());
+        assert_eq!(account.own.available_permits(), AHEAD_BYTES_MAX);
     }
 
-    #[test]
-    fn overlaps_are_errors() {
+    #[tokio::test]
+    async fn overlaps_are_errors() {
+        let account = AheadAccount::new(&AheadPool::new(0));
         let mut buffer = ReorderBuffer::default();
-        buffer.insert_own(3, b"def".to_vec()).expect("no overlap");
-        assert_eq!(buffer.insert_own(3, b"d".to_vec()), Err(Overlap));
+        buffer.insert(chunk(&account, 3, b"def").await).expect("no overlap");
+        assert_eq!(buffer.insert(chunk(&account, 3, b"d").await), Err(Overlap));
         assert!(matches!(buffer.take(4), Err(Overlap)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_connections_share_the_pool_and_each_may_keep_one_piece() {
+        let pool = AheadPool::new(0);
+        let piece = vec![0; 1 << 20];
+        let accounts: Vec<_> = (0..100).map(|_| AheadAccount::new(&pool)).collect();
+        let mut kept = Vec::new();
+        for account in &accounts {
+            let patience = Duration::from_millis(1);
+            while let Ok(permit) = tokio::time::timeout(patience, account.reserve(&piece)).await {
+                kept.push((account, permit));
+            }
+        }
+        let pieces = POOL_BYTES_MIN / piece.len() + accounts.len();
+        assert!(kept.len() <= pieces, "{} pieces", kept.len());
+        // Every connection could send the bytes that the others wait for.
+        for account in &accounts {
+            assert!(account.own.available_permits() < AHEAD_BYTES_MAX, "it has one piece");
+        }
+        kept.clear();
+        assert_eq!(pool.0.available_permits(), POOL_BYTES_MIN);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_has_nothing_left_need_not_wait_for_the_pool() {
+        let pool = AheadPool::new(0);
+        let [greedy, other] = [AheadAccount::new(&pool), AheadAccount::new(&pool)];
+        let mut all = Vec::new();
+        let patience = Duration::from_millis(1);
+        let piece = vec![0; 1 << 20];
+        while let Ok(permit) = tokio::time::timeout(patience, greedy.reserve(&piece)).await {
+            all.push(permit);
+        }
+        let first = other.reserve(&piece).await;
+        let (second, ()) = tokio::join!(other.reserve(&piece), async {
+            tokio::time::sleep(patience).await;
+            drop(first);
+        });
+        drop((second, all));
+        assert_eq!(pool.0.available_permits(), POOL_BYTES_MIN);
     }
 }

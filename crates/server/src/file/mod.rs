@@ -13,7 +13,8 @@ mod uploaded_file;
 
 pub(crate) use ack_offsets::AckOffsets;
 pub(crate) use merger::{
-    CONNECTIONS_MAX, Chunk, JoinError, MergeEvent, MergeInput, MergeOutput, Overlap, ReorderBuffer,
+    AheadAccount, AheadPermit, AheadPool, CONNECTIONS_MAX, Chunk, JoinError, MergeEvent,
+    MergeInput, MergeOutput, Overlap, ReorderBuffer,
 };
 pub(crate) use receiver::{FileReceiver, Purpose, ReceiveError};
 pub(crate) use unpacker::MemberDestination;

@@ -8,7 +8,7 @@ use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
 use weir_view::{UploadReply, UploadRequest};
 
 use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
-use crate::file::{Purpose, ReceiveError, ReceiverGuard, UploadedFile};
+use crate::file::{AheadAccount, Purpose, ReceiveError, ReceiverGuard, UploadedFile};
 use crate::message;
 use crate::options::Options;
 use crate::refusal::Refusal;
@@ -211,6 +211,7 @@ impl Connection<'_> {
             reader: self.reader,
             writer: self.writer,
             joined,
+            ahead: AheadAccount::new(self.session.ahead()),
         };
         let outcome = transfer.run().await;
         self.conclude(file, guard, outcome).await
@@ -323,9 +324,14 @@ impl Connection<'_> {
             }
         }
         match error {
-            ReceiveError::Stopped(StopReason::Cancelled) => {
+            // The session has ended, which is told for the whole connection.
+            ReceiveError::Stopped(StopReason::Cancelled) if self.session.pipeline().is_none() => {
                 self.is_discarding = true;
                 None
+            }
+            ReceiveError::Stopped(StopReason::Cancelled) => {
+                let why = "it was cancelled".to_owned();
+                self.refuse(file.id(), &Refusal::FileOver(why)).await
             }
             _ => self.refuse(file.id(), &refusal).await,
         }

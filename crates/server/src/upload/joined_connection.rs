@@ -20,7 +20,10 @@ impl Connection<'_> {
     /// Reads blocks of the file until the page leaves it, or the owner no longer receives.
     pub(super) async fn join(&mut self, id: &str) -> Option<CloseReason> {
         let file = self.session.files().into_iter().find(|file| file.id() == id);
-        let input = match file.ok_or(JoinError::NotBegun).and_then(|file| file.merger().join()) {
+        let joined = file
+            .ok_or(JoinError::NotBegun)
+            .and_then(|file| file.merger().join(self.session.ahead()));
+        let input = match joined {
             Ok(input) => input,
             Err(JoinError::NotBegun) => return self.refuse(id, &Refusal::NotBegun).await,
             Err(JoinError::TooMany) => {

@@ -6,14 +6,14 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{HOST, HeaderValue, LOCATION};
 use hyper::{Request, Response, StatusCode};
-use weir_core::ReadCounts;
+use weir_core::{LogSource, ReadCounts};
 use weir_ingest::{SourceEnd, SourceError};
 use weir_net::Body;
 
 use super::connection::{refusal_of, shorten};
 use super::transfer::PAUSE;
 use crate::file::{FileReceiver, MemberDestination, ReceiveError};
-use crate::hub::Hub;
+use crate::hub::{Created, DisplacedSession, Hub};
 use crate::query_string::decode;
 use crate::refusal::Refusal;
 use crate::response;
@@ -22,7 +22,8 @@ use crate::session::{Access, Lifetime, Session};
 /// The name of a log that is sent without one, as by `curl -T -`.
 const DEFAULT_NAME: &str = "upload";
 
-/// Reads the body into a new session, and responds with the session's address once all is parsed.
+/// Reads the body into a new session, and responds with the session's address. The status is 201
+/// only if everything was read whole.
 ///
 /// The session is kept until a page or a report has read it once, so that the user has time to
 /// open the address.
@@ -30,27 +31,77 @@ pub(crate) async fn receive(
     hub: &Arc<Hub>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
-    let session = hub.create(Lifetime::UntilViewed)?;
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    let address = format!("http://{}/s/{}", host.unwrap_or_default(), session.id());
+    let Created { session, displaced } = hub.create(Lifetime::UntilViewed)?;
+    let address = format!("{}/s/{}", origin(hub, &request), session.id());
     let release = ReleaseOnDrop(&session);
     // In a task of its own, because the handler is dropped with its connection, but the source
     // must get an end.
     let reading = tokio::spawn(read(hub.clone(), session.clone(), request));
     let read = reading.await.unwrap_or(Err(Refusal::SessionEnded));
-    let mut response = match &read {
+    let mut response = match read.and_then(|()| check_whole(&session)) {
         Ok(()) => {
             release.forget();
-            let text = format!("{address}\n{}\n", summary(&session));
+            let note = displaced.map(|displaced| room_note(&displaced)).unwrap_or_default();
+            let text = format!("{address}\n{}\n{note}", summary(&session));
             response::content(StatusCode::CREATED, "text/plain; charset=utf-8", text)
         }
-        Err(refusal) => response::refusal(refusal),
+        Err(refusal @ Refusal::SessionEnded) => response::refusal(&refusal),
+        Err(refusal) => {
+            let kept = format!(
+                "{}; see {address}, which is kept for {} s",
+                summary(&session),
+                hub.options.grace.as_secs()
+            );
+            response::refusal_with(&refusal, &kept)
+        }
     };
     let location = HeaderValue::from_str(&format!("/s/{}", session.id()));
     if let Ok(location) = location {
         response.headers_mut().insert(LOCATION, location);
     }
     Ok(response)
+}
+
+/// The line that names the data set which made room.
+fn room_note(displaced: &DisplacedSession) -> String {
+    let name = if displaced.name.is_empty() { "without a log" } else { &displaced.name };
+    // The name is the text of another upload: a terminal must not interpret it.
+    let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    format!("the oldest data set that no page showed made room: /s/{} ({name})\n", displaced.id)
+}
+
+/// The maximum number of sources that a refusal names.
+const NAMED_MAX: usize = 3;
+
+/// Checks that every source of the session was read whole. An archive is many sources.
+///
+/// # Errors
+/// Names the first sources that were not, with the reasons.
+fn check_whole(session: &Session) -> Result<(), Refusal> {
+    let sources = session.data()?.snapshot().sources;
+    let reasons = sources.iter().filter_map(|source| {
+        let defect = source.defect()?;
+        Some(format!("{}: {defect}", source.name))
+    });
+    let mut reasons: Vec<String> = reasons.collect();
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    let more = reasons.len().saturating_sub(NAMED_MAX);
+    reasons.truncate(NAMED_MAX);
+    if more > 0 {
+        reasons.push(format!("and {more} more"));
+    }
+    Err(Refusal::Incomplete(reasons.join("; ")))
+}
+
+/// The scheme and the host at which the client has reached the server.
+fn origin(hub: &Hub, request: &Request<Incoming>) -> String {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    match hub.options.public_url.as_ref().filter(|url| url.has_host(host)) {
+        Some(url) => url.to_string(),
+        None => format!("http://{host}"),
+    }
 }
 
 /// Shortens the session's lifetime to the grace time if the request fails or its connection is

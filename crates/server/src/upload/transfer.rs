@@ -10,7 +10,8 @@ use weir_view::UploadRequest;
 
 use super::acks::{AckTask, LastAck};
 use crate::file::{
-    Chunk, FileReceiver, MergeEvent, MergeOutput, Overlap, ReceiveError, ReorderBuffer,
+    AheadAccount, AheadPermit, Chunk, FileReceiver, MergeEvent, MergeOutput, Overlap, ReceiveError,
+    ReorderBuffer,
 };
 use crate::refusal::Refusal;
 
@@ -65,6 +66,7 @@ pub(crate) struct Transfer<'a> {
     pub(crate) reader: &'a mut Reader<Stream>,
     pub(crate) writer: &'a Writer<Stream>,
     pub(crate) joined: MergeOutput<'a>,
+    pub(crate) ahead: AheadAccount,
 }
 
 impl<'a> Transfer<'a> {
@@ -83,6 +85,7 @@ impl<'a> Transfer<'a> {
             transfer: self,
             last_ack,
             reorder: ReorderBuffer::default(),
+            held: None,
             own_offset: received,
             has_end: false,
         };
@@ -101,6 +104,9 @@ struct TransferState<'a> {
     last_ack: Arc<LastAck>,
     /// Bytes that arrived before the bytes in front of them.
     reorder: ReorderBuffer,
+    /// Bytes of this connection that are ahead of their turn, and have to wait for room. Until
+    /// then no more is read from it.
+    held: Option<(u64, Vec<u8>)>,
     /// The offset in the file of the next bytes on this connection. Never less than the number
     /// of bytes received.
     own_offset: u64,
@@ -121,6 +127,8 @@ enum Input {
     Joined(MergeEvent),
     /// An empty message or a pong.
     Empty,
+    /// There is room for the bytes that wait for it.
+    Room(AheadPermit),
     /// The connection has ended.
     Disconnected,
     /// The deadline has passed.
@@ -173,16 +181,18 @@ impl TransferState<'_> {
                 self.transfer.receiver.flush().await?;
             }
         }
-        Ok(())
+        self.check_gap()
     }
 
     /// Waits for input until the deadline. Dropping the future loses nothing.
     async fn next(&mut self, deadline: Instant) -> Input {
         let is_in_order = self.own_offset == self.transfer.receiver.bytes_received();
-        let may_read = is_in_order || !self.reorder.is_own_full();
+        let may_read = self.held.is_none();
         let space = if is_in_order { self.transfer.receiver.space() } else { None };
+        let held = self.held.as_ref().map_or(&[][..], |(_, bytes)| bytes);
         tokio::select! {
             input = read(self.transfer.reader, space), if may_read => input,
+            permit = self.transfer.ahead.reserve(held), if !may_read => Input::Room(permit),
             event = self.transfer.joined.next() => Input::Joined(event),
             () = sleep_until(deadline) => Input::Timeout,
         }
@@ -196,6 +206,11 @@ impl TransferState<'_> {
                 self.write_reordered().await
             }
             Input::Bytes(bytes) => self.write_own(bytes).await,
+            Input::Room(permit) => {
+                let Some((offset, bytes)) = self.held.take() else { return Ok(()) };
+                self.reorder.insert(Chunk::of_owner(offset, bytes, permit))?;
+                self.write_reordered().await
+            }
             Input::Message(text) => self.process_message(&text),
             Input::Joined(MergeEvent::Chunk(chunk)) => self.write_chunk(chunk).await,
             Input::Joined(MergeEvent::Lost) => Err(Outcome::JoinedLost),
@@ -211,17 +226,32 @@ impl TransferState<'_> {
             self.transfer.receiver.write(&bytes).await?;
             return self.write_reordered().await;
         }
-        Ok(self.reorder.insert_own(offset, bytes)?)
+        self.held = Some((offset, bytes));
+        Ok(())
     }
 
     async fn write_chunk(&mut self, chunk: Chunk) -> Result<(), Outcome> {
         self.check(chunk.offset, chunk.bytes.len())?;
-        self.reorder.insert_joined(chunk)?;
+        self.reorder.insert(chunk)?;
         self.write_reordered().await
     }
 
-    /// Writes the kept parts that are now in order.
+    /// Writes the kept parts that are now in order, also one that still waits for room.
     async fn write_reordered(&mut self) -> Result<(), Outcome> {
+        loop {
+            self.write_kept().await?;
+            let received = self.transfer.receiver.bytes_received();
+            match self.held.take_if(|(offset, _)| *offset <= received) {
+                Some((offset, bytes)) if offset == received => {
+                    self.transfer.receiver.write(&bytes).await?;
+                }
+                Some(_) => return Err(Overlap.into()),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn write_kept(&mut self) -> Result<(), Outcome> {
         while let Some(part) = self.reorder.take(self.transfer.receiver.bytes_received())? {
             self.transfer.receiver.write(part.bytes()).await?;
         }
@@ -282,7 +312,21 @@ impl TransferState<'_> {
     fn is_complete(&self) -> bool {
         let received = self.transfer.receiver.bytes_received();
         let has_all = || Some(received) == self.transfer.bytes_total;
-        self.has_end && (has_all() || (self.transfer.joined.is_idle() && self.reorder.is_empty()))
+        self.has_end && (has_all() || self.transfer.joined.is_idle())
+    }
+
+    /// Checks that a complete file has no gap.
+    fn check_gap(&self) -> Result<(), Outcome> {
+        if self.reorder.is_empty() && self.held.is_none() {
+            return Ok(());
+        }
+        let received = self.transfer.receiver.bytes_received();
+        Err(Outcome::Failed(match self.transfer.bytes_total {
+            Some(expected) => Refusal::WrongLength { received, expected },
+            None => Refusal::BadRequest(format!(
+                "the file has ended, but the bytes after byte {received} are missing"
+            )),
+        }))
     }
 
     /// Whether there may be lines to flush, and no more bytes are buffered.

@@ -287,3 +287,34 @@ async fn a_note_ends_with_the_remedy_of_the_program() {
     assert_eq!(view.notes, ["No line of a.log could be parsed in a known format. Turn it around."]);
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_ask_the_same_share_views() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let log = log(600_000);
+    let mut pages = Vec::new();
+    for id in 0..30_u64 {
+        let mut live = server.live(session.id()).await;
+        // Two questions, each with an id of its own on every connection.
+        let clauses = match id % 2 {
+            0 => json!([]),
+            _ => json!([{ "field": "status", "op": ">=", "values": ["400"] }]),
+        };
+        live.ask(json!({ "id": id + 1, "clauses": clauses, "top": crate::common::ROWS })).await;
+        pages.push(live);
+    }
+    server.upload(session.id()).await.send_file("f", &log, 20_000).await;
+    let mut reports = Vec::new();
+    for (number, live) in pages.iter_mut().enumerate() {
+        let id = number as u64 + 1;
+        let view = live.view_where(|view| view.complete && view.query == id).await;
+        reports.push(serde_json::to_value(&view.report).expect("JSON"));
+    }
+    compare(&log, &reports[0]);
+    for (number, report) in reports.iter().enumerate() {
+        assert_eq!(report, &reports[number % 2], "page {number}");
+    }
+    assert!(reports[1]["matching"].as_u64() < reports[0]["matching"].as_u64());
+    drop(pages);
+    server.stop().await;
+}

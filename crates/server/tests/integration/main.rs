@@ -7,6 +7,8 @@ mod common;
 mod growing;
 mod interruption;
 mod live;
+mod put;
+mod sessions;
 mod several_connections;
 mod sliding;
 mod upload;

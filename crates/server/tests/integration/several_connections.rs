@@ -9,7 +9,7 @@ use proptest::prelude::{ProptestConfig, prop, proptest};
 use weir_net::websocket::CloseCode;
 use weir_net::websocket::client::{Message, encode_binary};
 use weir_server::Options;
-use weir_view::{UploadReply, UploadRequest};
+use weir_view::{SourceState, UploadReply, UploadRequest, View};
 
 const MIB: usize = 1 << 20;
 
@@ -226,6 +226,48 @@ async fn a_missing_block_is_a_stall() {
     first.end("a").await;
     assert_eq!(first.error().await, "stalled");
     drop((first, second));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_behind_a_gap_is_a_wrong_length_at_once() {
+    let server = TestServer::start(Options::default()).await;
+    let id = server.create_session().await;
+    let log = log(50_000);
+    for (file, bytes_total, error) in
+        [("a", Some(50_000), "wrong_length"), ("b", None, "bad_request")]
+    {
+        let mut upload = server.upload(&id).await;
+        upload.request_begin_of(file, bytes_total, None).await;
+        upload.reply().await;
+        send_block(&mut upload, file, &log, 0, 10_000).await;
+        send_block(&mut upload, file, &log, 20_000, 30_000).await;
+        upload.end(file).await;
+        assert_eq!(upload.error().await, error);
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_by_another_connection_is_told() {
+    let server = TestServer::start(Options::default()).await;
+    let id = server.create_session().await;
+    let log = log(100_000);
+    let mut sender = server.upload(&id).await;
+    sender.begin("a", log.len()).await;
+    sender.send(&log[..50_000], 10_000).await;
+    let mut other = server.upload(&id).await;
+    other.request(&UploadRequest::Cancel { file: "a".to_owned() }).await;
+    within(async {
+        let is_cancelled = |view: &View| view.sources[0].state == SourceState::Cancelled;
+        while !is_cancelled(&server.live(&id).await.view().await) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    sender.send(&log[50_000..], 10_000).await;
+    assert_eq!(sender.error().await, "file_over");
+    drop((sender, other));
     server.stop().await;
 }
 

@@ -1,0 +1,25 @@
+//! Memory that the server returns to the system.
+
+/// Blocks of at least this size are returned to the system when they are freed. The size is that
+/// of the buffers of uploads, which come and go with sessions.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const RETURNED_BYTES: libc::c_int = 1 << 20;
+
+/// Makes glibc return large blocks to the system when they are freed. Without this, its threshold
+/// rises to 32 MiB with the first large block that is freed, and the buffers of sessions that have
+/// ended stay in the process, scattered over its heaps.
+///
+/// Call it before the server starts its threads. Other allocators return memory by themselves.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "mallopt is a foreign function")]
+pub(super) fn return_large_blocks() {
+    // SAFETY: mallopt(3) takes two numbers by value and touches no memory of the caller. It is
+    // safe to call at any time; glibc locks its own state. If it fails, nothing changes.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, RETURNED_BYTES);
+    }
+}
+
+/// Does nothing: only glibc needs it.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(super) fn return_large_blocks() {}

@@ -1,0 +1,287 @@
+//! One answer for all connections that ask the same.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+use weir_ingest::DataSet;
+use weir_query::{Evaluator, settled};
+use weir_view::{JsonError, LiveReply, Now, Operator, Query};
+
+use super::view_memory::ViewMemory;
+use crate::refusal::Refusal;
+use crate::session::Session;
+use crate::view::view;
+
+/// A view of older data than the newest is shared for this long, so that connections which ask
+/// one after the other cause one view.
+const SHARED_FOR: Duration = Duration::from_millis(50);
+
+/// An evaluator with more regular expressions than this is dropped after each answer, because
+/// the compiled expressions take up to a megabyte each.
+const KEPT_EXPRESSIONS_MAX: usize = 4;
+
+/// The memory of a compiled expression with its cache, at most about this.
+const EXPRESSION_BYTES: usize = 2 << 20;
+
+/// The beginning of the JSON of a view of the query with id 0. Each connection replaces the id.
+const HEAD: &str = r#"{"type":"view","view":{"query":0"#;
+
+/// The answers that connections of a session ask for at present.
+#[derive(Debug, Default)]
+pub(crate) struct SharedAnswers {
+    answers: Mutex<Vec<Weak<SharedAnswer>>>,
+    /// Counts uses, to find the answer that was not used for the longest time.
+    uses: AtomicU64,
+}
+
+/// The answer to one query, for all connections that ask it.
+#[derive(Debug)]
+pub(crate) struct SharedAnswer {
+    /// The query with id 0. Its times are relative to `now`.
+    query: Query,
+    now: Now,
+    /// The query when it arrived, with its times as instants. Two queries are the same only if
+    /// these are too.
+    settled: Query,
+    state: Arc<tokio::sync::Mutex<AnswerState>>,
+    /// The memory of the evaluator, in bytes.
+    bytes: AtomicUsize,
+    used: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct AnswerState {
+    evaluator: Option<Evaluator<DataSet>>,
+    made: Option<MadeView>,
+}
+
+/// A view as JSON, without its beginning.
+#[derive(Debug, Clone)]
+pub(crate) struct MadeView {
+    /// The version of the data that it shows, or an older one.
+    pub(crate) version: u64,
+    tail: Bytes,
+    made_at: Instant,
+}
+
+impl MadeView {
+    /// The beginning of the JSON for a query with this id.
+    pub(crate) fn head(id: u64) -> String {
+        format!("{}{id}", &HEAD[..HEAD.len() - 1])
+    }
+
+    /// The rest of the JSON, which all connections share.
+    pub(crate) fn tail(&self) -> Bytes {
+        self.tail.clone()
+    }
+}
+
+impl SharedAnswers {
+    /// The answer to a query that is valid for the data. If no connection asks the same, it is
+    /// computed from nothing or from the previous answer of the connection.
+    pub(crate) fn find(&self, query: &Query, now: &Now, data: &DataSet) -> Arc<SharedAnswer> {
+        let query = Query { id: 0, ..query.clone() };
+        // The query was valid when it arrived.
+        let settled = settled(&query, data, now).unwrap_or_else(|_| query.clone());
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.retain(|answer| answer.strong_count() > 0);
+        let same = answers
+            .iter()
+            .filter_map(Weak::upgrade)
+            .find(|answer| answer.query == query && answer.settled == settled);
+        same.unwrap_or_else(|| {
+            let answer = Arc::new(SharedAnswer {
+                query,
+                now: now.clone(),
+                settled,
+                state: Arc::default(),
+                bytes: AtomicUsize::new(0),
+                used: AtomicU64::new(0),
+            });
+            answers.push(Arc::downgrade(&answer));
+            answer
+        })
+    }
+
+    fn next_use(&self) -> u64 {
+        self.uses.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Frees evaluators, those first that were not used for the longest time, until the others
+    /// take at most `bytes_max`. Their next views are computed from nothing. If the texts take
+    /// too much memory, frees those that nothing sends.
+    fn trim(&self, bytes_max: usize, is_crowded: bool) {
+        let mut answers: Vec<Arc<SharedAnswer>> = {
+            let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            answers.iter().filter_map(Weak::upgrade).collect()
+        };
+        for answer in answers.iter().filter(|_| is_crowded) {
+            if let Ok(mut state) = answer.state.try_lock() {
+                state.made = None;
+            }
+        }
+        let mut bytes: usize = answers.iter().map(|answer| answer.bytes()).sum();
+        if bytes <= bytes_max {
+            return;
+        }
+        answers.sort_by_key(|answer| answer.used.load(Ordering::Relaxed));
+        for answer in answers {
+            // One that is being computed is looked at again afterwards.
+            let Ok(mut state) = answer.state.try_lock() else { continue };
+            state.evaluator = None;
+            bytes -= answer.bytes.swap(0, Ordering::Relaxed);
+            if bytes <= bytes_max {
+                return;
+            }
+        }
+    }
+}
+
+impl SharedAnswer {
+    /// Whether another answer can be computed from this one.
+    pub(crate) fn has_evaluator(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| state.evaluator.is_some())
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// A view of the newest data, or of data newer than version `seen` if that view was just
+    /// made. Returns `None` if the flag was set. `previous` is the answer that the connection had
+    /// before; the first view is computed from it.
+    ///
+    /// # Errors
+    /// If the work takes too long.
+    pub(crate) async fn view(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        data: &Arc<DataSet>,
+        seen: Option<u64>,
+        previous: Option<Arc<Self>>,
+        is_cancelled: &Arc<AtomicBool>,
+    ) -> Result<Option<MadeView>, Refusal> {
+        self.used.store(session.answers().next_use(), Ordering::Relaxed);
+        let mut state = self.state.clone().lock_owned().await;
+        let version = *data.version().borrow();
+        let is_fresh = |made: &&MadeView| {
+            let is_newer = seen.is_none_or(|seen| made.version > seen);
+            made.version == version || (is_newer && made.made_at.elapsed() < SHARED_FOR)
+        };
+        if let Some(made) = state.made.as_ref().filter(is_fresh) {
+            return Ok(Some(made.clone()));
+        }
+        state.made = None;
+        let (answer, session, data) = (self.clone(), session.clone(), data.clone());
+        let turns = session.clone();
+        // The lock goes with the work, which may outlive this future.
+        let work = move |is_cancelled: &AtomicBool| {
+            // Read when the turn has come, so that the view is not shown again without a change.
+            let version = *data.version().borrow();
+            let base = previous.as_ref().and_then(|previous| previous.state.try_lock().ok());
+            let base = base.as_ref().and_then(|state| state.evaluator.as_ref());
+            let Some(text) = answer.make(&mut state, &session, &data, base, is_cancelled) else {
+                return Ok(None);
+            };
+            let mut text = text.map_err(Refusal::internal)?;
+            if !text.starts_with(HEAD) {
+                return Err(Refusal::internal("a view does not begin with its query"));
+            }
+            let tail = session.view_memory().keep(text.split_off(HEAD.len()), &data);
+            let made = MadeView { version, tail, made_at: Instant::now() };
+            state.made = Some(made.clone());
+            drop(state);
+            let is_crowded = session.view_memory().is_crowded();
+            session.answers().trim(ViewMemory::bytes_max(&data), is_crowded);
+            Ok(Some(made))
+        };
+        turns.turns().answer(is_cancelled, work).await?
+    }
+
+    /// Makes the JSON of a view, from `base` if this answer has no evaluator. Returns `None` if
+    /// the flag was set.
+    fn make(
+        &self,
+        state: &mut AnswerState,
+        session: &Session,
+        data: &Arc<DataSet>,
+        base: Option<&Evaluator<DataSet>>,
+        is_cancelled: &AtomicBool,
+    ) -> Option<Result<String, JsonError>> {
+        // The query was valid when it arrived.
+        let settle = || settled(&self.query, &**data, &self.now).unwrap_or(self.query.clone());
+        let mut query = settle();
+        let answer = loop {
+            let evaluator = match (state.evaluator.take(), base) {
+                (Some(evaluator), _) if *evaluator.query() == query => Ok(evaluator),
+                (Some(evaluator), _) => evaluator.change(query.clone()),
+                (None, Some(base)) => base.change(query.clone()),
+                (None, None) => Evaluator::new(data.clone(), query.clone(), session.jobs()),
+            };
+            // This cannot fail: columns are never removed.
+            let mut evaluator = evaluator.ok()?;
+            let answer = evaluator.answer(is_cancelled);
+            self.keep(state, evaluator);
+            let answer = answer?;
+            // Dates are in the zone of the log, which may have become known with these records.
+            let settled = settle();
+            if settled == query {
+                break answer;
+            }
+            query = settled;
+        };
+        let view = view(0, answer, data, &session.files(), session.remedies());
+        Some(weir_view::to_json(&LiveReply::View { view: Box::new(view) }))
+    }
+
+    /// Keeps the evaluator for the next view, unless its expressions take too much memory.
+    fn keep(&self, state: &mut AnswerState, evaluator: Evaluator<DataSet>) {
+        let is_expression = |op: Operator| matches!(op, Operator::Match | Operator::NotMatch);
+        let clauses = self.query.clauses.iter().filter(|clause| is_expression(clause.op));
+        let expressions: usize = clauses.map(|clause| clause.values.len()).sum();
+        let bytes = evaluator.total_memory_bytes() + expressions * EXPRESSION_BYTES;
+        state.evaluator = (expressions <= KEPT_EXPRESSIONS_MAX).then_some(evaluator);
+        let bytes = if state.evaluator.is_some() { bytes } else { 0 };
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use weir_ingest::{DataSet, Retention};
+    use weir_view::{Clause, Now, Query};
+
+    use super::{HEAD, MadeView, SharedAnswers};
+
+    #[test]
+    fn equal_questions_share_an_answer_while_it_is_used() {
+        let data = DataSet::new(Retention::Segments, 1 << 20, &[]);
+        let answers = SharedAnswers::default();
+        let query = |id: u64, clause: &str| Query {
+            id,
+            clauses: Vec::from_iter(Clause::parse(clause)),
+            ..Query::default()
+        };
+        let now = Now::read();
+        let first = answers.find(&query(1, "status=404"), &now, &data);
+        let same = answers.find(&query(2, "status=404"), &now, &data);
+        assert!(Arc::ptr_eq(&first, &same), "the id makes no difference");
+        let other = answers.find(&query(1, "status=500"), &now, &data);
+        assert!(!Arc::ptr_eq(&first, &other));
+        drop((first, same, other));
+        answers.find(&query(3, "status=404"), &now, &data);
+        let left = answers.answers.lock().expect("no panic");
+        assert_eq!(left.len(), 1, "unused answers are freed");
+    }
+
+    #[test]
+    fn a_view_begins_with_the_id_of_the_query() {
+        assert_eq!(MadeView::head(0), HEAD);
+        assert_eq!(MadeView::head(17), HEAD.replace(":0", ":17"));
+    }
+}

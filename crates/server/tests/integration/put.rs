@@ -1,0 +1,63 @@
+//! `curl -T` of logs that cannot be read whole.
+
+use std::io::Write;
+
+use crate::common::{Response, TestServer, log};
+use weir_server::Options;
+use weir_testkit::archive::tar;
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+async fn put(server: &TestServer, name: &str, body: &[u8]) -> Response {
+    let (host, length) = (server.address.to_string(), body.len().to_string());
+    let fields = [("Host", host.as_str()), ("Content-Length", length.as_str())];
+    server.request_as("PUT", &format!("/{name}"), &fields, body).await
+}
+
+/// The report of the session that a response names.
+async fn report(server: &TestServer, response: &Response) -> serde_json::Value {
+    let path = response.field("location").expect("an address");
+    server.report(path.strip_prefix("/s/").expect("a session")).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_that_is_cut_short_is_not_created() {
+    let server = TestServer::start(Options::default()).await;
+    let log = log(200_000);
+    let archive = tar(&[("a.log", &log), ("b.log", &log)]);
+    let cut = &archive[..log.len() + 512 + 100_000];
+    let response = put(&server, "logs.tar", cut).await;
+    assert_eq!((response.status, &response.json()["error"]), (422, &"incomplete".into()));
+    let refusal = response.json();
+    let message = refusal["message"].as_str().expect("a sentence");
+    assert!(message.contains("logs.tar/b.log: the tar data is cut short"), "{message}");
+    assert!(message.contains(" lines: ") && message.contains("http://"), "{message}");
+    let report = report(&server, &response).await;
+    assert!(report["records"].as_u64() > Some(1_000), "the lines before are kept");
+    assert_eq!(report["incomplete"][0]["source"], "logs.tar/b.log");
+    let reason = report["incomplete"][0]["reason"].as_str().expect("a sentence");
+    assert!(reason.contains("cut short"), "{reason}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_file_has_its_defect_in_the_report() {
+    let server = TestServer::start(Options::default()).await;
+    let mut packed = gzip(&log(200_000));
+    packed.truncate(packed.len() / 2);
+    let response = put(&server, "a.log.gz", &packed).await;
+    assert_eq!((response.status, &response.json()["error"]), (422, &"damaged".into()));
+    let defects = &report(&server, &response).await["incomplete"];
+    assert_eq!(
+        (defects.as_array().map(Vec::len), &defects[0]["source"]),
+        (Some(1), &"a.log.gz".into())
+    );
+    let whole = put(&server, "b.log", &log(200_000)).await;
+    assert_eq!(whole.status, 201);
+    assert!(report(&server, &whole).await.get("incomplete").is_none());
+    server.stop().await;
+}
