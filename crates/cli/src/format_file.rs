@@ -9,6 +9,8 @@
 //! [fields]
 //! pool = "upstream_pool"   # renames an extra field of the format
 //! ```
+//!
+//! A configuration of GoAccess is the other kind of file: its log-format is the definition.
 
 use std::fs::File;
 use std::io::Read;
@@ -24,6 +26,8 @@ use crate::outcome::Failure;
 
 /// The extension of the files.
 const EXTENSION: &str = ".toml";
+/// The end of the name of GoAccess's configuration.
+const GOACCESS: &str = "goaccess.conf";
 /// Larger files are not read, because no definition is this long.
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -32,16 +36,30 @@ const BYTES_MAX: u64 = 1 << 20;
 /// # Errors
 /// If the file cannot be read, or the definition is not valid.
 pub(crate) fn parse_format(text: &str) -> Result<Format, Failure> {
-    if !text.trim_end().ends_with(EXTENSION) {
+    let is_goaccess = text.ends_with(GOACCESS);
+    if !is_goaccess && !text.trim_end().ends_with(EXTENSION) {
         return Format::parse(text).map_err(Failure::new);
     }
     let path = Path::new(text);
     let content = read(path)
         .map_err(|error| Failure::new(format_args!("{}: cannot be read: {error}", safe(text))))?;
+    if is_goaccess {
+        return parse_goaccess(&content)
+            .map_err(|message| Failure::new(format_args!("{}: {message}", safe(text))));
+    }
     parse_file(&content).map_err(|fault| {
         let line = content[..fault.offset.min(content.len())].matches('\n').count() + 1;
         Failure::new(format_args!("{}:{line}: {}", safe(text), fault.message))
     })
+}
+
+/// Parses the content of GoAccess's configuration.
+fn parse_goaccess(content: &str) -> Result<Format, String> {
+    let is_format = |line: &str| line.trim_start().starts_with("log-format");
+    if !content.lines().any(is_format) {
+        return Err("it has no line `log-format`; remove the `#` before the one to use".to_owned());
+    }
+    Format::parse(content).map_err(|error| error.to_string())
 }
 
 fn read(path: &Path) -> std::io::Result<String> {
@@ -152,7 +170,18 @@ fn rename(format: &mut Format, from: &str, to: &Spanned<DeValue<'_>>) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use super::parse_file;
+    use super::{parse_file, parse_goaccess};
+
+    #[test]
+    fn reads_a_configuration_of_goaccess() {
+        let content = "# time-format %T\ntime-format %H:%M:%S\ndate-format %d/%b/%Y\n\
+                       log-format %h %^[%d:%t %^] \"%r\" %s %b\ncolor-scheme 2\n";
+        let format = parse_goaccess(content).expect("a format");
+        assert!(format.fills(weir_core::Field::Client) && format.fills(weir_core::Field::Time));
+        assert_eq!(parse_goaccess("log-format COMBINED").expect("a format").name(), "COMBINED");
+        assert!(parse_goaccess("# log-format COMBINED").expect_err("none").contains("remove"));
+        assert!(parse_goaccess("log-format %h %Z %^").expect_err("a mistake").contains("%Z"));
+    }
 
     fn fault(content: &str) -> (usize, String) {
         let fault = parse_file(content).expect_err("an error");

@@ -8,8 +8,8 @@ use weir_core::{Candidate, LineMismatch, Lines, Wrapper, detect, format_notes};
 use weir_ingest::ReadError;
 
 use crate::display::{safe, separated, share};
-use crate::format_file::parse_format;
 use crate::head::head_of;
+use crate::options::FormatArguments;
 use crate::outcome::{Exit, Failure, print, say};
 use crate::sources;
 use crate::terminal::{Screen, fit, marked};
@@ -22,9 +22,8 @@ pub(crate) struct FormatsArguments {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Try this format only: a known name, a definition, or a file that ends with .toml
-    #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION", requires = "file")]
-    format: Option<String>,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 const EXAMPLES: &str = "\
@@ -48,11 +47,15 @@ const NEAREST_MAX: usize = 5;
 /// Runs the command.
 pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
     let screen = Screen::of_stdout(false);
+    let forced = arguments.format.format()?;
     let Some(path) = &arguments.file else {
+        if forced.is_some() {
+            let message = "--format: name the file whose lines it should be tried on";
+            return Err(Failure::new(message));
+        }
         print(&list(&screen))?;
         return Ok(Exit::Done);
     };
-    let forced = arguments.format.as_deref().map(parse_format).transpose()?;
     let mut inputs = sources::inputs(std::slice::from_ref(path))?;
     let input = &mut inputs[0];
     let head = head_of(input, |text| text.len() >= BYTES)
@@ -85,8 +88,9 @@ fn list(screen: &Screen) -> String {
     let _ = write!(
         text,
         "\nAny of these names, one of them in {} (as in `COMBINED in SYSLOG`), a\n\
-         log_format of nginx, a LogFormat of Apache or a file that ends with .toml can be given\n\
-         to --format. See how they fit a file with weir formats FILE.\n",
+         log_format of nginx, a LogFormat of Apache, a log-format of GoAccess or a file that ends\n\
+         with .toml or goaccess.conf can be given to --format. See how they fit a file with\n\
+         weir formats FILE.\n",
         wrappers.join(", ")
     );
     text
@@ -99,6 +103,9 @@ fn candidates_text(name: &str, candidates: &[Candidate], text: &[u8], screen: &S
     let _ = writeln!(shown, "{}, the first {} lines\n", safe(name), separated(lines));
     let any_parses = candidates.iter().any(|candidate| candidate.parsed_lines > 0);
     let shown_candidates = worth_showing(candidates);
+    if !any_parses && candidates.len() > 1 {
+        shown.push_str("No known format fits a line. The nearest come first:\n\n");
+    }
     for candidate in &shown_candidates {
         let share = share(candidate.parsed_lines, candidate.lines);
         let parsed = separated(candidate.parsed_lines);
@@ -128,21 +135,14 @@ fn candidates_text(name: &str, candidates: &[Candidate], text: &[u8], screen: &S
     shown
 }
 
-/// The formats that match a line. If none does, those that match the longest part of a line.
+/// The formats that match a line. If none does, those that come nearest, which are first.
 fn worth_showing(candidates: &[Candidate]) -> Vec<&Candidate> {
     let mut shown: Vec<&Candidate> = candidates.iter().collect();
     shown.retain(|candidate| candidate.parsed_lines > 0);
     if shown.is_empty() {
-        shown.extend(candidates);
-        shown.sort_by_key(|candidate| std::cmp::Reverse(furthest(candidate)));
-        shown.truncate(NEAREST_MAX);
+        shown.extend(candidates.iter().take(NEAREST_MAX));
     }
     shown
-}
-
-/// The largest column at which a line is known to differ from the format.
-fn furthest(candidate: &Candidate) -> usize {
-    candidate.mismatches.iter().map(|mismatch| mismatch.column).max().unwrap_or(0)
 }
 
 fn write_mismatch(shown: &mut String, mismatch: &LineMismatch, lines: &[&[u8]], screen: &Screen) {

@@ -111,7 +111,26 @@ with a definition in front. A format without a time takes the time of syslog or 
 
 const OTHERS: &str = "
 RFC 3164 times have no year. Weir takes the latest year that puts the time at most one day after the
-file's last modification, or after now for pipes and sockets. Times without a zone are taken as UTC.
+file's last modification, or after now for pipes and sockets. Times without a zone are taken as UTC;
+so are those of a W3C log with `#Time Format: Local`, whose zone no line tells.
+
+## Clients
+
+A client is an address or a host name: letters, digits, `.`, `-` and `_`, and its last label is not a
+number. A port after it is split off, and `-` is no client. A line with another text in this place is
+unparsed, since its values have shifted.
+
+If the place holds a list of addresses, as `X-Forwarded-For` does, the client is the leftmost: the one
+that the first proxy has seen, unless the client has sent the header itself. A definition without an
+address of its own takes the client from `$http_x_forwarded_for` or `%{X-Forwarded-For}i` by the same
+rule, and keeps the header as `http_x_forwarded_for`. A header whose leftmost part is not an address or
+a host name gives no client.
+
+nginx logs a list for `$upstream_addr`, `$upstream_status` and the like after a retry, `502, 200`. It is
+one value, in quotes or without, and times of upstreams are added up.
+
+A user with spaces is refused if it begins with a dash or holds an address or a date: these belong to
+the values beside it, of a line that has one value more than the definition.
 
 ## Definitions
 
@@ -127,10 +146,15 @@ configuration, and these notations:
 - `#Fields: date time c-ip cs-uri-stem sc-status`: the directive of the W3C extended format, for logs
   that have lost it.
 - `${request_time(ms)}` in a `log_format`: a field with a kind.
+- `log-format %h %^[%d:%t %^] \"%r\" %s %b \"%R\" \"%u\"`, with lines `date-format` and `time-format` if
+  they are not those of the common log format: GoAccess's notation, as lines of its configuration or
+  as the bare text. On the command line the two are options, `--date-format` and `--time-format`; a
+  file whose name ends with `goaccess.conf` is read as a whole. The date and time of the common log
+  format are read with their zone. Its JSON formats are not read.
 
 Kinds in parentheses: `s`, `ms`, `us` and `ns` for durations, `sum` for a part of a duration, `port`
-for a client or host with a port, `url` for a path or request that may be a whole URL, and a strftime
-pattern for a time.
+for a client or host with a port, `url` for a path or request that may be a whole URL, `number` for a
+number in a field of the format's own, and a strftime pattern for a time.
 
 `--format` also takes a file whose name ends with `.toml` and that holds a definition:
 

@@ -1,5 +1,6 @@
 //! Arguments that several commands share, and the values of options, parsed from their text.
 
+mod format;
 mod keep;
 mod kind;
 mod listen_address;
@@ -7,6 +8,7 @@ mod page;
 mod read;
 mod size;
 
+pub(crate) use format::FormatArguments;
 pub(crate) use keep::{FeedWindow, KeepArguments, parse_duration};
 pub(crate) use kind::KindArgument;
 pub(crate) use listen_address::{DEFAULT_PORT, ListenAddress};
@@ -14,11 +16,6 @@ pub(crate) use page::PageArguments;
 pub(crate) use read::ReadArguments;
 pub(crate) use size::parse_size;
 
-use std::sync::Arc;
-
-use weir_ingest::FormatChoice;
-
-use crate::format_file::parse_format;
 use crate::outcome::Failure;
 
 /// The least memory that is of use: below it the values of the first block would not fit.
@@ -39,16 +36,6 @@ pub(crate) fn memory_bytes_max(text: &str) -> Result<usize, Failure> {
         return Err(Failure::new(message));
     }
     Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
-}
-
-/// Parses the value of `--format`. Without one, the format is detected.
-///
-/// # Errors
-/// If it is not a valid format.
-pub(crate) fn format_choice(text: Option<&str>) -> Result<FormatChoice, Failure> {
-    let Some(text) = text else { return Ok(FormatChoice::Detect) };
-    let format = parse_format(text)?;
-    Ok(FormatChoice::Forced(Arc::new(format)))
 }
 
 /// The number of cores of this machine.

@@ -5,17 +5,14 @@ use weir_core::Zone;
 use weir_ingest::{FormatChoice, PipelineOptions, Retention};
 use weir_view::find_zone;
 
-use super::{cores, format_choice, memory_bytes_max};
+use super::{FormatArguments, cores, memory_bytes_max};
 use crate::outcome::Failure;
 
 /// How lines are read.
 #[derive(Debug, Args)]
 pub(crate) struct ReadArguments {
-    /// The log's format, if it should not be detected: a known name such as COMBINED (see
-    /// `weir formats`), also in a wrapper (`COMBINED in SYSLOG`), a log_format of nginx or a
-    /// LogFormat of Apache, as written in their configuration, or a file that ends with .toml
-    #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION")]
-    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    format: FormatArguments,
 
     /// The time zone to show times in: an IANA name, UTC, local, or an offset such as +02:00
     /// [default: the log's own offset]
@@ -38,7 +35,7 @@ impl ReadArguments {
     /// # Errors
     /// If it is not a valid format.
     pub(crate) fn format_choice(&self) -> Result<FormatChoice, Failure> {
-        format_choice(self.format.as_deref())
+        self.format.choice()
     }
 
     /// The zone of `--tz`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use weir_ingest::{FormatChoice, Input};
 
-use crate::options::{cores, format_choice};
+use crate::options::{FormatArguments, cores};
 use crate::outcome::Failure;
 use crate::sources;
 
@@ -21,9 +21,8 @@ pub(crate) struct LogArguments {
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
 
-    /// The log's format, if it should not be detected; see `weir report --help`
-    #[arg(long, visible_alias = "log-format", value_name = "NAME|DEFINITION")]
-    format: Option<String>,
+    #[command(flatten)]
+    format: FormatArguments,
 
     /// Threads, for files and for the parts of large ones [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -48,7 +47,7 @@ impl LogArguments {
     /// # Errors
     /// If it is not a valid format.
     pub(crate) fn format_choice(&self) -> Result<FormatChoice, Failure> {
-        format_choice(self.format.as_deref())
+        self.format.choice()
     }
 
     /// The number of threads.

@@ -4,6 +4,7 @@ mod bad_input;
 mod bursts;
 mod count;
 mod files;
+mod formats;
 mod golden;
 mod grep;
 mod hostile_files;

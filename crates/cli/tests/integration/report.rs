@@ -144,10 +144,11 @@ fn a_period_is_compared_with_the_previous_one() {
 #[test]
 fn csv_is_one_table_without_formulas() {
     let folder = Folder::new();
-    let hostile = log(&[("=1+1", "/a,b", 200), ("@x", "/+", 404)]) + "=cmd|' /C calc'!A0\n";
+    let hostile =
+        log(&[("192.0.2.1", "=1+1", 200), ("192.0.2.2", "@x,y", 404)]) + "=cmd|' /C calc'!A0\n";
     let path = folder.file("a.log", hostile.as_bytes());
     for compare in [false, true] {
-        let mut arguments = vec!["report", "--csv", "--group", "client"];
+        let mut arguments = vec!["report", "--csv", "--group", "path"];
         arguments.extend(compare.then_some("--compare"));
         let run = run([&arguments[..], &[text(&path)]].concat());
         assert_eq!(run.code, 0, "{}", run.stderr);
@@ -159,9 +160,9 @@ fn csv_is_one_table_without_formulas() {
             assert!(!cells.iter().any(|cell| cell.starts_with(['=', '@', '+', '\t'])), "{row}");
         }
     }
-    let run = run(["report", "--csv", "--group", "client", text(&path)]);
+    let run = run(["report", "--csv", "--group", "path", text(&path)]);
     assert!(
-        run.stdout.contains("request,group,client,\"'=1+1\",1,0.500000,10,0\r\n"),
+        run.stdout.contains("request,group,path,\"'=1+1\",1,0.500000,10,0\r\n"),
         "{}",
         run.stdout
     );

@@ -9,8 +9,10 @@
 
 use std::sync::Arc;
 
-use super::catalog::known_formats;
+use super::catalog::detected_formats;
 use super::compiled::Format;
+use super::placeholder::is_placeholder;
+use super::program::mismatch::Mismatch;
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
 use super::read::log_reader::{LineOutcome, LogReader};
@@ -27,14 +29,16 @@ const BYTES_MAX: usize = 256 << 10;
 const LINE_BYTES_MAX: usize = 64 << 10;
 /// Mismatches that are kept for each format, to show why lines fail.
 const MISMATCHES_MAX: usize = 5;
+/// The closeness of a line that is read to its end before it turns out not to match.
+const LINE_CLOSENESS: u64 = 1_000;
 
 /// How well each known format matches a log's first lines.
 ///
 /// All known formats are listed, also those that match no line. So a program can show why a log was
-/// not recognised: by the formats that matched some lines, or by the mismatches that came furthest.
+/// not recognised: by the formats that matched some lines, or by the nearest ones.
 #[derive(Debug, Clone)]
 pub struct Detection {
-    /// The formats, best first.
+    /// The formats, best first. Those that match no line are ordered by how near they came.
     pub candidates: Vec<Candidate>,
 }
 
@@ -57,6 +61,9 @@ pub struct Candidate {
     pub fields: u64,
     /// The first lines that do not match, five at most.
     pub mismatches: Vec<LineMismatch>,
+    /// How near the lines that do not match came to matching: the sum, over these lines, of the
+    /// part of the line before the mismatch in thousandths, and of the number of known JSON keys.
+    pub closeness: u64,
 }
 
 /// A line that does not match a format, with the reason in words.
@@ -88,7 +95,7 @@ impl Detection {
 ///
 /// The best format is the one with the most fields in all lines together, not the one with the
 /// most lines: a format that demands less matches more lines. Of equal ones the earlier in
-/// [`known_formats`] is better.
+/// [`crate::known_formats`] is better.
 ///
 /// If most of the first lines are in a [`Wrapper`], the formats are also tried inside it. They
 /// rank first if the best of them matches more than half as many lines as any format without the
@@ -111,14 +118,14 @@ pub fn detect(bytes: &[u8]) -> Detection {
     let empty_lines = bytes.iter().take_while(|byte| **byte == b'\n').count();
     let bytes = &bytes[empty_lines..];
     let try_format = |format: &Format| try_format_from(format, bytes, empty_lines as u64);
-    let mut candidates: Vec<Candidate> = known_formats().iter().map(&try_format).collect();
+    let mut candidates: Vec<Candidate> = detected_formats().map(&try_format).collect();
     // The sort is stable.
-    candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
+    candidates.sort_by_key(rank);
     if let Some(wrapper) = wrapper_of(bytes) {
-        let inside = known_formats().iter().filter_map(|format| format.wrapped_in(wrapper));
+        let inside = detected_formats().filter_map(|format| format.wrapped_in(wrapper));
         let mut inside: Vec<Candidate> = inside.map(|format| try_format(&format)).collect();
         inside.retain(|candidate| candidate.parsed_lines > 0);
-        inside.sort_by_key(|candidate| std::cmp::Reverse(candidate.fields));
+        inside.sort_by_key(rank);
         let most = candidates.iter().map(|candidate| candidate.parsed_lines).max().unwrap_or(0);
         if inside.first().is_some_and(|best| best.parsed_lines * 2 > most) {
             inside.append(&mut candidates);
@@ -126,6 +133,29 @@ pub fn detect(bytes: &[u8]) -> Detection {
         }
     }
     Detection { candidates }
+}
+
+/// The place of a candidate among others: by fields, then by closeness, the largest first.
+fn rank(candidate: &Candidate) -> std::cmp::Reverse<(u64, u64)> {
+    let closeness = if candidate.fields > 0 { 0 } else { candidate.closeness };
+    std::cmp::Reverse((candidate.fields, closeness))
+}
+
+/// Where and why a line does not match the format of `parser`, after the name of the format.
+///
+/// If the format of the log is not known, they are those of the format that comes nearest.
+pub(crate) fn unparsed_reason(
+    parser: &LineParser,
+    line: &[u8],
+    mismatch: Mismatch,
+) -> (usize, String) {
+    if is_placeholder(parser.format())
+        && let Some(nearest) = detect(line).candidates.first()
+        && let Some(found) = nearest.mismatches.first()
+    {
+        return (found.column - 1, format!("{}: {}", nearest.format.name(), found.reason));
+    }
+    (mismatch.at, format!("{}: {}", parser.format().name(), parser.explain(mismatch)))
 }
 
 /// The wrapper around most of the first lines.
@@ -165,8 +195,14 @@ pub fn try_format(format: &Format, bytes: &[u8]) -> Candidate {
 /// Does what [`try_format`] does for bytes that follow `lines_before` lines.
 fn try_format_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidate {
     let format = Arc::new(format.clone());
-    let mut candidate =
-        Candidate { format, lines: 0, parsed_lines: 0, fields: 0, mismatches: Vec::new() };
+    let mut candidate = Candidate {
+        format,
+        lines: 0,
+        parsed_lines: 0,
+        fields: 0,
+        mismatches: Vec::new(),
+        closeness: 0,
+    };
     let mut reader = LogReader::new(Arc::clone(&candidate.format));
     let mut bytes_read = 0;
     for (line, number) in Lines::new(bytes).zip(lines_before + 1..) {
@@ -177,8 +213,12 @@ fn try_format_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidat
         if candidate.lines == LINES_MAX || bytes_read > BYTES_MAX {
             break;
         }
-        let is_directive =
-            reader.read(line.bytes, |parser, outcome| candidate.count(number, parser, outcome));
+        let is_directive = reader.read(line.bytes, |parser, outcome| {
+            if let LineOutcome::Unparsed(mismatch) = &outcome {
+                candidate.closeness += closeness(parser, line.bytes, *mismatch);
+            }
+            candidate.count(number, parser, outcome)
+        });
         // A `#Fields:` directive identifies the format even if no line follows it yet.
         if is_directive && reader.is_field_list(line.bytes) {
             candidate.lines += 1;
@@ -187,6 +227,12 @@ fn try_format_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidat
         }
     }
     candidate
+}
+
+/// How near a line came to matching.
+fn closeness(parser: &LineParser, line: &[u8], mismatch: Mismatch) -> u64 {
+    let at = mismatch.at.min(line.len()) as u64;
+    at * LINE_CLOSENESS / (line.len() as u64).max(1) + parser.keys_found() as u64
 }
 
 impl Candidate {

@@ -46,14 +46,17 @@ mod catalog;
 mod compiled;
 mod detect;
 mod error;
+mod nearest;
 mod notation;
 mod parse;
+mod placeholder;
 mod program;
 mod read;
 mod tracker;
 
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
 pub use compiled::Format;
+pub(crate) use detect::unparsed_reason;
 pub use detect::{Candidate, Detection, LineMismatch, detect, try_format};
 pub use error::FormatError;
 pub use program::mismatch::Mismatch;

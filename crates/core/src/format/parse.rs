@@ -3,9 +3,10 @@
 //! The one entrance for text from a person: an argument of the command, a field of the page, a line
 //! of a server's configuration. A name is tried first, since no name is a definition.
 
-use super::catalog::{format_by_name, known_formats};
+use super::catalog::format_by_name;
 use super::compiled::Format;
 use super::error::FormatError;
+use super::nearest::nearest_names;
 use super::notation;
 use super::program::wrapper::Wrapper;
 
@@ -23,7 +24,9 @@ impl Format {
     /// - `spaces:time,client,cache_result/status,bytes,request_time=took(ms),_,user_agent?`,
     ///   or `tabs:` or `csv:`, for values with a separator between them;
     /// - `#Fields: date time c-ip cs-uri-stem sc-status`, the directive of the W3C extended
-    ///   log format, for the lines after it.
+    ///   log format, for the lines after it;
+    /// - `log-format %h %^[%d:%t %^] "%r" %s %b`, with lines `date-format` and `time-format`, of
+    ///   GoAccess's configuration, or the bare text.
     ///
     /// In the JSON notation each item is a field, `=` and a key. Keys are compared without
     /// case; a point leads into an object, and an array stands for its first element.
@@ -35,9 +38,9 @@ impl Format {
     /// In the delimited notation the fields are in the order of the line. `field=column(kind)` names
     /// the column in the log and the kind of the value: a unit of durations as above, `sum` for
     /// a duration to be added to others, `port` for a client or host with a port, `url` for a
-    /// path or request that may be a whole URL, or a strftime pattern for a time. `/` separates
-    /// the parts of one value, `_` skips a value, and after `?` a line may end or have further
-    /// values.
+    /// path or request that may be a whole URL, `number` for an extra field that is a number, or a
+    /// strftime pattern for a time. `/` separates the parts of one value, `_` skips a value, and
+    /// after `?` a line may end or have further values.
     ///
     /// A name that is not a [`crate::Field`] becomes one of [`Format::extra_fields`]. Each
     /// definition may end with ` in SYSLOG`, ` in DOCKER` or ` in CRI`; see [`Wrapper`].
@@ -68,6 +71,7 @@ impl Format {
     ///     "json:client=ip,time=ts,status=code",
     ///     "spaces:client,time(%FT%T%z),status",
     ///     "#Fields: c-ip date time sc-status",
+    ///     "%h %^[%d:%t %^] %s",
     /// ] {
     ///     let format = Format::parse(definition)?;
     ///     let fields = [Field::Client, Field::Time, Field::Status];
@@ -83,7 +87,8 @@ impl Format {
                 FormatError::new(text, 0, message)
             });
         }
-        match format_by_name(text.trim()) {
+        let name = notation::name_of(text).unwrap_or(text);
+        match format_by_name(name.trim()) {
             Some(format) => Ok(format),
             None => notation::compile(text).unwrap_or_else(|| Err(unknown(text))),
         }
@@ -91,11 +96,13 @@ impl Format {
 }
 
 fn unknown(definition: &str) -> FormatError {
-    let names: Vec<&str> = known_formats().iter().map(Format::name).collect();
-    let message = format!(
-        "this is neither a known name ({}) nor a definition; write one with nginx variables \
-         ($status), Apache directives (%>s) or JSON keys (json:time=ts,client=ip,status=code)",
-        names.join(", ")
-    );
+    let hint = match &nearest_names(definition)[..] {
+        [] => "write one with nginx variables ($status), Apache directives (%>s) or JSON keys \
+               (json:time=ts,client=ip,status=code)"
+            .to_owned(),
+        [name] => format!("did you mean {name}?"),
+        [names @ .., last] => format!("did you mean {} or {last}?", names.join(", ")),
+    };
+    let message = format!("this is neither the name of a known format nor a definition; {hint}");
     FormatError::new(definition, 0, message)
 }

@@ -18,7 +18,7 @@ use super::unwrapped::UnwrappedBlock;
 use crate::block::{Block, BlockLimits};
 use crate::column::{Codes, ColumnData, Numbers, Segment, Times};
 use crate::field::Field;
-use crate::format::{Format, LineParser, Mismatch};
+use crate::format::{Format, LineParser, Mismatch, unparsed_reason};
 use crate::line::{IndexedLine, Line, Lines, StructuralIndex};
 use crate::record::Record;
 use crate::schema::{ColumnId, RecordKind};
@@ -278,7 +278,8 @@ impl BlockReader {
                     }
                 }
                 Err(mismatch) => {
-                    read.push_unparsed(line, mismatch.at, || self.parser.explain(mismatch));
+                    let reason = || unparsed_reason(&self.parser, line.bytes, mismatch);
+                    read.push_unparsed(line, reason);
                 }
             }
         }
@@ -503,7 +504,7 @@ mod tests {
 
     /// Returns blocks with both old and new values.
     fn blocks() -> Vec<Block> {
-        let line = |n: usize| format!("{} /{} {}\n", n % 7, n * n % 1_009, 200 + n % 3);
+        let line = |n: usize| format!("c{} /{} {}\n", n % 7, n * n % 1_009, 200 + n % 3);
         let block =
             |n: usize| Block::new((n * 300..n * 300 + 500).map(line).collect::<String>().into());
         (0..40).map(block).collect()

@@ -125,7 +125,8 @@ pub struct UnparsedLine {
     ///
     /// In bytes from the line's start. It may lie beyond the truncated text.
     pub at: usize,
-    /// What the format expects at that offset.
+    /// The name of the format and what it expects at that offset. If the format of the log is not
+    /// known, this is the format that comes nearest.
     pub reason: String,
     /// The line, truncated to [`UnparsedLine::BYTES_MAX`].
     pub text: Vec<u8>,
@@ -196,14 +197,15 @@ impl ReadBlock {
 
     /// Counts an unparsed line, and keeps a sample if there is room.
     #[cold]
-    pub(super) fn push_unparsed(&mut self, line: Line<'_>, at: usize, reason: impl Fn() -> String) {
+    pub(super) fn push_unparsed(&mut self, line: Line<'_>, reason: impl Fn() -> (usize, String)) {
         self.unparsed_lines += 1;
         if !self.has_samples_enough() {
             let shown = line.bytes.len().min(UnparsedLine::BYTES_MAX);
+            let (at, reason) = reason();
             self.samples.push(UnparsedLine {
                 line: self.lines - 1,
                 at,
-                reason: reason(),
+                reason,
                 text: line.bytes[..shown].to_vec(),
             });
         }

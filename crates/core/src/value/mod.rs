@@ -13,6 +13,7 @@
 //! | `1m2.5s` | nanoseconds | `duration` | `Duration.String` of Go's package time |
 //! | `GET /a?b HTTP/1.1` | method, target, protocol | `request` | RFC 9112, section 3 |
 //! | `404` | class of the status | `status` | RFC 9110, section 15 |
+//! | `192.0.2.7`, `web_1.example:80` | [`Client`] | `host` | RFC 4291, RFC 1123 |
 //! | `192.0.2.0/24` | [`AddressBlock`] | `address` | RFC 4632, RFC 4291 |
 //!
 //! Instants are nanoseconds since 1970-01-01T00:00:00Z in an `i64`, durations nanoseconds in a
@@ -46,6 +47,7 @@ mod address;
 mod calendar;
 mod clf;
 mod duration;
+mod host;
 mod number;
 mod request;
 mod rfc3339;
@@ -65,8 +67,9 @@ pub use zone::Zone;
 pub(crate) use calendar::month_by_name;
 pub(crate) use clf::{CLF_LENGTH, ClfTimeCache};
 pub(crate) use duration::parse_go_duration_ns;
+pub(crate) use host::{Client, is_host, usual_client_length};
 pub(crate) use number::{parse_digits, parse_duration_ns, parse_upstream_time_ns};
-pub(crate) use request::{RequestLine, split_port, split_target, split_url, without_port};
+pub(crate) use request::{RequestLine, split_port, split_target, split_url};
 pub(crate) use strftime::Strftime;
 pub(crate) use time_parts::{TimeContent, TimeKind, TimeParts};
 pub(crate) use time_text::{days_of, parse_day, second_of_day_at, year_of_unix};

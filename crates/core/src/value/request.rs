@@ -111,11 +111,11 @@ pub(crate) fn split_url(url: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Removes the port of `192.0.2.1:80`, `[::1]:80` or `host:80`. An IPv6 address without brackets
 /// has no port.
-pub(crate) fn without_port(value: &[u8]) -> &[u8] {
+fn without_port(value: &[u8]) -> &[u8] {
     split_port(value).0
 }
 
-/// Splits an address or host into the part that [`without_port`] returns and the digits of the
+/// Splits an address or host into the part that `without_port` returns and the digits of the
 /// port.
 pub(crate) fn split_port(value: &[u8]) -> (&[u8], Option<&[u8]>) {
     let Some(colon) = memchr::memrchr(b':', value) else { return (value, None) };

@@ -9,7 +9,7 @@
 //! with `$msec` and `$time_local` is that of `$time_local`.
 
 use super::calendar::DAY_S;
-use super::clf::parse_clf;
+use super::clf::{CLF_LENGTH, parse_clf};
 use super::number::{SECOND_NS, parse_digits, parse_duration_ns};
 use super::rfc3339::parse_rfc3339;
 use super::time_text::{days_of, parse_day, second_of_day_at};
@@ -120,10 +120,27 @@ impl TimeParts {
         let kind = match text.first()? {
             b'0'..=b'9' if text.get(4) == Some(&b'-') => TimeKind::Iso8601,
             b'0'..=b'9' if text.get(4) == Some(&b'/') => return self.add_with_slashes(text),
+            b'0'..=b'9' if text.get(2) == Some(&b'/') && text.len() != CLF_LENGTH => {
+                return self.add_clf_without_zone(text);
+            }
             b'0'..=b'9' if text.get(2) == Some(&b'/') => TimeKind::Clf,
             _ => return self.add_unix(text, unix_unit_ns(text)?),
         };
         self.add(kind, text)
+    }
+
+    /// `17/Dec/2025:09:03:01.250`, which HAProxy writes without a zone.
+    fn add_clf_without_zone(&mut self, text: &[u8]) -> Option<()> {
+        const LENGTH: usize = 20;
+        let (second, fraction) = text.split_at_checked(LENGTH)?;
+        let mut whole = *b"00/Jan/1970:00:00:00 +0000";
+        whole[..LENGTH].copy_from_slice(second);
+        self.set_instant(parse_clf(&whole)?, false, true);
+        match fraction {
+            [] => Some(()),
+            [b'.', digits @ ..] => self.add_fraction(digits, 3),
+            _ => None,
+        }
     }
 
     /// `2025/12/17 09:03:01`, which Caddy calls a wall clock.

@@ -162,7 +162,8 @@ proptest! {
                 match inside.and_then(|inside| parser.parse(inside, &mut record)) {
                     Ok(()) => expected.push(row_of_record(&record, &format, line.start)),
                     Err(mismatch) => {
-                        unparsed_lines.push((number as u64, mismatch.at, parser.explain(mismatch)));
+                        let reason = format!("{}: {}", format.name(), parser.explain(mismatch));
+                        unparsed_lines.push((number as u64, mismatch.at, reason));
                     }
                 }
             }

@@ -214,7 +214,7 @@ fn record() -> impl Strategy<Value = Vec<Logged>> {
         logged(
             "$remote_addr",
             "%a",
-            "[0-9a-z.]{1,20}|([0-9a-f]{1,4}:){2,7}[0-9a-f]{1,4}",
+            "[a-z][0-9a-z._-]{0,18}[a-z]|([0-9]{1,3}\\.){3}[0-9]{1,3}|([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|[0-9a-f]{1,4}::[0-9a-f]{1,4}",
             same("client"),
         ),
         logged("\"$remote_user\"", "\"%u\"", QUOTED, same("user")),

@@ -10,4 +10,5 @@ fn golden_cases() {
 #[test]
 fn golden_cases_of_notations() {
     check_cases(&golden("notation.txt"));
+    check_cases(&golden("goaccess.txt"));
 }

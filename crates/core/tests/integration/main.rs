@@ -3,6 +3,7 @@
 mod blocks_and_lines;
 mod column_twins;
 mod folds;
+mod format_agreement;
 mod format_apache;
 mod format_crowdsec;
 mod format_detect;

@@ -17,15 +17,28 @@ use super::program::wrapper::Wrapper;
 
 /// The files, the more specific formats first: of two formats that match a log equally well,
 /// detection chooses the earlier.
-const FILES: [&str; 24] = [
+const FILES: [&str; 43] = [
+    include_str!("vmain.txt"),
     include_str!("vcombined.txt"),
     include_str!("vcommon.txt"),
     include_str!("combined.txt"),
     include_str!("common.txt"),
     include_str!("main.txt"),
+    include_str!("combinedtime.txt"),
+    include_str!("icecast.txt"),
+    include_str!("ingressnginx.txt"),
+    include_str!("npm.txt"),
+    include_str!("npmstandard.txt"),
+    include_str!("litespeed.txt"),
+    include_str!("cpanel.txt"),
+    include_str!("jira.txt"),
+    include_str!("confluence711.txt"),
+    include_str!("confluence.txt"),
+    include_str!("sslrequest.txt"),
     include_str!("traefikclf.txt"),
     include_str!("envoy.txt"),
     include_str!("haproxy.txt"),
+    include_str!("haproxytcp.txt"),
     include_str!("uwsgi.txt"),
     include_str!("squid.txt"),
     include_str!("awsalb.txt"),
@@ -38,9 +51,15 @@ const FILES: [&str; 24] = [
     include_str!("traefik.txt"),
     include_str!("cloudflare.txt"),
     include_str!("awswaf.txt"),
+    include_str!("azuregateway.txt"),
+    include_str!("envoyjson.txt"),
+    include_str!("haproxyjson.txt"),
+    include_str!("gitlabworkhorse.txt"),
     include_str!("json.txt"),
     include_str!("nginxerror.txt"),
     include_str!("apacheerror.txt"),
+    include_str!("apachesyslog.txt"),
+    include_str!("lighttpderror.txt"),
     include_str!("firewall.txt"),
 ];
 
@@ -68,6 +87,9 @@ pub struct FormatNotes {
     pub definition: String,
     /// Whether `definition` is a shape, which does not compile.
     pub is_shape: bool,
+    /// Whether [`crate::detect`] tries the format. One whose lines another format reads as well, but
+    /// means otherwise, is only taken by name.
+    pub is_detected: bool,
     /// A line in the format, after the directives that it needs.
     pub sample: Vec<&'static str>,
 }
@@ -93,6 +115,7 @@ impl FormatNotes {
             manual: value("manual: "),
             definition,
             is_shape: file.contains("\nshape: "),
+            is_detected: value("detected: ") != "no",
             sample: sample(file),
         }
     }
@@ -154,6 +177,13 @@ pub fn known_formats() -> &'static [Format] {
 /// ```
 pub fn format_notes() -> &'static [FormatNotes] {
     &NOTES
+}
+
+/// The known formats that detection tries, in the same order.
+pub(super) fn detected_formats() -> impl Iterator<Item = &'static Format> {
+    let detected =
+        |(format, notes): (&'static Format, &FormatNotes)| notes.is_detected.then_some(format);
+    KNOWN.iter().zip(NOTES.iter()).filter_map(detected)
 }
 
 /// The known format with this name, in any case. The name may include a wrapper, as in

@@ -12,9 +12,12 @@ use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 use crate::format::program::Program;
 use crate::format::program::json::JsonProgram;
-use crate::format::program::line_program::{End, LineProgram, Value};
+use crate::format::program::line_program::{End, LineProgram, Shape, Value};
 use crate::format::program::sink::Sink;
 use crate::value::{TimeContent, TimeKind};
+
+/// The name of a skipped value after the end of a format, where a line may have more text.
+pub(super) const THE_REST: &str = "the rest";
 
 /// The number of values that a format may have: each becomes a column, and servers log a few
 /// dozen.
@@ -190,8 +193,11 @@ impl<'a> FormatBuilder<'a> {
         let mut has_host = false;
         for variable in variables {
             match &mut variable.sink {
-                Sink::Extra(index) => *index = self.extra_field(&variable.field_name),
+                Sink::Extra(index) | Sink::Number(index) => {
+                    *index = self.extra_field(&variable.field_name);
+                }
                 Sink::HostAndPort { port } => *port = self.extra_field("port"),
+                Sink::ForwardedFor { extra } => *extra = self.extra_field(&variable.field_name),
                 Sink::ClientAndPort { port } => *port = self.extra_field("client_port"),
                 // Otherwise `host - - [...]` would be a host and a client named `-`.
                 sink @ Sink::Client if has_host => *sink = Sink::ClientAfterHost,
@@ -262,15 +268,9 @@ impl<'a> FormatBuilder<'a> {
             _ => (Vec::new(), pieces),
         };
         let mut values = Vec::new();
-        let mut quotes = count_quotes(&prefix);
         for (index, piece) in rest.iter().enumerate() {
-            match piece {
-                Piece::Text(text) => quotes += count_quotes(text),
-                Piece::Value(variable) => {
-                    let in_quotes = quotes % 2 == 1 && self.quotes_are_escaped;
-                    values.push(self.bounded(variable, in_quotes, &rest[index + 1..])?);
-                }
-                Piece::Break => {}
+            if let Piece::Value(variable) = piece {
+                values.push(self.bounded(variable, &rest[index + 1..])?);
             }
         }
         if values.is_empty() {
@@ -281,24 +281,44 @@ impl<'a> FormatBuilder<'a> {
     }
 
     /// A value with its end, which the pieces after it determine.
-    fn bounded(
-        &self,
-        variable: &Variable,
-        in_quotes: bool,
-        after: &[Piece],
-    ) -> Result<Value, FormatError> {
+    fn bounded(&self, variable: &Variable, after: &[Piece]) -> Result<Value, FormatError> {
         let (sink, name) = (variable.sink.clone(), variable.name.clone());
-        match after.first() {
-            None | Some(Piece::Break) => Ok(Value::new(sink, name, in_quotes, b"")),
-            Some(Piece::Text(text)) if !in_quotes && precedes_time(after) => {
-                Ok(Value { sink, end: End::TextBeforeTime(text.clone().into()), name })
-            }
-            Some(Piece::Text(text)) => Ok(Value::new(sink, name, in_quotes, text)),
+        let text: &[u8] = match after.first() {
+            None | Some(Piece::Break) => b"",
+            Some(Piece::Text(text)) => text,
             Some(Piece::Value(next)) => {
                 let end = self.end_before(variable, next, after)?;
-                Ok(Value { sink, end, name })
+                return Ok(Value { sink, end, name });
             }
-        }
+        };
+        let is_quoted = self.quotes_are_escaped && text.starts_with(b"\"");
+        // The quotes show where the user ends.
+        let sink = match sink {
+            Sink::User if is_quoted => Sink::Text(Field::User),
+            sink => sink,
+        };
+        let end = match after.get(1) {
+            Some(Piece::Value(next)) if !is_quoted && next.sink == Sink::Time(TimeKind::Clf) => {
+                End::TextBeforeTime(text.into())
+            }
+            // A quote in the request line does not end it if it is not escaped.
+            Some(Piece::Value(next))
+                if !is_quoted && text.starts_with(b"\"") && next.sink == Sink::Status =>
+            {
+                End::TextBeforeStatus(text.into())
+            }
+            // Nor does one in a text; what follows the text is not a client's.
+            Some(Piece::Value(next))
+                if !is_quoted
+                    && text.starts_with(b"\"")
+                    && matches!(next.sink, Sink::Number(_)) =>
+            {
+                End::TextBeforeNumber(text.into())
+            }
+            _ if is_quoted => return Ok(Value::new(sink, name, Shape::Quoted, text)),
+            _ => return Ok(Value::new(sink, name, variable.shape(), text)),
+        };
+        Ok(Value { sink, end, name })
     }
 
     /// The end of a value that another value follows without text in between.
@@ -317,6 +337,8 @@ impl<'a> FormatBuilder<'a> {
         // is known, or if the second starts with a byte that the first cannot contain.
         Ok(match (variable.name.as_str(), next.name.as_str()) {
             ("$is_args", _) => End::QuestionMark,
+            ("%~", _) => End::Spaces,
+            (name, THE_REST) if !matches!(name, "%d" | "%t" | "%x") => End::FirstWord,
             (_, "$is_args" | "%q") => End::Before(b'?', closing),
             (_, "$request_uri" | "$uri" | "$document_uri" | "%U") => End::Before(b'/', closing),
             (name, next) => End::of_known_length(&variable.sink).ok_or_else(|| {
@@ -329,11 +351,24 @@ impl<'a> FormatBuilder<'a> {
     }
 }
 
-fn count_quotes(text: &[u8]) -> usize {
-    text.iter().filter(|byte| **byte == b'"').count()
-}
-
-/// Whether a time of the common log format follows the first piece.
-fn precedes_time(pieces: &[Piece]) -> bool {
-    matches!(pieces.get(1), Some(Piece::Value(time)) if time.sink == Sink::Time(TimeKind::Clf))
+impl Variable {
+    /// The shape of the value if no quotes are around it. nginx logs a list for several upstreams,
+    /// and proxies append themselves to `X-Forwarded-For`.
+    fn shape(&self) -> Shape {
+        const SINGLE: [&str; 4] = ["http_", "cookie_", "trailer_", "cache_"];
+        const WORDS: [&str; 6] =
+            ["host", "server_name", "request_method", "server_protocol", "scheme", "gzip_ratio"];
+        let name = self.field_name.as_str();
+        let upstream = name.strip_prefix("upstream_");
+        let is_upstream =
+            upstream.is_some_and(|rest| !SINGLE.iter().any(|prefix| rest.starts_with(prefix)));
+        let is_header = matches!(name, "http_x_forwarded_for" | "proxy_add_x_forwarded_for");
+        if self.sink.is_client() || is_upstream || is_header {
+            Shape::List
+        } else if self.sink.is_word() || WORDS.contains(&name) {
+            Shape::Word
+        } else {
+            Shape::Text
+        }
+    }
 }

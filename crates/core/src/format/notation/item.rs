@@ -115,8 +115,10 @@ impl<'a> Item<'a> {
             (Some(Field::Bytes), None) => Sink::Bytes,
             (Some(field), None) => Sink::Text(field),
             (None, None) => Sink::Extra(0),
+            (None, Some("number")) => Sink::Number(0),
             (Some(Field::Client | Field::Host), _) => return refused("(port)"),
             (Some(Field::Path | Field::Request), _) => return refused("(url)"),
+            (None, Some(_)) => return refused("(number)"),
             (_, Some(_)) => {
                 return Err(self.error("this field has no kinds; remove the parentheses"));
             }

@@ -139,7 +139,7 @@ fn with_unit(field: Option<Field>, key: &str) -> (&str, u64) {
 fn sink(field: Option<Field>, unit_ns: u64, extra: usize) -> Sink {
     let Some(field) = field else { return Sink::Extra(extra) };
     match field {
-        Field::Client => Sink::ClientWithPort,
+        Field::Client => Sink::Client,
         Field::Path => Sink::PathAndQuery,
         Field::Request => Sink::RequestLine,
         Field::Status => Sink::Status,

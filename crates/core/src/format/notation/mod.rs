@@ -7,6 +7,7 @@
 //! | begins with a directive, `#Fields:` | W3C extended log format | `w3c` |
 //! | begins with `LogFormat` | Apache | `apache` |
 //! | begins with `log_format`, or has a variable, `$status` | nginx | `nginx` |
+//! | has a line `log-format`, or `%^`, `%d`, `%x`, `%~` or `~h{` | GoAccess | `goaccess` |
 //! | has a `%` | Apache, the text alone | `apache` |
 //!
 //! Each module lists the values of its notation. `builder` collects them and decides which value
@@ -31,14 +32,21 @@
 mod apache;
 mod builder;
 mod delimited;
+mod goaccess;
 mod item;
 mod json;
 mod nginx;
 mod positioned;
+mod quotes;
 pub(super) mod w3c;
 
 use super::compiled::Format;
 use super::error::FormatError;
+
+/// The name of a known format that the definition, lines of a configuration, has instead of a text.
+pub(super) fn name_of(definition: &str) -> Option<&str> {
+    goaccess::name_of(definition)
+}
 
 /// Compiles a definition. Returns `None` if it is in none of the notations.
 ///
@@ -58,8 +66,14 @@ pub(super) fn compile(definition: &str) -> Option<Result<Format, FormatError>> {
     if apache::is_directive(trimmed) {
         return Some(apache::compile(definition));
     }
+    if goaccess::is_configuration(trimmed) {
+        return Some(goaccess::compile(definition));
+    }
     if trimmed.starts_with("log_format") || has_nginx_variable(trimmed) {
         return Some(nginx::compile(definition));
+    }
+    if goaccess::has_specifier(trimmed) {
+        return Some(goaccess::compile(definition));
     }
     if trimmed.contains('%') {
         return Some(apache::compile(definition));

@@ -5,7 +5,7 @@
 //!
 //! | value | end |
 //! |---|---|
-//! | `$remote_addr` | the first space, where ` - ` must begin: an address has no spaces |
+//! | `$remote_addr` | the first space that no comma precedes, where ` - ` must begin |
 //! | `$remote_user` | the first ` [` that a time follows: a user name may contain ` [` |
 //! | `$time_local` | after 26 bytes, where `] "` must be |
 //! | `$request` | the first quote without a backslash before it |
@@ -49,6 +49,13 @@ pub(in crate::format) enum End {
     Text(Box<[u8]>),
     /// At the first space, where this text must begin.
     Word(Box<[u8]>),
+    /// At the first such text that is not the separator of a list, `, ` or nginx's ` : `. The text
+    /// begins with a space or a comma.
+    List(Box<[u8]>),
+    /// At the first such text that a status follows, a number of three digits.
+    TextBeforeStatus(Box<[u8]>),
+    /// At the last such text that a whole number and a space follow.
+    TextBeforeNumber(Box<[u8]>),
     /// At the first such text that a common log format time follows. A user name may contain the
     /// text: the client chooses it, and must not be able to make the line unreadable.
     TextBeforeTime(Box<[u8]>),
@@ -63,6 +70,10 @@ pub(in crate::format) enum End {
     /// Before the byte, which belongs to the next value, or before the text that ends a run of
     /// values without text between them, whichever is first.
     Before(u8, Box<[u8]>),
+    /// At the first space, or at the end of the line if there is none; the next value begins there.
+    FirstWord,
+    /// After all spaces that follow, of which there may be none.
+    Spaces,
     /// After a `?`, or at once if there is none.
     QuestionMark,
     /// At the end of the line.
@@ -87,6 +98,17 @@ impl End {
             Self::Word(text) => {
                 let length = short_memchr(b' ', rest).ok_or(start)?;
                 expect(line, start + length, text)
+            }
+            Self::List(text) => {
+                expect(line, find_list_end(line, start, text[0]).ok_or(start)?, text)
+            }
+            Self::TextBeforeStatus(text) => {
+                let end = find_text_before_status(line, start, text).ok_or(start)?;
+                Ok((end, end + text.len()))
+            }
+            Self::TextBeforeNumber(text) => {
+                let end = find_text_before_number(line, start, text).ok_or(start)?;
+                Ok((end, end + text.len()))
             }
             Self::TextBeforeTime(text) => {
                 let end = find_text_before_time(line, start, text).ok_or(start)?;
@@ -120,6 +142,14 @@ impl End {
                 let end = start + memchr(*byte, &rest[..limit]).unwrap_or(limit);
                 Ok((end, end))
             }
+            Self::FirstWord => {
+                let end = start + memchr(b' ', rest).unwrap_or(rest.len());
+                Ok((end, end))
+            }
+            Self::Spaces => {
+                let end = start + rest.iter().take_while(|byte| **byte == b' ').count();
+                Ok((end, end))
+            }
             Self::QuestionMark => {
                 let end = start + usize::from(rest.first() == Some(&b'?'));
                 Ok((end, end))
@@ -150,13 +180,16 @@ impl End {
             Self::Byte(byte) => char::from(*byte).to_string(),
             Self::Text(text)
             | Self::Word(text)
+            | Self::List(text)
+            | Self::TextBeforeStatus(text)
+            | Self::TextBeforeNumber(text)
             | Self::TextBeforeTime(text)
             | Self::Quote(text)
             | Self::ClfTime(text)
             | Self::Strftime(_, text) => String::from_utf8_lossy(text).into_owned(),
             Self::Before(byte, _) => char::from(*byte).to_string(),
             Self::QuestionMark => "?".to_owned(),
-            Self::Line | Self::Length(_) => String::new(),
+            Self::Line | Self::Length(_) | Self::Spaces | Self::FirstWord => String::new(),
         }
     }
 }
@@ -212,6 +245,50 @@ fn find_text_before_time(line: &[u8], start: usize, text: &[u8]) -> Option<usize
         }
     }
     Some(end)
+}
+
+/// The first offset from `start` on of `byte`, a space or a comma, that is not in the separator of a
+/// list.
+#[inline]
+fn find_list_end(line: &[u8], start: usize, byte: u8) -> Option<usize> {
+    let mut at = start + short_memchr(byte, &line[start..])?;
+    loop {
+        let from = match byte {
+            b' ' if at > start && line[at - 1] == b',' => at + 1,
+            b' ' if line[at..].starts_with(b" : ") => at + 3,
+            b',' if line.get(at + 1) == Some(&b' ') => at + 1,
+            _ => return Some(at),
+        };
+        at = from + memchr(byte, &line[from..])?;
+    }
+}
+
+/// The first offset of the text, from `start` on, with a status after it. If there is none, the
+/// first offset of the text.
+fn find_text_before_status(line: &[u8], start: usize, text: &[u8]) -> Option<usize> {
+    let is_before_status = |at: &usize| match &line[start + at + text.len()..] {
+        [a, b, c, rest @ ..] => {
+            [a, b, c].into_iter().all(u8::is_ascii_digit)
+                && !rest.first().is_some_and(u8::is_ascii_digit)
+        }
+        _ => false,
+    };
+    let rest = &line[start..];
+    let end = memmem::find_iter(rest, text).find(is_before_status);
+    end.or_else(|| memmem::find(rest, text)).map(|at| start + at)
+}
+
+/// The last offset of the text, from `start` on, with a whole number and a space after it. If there
+/// is none, the first offset of the text.
+fn find_text_before_number(line: &[u8], start: usize, text: &[u8]) -> Option<usize> {
+    let rest = &line[start..];
+    let is_before_number = |at: &usize| {
+        let after = &rest[at + text.len()..];
+        let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && after.get(digits) == Some(&b' ')
+    };
+    let end = memmem::rfind_iter(rest, text).find(is_before_number);
+    end.or_else(|| memmem::find(rest, text)).map(|at| start + at)
 }
 
 /// The first unescaped quote from `start` on. An escaped one follows an odd number of
@@ -288,17 +365,33 @@ impl LineProgram {
     }
 }
 
+/// What is known of a value from its place and kind, which shows how to find its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::format) enum Shape {
+    /// Before a quote, by a server that escapes quotes in values.
+    Quoted,
+    /// Perhaps a list, `a, b` or nginx's `a : b`.
+    List,
+    /// Without spaces.
+    Word,
+    /// Any text.
+    Text,
+}
+
 impl Value {
     /// A value with the end that the text after it implies.
-    pub(in crate::format) fn new(sink: Sink, name: String, in_quotes: bool, then: &[u8]) -> Self {
-        let end = match (then, &sink) {
-            ([], _) => End::Line,
-            (_, Sink::Strftime(pattern)) => End::Strftime(Arc::clone(pattern), then.into()),
-            (_, Sink::Time(TimeKind::Clf)) => End::ClfTime(then.into()),
-            ([b'"', ..], _) if in_quotes => End::Quote(then.into()),
-            ([byte], _) => End::Byte(*byte),
-            ([b' ', ..], sink) if sink.is_word() => End::Word(then.into()),
-            (text, _) => End::Text(text.into()),
+    pub(in crate::format) fn new(sink: Sink, name: String, shape: Shape, then: &[u8]) -> Self {
+        let end = match (then, &sink, shape) {
+            ([], ..) => End::Line,
+            (_, Sink::Strftime(pattern), _) => End::Strftime(Arc::clone(pattern), then.into()),
+            (_, Sink::Time(TimeKind::Clf), _) => End::ClfTime(then.into()),
+            ([b'"', ..], _, Shape::Quoted) => End::Quote(then.into()),
+            ([b' ' | b',', ..], _, Shape::List) if !then.starts_with(b" : ") => {
+                End::List(then.into())
+            }
+            ([byte], ..) => End::Byte(*byte),
+            ([b' ', ..], _, Shape::Word) => End::Word(then.into()),
+            (text, ..) => End::Text(text.into()),
         };
         Self { sink, end, name }
     }

@@ -14,7 +14,7 @@ use super::sink::{LineState, Sink};
 use crate::field::Field;
 use crate::line::short_memchr;
 use crate::record::Record;
-use crate::value::{CLF_LENGTH, TimeKind};
+use crate::value::{CLF_LENGTH, TimeKind, usual_client_length};
 
 /// Reads lines of the form `client - - [time] "request" status bytes "text" "text"`, with any
 /// number of texts. These are COMMON, COMBINED, nginx's own formats, and others.
@@ -41,12 +41,12 @@ impl QuotedLine {
         let values = &program.values;
         // With an identity between client and user, or a dash.
         let after_client: &[u8] = match values.get(1)?.sink {
-            Sink::Skip => b" ",
+            Sink::Identity => b" ",
             _ => b" - ",
         };
         let is_client = values[0].sink == Sink::Client && ends_at(&values[0].end, after_client);
         let mut rest = &values[1..];
-        if rest[0].sink == Sink::Skip {
+        if rest[0].sink == Sink::Identity {
             if !ends_at(&rest[0].end, b" ") {
                 return None;
             }
@@ -55,7 +55,7 @@ impl QuotedLine {
         let [user, time, request, status, bytes, texts @ ..] = rest else { return None };
         let is_head = program.prefix.is_empty()
             && is_client
-            && user.sink == Sink::Text(Field::User)
+            && user.sink == Sink::User
             && ends_at(&user.end, b" [")
             && time.sink == Sink::Time(TimeKind::Clf)
             && ends_at(&time.end, b"] \"")
@@ -97,8 +97,8 @@ impl QuotedLine {
         record: &mut Record<'a>,
         state: &mut LineState,
     ) -> Option<()> {
-        let client = short_memchr(b' ', line)?;
-        if client == 0 || !starts_with(line, client, b" - ") {
+        let client = usual_client_length(line)?;
+        if !starts_with(line, client, b" - ") {
             return None;
         }
         let user_start = client + 3;
@@ -164,6 +164,7 @@ fn ends_at(end: &End, text: &[u8]) -> bool {
     match end {
         End::Byte(byte) => text == [*byte],
         End::Text(end)
+        | End::List(end)
         | End::Word(end)
         | End::TextBeforeTime(end)
         | End::Quote(end)

@@ -20,8 +20,8 @@ use super::span::Span;
 use crate::field::Field;
 use crate::record::Record;
 use crate::value::{
-    ClfTimeCache, Strftime, TimeContent, TimeKind, TimeParts, parse_digits, parse_duration_ns,
-    parse_go_duration_ns, parse_upstream_time_ns, split_port, without_port,
+    ClfTimeCache, Client, Strftime, TimeContent, TimeKind, TimeParts, is_host, parse_digits,
+    parse_duration_ns, parse_go_duration_ns, parse_upstream_time_ns,
 };
 
 /// Where a value is stored and which form it must have.
@@ -31,14 +31,20 @@ pub(in crate::format) enum Sink {
     Skip,
     /// A text field, unchanged.
     Text(Field),
-    /// The client: any text that is not empty.
+    /// The client: an address or a host name, with or without a port, which is dropped; the
+    /// leftmost of a list of them; or `-` for none.
     Client,
-    /// A client after a virtual host: any text but `-` that is not empty.
+    /// A client after a virtual host: as `Client`, but not `-`.
     ClientAfterHost,
-    /// A client with or without a port, which is dropped.
-    ClientWithPort,
-    /// A client, with or without a port, which is stored in the extra field `port`.
+    /// As `Client`, with the port in the extra field `port`.
     ClientAndPort { port: usize },
+    /// The client as the header `X-Forwarded-For` names it: the leftmost of its list, if that is one.
+    /// The header, which a client can send, is stored as it is in the extra field `extra`.
+    ForwardedFor { extra: usize },
+    /// The user: a text. One with spaces may not hold what stands beside it in a line.
+    User,
+    /// The identity of identd, which is not stored. It is not an address.
+    Identity,
     /// A virtual host, with or without a port, which is stored in the extra field `port`.
     HostAndPort { port: usize },
     /// A whole request line.
@@ -83,6 +89,8 @@ pub(in crate::format) enum Sink {
     Strftime(Arc<Strftime>),
     /// The extra field of this index.
     Extra(usize),
+    /// The extra field of this index, which is a decimal number or `-`.
+    Number(usize),
 }
 
 /// The state between the values of one line, and the caches between lines.
@@ -111,10 +119,15 @@ impl Sink {
             Self::Skip => {}
             Self::Text(field) => record.set_text(*field, value),
             Self::Client => {
-                if value.is_empty() {
+                if value != b"-" {
+                    record.set_text(Field::Client, Client::parse(value)?.host);
+                }
+            }
+            Self::User => {
+                if !is_user(value) {
                     return None;
                 }
-                record.set_text(Field::Client, value);
+                record.set_text(Field::User, value);
             }
             Self::RequestLine => record.set_request_line(value, state.keeps_target),
             Self::PathAndQuery => record.set_target(value, state.keeps_target),
@@ -132,20 +145,29 @@ impl Sink {
             Self::Time(kind) => state.time.add(*kind, value)?,
             Self::Strftime(pattern) => pattern.read(value, &mut state.time)?,
             Self::ClientAfterHost => {
-                if matches!(value, b"" | b"-") {
+                record.set_text(Field::Client, Client::parse(value)?.host);
+            }
+            Self::ForwardedFor { extra } => {
+                record.put_text(Field::Client, Client::parse(value).map(|client| client.host));
+                record.set_extra(*extra, value);
+            }
+            Self::Identity => {
+                if is_address(value) {
                     return None;
                 }
-                record.set_text(Field::Client, value);
             }
             Self::Extra(index) => record.set_extra(*index, value),
+            Self::Number(index) => {
+                optional(value, |text| parse_duration_ns(text, 1))?;
+                record.set_extra(*index, value);
+            }
             Self::ClientAndPort { port } => {
-                let (client, digits) = split_port(value);
-                if client.is_empty() {
-                    return None;
-                }
-                record.set_text(Field::Client, client);
-                if let Some(digits) = digits {
-                    record.set_extra(*port, digits);
+                if value != b"-" {
+                    let client = Client::parse(value)?;
+                    record.set_text(Field::Client, client.host);
+                    if let Some(digits) = client.port {
+                        record.set_extra(*port, digits);
+                    }
                 }
             }
             Self::UrlRequestLine => record.set_url_request_line(value, state.keeps_target),
@@ -188,7 +210,6 @@ impl Sink {
             Self::UpstreamTimes => {
                 record.set_number(Field::UpstreamTime, parse_upstream_time_ns(value)?);
             }
-            Self::ClientWithPort => record.set_text(Field::Client, without_port(value)),
             Self::RequestDuration { unit_ns } => {
                 record.set_number(
                     Field::RequestTime,
@@ -210,15 +231,16 @@ impl Sink {
     /// The fields that the sink fills.
     pub(in crate::format) fn fields(&self) -> &'static [Field] {
         match self {
-            Self::Skip | Self::Extra(_) => &[],
+            Self::Skip | Self::Extra(_) | Self::Number(_) | Self::Identity => &[],
+            Self::User => &[Field::User],
             Self::Text(field) => Field::TEXT
                 .iter()
                 .position(|candidate| candidate == field)
                 .map_or(&[], |index| &Field::TEXT[index..=index]),
             Self::Client
             | Self::ClientAfterHost
-            | Self::ClientWithPort
-            | Self::ClientAndPort { .. } => &[Field::Client],
+            | Self::ClientAndPort { .. }
+            | Self::ForwardedFor { .. } => &[Field::Client],
             Self::HostAndPort { .. } => &[Field::Host],
             Self::RequestLine => {
                 &[Field::Method, Field::Path, Field::Query, Field::Protocol, Field::Request]
@@ -263,6 +285,9 @@ impl Sink {
             self,
             Self::Skip
                 | Self::Text(_)
+                | Self::User
+                | Self::Identity
+                | Self::ForwardedFor { .. }
                 | Self::RequestLine
                 | Self::PathAndQuery
                 | Self::QueryWithMark
@@ -273,17 +298,16 @@ impl Sink {
         )
     }
 
+    /// Whether the value is the client.
+    pub(in crate::format) fn is_client(&self) -> bool {
+        self.fields() == [Field::Client]
+    }
+
     /// Whether the value has no spaces.
     pub(in crate::format) fn is_word(&self) -> bool {
         matches!(
             self,
-            Self::Client
-                | Self::ClientAfterHost
-                | Self::ClientAndPort { .. }
-                | Self::HostAndPort { .. }
-                | Self::Status
-                | Self::Bytes
-                | Self::RequestTime { .. }
+            Self::HostAndPort { .. } | Self::Status | Self::Bytes | Self::RequestTime { .. }
         )
     }
 
@@ -301,13 +325,15 @@ impl Sink {
     /// The kind of the value in words, for messages.
     pub(in crate::format) fn kind(&self) -> &'static str {
         match self {
-            Self::Client
-            | Self::ClientAfterHost
-            | Self::ClientWithPort
-            | Self::ClientAndPort { .. } => "a client address or host name",
+            Self::Client | Self::ClientAfterHost | Self::ClientAndPort { .. } => {
+                "a client address or host name"
+            }
+            Self::User => "a user: it holds an address, a date or a dash of another value",
+            Self::Identity => "an identity: it is an address",
             Self::HostAndPort { .. } => "a host, with or without a port",
             Self::Status => "a status of three digits",
             Self::Bytes => "a number of bytes",
+            Self::Number(_) => "a number",
             Self::RequestTime { .. }
             | Self::RequestDuration { .. }
             | Self::UpstreamTimes
@@ -321,6 +347,27 @@ impl Sink {
             _ => "a text",
         }
     }
+}
+
+/// Whether the value can be a user. A server writes a dash for none, so a dash with more text after
+/// it, an address and a date belong to other values: those of a line with a value more.
+fn is_user(value: &[u8]) -> bool {
+    let Some(length) = memchr::memchr(b' ', value) else { return true };
+    let is_date = |word: &[u8]| {
+        let word = word.strip_prefix(b"[").unwrap_or(word);
+        word.len() >= 10
+            && word[0].is_ascii_digit()
+            && (matches!((word[2], word[6]), (b'/', b'/'))
+                || matches!((word[4], word[7]), (b'-', b'-')))
+    };
+    let mut words = value.split(|byte| *byte == b' ');
+    &value[..length] != b"-" && !words.any(|word| is_address(word) || is_date(word))
+}
+
+/// Whether the value is an address, as opposed to a host name.
+fn is_address(value: &[u8]) -> bool {
+    let is_number = !value.iter().any(|byte| byte.is_ascii_alphabetic());
+    (is_number || memchr::memchr(b':', value).is_some()) && is_host(value)
 }
 
 /// Parses a number of bytes. The largest number is refused: in columns it stands for an absent
@@ -368,6 +415,12 @@ fn is_status(value: &[u8]) -> bool {
     }
 }
 
+/// Whether the value can be the name of a virtual host. Such a name is not checked as that of a
+/// client is, since a server may be called anything, but none has a comma: that is a list.
+fn is_server_name(value: &[u8]) -> bool {
+    !value.is_empty() && memchr::memchr(b',', value).is_none()
+}
+
 /// Stores a host, and the port after its last colon in the extra field `port`. Returns `None` if
 /// the host is empty or the port is not a number.
 fn set_host_and_port<'a>(value: &'a [u8], port: usize, record: &mut Record<'a>) -> Option<()> {
@@ -376,7 +429,7 @@ fn set_host_and_port<'a>(value: &'a [u8], port: usize, record: &mut Record<'a>) 
         Some(colon) => (&value[..colon], Some(&value[colon + 1..])),
         None => (value, None),
     };
-    if host.is_empty() {
+    if !is_server_name(host) {
         return None;
     }
     if let Some(digits) = digits {

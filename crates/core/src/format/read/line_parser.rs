@@ -290,6 +290,11 @@ impl LineParser {
         record
     }
 
+    /// The number of the format's keys that the last line has, if its lines are JSON objects.
+    pub(in crate::format) fn keys_found(&self) -> usize {
+        self.state.json_values.iter().filter(|value| value.is_some()).count()
+    }
+
     /// Describes a mismatch: what the format expects at its place.
     ///
     /// The mismatch must be one of this parser's format.

@@ -31,9 +31,9 @@ use std::sync::Arc;
 pub use self::year::with_log_year;
 
 use self::drift::{FormatChange, FormatDrift};
-use super::catalog::{format_by_name, known_formats};
 use super::compiled::Format;
 use super::detect::detect;
+use super::placeholder::placeholder;
 use super::read::followed_format::FollowedFormat;
 
 /// How the format of a source is chosen.
@@ -353,13 +353,4 @@ impl FormatTracker {
             self.earlier.push(before);
         }
     }
-}
-
-/// The placeholder for an unknown format, so that mismatches have a reason to show.
-fn placeholder() -> Arc<Format> {
-    static PLACEHOLDER: std::sync::LazyLock<Arc<Format>> = std::sync::LazyLock::new(|| {
-        let combined = format_by_name("COMBINED");
-        Arc::new(combined.unwrap_or_else(|| known_formats()[0].clone()))
-    });
-    PLACEHOLDER.clone()
 }

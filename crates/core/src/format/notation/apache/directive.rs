@@ -38,6 +38,7 @@ pub(super) struct Meaning {
 /// A valid directive such as `%>s` or `%{Referer}i`.
 #[derive(Debug)]
 pub(super) struct Directive {
+    /// `^` stands for `^FB`.
     letter: u8,
     /// Whether it is a trailer, `^ti` or `^to`.
     is_trailer: bool,
@@ -59,10 +60,17 @@ impl Directive {
         text: &[Positioned],
         start: usize,
     ) -> Result<(Self, usize), FormatError> {
-        let mut reader = Reader { definition, text, at: start + 1, argument: None, request: None };
+        let mut reader = Reader {
+            definition,
+            text,
+            at: start + 1,
+            argument: None,
+            request: None,
+            is_trailer: false,
+        };
         let letter = reader.letter()?;
-        let is_trailer = letter == b'^';
-        let letter = if is_trailer { reader.trailer()? } else { letter };
+        let letter = if letter == b'^' { reader.caret()? } else { letter };
+        let is_trailer = reader.is_trailer;
         let source = text[start..reader.at].iter().map(|(byte, _)| *byte).collect();
         let mut directive = Self {
             letter,
@@ -83,14 +91,14 @@ impl Directive {
         let argument = self.argument.as_deref();
         let allowed: &[&str] = match self.letter {
             _ if self.is_trailer => return reader.check_name(),
-            b'C' | b'e' | b'i' | b'n' | b'o' => return reader.check_name(),
+            b'C' | b'e' | b'i' | b'n' | b'o' | b'x' | b'c' => return reader.check_name(),
             b't' => return self.check_time(reader),
             b'a' | b'h' | b'L' => &["c"],
             b'p' => &["canonical", "local", "remote"],
             b'P' => &["pid", "tid", "hextid"],
             b'T' => &["s", "ms", "us"],
-            b'A' | b'B' | b'b' | b'D' | b'f' | b'H' | b'k' | b'l' | b'm' | b'q' | b'R' | b'r'
-            | b's' | b'u' | b'U' | b'v' | b'V' | b'X' | b'I' | b'O' | b'S' => &[],
+            b'^' | b'A' | b'B' | b'b' | b'D' | b'f' | b'H' | b'k' | b'l' | b'm' | b'q' | b'R'
+            | b'r' | b's' | b'u' | b'U' | b'v' | b'V' | b'X' | b'I' | b'O' | b'S' => &[],
             letter => {
                 let letter = char::from(letter);
                 let message = format!("`%{letter}` is not a directive of Apache's LogFormat");
@@ -161,8 +169,10 @@ impl Directive {
             // The status of the response is preferred to that before an internal redirect.
             (b's', _, Some(b'>')) => 0,
             (b's', ..) => 1,
-            // The client is preferred to the proxy that mod_remoteip has replaced.
+            // The client is preferred to the proxy that mod_remoteip has replaced, and both to a
+            // header, which a client can send.
             (b'a' | b'h', Some(_), _) => 1,
+            (b'i', Some(name), _) if name.eq_ignore_ascii_case("x-forwarded-for") => 2,
             // The bytes of the body are preferred to those with headers.
             (b'O', ..) => 1,
             // The request line is preferred to its parts.
@@ -198,6 +208,8 @@ impl Directive {
             (b'C', _) => own(&format!("cookie_{}", self.name())),
             (b'e', _) => own(&format!("env_{}", self.name())),
             (b'n', _) => own(&format!("note_{}", self.name())),
+            // Of mod_ssl, whose variables have its name: `SSL_PROTOCOL`.
+            (b'x' | b'c', _) => own(&self.name()),
             (b'a', "c") => known(Sink::Client, "peer_addr"),
             (b'h', "c") => known(Sink::Client, "peer_host"),
             (b'L', "c") => own("connection_log_id"),
@@ -216,6 +228,7 @@ impl Directive {
         match self.letter {
             b'a' => known(Sink::Client, "remote_addr"),
             b'h' => known(Sink::Client, "remote_host"),
+            b'^' => own("time_to_first_byte_us"),
             b'A' => own("server_addr"),
             b'B' | b'b' => known(Sink::Bytes, "body_bytes_sent"),
             b'O' => known(Sink::Bytes, "bytes_out"),
@@ -225,7 +238,7 @@ impl Directive {
             b'H' => known(Sink::Text(Field::Protocol), "server_protocol"),
             b'I' => own("request_length"),
             b'k' => own("keepalive_requests"),
-            b'l' => known(Sink::Skip, "identity"),
+            b'l' => known(Sink::Identity, "identity"),
             b'L' => own("log_id"),
             b'm' => known(Sink::Text(Field::Method), "request_method"),
             b'p' => own("server_port"),
@@ -240,7 +253,7 @@ impl Directive {
                 field_name: "time".to_owned(),
                 has_brackets: true,
             },
-            b'u' => known(Sink::Text(Field::User), "remote_user"),
+            b'u' => known(Sink::User, "remote_user"),
             b'U' => known(Sink::Text(Field::Path), "uri"),
             b'v' | b'V' => known(Sink::Text(Field::Host), "server_name"),
             b'X' => own("connection_status"),
@@ -284,6 +297,7 @@ fn header(name: &str) -> Meaning {
         "referer" => known(Sink::Text(Field::Referer), &field_name),
         "user_agent" => known(Sink::Text(Field::UserAgent), &field_name),
         "host" => known(Sink::Text(Field::Host), &field_name),
+        "x_forwarded_for" => known(Sink::ForwardedFor { extra: 0 }, &field_name),
         _ => own(&field_name),
     }
 }
@@ -296,6 +310,7 @@ struct Reader<'a> {
     /// The text in braces and its offset in the definition.
     argument: Option<(String, usize)>,
     request: Option<u8>,
+    is_trailer: bool,
 }
 
 impl Reader<'_> {
@@ -333,15 +348,20 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the letters of `^ti` or `^to`, and returns the last one.
-    fn trailer(&mut self) -> Result<u8, FormatError> {
+    /// Reads the letters of `^ti` or `^to` and returns the last one, or those of `^FB` and returns
+    /// `^`.
+    fn caret(&mut self) -> Result<u8, FormatError> {
         let letters = [self.at, self.at + 1].map(|at| self.text.get(at).map(|(byte, _)| *byte));
         self.at += 2;
         match letters {
-            [Some(b't'), Some(letter @ (b'i' | b'o'))] => Ok(letter),
+            [Some(b't'), Some(letter @ (b'i' | b'o'))] => {
+                self.is_trailer = true;
+                Ok(letter)
+            }
+            [Some(b'F'), Some(b'B')] => Ok(b'^'),
             _ => {
                 let at = self.text[self.at - 3].1;
-                Err(FormatError::new(self.definition, at, "`^` must be `^ti` or `^to`"))
+                Err(FormatError::new(self.definition, at, "`^` must be `^ti`, `^to` or `^FB`"))
             }
         }
     }

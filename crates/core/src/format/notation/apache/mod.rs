@@ -24,12 +24,14 @@ use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 use crate::format::notation::builder::{FormatBuilder, Variable};
 use crate::format::notation::positioned::Positioned;
+use crate::format::notation::quotes::check_quotes;
 use crate::format::program::sink::Sink;
 
 /// Compiles the whole directive (`LogFormat "..." combined`), its quoted string, or the
 /// bare text of a format.
 pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     let text = text_of(definition)?;
+    check_quotes(definition, &text, b'%')?;
     let items = items(definition, &text)?;
     let mut builder = FormatBuilder::new(definition, true);
     let mut index = 0;

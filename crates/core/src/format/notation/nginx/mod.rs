@@ -30,6 +30,7 @@ use self::text::{Escape, is_quoted, start_of, unquote};
 use self::variable::add_variables;
 use super::builder::FormatBuilder;
 use super::positioned::Positioned;
+use super::quotes::check_quotes;
 use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 
@@ -58,6 +59,7 @@ fn compile_text(
     {
         return Ok(format);
     }
+    check_quotes(definition, text, b'$')?;
     let mut builder = FormatBuilder::new(definition, escape != Escape::None);
     add_variables(definition, text, &mut builder)?;
     builder.finish()

@@ -87,11 +87,17 @@ fn add_description(
 
 /// The rank of a variable: of several for one field, the lowest rank fills it, then the first.
 /// The request line is preferred to its parts, and the bytes of the body, which `combined` logs,
-/// to those with headers.
+/// to those with headers. The address of the connection is preferred to a header, which a client
+/// can send.
 fn rank(name: &str) -> u8 {
     match name {
         "request_uri" | "request_method" | "server_protocol" | "bytes_sent" => 1,
-        "uri" | "document_uri" | "args" | "query_string" => 2,
+        "uri"
+        | "document_uri"
+        | "args"
+        | "query_string"
+        | "http_x_forwarded_for"
+        | "proxy_add_x_forwarded_for" => 2,
         _ => 0,
     }
 }
@@ -100,7 +106,8 @@ fn rank(name: &str) -> u8 {
 fn sink(name: &str) -> Sink {
     match name {
         "remote_addr" => Sink::Client,
-        "remote_user" => Sink::Text(Field::User),
+        "http_x_forwarded_for" | "proxy_add_x_forwarded_for" => Sink::ForwardedFor { extra: 0 },
+        "remote_user" => Sink::User,
         "host" | "http_host" | "server_name" => Sink::Text(Field::Host),
         "time_local" => Sink::Time(TimeKind::Clf),
         "time_iso8601" => Sink::Time(TimeKind::Iso8601),

@@ -7,11 +7,15 @@
 //! optional                 message                       optional
 //! ```
 //!
+//! The time may also be compact, `2025-12-17 09:03:01.250531` (`%{cu}t`). Through syslog a line has no
+//! time of its own. A module may write `[remote 192.0.2.1:52814]` for the connection, alone or
+//! before the client.
+//!
 //! No notation can describe it: most parts are optional, and 2.2 has neither module nor process.
 //!
 //! Source: the documentation of `ErrorLogFormat` in Apache's core features, with the default
 //! format `[%{u}t] [%-m:%l] [pid %P:tid %T] %7F: %E: [client\ %a] %M% ,\ referer\ %{Referer}i`,
-//! and `do_errorlog_default` in server/log.c.
+//! and `do_errorlog_default` in server/log.c, which leaves the time out if it logs to syslog.
 
 use memchr::{memmem, memrchr};
 
@@ -22,7 +26,7 @@ use crate::format::program::mismatch::Mismatch;
 use crate::format::program::sink::LineState;
 use crate::record::Record;
 use crate::schema::RecordKind;
-use crate::value::{TimeParts, month_by_name, parse_digits};
+use crate::value::{TimeParts, is_host, month_by_name, parse_digits};
 
 pub(super) const APACHEERROR: Definition = Definition {
     name: "APACHEERROR",
@@ -33,6 +37,16 @@ pub(super) const APACHEERROR: Definition = Definition {
     lacks_year: false,
 };
 
+/// The same lines without a time, as Apache writes them to syslog.
+pub(super) const APACHESYSLOG: Definition = Definition {
+    name: "APACHESYSLOG",
+    kind: RecordKind::ErrorLogLine,
+    fields: &[Field::Client, Field::Referer],
+    extra_fields: APACHEERROR.extra_fields,
+    parse: parse_without_time,
+    lacks_year: false,
+};
+
 fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Result<(), Mismatch> {
     let mut cursor = Cursor::new(line);
     cursor.expect(b"[", "expected `[` and the time")?;
@@ -40,34 +54,81 @@ fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Resu
     let time = parse_time(time).and_then(|time| time.finish());
     record.time =
         Some(time.ok_or(mismatch(1, "expected a time such as Wed Dec 17 09:03:01 2025"))?);
-    cursor.expect(b" [", "expected ` [` and the level")?;
-    let level_at = cursor.at;
+    cursor.expect(b" ", "expected ` [` and the level")?;
+    set_level(&mut cursor, record)?;
+    set_rest(&mut cursor, record)
+}
+
+fn parse_without_time<'a>(
+    line: &'a [u8],
+    record: &mut Record<'a>,
+    _: &mut LineState,
+) -> Result<(), Mismatch> {
+    let mut cursor = Cursor::new(line);
+    let module = set_level(&mut cursor, record)?;
+    // Without a time, a level alone is too little to know the line by, and others begin with a time.
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let has_letters = record.extra(0).is_some_and(|level| level[0].is_ascii_alphabetic());
+    match module.filter(|module| has_letters && module.iter().all(is_name)) {
+        Some(_) => set_rest(&mut cursor, record),
+        None => Err(mismatch(1, "expected a module and `:` before the level")),
+    }
+}
+
+/// Reads `[core:error] `, with or without the module, which is returned.
+fn set_level<'a>(
+    cursor: &mut Cursor<'a>,
+    record: &mut Record<'a>,
+) -> Result<Option<&'a [u8]>, Mismatch> {
+    cursor.expect(b"[", "expected `[` and the level")?;
+    let at = cursor.at;
     let level = cursor.before(b']', "expected `]` after the level")?;
     let (module, level) = match memrchr(b':', level) {
         Some(colon) => (Some(&level[..colon]), &level[colon + 1..]),
         None => (None, level),
     };
     if level.is_empty() || !level.iter().all(u8::is_ascii_alphanumeric) {
-        return Err(mismatch(level_at, "expected a level of letters and digits"));
+        return Err(mismatch(at, "expected a level of letters and digits"));
     }
     record.set_extra(0, level);
     if let Some(module) = module.filter(|module| !module.is_empty()) {
         record.set_extra(1, module);
     }
     cursor.expect(b" ", "expected a space after the level")?;
+    Ok(module)
+}
+
+/// Reads what follows the level.
+fn set_rest<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<(), Mismatch> {
     let has_process = cursor.rest().starts_with(b"[pid ");
     if has_process {
         cursor.before(b']', "expected `]` after the process")?;
         cursor.expect(b" ", "expected a space after the process")?;
     }
-    set_error(&mut cursor, record);
-    set_client(&mut cursor, record, has_process)?;
+    set_error(cursor, record);
+    let remote = client(cursor, b"[remote ", has_process)?;
+    let client = client(cursor, b"[client ", has_process)?;
+    if let Some((host, port)) = client.or(remote) {
+        record.set_text(Field::Client, host);
+        if let Some(port) = port {
+            record.set_extra(3, port);
+        }
+    }
     set_message(cursor.rest(), record);
     Ok(())
 }
 
-/// Parses `Wed Dec 17 09:03:01 2025`, with or without a fraction of the second.
+/// Parses `Wed Dec 17 09:03:01 2025` or `2025-12-17 09:03:01`, with or without a fraction of the
+/// second.
 fn parse_time(text: &[u8]) -> Option<TimeParts> {
+    if let Some((date, second)) = text.split_at_checked(10)
+        && date[4] == b'-'
+    {
+        let mut time = TimeParts::default();
+        time.add_date(date)?;
+        time.add_time_of_day(second.strip_prefix(b" ")?)?;
+        return Some(time);
+    }
     let mut words = text.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     let (weekday, month, day) = (words.next()?, words.next()?, words.next()?);
     let (second, year) = (words.next()?, words.next()?);
@@ -88,37 +149,43 @@ fn set_error<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) {
     if rest.first() != Some(&b'(') {
         return;
     }
-    if let Some(end) = memmem::find(rest, b": [client ") {
+    let end = memmem::find(rest, b": [client ").or_else(|| memmem::find(rest, b": [remote "));
+    if let Some(end) = end {
         record.set_extra(2, &rest[..end]);
         cursor.at += end + 2;
     }
 }
 
-/// Reads `[client 192.0.2.1:52814] `. In 2.2 there is no port, and no process before it.
-fn set_client<'a>(
+/// A client and its port.
+type ClientAndPort<'a> = (&'a [u8], Option<&'a [u8]>);
+
+/// Reads `[client 192.0.2.1:52814] ` if the line goes on with `name`. In 2.2 there is no port, and no
+/// process before it.
+fn client<'a>(
     cursor: &mut Cursor<'a>,
-    record: &mut Record<'a>,
+    name: &[u8],
     has_port: bool,
-) -> Result<(), Mismatch> {
-    if !cursor.rest().starts_with(b"[client ") {
-        return Ok(());
+) -> Result<Option<ClientAndPort<'a>>, Mismatch> {
+    if !cursor.rest().starts_with(name) {
+        return Ok(None);
     }
-    cursor.at += b"[client ".len();
+    cursor.at += name.len();
     let at = cursor.at;
-    let client = cursor.before(b']', "expected `]` after the client")?;
-    let port = memrchr(b':', client)
-        .filter(|colon| has_port && *colon > 0 && parse_digits(&client[colon + 1..]).is_some());
-    if client.is_empty() {
+    let text = cursor.before(b']', "expected `]` after the client")?;
+    // An IPv6 address has no brackets here.
+    let port = memrchr(b':', text)
+        .filter(|colon| has_port && *colon > 0 && parse_digits(&text[colon + 1..]).is_some());
+    let (host, port) = match port {
+        Some(colon) if is_host(&text[..colon]) => (&text[..colon], Some(&text[colon + 1..])),
+        _ => (text, None),
+    };
+    if !is_host(host) {
         return Err(mismatch(at, "expected a client address or host name"));
-    }
-    record.set_text(Field::Client, &client[..port.unwrap_or(client.len())]);
-    if let Some(colon) = port {
-        record.set_extra(3, &client[colon + 1..]);
     }
     if cursor.rest().first() == Some(&b' ') {
         cursor.at += 1;
     }
-    Ok(())
+    Ok(Some((host, port)))
 }
 
 /// Stores the message, and the referer that Apache appends to it.

@@ -26,6 +26,7 @@ use crate::format::program::sink::LineState;
 use crate::format::program::wrapper::syslog;
 use crate::record::Record;
 use crate::schema::RecordKind;
+use crate::value::is_host;
 
 pub(super) const FIREWALL: Definition = Definition {
     name: "FIREWALL",
@@ -69,7 +70,8 @@ fn parse<'a>(
         }
     }
     match record.text(Field::Client) {
-        Some(_) => Ok(()),
+        Some(client) if is_host(client) => Ok(()),
+        Some(_) => Err(mismatch(prefix.body, "the `SRC=` of the packet is not an address")),
         None => Err(mismatch(line.len(), "expected the `SRC=` of a packet")),
     }
 }

@@ -1,4 +1,4 @@
-//! HAProxy's HTTP log (`option httplog`).
+//! HAProxy's HTTP log (`option httplog`) and its TCP log (`option tcplog`).
 //!
 //! ```text
 //! 192.0.2.1:52814 [17/Dec/2025:09:03:01.250] front back/s1 0/0/1/2/3 200 512 - - ---- 1/1/0/0/0
@@ -7,12 +7,18 @@
 //! client:port [time of accept] frontend backend/server TR/Tw/Tc/Tr/Ta status bytes
 //! two captured cookies, termination state, connections
 //! queues {captured headers of the request} {of the response} "request line"
+//!
+//! 192.0.2.1:52814 [17/Dec/2025:09:03:01.250] front back/s1 0/0/4 512 -- 1/1/0/0/0 0/0
+//!
+//! client:port [time of accept] frontend backend/server Tw/Tc/Tt bytes termination state
+//! connections queues
 //! ```
 //!
-//! No notation can describe it: the lists of headers are optional, the request line may lack its
+//! No notation can describe them: the lists of headers are optional, the request line may lack its
 //! closing quote, and the timers may be -1 or begin with a `+`.
 //!
-//! Source: HAProxy 3.2's configuration manual, section 8.2.3, "HTTP log format".
+//! Source: HAProxy 3.2's configuration manual, section 8.2.2, "TCP log format", and
+//! section 8.2.3, "HTTP log format".
 
 use memchr::{memchr, memmem, memrchr};
 
@@ -23,7 +29,7 @@ use crate::format::program::mismatch::Mismatch;
 use crate::format::program::sink::LineState;
 use crate::record::Record;
 use crate::schema::RecordKind;
-use crate::value::{CLF_LENGTH, parse_digits, parse_duration_ns};
+use crate::value::{CLF_LENGTH, is_host, parse_digits, parse_duration_ns};
 
 pub(super) const HAPROXY: Definition = Definition {
     name: "HAPROXY",
@@ -53,7 +59,19 @@ pub(super) const HAPROXY: Definition = Definition {
     lacks_year: false,
 };
 
+/// The TCP log. Its records are connections, which count as requests without a request line.
+pub(super) const HAPROXYTCP: Definition = Definition {
+    name: "HAPROXYTCP",
+    kind: RecordKind::Request,
+    fields: &[Field::Client, Field::Bytes, Field::RequestTime, Field::Time],
+    extra_fields: &["client_port", "frontend", "backend", "server", "termination_state"],
+    parse: parse_tcp,
+    lacks_year: false,
+};
+
 const MILLISECOND_NS: u64 = 1_000_000;
+const HTTP_TIMERS: &str = "expected five timers in milliseconds, with `/` between them";
+const TCP_TIMERS: &str = "expected three timers in milliseconds, with `/` between them";
 /// Length of `17/Dec/2025:09:03:01.250`.
 const TIME_LENGTH: usize = 24;
 
@@ -63,12 +81,62 @@ fn parse<'a>(
     state: &mut LineState,
 ) -> Result<(), Mismatch> {
     let mut cursor = Cursor::new(line);
+    set_connection(&mut cursor, record, state)?;
+    set_timers(&mut cursor, record)?;
+    set_status(&mut cursor, record)?;
+    set_bytes(&mut cursor, record)?;
+    cursor.before(b' ', "expected the request's captured cookie")?;
+    cursor.before(b' ', "expected the response's captured cookie")?;
+    record.set_extra(4, cursor.before(b' ', "expected the termination state")?);
+    cursor.before(b' ', "expected the numbers of connections")?;
+    cursor.before(b' ', "expected the queues")?;
+    set_captures(&mut cursor, record)?;
+    set_request(&mut cursor, record, state)
+}
+
+fn parse_tcp<'a>(
+    line: &'a [u8],
+    record: &mut Record<'a>,
+    state: &mut LineState,
+) -> Result<(), Mismatch> {
+    let mut cursor = Cursor::new(line);
+    set_connection(&mut cursor, record, state)?;
+    timer(&mut cursor, b'/', TCP_TIMERS)?;
+    timer(&mut cursor, b'/', TCP_TIMERS)?;
+    let time_ns = timer(&mut cursor, b' ', TCP_TIMERS)?;
+    record.set_number(Field::RequestTime, time_ns);
+    set_bytes(&mut cursor, record)?;
+    let state_at = cursor.at;
+    let termination = cursor.before(b' ', "expected the termination state")?;
+    if termination.len() != 2 {
+        return Err(mismatch(state_at, "expected a termination state of two letters"));
+    }
+    record.set_extra(4, termination);
+    cursor.before(b' ', "expected the numbers of connections")?;
+    match cursor.rest().iter().position(|byte| !byte.is_ascii_digit() && *byte != b'/') {
+        None if !cursor.rest().is_empty() => Ok(()),
+        at => Err(mismatch(
+            cursor.at + at.unwrap_or(0),
+            "expected the queues and the end of the line",
+        )),
+    }
+}
+
+/// Reads the start of a line, which all of HAProxy's formats share: up to the server.
+fn set_connection<'a>(
+    cursor: &mut Cursor<'a>,
+    record: &mut Record<'a>,
+    state: &mut LineState,
+) -> Result<(), Mismatch> {
     let client = cursor.before(b' ', "expected a client with its port")?;
     // IPv6 addresses have no brackets here.
     let colon = memrchr(b':', client).filter(|colon| *colon > 0);
     let colon = colon.ok_or(mismatch(0, "expected a port after the client"))?;
     parse_digits(&client[colon + 1..])
         .ok_or(mismatch(colon + 1, "the client's port is not a number"))?;
+    if !is_host(&client[..colon]) {
+        return Err(mismatch(0, "expected a client address or host name"));
+    }
     record.set_text(Field::Client, &client[..colon]);
     record.set_extra(0, &client[colon + 1..]);
     cursor.expect(b"[", "expected `[` and the time")?;
@@ -80,22 +148,7 @@ fn parse<'a>(
     record.set_extra(1, cursor.before(b' ', "expected the frontend")?);
     record.set_extra(2, cursor.before(b'/', "expected the backend and `/`")?);
     record.set_extra(3, cursor.before(b' ', "expected the server")?);
-    set_timers(&mut cursor, record)?;
-    set_status(&mut cursor, record)?;
-    let bytes_at = cursor.at;
-    let bytes = cursor.before(b' ', "expected a number of bytes")?;
-    let bytes = parse_digits(without_plus(bytes)).filter(|bytes| *bytes < u64::MAX);
-    record.set_number(
-        Field::Bytes,
-        Some(bytes.ok_or(mismatch(bytes_at, "the number of bytes is not a number"))?),
-    );
-    cursor.before(b' ', "expected the request's captured cookie")?;
-    cursor.before(b' ', "expected the response's captured cookie")?;
-    record.set_extra(4, cursor.before(b' ', "expected the termination state")?);
-    cursor.before(b' ', "expected the numbers of connections")?;
-    cursor.before(b' ', "expected the queues")?;
-    set_captures(&mut cursor, record)?;
-    set_request(&mut cursor, record, state)
+    Ok(())
 }
 
 /// Parses the time of the common log format with milliseconds and without a zone.
@@ -120,20 +173,19 @@ fn set_time(text: &[u8], record: &mut Record<'_>, state: &mut LineState) -> Opti
 /// response time of the server, is the upstream time; Ta is the request time.
 fn set_timers(cursor: &mut Cursor<'_>, record: &mut Record<'_>) -> Result<(), Mismatch> {
     for _ in 0..3 {
-        timer(cursor, b'/')?;
+        timer(cursor, b'/', HTTP_TIMERS)?;
     }
-    record.set_number(Field::UpstreamTime, timer(cursor, b'/')?);
-    record.set_number(Field::RequestTime, timer(cursor, b' ')?);
+    record.set_number(Field::UpstreamTime, timer(cursor, b'/', HTTP_TIMERS)?);
+    record.set_number(Field::RequestTime, timer(cursor, b' ', HTTP_TIMERS)?);
     Ok(())
 }
 
 /// Reads one timer up to the byte `end`.
-fn timer(cursor: &mut Cursor<'_>, end: u8) -> Result<Option<u64>, Mismatch> {
-    const REASON: &str = "expected five timers in milliseconds, with `/` between them";
+fn timer(cursor: &mut Cursor<'_>, end: u8, reason: &'static str) -> Result<Option<u64>, Mismatch> {
     let at = cursor.at;
-    match without_plus(cursor.before(end, REASON)?) {
+    match without_plus(cursor.before(end, reason)?) {
         [b'-', digits @ ..] if parse_digits(digits).is_some() => Ok(None),
-        digits => parse_duration_ns(digits, MILLISECOND_NS).map(Some).ok_or(mismatch(at, REASON)),
+        digits => parse_duration_ns(digits, MILLISECOND_NS).map(Some).ok_or(mismatch(at, reason)),
     }
 }
 
@@ -141,6 +193,16 @@ fn timer(cursor: &mut Cursor<'_>, end: u8) -> Result<Option<u64>, Mismatch> {
 /// logasap`).
 fn without_plus(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"+").unwrap_or(text)
+}
+
+/// Reads the number of bytes.
+fn set_bytes(cursor: &mut Cursor<'_>, record: &mut Record<'_>) -> Result<(), Mismatch> {
+    let at = cursor.at;
+    let bytes = cursor.before(b' ', "expected a number of bytes")?;
+    let bytes = parse_digits(without_plus(bytes)).filter(|bytes| *bytes < u64::MAX);
+    let bytes = bytes.ok_or(mismatch(at, "the number of bytes is not a number"))?;
+    record.set_number(Field::Bytes, Some(bytes));
+    Ok(())
 }
 
 /// Reads the status: three digits, or -1 if there was no response.

@@ -11,6 +11,7 @@ mod cursor;
 mod definition;
 mod firewall;
 mod haproxy;
+mod lighttpd_error;
 mod nginx_error;
 
 use self::definition::Definition;
@@ -20,8 +21,15 @@ use crate::field::Field;
 use crate::record::Record;
 use crate::schema::RecordKind;
 
-const ALL: [&Definition; 4] =
-    [&haproxy::HAPROXY, &nginx_error::NGINXERROR, &apache_error::APACHEERROR, &firewall::FIREWALL];
+const ALL: [&Definition; 7] = [
+    &haproxy::HAPROXY,
+    &haproxy::HAPROXYTCP,
+    &nginx_error::NGINXERROR,
+    &apache_error::APACHEERROR,
+    &apache_error::APACHESYSLOG,
+    &lighttpd_error::LIGHTTPDERROR,
+    &firewall::FIREWALL,
+];
 
 /// The program of a hand-written format.
 #[derive(Debug, Clone, Copy)]

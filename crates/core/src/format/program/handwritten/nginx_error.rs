@@ -25,7 +25,7 @@ use crate::format::program::mismatch::Mismatch;
 use crate::format::program::sink::LineState;
 use crate::record::Record;
 use crate::schema::RecordKind;
-use crate::value::{TimeKind, parse_digits};
+use crate::value::{Client, TimeKind, parse_digits};
 
 pub(super) const NGINXERROR: Definition = Definition {
     name: "NGINXERROR",
@@ -138,12 +138,10 @@ struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
-    /// Reads the values in nginx's order. Returns `None` if the client is not a single word.
+    /// Reads the values in nginx's order. Returns `None` if there is no client.
     fn read(text: &'a [u8]) -> Option<Self> {
         let (client, mut rest) = unquoted(text);
-        if client.is_empty() || client.contains(&b' ') {
-            return None;
-        }
+        let client = Client::parse(client)?.host;
         let mut tail = Self { client, ..Self::default() };
         if let Some(server) = rest.strip_prefix(b", server: ") {
             let (server, after) = unquoted(server);

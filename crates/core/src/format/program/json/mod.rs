@@ -62,7 +62,6 @@ impl Reading {
     /// Whether an empty value counts as absent.
     fn needs_value(&self) -> bool {
         match self {
-            Self::Whole(Sink::Client | Sink::ClientWithPort) => true,
             Self::Whole(sink) => !sink.is_text(),
             Self::Parts(_) => false,
         }

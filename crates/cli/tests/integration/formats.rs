@@ -1,0 +1,81 @@
+//! `--format` and `weir formats`: notations of other programs, names that are not known, and logs
+//! that no known format fits.
+
+use crate::support::{Folder, run, text};
+use serde_json::Value;
+
+const LINES: &str = "\
+192.0.2.1 - - [17/Dec/2025:09:03:01 +0100] \"GET /a HTTP/1.1\" 200 512 \"-\" \"curl/8.0\"
+192.0.2.2 - jo [17/Dec/2025:09:03:02 +0100] \"GET /b HTTP/1.1\" 404 10 \"-\" \"curl/8.0\"
+";
+
+/// The members of the report on a log that do not depend on the format, with these options.
+fn report(options: &[&str], log: &str) -> Value {
+    let all = [&["report", "--json"], options, &[log]].concat();
+    let run = run(all);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let members = ["records", "unparsed_lines", "bytes_sent", "errors", "time", "histogram"];
+    members.map(|member| report[member].clone()).into_iter().collect()
+}
+
+#[test]
+fn goaccess_s_notation_reads_what_combined_reads() {
+    let folder = Folder::new();
+    let log = folder.path("access.log");
+    std::fs::write(&log, LINES).expect("a log");
+    let configuration = folder.path("goaccess.conf");
+    let format = "%h %^[%d:%t %^] \"%r\" %s %b \"%R\" \"%u\"";
+    let lines = format!("time-format %T\ndate-format %d/%b/%Y\n# x\nlog-format {format}\n");
+    std::fs::write(&configuration, lines).expect("a configuration");
+
+    let expected = report(&["--format", "COMBINED"], text(&log));
+    assert_eq!(expected[0].as_u64(), Some(2));
+    for options in [
+        &["--format", format][..],
+        &["--log-format", format, "--date-format", "%d/%b/%Y", "--time-format", "%H:%M:%S"],
+        &["--format", text(&configuration)],
+    ] {
+        assert_eq!(report(options, text(&log)), expected, "{options:?}");
+    }
+    let wrong = run(["report", "--format", "%h %^[%d]", "--date-format", "%Q", text(&log)]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("  date-format %Q\n"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_name_that_is_not_known_brings_the_nearest() {
+    let run = run(["report", "--format", "COMBIND", "-"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("did you mean COMBINED or VCOMBINED?"), "{}", run.stderr);
+}
+
+#[test]
+fn the_nearest_formats_come_first_and_each_reason_names_its_format() {
+    let folder = Folder::new();
+    let log = folder.path("cut.log");
+    for (line, nearest) in [
+        (
+            "192.0.2.1:52814 [17/Dec/2025:09:03:01.250] front back/s1 0/0/1/2/4 200 512 - - ---- 1/1/0/0/0 0/0 \"GET / HTTP/1.1\" x\n",
+            "HAPROXY",
+        ),
+        (
+            "{\"when\":1,\"status\":200,\"client\":\"192.0.2.1\",\"method\":\"GET\",\"size\":5}\n",
+            "JSON",
+        ),
+        (
+            "192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 512 \"-\" \"curl/8\n",
+            "COMBINED",
+        ),
+    ] {
+        std::fs::write(&log, line.repeat(3)).expect("a log");
+        let formats = run(["formats", text(&log)]);
+        assert_eq!(formats.code, 1);
+        let heading =
+            formats.stdout.lines().find(|line| line.starts_with("Lines that do not match "));
+        let expected = format!("Lines that do not match {nearest}");
+        assert_eq!(heading, Some(expected.as_str()), "{}", formats.stdout);
+        let report = run(["report", text(&log)]);
+        assert!(report.stdout.contains(&format!(": {nearest}: ")), "{}", report.stdout);
+    }
+}
