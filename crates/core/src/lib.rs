@@ -84,6 +84,7 @@ mod line;
 mod read;
 mod record;
 mod schema;
+mod similar_name;
 mod snapshot;
 mod value;
 mod values;
@@ -98,7 +99,9 @@ pub use column::{
 };
 pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
-    Clause, ClauseError, CompiledFilter, Filter, RecordPredicate, TextTest, TimeBounds, ValueBatch,
+    Clause, ClauseError, CompiledFilter, Condition, ConditionError, ConditionOperator,
+    ConditionValue, FieldCondition, Filter, RecordPredicate, TextTest, TimeBounds, TimeReader,
+    ValueBatch, ValueForm, parse_quantity,
 };
 pub use format::{
     BlockFormats, Candidate, Detection, FollowedFormat, Format, FormatChoice, FormatError,
@@ -110,6 +113,7 @@ pub use line::{Line, Lines};
 pub use read::{BlockReader, ReadBlock, ResolvedBlock, UnparsedLine};
 pub use record::{FieldAccessor, Record, UnknownField};
 pub use schema::{Column, ColumnId, RecordKind, Schema};
+pub use similar_name::nearest_name;
 pub use snapshot::{LogSource, ReadCounts, SegmentList, Snapshot, SnapshotSegment, Snapshots};
 pub use value::{
     AddressBlock, STATUS_CLASS, STATUS_CLASSES, Timestamp, Zone, format_rfc3339, parse_rfc3339,

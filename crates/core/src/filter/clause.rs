@@ -9,10 +9,12 @@ use regex::bytes::Regex;
 
 use crate::field::Field;
 use crate::schema::{ColumnId, RecordKind};
+use crate::similar_name::names_instead;
 use crate::value::{AddressBlock, parse_digits};
 use crate::values::{Dictionary, Values};
 
 /// Conditions on a record. A record passes if it is of the kind and meets all clauses.
+/// [`crate::Condition`] makes a clause from a text that a person has typed.
 ///
 /// # Examples
 ///
@@ -40,7 +42,7 @@ use crate::values::{Dictionary, Values};
 pub struct Filter {
     /// The kind of the records; `None` accepts every kind.
     pub kind: Option<RecordKind>,
-    /// The conditions on fields.
+    /// The conditions, joined by *and*.
     pub clauses: Vec<Clause>,
 }
 
@@ -68,7 +70,10 @@ impl Filter {
     }
 }
 
-/// One condition on one field.
+/// One condition on one field, or a combination of conditions.
+///
+/// Each is either true or false of a record: `Not` accepts exactly the records that the condition
+/// inside of it does not accept, whether or not they have its field.
 #[derive(Debug, Clone)]
 pub enum Clause {
     /// A condition on a text field. A record without the field passes only if `negated`.
@@ -96,6 +101,14 @@ pub enum Clause {
         /// Last instant that passes.
         last_ns: i64,
     },
+    /// A condition that some text field meets, whether it is a known field or an extra one.
+    AnyText(TextTest),
+    /// All of these conditions are met; without any, every record passes.
+    All(Vec<Clause>),
+    /// One of these conditions is met; without any, no record passes.
+    Any(Vec<Clause>),
+    /// The condition is not met.
+    Not(Box<Clause>),
 }
 
 /// A test of a text value, evaluated once per distinct value.
@@ -129,6 +142,8 @@ pub enum TextTest {
     Between(u64, u64),
     /// One of these tests passes.
     Any(Vec<TextTest>),
+    /// There is a value, which may be empty.
+    Present,
 }
 
 /// The largest size of a compiled regular expression, in bytes. A megabyte is enough for any
@@ -154,6 +169,14 @@ impl TextTest {
             .map_err(|error| ClauseError::Regex(error.to_string()))
     }
 
+    /// Returns a search for a text, without regard to upper and lower case.
+    ///
+    /// # Errors
+    /// If the text is too long: some thousand characters.
+    pub fn contains(text: &str) -> Result<Self, ClauseError> {
+        Self::matches(&format!("(?i){}", regex::escape(text)))
+    }
+
     /// Returns whether the value passes.
     pub fn passes(&self, value: &[u8]) -> bool {
         let is_one_of = |values: &[Vec<u8>]| values.iter().any(|candidate| candidate == value);
@@ -168,6 +191,16 @@ impl TextTest {
                 parse_digits(value).is_some_and(|number| (*min..=*max).contains(&number))
             }
             Self::Any(tests) => tests.iter().any(|test| test.passes(value)),
+            Self::Present => true,
+        }
+    }
+
+    /// Returns whether every value passes, so that it need not be known.
+    pub(super) fn is_about_any_value(&self) -> bool {
+        match self {
+            Self::Present => true,
+            Self::Any(tests) => tests.iter().any(Self::is_about_any_value),
+            _ => false,
         }
     }
 
@@ -188,13 +221,15 @@ impl TextTest {
                 own.len() == other.len()
                     && own.iter().zip(other).all(|(own, other)| own.is_same(other))
             }
+            (Self::Present, Self::Present) => true,
             _ => false,
         }
     }
 
-    /// Returns whether certainly no value outside the dictionary passes.
+    /// Returns whether the test certainly decides alike about all values outside the dictionary.
     pub(super) fn is_about_known_values(&self, dictionary: &Dictionary) -> bool {
         match self {
+            _ if self.is_about_any_value() => true,
             Self::OneOf(values) => values.iter().all(|value| dictionary.find(value).is_some()),
             Self::Any(tests) => tests.iter().all(|test| test.is_about_known_values(dictionary)),
             _ => false,
@@ -214,13 +249,14 @@ impl Clause {
         negated: bool,
     ) -> Result<Self, ClauseError> {
         let column = values.schema().text_column_by_name(name).ok_or_else(|| {
-            ClauseError::UnknownField { name: name.to_owned(), known: known(values) }
+            ClauseError::UnknownField { name: name.to_owned(), known: known_names(values) }
         })?;
         Ok(Self::Text { column, test, negated })
     }
 }
 
-fn known(values: &Values) -> Vec<String> {
+/// The names of all fields that a condition may name.
+pub(super) fn known_names(values: &Values) -> Vec<String> {
     let text = values.schema().text_columns().map(|(_, name)| name);
     let others = Field::NUMBERS.iter().chain([&Field::Time]).map(|field| field.name());
     text.chain(others).map(str::to_owned).collect()
@@ -244,7 +280,8 @@ impl fmt::Display for ClauseError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownField { name, known } => {
-                write!(formatter, "`{name}` is not a known field; use one of {}", known.join(", "))
+                let instead = names_instead(name, known, "the fields are");
+                write!(formatter, "there is no field `{name}`; {instead}")
             }
             Self::Regex(message) => write!(formatter, "{message}"),
         }

@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use super::bounds::TimeBounds;
 use super::clause::{Clause, Filter, TextTest};
-use crate::column::{Codes, Numbers, RowBits, Segment, Selection, Times};
+use crate::column::{ABSENT, Codes, Numbers, RowBits, Segment, Selection, Times};
 use crate::schema::{ColumnId, RecordKind};
-use crate::values::Values;
+use crate::values::{Dictionary, Values};
 
 /// A filter with its decisions about the known values. A text condition is evaluated once per
 /// distinct value and looked up for every row.
@@ -40,18 +40,43 @@ use crate::values::Values;
 #[derive(Debug, Clone)]
 pub struct CompiledFilter {
     kind: Option<RecordKind>,
-    clauses: Vec<Compiled>,
+    /// The conditions on fields, numbered as [`Node::Leaf`] refers to them.
+    leaves: Vec<Leaf>,
+    /// Joined by *and*.
+    nodes: Vec<Node>,
 }
 
+/// A combination of conditions.
 #[derive(Debug, Clone)]
-enum Compiled {
-    Text(TextClause),
-    Number { column: ColumnId, ranges: Vec<(u64, u64)> },
-    Time { first_ns: i64, last_ns: i64 },
+enum Node {
+    Leaf(usize),
+    All(Vec<Node>),
+    Any(Vec<Node>),
+    Not(Box<Node>),
 }
 
+/// A condition on fields.
 #[derive(Debug, Clone)]
-struct TextClause {
+enum Leaf {
+    Text(TextLeaf),
+    AnyText {
+        test: TextTest,
+        /// The decisions by column, as far as the columns are known.
+        columns: Vec<TextLeaf>,
+    },
+    Number {
+        column: ColumnId,
+        ranges: Vec<(u64, u64)>,
+    },
+    Time {
+        first_ns: i64,
+        last_ns: i64,
+    },
+}
+
+/// A condition on one text column.
+#[derive(Debug, Clone)]
+struct TextLeaf {
     column: ColumnId,
     test: TextTest,
     negated: bool,
@@ -59,10 +84,11 @@ struct TextClause {
     passes: Vec<bool>,
 }
 
-/// Distinct values of one column for which a clause has to be evaluated.
+/// Distinct values of one column for which a condition has to be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueBatch {
-    clause: usize,
+    leaf: usize,
+    column: ColumnId,
     ids: Range<usize>,
 }
 
@@ -73,8 +99,9 @@ const BATCH_VALUES_MAX: usize = 2_048;
 impl CompiledFilter {
     /// Returns a filter that knows no values.
     pub fn new(filter: &Filter) -> Self {
-        let clauses = filter.clauses.iter().cloned().map(Compiled::new).collect();
-        Self { kind: filter.kind, clauses }
+        let mut leaves = Vec::new();
+        let nodes = filter.clauses.iter().map(|clause| Node::new(clause, &mut leaves)).collect();
+        Self { kind: filter.kind, leaves, nodes }
     }
 
     /// Returns whether the filter has no clauses, so that every row of its kind passes.
@@ -87,7 +114,7 @@ impl CompiledFilter {
     /// assert!(CompiledFilter::new(&Filter::default()).is_unconditional());
     /// ```
     pub fn is_unconditional(&self) -> bool {
-        self.clauses.is_empty()
+        self.nodes.is_empty()
     }
 
     /// Copies the decisions of another filter of the same data set for the conditions that both
@@ -111,10 +138,9 @@ impl CompiledFilter {
     /// # Ok::<(), weir_core::ClauseError>(())
     /// ```
     pub fn adopt(&mut self, other: &Self) {
-        let known = || other.clauses.iter().filter_map(Compiled::text);
-        for own in self.clauses.iter_mut().filter_map(Compiled::text_mut) {
-            if let Some(same) = known().find(|other| own.is_same(other)) {
-                own.passes.clone_from(&same.passes);
+        for own in &mut self.leaves {
+            if let Some(same) = other.leaves.iter().find(|other| own.is_same(other)) {
+                own.clone_from(same);
             }
         }
     }
@@ -132,27 +158,49 @@ impl CompiledFilter {
     /// [`Self::accept`] must take them in this order.
     pub fn undecided_batches(&self, values: &Values) -> Vec<ValueBatch> {
         let mut batches = Vec::new();
-        for (clause, compiled) in self.clauses.iter().enumerate() {
-            let Some(text) = compiled.text() else { continue };
-            let ids = values.dictionary(text.column).ids();
-            let starts = (text.passes.len()..ids).step_by(BATCH_VALUES_MAX);
-            batches.extend(
-                starts.map(|at| ValueBatch { clause, ids: at..ids.min(at + BATCH_VALUES_MAX) }),
-            );
+        for (number, leaf) in self.leaves.iter().enumerate() {
+            let mut add = |column, known| {
+                let ids = values.dictionary(column).ids();
+                let starts = (known..ids).step_by(BATCH_VALUES_MAX);
+                batches.extend(starts.map(|at| ValueBatch {
+                    leaf: number,
+                    column,
+                    ids: at..ids.min(at + BATCH_VALUES_MAX),
+                }));
+            };
+            match leaf {
+                Leaf::Text(text) => add(text.column, text.passes.len()),
+                Leaf::AnyText { .. } => {
+                    for (column, _) in values.schema().text_columns() {
+                        add(column, leaf.text(column).map_or(0, |text| text.passes.len()));
+                    }
+                }
+                Leaf::Number { .. } | Leaf::Time { .. } => {}
+            }
         }
         batches
     }
 
     /// Returns whether each value of a batch passes, in the order of the batch.
     pub fn decide(&self, values: &Values, batch: &ValueBatch) -> Vec<bool> {
-        let text = self.clauses.get(batch.clause).and_then(Compiled::text);
-        text.map(|text| text.decide(values, batch.ids.clone())).unwrap_or_default()
+        let ids = batch.ids.clone();
+        match self.leaves.get(batch.leaf) {
+            Some(Leaf::Text(text)) => {
+                decide(&text.test, text.negated, values.dictionary(batch.column), ids)
+            }
+            Some(Leaf::AnyText { test, .. }) => {
+                decide(test, false, values.dictionary(batch.column), ids)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Stores the decisions of [`Self::decide`].
     pub fn accept(&mut self, batch: &ValueBatch, decisions: &[bool]) {
-        let text = self.clauses.get_mut(batch.clause).and_then(Compiled::text_mut);
-        if let Some(text) = text.filter(|text| text.passes.len() == batch.ids.start) {
+        let Some(leaf) = self.leaves.get_mut(batch.leaf) else { return };
+        if let Some(text) = leaf.text_mut(batch.column)
+            && text.passes.len() == batch.ids.start
+        {
             text.passes.extend_from_slice(decisions);
         }
     }
@@ -160,9 +208,15 @@ impl CompiledFilter {
     /// Returns whether a condition might have decided differently about a value that was folded
     /// into the remainder.
     pub fn is_estimated(&self, values: &Values) -> bool {
-        self.clauses.iter().filter_map(Compiled::text).any(|text| {
-            values.is_estimated(text.column)
-                && !text.test.is_about_known_values(values.dictionary(text.column))
+        let might_differ = |column, test: &TextTest| {
+            values.is_estimated(column) && !test.is_about_known_values(values.dictionary(column))
+        };
+        self.leaves.iter().any(|leaf| match leaf {
+            Leaf::Text(text) => might_differ(text.column, &text.test),
+            Leaf::AnyText { test, .. } => {
+                values.schema().text_columns().any(|(column, _)| might_differ(column, test))
+            }
+            Leaf::Number { .. } | Leaf::Time { .. } => false,
         })
     }
 
@@ -186,40 +240,79 @@ impl CompiledFilter {
             return RowBits::none(segment.rows());
         }
         let mut bits = bounds.rows(segment);
-        for clause in &self.clauses {
-            clause.narrow(segment, &mut bits);
+        self.narrow_by_all(&self.nodes, segment, &mut bits);
+        bits
+    }
+
+    fn narrow_by_all(&self, nodes: &[Node], segment: &Segment, bits: &mut RowBits) {
+        for node in nodes {
+            self.narrow(node, segment, bits);
             if bits.is_empty() {
                 break;
             }
         }
-        bits
+    }
+
+    fn narrow(&self, node: &Node, segment: &Segment, bits: &mut RowBits) {
+        match node {
+            Node::Leaf(number) => {
+                if let Some(leaf) = self.leaves.get(*number) {
+                    leaf.narrow(segment, bits);
+                }
+            }
+            Node::All(nodes) => self.narrow_by_all(nodes, segment, bits),
+            Node::Any(nodes) => {
+                narrow_by_any(nodes, bits, |node, bits| self.narrow(node, segment, bits));
+            }
+            Node::Not(node) => {
+                let mut excluded = bits.clone();
+                self.narrow(node, segment, &mut excluded);
+                *bits = bits.without(&excluded);
+            }
+        }
     }
 }
 
-impl TextClause {
-    fn is_same(&self, other: &Self) -> bool {
-        self.column == other.column
-            && self.negated == other.negated
-            && self.test.is_same(&other.test)
-    }
-
-    fn decide(&self, values: &Values, ids: Range<usize>) -> Vec<bool> {
-        let dictionary = values.dictionary(self.column);
-        if let TextTest::OneOf(candidates) = &self.test {
-            // Looking up the few values is faster than comparing every value with them.
-            let mut passes = vec![self.negated; ids.len()];
-            for id in candidates.iter().filter_map(|value| dictionary.find(value)) {
-                let place = (id as usize).checked_sub(ids.start);
-                if let Some(passes) = place.and_then(|place| passes.get_mut(place)) {
-                    *passes = !self.negated;
-                }
-            }
-            return passes;
+/// Keeps the rows that pass one of several conditions. Rows that have passed one are not tested
+/// again.
+fn narrow_by_any<C>(conditions: &[C], bits: &mut RowBits, narrow: impl Fn(&C, &mut RowBits)) {
+    let mut failing = bits.clone();
+    for condition in conditions {
+        let mut passing = failing.clone();
+        narrow(condition, &mut passing);
+        failing = failing.without(&passing);
+        if failing.is_empty() {
+            break;
         }
-        // The absent value and the remainder are not equal to any value.
-        let is_it =
-            |id: usize| dictionary.value(id as u32).is_some_and(|value| self.test.passes(value));
-        ids.map(|id| is_it(id) != self.negated).collect()
+    }
+    *bits = bits.without(&failing);
+}
+
+/// Decides about the values with these ids. Those without a known value are the absent value and
+/// the remainder; they are not equal to any value.
+fn decide(test: &TextTest, negated: bool, dictionary: &Dictionary, ids: Range<usize>) -> Vec<bool> {
+    if let TextTest::OneOf(candidates) = test {
+        // Looking up the few values is faster than comparing every value with them.
+        let mut passes = vec![negated; ids.len()];
+        for id in candidates.iter().filter_map(|value| dictionary.find(value)) {
+            let place = (id as usize).checked_sub(ids.start);
+            if let Some(passes) = place.and_then(|place| passes.get_mut(place)) {
+                *passes = !negated;
+            }
+        }
+        return passes;
+    }
+    let accepts_remainder = test.is_about_any_value();
+    let is_it = |id: usize| match dictionary.value(id as u32) {
+        Some(value) => test.passes(value),
+        None => accepts_remainder && id != ABSENT as usize,
+    };
+    ids.map(|id| is_it(id) != negated).collect()
+}
+
+impl TextLeaf {
+    fn new(column: ColumnId, test: TextTest, negated: bool) -> Self {
+        Self { column, test, negated, passes: Vec::new() }
     }
 
     fn narrow(&self, segment: &Segment, bits: &mut RowBits) {
@@ -237,34 +330,78 @@ impl TextClause {
     }
 }
 
-impl Compiled {
-    fn new(clause: Clause) -> Self {
-        match clause {
+impl Node {
+    /// Copies a clause; its conditions on fields are added to `leaves`.
+    fn new(clause: &Clause, leaves: &mut Vec<Leaf>) -> Self {
+        let mut all = |clauses: &[Clause]| {
+            clauses.iter().map(|clause| Self::new(clause, leaves)).collect::<Vec<_>>()
+        };
+        let leaf = match clause {
+            Clause::All(clauses) => return Self::All(all(clauses)),
+            Clause::Any(clauses) => return Self::Any(all(clauses)),
+            Clause::Not(clause) => return Self::Not(Box::new(Self::new(clause, leaves))),
             Clause::Text { column, test, negated } => {
-                Self::Text(TextClause { column, test, negated, passes: Vec::new() })
+                Leaf::Text(TextLeaf::new(*column, test.clone(), *negated))
             }
-            Clause::Number { column, ranges } => Self::Number { column, ranges },
-            Clause::Time { first_ns, last_ns } => Self::Time { first_ns, last_ns },
+            Clause::AnyText(test) => Leaf::AnyText { test: test.clone(), columns: Vec::new() },
+            Clause::Number { column, ranges } => {
+                Leaf::Number { column: *column, ranges: ranges.clone() }
+            }
+            Clause::Time { first_ns, last_ns } => {
+                Leaf::Time { first_ns: *first_ns, last_ns: *last_ns }
+            }
+        };
+        leaves.push(leaf);
+        Self::Leaf(leaves.len() - 1)
+    }
+}
+
+impl Leaf {
+    /// Whether both make the same decisions about values of the same data set. Conditions on
+    /// numbers and times have no decisions to share.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(own), Self::Text(other)) => {
+                own.column == other.column
+                    && own.negated == other.negated
+                    && own.test.is_same(&other.test)
+            }
+            (Self::AnyText { test, .. }, Self::AnyText { test: other, .. }) => test.is_same(other),
+            _ => false,
         }
     }
 
-    fn text(&self) -> Option<&TextClause> {
+    /// The decisions about a column's values.
+    fn text(&self, column: ColumnId) -> Option<&TextLeaf> {
         match self {
-            Self::Text(text) => Some(text),
-            _ => None,
+            Self::Text(text) => Some(text).filter(|text| text.column == column),
+            Self::AnyText { columns, .. } => columns.iter().find(|text| text.column == column),
+            Self::Number { .. } | Self::Time { .. } => None,
         }
     }
 
-    fn text_mut(&mut self) -> Option<&mut TextClause> {
+    /// The decisions about a column's values, which may be the first ones.
+    fn text_mut(&mut self, column: ColumnId) -> Option<&mut TextLeaf> {
         match self {
-            Self::Text(text) => Some(text),
-            _ => None,
+            Self::Text(text) => Some(text).filter(|text| text.column == column),
+            Self::AnyText { test, columns } => {
+                let place = columns.iter().position(|text| text.column == column);
+                let place = place.unwrap_or_else(|| {
+                    columns.push(TextLeaf::new(column, test.clone(), false));
+                    columns.len() - 1
+                });
+                columns.get_mut(place)
+            }
+            Self::Number { .. } | Self::Time { .. } => None,
         }
     }
 
     fn narrow(&self, segment: &Segment, bits: &mut RowBits) {
         match self {
             Self::Text(text) => text.narrow(segment, bits),
+            Self::AnyText { columns, .. } => {
+                narrow_by_any(columns, bits, |text, bits| text.narrow(segment, bits));
+            }
             Self::Number { column, ranges } => {
                 narrow_by_number(segment.numbers(*column), ranges, segment.rows(), bits);
             }

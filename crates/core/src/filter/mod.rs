@@ -7,15 +7,22 @@
 //! | [`CompiledFilter`] | segments of a data set | a test per distinct value, a look-up per row |
 //! | [`RecordPredicate`] | single records, without a data set | a test per record |
 //!
-//! Both accept exactly the same records, which a property test compares. [`TimeBounds`] are applied
+//! A [`Condition`] is the text that people write; it becomes a clause.
+//!
+//! Both evaluators accept exactly the same records, which a property test compares. [`TimeBounds`] are applied
 //! to every question: they exclude the rows that have left a sliding window.
 
 mod bounds;
 mod clause;
 mod compiled;
+mod condition;
 mod predicate;
 
 pub use bounds::TimeBounds;
 pub use clause::{Clause, ClauseError, Filter, TextTest};
 pub use compiled::{CompiledFilter, ValueBatch};
+pub use condition::{
+    Condition, ConditionError, ConditionOperator, ConditionValue, FieldCondition, TimeReader,
+    ValueForm, parse_quantity,
+};
 pub use predicate::RecordPredicate;

@@ -5,7 +5,7 @@
 //! testing a record looks up no name.
 
 use super::clause::{Clause, Filter, TextTest};
-use crate::field::Field;
+use crate::field::{ColumnKind, Field};
 use crate::format::Format;
 use crate::record::{FieldAccessor, Record};
 use crate::values::Values;
@@ -45,7 +45,7 @@ pub struct RecordPredicate<'a> {
     clauses: Vec<RecordClause<'a>>,
 }
 
-/// A clause with its field resolved in one format.
+/// A clause with its fields resolved in one format.
 #[derive(Debug, Clone)]
 enum RecordClause<'a> {
     /// `accessor` is `None` if the format lacks the field.
@@ -63,6 +63,14 @@ enum RecordClause<'a> {
         first_ns: i64,
         last_ns: i64,
     },
+    /// `accessors` are those of all text fields of the format.
+    AnyText {
+        accessors: Vec<FieldAccessor>,
+        test: &'a TextTest,
+    },
+    All(Vec<RecordClause<'a>>),
+    Any(Vec<RecordClause<'a>>),
+    Not(Box<RecordClause<'a>>),
 }
 
 impl<'a> RecordPredicate<'a> {
@@ -72,20 +80,7 @@ impl<'a> RecordPredicate<'a> {
     /// A format without the field has no record with it, which is decided for each record as for a
     /// record that lacks it.
     pub fn new(filter: &'a Filter, values: &Values, format: &Format) -> Self {
-        let clauses = filter.clauses.iter().map(|clause| match clause {
-            Clause::Text { column, test, negated } => {
-                let column = values.schema().column(*column);
-                let accessor = column.and_then(|column| format.accessor(&column.name).ok());
-                RecordClause::Text { accessor, test, negated: *negated }
-            }
-            Clause::Number { column, ranges } => {
-                let column = values.schema().column(*column);
-                RecordClause::Number { field: column.and_then(|column| column.field), ranges }
-            }
-            Clause::Time { first_ns, last_ns } => {
-                RecordClause::Time { first_ns: *first_ns, last_ns: *last_ns }
-            }
-        });
+        let clauses = filter.clauses.iter().map(|clause| RecordClause::new(clause, values, format));
         let is_of_other_kind = filter.kind.is_some_and(|kind| kind != format.kind());
         Self { is_of_other_kind, clauses: clauses.collect() }
     }
@@ -96,7 +91,30 @@ impl<'a> RecordPredicate<'a> {
     }
 }
 
-impl RecordClause<'_> {
+impl<'a> RecordClause<'a> {
+    fn new(clause: &'a Clause, values: &Values, format: &Format) -> Self {
+        let column = |column| values.schema().column(column);
+        let all = |clauses: &'a [Clause]| {
+            clauses.iter().map(|clause| Self::new(clause, values, format)).collect()
+        };
+        match clause {
+            Clause::Text { column: id, test, negated } => {
+                let accessor = column(*id).and_then(|column| format.accessor(&column.name).ok());
+                Self::Text { accessor, test, negated: *negated }
+            }
+            Clause::Number { column: id, ranges } => {
+                Self::Number { field: column(*id).and_then(|column| column.field), ranges }
+            }
+            Clause::Time { first_ns, last_ns } => {
+                Self::Time { first_ns: *first_ns, last_ns: *last_ns }
+            }
+            Clause::AnyText(test) => Self::AnyText { accessors: text_accessors(format), test },
+            Clause::All(clauses) => Self::All(all(clauses)),
+            Clause::Any(clauses) => Self::Any(all(clauses)),
+            Clause::Not(clause) => Self::Not(Box::new(Self::new(clause, values, format))),
+        }
+    }
+
     fn accepts(&self, record: &Record<'_>) -> bool {
         match self {
             Self::Text { accessor, test, negated } => {
@@ -112,6 +130,22 @@ impl RecordClause<'_> {
             Self::Time { first_ns, last_ns } => {
                 record.time.is_some_and(|time| (*first_ns..=*last_ns).contains(&time.unix_ns))
             }
+            Self::AnyText { accessors, test } => accessors
+                .iter()
+                .any(|accessor| accessor.value(record).is_some_and(|value| test.passes(&value))),
+            Self::All(clauses) => clauses.iter().all(|clause| clause.accepts(record)),
+            Self::Any(clauses) => clauses.iter().any(|clause| clause.accepts(record)),
+            Self::Not(clause) => !clause.accepts(record),
         }
     }
+}
+
+/// The accessors of all text fields of a format.
+fn text_accessors(format: &Format) -> Vec<FieldAccessor> {
+    let is_text = |accessor: &FieldAccessor| match accessor {
+        FieldAccessor::Field(field) => field.kind() == ColumnKind::Text,
+        FieldAccessor::Extra(_) => true,
+        FieldAccessor::StatusClass => false,
+    };
+    format.accessors().into_iter().map(|(_, accessor)| accessor).filter(is_text).collect()
 }

@@ -10,6 +10,7 @@ use std::fmt;
 
 use super::Record;
 use crate::field::{ColumnKind, Field, Unit};
+use crate::similar_name::names_instead;
 use crate::value::{STATUS_CLASS, STATUS_CLASSES, format_rfc3339, status_class};
 
 /// Reads one field of the records of one format; made by [`crate::Format::accessor`].
@@ -156,7 +157,8 @@ impl FieldAccessor {
 impl fmt::Display for UnknownField {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, fields } = self;
-        write!(formatter, "the log has no field `{name}`; it has {}", fields.join(", "))
+        let instead = names_instead(name, fields, "it has");
+        write!(formatter, "the log has no field `{name}`; {instead}")
     }
 }
 

@@ -37,20 +37,28 @@ pub struct AddressBlock {
 
 impl AddressBlock {
     /// Parses CIDR notation, `192.0.2.0/24` or `2001:db8::/32`. Address bits after the prefix are
-    /// ignored. Returns `None` if the text has no `/`, its address is not valid, or its prefix is
-    /// longer than the address (32 or 128 bits).
+    /// ignored. A block of IPv4-mapped addresses, `::ffff:192.0.2.0/120`, is the IPv4 block.
+    /// Returns `None` if the text has no `/`, its address is not valid, or its prefix is not
+    /// a decimal number up to the length of the address (32 or 128 bits).
     pub fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = text.split_once('/')?;
         let address: IpAddr = address.parse().ok()?;
-        let prefix: u32 = prefix.parse().ok()?;
+        // A number also parses with a plus sign, which a prefix never has.
+        let prefix: u32 = prefix.parse().ok().filter(|_| !prefix.starts_with('+'))?;
         let bits = if address.is_ipv4() { 32 } else { 128 };
-        if prefix > bits {
-            return None;
-        }
-        let host_bits = bits - prefix;
+        (prefix <= bits).then(|| Self::with_host_bits(address, bits - prefix))
+    }
+
+    /// Returns the block of a single address.
+    pub fn of(address: IpAddr) -> Self {
+        Self::with_host_bits(address, 0)
+    }
+
+    fn with_host_bits(address: IpAddr, host_bits: u32) -> Self {
+        // The prefix of an IPv4-mapped address has 96 bits, so more host bits make it IPv6.
+        let address = if host_bits <= 32 { address.to_canonical() } else { address };
         let mask = u128::MAX.checked_shl(host_bits).unwrap_or(0);
-        let network = number(address) & mask;
-        Some(Self { network, mask, is_v4: address.is_ipv4() })
+        Self { network: number(address) & mask, mask, is_v4: address.is_ipv4() }
     }
 
     /// Whether `text` is an address in this block. An IPv4-mapped IPv6 address
@@ -110,11 +118,18 @@ mod tests {
         assert!(six.contains(b"2001:db8:1::2") && !six.contains(b"2001:db9::"));
         assert!(AddressBlock::parse("::/0").unwrap().contains(b"ff::1"));
         assert!(AddressBlock::parse("::1/128").unwrap().contains(b"::1"));
+        let mapped = AddressBlock::parse("::ffff:192.0.2.0/120").unwrap();
+        assert!(mapped.contains(b"192.0.2.77") && mapped.contains(b"::ffff:c000:24d"));
+        assert!(!mapped.contains(b"192.0.3.1"));
+        let one = AddressBlock::of("2001:db8:0:0::1".parse().unwrap());
+        assert!(one.contains(b"2001:DB8::1") && !one.contains(b"2001:db8::2"));
     }
 
     #[test]
     fn refuses_invalid_blocks() {
-        for text in ["", "1.2.3.4", "1.2.3.4/33", "::/129", "x/8", "1.2.3.4/", "1.2.3.4/-1"] {
+        for text in
+            ["", "1.2.3.4", "1.2.3.4/33", "::/129", "x/8", "1.2.3.4/", "1.2.3.4/-1", "1.2.3.4/+8"]
+        {
             assert!(AddressBlock::parse(text).is_none(), "{text}");
         }
     }

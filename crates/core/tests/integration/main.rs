@@ -2,6 +2,7 @@
 
 mod blocks_and_lines;
 mod column_twins;
+mod condition;
 mod folds;
 mod format_agreement;
 mod format_apache;

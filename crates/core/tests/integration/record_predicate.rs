@@ -133,6 +133,9 @@ fn text_test() -> impl Strategy<Value = TextTest> {
         (prop::collection::vec(block, 1..3), prop::collection::vec(value(), 0..2))
             .prop_map(|(blocks, values)| TextTest::InBlocks(blocks, values)),
         (0u64..600, 0u64..600).prop_map(|(min, max)| TextTest::Between(min, max)),
+        Just(TextTest::Present),
+        prop::sample::select(&["ge", "B%", "/A", "-", "404"][..])
+            .prop_map(|text| TextTest::contains(text).expect("a short text")),
     ];
     test.prop_recursive(1, 4, 3, |test| prop::collection::vec(test, 0..3).prop_map(TextTest::Any))
 }
@@ -158,7 +161,16 @@ fn clause() -> impl Strategy<Value = Clause> {
         prop_oneof![(-5i64..65).prop_map(|s| (1_765_962_180 + s) * 1_000_000_000), any::<i64>()];
     let time = (instant.clone(), instant)
         .prop_map(|(first_ns, last_ns)| Clause::Time { first_ns, last_ns });
-    prop_oneof![4 => text, 2 => number, 1 => time]
+    let any_text = text_test().prop_map(Clause::AnyText);
+    let leaf = prop_oneof![4 => text, 2 => number, 1 => time, 1 => any_text];
+    leaf.prop_recursive(3, 8, 3, |clause| {
+        let some = || prop::collection::vec(clause.clone(), 0..3);
+        prop_oneof![
+            some().prop_map(Clause::All),
+            some().prop_map(Clause::Any),
+            clause.clone().prop_map(|clause| Clause::Not(Box::new(clause))),
+        ]
+    })
 }
 
 /// The columns of all formats of these tests.

@@ -1,0 +1,76 @@
+//! Why a text is not a condition.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Why a text is not a condition, or not one for this log, and at which place of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionError {
+    /// The position of what is wrong in the text, in bytes. It may be empty, at the end.
+    pub range: Range<usize>,
+    /// What is wrong and what to write in its place.
+    pub message: String,
+}
+
+/// The most characters of a text before and after the mark of [`ConditionError::excerpt`].
+const CONTEXT_CHARS: usize = 50;
+
+impl ConditionError {
+    /// An error at a place of the text.
+    pub(super) fn new(range: Range<usize>, message: impl fmt::Display) -> Self {
+        Self { range, message: message.to_string() }
+    }
+
+    /// Returns the place in two lines: the text, or the part of it around the place, and a mark
+    /// below what is wrong. Control characters are replaced, so that the mark stays in its column.
+    ///
+    /// ```
+    /// use weir_core::Condition;
+    ///
+    /// let text = "path=/a and status==404";
+    /// let error = Condition::parse(text).unwrap_err();
+    /// assert_eq!(error.excerpt(text), "path=/a and status==404\n                  ^^");
+    /// ```
+    pub fn excerpt(&self, text: &str) -> String {
+        let (before, rest) = split(text, self.range.start);
+        let (wrong, after) = split(rest, self.range.len());
+        let skipped = before.chars().count().saturating_sub(CONTEXT_CHARS);
+        let mut shown: String = if skipped > 0 { "…" } else { "" }.to_owned();
+        shown.extend(before.chars().skip(skipped));
+        let column = shown.chars().count();
+        let width = wrong.chars().take(CONTEXT_CHARS).count().max(1);
+        shown.extend(wrong.chars().take(CONTEXT_CHARS));
+        let has_more =
+            wrong.chars().count() > CONTEXT_CHARS || after.chars().count() > CONTEXT_CHARS;
+        if wrong.chars().count() <= CONTEXT_CHARS {
+            shown.extend(after.chars().take(CONTEXT_CHARS));
+        }
+        if has_more {
+            shown.push('…');
+        }
+        let shown = shown.replace(char::is_control, "\u{FFFD}");
+        format!("{shown}\n{}{}", " ".repeat(column), "^".repeat(width))
+    }
+
+    /// The position in characters instead of bytes.
+    pub fn char_range(&self, text: &str) -> Range<usize> {
+        let (before, rest) = split(text, self.range.start);
+        let (wrong, _) = split(rest, self.range.len());
+        let start = before.chars().count();
+        start..start + wrong.chars().count()
+    }
+}
+
+/// Splits a text at a byte, or at the next start of a character.
+fn split(text: &str, at: usize) -> (&str, &str) {
+    let at = (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    text.split_at(at)
+}
+
+impl fmt::Display for ConditionError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ConditionError {}

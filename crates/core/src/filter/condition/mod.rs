@@ -1,0 +1,136 @@
+//! The language of conditions, in which people write filters: `status=4xx and not path^=/health`.
+//!
+//! | step | module |
+//! |---|---|
+//! | a text becomes a tree | `parser`, which reads words and values with `cursor` |
+//! | the tree | `tree`; `normal_form` writes it as text again |
+//! | names and values become a [`Clause`] of a data set | `resolve`, `equality` and `quantity` |
+//! | what is wrong, and where | `error`; `wildcard` finds what to write instead of a wildcard |
+//!
+//! `docs/conditions.md` describes the language for its users.
+
+mod cursor;
+mod equality;
+mod error;
+mod instants;
+mod normal_form;
+mod parser;
+mod quantity;
+mod resolve;
+mod tree;
+mod wildcard;
+
+use std::ops::Range;
+
+pub use error::ConditionError;
+use tree::Node;
+pub use tree::{ConditionOperator, ConditionValue, FieldCondition, ValueForm};
+
+use super::clause::{Clause, TextTest};
+use crate::values::Values;
+
+/// A condition on records, as a person writes it.
+///
+/// [`fmt::Display`](std::fmt::Display) writes it in its normal form, which accepts the same
+/// records.
+///
+/// ```
+/// use weir_core::{Condition, Values};
+///
+/// let condition = Condition::parse("status=404,403 and not (path^=/health or googlebot)")?;
+/// let values = Values::new(1 << 20);
+/// let clause = condition.clause(&values, &|_| Err("no times here".to_owned()))?;
+///
+/// let error = Condition::parse("status==404").unwrap_err();
+/// assert_eq!(error.range, 6..8);
+/// assert_eq!(error.message, "`==` is not an operator; write `=`");
+/// # Ok::<(), weir_core::ConditionError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    root: Node,
+}
+
+/// Reads a time, and returns its first and last instant in nanoseconds since 1970: those of a day
+/// differ. The error says why the text is not a time.
+pub type TimeReader<'a> = &'a dyn Fn(&str) -> Result<(i64, i64), String>;
+
+impl Condition {
+    /// The longest text, in bytes: more than a person types, and short enough for an address.
+    pub const BYTES_MAX: usize = 16 * 1024;
+
+    /// The deepest nesting of brackets and `not`.
+    pub const DEPTH_MAX: usize = 64;
+
+    /// Parses a text. Nothing is known about the fields of the log yet.
+    ///
+    /// # Errors
+    /// If the text is too long, or is not a condition.
+    pub fn parse(text: &str) -> Result<Self, ConditionError> {
+        parser::parse(text).map(|root| Self { root })
+    }
+
+    /// Returns the condition for a data set, or for any data with the same columns.
+    ///
+    /// # Errors
+    /// If a field is not one of the columns, or a value is not valid for its field.
+    pub fn clause(&self, values: &Values, time: TimeReader<'_>) -> Result<Clause, ConditionError> {
+        resolve::clause(&self.root, values, time)
+    }
+
+    /// Returns the same condition with the times replaced by instants in RFC 3339.
+    ///
+    /// # Errors
+    /// If a time is not valid.
+    pub fn with_instants(&self, time: TimeReader<'_>) -> Result<Self, ConditionError> {
+        instants::with_instants(&self.root, time).map(|root| Self { root })
+    }
+
+    /// Returns the conditions on fields, in the order of the text.
+    pub fn fields(&self) -> Vec<&FieldCondition> {
+        let mut fields = Vec::new();
+        self.root.for_each_leaf(&mut |node| fields.extend(node.field()));
+        fields
+    }
+
+    /// Returns the conditions on fields if all of them must hold and there is nothing else: no
+    /// `or`, no `not` and no search in all fields.
+    pub fn conjunction(&self) -> Option<Vec<&FieldCondition>> {
+        match &self.root {
+            Node::All(nodes) => nodes.iter().map(Node::field).collect(),
+            node => node.field().map(|field| vec![field]),
+        }
+    }
+
+    /// Returns the number of regular expressions that the clause of the condition has.
+    pub fn expressions(&self) -> usize {
+        let mut expressions = 0;
+        self.root.for_each_leaf(&mut |node| {
+            let is_expression = match node {
+                Node::Field(field) => field.operator.is_expression(),
+                _ => true,
+            };
+            expressions += usize::from(is_expression);
+        });
+        expressions
+    }
+}
+
+impl TextTest {
+    /// Returns a test for equality with one of several texts. A text that is an address, or a
+    /// block of addresses, is also equal to that address in every spelling, or to each address of
+    /// the block.
+    pub fn equals(texts: &[String]) -> Self {
+        let values = texts.iter().map(|text| (text.as_bytes().to_vec(), true));
+        equality::test(values)
+    }
+}
+
+/// Returns a number in the unit of a column: bytes with an optional unit such as `kB` or `MiB`,
+/// nanoseconds from a duration such as `0.5` (seconds) or `200ms`. `None` if the text is neither.
+pub fn parse_quantity(text: &str, unit: crate::field::Unit) -> Option<u64> {
+    quantity::parse(text, unit)
+}
+
+/// The position of something in the text of a condition, in bytes.
+type Position = Range<usize>;

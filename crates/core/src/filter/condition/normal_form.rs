@@ -1,0 +1,117 @@
+//! Writes a condition as text.
+
+use std::fmt::{self, Formatter, Write};
+
+use super::parser::is_keyword;
+use super::tree::{ConditionValue, FieldCondition, Node, ValueForm};
+use super::{Condition, cursor::Cursor};
+use crate::field::Field;
+
+impl fmt::Display for Condition {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write_node(&self.root, formatter)
+    }
+}
+
+fn write_node(node: &Node, formatter: &mut Formatter<'_>) -> fmt::Result {
+    match node {
+        Node::All(nodes) => write_joined(nodes, " and ", formatter),
+        Node::Any(nodes) => write_joined(nodes, " or ", formatter),
+        Node::Not(node) => {
+            formatter.write_str("not ")?;
+            write_nested(node, formatter)
+        }
+        Node::Field(condition) => write_field(condition, formatter),
+        Node::Text(value) => write_searched(value, formatter),
+    }
+}
+
+fn write_joined(nodes: &[Node], keyword: &str, formatter: &mut Formatter<'_>) -> fmt::Result {
+    for (number, node) in nodes.iter().enumerate() {
+        if number > 0 {
+            formatter.write_str(keyword)?;
+        }
+        write_nested(node, formatter)?;
+    }
+    Ok(())
+}
+
+/// Writes a part of another condition, in brackets if it joins several.
+fn write_nested(node: &Node, formatter: &mut Formatter<'_>) -> fmt::Result {
+    match node {
+        Node::All(_) | Node::Any(_) => {
+            formatter.write_char('(')?;
+            write_node(node, formatter)?;
+            formatter.write_char(')')
+        }
+        _ => write_node(node, formatter),
+    }
+}
+
+fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt::Result {
+    let name = &condition.field;
+    let mut cursor = Cursor::new(name);
+    let is_word = cursor.word().len() == name.len() && !is_keyword(name);
+    if is_word && !name.is_empty() && !name.starts_with(['\'', '(', '&', '|']) {
+        formatter.write_str(name)?;
+    } else {
+        write_quoted(name.as_bytes(), formatter)?;
+    }
+    formatter.write_str(condition.operator.sign())?;
+    let is_time = Field::by_name(name) == Some(Field::Time);
+    for (number, value) in condition.values.iter().enumerate() {
+        if number > 0 {
+            formatter.write_char(',')?;
+        }
+        match value.form {
+            ValueForm::Absent => formatter.write_str("(none)")?,
+            ValueForm::Empty => formatter.write_str("(empty)")?,
+            ValueForm::Quoted if condition.operator.is_expression() => {
+                write_quoted_expression(&value.text(), formatter)?;
+            }
+            ValueForm::Plain if !is_time || !value.bytes.contains(&b' ') => {
+                formatter.write_str(&value.text())?;
+            }
+            ValueForm::Plain | ValueForm::Quoted => write_quoted(&value.bytes, formatter)?,
+        }
+    }
+    Ok(())
+}
+
+fn write_searched(value: &ConditionValue, formatter: &mut Formatter<'_>) -> fmt::Result {
+    match value.form {
+        ValueForm::Plain => formatter.write_str(&value.text()),
+        _ => write_quoted(&value.bytes, formatter),
+    }
+}
+
+fn write_quoted(bytes: &[u8], formatter: &mut Formatter<'_>) -> fmt::Result {
+    formatter.write_char('"')?;
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '"' => formatter.write_str("\\\"")?,
+                '\\' => formatter.write_str("\\\\")?,
+                '\n' => formatter.write_str("\\n")?,
+                '\r' => formatter.write_str("\\r")?,
+                '\t' => formatter.write_str("\\t")?,
+                '\0'..' ' | '\x7f' => write!(formatter, "\\x{:02x}", u32::from(character))?,
+                _ => formatter.write_char(character)?,
+            }
+        }
+        for byte in chunk.invalid() {
+            write!(formatter, "\\x{byte:02x}")?;
+        }
+    }
+    formatter.write_char('"')
+}
+
+/// Writes a regular expression, whose backslashes stand for themselves.
+fn write_quoted_expression(expression: &str, formatter: &mut Formatter<'_>) -> fmt::Result {
+    if !expression.contains('\'') {
+        return write!(formatter, "'{expression}'");
+    }
+    // An expression for the mark itself stands for it, whether or not a backslash precedes it.
+    let escaped = expression.replace("\\\"", "\\x22").replace('"', "\\x22");
+    write!(formatter, "\"{escaped}\"")
+}

@@ -1,0 +1,330 @@
+//! Makes a clause of a condition: finds its fields among the columns, and reads its values.
+
+use super::TimeReader;
+use super::equality;
+use super::error::ConditionError;
+use super::instants;
+use super::quantity;
+use super::tree::{ConditionOperator, ConditionValue, FieldCondition, Node, ValueForm};
+use crate::field::{ColumnKind, Field, Unit};
+use crate::filter::clause::{Clause, ClauseError, TextTest, known_names};
+use crate::value::{STATUS_CLASS, STATUS_CLASSES};
+use crate::values::Values;
+
+type Resolved = Result<Clause, ConditionError>;
+
+/// The clause of a tree.
+///
+/// # Errors
+/// If a field is not one of the columns, or a value is not valid for its field.
+pub(super) fn clause(node: &Node, values: &Values, time: TimeReader<'_>) -> Resolved {
+    let all = |nodes: &[Node]| {
+        nodes.iter().map(|node| clause(node, values, time)).collect::<Result<Vec<_>, _>>()
+    };
+    Ok(match node {
+        Node::All(nodes) => {
+            check_contradictions(nodes)?;
+            Clause::All(all(nodes)?)
+        }
+        Node::Any(nodes) => Clause::Any(all(nodes)?),
+        Node::Not(node) => Clause::Not(Box::new(clause(node, values, time)?)),
+        Node::Text(text) => search(text)?,
+        Node::Field(condition) => {
+            let is_negative = condition.operator == ConditionOperator::NotEqual;
+            match Field::by_name(&condition.field) {
+                _ if condition.field == STATUS_CLASS => {
+                    negated(status_class(condition)?, is_negative)
+                }
+                Some(field) => match field.kind() {
+                    ColumnKind::Text => text(condition, Some(field), values)?,
+                    ColumnKind::Number(unit) => {
+                        negated(number(condition, field, unit)?, is_negative)
+                    }
+                    ColumnKind::Time => negated(instant(condition, time)?, is_negative),
+                },
+                None => text(condition, None, values)?,
+            }
+        }
+    })
+}
+
+fn negated(clause: Clause, is_negative: bool) -> Clause {
+    if is_negative { Clause::Not(Box::new(clause)) } else { clause }
+}
+
+/// Refuses two different values of one field that must both hold.
+fn check_contradictions(nodes: &[Node]) -> Result<(), ConditionError> {
+    let exact: Vec<&FieldCondition> = nodes
+        .iter()
+        .filter_map(|node| match node {
+            Node::Field(condition) if is_exact(condition) => Some(condition),
+            _ => None,
+        })
+        .collect();
+    for (number, condition) in exact.iter().enumerate() {
+        let same = |other: &&&FieldCondition| {
+            other.field == condition.field
+                && !other.values.iter().any(|value| {
+                    condition.values.iter().any(|own| {
+                        (&own.bytes, own.form == ValueForm::Absent)
+                            == (&value.bytes, value.form == ValueForm::Absent)
+                    })
+                })
+        };
+        if let Some(other) = exact[..number].iter().find(same) {
+            let position = condition.position.start
+                ..condition
+                    .values
+                    .last()
+                    .map_or(condition.position.end, |value| value.position.end);
+            let name = &condition.field;
+            let [first, second] = [&other.values, &condition.values]
+                .map(|values| values.first().map(ConditionValue::text).unwrap_or_default());
+            let message = format!(
+                "a record has one {name}, so it does not meet both conditions; write {name}={first},{second} for one of them"
+            );
+            return Err(ConditionError::new(position, message));
+        }
+    }
+    Ok(())
+}
+
+/// Whether only a record with exactly one of the values meets the condition.
+fn is_exact(condition: &FieldCondition) -> bool {
+    let is_text =
+        Field::by_name(&condition.field).is_none_or(|field| field.kind() == ColumnKind::Text);
+    let is_range = |value: &ConditionValue| {
+        value.is_plain()
+            && (equality::block(&value.bytes).is_some()
+                || equality::status_class(&value.text()).is_some())
+    };
+    is_text
+        && condition.operator == ConditionOperator::Equal
+        && !condition.values.iter().any(is_range)
+}
+
+/// A search in all text fields.
+fn search(text: &ConditionValue) -> Resolved {
+    let invalid = |message: &str| ConditionError::new(text.position.clone(), message);
+    let searched = std::str::from_utf8(&text.bytes)
+        .map_err(|_| invalid("a search needs text; compare bytes with a field: path=\"\\xff\""))?;
+    let contains = TextTest::contains(searched)
+        .map_err(|_| invalid("the text to search for is too long; write a shorter one"))?;
+    let block = equality::block(&text.bytes).filter(|_| text.is_plain());
+    Ok(Clause::AnyText(match block {
+        Some(block) => TextTest::Any(vec![TextTest::InBlocks(vec![block], Vec::new()), contains]),
+        None => contains,
+    }))
+}
+
+fn text(condition: &FieldCondition, field: Option<Field>, values: &Values) -> Resolved {
+    let column = values.schema().text_column_by_name(&condition.field);
+    let column = column.ok_or_else(|| unknown_field(condition, values))?;
+    let is_negative =
+        matches!(condition.operator, ConditionOperator::NotEqual | ConditionOperator::NotMatch);
+    let is_absent = |value: &&ConditionValue| value.form == ValueForm::Absent;
+    let mut clauses = Vec::new();
+    let test = text_test(condition, field)?;
+    if !condition.values.iter().all(|value| is_absent(&value)) {
+        clauses.push(Clause::Text { column, test, negated: false });
+    }
+    if condition.values.iter().any(|value| is_absent(&value)) {
+        clauses.push(Clause::Text { column, test: TextTest::Present, negated: true });
+    }
+    Ok(match (clauses.pop(), clauses.is_empty()) {
+        // A clause on one column looks up one decision for each row.
+        (Some(Clause::Text { test, negated, .. }), true) => {
+            Clause::Text { column, test, negated: negated != is_negative }
+        }
+        (last, _) => {
+            clauses.extend(last);
+            negated(Clause::Any(clauses), is_negative)
+        }
+    })
+}
+
+/// The test of the values that are not `(none)`.
+fn text_test(condition: &FieldCondition, field: Option<Field>) -> Result<TextTest, ConditionError> {
+    let values = || condition.values.iter().filter(|value| value.form != ValueForm::Absent);
+    let bytes = |value: &ConditionValue| value.bytes.clone();
+    match condition.operator {
+        ConditionOperator::Equal | ConditionOperator::NotEqual => equality_test(condition, field),
+        ConditionOperator::Prefix => {
+            for value in values().filter(|value| value.is_plain() && value.bytes.contains(&b'*')) {
+                equality::check(condition, field, value)?;
+            }
+            Ok(TextTest::Any(values().map(|value| TextTest::Prefix(bytes(value))).collect()))
+        }
+        ConditionOperator::Match | ConditionOperator::NotMatch => {
+            let tests: Result<Vec<_>, _> = values().map(expression).collect();
+            tests.map(TextTest::Any)
+        }
+        operator => {
+            let between = |value: &ConditionValue| {
+                let number = read_number(value, Unit::Count)?;
+                let (min, max) = range(operator, number);
+                Ok(TextTest::Between(min, max))
+            };
+            let tests: Result<Vec<_>, _> = values().map(between).collect();
+            tests.map(TextTest::Any)
+        }
+    }
+}
+
+fn equality_test(
+    condition: &FieldCondition,
+    field: Option<Field>,
+) -> Result<TextTest, ConditionError> {
+    let (mut classes, mut others) = (Vec::new(), Vec::new());
+    for value in condition.values.iter().filter(|value| value.form != ValueForm::Absent) {
+        if value.is_plain() {
+            equality::check(condition, field, value)?;
+        }
+        let is_status = field == Some(Field::Status) && value.is_plain();
+        match equality::status_class(&value.text()).filter(|_| is_status) {
+            Some((min, max)) => classes.push(TextTest::Between(min, max)),
+            None => others.push((value.bytes.clone(), value.is_plain())),
+        }
+    }
+    if classes.is_empty() {
+        return Ok(equality::test(others.into_iter()));
+    }
+    if !others.is_empty() {
+        classes.push(equality::test(others.into_iter()));
+    }
+    Ok(TextTest::Any(classes))
+}
+
+fn expression(value: &ConditionValue) -> Result<TextTest, ConditionError> {
+    let invalid = |message: String| ConditionError::new(value.position.clone(), message);
+    let text = std::str::from_utf8(&value.bytes)
+        .map_err(|_| invalid("a regular expression is text".to_owned()))?;
+    TextTest::matches(text).map_err(|error| match error {
+        ClauseError::Regex(message) => invalid(message),
+        error @ ClauseError::UnknownField { .. } => invalid(error.to_string()),
+    })
+}
+
+fn status_class(condition: &FieldCondition) -> Resolved {
+    let column = Field::Status.column();
+    let text = |test| Clause::Text { column, test, negated: false };
+    let clause = |value: &ConditionValue| {
+        let written = value.text();
+        match value.form {
+            ValueForm::Absent => {
+                return Ok(Clause::Text { column, test: TextTest::Present, negated: true });
+            }
+            _ if written.eq_ignore_ascii_case(STATUS_CLASSES[0]) => {
+                let is_status = Clause::Not(Box::new(text(TextTest::Between(100, 599))));
+                return Ok(Clause::All(vec![text(TextTest::Present), is_status]));
+            }
+            _ => {}
+        }
+        let range = equality::status_class(&written);
+        let (min, max) = range.ok_or_else(|| {
+            let classes = STATUS_CLASSES.join(", ");
+            let message = format!("`{written}` is not a class of statuses; write one of {classes}");
+            ConditionError::new(value.position.clone(), message)
+        })?;
+        Ok(text(TextTest::Between(min, max)))
+    };
+    check_equality(condition, "is a class")?;
+    one_of(condition, clause)
+}
+
+fn number(condition: &FieldCondition, field: Field, unit: Unit) -> Resolved {
+    if condition.operator.is_expression() || condition.operator == ConditionOperator::Prefix {
+        return Err(wrong_operator(condition, "is a number", "=, !=, <, <=, > or >="));
+    }
+    let column = field.column();
+    one_of(condition, |value| match value.form {
+        ValueForm::Absent => {
+            let present = Clause::Number { column, ranges: vec![(0, u64::MAX)] };
+            Ok(Clause::Not(Box::new(present)))
+        }
+        _ => {
+            let number = read_number(value, unit)?;
+            Ok(Clause::Number { column, ranges: vec![range(condition.operator, number)] })
+        }
+    })
+}
+
+fn instant(condition: &FieldCondition, time: TimeReader<'_>) -> Resolved {
+    if condition.operator.is_expression() || condition.operator == ConditionOperator::Prefix {
+        return Err(wrong_operator(condition, "is a time", "=, !=, <, <=, > or >="));
+    }
+    one_of(condition, |value| {
+        let between = |first_ns, last_ns| Clause::Time { first_ns, last_ns };
+        if value.form == ValueForm::Absent {
+            return Ok(Clause::Not(Box::new(between(i64::MIN, i64::MAX))));
+        }
+        let (first_ns, last_ns) = instants::read(value, time)?;
+        Ok(match condition.operator {
+            ConditionOperator::Less => between(i64::MIN, first_ns.saturating_sub(1)),
+            ConditionOperator::LessOrEqual => between(i64::MIN, last_ns),
+            ConditionOperator::Greater => between(last_ns.saturating_add(1), i64::MAX),
+            ConditionOperator::GreaterOrEqual => between(first_ns, i64::MAX),
+            _ => between(first_ns, last_ns),
+        })
+    })
+}
+
+/// The clause that one of the values meets.
+fn one_of(condition: &FieldCondition, clause: impl Fn(&ConditionValue) -> Resolved) -> Resolved {
+    let mut clauses = condition.values.iter().map(clause).collect::<Result<Vec<_>, _>>()?;
+    Ok(match clauses.pop() {
+        Some(only) if clauses.is_empty() => only,
+        last => {
+            clauses.extend(last);
+            Clause::Any(clauses)
+        }
+    })
+}
+
+fn check_equality(condition: &FieldCondition, what: &str) -> Result<(), ConditionError> {
+    match condition.operator {
+        ConditionOperator::Equal | ConditionOperator::NotEqual => Ok(()),
+        _ => Err(wrong_operator(condition, what, "= or !=")),
+    }
+}
+
+fn wrong_operator(condition: &FieldCondition, what: &str, usable: &str) -> ConditionError {
+    let start = condition.position.end;
+    let end = condition.values.first().map_or(start, |value| value.position.start);
+    let message = format!(
+        "`{}` {what}, so `{}` does not compare with it; use {usable}",
+        condition.field,
+        condition.operator.sign()
+    );
+    ConditionError::new(start..end, message)
+}
+
+fn read_number(value: &ConditionValue, unit: Unit) -> Result<u64, ConditionError> {
+    let text = value.text();
+    let number = quantity::parse(&text, unit).filter(|_| value.form != ValueForm::Empty);
+    number.ok_or_else(|| {
+        let examples = quantity::examples(unit);
+        let message = match value.form {
+            ValueForm::Empty => "a number is never empty; write (none)".to_owned(),
+            _ => format!("`{text}` is not a valid number; write it as {examples}"),
+        };
+        ConditionError::new(value.position.clone(), message)
+    })
+}
+
+/// The range of numbers that a comparison accepts. An empty range has its larger bound first.
+fn range(operator: ConditionOperator, number: u64) -> (u64, u64) {
+    match operator {
+        ConditionOperator::Less => number.checked_sub(1).map_or((1, 0), |max| (0, max)),
+        ConditionOperator::LessOrEqual => (0, number),
+        ConditionOperator::Greater => number.checked_add(1).map_or((1, 0), |min| (min, u64::MAX)),
+        ConditionOperator::GreaterOrEqual => (number, u64::MAX),
+        _ => (number, number),
+    }
+}
+
+fn unknown_field(condition: &FieldCondition, values: &Values) -> ConditionError {
+    let name = condition.field.clone();
+    let error = ClauseError::UnknownField { name, known: known_names(values) };
+    ConditionError { range: condition.position.clone(), message: error.to_string() }
+}

@@ -1,0 +1,140 @@
+//! The tree of a condition.
+
+use super::Position;
+
+/// A part of a condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Node {
+    All(Vec<Node>),
+    Any(Vec<Node>),
+    Not(Box<Node>),
+    Field(FieldCondition),
+    /// A text that some field contains.
+    Text(ConditionValue),
+}
+
+/// A condition on one field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldCondition {
+    /// The name of the field as it was written, which may be an alias.
+    pub field: String,
+    /// The position of the name in the text, in bytes.
+    pub position: Position,
+    /// How to compare.
+    pub operator: ConditionOperator,
+    /// The values to compare with, at least one. One of them has to match; with a negative
+    /// operator, none. Only `=`, `!=` and `^=` have several.
+    pub values: Vec<ConditionValue>,
+}
+
+/// A value to compare with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionValue {
+    /// The bytes that were written, without quotation marks.
+    pub bytes: Vec<u8>,
+    /// How it was written.
+    pub form: ValueForm,
+    /// Its position in the text, in bytes.
+    pub position: Position,
+}
+
+/// How a value was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueForm {
+    /// Without quotation marks: it may be an address, a class of statuses, or a number.
+    Plain,
+    /// In quotation marks: a text that stands for itself.
+    Quoted,
+    /// `(none)`: the record lacks the field.
+    Absent,
+    /// `(empty)`: the field is there, and empty.
+    Empty,
+}
+
+/// How a condition compares a field with its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConditionOperator {
+    /// Is one of the values.
+    Equal,
+    /// Is none of the values, or is absent.
+    NotEqual,
+    /// Begins with one of the values.
+    Prefix,
+    /// Matches the regular expression.
+    Match,
+    /// Does not match the regular expression, or is absent.
+    NotMatch,
+    /// Smaller than the number, or earlier than the time.
+    Less,
+    /// At most the number, or not later than the time.
+    LessOrEqual,
+    /// Greater than the number, or later than the time.
+    Greater,
+    /// At least the number, or not earlier than the time.
+    GreaterOrEqual,
+}
+
+impl ConditionOperator {
+    /// All operators with their signs. Longer signs come before those that they begin with.
+    pub(super) const SIGNS: [(&str, Self); 10] = [
+        ("!=", Self::NotEqual),
+        ("!~", Self::NotMatch),
+        ("^=", Self::Prefix),
+        ("<=", Self::LessOrEqual),
+        (">=", Self::GreaterOrEqual),
+        ("=", Self::Equal),
+        (":", Self::Equal),
+        ("~", Self::Match),
+        ("<", Self::Less),
+        (">", Self::Greater),
+    ];
+
+    /// The sign in the normal form.
+    pub fn sign(self) -> &'static str {
+        Self::SIGNS.iter().find(|(_, operator)| *operator == self).map_or("=", |(sign, _)| sign)
+    }
+
+    /// Whether the value is a regular expression.
+    pub fn is_expression(self) -> bool {
+        matches!(self, Self::Match | Self::NotMatch)
+    }
+
+    /// Whether there may be several values.
+    pub fn takes_list(self) -> bool {
+        matches!(self, Self::Equal | Self::NotEqual | Self::Prefix)
+    }
+}
+
+impl ConditionValue {
+    /// The value as text, with U+FFFD in place of bytes that are not UTF-8.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
+    /// Whether the value was written without quotation marks.
+    pub fn is_plain(&self) -> bool {
+        self.form == ValueForm::Plain
+    }
+}
+
+impl Node {
+    /// The condition on a field, if the node is one.
+    pub(super) fn field(&self) -> Option<&FieldCondition> {
+        match self {
+            Self::Field(field) => Some(field),
+            _ => None,
+        }
+    }
+
+    /// Calls a function with every condition on a field and every search, in the order of the
+    /// text.
+    pub(super) fn for_each_leaf<'a>(&'a self, visit: &mut impl FnMut(&'a Self)) {
+        match self {
+            Self::All(nodes) | Self::Any(nodes) => {
+                nodes.iter().for_each(|node| node.for_each_leaf(visit));
+            }
+            Self::Not(node) => node.for_each_leaf(visit),
+            Self::Field(_) | Self::Text(_) => visit(self),
+        }
+    }
+}
