@@ -81,7 +81,7 @@ pub(crate) fn plain_report<S: LogSource>(
     let format = weir_view::Format::of_all(formats.into_iter().map(Arc::as_ref));
     Report::new(evaluation, values, &counts, format, query.top as usize)
         .of_kind(kind, kinds)
-        .of_formats(&snapshot.formats, &query.clauses)
+        .of_formats(&snapshot.formats, query.field_names())
 }
 
 /// The sources that were not read whole.

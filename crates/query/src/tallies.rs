@@ -71,7 +71,11 @@ impl<'a> FieldValues<'a> {
 
     /// The row of a value.
     pub(crate) fn row(&self, id: usize, tally: PeriodTally) -> GroupRow {
-        GroupRow { value: RowValue::new(self.value(id), id == REMAINDER as usize), tally }
+        let value = match id as u32 {
+            ABSENT => RowValue::absent(),
+            id => RowValue::new(self.value(id as usize), id == REMAINDER),
+        };
+        GroupRow { value, tally }
     }
 }
 

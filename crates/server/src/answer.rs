@@ -11,6 +11,20 @@ use weir_view::{Now, Query};
 use crate::refusal::Refusal;
 use crate::session::Session;
 
+/// Checks a query, and returns it with its filter in the normal form. Compiles its expressions,
+/// which may take long.
+///
+/// # Errors
+/// If the query is not valid for this data, or the log has no field of the filter.
+pub(crate) fn checked(query: Query, data: &DataSet, now: &Now) -> Result<Query, Refusal> {
+    // First, because the sentence about an unknown field lists the fields of the log.
+    let formats = data.formats();
+    query.check_fields(formats.iter().map(Arc::as_ref))?;
+    query.check_conditions(&data.values())?;
+    settled(&query, data, now)?.question(&data.values())?;
+    Ok(query.normalized())
+}
+
 /// Makes the report of all records that a data set holds now, as JSON. Dropping the future
 /// cancels the work.
 ///
@@ -25,7 +39,8 @@ pub(crate) async fn report(
     let guard = CancelOnDrop::default();
     let (jobs, memory) = (session.jobs(), session.view_memory().clone());
     let work = move |is_cancelled: &AtomicBool| {
-        let query = settled(&query, &*data, &Now::read())?;
+        let now = Now::read();
+        let query = settled(&checked(query, &data, &now)?, &*data, &now)?;
         let mut evaluator = Evaluator::new(data.clone(), query, jobs)?;
         let answer = evaluator.answer(is_cancelled).ok_or(Refusal::SessionEnded)?;
         if let Some(error) = answer.period_error {

@@ -7,10 +7,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
-use weir_query::settled;
-use weir_view::{LiveReply, LiveRequest, Now, Query};
+use weir_view::{LiveReply, LiveRequest, NormalFilter, Now, Query};
 
-use crate::answer::CancelOnDrop;
+use crate::answer::{self, CancelOnDrop};
 use crate::message;
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
@@ -53,6 +52,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 struct LiveQuery {
     query: Query,
+    /// Whether the query had conditions, which are answered in their normal form.
+    is_typed: bool,
     /// When the query arrived: relative times such as `2h ago` are resolved against it.
     now: Now,
     /// Cancels the answer when a newer query replaces this one.
@@ -60,8 +61,8 @@ struct LiveQuery {
 }
 
 impl LiveQuery {
-    fn new(query: Query, now: Now) -> Self {
-        Self { query, now, cancel: CancelOnDrop::default() }
+    fn new(query: Query, is_typed: bool, now: Now) -> Self {
+        Self { query, is_typed, now, cancel: CancelOnDrop::default() }
     }
 }
 
@@ -70,7 +71,7 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     let (mut reader, writer) = socket.split();
     let Ok(data) = session.data() else { return };
     let query = Query { zone: session.zone().cloned(), ..Query::default() };
-    let current = watch::Sender::new(Arc::new(LiveQuery::new(query, Now::read())));
+    let current = watch::Sender::new(Arc::new(LiveQuery::new(query, false, Now::read())));
     let has_session_ended = tokio::select! {
         () = read_queries(&session, &data, &mut reader, &writer, &current) => false,
         () = publish(&session, &data, &writer, current.subscribe()) => false,
@@ -121,8 +122,9 @@ fn parse_query(session: &Session, data: &DataSet, text: &str) -> Result<LiveQuer
     query.zone = query.zone.or_else(|| session.zone().cloned());
     query.top = query.top.min(TOP_MAX);
     let now = Now::read();
-    settled(&query, data, &now)?.question(&data.values())?;
-    Ok(LiveQuery::new(query, now))
+    let is_typed = !query.conditions.is_empty();
+    let query = answer::checked(query, data, &now)?;
+    Ok(LiveQuery::new(query, is_typed, now))
 }
 
 async fn send_failure(writer: &Writer<Stream>, refusal: &Refusal) {
@@ -154,9 +156,9 @@ async fn publish(
         let has_open_source = has_open_source(data);
         let made = asked.next_view(session, data, &mut current).await;
         match made {
-            Ok(Some((id, view))) => {
+            Ok(Some((head, view))) => {
                 let work_time = started.elapsed();
-                if !send_view(session, writer, id, &view).await {
+                if !send_view(session, writer, &head, &view).await {
                     return;
                 }
                 drop(view);
@@ -213,7 +215,7 @@ struct AskedAnswer {
 }
 
 impl AskedAnswer {
-    /// The next view, with the id of its query. Returns `None` if the query was replaced
+    /// The next view, with the beginning of its JSON. Returns `None` if the query was replaced
     /// meanwhile.
     ///
     /// # Errors
@@ -223,14 +225,14 @@ impl AskedAnswer {
         session: &Arc<Session>,
         data: &Arc<DataSet>,
         current: &mut watch::Receiver<Arc<LiveQuery>>,
-    ) -> Result<Option<(u64, MadeView)>, Refusal> {
+    ) -> Result<Option<(String, MadeView)>, Refusal> {
         // An error means that the connection ends.
         let is_new = self.answer.is_none() || current.has_changed().unwrap_or(true);
-        let (query, now, is_cancelled) = {
+        let (query, is_typed, now, is_cancelled) = {
             // The reference must end with this block: only `current` may keep the query alive,
             // so that replacing the query cancels the answer.
             let live = current.borrow_and_update();
-            (live.query.clone(), live.now.clone(), live.cancel.flag())
+            (live.query.clone(), live.is_typed, live.now.clone(), live.cancel.flag())
         };
         if is_new {
             let before = self.answer.replace(session.answers().find(&query, &now, data));
@@ -243,7 +245,12 @@ impl AskedAnswer {
         self.has_given_up = made.is_none();
         let Some(made) = made else { return Ok(None) };
         (self.previous, self.seen) = (None, Some(made.version));
-        Ok(Some((query.id, made)))
+        let filter = is_typed.then(|| NormalFilter {
+            clauses: query.clauses.clone(),
+            conditions: query.conditions.clone(),
+        });
+        let head = MadeView::head(query.id, filter.as_ref()).map_err(Refusal::internal)?;
+        Ok(Some((head, made)))
     }
 
     fn give_up(&mut self) {
@@ -258,9 +265,13 @@ impl AskedAnswer {
 
 /// Sends a view. Returns false if the page does not take it in time. The time is shorter if views
 /// that wait take too much memory.
-async fn send_view(session: &Session, writer: &Writer<Stream>, id: u64, view: &MadeView) -> bool {
-    let head = MadeView::head(id);
-    let sending = writer.send_shared_text(&head, view.tail());
+async fn send_view(
+    session: &Session,
+    writer: &Writer<Stream>,
+    head: &str,
+    view: &MadeView,
+) -> bool {
+    let sending = writer.send_shared_text(head, view.tail());
     let crowded_out = async {
         tokio::time::sleep(CROWDED_SEND_TIMEOUT).await;
         session.view_memory().crowded().await;

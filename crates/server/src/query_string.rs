@@ -1,13 +1,13 @@
 //! The query string of an address, and percent encoding.
 
-use weir_view::{Clause, Compare, Query, RecordKind};
+use weir_view::{Compare, Query, RecordKind};
 
 use crate::refusal::Refusal;
 
 /// The maximum number of rows of a top list.
 pub(crate) const TOP_MAX: u32 = 10_000;
 
-/// Reads a query from `where=field%3Dvalue` (any number of times), `top=N`, `zone=NAME`,
+/// Reads a query from `where=CONDITION` (any number of times), `top=N`, `zone=NAME`,
 /// `stack=FIELD`, `buckets=N`, `kind=KIND`, `group=FIELD` and `compare=SINCE/UNTIL`.
 pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
     let mut query = Query::default();
@@ -15,7 +15,7 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decode(name, true), decode(value, true));
         match name.as_str() {
-            "where" => query.clauses.push(clause(&value)?),
+            "where" => query.conditions.push(value),
             "top" => query.top = number(&name, &value)?.min(TOP_MAX),
             "buckets" => query.buckets = number(&name, &value)?,
             "zone" => query.zone = Some(value),
@@ -32,16 +32,6 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
         }
     }
     Ok(query)
-}
-
-fn clause(text: &str) -> Result<Clause, Refusal> {
-    let invalid = || {
-        Refusal::BadQuery(format!(
-            "`{text}` is not a valid condition; write field=value, with one of = != ^= ~ !~ < <= \
-             > >="
-        ))
-    };
-    Clause::parse(text).ok_or_else(invalid)
 }
 
 /// Reads a period in the notation of ISO 8601, `SINCE/UNTIL`. Either end may be empty, and the
@@ -100,7 +90,7 @@ fn hex([high, low]: [u8; 2]) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use weir_view::{Clause, Compare, Operator, Query, RecordKind};
+    use weir_view::{Compare, Query, RecordKind};
 
     use super::{decode, query};
 
@@ -113,22 +103,16 @@ mod tests {
     #[test]
     fn reads_queries() {
         let read = query(Some("where=path%3D%2Fa%26b&where=status~^5&top=3&zone=%2B01:00"));
-        let clause = |field: &str, op, value: &str| Clause {
-            field: field.to_owned(),
-            op,
-            values: vec![value.to_owned()],
-        };
-        let clauses =
-            vec![clause("path", Operator::Equal, "/a&b"), clause("status", Operator::Match, "^5")];
+        let conditions = vec!["path=/a&b".to_owned(), "status~^5".to_owned()];
         let expected =
-            Query { clauses, top: 3, zone: Some("+01:00".to_owned()), ..Query::default() };
+            Query { conditions, top: 3, zone: Some("+01:00".to_owned()), ..Query::default() };
         assert_eq!(read, Ok(expected));
         assert_eq!(query(None), Ok(Query::default()));
         let grouped = Query { group: Some("host".to_owned()), ..Query::default() };
         assert_eq!(query(Some("group=host")), Ok(grouped));
         let of_kind = Query { kind: Some(RecordKind::ErrorLogLine), ..Query::default() };
         assert_eq!(query(Some("kind=error_log_line")), Ok(of_kind));
-        for wrong in ["where=path", "top=x", "nothing=1", "kind=error-log-line"] {
+        for wrong in ["top=x", "nothing=1", "kind=error-log-line"] {
             assert!(query(Some(wrong)).is_err(), "{wrong}");
         }
     }

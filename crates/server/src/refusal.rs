@@ -3,7 +3,7 @@
 use std::fmt;
 
 use hyper::StatusCode;
-use weir_view::{Failure, QueryError};
+use weir_view::{Failure, InvalidCondition, QueryError};
 
 /// Why a request, a file or a query is refused. `docs/protocol.md` lists names and statuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub enum Refusal {
     TooSlow(u64),
     /// Answers to clients that do not read them take too much memory.
     Busy,
+    /// A condition of a query is not valid.
+    BadCondition(InvalidCondition),
     /// A message or a parameter does not follow `docs/protocol.md`. The text is the message.
     BadRequest(String),
     /// The session has reached the limit of this number of files.
@@ -96,7 +98,11 @@ impl Refusal {
     /// The refusal as a message over a WebSocket.
     pub(crate) fn failure(&self, file: Option<&str>) -> Failure {
         let file = file.map(str::to_owned);
-        Failure { name: self.name().to_owned(), message: self.to_string(), file }
+        let (message, place) = match self {
+            Self::BadCondition(invalid) => (invalid.error.to_string(), Some(invalid.place())),
+            _ => (self.to_string(), None),
+        };
+        Failure { name: self.name().to_owned(), message, file, place }
     }
 
     /// The refusal for a defect of the server.
@@ -119,7 +125,7 @@ impl Refusal {
             Self::SessionDisplaced(_) => ("session_displaced", StatusCode::NOT_FOUND),
             Self::TooManySessions(_) => ("too_many_sessions", StatusCode::SERVICE_UNAVAILABLE),
             Self::NoRandomness => ("no_randomness", StatusCode::INTERNAL_SERVER_ERROR),
-            Self::BadQuery(_) => ("bad_query", StatusCode::BAD_REQUEST),
+            Self::BadQuery(_) | Self::BadCondition(_) => ("bad_query", StatusCode::BAD_REQUEST),
             Self::TooSlow(_) => ("too_slow", StatusCode::SERVICE_UNAVAILABLE),
             Self::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE),
             Self::BadRequest(_) => ("bad_request", StatusCode::BAD_REQUEST),
@@ -172,6 +178,7 @@ impl fmt::Display for Refusal {
                 formatter.write_str("the system has no random numbers; try again later")
             }
             Self::BadQuery(why) | Self::BadRequest(why) => formatter.write_str(why),
+            Self::BadCondition(invalid) => write!(formatter, "{invalid}"),
             Self::TooSlow(seconds) => write!(
                 formatter,
                 "the answer took longer than {seconds} s; ask for less, for instance with fewer \
@@ -258,7 +265,10 @@ impl From<weir_net::websocket::HandshakeError> for Refusal {
 
 impl From<QueryError> for Refusal {
     fn from(error: QueryError) -> Self {
-        Self::BadQuery(error.to_string())
+        match error {
+            QueryError::Condition(invalid) => Self::BadCondition(invalid),
+            error => Self::BadQuery(error.to_string()),
+        }
     }
 }
 
@@ -268,6 +278,8 @@ mod tests {
 
     use weir_net::GuardError;
     use weir_net::websocket::HandshakeError;
+
+    use weir_view::InvalidCondition;
 
     use super::Refusal;
 
@@ -293,7 +305,12 @@ mod tests {
             Refusal::SessionDisplaced(_) => Refusal::TooManySessions(1),
             Refusal::TooManySessions(_) => Refusal::NoRandomness,
             Refusal::NoRandomness => Refusal::BadQuery(String::new()),
-            Refusal::BadQuery(_) => Refusal::TooSlow(1),
+            Refusal::BadQuery(_) => Refusal::BadCondition(InvalidCondition {
+                number: 0,
+                text: String::new(),
+                error: weir_core::ConditionError { range: 0..0, message: String::new() },
+            }),
+            Refusal::BadCondition(_) => Refusal::TooSlow(1),
             Refusal::TooSlow(_) => Refusal::Busy,
             Refusal::Busy => Refusal::BadRequest(String::new()),
             Refusal::BadRequest(_) => Refusal::TooManyFiles(1),

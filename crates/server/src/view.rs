@@ -33,6 +33,7 @@ pub(crate) fn view(
         .collect();
     View {
         query,
+        filter: None,
         complete: !sources.is_empty() && answer.sources.iter().all(|source| source.end.is_some()),
         sources,
         samples: answer.sources.iter().flat_map(samples).take(SAMPLES_MAX).collect(),

@@ -8,8 +8,8 @@ use std::path::Path;
 use ts_rs::{Config, TS};
 use weir_core::{STATUS_CLASS, STATUS_CLASSES, Schema, Wrapper, format_notes};
 use weir_view::{
-    LIST_TITLES, LiveReply, LiveRequest, NO_VALUE, REMAINDER_VALUE, RecordKind, SessionCreated,
-    UploadReply, UploadRequest,
+    EMPTY_VALUE, LIST_TITLES, LiveReply, LiveRequest, NO_VALUE, REMAINDER_VALUE, RecordKind,
+    SessionCreated, UploadReply, UploadRequest,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -34,6 +34,7 @@ fn words() -> String {
     let wrappers = list(Wrapper::ALL.into_iter().map(Wrapper::name));
     let constants = [
         ("NO_VALUE", quoted(NO_VALUE), "The value that stands for records without the field."),
+        ("EMPTY_VALUE", quoted(EMPTY_VALUE), "What is shown in place of an empty value."),
         (
             "REMAINDER_VALUE",
             quoted(REMAINDER_VALUE),

@@ -10,7 +10,6 @@ use weir_core::{
 
 use crate::bytes::shown;
 use crate::kind::{KindCount, RecordKind};
-use crate::query::Clause;
 use crate::report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
 use crate::row_value::RowValue;
 use crate::words::{NO_VALUE, REMAINDER_VALUE};
@@ -87,7 +86,7 @@ impl Report {
     /// Lists what none of the formats of the report's kind has: as absent the sums of such
     /// fields, and as missing the fields among those of the conditions.
     #[must_use]
-    pub fn of_formats(mut self, formats: &[Arc<weir_core::Format>], clauses: &[Clause]) -> Self {
+    pub fn of_formats(mut self, formats: &[Arc<weir_core::Format>], fields: Vec<String>) -> Self {
         let own = |format: &&Arc<weir_core::Format>| RecordKind::from(format.kind()) == self.kind;
         let formats: Vec<_> = formats.iter().filter(own).collect();
         if formats.is_empty() {
@@ -99,10 +98,10 @@ impl Report {
                 self.absent.push(sum.to_owned());
             }
         }
-        for Clause { field, .. } in clauses {
-            let has_field = formats.iter().any(|format| format.accessor(field).is_ok());
-            if !has_field && !self.missing_fields.contains(field) {
-                self.missing_fields.push(field.clone());
+        for field in fields {
+            let has_field = formats.iter().any(|format| format.accessor(&field).is_ok());
+            if !has_field && !self.missing_fields.contains(&field) {
+                self.missing_fields.push(field);
             }
         }
         self
@@ -240,7 +239,7 @@ mod tests {
         let absent = |definitions: &[&str]| {
             let format = |text: &&str| Arc::new(Format::parse(text).expect("a format"));
             let formats: Vec<_> = definitions.iter().map(format).collect();
-            Report::default().of_formats(&formats, &[]).absent
+            Report::default().of_formats(&formats, Vec::new()).absent
         };
         assert_eq!(absent(&[]), [""; 0], "no format is known yet");
         assert_eq!(absent(&["$remote_addr $request_uri"]), ["bytes_sent", "errors"]);

@@ -10,7 +10,8 @@ pub(crate) fn hex_if_needed(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(bytes).is_err().then(|| to_hex(bytes))
 }
 
-fn to_hex(bytes: &[u8]) -> String {
+/// The bytes in hexadecimal.
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::kind::RecordKind;
+use crate::row_value::RowValue;
 
 /// The numbers of lines of some files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -51,8 +52,9 @@ pub struct ValueCounts {
 pub struct ValueCount {
     /// The records.
     pub count: u64,
-    /// The value; empty for records without the field.
-    pub value: String,
+    /// The value.
+    #[serde(flatten)]
+    pub value: RowValue,
 }
 
 /// The numbers of records of a kind by the values of two fields.
@@ -80,7 +82,8 @@ pub struct ColumnTotal {
     /// The records with the value.
     pub total: u64,
     /// The value.
-    pub value: String,
+    #[serde(flatten)]
+    pub value: RowValue,
 }
 
 /// A row of a [`CountTable`].
@@ -91,5 +94,6 @@ pub struct TableRow {
     /// The records in all columns, shown or not.
     pub total: u64,
     /// The row's value.
-    pub value: String,
+    #[serde(flatten)]
+    pub value: RowValue,
 }

@@ -9,6 +9,7 @@ mod bytes;
 mod characters;
 mod comparison;
 mod count;
+mod filter;
 mod format;
 mod group;
 mod json;
@@ -29,12 +30,14 @@ pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalCha
 pub use count::{
     ColumnTotal, CountTable, FileLines, LineCounts, RecordCount, TableRow, ValueCount, ValueCounts,
 };
+pub use filter::{InvalidCondition, NormalFilter};
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
 pub use log_line::{FieldValue, LogLine};
 pub use message::{
-    Failure, LiveReply, LiveRequest, RefusalBody, SessionCreated, UploadReply, UploadRequest,
+    ConditionPlace, Failure, LiveReply, LiveRequest, RefusalBody, SessionCreated, UploadReply,
+    UploadRequest,
 };
 pub use moment::{Moment, Now};
 pub use query::{Clause, Operator, Query};
@@ -44,5 +47,5 @@ pub use report::{
 };
 pub use row_value::RowValue;
 pub use view::{Sample, Source, SourceState, View, Window};
-pub use words::{LIST_TITLES, NO_VALUE, REMAINDER_VALUE};
+pub use words::{EMPTY_VALUE, LIST_TITLES, NO_VALUE, REMAINDER_VALUE};
 pub use zone::{UnknownZone, find_zone};

@@ -148,4 +148,20 @@ pub struct Failure {
     pub message: String,
     /// The file it concerns.
     pub file: Option<String>,
+    /// The part of a condition that it concerns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub place: Option<ConditionPlace>,
+}
+
+/// A part of the text of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct ConditionPlace {
+    /// The condition's number among the conditions of the query, from 0.
+    pub condition: usize,
+    /// The part's first character in the text, counted in Unicode characters from 0.
+    pub start: usize,
+    /// The character after the part. It is `start` if something is missing there.
+    pub end: usize,
 }

@@ -14,6 +14,11 @@ pub struct Query {
     pub id: u64,
     /// Joined by *and*; none means every record.
     pub clauses: Vec<Clause>,
+    /// Conditions as a person writes them, see `docs/conditions.md`. They are joined with the
+    /// clauses by *and*.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub conditions: Vec<String>,
     /// An IANA name, `UTC` or an offset; `null` for the log's own offset.
     pub zone: Option<String>,
     /// Rows of each top list.
@@ -49,6 +54,7 @@ impl Default for Query {
         Self {
             id: 0,
             clauses: Vec::new(),
+            conditions: Vec::new(),
             zone: None,
             top: 10,
             stack: weir_core::STATUS_CLASS.to_owned(),
@@ -65,7 +71,7 @@ impl Default for Query {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Clause {
-    /// The name of a field, which may be `time`.
+    /// The name of a field, which may be `time` or `status_class`.
     pub field: String,
     /// How to compare.
     pub op: Operator,

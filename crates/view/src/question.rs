@@ -3,11 +3,11 @@
 use std::fmt;
 
 use weir_core::{
-    AddressBlock, Aggregates, Clause as CoreClause, ClauseError, ColumnId, Field, Filter, Question,
-    STATUS_CLASS, Stack, TextTest, Timestamp, Values, Zone, format_rfc3339, parse_rfc3339,
+    Aggregates, ClauseError, ColumnId, Field, Question, STATUS_CLASS, Stack, Timestamp, Values,
+    Zone, format_rfc3339,
 };
 
-use crate::bytes;
+use crate::filter::InvalidCondition;
 use crate::moment::{Moment, Now};
 use crate::query::{Clause, Operator, Query};
 use crate::zone::{UnknownZone, find_zone};
@@ -15,8 +15,12 @@ use crate::zone::{UnknownZone, find_zone};
 /// Why a query cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryError {
-    /// A condition names an unknown field, or has an invalid regular expression.
+    /// A clause names an unknown field, or has an invalid regular expression.
     Clause(ClauseError),
+    /// A condition is not valid.
+    Condition(InvalidCondition),
+    /// The log has no field of a clause; the sentence names those that it has.
+    MissingField(String),
     /// A number was expected.
     NotANumber(String),
     /// A time was expected.
@@ -46,8 +50,10 @@ impl fmt::Display for QueryError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Clause(error) => write!(formatter, "{error}"),
+            Self::Condition(error) => write!(formatter, "{error}"),
+            Self::MissingField(sentence) => formatter.write_str(sentence),
             Self::NotANumber(value) => {
-                write!(formatter, "`{value}` is not a valid number; write it as 400 or 0.5")
+                write!(formatter, "`{value}` is not a valid number; write it as 400, 10kB or 200ms")
             }
             Self::NotATime(value) => {
                 write!(formatter, "`{value}` is not a valid time; write it as {}", Moment::EXAMPLES)
@@ -66,7 +72,7 @@ impl fmt::Display for QueryError {
             }
             Self::TooManyExpressions(limit) => write!(
                 formatter,
-                "there are more than {limit} regular expressions; join them with `|`"
+                "there are more than {limit} regular expressions and searches; join them with `|`"
             ),
             Self::Zone(error) => write!(formatter, "{error}"),
             Self::Stack(name) => {
@@ -97,10 +103,6 @@ impl From<ClauseError> for QueryError {
 /// The limit of buckets in a histogram: more than any screen can show.
 const BUCKETS_MAX: usize = 10_000;
 
-/// The limit of regular expressions in one query. Each may take a megabyte, and is matched against
-/// every distinct value while the parsers wait. A message could contain thousands.
-const EXPRESSIONS_MAX: usize = 64;
-
 impl Query {
     /// The query with each [`Moment`] in its conditions replaced by an instant, RFC 3339. Dates and
     /// local times are in the zone of the query, or in that of the log if the query has none.
@@ -110,7 +112,8 @@ impl Query {
     pub fn settled(&self, now: &Now, log_zone: &dyn Fn() -> Zone) -> Result<Self, QueryError> {
         let is_time = |clause: &Clause| Field::by_name(&clause.field) == Some(Field::Time);
         let mut settled = self.clone();
-        if self.compare.is_none() && !self.clauses.iter().any(is_time) {
+        let has_time = self.clauses.iter().any(is_time) || !self.conditions.is_empty();
+        if self.compare.is_none() && !has_time {
             return Ok(settled);
         }
         let zone = self.zone.as_deref().map(find_zone).transpose().map_err(QueryError::Zone)?;
@@ -126,6 +129,17 @@ impl Query {
                 *until = instant_stamp(read(until)?.until_ns(zone));
             }
         }
+        settled.conditions.clear();
+        self.for_each_condition(|condition| {
+            let range = |text: &str| {
+                let moment = Moment::parse(text, now);
+                let moment =
+                    moment.ok_or_else(|| QueryError::NotATime(text.to_owned()).to_string())?;
+                Ok((moment.first_ns(zone), moment.last_ns(zone)))
+            };
+            settled.conditions.push(condition.with_instants(&range)?.to_string());
+            Ok(())
+        })?;
         settled.clauses.clear();
         for clause in &self.clauses {
             if !is_time(clause) {
@@ -148,19 +162,13 @@ impl Query {
     /// # Errors
     /// If the query is not valid for these columns.
     pub fn question(&self, values: &Values) -> Result<Question, QueryError> {
-        if self.expressions() > EXPRESSIONS_MAX {
-            return Err(QueryError::TooManyExpressions(EXPRESSIONS_MAX));
-        }
-        let mut clauses: Vec<CoreClause> = Vec::new();
-        for clause in merged(&self.clauses) {
-            clauses.extend(core_clauses(&clause, values)?);
-        }
+        let filter = self.filter(values)?;
         if let Some(group) = &self.group {
             check_group(group)?;
         }
         let zone = self.zone.as_deref().map(find_zone).transpose().map_err(QueryError::Zone)?;
         Ok(Question {
-            filter: Filter { kind: self.kind.map(Into::into), clauses },
+            filter,
             zone,
             buckets_max: (self.buckets as usize).clamp(2, BUCKETS_MAX),
             stack: self.stack(values)?,
@@ -170,17 +178,8 @@ impl Query {
 
     /// The text columns that the query names, except known fields.
     pub fn extra_columns(&self) -> Vec<String> {
-        let fields = self.clauses.iter().map(|clause| &clause.field).chain([&self.stack]);
-        fields
-            .filter(|name| *name != STATUS_CLASS && Field::by_name(name).is_none())
-            .cloned()
-            .collect()
-    }
-
-    fn expressions(&self) -> usize {
-        let is_expression =
-            |clause: &&Clause| matches!(clause.op, Operator::Match | Operator::NotMatch);
-        self.clauses.iter().filter(is_expression).map(|clause| clause.values.len()).sum()
+        let fields = self.field_names().into_iter().chain([self.stack.clone()]);
+        fields.filter(|name| *name != STATUS_CLASS && Field::by_name(name).is_none()).collect()
     }
 
     fn stack(&self, values: &Values) -> Result<Stack, QueryError> {
@@ -190,37 +189,6 @@ impl Query {
         }
         let column: Option<ColumnId> = values.schema().text_column_by_name(&self.stack);
         column.map(Stack::Column).ok_or_else(|| QueryError::Stack(self.stack.clone()))
-    }
-}
-
-/// Joins the clauses for equality on one field with *or*: no value equals two others.
-fn merged(clauses: &[Clause]) -> Vec<Clause> {
-    let mut merged: Vec<Clause> = Vec::new();
-    for clause in clauses {
-        let same = merged.iter_mut().find(|other| {
-            other.op == Operator::Equal
-                && clause.op == Operator::Equal
-                && other.field == clause.field
-        });
-        match same {
-            Some(other) => other.values.extend(clause.values.iter().cloned()),
-            None => merged.push(clause.clone()),
-        }
-    }
-    merged
-}
-
-fn core_clauses(clause: &Clause, values: &Values) -> Result<Vec<CoreClause>, QueryError> {
-    match Field::by_name(&clause.field) {
-        Some(Field::Time) => {
-            clause.values.iter().map(|value| time_clause(clause.op, value)).collect()
-        }
-        Some(field) if Field::NUMBERS.contains(&field) => {
-            let range = |value: &String| number_range(field, clause.op, value);
-            let ranges: Result<_, _> = clause.values.iter().map(range).collect();
-            Ok(vec![CoreClause::Number { column: field.column(), ranges: ranges? }])
-        }
-        _ => Ok(vec![text_clause(clause, values)?]),
     }
 }
 
@@ -257,129 +225,6 @@ fn instant_clauses(
         _ => (clause(op, first_ns), None),
     };
     std::iter::once(one).chain(other)
-}
-
-fn time_clause(op: Operator, value: &str) -> Result<CoreClause, QueryError> {
-    let time = parse_rfc3339(value.as_bytes());
-    let at = time.ok_or_else(|| QueryError::NotATime(value.to_owned()))?.unix_ns;
-    let (first_ns, last_ns) = match op {
-        Operator::Less => (i64::MIN, at - 1),
-        Operator::LessOrEqual => (i64::MIN, at),
-        Operator::Greater => (at + 1, i64::MAX),
-        Operator::GreaterOrEqual => (at, i64::MAX),
-        Operator::Equal => (at, at),
-        _ => {
-            let usable = "=, <, <=, >, >=";
-            return Err(QueryError::Operator { field: "time".to_owned(), usable });
-        }
-    };
-    Ok(CoreClause::Time { first_ns, last_ns })
-}
-
-fn number_range(field: Field, op: Operator, value: &str) -> Result<(u64, u64), QueryError> {
-    let number = parse_number(field, value);
-    let number = number.ok_or_else(|| QueryError::NotANumber(value.to_owned()))?;
-    bounds(op, number).ok_or_else(|| QueryError::Operator {
-        field: field.name().to_owned(),
-        usable: "=, <, <=, >, >=",
-    })
-}
-
-/// Parses a number of bytes, or a duration in seconds, which is compared in nanoseconds.
-fn parse_number(field: Field, value: &str) -> Option<u64> {
-    match field {
-        Field::Bytes => value.parse().ok(),
-        _ => {
-            let seconds: f64 = value.parse().ok()?;
-            let nanoseconds = (seconds * 1e9).round();
-            (0.0..1.8e19).contains(&nanoseconds).then_some(nanoseconds as u64)
-        }
-    }
-}
-
-/// The range of numbers that a comparison accepts; `None` if the operator does not compare. An
-/// empty range has its larger bound first.
-fn bounds(op: Operator, number: u64) -> Option<(u64, u64)> {
-    Some(match op {
-        Operator::Equal => (number, number),
-        Operator::Less => number.checked_sub(1).map_or((1, 0), |max| (0, max)),
-        Operator::LessOrEqual => (0, number),
-        Operator::Greater => number.checked_add(1).map_or((1, 0), |min| (min, u64::MAX)),
-        Operator::GreaterOrEqual => (number, u64::MAX),
-        _ => return None,
-    })
-}
-
-fn text_clause(clause: &Clause, values: &Values) -> Result<CoreClause, QueryError> {
-    let negated =
-        matches!(clause.op, Operator::NotEqual | Operator::NotEqualHex | Operator::NotMatch);
-    let test = match clause.op {
-        Operator::Equal | Operator::NotEqual => equality(&clause.field, &clause.values),
-        Operator::EqualHex | Operator::NotEqualHex => {
-            let bytes: Result<_, _> = clause.values.iter().map(|value| from_hex(value)).collect();
-            TextTest::OneOf(bytes?)
-        }
-        Operator::Prefix => any(clause, |value| Ok(TextTest::Prefix(value.as_bytes().to_vec())))?,
-        Operator::Match | Operator::NotMatch => any(clause, |value| Ok(TextTest::matches(value)?))?,
-        op => any(clause, |value| comparison(op, value))?,
-    };
-    Ok(CoreClause::text(values, &clause.field, test, negated)?)
-}
-
-/// A test that passes if that of one of the clause's values does.
-fn any(
-    clause: &Clause,
-    test: impl Fn(&str) -> Result<TextTest, QueryError>,
-) -> Result<TextTest, QueryError> {
-    let tests: Result<Vec<_>, _> = clause.values.iter().map(|value| test(value)).collect();
-    Ok(TextTest::Any(tests?))
-}
-
-/// A test for equality. For the client, a value with a slash is a block of addresses.
-fn equality(field: &str, values: &[String]) -> TextTest {
-    let is_client = Field::by_name(field) == Some(Field::Client);
-    let block = |value: &String| AddressBlock::parse(value).filter(|_| is_client);
-    let blocks: Vec<AddressBlock> = values.iter().filter_map(block).collect();
-    let others = values.iter().filter(|value| block(value).is_none());
-    let others: Vec<Vec<u8>> = others.map(|value| value.clone().into_bytes()).collect();
-    if blocks.is_empty() { TextTest::OneOf(others) } else { TextTest::InBlocks(blocks, others) }
-}
-
-fn comparison(op: Operator, value: &str) -> Result<TextTest, QueryError> {
-    let number: u64 = value.parse().map_err(|_| QueryError::NotANumber(value.to_owned()))?;
-    let (min, max) = bounds(op, number).unwrap_or((1, 0));
-    Ok(TextTest::Between(min, max))
-}
-
-fn from_hex(text: &str) -> Result<Vec<u8>, QueryError> {
-    bytes::from_hex(text).ok_or_else(|| QueryError::NotHexadecimal(text.to_owned()))
-}
-
-impl Clause {
-    /// Parses `field=value`, with any of the operators `=`, `!=`, `^=`, `~`, `!~`, `<`, `<=`, `>`
-    /// and `>=`. Returns `None` if there is no operator or no field.
-    pub fn parse(text: &str) -> Option<Self> {
-        let at = text.find(['=', '!', '~', '^', '<', '>'])?;
-        let (field, rest) = text.split_at(at);
-        let operators = [
-            ("!=", Operator::NotEqual),
-            ("!~", Operator::NotMatch),
-            ("^=", Operator::Prefix),
-            ("<=", Operator::LessOrEqual),
-            (">=", Operator::GreaterOrEqual),
-            ("=", Operator::Equal),
-            ("~", Operator::Match),
-            ("<", Operator::Less),
-            (">", Operator::Greater),
-        ];
-        let (sign, op) = operators.into_iter().find(|(sign, _)| rest.starts_with(sign))?;
-        let field = field.trim();
-        if field.is_empty() {
-            return None;
-        }
-        let values = vec![rest[sign.len()..].to_owned()];
-        Some(Self { field: field.to_owned(), op, values })
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::{from_hex, hex_if_needed, shown};
+use crate::words::NO_VALUE;
 
 /// A value of a field, as a row of a list shows it. Rows flatten it in their JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,12 +22,21 @@ pub struct RowValue {
     #[serde(rename = "remainder", default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
     pub is_remainder: bool,
+    /// Whether this stands for the records without the field; `value` is [`crate::NO_VALUE`] then.
+    #[serde(rename = "absent", default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub is_absent: bool,
 }
 
 impl RowValue {
     /// A value, given as its bytes.
     pub fn new(value: &[u8], is_remainder: bool) -> Self {
-        Self { text: shown(value), hex: hex_if_needed(value), is_remainder }
+        Self { text: shown(value), hex: hex_if_needed(value), is_remainder, is_absent: false }
+    }
+
+    /// The records without the field.
+    pub fn absent() -> Self {
+        Self { is_absent: true, ..Self::new(NO_VALUE.as_bytes(), false) }
     }
 
     /// The value as the log has it, byte for byte.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::filter::NormalFilter;
 use crate::report::{Format, Report};
 
 /// One snapshot of a session.
@@ -10,6 +11,10 @@ use crate::report::{Format, Report};
 pub struct View {
     /// The id of the query that this answers; 0 before any was asked.
     pub query: u64,
+    /// The filter of the query in its normal form, if the query has conditions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub filter: Option<NormalFilter>,
     /// True when every source has ended, so that nothing more will change by itself.
     pub complete: bool,
     /// The sources in the order they were begun.

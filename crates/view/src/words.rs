@@ -1,7 +1,10 @@
 //! The words in place of values and names, the same on the page, on the terminal and in files.
 
-/// The value that is shown for records without a field.
+/// The value that is shown for records without a field. Conditions call it by this word, too.
 pub const NO_VALUE: &str = "(none)";
+
+/// What is shown in place of an empty value. Conditions call it by this word, too.
+pub const EMPTY_VALUE: &str = "(empty)";
 
 /// The value that is shown for the remainder, into which rare values are folded.
 pub const REMAINDER_VALUE: &str = "(all other values)";

@@ -4,12 +4,13 @@ use std::fmt::Write;
 
 use weir_ingest::{Input, TallyEntry, ValueTally};
 use weir_view::{
-    ColumnTotal, CountTable, FileLines, JsonError, LineCounts, NO_VALUE, REMAINDER_VALUE,
-    RecordCount, RecordKind, TableRow, ValueCount, ValueCounts,
+    ColumnTotal, CountTable, EMPTY_VALUE, FileLines, JsonError, LineCounts, NO_VALUE,
+    REMAINDER_VALUE, RecordCount, RecordKind, RowValue, TableRow, ValueCount, ValueCounts,
 };
 
 use super::InputCount;
 use super::arguments::{CountArguments, Output};
+use super::records::{ABSENT_KEY, EMPTY_KEY};
 use crate::csv::row;
 use crate::display::{safe, safe_bytes};
 use crate::outcome::Failure;
@@ -85,13 +86,13 @@ fn values(
         Output::Csv => {
             let mut text = row([field.as_bytes(), b"count"]);
             for (value, count) in rows.iter().chain(&rest) {
-                text += &row([value, count.to_string().as_bytes()]);
+                text += &row([cell(value), count.to_string().as_bytes()]);
             }
             text
         }
         Output::Json => {
             let count =
-                |(value, count): &TallyEntry| ValueCount { count: *count, value: text_of(value) };
+                |(value, count): &TallyEntry| ValueCount { count: *count, value: row_value(value) };
             json_line(weir_view::to_json(&ValueCounts {
                 kind,
                 field: field.to_owned(),
@@ -117,11 +118,11 @@ fn table(
             heads.iter().map(|(column, _)| tally.count(row, column)).collect()
         };
         let column =
-            |(value, total): &TallyEntry| ColumnTotal { total: *total, value: text_of(value) };
+            |(value, total): &TallyEntry| ColumnTotal { total: *total, value: row_value(value) };
         let row = |(value, total): &TallyEntry| TableRow {
             counts: counts(value),
             total: *total,
-            value: text_of(value),
+            value: row_value(value),
         };
         return json_line(weir_view::to_json(&CountTable {
             kind,
@@ -151,7 +152,7 @@ fn table(
     let last = [b"total".to_vec()].into_iter().chain(totals);
     cells.push(last.chain([number(tally.records)]).collect());
     Ok(match output {
-        Output::Csv => cells.iter().map(|cells| row(cells.iter().map(|cell| &cell[..]))).collect(),
+        Output::Csv => cells.iter().map(|cells| row(cells.iter().map(|key| cell(key)))).collect(),
         _ => aligned(&cells),
     })
 }
@@ -189,13 +190,30 @@ fn first(mut entries: Vec<TallyEntry>, top: usize) -> Vec<TallyEntry> {
     entries
 }
 
-/// A value for a person; an empty or absent one has a name.
-fn shown(value: &[u8]) -> String {
-    if value.is_empty() { NO_VALUE.to_owned() } else { safe_bytes(value) }
+/// A key of a tally as a value for people.
+fn shown(key: &[u8]) -> String {
+    match key {
+        ABSENT_KEY => NO_VALUE.to_owned(),
+        EMPTY_KEY => EMPTY_VALUE.to_owned(),
+        value => safe_bytes(value),
+    }
 }
 
-fn text_of(value: &[u8]) -> String {
-    String::from_utf8_lossy(value).into_owned()
+/// A key of a tally as a value in CSV.
+fn cell(key: &[u8]) -> &[u8] {
+    match key {
+        ABSENT_KEY => NO_VALUE.as_bytes(),
+        EMPTY_KEY => b"",
+        value => value,
+    }
+}
+
+/// A key of a tally as a value in JSON.
+fn row_value(key: &[u8]) -> RowValue {
+    match key {
+        ABSENT_KEY => RowValue::absent(),
+        key => RowValue::new(cell(key), false),
+    }
 }
 
 fn json_line(text: Result<String, JsonError>) -> Result<String, Failure> {

@@ -13,6 +13,12 @@ use super::InputCount;
 use super::kinds::{KindTallies, KindTally};
 use crate::scan::{Conditions, ScanError, UnparsedLines, for_each_text};
 
+/// The key of a tally for records without the field.
+pub(super) const ABSENT_KEY: &[u8] = b"";
+
+/// The key of a tally for empty values. A line has no line feed, so no value is equal to it.
+pub(super) const EMPTY_KEY: &[u8] = b"\n";
+
 /// Counts records in tallies that share a memory budget.
 pub(super) struct RecordCounter<'a> {
     /// The names of the fields: none, one or two.
@@ -222,7 +228,11 @@ impl RecordKey<'_> {
         if self.predicate.as_ref().is_some_and(|predicate| predicate.accepts(record)) {
             let value = |index| {
                 let field: Option<FieldAccessor> = self.fields.get(index).copied().flatten();
-                field.and_then(|field| field.value(record)).unwrap_or(Cow::Borrowed(b""))
+                match field.and_then(|field| field.value(record)) {
+                    None => Cow::Borrowed(ABSENT_KEY),
+                    Some(value) if value.is_empty() => Cow::Borrowed(EMPTY_KEY),
+                    Some(value) => value,
+                }
             };
             kind.tally.add(&value(0), &value(1), memory);
         }

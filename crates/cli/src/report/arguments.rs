@@ -47,10 +47,9 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) until: Option<String>,
 
-    /// Count only requests that meet this condition: field=value, or one of != ^= (begins with)
-    /// ~ (matches the regular expression) !~ < <= > >=; several are joined by and, several
-    /// with = on one field by or. `time` accepts the same values as --since; a date is its whole
-    /// day
+    /// Count only requests that meet this condition, such as status=404,403 or
+    /// 'status=5xx and not path^=/health'; several are joined by and, several with = on one field
+    /// by or. See below
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
 
@@ -87,6 +86,12 @@ Examples:
   weir report --json access.log | jq '.top.client[0]'
   weir report --group host --since -7d --compare access.log
   weir report --html report.html access.log
+
+Conditions:
+  status=404,403  status=4xx  status!=200  bytes>1MB  request_time>=200ms
+  client=192.0.2.0/24  path^=/api (begins with)  path~'\\.php$' (regular expression)  path!~^/a
+  referer=(none)  referer=(empty)  time>=2025-12-17  time>=-2h  googlebot (in any text field)
+They are joined by and, or, not and brackets. Text in quotation marks stands for itself.
 
 Exit codes: 0 something was read; 1 no line matched the format; 2 wrong usage, or a file could
 not be read to its end.";

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use weir_core::{Field, Format, STATUS_CLASS, Zone};
+use weir_core::{Field, Format, STATUS_CLASS, UnknownField, Zone};
 use weir_ingest::{SourceEnd, SourceSnapshot};
-use weir_view::{Clause, Report};
+use weir_view::{Query, Report};
 
 use super::ReportArguments;
 use crate::display::separated;
 use crate::messages::merged;
 use crate::outcome::Failure;
+use crate::scan::where_failure;
 use crate::sources::Complaint;
 
 /// Checks that the log has the fields that the options name.
@@ -26,10 +27,9 @@ pub(crate) fn check_fields(
         // No format was detected, so no line matched. A note reports that.
         return Ok(());
     }
-    let conditions = arguments.conditions.iter().filter_map(|text| Clause::parse(text));
-    let mut named: Vec<(&str, String)> =
-        conditions.map(|clause| ("--where", clause.field)).collect();
-    named.push(("--stack", arguments.stack.clone()));
+    let filter = Query { conditions: arguments.conditions.clone(), ..Query::default() };
+    filter.check_fields(formats.iter().map(Arc::as_ref)).map_err(where_failure)?;
+    let mut named: Vec<(&str, String)> = vec![("--stack", arguments.stack.clone())];
     named.extend(arguments.group.iter().map(|field| ("--group", field.clone())));
     named.extend(arguments.compare.then(|| ("--compare", "time".to_owned())));
     named.extend(arguments.since.is_some().then(|| ("--since", "time".to_owned())));
@@ -41,10 +41,8 @@ pub(crate) fn check_fields(
         };
         let is_class = matches!(option, "--stack" | "--group") && name == STATUS_CLASS;
         if !is_class && !names.iter().any(|other| other == known) {
-            let names = names.join(", ");
-            return Err(Failure::new(format_args!(
-                "{option}: the log has no field `{name}`; it has {names}"
-            )));
+            let error = UnknownField { name, fields: names };
+            return Err(Failure::new(format_args!("{option}: {error}")));
         }
     }
     Ok(())

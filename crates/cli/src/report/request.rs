@@ -8,7 +8,7 @@ use weir_view::{Clause, Compare, Moment, Now, Operator, Query};
 
 use super::ReportArguments;
 use crate::outcome::Failure;
-use crate::scan::parse_clauses;
+use crate::scan::parse_filter;
 use crate::terminal::Screen;
 use crate::zone;
 
@@ -34,28 +34,26 @@ impl Request {
         // The beginning of the log is read once for it, and only if a time has no offset.
         let zone = LazyCell::new(|| zone.unwrap_or_else(|| zone::of_log(inputs, &format)));
         let (now, zone) = (Now::read(), || zone.clone());
-        let mut clauses = parse_clauses(&arguments.conditions, &now, &zone)?;
+        let mut filter = parse_filter(&arguments.conditions, &now, &zone)?;
         let (since, until) = time_range(arguments, &now, &zone)?;
         let compare =
             arguments.compare.then(|| Compare { since: since.clone(), until: until.clone() });
         if !arguments.compare {
-            clauses.extend(range_clauses(since, until));
+            filter.clauses.extend(range_clauses(since, until));
         }
         let is_for_screen = !arguments.json && !arguments.csv && arguments.html.is_none();
         let buckets = arguments.buckets.unwrap_or_else(|| {
             if is_for_screen { screen.buckets_max() } else { Query::default().buckets }
         });
         let query = Query {
-            id: 0,
-            clauses,
             zone: arguments.read.tz.clone(),
             top: arguments.top,
             stack: arguments.stack.clone(),
             buckets,
             kind: arguments.kind.map(Into::into),
-            overlay: None,
             group: arguments.group.clone(),
             compare,
+            ..filter
         };
         Ok(Self { query, format })
     }

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 
 use weir_core::{Filter, Format, RecordPredicate, UnknownField, Values, Zone};
 use weir_ingest::{FormatChoice, Input};
-use weir_view::{Clause, Now, Query};
+use weir_view::{Now, Query, QueryError};
 
 use crate::outcome::Failure;
 use crate::zone;
@@ -31,13 +31,10 @@ impl Conditions {
         format: &FormatChoice,
     ) -> Result<Self, Failure> {
         let log_zone = LazyCell::new(|| zone::of_log(inputs, format));
-        let clauses = parse_clauses(texts, &Now::read(), &|| log_zone.clone())?;
-        let fields = clauses.iter().map(|clause| clause.field.clone()).collect();
-        let query = Query { clauses, ..Query::default() };
+        let query = parse_filter(texts, &Now::read(), &|| log_zone.clone())?;
         let columns = columns_of(&query);
-        let question = query.question(&columns);
-        let question = question.map_err(|error| Failure::new(format_args!("--where: {error}")))?;
-        Ok(Self { filter: question.filter, columns, fields })
+        let question = query.question(&columns).map_err(where_failure)?;
+        Ok(Self { filter: question.filter, columns, fields: query.field_names() })
     }
 
     /// Whether there are no conditions: every record meets them.
@@ -63,31 +60,35 @@ impl Conditions {
     }
 }
 
-/// Parses conditions. Each is checked alone, so that the message can name it. Dates and local
-/// times in them are those of the zone.
+/// Parses conditions, and returns a query with nothing else. Dates and local times in them are
+/// those of the zone.
 ///
 /// # Errors
-/// With a sentence for the first that is not valid.
-pub(crate) fn parse_clauses(
+/// With a sentence for the first that is not valid, and a mark at the place.
+pub(crate) fn parse_filter(
     texts: &[String],
     now: &Now,
     zone: &dyn Fn() -> Zone,
-) -> Result<Vec<Clause>, Failure> {
-    let read = |text: &String| {
-        let clause = Clause::parse(text).ok_or_else(|| {
-            Failure::new(format_args!(
-                "--where: `{text}` is not a valid condition; write it as status=404 or path^=/api"
-            ))
-        })?;
-        let query = Query { clauses: vec![clause], ..Query::default() };
-        let checked = query.settled(now, zone).and_then(|settled| {
-            settled.question(&columns_of(&settled))?;
-            Ok(settled.clauses)
-        });
-        checked.map_err(|error| Failure::new(format_args!("--where: `{text}`: {error}")))
-    };
-    let clauses: Result<Vec<_>, Failure> = texts.iter().map(read).collect();
-    Ok(clauses?.into_iter().flatten().collect())
+) -> Result<Query, Failure> {
+    let query = Query { conditions: texts.to_vec(), ..Query::default() };
+    let checked = query.check_conditions(&columns_of(&query)).and_then(|()| {
+        // Only the settled times show whether a time is valid.
+        query.settled(now, zone)?;
+        query.normalized().settled(now, zone)
+    });
+    checked.map_err(where_failure)
+}
+
+/// A failure that names the option. The condition and a mark at the place follow in lines of
+/// their own.
+pub(crate) fn where_failure(error: QueryError) -> Failure {
+    match error {
+        QueryError::Condition(invalid) => {
+            let excerpt = invalid.error.excerpt(&invalid.text).replace('\n', "\n  ");
+            Failure::new(format_args!("--where: {}\n  {excerpt}", invalid.error))
+        }
+        error => Failure::new(format_args!("--where: {error}")),
+    }
 }
 
 /// The columns that a query names, without values.

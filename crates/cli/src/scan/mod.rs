@@ -6,5 +6,5 @@ mod conditions;
 mod texts;
 
 pub(crate) use arguments::{LogArguments, inputs_of};
-pub(crate) use conditions::{Conditions, parse_clauses};
+pub(crate) use conditions::{Conditions, parse_filter, where_failure};
 pub(crate) use texts::{ScanError, UnparsedLines, for_each_text, report_unparsed};

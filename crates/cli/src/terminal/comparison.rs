@@ -1,6 +1,6 @@
 //! A period beside the one before it.
 
-use weir_view::{Changes, Comparison, GroupRow, Period, Report, difference};
+use weir_view::{Changes, Comparison, EMPTY_VALUE, GroupRow, Period, Report, difference};
 
 use super::Screen;
 use super::style::{Painter, Style};
@@ -133,7 +133,7 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
         let numbers = cells.iter().zip(widths).map(|(cell, width)| right(cell, width));
         let numbers = numbers.collect::<Vec<_>>().join("  ");
         let value = safe_bytes(&row.value.bytes());
-        let value = if value.is_empty() { "(empty)" } else { &value };
+        let value = if value.is_empty() { EMPTY_VALUE } else { &value };
         let value = fit_middle(value, screen.text_columns.saturating_sub(used + 2));
         lines.push(format!("  {numbers}  {value}"));
     }

@@ -1,6 +1,6 @@
 //! The records of each value of a field.
 
-use weir_view::{Group, GroupRow, PeriodTally, Report};
+use weir_view::{EMPTY_VALUE, Group, GroupRow, PeriodTally, Report};
 
 use super::Screen;
 use super::style::{Painter, Style};
@@ -50,7 +50,7 @@ pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<Strin
 
 fn name(row: &GroupRow) -> String {
     match safe_bytes(&row.value.bytes()) {
-        empty if empty.is_empty() => "(empty)".to_owned(),
+        empty if empty.is_empty() => EMPTY_VALUE.to_owned(),
         value => value,
     }
 }

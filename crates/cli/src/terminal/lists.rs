@@ -1,6 +1,6 @@
 //! The top lists, side by side if there is room.
 
-use weir_view::{Report, TopRow};
+use weir_view::{EMPTY_VALUE, Report, TopRow};
 
 use super::Screen;
 use super::style::{Painter, Style};
@@ -78,7 +78,7 @@ fn title(report: &Report, field: &str, shown: usize, painter: Painter) -> String
 
 fn value(row: &TopRow, columns: usize) -> String {
     let value = safe(&row.value.text);
-    fit_middle(if value.is_empty() { "(empty)" } else { &value }, columns)
+    fit_middle(if value.is_empty() { EMPTY_VALUE } else { &value }, columns)
 }
 
 /// A bar whose length is proportional to its count; at least an eighth of a column.

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bursts;
+mod conditions;
 mod count;
 mod files;
 mod formats;

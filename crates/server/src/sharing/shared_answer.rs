@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_query::{Evaluator, settled};
-use weir_view::{JsonError, LiveReply, Now, Operator, Query};
+use weir_view::{JsonError, LiveReply, NormalFilter, Now, Query};
 
 use super::view_memory::ViewMemory;
 use crate::refusal::Refusal;
@@ -68,9 +68,15 @@ pub(crate) struct MadeView {
 }
 
 impl MadeView {
-    /// The beginning of the JSON for a query with this id.
-    pub(crate) fn head(id: u64) -> String {
-        format!("{}{id}", &HEAD[..HEAD.len() - 1])
+    /// The beginning of the JSON for a query with this id. `filter` is the normal form of the
+    /// conditions that the connection has sent, which the others need not have sent.
+    ///
+    /// # Errors
+    /// If the filter cannot be written.
+    pub(crate) fn head(id: u64, filter: Option<&NormalFilter>) -> Result<String, JsonError> {
+        let head = format!("{}{id}", &HEAD[..HEAD.len() - 1]);
+        let Some(filter) = filter else { return Ok(head) };
+        Ok(format!("{head},\"filter\":{}", weir_view::to_json(filter)?))
     }
 
     /// The rest of the JSON, which all connections share.
@@ -239,9 +245,7 @@ impl SharedAnswer {
 
     /// Keeps the evaluator for the next view, unless its expressions take too much memory.
     fn keep(&self, state: &mut AnswerState, evaluator: Evaluator<DataSet>) {
-        let is_expression = |op: Operator| matches!(op, Operator::Match | Operator::NotMatch);
-        let clauses = self.query.clauses.iter().filter(|clause| is_expression(clause.op));
-        let expressions: usize = clauses.map(|clause| clause.values.len()).sum();
+        let expressions = self.query.expressions();
         let bytes = evaluator.total_memory_bytes() + expressions * EXPRESSION_BYTES;
         state.evaluator = (expressions <= KEPT_EXPRESSIONS_MAX).then_some(evaluator);
         let bytes = if state.evaluator.is_some() { bytes } else { 0 };
@@ -254,7 +258,7 @@ mod tests {
     use std::sync::Arc;
 
     use weir_ingest::{DataSet, Retention};
-    use weir_view::{Clause, Now, Query};
+    use weir_view::{Clause, NormalFilter, Now, Query};
 
     use super::{HEAD, MadeView, SharedAnswers};
 
@@ -281,7 +285,12 @@ mod tests {
 
     #[test]
     fn a_view_begins_with_the_id_of_the_query() {
-        assert_eq!(MadeView::head(0), HEAD);
-        assert_eq!(MadeView::head(17), HEAD.replace(":0", ":17"));
+        let head = |id, filter| MadeView::head(id, filter).expect("JSON");
+        assert_eq!(head(0, None), HEAD);
+        assert_eq!(head(17, None), HEAD.replace(":0", ":17"));
+        let filter = NormalFilter { conditions: vec!["a\"".to_owned()], ..Default::default() };
+        let begin =
+            r#"{"type":"view","view":{"query":7,"filter":{"clauses":[],"conditions":["a\""]}"#;
+        assert_eq!(head(7, Some(&filter)), begin);
     }
 }

@@ -166,10 +166,29 @@ async fn queries_are_answered_by_id_and_invalid_ones_refused() {
         let message = live.message().await;
         assert_eq!(message["error"]["name"], "bad_query", "{invalid}: {message}");
     }
+    let conditions = ["method=GET", "path=/ and status==404"];
+    live.ask(json!({ "id": 7, "conditions": conditions })).await;
+    let message = live.message().await;
+    let place = json!({ "condition": 1, "start": 17, "end": 19 });
+    assert_eq!(
+        (&message["error"]["name"], &message["error"]["place"]),
+        (&"bad_query".into(), &place)
+    );
+    live.ask(json!({ "id": 7, "conditions": ["upstream_time>1"] })).await;
+    let message = live.message().await["error"]["message"].to_string();
+    assert!(message.contains("the log has no field `upstream_time`"), "{message}");
     // The previous query stays in effect.
     session.pipeline().expect("the session is open").data().touch();
     let view = live.view().await;
     assert_eq!((view.query, view.report.matching), (6, matched[1]));
+    // A condition is answered with the clauses that state the same, if there are any.
+    let conditions = ["status=404 and path^=/", "status=4xx or zzz"];
+    live.ask(json!({ "id": 8, "conditions": conditions })).await;
+    let view = live.view_where(|view| view.query == 8).await;
+    let filter = serde_json::to_value(view.filter).expect("JSON");
+    let clauses = json!([status("=", "404"), { "field": "path", "op": "^=", "values": ["/"] }]);
+    assert_eq!(filter, json!({ "clauses": clauses, "conditions": ["status=4xx or zzz"] }));
+    assert_eq!(view.report.matching, matched[0]);
     // Of many queries in a row, the last one is answered.
     for id in 10..60 {
         live.ask(json!({ "id": id, "clauses": [status("=", "404")] })).await;

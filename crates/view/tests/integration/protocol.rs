@@ -77,6 +77,7 @@ fn members(query: &Query) -> BTreeSet<String> {
 fn optional_members_of_a_query_are_documented() {
     let plain = Query::default();
     let full = Query {
+        conditions: vec![String::new()],
         kind: Some(RecordKind::Request),
         overlay: Some(RecordKind::FirewallEvent),
         group: Some(String::new()),

@@ -1,5 +1,7 @@
 //! Text of a log, escaped for HTML.
 
+use weir_view::EMPTY_VALUE;
+
 use crate::display;
 
 /// The text, escaped for an element or a quoted attribute. Control characters and invisible format
@@ -16,7 +18,7 @@ pub(super) fn safe_bytes(bytes: &[u8]) -> String {
 /// A value, isolated so that its direction of writing does not affect the text around it.
 pub(super) fn value(bytes: &[u8]) -> String {
     match safe_bytes(bytes) {
-        empty if empty.is_empty() => "<span class=\"dim\">(empty)</span>".to_owned(),
+        empty if empty.is_empty() => format!("<span class=\"dim\">{EMPTY_VALUE}</span>"),
         value => format!("<bdi>{value}</bdi>"),
     }
 }

@@ -1,0 +1,123 @@
+//! The language of `--where`, the same in every command.
+
+use crate::support::{Folder, run, text};
+
+/// Requests of several kinds, one of each client but the last two.
+const LOG: &str = concat!(
+    r#"192.0.2.1 - - [17/Dec/2025:09:00:00 +0100] "GET / HTTP/1.1" 200 500 "-" "Mozilla/5.0 (X11)""#,
+    "\n",
+    r#"192.0.2.99 - alice [17/Dec/2025:09:01:00 +0100] "GET /a?q=1 HTTP/1.1" 404 1500 "http://example.com/" "Googlebot/2.1""#,
+    "\n",
+    r#"2001:db8::1 - - [17/Dec/2025:09:02:00 +0100] "POST /login.php HTTP/1.1" 403 0 "-" """#,
+    "\n",
+    r#"::ffff:192.0.2.99 - - [18/Dec/2025:09:03:00 +0100] "GET /b HTTP/2.0" 503 2000000 "-" "curl/8""#,
+    "\n",
+);
+
+/// The number of requests that the commands count.
+fn counted(log: &str, condition: &str) -> [String; 3] {
+    let report = run(["report", "--json", "--where", condition, log]);
+    let report: serde_json::Value = serde_json::from_str(&report.stdout).expect(condition);
+    let count = run(["count", "--where", condition, log]).stdout;
+    let grep = run(["grep", "-c", "--where", condition, log]).stdout;
+    let count = count.split_whitespace().next().unwrap_or_default().to_owned();
+    [report["matching"].to_string(), count, grep.trim().to_owned()]
+}
+
+#[test]
+fn every_command_reads_the_same_conditions() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", LOG.as_bytes());
+    for (condition, matching) in [
+        ("status=4xx", 2),
+        ("status=404,403", 2),
+        ("status = 404 , 5xx", 2),
+        ("status_class=4xx", 2),
+        ("status!=4xx", 2),
+        ("status:404", 1),
+        ("bytes>1MB", 1),
+        ("bytes!=0", 3),
+        ("bytes>=1.5k and bytes<1MiB", 1),
+        ("client=192.0.2.0/25", 3),
+        ("client=::ffff:192.0.2.99", 2),
+        ("client=2001:db8:0:0:0:0:0:1", 1),
+        ("client=\"192.0.2.99\"", 1),
+        ("::ffff:192.0.2.0/120", 3),
+        ("googlebot", 1),
+        ("LOGIN or googleBOT", 2),
+        ("not (status<400 or method=POST)", 2),
+        ("request=(none)", 4),
+        ("request!=(none) or path~'^/a$'", 1),
+        ("user_agent=(empty)", 1),
+        ("user_agent~'Mozilla/5.0 \\(X11'", 1),
+        ("time=2025-12-17 and status>=400", 2),
+        ("time>2025-12-17 or time<2025-12-17 09:00:30", 2),
+    ] {
+        let matching = matching.to_string();
+        let expected = [matching.clone(), matching.clone(), matching];
+        assert_eq!(counted(text(&path), condition), expected, "{condition}");
+    }
+}
+
+#[test]
+fn every_command_refuses_what_cannot_hold() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", LOG.as_bytes());
+    for (condition, message) in [
+        ("client=10.0.0.0/40", "`/40` is not a valid IPv4 prefix (0 to 32)"),
+        ("client=foo/8", "`foo` is not a valid address"),
+        ("client=192.0.2/24", "write 192.0.2.0/24"),
+        ("client=2001:db8::/129", "`/129` is not a valid IPv6 prefix (0 to 128)"),
+        ("client=66.249.*", "write client=66.249.0.0/16"),
+        ("status==404", "`==` is not an operator; write `=`"),
+        ("status=abc", "`abc` is not a valid status"),
+        ("method=get", "write method=GET"),
+        ("path=/x*", "write path^=/x"),
+        ("sttaus=404", "did you mean `status`?"),
+        ("request_time>1", "the log has no field `request_time`"),
+        ("status=404 and status=500", "a record has one status"),
+        ("googlebot and", "a condition is missing"),
+    ] {
+        for command in [["report", "--where"], ["count", "--where"], ["grep", "--where"]] {
+            let run = run([&command[..], &[condition, text(&path)]].concat());
+            assert_eq!(run.code, 2, "{command:?} {condition}");
+            assert!(run.stderr.contains(message), "{command:?} {condition}: {}", run.stderr);
+        }
+    }
+    let marked = run(["count", "--where", "path=/ and status==404", text(&path)]).stderr;
+    assert!(marked.ends_with("\n  path=/ and status==404\n                   ^^\n"), "{marked}");
+}
+
+#[test]
+fn a_long_condition_is_refused_with_a_sentence() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", LOG.as_bytes());
+    let long = format!("path=/{}", "a".repeat(64 << 10));
+    let run = run(["report", "--where", &long, text(&path)]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("the condition has 65542 bytes; write at most 16384"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.len() < 1_000, "{}", run.stderr);
+}
+
+#[test]
+fn absent_and_empty_have_one_spelling_each() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", LOG.as_bytes());
+    let count = |arguments: &[&str]| run([&["count"], arguments, &[text(&path)]].concat()).stdout;
+    assert_eq!(count(&["--by", "request"]), "4  (none)\n");
+    assert_eq!(count(&["--by", "user_agent", "--where", "user_agent=(empty)"]), "1  (empty)\n");
+    assert_eq!(count(&["--by", "request", "--output", "csv"]), "request,count\r\n(none),4\r\n");
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&run([arguments, &[text(&path)]].concat()).stdout).expect("JSON")
+    };
+    let absent = json(&["count", "--by", "request", "--output", "json"])["values"][0].clone();
+    assert_eq!(absent, serde_json::json!({ "count": 4, "value": "(none)", "absent": true }));
+    let agents = ["count", "--by", "user_agent", "--output", "json", "--where", "status=403"];
+    assert_eq!(json(&agents)["values"][0], serde_json::json!({ "count": 1, "value": "" }));
+    let row = json(&["report", "--json", "--group", "request"])["group"]["rows"][0].clone();
+    assert_eq!((&row["value"], &row["absent"]), (&"(none)".into(), &true.into()));
+}
