@@ -84,10 +84,17 @@ describe("time", () => {
 
   it("is one chip", () => {
     const clauses = zoomed([], "2024-05-12T10:00:00+02:00", "2024-05-12T11:00:00+02:00");
-    const [chip, ...rest] = chipsOf(toggleInclude(clauses, "status", text("404")));
-    expect(rest).toHaveLength(1);
+    const [chip, ...rest] = chipsOf({
+      clauses: toggleInclude(clauses, "status", text("404")),
+      conditions: ["googlebot"],
+    });
+    expect(rest.map(({ values }) => values)).toEqual([["404"], ["googlebot"]]);
+    expect(rest[1]!.without.conditions).toEqual([]);
     expect(chip!.values).toEqual(["2024-05-12 10:00 to 11:00 +02:00"]);
-    expect(chip!.without).toEqual([{ field: "status", op: "=", values: ["404"] }]);
+    expect(chip!.without).toEqual({
+      clauses: [{ field: "status", op: "=", values: ["404"] }],
+      conditions: ["googlebot"],
+    });
   });
 });
 
@@ -109,6 +116,7 @@ describe("address", () => {
     const kind = "error_log_line" as const;
     const question = {
       clauses,
+      conditions: ["status=4xx or not (a and 'b c')", "100%&where=x#+ "],
       stack: "method",
       top: 50,
       zone: "Europe/Berlin",

@@ -1,5 +1,6 @@
 /** The live connection of the session on the screen. */
 
+import { bytes as bytesText } from "../format/bytes";
 import { browserHost } from "../socket/host";
 import { type LiveEvents, LiveSocket } from "../socket/liveSocket";
 import type { Question } from "../state/state";
@@ -7,6 +8,9 @@ import { dispatch, state } from "../state/store";
 
 /** Upper limit of histogram buckets: three or four pixels each on a usual screen. */
 const BUCKETS_MAX = 400;
+
+/** The longest question, in bytes. The server closes a connection that sends more than 64 KiB. */
+const QUESTION_BYTES_MAX = 60 << 10;
 
 let socket: LiveSocket | null = null;
 
@@ -20,6 +24,16 @@ export function openLive(session: string, events: LiveEvents): void {
 export function closeLive(): void {
   socket?.close();
   socket = null;
+}
+
+/** Why a question is too long to be sent; `null` if it is not. */
+export function refusalOfLength(question: Question): string | null {
+  const bytes = new TextEncoder().encode(JSON.stringify(question)).length;
+  if (bytes <= QUESTION_BYTES_MAX) return null;
+  return (
+    `This filter is too long: it has ${bytesText(bytes)}, and a filter can have ` +
+    `${bytesText(QUESTION_BYTES_MAX)}. Filter by a part of the value, such as path^=/begin.`
+  );
 }
 
 /** Sends a question; without a session it does nothing. */

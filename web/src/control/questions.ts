@@ -1,14 +1,19 @@
 /** Changes of the question: filter, kind of records, stacking, list length and time zone. */
 
 import type { Clause } from "../generated/Clause";
+import type { Failure } from "../generated/Failure";
 import type { View } from "../generated/View";
 import { sameClauses } from "../state/filter";
 import { DEFAULT_QUESTION, type Question, type Trial, type TrialOutcome } from "../state/state";
 import { dispatch, state } from "../state/store";
-import { addressOf, searchOf } from "../state/url";
-import { send } from "./live";
+import { searchOf } from "../state/url";
+import { depth, pushQuestion } from "./history";
+import { refusalOfLength, send } from "./live";
 
-const CANCELLED: TrialOutcome = { isAccepted: false, refusal: null };
+type Refusal = Pick<Failure, "message" | "place">;
+
+const CANCELLED: TrialOutcome = { isAccepted: false, refusal: null, place: null };
+const ACCEPTED: TrialOutcome = { isAccepted: true, refusal: null, place: null };
 
 /** Sends the current question. */
 export function ask(): void {
@@ -16,14 +21,26 @@ export function ask(): void {
 }
 
 /** Changes the filter, as one step that Back undoes. */
-export function filterBy(clauses: Clause[]): void {
-  if (!sameClauses(clauses, state.value.question.clauses)) change({ clauses });
+export function filterBy(
+  clauses: Clause[],
+  conditions: string[] = state.value.question.conditions,
+): void {
+  const { question } = state.value;
+  const isSame =
+    sameClauses(clauses, question.clauses) && conditions.length === question.conditions.length;
+  if (!isSame) change({ clauses, conditions });
 }
 
 /** Changes the question, as one step that Back undoes. */
 export function change(part: Partial<Question>): void {
+  const question = { ...state.value.question, ...part };
+  const refusal = refusalOfLength(question);
+  if (refusal !== null) {
+    dispatch({ type: "notice", message: refusal });
+    return;
+  }
   endTrial(CANCELLED);
-  step({ ...state.value.question, ...part });
+  step(question);
   ask();
 }
 
@@ -36,8 +53,10 @@ export function attempt(part: Partial<Question>): Promise<TrialOutcome> {
   const current = state.value.question;
   const question = { ...current, ...part };
   if (searchOf(question) === searchOf(current)) {
-    return Promise.resolve({ isAccepted: true, refusal: null });
+    return Promise.resolve(ACCEPTED);
   }
+  const refusal = refusalOfLength(question);
+  if (refusal !== null) return Promise.resolve({ ...CANCELLED, refusal });
   send(question);
   const query = state.value.asked;
   dispatch({ type: "trial", trial: { query, question, outcome: null } });
@@ -46,8 +65,9 @@ export function attempt(part: Partial<Question>): Promise<TrialOutcome> {
 
 /** Undoes the last step; without one, as in a shared address, drops the last clause. */
 export function undo(): void {
-  const { clauses } = state.value.question;
+  const { clauses, conditions } = state.value.question;
   if (depth() > 0) history.back();
+  else if (conditions.length > 0) filterBy(clauses, conditions.slice(0, -1));
   else if (clauses.length > 0) filterBy(clauses.slice(0, -1));
   else if (state.value.refusal !== null) change(DEFAULT_QUESTION);
 }
@@ -62,32 +82,28 @@ export function followQuestion(question: Question): void {
 export function acceptTrial(view: View): void {
   const trial = runningTrial();
   if (trial?.query !== view.query) return;
-  step(trial.question);
-  endTrial({ isAccepted: true, refusal: null });
+  step({ ...trial.question, ...view.filter });
+  endTrial(ACCEPTED);
 }
 
 /** Handles the server's refusal of the last question. */
-export function refuse(message: string): void {
+export function refuse({ message, place: found }: Refusal): void {
+  const place = found ?? null;
   if (runningTrial()) {
-    endTrial({ isAccepted: false, refusal: message });
+    endTrial({ isAccepted: false, refusal: message, place });
     // A new connection must repeat the current question, not the refused one.
     ask();
     return;
   }
-  dispatch({ type: "refused", message });
+  const text = place && state.value.question.conditions[place.condition];
+  dispatch({ type: "refused", message: text ? `${text}: ${message}.` : message });
   // A shared address may hold an invalid question: show the data without it.
   if (state.value.view === null) send(DEFAULT_QUESTION);
 }
 
 function step(question: Question): void {
-  history.pushState({ depth: depth() + 1 }, "", addressOf(state.value.session, question));
+  pushQuestion(state.value.session, question, depth() + 1);
   dispatch({ type: "question", question });
-}
-
-/** The number of steps that Back can undo. */
-function depth(): number {
-  const entry = history.state as { depth?: number } | null;
-  return entry?.depth ?? 0;
 }
 
 function runningTrial(): Trial | null {

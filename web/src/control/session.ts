@@ -7,8 +7,9 @@ import { createSession, sessionExists } from "../socket/session";
 import { inNextFrame } from "../state/frame";
 import { hasLines } from "../state/state";
 import { dispatch, state } from "../state/store";
-import { addressOf, questionOf, sessionOf } from "../state/url";
+import { sessionOf } from "../state/url";
 import type { NamedFile } from "../upload/uploads";
+import { currentQuestion, pushQuestion } from "./history";
 import { closeLive, openLive } from "./live";
 import { acceptTrial, ask, followQuestion, refuse } from "./questions";
 import { abortUploads, endThrottle, upload } from "./uploads";
@@ -21,7 +22,7 @@ const GONE =
 export function followAddress(): void {
   const session = sessionOf(location.pathname);
   const isNew = session !== state.value.session;
-  followQuestion(questionOf(location.search));
+  followQuestion(currentQuestion());
   if (isNew) openSession(session);
   else ask();
 }
@@ -45,7 +46,7 @@ export function notify(message: string | null): void {
 
 async function startSession(): Promise<string> {
   const session = await createSession();
-  history.pushState({ depth: 0 }, "", addressOf(session, state.value.question));
+  pushQuestion(session, state.value.question, 0);
   openSession(session);
   return session;
 }
@@ -66,8 +67,8 @@ function openSession(session: string | null): void {
 }
 
 /** The end of a session also closes the connection; `checkSession` handles that. */
-function reject({ name, message }: Failure): void {
-  if (name !== "session_ended") refuse(message);
+function reject(failure: Failure): void {
+  if (failure.name !== "session_ended") refuse(failure);
 }
 
 /**

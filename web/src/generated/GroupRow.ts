@@ -18,6 +18,10 @@ value_hex?: string,
  */
 remainder?: boolean, 
 /**
+ * Whether this stands for the records without the field; `value` is [`crate::NO_VALUE`] then.
+ */
+absent?: boolean, 
+/**
  * The sums of the previous period; missing if nothing is compared.
  */
 previous?: Tally, 

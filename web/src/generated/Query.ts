@@ -16,6 +16,11 @@ id: number,
  */
 clauses: Array<Clause>, 
 /**
+ * Conditions as a person writes them, see `docs/conditions.md`. They are joined with the
+ * clauses by *and*.
+ */
+conditions?: Array<string>, 
+/**
  * An IANA name, `UTC` or an offset; `null` for the log's own offset.
  */
 zone: string | null, 

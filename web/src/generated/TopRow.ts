@@ -17,6 +17,10 @@ value_hex?: string,
  */
 remainder?: boolean, 
 /**
+ * Whether this stands for the records without the field; `value` is [`crate::NO_VALUE`] then.
+ */
+absent?: boolean, 
+/**
  * Number of records.
  */
 count: number, 

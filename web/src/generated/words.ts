@@ -3,6 +3,9 @@
 /** The value that stands for records without the field. */
 export const NO_VALUE = "(none)";
 
+/** What is shown in place of an empty value. */
+export const EMPTY_VALUE = "(empty)";
+
 /** The value that stands for all values beyond the most frequent ones. */
 export const REMAINDER_VALUE = "(all other values)";
 

@@ -6,6 +6,7 @@ import { rangeText, stampText } from "../format/time";
 import type { Clause } from "../generated/Clause";
 import type { Operator } from "../generated/Operator";
 import { isRangeEnd, timeRange, withoutClause } from "./filter";
+import type { Question } from "./state";
 
 /** A condition: `label` and `sign` are words of the page, `values` come from the log. */
 export interface Chip {
@@ -15,8 +16,10 @@ export interface Chip {
   values: string[];
   negative: boolean;
   /** The filter without this condition. */
-  without: Clause[];
+  without: Filter;
 }
+
+type Filter = Pick<Question, "clauses" | "conditions">;
 
 const SIGNS: Record<Operator, string> = {
   "=": "is",
@@ -32,12 +35,13 @@ const SIGNS: Record<Operator, string> = {
   ">=": "≥",
 };
 
-/** Returns one chip per clause; the two ends of a time range share one. */
-export function chipsOf(clauses: Clause[]): Chip[] {
+/** Returns one chip per clause and condition; the two ends of a time range share one. */
+export function chipsOf({ clauses, conditions }: Filter): Chip[] {
   const range = timeRange(clauses);
   const chips = clauses
     .filter((clause) => range === null || !isRangeEnd(clause))
-    .map((clause) => chipOf(clause, clauses));
+    .map((clause) => chipOf(clause, clauses, conditions));
+  chips.push(...conditions.map((text) => conditionChip(text, clauses, conditions)));
   if (range === null) return chips;
   const time: Chip = {
     key: "time",
@@ -45,12 +49,24 @@ export function chipsOf(clauses: Clause[]): Chip[] {
     sign: "",
     values: [rangeText(range.start, range.end)],
     negative: false,
-    without: clauses.filter((clause) => !isRangeEnd(clause)),
+    without: { clauses: clauses.filter((clause) => !isRangeEnd(clause)), conditions },
   };
   return [time, ...chips];
 }
 
-function chipOf(clause: Clause, clauses: Clause[]): Chip {
+/** A condition keeps its text, which nothing but the server reads. */
+function conditionChip(text: string, clauses: Clause[], conditions: string[]): Chip {
+  return {
+    key: `condition ${text}`,
+    label: "",
+    sign: "",
+    values: [text],
+    negative: false,
+    without: { clauses, conditions: conditions.filter((other) => other !== text) },
+  };
+}
+
+function chipOf(clause: Clause, clauses: Clause[], conditions: string[]): Chip {
   const hex = clause.op === "=x" || clause.op === "!=x";
   const read = clause.field === "time" ? stampText : hex ? textOfHex : (value: string) => value;
   return {
@@ -59,6 +75,6 @@ function chipOf(clause: Clause, clauses: Clause[]): Chip {
     sign: SIGNS[clause.op],
     values: clause.values.map(read),
     negative: clause.op.startsWith("!"),
-    without: withoutClause(clauses, clause),
+    without: { clauses: withoutClause(clauses, clause), conditions },
   };
 }

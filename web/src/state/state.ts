@@ -1,11 +1,15 @@
 import type { Clause } from "../generated/Clause";
+import type { ConditionPlace } from "../generated/ConditionPlace";
 import type { RecordKind } from "../generated/RecordKind";
 import type { View } from "../generated/View";
 import { STATUS_CLASS } from "../generated/words";
 
 /** What the page asks for. A question gets an id when it is sent. */
 export interface Question {
+  /** Joined with the conditions by *and*. */
   clauses: Clause[];
+  /** Conditions as text, which no clause can state: `status=4xx or googlebot`. */
+  conditions: string[];
   /** The field by which the histogram is stacked. */
   stack: string;
   /** Rows of each top list. */
@@ -19,6 +23,7 @@ export interface Question {
 
 export const DEFAULT_QUESTION: Question = {
   clauses: [],
+  conditions: [],
   stack: STATUS_CLASS,
   top: 10,
   zone: null,
@@ -31,6 +36,8 @@ export interface TrialOutcome {
   isAccepted: boolean;
   /** Why the server refused it; `null` also if another change came first. */
   refusal: string | null;
+  /** The part of a condition that was refused. */
+  place: ConditionPlace | null;
 }
 
 /** A question that becomes the current one when its answer arrives. */
@@ -116,6 +123,11 @@ export const INITIAL: State = {
   follow: false,
   source_rates: [],
 };
+
+/** Whether a question has a filter. */
+export function hasFilter(question: Question): boolean {
+  return question.clauses.length > 0 || question.conditions.length > 0;
+}
 
 /** Whether lines have been read, so that there is something to show. */
 export function hasLines(view: View | null): boolean {

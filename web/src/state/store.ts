@@ -4,6 +4,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { View } from "../generated/View";
 import {
   type Connection,
+  hasFilter,
   INITIAL,
   type Question,
   type State,
@@ -88,8 +89,7 @@ function withView(before: State, view: View, source_rates: number[]): State {
   // Until it receives a question the server answers a default one, without a filter or a kind:
   // showing that would flash the unfiltered numbers under the chips of a filter.
   const isDefault = view.query === 0 && before.refusal === null;
-  const { clauses, kind } = before.question;
-  if (isDefault && (clauses.length > 0 || kind !== null)) return before;
+  if (isDefault && (hasFilter(before.question) || before.question.kind !== null)) return before;
   const isOlder = before.view !== null && view.query < before.view.query;
   if (isOlder && before.refusal === null) return before;
   return { ...before, view, source_rates };

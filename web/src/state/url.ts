@@ -1,7 +1,7 @@
 /**
  * The question in the address, so that it can be shared and Back works.
  *
- * Each clause is a parameter `f`: `f=status~eq~404~500`. Tildes separate its parts; a tilde or an
+ * Each condition is a parameter `where`, and each clause a parameter `f`: `f=status~eq~404~500`. Tildes separate its parts; a tilde or an
  * exclamation mark inside of a part is preceded by `!`. Operators are words, because their signs
  * would be percent-escaped.
  */
@@ -50,6 +50,7 @@ export function addressOf(session: string | null, question: Question): string {
 /** The query string of a question, without the question mark and without defaults. */
 export function searchOf(question: Question): string {
   const pairs = question.clauses.map((clause) => `f=${encodeURIComponent(clauseText(clause))}`);
+  pairs.push(...question.conditions.map((text) => `where=${encodeURIComponent(text)}`));
   if (question.stack !== DEFAULT_QUESTION.stack)
     pairs.push(`by=${encodeURIComponent(question.stack)}`);
   if (question.top !== DEFAULT_QUESTION.top) pairs.push(`top=${question.top}`);
@@ -65,6 +66,7 @@ export function questionOf(search: string): Question {
   const top = Number(params.get("top"));
   return {
     clauses: params.getAll("f").flatMap((text) => clauseOf(text) ?? []),
+    conditions: params.getAll("where").filter((text) => text.trim() !== ""),
     stack: params.get("by") || DEFAULT_QUESTION.stack,
     top: Number.isInteger(top) && top > 0 && top <= 1000 ? top : DEFAULT_QUESTION.top,
     zone: params.get("tz") || null,

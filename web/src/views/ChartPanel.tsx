@@ -16,6 +16,7 @@ import { rangeText } from "../format/time";
 import { KIND_WORDS } from "../generated/kindWords";
 import type { Report } from "../generated/Report";
 import { rowsOf, shareRead } from "../state/rows";
+import { hasFilter } from "../state/state";
 import { question, state } from "../state/store";
 import { Chart } from "./Chart";
 import { LogText } from "./LogText";
@@ -121,7 +122,7 @@ function Legend({ series }: { series: Series[] }) {
 
 /** Why there is no chart. */
 function NoChart({ report, complete }: { report: Report; complete: boolean }) {
-  const filtered = question.value.clauses.length > 0;
+  const filtered = hasFilter(question.value);
   if (report.matching > 0)
     return (
       <p class="no-chart">
@@ -134,7 +135,7 @@ function NoChart({ report, complete }: { report: Report; complete: boolean }) {
     return (
       <p class="no-chart">
         None of the {plural(records, one, many)} matches the filter.{" "}
-        <button type="button" class="button small" onClick={() => filterBy([])}>
+        <button type="button" class="button small" onClick={() => filterBy([], [])}>
           Clear the filter
         </button>
       </p>

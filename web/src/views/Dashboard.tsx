@@ -6,6 +6,7 @@ import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import type { Window } from "../generated/Window";
 import { afterFrame } from "../state/frame";
+import { hasFilter } from "../state/state";
 import { awaiting, question } from "../state/store";
 import { ChartPanel } from "./ChartPanel";
 import { FilterBar } from "./FilterBar";
@@ -23,7 +24,7 @@ export function Dashboard({ view }: { view: View }) {
   const unparsed = report.unparsed_lines + report.too_long_lines;
   // If no line could be parsed, the samples are all there is to see.
   const isUnparsed = report.records === 0 && unparsed > 0;
-  const isFilterable = !isUnparsed || question.value.clauses.length > 0;
+  const isFilterable = !isUnparsed || hasFilter(question.value);
   const samplesShown = unparsed > 0 && (isOpen || isUnparsed);
   useLayoutEffect(() => afterFrame(() => setPainted(true)), []);
   useLayoutEffect(() => {

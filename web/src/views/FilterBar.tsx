@@ -14,7 +14,7 @@ export function FilterBar({ report }: { report: Report }) {
   return (
     <section class="filters" aria-label="Filters" aria-busy={awaiting.value}>
       <FilterBox report={report} />
-      <Chips chips={chipsOf(question.value.clauses)} />
+      <Chips chips={chipsOf(question.value)} />
     </section>
   );
 }
@@ -33,7 +33,7 @@ function Chips({ chips }: { chips: Chip[] }) {
         type="button"
         class="button small"
         data-testid="clear-filters"
-        onClick={() => filterBy([])}
+        onClick={() => filterBy([], [])}
       >
         Clear all
       </button>
@@ -47,12 +47,15 @@ function Chips({ chips }: { chips: Chip[] }) {
 function ChipView({ chip }: { chip: Chip }) {
   const values = chip.values.slice(0, VALUES_SHOWN);
   const more = chip.values.length - values.length;
-  const title = `${chip.label} ${chip.sign} ${chip.values.map(visible).join(", ")}`;
+  const listed = chip.values.map(visible).join(", ");
+  const title = `${chip.label} ${chip.sign} ${listed}`.trim();
   return (
     <li class={chip.negative ? "chip negative" : "chip"} data-testid="chip" title={title}>
-      <span class="chip-label">
-        {chip.label} {chip.sign}
-      </span>
+      {chip.label !== "" && (
+        <span class="chip-label">
+          {chip.label} {chip.sign}
+        </span>
+      )}
       {values.map((value) => (
         <span class="chip-value" key={value}>
           <LogText value={value} title={false} />
@@ -64,7 +67,7 @@ function ChipView({ chip }: { chip: Chip }) {
         class="chip-remove"
         data-testid="chip-remove"
         aria-label={`Remove: ${title}`}
-        onClick={() => filterBy(chip.without)}
+        onClick={() => filterBy(chip.without.clauses, chip.without.conditions)}
       >
         ×
       </button>

@@ -1,30 +1,39 @@
 import { useRef, useState } from "preact/hooks";
 import { attempt } from "../control/questions";
 import { visible } from "../format/text";
+import type { ConditionPlace } from "../generated/ConditionPlace";
 import type { Report } from "../generated/Report";
 import { question } from "../state/store";
-import { completionsOf, parseClause, withClause } from "../state/typed";
+import { completionsOf } from "../state/typed";
 
-const EXAMPLE = "status>=400";
-const HELP = "a field, an operator (= != ^= ~ !~ < <= > >=) and a value";
+const HELP =
+  "Conditions: status=404,403, status=4xx, bytes>1MB, request_time>200ms, " +
+  "client=192.0.2.0/24, path^=/api (begins with), path~^/(a|b) (regular expression), " +
+  "referer=(none), time>=2025-12-17, or a word that any field contains; " +
+  "joined by and, or, not and brackets.";
 
 /** A text box for conditions. */
 export function FilterBox({ report }: { report: Report }) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
   const [refusal, setRefusal] = useState<string | null>(null);
+  const [place, setPlace] = useState<ConditionPlace | null>(null);
   const update = (value: string) => {
     setText(value);
     setRefusal(null);
+    setPlace(null);
   };
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (text.trim() === "") return;
-    const clause = parseClause(text);
-    if (!clause) return setRefusal(`Write ${HELP}, such as ${EXAMPLE}.`);
-    const outcome = await attempt({ clauses: withClause(question.value.clauses, clause) });
-    if (outcome.isAccepted) update("");
-    else setRefusal(outcome.refusal);
+    const before = question.value.conditions;
+    const outcome = await attempt({ conditions: [...before, text] });
+    if (outcome.isAccepted) return update("");
+    setRefusal(outcome.refusal);
+    // Another condition can only be refused if the log has changed.
+    const own = outcome.place?.condition === before.length ? outcome.place : null;
+    setPlace(own);
+    if (own !== null) input.current?.setSelectionRange(...unitsOf(text, own));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Escape") return;
@@ -41,8 +50,8 @@ export function FilterBox({ report }: { report: Report }) {
         type="text"
         list="filter-completions"
         value={text}
-        placeholder="Filter: status>=400 or path~^/api"
-        title={`Add a condition: ${HELP}. Press / to focus this box.`}
+        placeholder="Filter: status=4xx and not googlebot"
+        title={`Add a condition. ${HELP} Press / to focus this box.`}
         aria-label="Add a condition"
         aria-invalid={refusal !== null}
         aria-describedby={refusal !== null ? "filter-refusal" : undefined}
@@ -61,10 +70,31 @@ export function FilterBox({ report }: { report: Report }) {
       {refusal !== null && (
         <p class="refusal" id="filter-refusal" role="alert" data-testid="filter-refusal">
           {refusal.split("\n").map(visible).join("\n")}
+          {place !== null && <Marked text={text} place={place} />}
         </p>
       )}
     </form>
   );
+}
+
+/** The text with a mark at the refused part, or at the place where something is missing. */
+function Marked({ text, place }: { text: string; place: ConditionPlace }) {
+  const characters = [...text];
+  const part = (start: number, end?: number) => visible(characters.slice(start, end).join(""));
+  return (
+    <span class="marked" data-testid="filter-mark">
+      {part(0, place.start)}
+      <mark>{part(place.start, place.end) || " "}</mark>
+      {part(place.end)}
+    </span>
+  );
+}
+
+/** The place in the units of JavaScript strings: a character may have two. */
+function unitsOf(text: string, { start, end }: ConditionPlace): [number, number] {
+  const characters = [...text];
+  const units = (count: number) => characters.slice(0, count).join("").length;
+  return [units(start), units(end)];
 }
 
 const FILTER_BOX = "filter-box";

@@ -1,6 +1,7 @@
 // Filters by pointer, by keyboard and by text, and Back.
 
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import {
   altClick,
   byId,
@@ -163,16 +164,68 @@ export function filtering(define) {
     await page.keyboard.type("nothing=1");
     await page.keyboard.press("Enter");
     await until(page, () =>
-      /is not a known field/.test(
+      /has no field/.test(
         document.querySelector('[data-testid="filter-refusal"]')?.textContent ?? "",
       ),
     );
     await shows(page, filtered);
+    await page.keyboard.press("Escape");
+    await page.keyboard.type("path=/ and status==404");
+    await page.keyboard.press("Enter");
+    const mark = await page.waitForSelector(`${byId("filter-mark")} mark`);
+    assert.equal(await mark.evaluate((one) => one.textContent), "==");
+    const box = await page.$eval(byId("filter-box"), (one) => [
+      one.selectionStart,
+      one.selectionEnd,
+    ]);
+    assert.deepEqual(box, [17, 19]);
+    await page.keyboard.press("Escape");
+    await page.keyboard.type("referer=(none) or not method=GET");
+    await page.keyboard.press("Enter");
+    await chips(page, count + 1);
+    await shows(page, await report(LOG, ...conditionsOf(page)));
+    await page.reload();
+    await settled(page);
+    await chips(page, count + 1);
     const completions = await page.$$eval("#filter-completions option", (all) =>
       all.map((one) => one.value),
     );
     assert.ok(completions.length === 0 || completions.includes("path"));
   });
+
+  define(
+    "a value that is too long for the address filters, and one for the server is refused",
+    async (world) => {
+      const { page } = world;
+      await opened(world);
+      const lines = [20_000, 100_000].map(
+        (length) =>
+          `192.0.2.1 - - [17/Dec/2025:09:00:00 +0000] "GET /${"x".repeat(length)} HTTP/1.1" 200 5 "-" "-"\n`,
+      );
+      const file = world.path("long.log");
+      await writeFile(file, lines.join("") + lines[0]);
+      await page.goto(world.server.url);
+      await choose(page, file);
+      await settled(page);
+      const rows = await page.$$(`${byId("top-path")} ${byId("top-row")}`);
+      assert.equal(rows.length, 2);
+      await rows[0].click();
+      await chips(page, 1);
+      assert.equal(new URL(page.url()).search, "");
+      await page.reload();
+      await settled(page);
+      await chips(page, 1);
+      await page.click(byId("clear-filters"));
+      await chips(page, 0);
+      await (await page.$$(`${byId("top-path")} ${byId("top-row")}`))[1].click();
+      const banner = await page.waitForSelector(byId("banner"));
+      assert.match(
+        await banner.evaluate((one) => one.textContent),
+        /filter is too long: it has 100 kB/,
+      );
+      await chips(page, 0);
+    },
+  );
 
   define("times are shown in a chosen zone, which the address keeps", async (world) => {
     const { page } = world;

@@ -183,10 +183,12 @@ export function conditionsOf(page) {
     gt: ">",
     ge: ">=",
   };
-  return new URL(page.url()).searchParams.getAll("f").flatMap((text) => {
+  const { searchParams } = new URL(page.url());
+  const clauses = searchParams.getAll("f").flatMap((text) => {
     const [field, word, ...values] = text.split("~");
     return values.flatMap((value) => ["--where", `${field}${signs[word]}${value}`]);
   });
+  return [...clauses, ...searchParams.getAll("where").flatMap((text) => ["--where", text])];
 }
 
 /** Presses Tab until the focus matches a selector; returns the number of presses. */
