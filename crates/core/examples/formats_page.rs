@@ -110,6 +110,21 @@ with a definition in front. A format without a time takes the time of syslog or 
 ";
 
 const OTHERS: &str = "
+## Several formats in one log
+
+The lines of a log may be in several formats: a container writes its access log and its error log to
+one stream, or sites with different formats share a file. A line that the log's format does not match
+is read by the first of up to seven others that it matches, and each format is counted under its
+name. The others are found in the first 256 KiB that are read of a log: a format joins if it matches
+two lines that no other has matched, or one line of another kind of records. The known error logs are
+always tried beside an access log. With `--format` every line is read in that format alone.
+
+A followed file and a feed may change their format later: the new format is found after some lines,
+and the one before is kept beside it. In other logs a format that first appears after the first
+256 KiB is not looked for, and its lines are unparsed.
+
+## Times
+
 RFC 3164 times have no year. Weir takes the latest year that puts the time at most one day after the
 file's last modification, or after now for pipes and sockets. Times without a zone are taken as UTC;
 so are those of a W3C log with `#Time Format: Local`, whose zone no line tells.

@@ -110,7 +110,7 @@ pub use format::{
     known_formats, try_format, with_log_year,
 };
 pub use line::{Line, Lines};
-pub use read::{BlockReader, ReadBlock, ResolvedBlock, UnparsedLine};
+pub use read::{BlockReader, LeftLines, ReadBlock, ResolvedBlock, UnparsedLine};
 pub use record::{FieldAccessor, Record, UnknownField};
 pub use schema::{Column, ColumnId, RecordKind, Schema};
 pub use similar_name::nearest_name;

@@ -137,6 +137,13 @@ pub trait LogSource {
     fn defect(&self) -> Option<String> {
         None
     }
+
+    /// The number of records in each format, in the order in which the formats appeared.
+    ///
+    /// Empty if the source does not count them.
+    fn records_by_format(&self) -> &[(Arc<Format>, u64)] {
+        &[]
+    }
 }
 
 /// Lines that were read, whether or not a filter accepts them.

@@ -23,7 +23,7 @@ use crate::record::Record;
 /// The number of lines to read: enough that a few broken ones do not decide.
 const LINES_MAX: u64 = 1_000;
 /// The number of bytes to read: few enough that detection takes a few milliseconds.
-const BYTES_MAX: usize = 256 << 10;
+pub(super) const BYTES_MAX: usize = 256 << 10;
 /// Longer lines are skipped: the garbage that a crash or a rotation leaves in a log would
 /// otherwise exhaust [`BYTES_MAX`].
 const LINE_BYTES_MAX: usize = 64 << 10;

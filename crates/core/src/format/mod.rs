@@ -17,7 +17,8 @@
 //!
 //! `notation` compiles a definition to a `program`, which [`Format`] (`compiled`) holds;
 //! `read` reads lines with it; `catalog` has the formats that are known by name; `detect`
-//! chooses one of them for a log, and `tracker` follows the format through a source.
+//! chooses one of them for a log, `companions` those of lines that it does not match, and `tracker`
+//! follows the format through a source.
 //!
 //! # Three layers
 //!
@@ -43,6 +44,7 @@
 //! proportion to its length; detection reads at most 1,000 lines or 256 KiB with each known format.
 
 mod catalog;
+mod companions;
 mod compiled;
 mod detect;
 mod error;

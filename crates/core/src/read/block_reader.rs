@@ -11,7 +11,8 @@
 use std::ops::DerefMut;
 use std::sync::Arc;
 
-use super::read_block::{Columns, OwnIds, ReadBlock, ResolvedBlock};
+use super::left_lines::LeftLines;
+use super::read_block::{Columns, OwnIds, ReadBlock, ResolvedBlock, UnparsedLine};
 use super::target_columns::{self, TargetColumns};
 use super::text_column::TextColumn;
 use super::unwrapped::UnwrappedBlock;
@@ -207,44 +208,105 @@ impl BlockReader {
     /// # Ok::<(), weir_core::FormatError>(())
     /// ```
     pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
+        self.read_all(block, source, None)
+    }
+
+    /// Does what [`Self::read`] does, but leaves the lines that do not match, except empty ones, to
+    /// readers of other formats. Lines that those do not match either are passed to
+    /// [`Self::count_unparsed`].
+    pub fn read_leaving(&mut self, block: &Block, source: u32) -> (ReadBlock, LeftLines) {
+        let mut left = LeftLines::default();
+        let read = self.read_all(block, source, Some(&mut left));
+        (read, left)
+    }
+
+    /// Reads lines that a reader of another format left, and that match this format. Their
+    /// number is in `records`; `lines` and `too_long_lines` are counts of the first reader, and 0
+    /// here.
+    pub fn read_left(&mut self, block: &Block, source: u32, lines: &LeftLines) -> ReadBlock {
+        let mut read = self.begin(block, source);
+        let left = || lines.iter().map(|left| left.of(block));
+        if self.parser.is_escaped() {
+            let unwrapped = UnwrappedBlock::of_lines(left(), &self.parser, Vec::new());
+            self.read_unwrapped(&unwrapped, &mut read, None);
+        } else {
+            self.read_lines(left().map(IndexedLine::without_index), &mut read, |_| None, None);
+        }
+        (read.lines, read.too_long_lines) = (0, 0);
+        self.end(read)
+    }
+
+    /// Counts lines as unparsed that this reader left, with their mismatches as samples.
+    pub fn count_unparsed(&self, read: &mut ReadBlock, block: &Block, left: &LeftLines) {
+        let mut text = Vec::new();
+        let samples = left.iter().map(|left| {
+            let (line, mismatch) = (left.of(block).bytes, left.mismatch);
+            let inside = self.parser.unwrap(line, &mut text).unwrap_or(line);
+            let (at, reason) = unparsed_reason(&self.parser, inside, mismatch);
+            UnparsedLine::new(left.number, inside, at, reason)
+        });
+        read.push_left(left.iter().len() as u64, samples);
+    }
+
+    fn read_all(&mut self, block: &Block, source: u32, left: Option<&mut LeftLines>) -> ReadBlock {
+        let mut read = self.begin(block, source);
+        match self.parser.fast_path_quotes() {
+            _ if self.parser.is_escaped() => {
+                let unwrapped = UnwrappedBlock::new(block.bytes(), &self.parser);
+                self.read_unwrapped(&unwrapped, &mut read, left);
+            }
+            Some(quotes) => {
+                let mut index = std::mem::take(&mut self.structural_index);
+                index.scan(block.bytes());
+                self.read_lines(index.lines(block.bytes(), quotes), &mut read, |_| None, left);
+                self.structural_index = index;
+            }
+            None => {
+                let lines = Lines::new(block.bytes()).map(IndexedLine::without_index);
+                self.read_lines(lines, &mut read, |_| None, left);
+            }
+        }
+        self.end(read)
+    }
+
+    /// Begins to read lines of a block.
+    fn begin(&mut self, block: &Block, source: u32) -> ReadBlock {
         let guard = self.enter();
         self.unsealed += 1;
         self.parser.begin_block();
         let columns = self.spare.take().unwrap_or_default();
         let mut read = ReadBlock::new(block, source, columns, guard);
         read.columns.clear(self.columns.len(), self.numbers.len());
-        match self.parser.fast_path_quotes() {
-            _ if self.parser.is_escaped() => self.read_unwrapped(block, &mut read),
-            Some(quotes) => {
-                let mut index = std::mem::take(&mut self.structural_index);
-                index.scan(block.bytes());
-                self.read_lines(index.lines(block.bytes(), quotes), &mut read, |_| None);
-                self.structural_index = index;
-            }
-            None => {
-                let lines = Lines::new(block.bytes()).map(IndexedLine::without_index);
-                self.read_lines(lines, &mut read, |_| None);
-            }
-        }
+        read
+    }
+
+    /// Notes what the lines of a block have brought.
+    fn end(&self, mut read: ReadBlock) -> ReadBlock {
         read.ids = self.own_ids();
         read.records = read.columns.line_starts.len() as u64;
         read
     }
 
-    /// Reads lines that have to be unwrapped first.
-    fn read_unwrapped(&mut self, block: &Block, read: &mut ReadBlock) {
-        let unwrapped = UnwrappedBlock::new(block.bytes(), &self.parser);
+    /// Reads lines that had to be unwrapped first.
+    fn read_unwrapped(
+        &mut self,
+        unwrapped: &UnwrappedBlock,
+        read: &mut ReadBlock,
+        left: Option<&mut LeftLines>,
+    ) {
         let lines = unwrapped.lines().map(IndexedLine::without_index);
-        self.read_lines(lines, read, |line| unwrapped.mismatch(line));
+        self.read_lines(lines, read, |line| unwrapped.mismatch(line), left);
     }
 
     /// Reads lines. `known` returns the mismatch of a line that is already known not to match.
+    /// Lines that do not match are put into `left`, if there is one, instead of being counted.
     #[inline]
     fn read_lines<'a>(
         &mut self,
         lines: impl Iterator<Item = IndexedLine<'a>>,
         read: &mut ReadBlock,
         known: impl Fn(Line<'a>) -> Option<Mismatch>,
+        mut left: Option<&mut LeftLines>,
     ) {
         let mut records = vec![self.parser.record(); BATCH];
         let mut filled = 0;
@@ -277,10 +339,15 @@ impl BlockReader {
                         filled = 0;
                     }
                 }
-                Err(mismatch) => {
-                    let reason = || unparsed_reason(&self.parser, line.bytes, mismatch);
-                    read.push_unparsed(line, reason);
-                }
+                Err(mismatch) => match &mut left {
+                    Some(left) if !line.bytes.is_empty() => {
+                        left.push(line.start, read.lines - 1, mismatch);
+                    }
+                    _ => {
+                        let reason = || unparsed_reason(&self.parser, line.bytes, mismatch);
+                        read.push_unparsed(line, reason);
+                    }
+                },
             }
         }
         self.push_records(&records[..filled], read);

@@ -9,6 +9,10 @@
 //! Each state is a type, so no step can be left out. Only `resolve` needs exclusive access to the
 //! values of the data set, and only for values that this reader has not met before.
 //!
+//! A block may hold lines of several formats. The reader of the block's own format leaves the lines
+//! that do not match (`left_lines`), readers of other formats read those of them that match theirs,
+//! and each makes a segment of its own from the same block.
+//!
 //! `text_column` and `target_columns` hold the values that a reader has met; `unwrapped` removes
 //! the escapes of wrapped lines.
 //!
@@ -33,10 +37,12 @@
 //! add up to the lines of the block.
 
 mod block_reader;
+mod left_lines;
 mod read_block;
 mod target_columns;
 mod text_column;
 mod unwrapped;
 
 pub use block_reader::BlockReader;
+pub use left_lines::LeftLines;
 pub use read_block::{ReadBlock, ResolvedBlock, UnparsedLine};

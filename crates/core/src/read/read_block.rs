@@ -137,6 +137,12 @@ impl UnparsedLine {
     pub const BYTES_MAX: usize = 1 << 10;
     /// The largest number of samples per block, about what fits on a screen.
     pub const PER_BLOCK_MAX: usize = 8;
+
+    /// A sample of line number `line` of a block.
+    pub(super) fn new(line: u64, bytes: &[u8], at: usize, reason: String) -> Self {
+        let text = bytes[..bytes.len().min(Self::BYTES_MAX)].to_vec();
+        Self { line, at, reason, text }
+    }
 }
 
 impl Columns {
@@ -195,20 +201,22 @@ impl ReadBlock {
         self.samples.len() >= UnparsedLine::PER_BLOCK_MAX
     }
 
-    /// Counts an unparsed line, and keeps a sample if there is room.
+    /// Counts the line that was read last as unparsed, and keeps a sample if there is room.
     #[cold]
     pub(super) fn push_unparsed(&mut self, line: Line<'_>, reason: impl Fn() -> (usize, String)) {
         self.unparsed_lines += 1;
         if !self.has_samples_enough() {
-            let shown = line.bytes.len().min(UnparsedLine::BYTES_MAX);
             let (at, reason) = reason();
-            self.samples.push(UnparsedLine {
-                line: self.lines - 1,
-                at,
-                reason,
-                text: line.bytes[..shown].to_vec(),
-            });
+            self.samples.push(UnparsedLine::new(self.lines - 1, line.bytes, at, reason));
         }
+    }
+
+    /// Counts lines as unparsed that were left at first, and keeps the first samples of all.
+    pub(super) fn push_left(&mut self, lines: u64, samples: impl Iterator<Item = UnparsedLine>) {
+        self.unparsed_lines += lines;
+        self.samples.extend(samples.take(UnparsedLine::PER_BLOCK_MAX));
+        self.samples.sort_by_key(|sample| sample.line);
+        self.samples.truncate(UnparsedLine::PER_BLOCK_MAX);
     }
 }
 

@@ -32,8 +32,18 @@ impl UnwrappedBlock {
     /// Unwraps all lines of a block.
     pub(super) fn new(block: &[u8], parser: &LineParser) -> Self {
         // Unescaped text is shorter.
-        let mut unwrapped = Self { text: Vec::with_capacity(block.len()), lines: Vec::new() };
-        for line in Lines::new(block) {
+        let text = Vec::with_capacity(block.len());
+        Self::of_lines(Lines::new(block), parser, text)
+    }
+
+    /// Unwraps some lines of a block. `text` is the empty buffer to use.
+    pub(super) fn of_lines<'a>(
+        lines: impl Iterator<Item = Line<'a>>,
+        parser: &LineParser,
+        text: Vec<u8>,
+    ) -> Self {
+        let mut unwrapped = Self { text, lines: Vec::new() };
+        for line in lines {
             let start = unwrapped.text.len();
             let mismatch = parser.append_unwrapped(line.bytes, &mut unwrapped.text).err();
             if mismatch.is_some() {

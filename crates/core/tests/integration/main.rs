@@ -15,5 +15,6 @@ mod format_support;
 mod format_tracker;
 mod format_wrappers;
 mod histogram;
+mod mixed_formats;
 mod record_predicate;
 mod recount;

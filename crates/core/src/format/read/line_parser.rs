@@ -196,6 +196,17 @@ impl LineParser {
     }
 
     /// Reads the line inside a wrapper, or a line without one, and determines its time.
+    /// Whether a line of a log matches, with its wrapper if the format has one. `text` is a
+    /// buffer for an escaped line.
+    pub fn matches(&mut self, line: &[u8], text: &mut Vec<u8>) -> bool {
+        let inside = match line {
+            [] => Ok(line),
+            _ => self.unwrap(line, text),
+        };
+        let Ok(inside) = inside else { return false };
+        self.parse(inside, &mut Record::new()).is_ok()
+    }
+
     #[inline]
     fn parse_inside<'a>(
         &mut self,

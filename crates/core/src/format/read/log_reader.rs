@@ -39,6 +39,8 @@ pub struct LogReader {
     parser: LineParser,
     /// The last unwrapped line.
     text: Vec<u8>,
+    /// The parsers of lines that the format does not match, in the order in which they are tried.
+    companions: Vec<LineParser>,
 }
 
 /// The result of reading one line.
@@ -57,8 +59,33 @@ pub enum LineOutcome<'r, 'a> {
 impl LogReader {
     /// A reader at the start of a log.
     pub fn new(format: Arc<Format>) -> Self {
+        Self::with_companions(format, &[])
+    }
+
+    /// A reader at the start of a log in which lines of other formats stand as well. A line that
+    /// `format` does not match is read by the first of `companions` that it matches; see
+    /// [`crate::BlockFormats::companions`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use weir_core::{Format, LineOutcome, LogReader};
+    ///
+    /// let own = Arc::new(Format::parse("$remote_addr $status")?);
+    /// let companion = Arc::new(Format::parse("$status")?);
+    /// let mut reader = LogReader::with_companions(own, &[companion]);
+    /// reader.read(b"404", |parser, outcome| {
+    ///     assert!(matches!(outcome, LineOutcome::Record(_)));
+    ///     assert_eq!(parser.format().definition(), "$status");
+    /// });
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
+    pub fn with_companions(format: Arc<Format>, companions: &[Arc<Format>]) -> Self {
         let followed = FollowedFormat::new(format.clone());
-        Self { followed, parser: LineParser::new(format), text: Vec::new() }
+        let companions = companions.iter().map(|format| LineParser::new(format.clone())).collect();
+        Self { followed, parser: LineParser::new(format), text: Vec::new(), companions }
     }
 
     /// The parser of the next line. Its format is that of the line.
@@ -108,8 +135,30 @@ impl LogReader {
         };
         match inside.and_then(|inside| self.parser.parse(inside, &mut record)) {
             Ok(()) => then(&self.parser, LineOutcome::Record(&record)),
-            Err(mismatch) => then(&self.parser, LineOutcome::Unparsed(mismatch)),
+            Err(mismatch) => self.read_companion(line, mismatch, then),
         }
+    }
+
+    /// Reads a line that the format does not match.
+    #[cold]
+    fn read_companion<T>(
+        &mut self,
+        line: &[u8],
+        mismatch: Mismatch,
+        then: impl FnOnce(&LineParser, LineOutcome<'_, '_>) -> T,
+    ) -> T {
+        let matching = self
+            .companions
+            .iter_mut()
+            .find_map(|parser| parser.matches(line, &mut self.text).then_some(parser));
+        if let Some(parser) = matching {
+            let mut record = Record::new();
+            let inside = parser.unwrap(line, &mut self.text);
+            if inside.is_ok_and(|inside| parser.parse(inside, &mut record).is_ok()) {
+                return then(parser, LineOutcome::Record(&record));
+            }
+        }
+        then(&self.parser, LineOutcome::Unparsed(mismatch))
     }
 
     /// Whether `line`, the last one read, is a `#Fields:` directive that was followed.

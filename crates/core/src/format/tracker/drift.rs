@@ -37,6 +37,8 @@ use crate::line::Lines;
 pub(super) struct FormatDrift {
     /// The reader of the current format; `None` before a format is known.
     reader: Option<(LogReader, Arc<Format>)>,
+    /// The formats of lines that the current one does not match.
+    companions: Arc<[Arc<Format>]>,
     /// Lines that are known to match, counted up to [`RUN_MAX`].
     parsed_lines: usize,
     /// How often the format has changed.
@@ -86,7 +88,8 @@ impl FormatDrift {
     /// for a feed whose format is not known.
     pub(super) fn new(format: Option<&Arc<Format>>, parsed_lines: usize) -> Self {
         Self {
-            reader: format.map(reader),
+            reader: format.map(|format| (LogReader::new(format.clone()), format.clone())),
+            companions: Arc::default(),
             parsed_lines: parsed_lines.min(RUN_MAX),
             changes: 0,
             run: 0,
@@ -94,6 +97,21 @@ impl FormatDrift {
             sampler: MismatchSampler::new(LOOK_BYTES),
             pause_bytes: 0,
         }
+    }
+
+    /// Sets the companions of the format. A line that one of them matches is no sign of a change.
+    pub(super) fn set_companions(&mut self, companions: &Arc<[Arc<Format>]>) {
+        if !Arc::ptr_eq(&self.companions, companions) {
+            self.companions = companions.clone();
+            let format = self.reader.take().map(|(_, format)| format);
+            self.reader = self.reader_of(format.as_ref());
+        }
+    }
+
+    /// A reader of lines in `format` or a companion, and the format, to restart it.
+    fn reader_of(&self, format: Option<&Arc<Format>>) -> Option<(LogReader, Arc<Format>)> {
+        let format = format?.clone();
+        Some((LogReader::with_companions(format.clone(), &self.companions), format))
     }
 
     /// Examines a block whose lines are in `format`. Returns where another format begins.
@@ -105,7 +123,7 @@ impl FormatDrift {
         let known = self.reader.as_ref().map(|(_, format)| format);
         if known.map(Arc::as_ptr) != format.map(Arc::as_ptr) {
             // A directive has changed the format.
-            self.reader = format.map(reader);
+            self.reader = self.reader_of(format);
         }
         self.pause_bytes = self.pause_bytes.saturating_sub(bytes.len());
         self.examine_tail(bytes);
@@ -203,7 +221,7 @@ impl FormatDrift {
         });
         if is_directive {
             // Lines are not read in order here, so the directive must not change the reader.
-            *reader = LogReader::new(format.clone());
+            *reader = LogReader::with_companions(format.clone(), &self.companions);
         }
         Some(is_parsed)
     }
@@ -229,11 +247,6 @@ impl FormatDrift {
         self.run_lines.extend_from_slice(tail(unparsed));
         false
     }
-}
-
-/// A reader of lines in `format`, and the format, to restart it.
-fn reader(format: &Arc<Format>) -> (LogReader, Arc<Format>) {
-    (LogReader::new(format.clone()), format.clone())
 }
 
 /// The start of a line that splits a block best: with the fewest lines that do not match before it

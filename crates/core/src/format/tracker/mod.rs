@@ -1,14 +1,17 @@
 //! Tracks the format of a source's lines: detection, directives, drift and years.
 //!
-//! Four things decide the format of a line:
+//! Five things decide the format of a line:
 //!
 //! 1. **Detection.** Until a format is found, the first lines of each block are tried with every
 //!    known format. After [`DETECTION_BYTES_MAX`] the source is not a log.
-//! 2. **Directives.** In the W3C extended log format a `#Fields:` line changes the format of the
+//! 2. **Companions.** Lines that are not in the source's format may be in one of a small set of
+//!    others, which is detected in the same first lines (`companions`).
+//! 3. **Directives.** In the W3C extended log format a `#Fields:` line changes the format of the
 //!    lines after it, so it splits the block.
-//! 3. **Drift.** A feed may change its format without a directive. `drift` watches the last lines
-//!    of each block, and `sampler` a few random ones.
-//! 4. **Years.** Times without a year get one from the time of the log (`year`).
+//! 4. **Drift.** A feed may change its format without a directive. `drift` watches the last lines
+//!    of each block, and `sampler` a few random ones. The format before becomes a companion, so that
+//!    senders with different formats are all read.
+//! 5. **Years.** Times without a year get one from the time of the log (`year`).
 //!
 //! The tracker sees each block once, in order, before it is parsed. It returns spans, each with a
 //! format; parsers then need not know that formats change. The result depends on the bytes, on how
@@ -31,6 +34,7 @@ use std::sync::Arc;
 pub use self::year::with_log_year;
 
 use self::drift::{FormatChange, FormatDrift};
+use super::companions::{FORMATS_MAX, add_error_logs, companions_of};
 use super::compiled::Format;
 use super::detect::detect;
 use super::placeholder::placeholder;
@@ -131,6 +135,7 @@ pub struct TrackerOptions {
 #[derive(Debug)]
 pub struct FormatTracker {
     state: State,
+    companions: Arc<[Arc<Format>]>,
     options: TrackerOptions,
     drift: Option<FormatDrift>,
     /// Formats that the source had before a drift. If one returns, it resumes here, so that its
@@ -174,6 +179,11 @@ pub struct BlockFormats {
     ///
     /// Usually none. The first is the detection, a later one a drift.
     pub findings: Vec<FormatFinding>,
+    /// The formats in which lines that do not match their own format are to be tried, in this
+    /// order; at most seven.
+    ///
+    /// Of a forced format none. See [`crate::BlockReader::read_leaving`].
+    pub companions: Arc<[Arc<Format>]>,
 }
 
 /// A part of a block whose lines have one format.
@@ -238,7 +248,7 @@ impl FormatTracker {
             }
         };
         let options = TrackerOptions { watches_drift, ..options };
-        Self { state, options, drift: None, earlier: Vec::new() }
+        Self { state, companions: Arc::default(), options, drift: None, earlier: Vec::new() }
     }
 
     /// Whether the format is decided: forced, detected, or not found in 16 MiB.
@@ -278,7 +288,7 @@ impl FormatTracker {
             spans.extend(rest);
             findings.extend(finding);
         }
-        BlockFormats { spans, findings }
+        BlockFormats { spans, findings, companions: self.companions.clone() }
     }
 
     /// Detects the format in a block's first lines. If none matches, the next block is tried: some
@@ -292,6 +302,9 @@ impl FormatTracker {
             return None;
         };
         let parsed_share = best.parsed_lines as f64 / best.lines.max(1) as f64;
+        let companions = companions_of(&best.format, bytes);
+        let with_year = |format| with_log_year(format, self.options.written_s, now_s);
+        self.companions = companions.into_iter().map(with_year).collect();
         let format = with_log_year(best.format.clone(), self.options.written_s, now_s);
         if self.options.watches_drift {
             self.drift = Some(FormatDrift::new(Some(&format), best.parsed_lines as usize));
@@ -324,13 +337,14 @@ impl FormatTracker {
     ) -> (Vec<FormatSpan>, Option<FormatFinding>) {
         let known = matches!(self.state, State::Known(_)).then_some(&last.format);
         let drift = self.drift.get_or_insert_with(|| FormatDrift::new(known, 0));
+        drift.set_companions(&self.companions);
         let Some(change) = drift.examine(known, &bytes[last.start..]) else {
             return (vec![last], None);
         };
         let FormatChange { start, format, parsed_share } = change;
         let at = last.start + start;
         let format = with_log_year(format, self.options.written_s, now_s);
-        self.change_format(&format);
+        self.change_format(&format, now_s);
         let mut spans = Vec::new();
         if start > 0 {
             spans.push(last);
@@ -340,7 +354,9 @@ impl FormatTracker {
     }
 
     /// Continues in another format, which may be one that the source had before.
-    fn change_format(&mut self, format: &Arc<Format>) {
+    /// The format before becomes a companion, the first of all; if there are too many, the last
+    /// one is given up.
+    fn change_format(&mut self, format: &Arc<Format>, now_s: i64) {
         let is_same = |followed: &FollowedFormat| {
             let base = followed.base();
             base.name() == format.name() && base.definition() == format.definition()
@@ -349,8 +365,18 @@ impl FormatTracker {
             Some(at) => self.earlier.swap_remove(at),
             None => FollowedFormat::new(format.clone()),
         };
+        let mut companions = Vec::new();
         if let State::Known(before) = std::mem::replace(&mut self.state, State::Known(next)) {
+            if !before.may_change() {
+                companions.push(before.base().clone());
+            }
             self.earlier.push(before);
         }
+        let is_other = |companion: &&Arc<Format>| companion.name() != format.name();
+        companions.extend(self.companions.iter().filter(is_other).cloned());
+        companions.truncate(FORMATS_MAX - 1);
+        add_error_logs(format, &mut companions);
+        let with_year = |format| with_log_year(format, self.options.written_s, now_s);
+        self.companions = companions.into_iter().map(with_year).collect();
     }
 }

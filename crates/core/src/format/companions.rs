@@ -1,0 +1,99 @@
+//! Formats that stand among the lines of a log beside its own.
+//!
+//! Logs are mixed: a container writes its access log and its error log to one stream, a server
+//! writes some lines in `common` and some in `combined`, sites with different formats share a log.
+//! A line that the log's format does not match is read by the first companion that it matches.
+//!
+//! Companions are chosen once, from the first lines, as a small set: a format joins if it reads
+//! lines that the others leave. The known formats of error logs are always in the set of an access
+//! log, because its first errors often come late, and no access line matches them.
+//!
+//! Lines of the log's own format never meet a companion, so a log in one format costs what it cost
+//! without them.
+
+use std::sync::Arc;
+
+use super::catalog::known_formats;
+use super::compiled::Format;
+use super::detect::{BYTES_MAX, Candidate, detect};
+use super::read::followed_format::FollowedFormat;
+use super::read::log_reader::{LineOutcome, LogReader};
+use crate::line::Lines;
+use crate::schema::RecordKind;
+
+/// The most formats in which the lines of one block are read, the log's own included. A line in a
+/// further format stays unparsed.
+pub(super) const FORMATS_MAX: usize = 8;
+
+/// A format joins if it reads this many of the lines that the others leave. One torn line may look
+/// like a line of another format.
+const LINES_MIN: u64 = 2;
+
+/// The companions of `own`, which was detected in the first lines of a log, in the order in which
+/// they are tried.
+pub(super) fn companions_of(own: &Arc<Format>, first_lines: &[u8]) -> Vec<Arc<Format>> {
+    let mut companions = Vec::new();
+    let mut left = unread_lines(own, first_lines);
+    while !left.is_empty() && companions.len() + 1 < FORMATS_MAX {
+        let candidates = detect(&left).candidates;
+        let joining = candidates.into_iter().find(|candidate| joins(candidate, own, &companions));
+        let Some(Candidate { format, .. }) = joining else { break };
+        left = unread_lines(&format, &left);
+        companions.push(format);
+    }
+    add_error_logs(own, &mut companions);
+    companions
+}
+
+/// Adds the known error logs that may be written to the same stream as an access log.
+pub(super) fn add_error_logs(own: &Format, companions: &mut Vec<Arc<Format>>) {
+    if own.kind() != RecordKind::Request {
+        return;
+    }
+    let errors = known_formats().iter().filter(|format| format.kind() == RecordKind::ErrorLogLine);
+    for format in errors {
+        let format = match own.wrapper() {
+            Some(wrapper) => format.wrapped_in(wrapper),
+            None => Some(format.clone()),
+        };
+        let is_new = |format: &Format| companions.iter().all(|one| one.name() != format.name());
+        if let Some(format) = format.filter(is_new)
+            && companions.len() + 1 < FORMATS_MAX
+        {
+            companions.push(Arc::new(format));
+        }
+    }
+}
+
+/// Whether a format joins the set. One line is enough for a format of another kind of records: no
+/// torn request looks like a line of an error log.
+fn joins(candidate: &Candidate, own: &Format, companions: &[Arc<Format>]) -> bool {
+    let Candidate { format, parsed_lines, .. } = candidate;
+    let is_same =
+        |other: &Format| other.name() == format.name() && other.definition() == format.definition();
+    let lines_min = if format.kind() == own.kind() { LINES_MIN } else { 1 };
+    *parsed_lines >= lines_min
+        && !is_same(own)
+        && !companions.iter().any(|companion| is_same(companion))
+        // Its directives would have to be followed among lines of other formats.
+        && !FollowedFormat::new(format.clone()).may_change()
+}
+
+/// The lines that a format does not match, each with a line feed, of the first [`BYTES_MAX`].
+fn unread_lines(format: &Arc<Format>, bytes: &[u8]) -> Vec<u8> {
+    let mut reader = LogReader::new(format.clone());
+    let (mut left, mut bytes_read) = (Vec::new(), 0);
+    for line in Lines::new(bytes).filter(|line| !line.bytes.is_empty()) {
+        bytes_read += line.bytes.len();
+        if bytes_read > BYTES_MAX {
+            break;
+        }
+        let is_left =
+            reader.read(line.bytes, |_, outcome| matches!(outcome, LineOutcome::Unparsed(_)));
+        if is_left {
+            left.extend_from_slice(line.bytes);
+            left.push(b'\n');
+        }
+    }
+    left
+}
