@@ -215,6 +215,7 @@ export function report(records, query, unparsed) {
       definition:
         '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"',
     },
+    formats: [{ name: "COMBINED", records: records.length }],
     time: {
       first: first ? stamp(first.time) : null,
       last: last ? stamp(last.time) : null,

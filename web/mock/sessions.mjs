@@ -67,6 +67,7 @@ function source(over = {}) {
     unparsed_lines: 2,
     too_long_lines: 0,
     format: { name: "COMBINED", definition: "" },
+    formats: [{ name: "COMBINED", records: 60_000 }],
     format_share: 1,
     message: null,
     ...over,

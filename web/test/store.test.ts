@@ -16,6 +16,7 @@ const source = (over: Partial<Source>): Source => ({
   unparsed_lines: 0,
   too_long_lines: 0,
   format: null,
+  formats: [],
   format_share: null,
   message: null,
   ...over,

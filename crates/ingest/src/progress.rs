@@ -30,6 +30,8 @@ struct State {
     /// A block was dropped, so the blocks after it do not count.
     has_gap: bool,
     format: Option<(Arc<Format>, Option<f64>)>,
+    /// The records of each format that lines were read in.
+    by_format: Vec<(Arc<Format>, u64)>,
     compressed: bool,
     samples: Vec<SourceSample>,
     end: Option<SourceEnd>,
@@ -75,6 +77,8 @@ pub(crate) struct BlockCounts {
     pub(crate) unparsed_lines: u64,
     pub(crate) too_long_lines: u64,
     pub(crate) samples: Vec<UnparsedLine>,
+    /// The records of each format.
+    pub(crate) by_format: Vec<(Arc<Format>, u64)>,
 }
 
 /// How a source ended. Lines that were read are kept in every case.
@@ -142,6 +146,8 @@ pub struct SourceSnapshot {
     pub too_long_lines: u64,
     /// The format, once it is known.
     pub format: Option<Arc<Format>>,
+    /// The records of each format, in the order in which the formats appeared. Usually there is one.
+    pub by_format: Vec<(Arc<Format>, u64)>,
     /// The share of the first lines that the format can parse, 0 to 1; `None` if it was forced.
     pub parsed_share: Option<f64>,
     /// The first few lines that could not be parsed.
@@ -179,6 +185,10 @@ impl LogSource for SourceSnapshot {
             SourceEnd::Failed(error) => Some(error.to_string()),
             SourceEnd::Cancelled => Some("it was cancelled before its end".to_owned()),
         }
+    }
+
+    fn records_by_format(&self) -> &[(Arc<Format>, u64)] {
+        &self.by_format
     }
 }
 
@@ -220,6 +230,7 @@ impl SourceProgress {
             unparsed_lines: state.counts.unparsed_lines,
             too_long_lines: state.counts.too_long_lines,
             format: state.format.as_ref().map(|(format, _)| format.clone()),
+            by_format: state.by_format.clone(),
             parsed_share: state.format.as_ref().and_then(|(_, parsed_share)| *parsed_share),
             samples: state.samples.clone(),
             end: state.end.clone(),
@@ -350,6 +361,15 @@ impl SourceProgress {
                 reason: sample.reason.clone(),
                 text: sample.text.clone(),
             });
+        }
+        for (format, records) in &read.by_format {
+            let is_same = |(known, _): &&mut (Arc<Format>, u64)| {
+                known.name() == format.name() && known.definition() == format.definition()
+            };
+            match state.by_format.iter_mut().find(is_same) {
+                Some((_, sum)) => *sum += records,
+                None => state.by_format.push((format.clone(), *records)),
+            }
         }
         state.counts.lines += read.lines;
         state.counts.records += read.records;

@@ -1,10 +1,9 @@
 //! Builds reports from counts.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use weir_core::{Evaluation, EvaluationByKind, Format, LogSource, ReadCounts, Snapshot, Values};
-use weir_view::{IncompleteSource, KindCount, Query, RecordKind, Report, main_kind};
+use weir_core::{Evaluation, EvaluationByKind, LogSource, ReadCounts, Snapshot, Values};
+use weir_view::{FormatCount, IncompleteSource, KindCount, Query, RecordKind, Report, main_kind};
 
 use crate::group::group;
 
@@ -76,10 +75,10 @@ pub(crate) fn plain_report<S: LogSource>(
     (kind, kinds): (RecordKind, &[KindCount]),
 ) -> Report {
     let counts = ReadCounts::of_all(&snapshot.sources);
-    let formats: Vec<&Arc<Format>> =
-        snapshot.sources.iter().filter_map(LogSource::format).collect();
-    let format = weir_view::Format::of_all(formats.into_iter().map(Arc::as_ref));
+    let format = weir_view::Format::of_sources(&snapshot.sources);
+    let formats = FormatCount::of_sources(&snapshot.sources);
     Report::new(evaluation, values, &counts, format, query.top as usize)
+        .with_formats(formats)
         .of_kind(kind, kinds)
         .of_formats(&snapshot.formats, query.field_names())
 }

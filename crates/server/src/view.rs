@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_ingest::{DataSet, Phase, Retention, SourceEnd, SourceSnapshot};
 use weir_query::Answer;
-use weir_view::{Format, Sample, Source, SourceState, View, Window};
+use weir_view::{Format, FormatCount, Sample, Source, SourceState, View, Window};
 
 use crate::file::UploadedFile;
 use crate::options::Remedies;
@@ -71,6 +71,7 @@ fn source(snapshot: &SourceSnapshot, file: Option<&&Arc<UploadedFile>>) -> Sourc
         unparsed_lines: snapshot.unparsed_lines,
         too_long_lines: snapshot.too_long_lines,
         format,
+        formats: FormatCount::of_sources(std::slice::from_ref(snapshot)),
         format_share: snapshot.parsed_share,
         message: why.or_else(|| snapshot.note.clone()),
     }

@@ -10,7 +10,7 @@ use weir_core::{
 
 use crate::bytes::shown;
 use crate::kind::{KindCount, RecordKind};
-use crate::report::{Bucket, Format, Histogram, Quantiles, Report, TimeRange, TopRow};
+use crate::report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};
 use crate::row_value::RowValue;
 use crate::words::{NO_VALUE, REMAINDER_VALUE};
 
@@ -73,6 +73,13 @@ impl Report {
         let (histogram, overlay) = histogram.aligned(overlay);
         self.histogram = shown_histogram(&histogram, own.stack(), values);
         self.overlay = shown_histogram(&overlay, other.stack(), values);
+        self
+    }
+
+    /// Sets the number of records in each format.
+    #[must_use]
+    pub fn with_formats(mut self, formats: Vec<FormatCount>) -> Self {
+        self.formats = formats;
         self
     }
 

@@ -1,6 +1,10 @@
 //! The name and the definition of a format, as they are shown.
 
-use crate::report::Format;
+use std::sync::Arc;
+
+use weir_core::LogSource;
+
+use crate::report::{Format, FormatCount};
 
 impl Format {
     /// The one format of some sources: `mixed` with a line for each if they have several, and
@@ -18,6 +22,35 @@ impl Format {
         let line = |format: &Self| format!("{}: {}", format.name, format.definition);
         let definition = distinct.iter().map(line).collect::<Vec<_>>().join("\n");
         Self { name: "mixed".to_owned(), definition }
+    }
+}
+
+impl Format {
+    /// The format of the records of some sources, or that which a source without records has.
+    pub fn of_sources<S: LogSource>(sources: &[S]) -> Self {
+        let of_records = sources.iter().flat_map(LogSource::records_by_format);
+        let of_records: Vec<&Arc<weir_core::Format>> =
+            of_records.map(|(format, _)| format).collect();
+        if of_records.is_empty() {
+            return Self::of_all(sources.iter().filter_map(LogSource::format).map(Arc::as_ref));
+        }
+        Self::of_all(of_records.into_iter().map(Arc::as_ref))
+    }
+}
+
+impl FormatCount {
+    /// The records of each format in some sources, the format with the most records first.
+    pub fn of_sources<S: LogSource>(sources: &[S]) -> Vec<Self> {
+        let mut counts: Vec<Self> = Vec::new();
+        for (format, records) in sources.iter().flat_map(LogSource::records_by_format) {
+            match counts.iter_mut().find(|count| count.name == format.name()) {
+                Some(count) => count.records += records,
+                None => counts.push(Self { name: format.name().to_owned(), records: *records }),
+            }
+        }
+        // The sort is stable.
+        counts.sort_by_key(|count| std::cmp::Reverse(count.records));
+        counts
     }
 }
 

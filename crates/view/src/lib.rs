@@ -43,7 +43,7 @@ pub use moment::{Moment, Now};
 pub use query::{Clause, Operator, Query};
 pub use question::QueryError;
 pub use report::{
-    Bucket, Format, Histogram, IncompleteSource, Quantiles, Report, TimeRange, TopRow,
+    Bucket, Format, FormatCount, Histogram, IncompleteSource, Quantiles, Report, TimeRange, TopRow,
 };
 pub use row_value::RowValue;
 pub use view::{Sample, Source, SourceState, View, Window};

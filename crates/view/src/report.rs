@@ -45,6 +45,9 @@ pub struct Report {
     pub errors: u64,
     /// The format the lines were read with.
     pub format: Format,
+    /// The records of each format, the format with the most records first. `records` is their sum.
+    #[serde(default)]
+    pub formats: Vec<FormatCount>,
     /// The time range of the matching records.
     pub time: TimeRange,
     /// Matching records over time; `null` if the format has no time or nothing matches.
@@ -126,6 +129,16 @@ pub struct Format {
     /// The definition in nginx's or Apache's own notation, or the JSON keys read. Of mixed
     /// formats, a line with the name and the definition of each.
     pub definition: String,
+}
+
+/// The number of records in one format.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct FormatCount {
+    /// The format's name.
+    pub name: String,
+    /// The records in it, whatever the filter.
+    pub records: u64,
 }
 
 /// First and last time stamp, and the zone in which times are shown.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::filter::NormalFilter;
-use crate::report::{Format, Report};
+use crate::report::{Format, FormatCount, Report};
 
 /// One snapshot of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,9 @@ pub struct Source {
     pub too_long_lines: u64,
     /// The format its lines are read with, once that is known.
     pub format: Option<Format>,
+    /// The records of each format, the format with the most records first; usually there is one.
+    #[serde(default)]
+    pub formats: Vec<FormatCount>,
     /// Share of the first lines that match that format, 0 to 1.
     pub format_share: Option<f64>,
     /// Why it failed or what is odd about it.

@@ -1,6 +1,7 @@
 import { cancelUpload, followUpload, stopFollowing } from "../control/uploads";
 import { bytes, rate } from "../format/bytes";
 import { count, plural, share } from "../format/number";
+import type { Source } from "../generated/Source";
 import { isOver, isWaiting, type Row, rowsOf } from "../state/rows";
 import { state } from "../state/store";
 import { LogText } from "./LogText";
@@ -96,13 +97,26 @@ function Lines({ row }: { row: Row }) {
       data-unparsed={unparsed}
     >
       {plural(source.lines, "line")}
-      {source.format && (
-        <span class="tag" title={source.format.definition}>
-          {source.format.name}
-        </span>
-      )}
+      <Formats source={source} />
       {directives > 0 && <span class="muted"> {plural(directives, "directive")}</span>}
       {unparsed > 0 && <span class="unparsed">{count(unparsed)} unparsed</span>}
+    </span>
+  );
+}
+
+/** The format of a source, or all its formats with the records of each. */
+function Formats({ source: { format, formats } }: { source: Source }) {
+  if (formats.length > 1) {
+    return formats.map(({ name, records }) => (
+      <span class="tag" key={name} data-testid="format-count">
+        {name} {count(records)}
+      </span>
+    ));
+  }
+  if (format === null) return null;
+  return (
+    <span class="tag" title={format.definition}>
+      {format.name}
     </span>
   );
 }

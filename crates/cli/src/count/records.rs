@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Read};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::{FieldAccessor, Format, Lines, Record, RecordKind, RecordPredicate};
 use weir_ingest::{
@@ -96,6 +96,7 @@ impl RecordCounter<'_> {
             is_divisible: true,
             reads_records: true,
             format: self.format,
+            has_fields: &|format| self.check_fields(format).is_ok(),
         };
         let total = Mutex::new(std::mem::take(&mut result.count));
         let lock = || total.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,14 +151,32 @@ impl RecordCounter<'_> {
         let mut binding = FormatBinding::new();
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
             for line in Lines::new(block).filter(|line| !line.bytes.is_empty()) {
-                let bound = binding
-                    .update(records, |format, is_only| self.bind(format, is_only, name, count));
+                let is_alone = |companions: &[Arc<Format>]| {
+                    !companions.iter().any(|format| self.check_fields(format).is_ok())
+                };
+                let bound = binding.update(records, |format, is_only| {
+                    let is_only = is_only && is_alone(records.companions());
+                    self.bind(format, is_only, name, count)
+                });
                 bound.map_err(ScanError::Field)?;
-                records.read(line.bytes, |record| {
-                    if let (Some(key), Some(record)) = (binding.value(), record) {
+                let unbound = records.read(line.bytes, |found| {
+                    let (format, record) = found?;
+                    if let Some(key) = binding.value_of(format) {
                         key.count(record, count.tally_of(key.kind), self.memory);
                     }
+                    (!binding.is_bound(format)).then(|| format.clone())
                 });
+                if let Some(format) = unbound {
+                    let bind = |format: &Format| self.bind(format, false, name, count);
+                    binding.bind_companion(&format, bind);
+                    records.read(line.bytes, |found| {
+                        let (Some(key), Some((_, record))) = (binding.value_of(&format), found)
+                        else {
+                            return;
+                        };
+                        key.count(record, count.tally_of(key.kind), self.memory);
+                    });
+                }
             }
         }
         Ok(())

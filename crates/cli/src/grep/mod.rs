@@ -151,6 +151,7 @@ impl Search {
             is_divisible: self.is_divisible(),
             reads_records: self.reads_records(),
             format: &self.format,
+            has_fields: &|format| self.check_fields(format).is_ok(),
         };
         let scanned = scan.run(input, text, output, |part, output| {
             let mut printer = Printer::new(&self.layout, &self.pattern, &name, is_member, output);

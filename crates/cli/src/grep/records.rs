@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use memchr::memchr_iter;
 use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
@@ -48,15 +49,22 @@ impl Search {
                 let bound = binding.update(records, |format, is_only| {
                     match self.check_fields(format) {
                         Ok(()) => is_found = true,
-                        Err(error) if is_only => return Err(error),
+                        Err(error) if is_only && !self.is_in_any(records.companions()) => {
+                            return Err(error);
+                        }
                         Err(error) => missing = missing.take().or(Some(error)),
                     }
                     Ok(self.bind(format))
                 });
                 bound.map_err(ScanError::Field)?;
                 let line = NumberedLine { number, bytes };
-                let searched = self.search_line(line, records, binding.value(), printer);
-                searched.map_err(ScanError::Output)?;
+                let searched = self.search_line(line, records, &binding, printer);
+                if let Some(format) = searched.map_err(ScanError::Output)? {
+                    is_found |= self.check_fields(&format).is_ok();
+                    binding.bind_companion(&format, |format| Ok::<_, String>(self.bind(format)));
+                    let searched = self.search_line(line, records, &binding, printer);
+                    searched.map_err(ScanError::Output)?;
+                }
                 if printer.is_done() {
                     return Ok(());
                 }
@@ -66,8 +74,13 @@ impl Search {
         missing.filter(|_| !is_found).map_or(Ok(()), |error| Err(ScanError::Field(error)))
     }
 
+    /// Whether one of these formats has the fields of the search.
+    fn is_in_any(&self, formats: &[Arc<Format>]) -> bool {
+        formats.iter().any(|format| self.check_fields(format).is_ok())
+    }
+
     /// Checks that a format has the fields of the search. The error is a sentence.
-    fn check_fields(&self, format: &Format) -> Result<(), String> {
+    pub(super) fn check_fields(&self, format: &Format) -> Result<(), String> {
         if let Some(name) = &self.field {
             format.accessor(name).map_err(|error| format!("--field: {error}"))?;
         }
@@ -84,27 +97,40 @@ impl Search {
         }
     }
 
+    /// Prints the line if its record matches. If the fields of the search are not resolved in the
+    /// format of the record, it returns that instead.
     fn search_line(
         &self,
         line: NumberedLine<'_>,
         records: &mut RecordReader,
-        search: Option<&RecordSearch<'_>>,
+        binding: &FormatBinding<RecordSearch<'_>>,
         printer: &mut Printer<'_, '_>,
-    ) -> io::Result<()> {
+    ) -> io::Result<Option<Arc<Format>>> {
         let bare = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
         // The pattern alone rules out most lines, and is quicker than to parse them. A directive
         // has to be read in any case.
         let may_match =
             self.field.is_some() || self.pattern.is_match(bare) != self.layout.is_inverted;
         if !may_match && !bare.starts_with(b"#") {
-            return Ok(());
+            return Ok(None);
         }
-        records.read(bare, |record| match (search, record) {
-            _ if !may_match => Ok(()),
-            (Some(search), Some(record)) => self.print_record(line, search, record, printer),
+        records.read(bare, |found| {
+            if !may_match {
+                return Ok(None);
+            }
+            if let Some((format, record)) = found {
+                if let Some(search) = binding.value_of(format) {
+                    return self.print_record(line, search, record, printer).map(|()| None);
+                }
+                if !binding.is_bound(format) {
+                    return Ok(Some(format.clone()));
+                }
+            }
             // Without its fields a line cannot meet conditions on them.
-            _ if self.field.is_some() || !self.conditions.is_empty() => Ok(()),
-            _ => self.print(line, None, None, printer),
+            if self.field.is_none() && self.conditions.is_empty() {
+                self.print(line, None, None, printer)?;
+            }
+            Ok(None)
         })
     }
 

@@ -111,6 +111,9 @@ impl Rows {
         }
         self.single("total", "format", &report.format.name);
         self.single("total", "zone", &report.time.zone);
+        for count in &report.formats {
+            self.single("format", &count.name, count.records);
+        }
         for (name, number) in [
             ("lines", report.lines),
             ("records", report.records),

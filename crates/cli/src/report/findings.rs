@@ -168,6 +168,7 @@ mod tests {
             unparsed_lines: 0,
             too_long_lines: 0,
             format: None,
+            by_format: Vec::new(),
             parsed_share: None,
             samples: Vec::new(),
             end: Some(end),

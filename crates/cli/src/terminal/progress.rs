@@ -134,6 +134,7 @@ mod tests {
             unparsed_lines: 1,
             too_long_lines: 1,
             format: None,
+            by_format: Vec::new(),
             parsed_share: None,
             samples: Vec::new(),
             end: None,

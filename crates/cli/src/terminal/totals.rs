@@ -1,7 +1,7 @@
 //! The first lines: sources, period and totals.
 
 use weir_ingest::SourceSnapshot;
-use weir_view::{Quantiles, Report};
+use weir_view::{FormatCount, Quantiles, Report};
 
 use super::Screen;
 use super::style::{Painter, Style};
@@ -29,6 +29,14 @@ pub(super) fn draw(report: &Report, is_main: bool, screen: &Screen) -> Vec<Strin
     }
     if report.directive_lines > 0 && is_main {
         add("Directives", format!("{} lines", separated(report.directive_lines)));
+    }
+    if let [_, _, ..] = &report.formats[..]
+        && is_main
+    {
+        let one =
+            |count: &FormatCount| format!("{} {}", safe(&count.name), separated(count.records));
+        let all: Vec<String> = report.formats.iter().map(one).collect();
+        add("Formats", all.join(", "));
     }
     if let Some(period) = period(report) {
         add("Period", period);

@@ -119,15 +119,74 @@ fn a_change_in_a_pipe_is_followed() {
 fn large_files_are_read_in_the_same_format() {
     let folder = Folder::new();
     // Large enough to be scanned in ranges.
-    let log = main_lines(3) + &combined(210_000);
+    let log = combined(210_000);
     assert!(log.len() > 16 << 20, "{}", log.len());
     let path = folder.file("large.log", log.as_bytes());
     assert_eq!(assert_same("a large file", of_files(&[&path])), 210_000);
 }
 
 #[test]
-fn the_format_of_most_lines_counts() {
+fn a_few_lines_of_another_format_are_read_too() {
     let folder = Folder::new();
     let path = folder.file("a.log", (main_lines(3) + &combined(1_000)).as_bytes());
-    assert_eq!(of_files(&[&path]), [1_000; 3]);
+    assert_eq!(of_files(&[&path]), [1_003; 3]);
+}
+
+/// A container's stdout and stderr in one stream, as docker keeps them.
+fn container_log() -> Vec<u8> {
+    let wrapped = |line: &str, stream: &str| {
+        let text = line.trim_end().replace('\\', "\\\\").replace('"', "\\\"");
+        let time = "2025-12-17T09:03:01Z";
+        format!("{{\"log\":\"{text}\\n\",\"stream\":\"{stream}\",\"time\":\"{time}\"}}\n")
+    };
+    let error = |number: usize| {
+        format!(
+            "2025/12/17 09:03:01 [error] 7#7: *{number} open() \"/{number}\" failed (2: No such \
+             file or directory), client: 192.0.2.7, server: x, request: \"GET / HTTP/1.1\""
+        )
+    };
+    let line = |number: usize| match number % 100 {
+        99 => wrapped(&error(number), "stderr"),
+        _ => wrapped(&lines::combined(number), "stdout"),
+    };
+    (0..5_000).map(line).collect::<String>().into_bytes()
+}
+
+#[test]
+fn each_line_is_read_in_its_own_of_several_formats() {
+    let folder = Folder::new();
+    let mixed: String = (0..4_000)
+        .map(|number| match number % 4 {
+            0 => lines::caddy(number),
+            1 => lines::combined(number).replace(" \"-\" \"curl/8.0\"", ""),
+            _ => lines::combined(number),
+        })
+        .collect();
+    let path = folder.file("mixed.log", mixed.as_bytes());
+    let report = |path: &Path| -> serde_json::Value {
+        serde_json::from_str(&run(["report", "--json", text(path)]).stdout).expect("JSON")
+    };
+    let json = report(&path);
+    assert_eq!((&json["records"], &json["unparsed_lines"]), (&4_000.into(), &0.into()));
+    let formats = serde_json::json!([
+        {"name": "COMBINED", "records": 2_000},
+        {"name": "CADDY", "records": 1_000},
+        {"name": "COMMON", "records": 1_000},
+    ]);
+    assert_eq!(json["formats"], formats);
+    assert_eq!(assert_same("a mixed log", of_files(&[&path])), 4_000);
+
+    // The first errors of a container may come later than what is examined.
+    let path = folder.file("container.log", &container_log());
+    let json = report(&path);
+    assert_eq!((&json["matching"], &json["unparsed_lines"]), (&4_950.into(), &0.into()));
+    assert_eq!(json["other_kinds"][0]["matching"], 50);
+    let count = run(["count", "--kind", "error-log-line", "--by", "level", text(&path)]);
+    assert_eq!(count.stdout, "50  error\n");
+    let grep = run(["grep", "-c", "--where", "level=error", text(&path)]);
+    assert_eq!(grep.stdout, "50\n", "{}", grep.stderr);
+    for jobs in ["1", "2", "4"] {
+        let again = run(["report", "--json", "-j", jobs, text(&path)]).stdout;
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&again).expect("JSON"), json);
+    }
 }

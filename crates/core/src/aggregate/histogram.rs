@@ -125,6 +125,8 @@ pub struct Bucket<'a> {
     /// The first instant, in seconds since 1970.
     pub start_s: i64,
     /// The number of records, by group.
+    ///
+    /// [`crate::Stack`] says which group is which.
     pub counts: &'a [u64],
 }
 
@@ -401,6 +403,8 @@ impl Histogram {
         });
     }
 
+    /// `range` returns the numbers of two buckets for a step, in any order. The loop ends with the
+    /// longest step at the latest.
     fn cover_with(&mut self, range: impl Fn(&Self, usize) -> (i64, i64)) {
         let mut step = self.step;
         let (first, last) = loop {

@@ -210,6 +210,18 @@ impl BlockCutter {
     /// afterwards, call [`Self::cut`] before it takes more.
     ///
     /// A `length` beyond the room counts as the room: nothing is read outside the buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{BlockCutter, BlockLimits};
+    ///
+    /// let mut cutter = BlockCutter::new(BlockLimits::default());
+    /// cutter.space()[..8].copy_from_slice(b"one\ntwo\n");
+    /// cutter.advance(8);
+    /// assert_eq!((cutter.offset(), cutter.is_full()), (8, false));
+    /// assert_eq!(cutter.cut().unwrap().bytes(), b"one\ntwo\n");
+    /// ```
     pub fn advance(&mut self, length: usize) {
         let start = self.filled;
         self.filled = (start + length).min(self.buffer.len());
@@ -319,6 +331,20 @@ impl BlockCutter {
     /// another size is freed.
     ///
     /// One buffer is kept; a second one replaces it. Its content does not matter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{BlockCutter, BlockLimits};
+    ///
+    /// let mut cutter = BlockCutter::new(BlockLimits::default());
+    /// cutter.push(b"one\n");
+    /// let block = cutter.cut().unwrap();
+    /// let buffer = block.into_buffer();
+    /// let address = buffer.as_ptr();
+    /// cutter.recycle(buffer);
+    /// assert_eq!(cutter.space().as_ptr(), address);
+    /// ```
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         if buffer.len() == self.capacity() {
             self.spare = Some(buffer);

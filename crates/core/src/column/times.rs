@@ -108,6 +108,25 @@ impl Times {
     ///
     /// # Panics
     /// If a selected row does not exist.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Block, BlockLimits, BlockReader, Format, Selection, Values};
+    ///
+    /// let format = Arc::new(Format::parse("$msec $status")?);
+    /// let mut values = Values::new(1 << 20);
+    /// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+    /// let block = Block::new(b"3.0 200\n1.0 200\n2.0 200\n".to_vec());
+    /// let segment = reader.read_segment(&block, 0, &mut values);
+    ///
+    /// let times = segment.times().unwrap();
+    /// let selection = Selection::Rows(vec![0, 2]);
+    /// assert_eq!(times.range_ns_of(&selection), Some((2_000_000_000, 3_000_000_000)));
+    /// assert_eq!(times.range_ns_of(&Selection::default()), None);
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn range_ns_of(&self, selection: &Selection) -> Option<(i64, i64)> {
         let (first, last) = self.instants.range(selection)?;
         Some((Self::decode_instant(first), Self::decode_instant(last)))

@@ -237,6 +237,16 @@ impl Format {
     }
 
     /// The same format with another name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Format;
+    ///
+    /// let format = Format::parse("$remote_addr $status")?.with_name("short");
+    /// assert_eq!((format.name(), format.definition()), ("short", "$remote_addr $status"));
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
     pub fn with_name(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self

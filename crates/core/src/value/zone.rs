@@ -122,6 +122,15 @@ impl Zone {
     /// The offset in seconds east of UTC that is in force at `unix_s`, in seconds since 1970.
     ///
     /// At a transition, the offset from then on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Zone;
+    ///
+    /// let zone = Zone::from_transitions("CET", 3_600, [(1_743_296_400, 7_200)]);
+    /// assert_eq!([0, 1_743_296_399, 1_743_296_400].map(|at| zone.offset_s(at)), [3_600, 3_600, 7_200]);
+    /// ```
     #[inline]
     pub fn offset_s(&self, unix_s: i64) -> i32 {
         if let [(_, offset_s)] = self.offsets[..] {

@@ -188,11 +188,13 @@ impl DataSet {
     }
 
     fn append_next(&self, block: ParsedBlock) {
-        let ParsedBlock { source, offset_end, counts, is_live, segment } = block;
+        let ParsedBlock { source, offset_end, counts, is_live, segments } = block;
         // A source that was cancelled does not grow.
-        match segment.filter(|_| !source.has_gap() && !source.is_cancelled()) {
-            Some(segment) => {
-                self.policy.append(segment, is_live, &self.subscribers);
+        match segments.filter(|_| !source.has_gap() && !source.is_cancelled()) {
+            Some(segments) => {
+                for segment in segments {
+                    self.policy.append(segment, is_live, &self.subscribers);
+                }
                 source.count(&counts, offset_end);
             }
             None => source.drop_rest(),

@@ -1,5 +1,6 @@
 //! The pipeline: a queue that is bounded in bytes, one parser per core, and ordered appends.
 
+mod block_parser;
 mod data_set;
 mod reorder;
 mod retention;

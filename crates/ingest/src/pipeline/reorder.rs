@@ -15,8 +15,9 @@ pub(super) struct ParsedBlock {
     pub(super) counts: BlockCounts,
     /// Whether its lines had just been written.
     pub(super) is_live: bool,
-    /// `None` if the block was dropped because its source was cancelled.
-    pub(super) segment: Option<PendingSegment>,
+    /// A segment for each format of its lines; `None` if the block was dropped because its source
+    /// was cancelled.
+    pub(super) segments: Option<Vec<PendingSegment>>,
 }
 
 /// Puts parsed blocks back into the order of their tickets.

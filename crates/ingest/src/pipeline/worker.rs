@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weir_core::{Block, BlockLimits, BlockReader, Fold, ReadBlock};
+use weir_core::{Block, BlockLimits, BlockReader, Fold};
 
+use super::block_parser::{BlockParser, PartRead};
 use super::data_set::DataSet;
 use super::reorder::ParsedBlock;
 use crate::error::SourceError;
 use crate::progress::{BlockCounts, SourceEnd, SourceProgress};
-use crate::queue::{BlockQueue, Job, PullSource, Task, Ticket};
+use crate::queue::{BlockQueue, PullSource, Task, Ticket};
 
 /// Parses blocks as they arrive and appends them in order. While it waits to append one, it parses
 /// more.
@@ -17,9 +18,7 @@ use crate::queue::{BlockQueue, Job, PullSource, Task, Ticket};
 pub(super) struct Worker {
     queue: Arc<BlockQueue>,
     data: Arc<DataSet>,
-    limits: BlockLimits,
-    /// By index of the format.
-    readers: Vec<Option<BlockReader>>,
+    parser: BlockParser,
     /// Parsed blocks that wait to be appended, oldest first.
     parsed: VecDeque<PendingBlock>,
     /// The buffer that it pulls blocks into.
@@ -34,11 +33,11 @@ const PARSED_MAX: usize = 4;
 struct PendingBlock {
     ticket: u64,
     source: Arc<SourceProgress>,
-    format_index: usize,
     offset_end: u64,
     is_live: bool,
-    /// `None` if the source was cancelled before its block was parsed.
-    read: Option<ReadBlock>,
+    /// A part for each format of its lines; `None` if the source was cancelled before its block
+    /// was parsed.
+    parts: Option<Vec<PartRead>>,
 }
 
 impl Worker {
@@ -46,8 +45,7 @@ impl Worker {
         Self {
             queue: queue.clone(),
             data: data.clone(),
-            limits,
-            readers: Vec::new(),
+            parser: BlockParser::new(data, limits),
             parsed: VecDeque::new(),
             buffer: None,
         }
@@ -75,7 +73,7 @@ impl Worker {
     /// Whether the worker must append a block before it parses another. A large reader can only
     /// shrink when none of its blocks wait, which might otherwise never happen.
     fn must_append(&self) -> bool {
-        let is_large = || self.readers.iter().flatten().any(BlockReader::is_large);
+        let is_large = || self.parser.readers().any(BlockReader::is_large);
         self.parsed.len() >= PARSED_MAX
             || (!self.parsed.is_empty() && (is_large() || self.data.is_pressed()))
     }
@@ -91,70 +89,39 @@ impl Worker {
     }
 
     fn parse(&mut self, Ticket { number, job }: Ticket) -> Block {
-        let read = (!job.source.is_cancelled()).then(|| {
-            let source_index = job.source_index;
-            let data = Arc::clone(&self.data);
-            let reader = self.reader(&job);
-            let read = reader.read(&job.block, source_index);
-            // Done outside the ordered part, so that little remains to be done there.
-            reader.look_up(&read, &data.values());
-            read
-        });
+        let parts = (!job.source.is_cancelled()).then(|| self.parser.parse(&job));
         self.parsed.push_back(PendingBlock {
             ticket: number,
             source: job.source,
-            format_index: job.format_index,
             offset_end: job.block.offset_end,
             is_live: job.is_live,
-            read,
+            parts,
         });
         job.block
-    }
-
-    fn reader(&mut self, job: &Job) -> &mut BlockReader {
-        if self.readers.len() <= job.format_index {
-            self.readers.resize_with(job.format_index + 1, || None);
-        }
-        let reader = self.readers[job.format_index].get_or_insert_with(|| {
-            BlockReader::new(job.format.clone(), self.limits, &mut self.data.values_mut())
-        });
-        // Two logs of one format may be years apart.
-        reader.set_year_reference(job.format.year_reference());
-        reader
     }
 
     /// Resolves the oldest parsed block while it is this worker's turn, then packs and appends it.
     fn take_turn<F: Fold>(&mut self, fold: Option<&mut F>) {
         let Some(parsed) = self.parsed.pop_front() else { return };
-        let reader = self.readers.get_mut(parsed.format_index).and_then(Option::as_mut);
-        let (Some(mut read), Some(reader)) = (parsed.read, reader) else {
+        let PendingBlock { ticket, source, offset_end, is_live, parts } = parsed;
+        let Some(mut parts) = parts else {
             self.queue.end_turn();
-            let PendingBlock { ticket, source, offset_end, is_live, .. } = parsed;
             let counts = BlockCounts::default();
-            self.data
-                .append(ticket, ParsedBlock { source, offset_end, counts, is_live, segment: None });
+            let block = ParsedBlock { source, offset_end, counts, is_live, segments: None };
+            self.data.append(ticket, block);
             return;
         };
-        let counts = BlockCounts {
-            lines: read.lines,
-            records: read.records,
-            unparsed_lines: read.unparsed_lines,
-            too_long_lines: read.too_long_lines,
-            samples: std::mem::take(&mut read.samples),
-        };
-        let resolved = reader.resolve(read, || self.data.values_mut());
+        let counts = BlockParser::counts(&mut parts);
+        let resolved = self.parser.resolve(parts);
         self.queue.end_turn();
 
-        let segment = reader.seal(resolved);
+        let segments = self.parser.seal(resolved);
         if let Some(fold) = fold {
             fold.refresh(&self.data.values());
-            fold.update(segment.segment());
+            segments.iter().for_each(|pending| fold.update(pending.segment()));
         }
-        let PendingBlock { ticket, source, offset_end, is_live, .. } = parsed;
-        self.data.append(
-            ticket,
-            ParsedBlock { source, offset_end, counts, is_live, segment: Some(segment) },
-        );
+        let segments = Some(segments);
+        self.data.append(ticket, ParsedBlock { source, offset_end, counts, is_live, segments });
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Job {
     pub(crate) format: Arc<Format>,
     /// The index of the format among those of the data set.
     pub(crate) format_index: usize,
+    /// The formats in which lines that do not match the format are tried, in this order.
+    pub(crate) companions: Arc<[Arc<Format>]>,
     pub(crate) block: Block,
     /// Whether its lines were written just before they were read.
     pub(crate) is_live: bool,

@@ -1,10 +1,10 @@
 //! Splits the blocks of a live stream where their format changes.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use weir_core::{Format, FormatChoice, FormatTracker, TrackerOptions};
+use weir_core::{FormatChoice, FormatTracker, TrackerOptions};
 
+use super::text_formats::TextFormats;
 use crate::clock::{Clock, SystemClock};
 
 /// Shows the blocks of a live stream to a [`FormatTracker`] that watches for drift, as a report
@@ -14,7 +14,7 @@ pub(super) struct DriftSplitter {
     tracker: FormatTracker,
     clock: SystemClock,
     /// The formats that begin in the current block, by the offset of their first line, in order.
-    begins: VecDeque<(usize, Arc<Format>)>,
+    begins: VecDeque<(usize, TextFormats)>,
 }
 
 impl DriftSplitter {
@@ -33,16 +33,17 @@ impl DriftSplitter {
         // Directives also begin formats, but the reader of the lines follows them itself.
         let begins = formats.findings.iter().filter_map(|finding| {
             let span = formats.spans.iter().find(|span| span.start == finding.start)?;
-            Some((span.start, span.format.clone()))
+            let companions = formats.companions.clone();
+            Some((span.start, TextFormats { own: span.format.clone(), companions }))
         });
         self.begins.extend(begins);
     }
 
     /// The format that begins at this offset of the current block, if one does.
-    pub(super) fn take_format(&mut self, offset: usize) -> Option<Arc<Format>> {
+    pub(super) fn take_formats(&mut self, offset: usize) -> Option<TextFormats> {
         let mut last = None;
         while self.begins.front().is_some_and(|(start, _)| *start <= offset) {
-            last = self.begins.pop_front().map(|(_, format)| format);
+            last = self.begins.pop_front().map(|(_, formats)| formats);
         }
         last
     }

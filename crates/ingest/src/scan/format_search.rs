@@ -1,10 +1,10 @@
 //! Finds the format of a text that is scanned.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_core::{BlockCutter, BlockLimits, Format, FormatTracker};
+use weir_core::{BlockCutter, BlockLimits, FormatTracker};
 
+use super::text_formats::TextFormats;
 use crate::clock::{Clock, SystemClock};
 
 /// Shows a text to a [`FormatTracker`], window by window, until the format is decided.
@@ -56,12 +56,13 @@ impl FormatSearch {
     }
 
     /// Examines the whole lines of the window; at the end of the text, the last line as well.
-    /// Returns the format that was found.
-    pub(super) fn examine(&mut self, has_ended: bool) -> Option<Arc<Format>> {
+    /// Returns the formats that were found.
+    pub(super) fn examine(&mut self, has_ended: bool) -> Option<TextFormats> {
         let block = if has_ended { self.cutter.finish() } else { self.cutter.cut() }?;
         let now_s = SystemClock::default().unix_s();
-        let finding = self.tracker.track(block.bytes(), now_s).findings.pop();
+        let mut formats = self.tracker.track(block.bytes(), now_s);
         self.cutter.recycle(block.into_buffer());
-        finding.map(|finding| finding.format)
+        let own = formats.findings.pop()?.format;
+        Some(TextFormats { own, companions: formats.companions })
     }
 }

@@ -4,18 +4,20 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use weir_core::{
-    BlockLimits, FollowedFormat, Format, FormatChoice, FormatTracker, LineOutcome, LogReader,
-    Record, TrackerOptions,
+    BlockLimits, Format, FormatChoice, FormatTracker, LineOutcome, LogReader, Record,
+    TrackerOptions,
 };
 
 use super::drift_splitter::DriftSplitter;
 use super::format_search::FormatSearch;
+use super::text_formats::TextFormats;
 use crate::clock::{Clock, SystemClock, seconds_since_1970};
 
 /// Reads the lines of one text, in the format that a report would read them in.
 #[derive(Debug)]
 pub struct RecordReader {
     log: LogReader,
+    formats: TextFormats,
     /// `None` once the format is known, or will not be found.
     search: Option<FormatSearch>,
     /// Finds changes of the format in a live stream; `None` for files, which have one format.
@@ -41,12 +43,14 @@ impl RecordReader {
         let options = TrackerOptions { written_s, watches_drift: false };
         let now_s = SystemClock::default().unix_s();
         let tracker = FormatTracker::new(choice.clone(), options, now_s);
-        let log = LogReader::new(tracker.format().clone());
+        let formats = TextFormats::only(tracker.format().clone());
         let is_format_known = tracker.is_decided();
         let search = (!is_format_known).then(|| FormatSearch::new(tracker, patience));
         let drift = patience.map(|_| DriftSplitter::new(choice, written_s));
+        let log = formats.reader();
         Self {
             log,
+            formats,
             search,
             drift,
             is_format_known,
@@ -56,9 +60,28 @@ impl RecordReader {
         }
     }
 
+    /// A reader of a part of a text whose formats are known.
+    pub(super) fn of_part(formats: &TextFormats) -> Self {
+        Self {
+            log: formats.reader(),
+            formats: formats.clone(),
+            search: None,
+            drift: None,
+            is_format_known: true,
+            unparsed_lines: 0,
+            skipped_lines: 0,
+            line_bytes_max: BlockLimits::LINE_BYTES_MAX,
+        }
+    }
+
     /// Whether directives in the text may change its format.
     pub fn may_change(&self) -> bool {
-        FollowedFormat::new(self.format().clone()).may_change()
+        !self.formats.are_steady()
+    }
+
+    /// The formats in which lines that do not match the text's own format are tried.
+    pub fn companions(&self) -> &[Arc<Format>] {
+        &self.formats.companions
     }
 
     /// The number of lines before the block that was returned last that are in no block, because
@@ -78,7 +101,8 @@ impl RecordReader {
         self.is_format_known
     }
 
-    /// The format of the next line. It changes when a format is found, at directives in the
+    /// The format of the next line, unless that does not match and is in another format that the
+    /// text has as well. It changes when a format is found, at directives in the
     /// text that name other fields, and where the lines of a live stream change.
     pub fn format(&self) -> &Arc<Format> {
         self.log.parser().format()
@@ -90,17 +114,21 @@ impl RecordReader {
         self.unparsed_lines
     }
 
-    /// Reads the next line, without its line feed, and passes its record to `then`. `None` stands
-    /// for a line that is empty, a directive, or cannot be parsed.
-    pub fn read<T>(&mut self, line: &[u8], then: impl FnOnce(Option<&Record<'_>>) -> T) -> T {
+    /// Reads the next line, without its line feed, and passes its record to `then`, with the
+    /// record's format. `None` stands for a line that is empty, a directive, or cannot be parsed.
+    pub fn read<T>(
+        &mut self,
+        line: &[u8],
+        then: impl FnOnce(Option<(&Arc<Format>, &Record<'_>)>) -> T,
+    ) -> T {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let unparsed = &mut self.unparsed_lines;
         if line.len() > self.line_bytes_max {
             *unparsed += 1;
             return then(None);
         }
-        self.log.read(line, |_, outcome| match outcome {
-            LineOutcome::Record(record) => then(Some(record)),
+        self.log.read(line, |parser, outcome| match outcome {
+            LineOutcome::Record(record) => then(Some((parser.format(), record))),
             LineOutcome::Directive => then(None),
             LineOutcome::Unparsed(_) => {
                 *unparsed += u64::from(!line.is_empty());
@@ -121,8 +149,9 @@ impl RecordReader {
         if !has_ended && !search.is_due(has_paused) {
             return false;
         }
-        if let Some(format) = search.examine(has_ended) {
-            self.log = LogReader::new(format);
+        if let Some(formats) = search.examine(has_ended) {
+            self.log = formats.reader();
+            self.formats = formats;
             self.is_format_known = true;
         }
         if search.is_decided() {
@@ -142,27 +171,29 @@ impl RecordReader {
     /// one format.
     pub(super) fn begin_part(&mut self, start: usize, block_length: usize) -> usize {
         let Some(drift) = &mut self.drift else { return block_length };
-        if let Some(format) = drift.take_format(start) {
-            self.log = LogReader::new(format);
+        if let Some(formats) = drift.take_formats(start) {
+            self.log = formats.reader();
+            self.formats = formats;
             self.is_format_known = true;
         }
         drift.next_start().unwrap_or(block_length)
     }
 
-    /// The format, if it is known and nothing in the text can change it.
-    pub(super) fn steady_format(&self) -> Option<Arc<Format>> {
-        let format = self.format();
-        let is_steady = self.is_format_known && !self.may_change();
-        is_steady.then(|| format.clone())
+    /// The formats, if they are known and nothing in the text can change them.
+    pub(super) fn steady_formats(&self) -> Option<TextFormats> {
+        let is_steady = self.is_format_known && self.formats.are_steady();
+        is_steady.then(|| self.formats.clone())
     }
 }
 
 /// A value that depends on the format of a text's lines, such as its resolved fields. It is made
-/// again when the format changes.
+/// again when the format changes, and once for each further format that lines are in.
 #[derive(Debug)]
 pub struct FormatBinding<T> {
     format: Option<Arc<Format>>,
     value: Option<T>,
+    /// The values for the formats of lines that do not match the text's own.
+    companions: Vec<(Arc<Format>, Option<T>)>,
     /// Whether a known format was bound.
     has_bound: bool,
 }
@@ -170,7 +201,7 @@ pub struct FormatBinding<T> {
 impl<T> FormatBinding<T> {
     /// A binding before the first line.
     pub fn new() -> Self {
-        Self { format: None, value: None, has_bound: false }
+        Self { format: None, value: None, companions: Vec::new(), has_bound: false }
     }
 
     /// Makes the value with `bind` if the format of the next line is not the one it was made for.
@@ -206,9 +237,30 @@ impl<T> FormatBinding<T> {
         Ok(())
     }
 
-    /// The value for the format of the next line; `None` if there is none.
-    pub fn value(&self) -> Option<&T> {
-        self.value.as_ref()
+    /// Whether there is a value for the format of a record, or it is known that there is none. If
+    /// not, [`Self::bind_companion`] has to be called.
+    pub fn is_bound(&self, format: &Arc<Format>) -> bool {
+        let is_own = self.format.as_ref().is_some_and(|own| Arc::ptr_eq(own, format));
+        is_own || self.companions.iter().any(|(known, _)| Arc::ptr_eq(known, format))
+    }
+
+    /// The value for the format of a record; `None` if there is none.
+    pub fn value_of(&self, format: &Arc<Format>) -> Option<&T> {
+        if self.format.as_ref().is_some_and(|own| Arc::ptr_eq(own, format)) {
+            return self.value.as_ref();
+        }
+        let known = self.companions.iter().find(|(known, _)| Arc::ptr_eq(known, format));
+        known.and_then(|(_, value)| value.as_ref())
+    }
+
+    /// Makes the value for a format that the text has beside its own. If that fails, because the
+    /// format lacks a field, there is no value for it.
+    pub fn bind_companion<E>(
+        &mut self,
+        format: &Arc<Format>,
+        bind: impl FnOnce(&Format) -> Result<T, E>,
+    ) {
+        self.companions.push((format.clone(), bind(format).ok()));
     }
 }
 

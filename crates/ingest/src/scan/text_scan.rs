@@ -1,7 +1,6 @@
 //! Scans a text, a large plain file in several parts at once.
 
 use std::io::{self, Read};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use weir_core::{Format, FormatChoice};
@@ -10,10 +9,11 @@ use super::file_ranges::FileRanges;
 use super::line_blocks::LineBlocks;
 use super::ordered::{OrderedOutput, run_in_order};
 use super::record_reader::RecordReader;
+use super::text_formats::TextFormats;
 use crate::source::{DETECTION_PATIENCE, Input, Text};
 
 /// How texts are scanned.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct TextScan<'a> {
     /// The number of threads that one text may have.
     pub threads: usize,
@@ -24,6 +24,9 @@ pub struct TextScan<'a> {
     pub reads_records: bool,
     /// The format of the records.
     pub format: &'a FormatChoice,
+    /// Whether a format has the fields that are asked for. A text whose own format lacks them is
+    /// not divided: it is only known at its end whether lines in another format had them.
+    pub has_fields: &'a (dyn Fn(&Format) -> bool + Sync),
 }
 
 /// A part of a text, or all of it: lines, and the reader of their records.
@@ -108,9 +111,12 @@ impl TextScan<'_> {
             Ok((value, part.records.unparsed_lines(), too_long))
         };
         let scanned = match self.ranges(input, text) {
-            Some((ranges, format)) => {
+            Some((ranges, formats)) => {
                 run_in_order(self.threads, ranges.count(), output, |index, output| {
-                    let records = RecordReader::new(&format, None, None);
+                    let records = match &formats {
+                        Some(formats) => RecordReader::of_part(formats),
+                        None => RecordReader::new(self.format, None, None),
+                    };
                     scan(Box::new(ranges.lines(index)), records, output)
                 })?
             }
@@ -129,28 +135,29 @@ impl TextScan<'_> {
         Ok(all)
     }
 
-    /// The ranges of a large plain file, and the format of each if they can be read apart.
-    fn ranges(&self, input: &Input, text: &Text<'_>) -> Option<(FileRanges, FormatChoice)> {
+    /// The ranges of a large plain file, if they can be read apart, and the formats of each if
+    /// records are read.
+    fn ranges(&self, input: &Input, text: &Text<'_>) -> Option<(FileRanges, Option<TextFormats>)> {
         let ranges = FileRanges::of(input, text).filter(|_| self.is_divisible)?;
         if !self.reads_records {
-            return Some((ranges, self.format.clone()));
+            return Some((ranges, None));
         }
-        let format = steady_format(&ranges, self.format, text.written())?;
-        Some((ranges, FormatChoice::Forced(format)))
+        let formats = steady_formats(&ranges, self.format, text.written())?;
+        (self.has_fields)(&formats.own).then_some((ranges, Some(formats)))
     }
 }
 
-/// The format of a file, if its first lines show it and no line can change it.
-fn steady_format(
+/// The formats of a file, if its first lines show them and no line can change them.
+fn steady_formats(
     ranges: &FileRanges,
     choice: &FormatChoice,
     written: Option<SystemTime>,
-) -> Option<Arc<Format>> {
+) -> Option<TextFormats> {
     let records = RecordReader::new(choice, written, None);
     let mut first = TextPart::new(ranges.lines(0), records, true);
     // An error is reported when the file is scanned.
     let (_, records) = first.next_records().ok()??;
-    records.steady_format()
+    records.steady_formats()
 }
 
 #[cfg(test)]
@@ -208,27 +215,37 @@ mod tests {
 
     #[test]
     fn a_live_stream_may_change_its_format() {
-        let log = [many(combined, 3_000), many(caddy, 4_000), many(combined, 9_000)].concat();
+        let log = [many(combined, 4_000), many(caddy, 4_000), many(combined, 9_000)].concat();
         let (formats, unparsed) = records_by_format(&log, Some(Duration::MAX));
         let names: Vec<&str> = formats.iter().map(|(name, _)| &**name).collect();
-        assert_eq!(names, ["COMBINED", "CADDY", "COMBINED"]);
+        // The format before is kept, so that its lines are read when they return.
+        assert_eq!(names, ["COMBINED", "CADDY"]);
         let records: usize = formats.iter().map(|(_, records)| records).sum();
-        assert_eq!(records as u64 + unparsed, 16_000);
+        assert_eq!(records as u64 + unparsed, 17_000);
         // A change is noticed after a run of lines, of which the first may end a block.
         assert!(unparsed < 16 + 32, "{unparsed}");
     }
 
     #[test]
-    fn a_change_within_a_block_costs_no_line() {
+    fn lines_of_several_formats_in_the_first_lines_are_all_read() {
         let log = [many(combined, 1_500), many(caddy, 400)].concat();
-        let formats = [("COMBINED".to_owned(), 1_500), ("CADDY".to_owned(), 400)].to_vec();
+        let formats = vec![("COMBINED".to_owned(), 1_900)];
+        assert_eq!(records_by_format(&log, Some(Duration::MAX)), (formats.clone(), 0));
+        assert_eq!(records_by_format(&log, None), (formats, 0));
+    }
+
+    #[test]
+    fn a_change_within_a_block_costs_no_line() {
+        let log = [many(combined, 4_000), many(caddy, 400)].concat();
+        let formats = [("COMBINED".to_owned(), 4_000), ("CADDY".to_owned(), 400)].to_vec();
         assert_eq!(records_by_format(&log, Some(Duration::MAX)), (formats, 0));
     }
 
     #[test]
     fn a_file_keeps_its_format() {
-        let log = [many(combined, 3_000), many(caddy, 4_000)].concat();
-        let formats = vec![("COMBINED".to_owned(), 3_000)];
+        // The first 256 KiB are in one format.
+        let log = [many(combined, 4_000), many(caddy, 4_000)].concat();
+        let formats = vec![("COMBINED".to_owned(), 4_000)];
         assert_eq!(records_by_format(&log, None), (formats, 4_000));
     }
 }

@@ -65,6 +65,7 @@ impl Submitter {
             source: self.progress.clone(),
             source_index: self.index,
             format_index: self.destination.format_index(&format),
+            companions: formats.companions.clone(),
             format,
             block,
             is_live: self.progress.phase() != Phase::Reading,

@@ -8,7 +8,7 @@ use weir_core::BlockLimits;
 use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::{Evaluator, report};
-use weir_view::{Clause, Compare, NO_VALUE, Query, Report};
+use weir_view::{Clause, Compare, NO_VALUE, Operator, Query, Report};
 
 /// The blocks are small, so that there are enough segments for several threads.
 const LIMITS: BlockLimits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 16 };
@@ -152,17 +152,18 @@ async fn a_group_counts_the_records_of_each_value() {
         let bytes: u64 = group.rows.iter().map(|row| row.tally.selected.bytes_sent).sum();
         assert_eq!(bytes + rest.bytes_sent, report.bytes_sent, "{field}");
         for row in group.rows.iter().filter(|row| row.value.text != NO_VALUE) {
-            let condition = match (field, row.value.text.as_str()) {
-                ("status_class", class) => format!("status^={}", &class[..1]),
-                (field, value) => format!("{field}={value}"),
+            let (field, op, value) = match (field, row.value.text.as_str()) {
+                ("status_class", class) => ("status", Operator::Prefix, &class[..1]),
+                (field, value) => (field, Operator::Equal, value),
             };
-            let clauses = vec![Clause::parse(&condition).expect("a clause")];
+            let values = vec![value.to_owned()];
+            let clauses = vec![Clause { field: field.to_owned(), op, values }];
             let alone = answer(&data, &Query { clauses, ..Query::default() });
             let tally = row.tally.selected;
             assert_eq!(
                 (tally.count, tally.bytes_sent, tally.errors),
                 (alone.matching, alone.bytes_sent, alone.errors),
-                "{condition}"
+                "{field}: {value}"
             );
             assert_eq!(row.tally.previous, None);
         }

@@ -86,6 +86,16 @@ impl FollowedFormat {
     /// Whether directives can change the format.
     ///
     /// False for most formats; [`Self::follow_block`] then reads nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{FollowedFormat, format_by_name};
+    ///
+    /// let followed = |name| FollowedFormat::new(Arc::new(format_by_name(name).unwrap()));
+    /// assert!(followed("W3C").may_change() && !followed("COMBINED").may_change());
+    /// ```
     pub fn may_change(&self) -> bool {
         self.required_field().is_some()
     }

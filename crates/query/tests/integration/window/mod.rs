@@ -75,6 +75,7 @@ async fn expected(lines: &str, query: &Query, read: &Report) -> Report {
     assert_eq!(fresh.unparsed_lines, 0);
     let Report { lines, records, bytes_read, .. } = *read;
     let mut expected = Report { lines, records, bytes_read, ..fresh };
+    expected.formats.clone_from(&read.formats);
     expected.time.zone.clone_from(&read.time.zone);
     expected
 }

@@ -1,0 +1,30 @@
+//! The formats of a text's lines.
+
+use std::sync::Arc;
+
+use weir_core::{FollowedFormat, Format, LogReader};
+
+/// The format of a text, and those in which lines that do not match it are tried.
+#[derive(Debug, Clone)]
+pub(super) struct TextFormats {
+    pub(super) own: Arc<Format>,
+    pub(super) companions: Arc<[Arc<Format>]>,
+}
+
+impl TextFormats {
+    /// One format alone.
+    pub(super) fn only(own: Arc<Format>) -> Self {
+        Self { own, companions: Arc::default() }
+    }
+
+    /// A reader of the lines from the start of the text on.
+    pub(super) fn reader(&self) -> LogReader {
+        LogReader::with_companions(self.own.clone(), &self.companions)
+    }
+
+    /// Whether no directive of the text can change the formats, so that each line can be read
+    /// without those before it.
+    pub(super) fn are_steady(&self) -> bool {
+        !FollowedFormat::new(self.own.clone()).may_change()
+    }
+}
