@@ -203,6 +203,10 @@ impl ReadCounts {
     ///     fn format(&self) -> Option<&Arc<Format>> {
     ///         None
     ///     }
+    ///
+    ///     fn name(&self) -> &str {
+    ///         "lines"
+    ///     }
     /// }
     ///
     /// let sum = ReadCounts::of_all(&[Lines(3), Lines(4)]);

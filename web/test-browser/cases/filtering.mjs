@@ -180,7 +180,7 @@ export function filtering(define) {
     ]);
     assert.deepEqual(box, [17, 19]);
     await page.keyboard.press("Escape");
-    await page.keyboard.type("referer=(none) or not method=GET");
+    await page.keyboard.type("not (referer=(none) or method=POST)");
     await page.keyboard.press("Enter");
     await chips(page, count + 1);
     await shows(page, await report(LOG, ...conditionsOf(page)));
