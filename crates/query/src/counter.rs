@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    CountedRows, Evaluation, Fold, PartialAggregates, Recount, RowBits, Segment, SegmentList,
-    Snapshot, SnapshotSegment, Snapshots, TimeBounds, TopList, Values,
+    Aggregates, CountedRows, Evaluation, Fold, PartialAggregates, Question, Recount, RowBits,
+    Segment, SegmentList, Snapshot, SnapshotSegment, Snapshots, TimeBounds, TopList, Values,
 };
 use weir_view::{Query, QueryError};
 
@@ -24,6 +24,18 @@ pub(crate) enum Interruption {
     StaleIds,
 }
 
+/// What a counter counts besides the totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CountedAggregates {
+    /// Everything that a report shows.
+    All,
+    /// Counts over time.
+    Histogram,
+    /// Counts over time of all records in the time of the query, whether or not they meet its
+    /// other conditions.
+    UnfilteredHistogram,
+}
+
 /// The records that one filter accepts, counted.
 ///
 /// Counted again, it adds only the segments that are new. A counter for
@@ -32,10 +44,42 @@ pub(crate) enum Interruption {
 pub(crate) struct Counter<D> {
     data: Arc<D>,
     query: Query,
+    /// Whether the query has other conditions than the time.
+    is_filtered: bool,
+    aggregates: CountedAggregates,
     jobs: usize,
     /// An evaluation that knows the values, and has counted nothing.
     blank: Evaluation,
     cache: AnswerCache,
+}
+
+impl CountedAggregates {
+    /// The question of the core that asks a query for these aggregates.
+    pub(crate) fn question(self, query: &Query, values: &Values) -> Result<Question, QueryError> {
+        let mut question = query.question(values)?;
+        if self != Self::All {
+            question.aggregates = Aggregates { histogram: true, ..Aggregates::none() };
+        }
+        if let (Self::UnfilteredHistogram, Some(filter)) = (self, question.filter.of_time()) {
+            question.filter = filter;
+        }
+        Ok(question)
+    }
+}
+
+/// A copy shares the cached answers. It can be made although the data set cannot be copied.
+impl<D> Clone for Counter<D> {
+    fn clone(&self) -> Self {
+        Self {
+            data: self.data.clone(),
+            query: self.query.clone(),
+            is_filtered: self.is_filtered,
+            aggregates: self.aggregates,
+            jobs: self.jobs,
+            blank: self.blank.clone(),
+            cache: self.cache.clone(),
+        }
+    }
 }
 
 impl<D: Snapshots> Counter<D> {
@@ -44,9 +88,19 @@ impl<D: Snapshots> Counter<D> {
     /// # Errors
     /// Fails if the query is not valid for this data.
     pub(crate) fn new(data: Arc<D>, query: Query, jobs: usize) -> Result<Self, QueryError> {
-        let question = query.question(&data.values())?;
-        let (blank, jobs) = (Evaluation::new(&question), jobs.max(1));
-        Ok(Self { data, query, jobs, blank, cache: AnswerCache::default() })
+        Self::with_aggregates(data, query, CountedAggregates::All, jobs)
+    }
+
+    fn with_aggregates(
+        data: Arc<D>,
+        query: Query,
+        aggregates: CountedAggregates,
+        jobs: usize,
+    ) -> Result<Self, QueryError> {
+        let question = aggregates.question(&query, &data.values())?;
+        let (blank, cache) = (Evaluation::new(&question), AnswerCache::default());
+        let is_filtered = question.filter.of_time().is_some();
+        Ok(Self { data, query, is_filtered, aggregates, jobs: jobs.max(1), blank, cache })
     }
 
     /// A counter for another query about the same data set.
@@ -54,7 +108,19 @@ impl<D: Snapshots> Counter<D> {
     /// # Errors
     /// Fails if the query is not valid for this data.
     pub(crate) fn change(&self, query: Query) -> Result<Self, QueryError> {
-        let mut next = Self::new(self.data.clone(), query, self.jobs)?;
+        self.change_to(query, self.aggregates)
+    }
+
+    /// A counter of other aggregates, for another query about the same data set.
+    ///
+    /// # Errors
+    /// Fails if the query is not valid for this data.
+    pub(crate) fn change_to(
+        &self,
+        query: Query,
+        aggregates: CountedAggregates,
+    ) -> Result<Self, QueryError> {
+        let mut next = Self::with_aggregates(self.data.clone(), query, aggregates, self.jobs)?;
         next.cache = self.cache.clone();
         next.cache.retire_current(self.data.memory_bytes_max());
         if let Some(known) = next.cache.filter() {
@@ -63,6 +129,16 @@ impl<D: Snapshots> Counter<D> {
         // Last, because this filter knows the most values.
         next.blank.filter_mut().adopt(self.blank.filter());
         Ok(next)
+    }
+
+    /// The query.
+    pub(crate) fn query(&self) -> &Query {
+        &self.query
+    }
+
+    /// Whether the query has other conditions than the time.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.is_filtered
     }
 
     /// Whether the counts are those of this query.
@@ -106,7 +182,7 @@ impl<D: Snapshots> Counter<D> {
         abandoned: &AtomicBool,
     ) -> Result<(), Interruption> {
         if self.cache.begin_epoch(snapshot.epoch) {
-            let question = self.query.question(&self.data.values());
+            let question = self.aggregates.question(&self.query, &self.data.values());
             // The query was valid before, and columns are only ever added.
             self.blank = Evaluation::new(&question.map_err(|_| Interruption::Abandoned)?);
         }

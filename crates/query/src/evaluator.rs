@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{STATUS_CLASS, Snapshot, Snapshots, Values, Zone};
-use weir_view::{KindCount, Now, Query, QueryError, RecordKind, Report, main_kind};
+use weir_view::{KindCount, Now, Query, QueryError, RecordKind, Report, Timeline, main_kind};
 
 use crate::comparison::comparison;
-use crate::counter::{Counter, Interruption};
+use crate::counter::{CountedAggregates, Counter, Interruption};
 use crate::extents::Extents;
 use crate::group::group;
 use crate::periods::{Bounds, PeriodError, Periods};
-use crate::report::{incomplete, plain_report};
+use crate::report::{axis_ns, incomplete, plain_report, unfiltered};
 
 /// Answers one query about a data set repeatedly, while the data set grows.
 ///
@@ -29,6 +29,9 @@ pub struct Evaluator<D> {
     before: Option<Counter<D>>,
     /// Counts the records of the kind that the query overlays.
     overlay: Option<Counter<D>>,
+    /// Counts all records of the kind in the time of the query, over time. `None` if the query has
+    /// no condition but the time.
+    unfiltered: Option<Counter<D>>,
     extents: Extents,
     /// The kind of records that is counted: the query's, or the main kind of the last snapshot.
     kind: RecordKind,
@@ -84,8 +87,9 @@ impl<D: Snapshots> Evaluator<D> {
         let bounds = query.compare.as_ref().map(Bounds::parse).transpose()?;
         let kind = query.kind.unwrap_or_default();
         let now = Counter::new(data.clone(), filter_of(&query, kind), jobs)?;
-        let (before, overlay, extents) = (None, None, Extents::default());
-        Ok(Self { data, query, bounds, now, before, overlay, extents, kind })
+        let (before, overlay, unfiltered) = (None, None, None);
+        let extents = Extents::default();
+        Ok(Self { data, query, bounds, now, before, overlay, unfiltered, extents, kind })
     }
 
     /// An evaluator for another query about the same data set.
@@ -103,7 +107,9 @@ impl<D: Snapshots> Evaluator<D> {
             _ => None,
         };
         let (data, extents) = (self.data.clone(), self.extents.clone());
-        Ok(Self { data, query, bounds, now, before, overlay, extents, kind })
+        // Most changes of a filter leave the time as it is, and this counter with it.
+        let unfiltered = self.unfiltered.clone();
+        Ok(Self { data, query, bounds, now, before, overlay, unfiltered, extents, kind })
     }
 
     /// The query.
@@ -113,7 +119,7 @@ impl<D: Snapshots> Evaluator<D> {
 
     /// Memory of answers that are kept as a base for others, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        let others = [&self.before, &self.overlay].into_iter().flatten();
+        let others = [&self.before, &self.overlay, &self.unfiltered].into_iter().flatten();
         self.now.memory_bytes() + others.map(Counter::memory_bytes).sum::<usize>()
     }
 
@@ -150,7 +156,9 @@ impl<D: Snapshots> Evaluator<D> {
         self.set_periods(periods.and_then(Result::ok))?;
         self.now.count(&snapshot, abandoned)?;
         self.set_overlay(periods.and_then(Result::ok))?;
-        for counter in [&mut self.before, &mut self.overlay].into_iter().flatten() {
+        self.set_unfiltered()?;
+        let others = [&mut self.before, &mut self.overlay, &mut self.unfiltered];
+        for counter in others.into_iter().flatten() {
             counter.count(&snapshot, abandoned)?;
         }
         let report = {
@@ -201,11 +209,40 @@ impl<D: Snapshots> Evaluator<D> {
         match &mut self.overlay {
             Some(overlay) => point(overlay, query),
             None => {
-                let overlay = self.now.change(query).map_err(|_| Interruption::Abandoned)?;
+                let overlay = self
+                    .now
+                    .change_to(query, CountedAggregates::Histogram)
+                    .map_err(|_| Interruption::Abandoned)?;
                 self.overlay = Some(overlay);
                 Ok(())
             }
         }
+    }
+
+    /// Points the counter of unfiltered records at the time of the report, if the query has other
+    /// conditions.
+    fn set_unfiltered(&mut self) -> Result<(), Interruption> {
+        if !self.now.is_filtered() {
+            // The report itself has these counts.
+            self.unfiltered = None;
+            return Ok(());
+        }
+        let query = unfiltered(self.now.query());
+        match &mut self.unfiltered {
+            Some(unfiltered) => point(unfiltered, query),
+            None => {
+                let counter = self.now.change_to(query, CountedAggregates::UnfilteredHistogram);
+                self.unfiltered = Some(counter.map_err(|_| Interruption::Abandoned)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// The first and the last time of the log, for the kinds that the chart shows.
+    fn log_ns(&self, snapshot: &Snapshot<D::Source>) -> Option<(i64, i64)> {
+        let kinds = [Some(self.kind), self.query.overlay].into_iter().flatten();
+        let ranges = kinds.filter_map(|kind| self.extents.time_range_ns(snapshot, kind));
+        ranges.reduce(|(first, last), (from, until)| (first.min(from), last.max(until)))
     }
 
     fn report(
@@ -219,15 +256,21 @@ impl<D: Snapshots> Evaluator<D> {
         let (query, top) = (&self.query, self.query.top as usize);
         let now = self.now.evaluation();
         let before = self.before.as_ref().map(Counter::evaluation);
-        let mut report = plain_report(now, values, snapshot, query, kind);
+        let log_ns = self.log_ns(snapshot);
+        let timeline = Timeline {
+            own: now,
+            overlay: self.overlay.as_ref().map(Counter::evaluation),
+            unfiltered: self.unfiltered.as_ref().map(Counter::evaluation),
+            range_ns: axis_ns(now, log_ns),
+        };
+        let mut report = plain_report(&timeline, values, snapshot, query, kind);
         if let (Some(periods), Some(before)) = (periods, before) {
-            let report_before = plain_report(before, values, snapshot, query, kind);
+            let range_ns = axis_ns(before, log_ns);
+            let timeline = Timeline { own: before, overlay: None, unfiltered: None, range_ns };
+            let report_before = plain_report(&timeline, values, snapshot, query, kind);
             let compare =
                 comparison(&periods, values, (now, &report), (before, report_before), top);
             report.compare = Some(compare);
-        }
-        if let Some(overlay) = &self.overlay {
-            report = report.with_overlay(now, overlay.evaluation(), values);
         }
         report.group =
             query.group.as_ref().and_then(|field| group(field, values, now, before, top));

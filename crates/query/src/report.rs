@@ -2,9 +2,14 @@
 
 use std::borrow::Cow;
 
-use weir_core::{Evaluation, EvaluationByKind, LogSource, ReadCounts, Snapshot, Values};
-use weir_view::{FormatCount, IncompleteSource, KindCount, Query, RecordKind, Report, main_kind};
+use weir_core::{
+    Evaluation, EvaluationByKind, LogSource, ReadCounts, STATUS_CLASS, Snapshot, Values,
+};
+use weir_view::{
+    FormatCount, IncompleteSource, KindCount, Query, RecordKind, Report, Timeline, main_kind,
+};
 
+use crate::counter::CountedAggregates;
 use crate::group::group;
 
 /// The evaluations that [`report_of_fold`] takes: one question about each kind of records, or
@@ -16,10 +21,23 @@ pub fn evaluation_by_kind(
     query: &Query,
     values: &Values,
 ) -> Result<EvaluationByKind, weir_view::QueryError> {
+    let evaluations = of_each_kind(query, values, CountedAggregates::All)?;
+    if query.question(values)?.filter.of_time().is_none() {
+        return Ok(evaluations);
+    }
+    let aggregates = CountedAggregates::UnfilteredHistogram;
+    Ok(evaluations.beside(of_each_kind(&unfiltered(query), values, aggregates)?))
+}
+
+fn of_each_kind(
+    query: &Query,
+    values: &Values,
+    aggregates: CountedAggregates,
+) -> Result<EvaluationByKind, weir_view::QueryError> {
     let of_kind = |kind: RecordKind| Query { kind: Some(kind), ..query.clone() };
     let questions: Result<Vec<_>, _> = weir_core::RecordKind::ALL
         .into_iter()
-        .map(|kind| of_kind(kind.into()).question(values))
+        .map(|kind| aggregates.question(&of_kind(kind.into()), values))
         .collect();
     let questions = questions?;
     let evaluations = EvaluationByKind::new(|kind| questions[kind as usize].clone());
@@ -27,6 +45,11 @@ pub fn evaluation_by_kind(
         Some(kind) => evaluations.only(kind.into()),
         None => evaluations,
     })
+}
+
+/// The query whose unfiltered records are shown behind those of another query.
+pub(crate) fn unfiltered(query: &Query) -> Query {
+    Query { stack: STATUS_CLASS.to_owned(), group: None, overlay: None, ..query.clone() }
 }
 
 /// The report of counts that were made while the sources were read. `query` is the query that
@@ -52,7 +75,10 @@ pub fn report_of_fold<S: LogSource>(
         let counted = evaluations.of(kind.into()).map(Cow::Borrowed);
         // There may be no record of the kind that the query names.
         let evaluation = counted.unwrap_or_else(|| Cow::Owned(evaluations.blank(kind.into())));
-        let mut report = plain_report(&evaluation, values, snapshot, query, (kind, &kinds));
+        let range_ns = axis_ns(&evaluation, evaluations.time_range_ns(kind.into()));
+        let unfiltered = evaluations.unfiltered(kind.into());
+        let timeline = Timeline { own: &evaluation, overlay: None, unfiltered, range_ns };
+        let mut report = plain_report(&timeline, values, snapshot, query, (kind, &kinds));
         report.group =
             query.group.as_ref().and_then(|field| group(field, values, &evaluation, None, top));
         report
@@ -66,9 +92,24 @@ pub fn report_of_fold<S: LogSource>(
     report
 }
 
+/// The time axis of an evaluation: the time that its conditions name. A start or an end that they
+/// do not name is that of the log. `None` if the log has no time.
+///
+/// A single bound outside the log does not lengthen the axis: there is nothing to see.
+pub(crate) fn axis_ns(evaluation: &Evaluation, log_ns: Option<(i64, i64)>) -> Option<(i64, i64)> {
+    let (since_ns, until_ns) = evaluation.filter().time_range_ns();
+    let (first_ns, last_ns) = log_ns?;
+    let range_ns = match (since_ns, until_ns) {
+        (i64::MIN, _) => (first_ns, until_ns.min(last_ns)),
+        (_, i64::MAX) => (since_ns.max(first_ns), last_ns),
+        both => both,
+    };
+    (range_ns.0 <= range_ns.1).then_some(range_ns)
+}
+
 /// The report about one kind, without a group. `kinds` are the records of each kind.
 pub(crate) fn plain_report<S: LogSource>(
-    evaluation: &Evaluation,
+    timeline: &Timeline<'_>,
     values: &Values,
     snapshot: &Snapshot<S>,
     query: &Query,
@@ -77,7 +118,8 @@ pub(crate) fn plain_report<S: LogSource>(
     let counts = ReadCounts::of_all(&snapshot.sources);
     let format = weir_view::Format::of_sources(&snapshot.sources);
     let formats = FormatCount::of_sources(&snapshot.sources);
-    Report::new(evaluation, values, &counts, format, query.top as usize)
+    Report::new(timeline.own, values, &counts, format, query.top as usize)
+        .with_timeline(timeline, values)
         .with_formats(formats)
         .of_kind(kind, kinds)
         .of_formats(&snapshot.formats, query.field_names())

@@ -1,5 +1,6 @@
 //! Builds a report from an evaluation of the core.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,9 +38,6 @@ impl Report {
             errors: totals.errors,
             format,
             time: time_range(evaluation),
-            histogram: evaluation
-                .histogram()
-                .and_then(|histogram| shown_histogram(histogram, evaluation.stack(), values)),
             request_time: quantiles(evaluation, Field::RequestTime),
             upstream_time: quantiles(evaluation, Field::UpstreamTime),
             ..Self::default()
@@ -63,16 +61,30 @@ impl Report {
         report
     }
 
-    /// Adds the histogram of the records of another kind, with the same buckets as the report's
-    /// own. `own` and `other` are the evaluations of both kinds.
+    /// Sets the histograms, all with the same buckets: those of [`Timeline::range_ns`].
     #[must_use]
-    pub fn with_overlay(mut self, own: &Evaluation, other: &Evaluation, values: &Values) -> Self {
-        let (Some(histogram), Some(overlay)) = (own.histogram(), other.histogram()) else {
-            return self;
-        };
-        let (histogram, overlay) = histogram.aligned(overlay);
-        self.histogram = shown_histogram(&histogram, own.stack(), values);
-        self.overlay = shown_histogram(&overlay, other.stack(), values);
+    pub fn with_timeline(mut self, timeline: &Timeline<'_>, values: &Values) -> Self {
+        let Timeline { own, overlay, unfiltered, range_ns } = *timeline;
+        let Some(histogram) = own.histogram() else { return self };
+        let mut histogram = covering(histogram, range_ns);
+        let mut others = [overlay, unfiltered]
+            .map(|other| other.and_then(Evaluation::histogram).map(|one| covering(one, range_ns)));
+        for other in others.iter().flatten() {
+            histogram = histogram.aligned(other).0;
+        }
+        for other in others.iter_mut().flatten() {
+            *other = other.aligned(&histogram).0;
+        }
+        let [overlaid, all] = others;
+        let shown = shown_histogram(&histogram, own.stack(), values);
+        self.histogram = shown.map(|shown| Histogram {
+            unfiltered: all
+                .map(|all| all.buckets().map(|bucket| bucket.counts.iter().sum()).collect()),
+            ..shown
+        });
+        self.overlay = overlay
+            .zip(overlaid)
+            .and_then(|(overlay, counts)| shown_histogram(&counts, overlay.stack(), values));
         self
     }
 
@@ -115,6 +127,37 @@ impl Report {
     }
 }
 
+/// What the chart of a report shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeline<'a> {
+    /// The records of the report.
+    pub own: &'a Evaluation,
+    /// Records of another kind that are laid over them.
+    pub overlay: Option<&'a Evaluation>,
+    /// All records of the kind in the same time, whether or not they match the other conditions.
+    pub unfiltered: Option<&'a Evaluation>,
+    /// The first and the last instant of the time axis, in nanoseconds since 1970. If there is
+    /// none, the axis has the range of the records.
+    pub range_ns: Option<(i64, i64)>,
+}
+
+impl<'a> Timeline<'a> {
+    /// These records alone, over their own time.
+    pub fn of(own: &'a Evaluation) -> Self {
+        Self { own, overlay: None, unfiltered: None, range_ns: None }
+    }
+}
+
+fn covering(
+    histogram: &weir_core::Histogram,
+    range_ns: Option<(i64, i64)>,
+) -> weir_core::Histogram {
+    match range_ns {
+        Some(range_ns) => histogram.clone().covering(range_ns),
+        None => histogram.clone(),
+    }
+}
+
 fn time_range(evaluation: &Evaluation) -> TimeRange {
     let utc = Zone::utc();
     let zone = evaluation.zone().unwrap_or(&utc);
@@ -150,31 +193,42 @@ fn shown_histogram(
         }
     };
     let names = group_names(stack, values);
-    let mut occurs = vec![false; names.len()];
+    let mut totals = BTreeMap::new();
     let buckets = histogram
         .buckets()
         .map(|bucket| {
             let mut by = BTreeMap::new();
-            for (group, count) in bucket.counts.iter().enumerate().filter(|(_, count)| **count > 0)
+            for (name, count) in names.iter().zip(&*bucket.counts).filter(|(_, count)| **count > 0)
             {
-                occurs[group] = true;
-                *by.entry(names[group].clone()).or_insert(0) += count;
+                *totals.entry(name.as_str()).or_insert(0) += count;
+                *by.entry(name.clone()).or_insert(0) += count;
             }
             let count = bucket.counts.iter().sum();
             Bucket { start: stamp_s(bucket.start_s, zone), count, by }
         })
         .collect();
-    let mut groups: Vec<String> = Vec::new();
-    for (name, _) in names.into_iter().zip(occurs).filter(|(_, occurs)| *occurs) {
-        if !groups.contains(&name) {
-            groups.push(name);
-        }
-    }
-    // Records without a status class come last in the stack.
-    if stack == Stack::StatusClass && groups.first().is_some_and(|name| name == STATUS_CLASSES[0]) {
-        groups.rotate_left(1);
-    }
-    Some(Histogram { step_s: histogram.step_s(), field, groups, until, buckets })
+    let groups = match stack {
+        Stack::StatusClass => class_order(&totals),
+        Stack::Column(_) => by_size(totals),
+    };
+    let step_s = histogram.step_s();
+    Some(Histogram { step_s, field, groups, until, buckets, unfiltered: None })
+}
+
+/// The classes that occur, in their own order; records without one come last in the stack.
+fn class_order(totals: &BTreeMap<&str, u64>) -> Vec<String> {
+    let [none, classes @ ..] = &STATUS_CLASSES;
+    let order = classes.iter().chain([none]);
+    order.filter(|name| totals.contains_key(*name)).map(|name| (*name).to_owned()).collect()
+}
+
+/// The groups, the largest first as in a top list. Records without a value and those of values
+/// that have no group of their own come last in the stack.
+fn by_size(totals: BTreeMap<&str, u64>) -> Vec<String> {
+    let mut groups: Vec<(&str, u64)> = totals.into_iter().collect();
+    let is_value = |name: &str| name != NO_VALUE && name != REMAINDER_VALUE;
+    groups.sort_by_key(|(name, total)| (!is_value(name), Reverse(*total), *name));
+    groups.into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
 /// The names of the groups of a stack, by group number.

@@ -17,6 +17,7 @@ mod kind;
 mod log_line;
 mod message;
 mod moment;
+mod palette;
 mod query;
 mod question;
 mod report;
@@ -25,6 +26,7 @@ mod view;
 mod words;
 mod zone;
 
+pub use build::Timeline;
 pub use characters::is_invisible;
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
 pub use count::{
@@ -40,6 +42,10 @@ pub use message::{
     UploadRequest,
 };
 pub use moment::{Moment, Now};
+pub use palette::{
+    FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,
+    ThemedColour, group_hues,
+};
 pub use query::{Clause, Operator, Query};
 pub use question::QueryError;
 pub use report::{

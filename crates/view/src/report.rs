@@ -157,16 +157,24 @@ pub struct TimeRange {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Histogram {
-    /// Length of a bucket in seconds of local time.
+    /// Length of a bucket in seconds of local time. A calendar month counts as 30 days and a
+    /// calendar year as 365.
     pub step_s: u64,
     /// The field by which the buckets are stacked: `status_class` or a field's name.
     pub field: String,
-    /// The values of `field` that occur, in stacking order.
+    /// The values of `field` that occur, in stacking order: status classes in their own order,
+    /// other values the largest first.
     pub groups: Vec<String>,
     /// The end of the last bucket, RFC 3339.
     pub until: String,
-    /// Every bucket from the first matching record to the last, including empty ones.
+    /// Every bucket of the time that the conditions name, including empty ones. If they name no
+    /// start or no end, it is that of all records of the kind, whether or not they match.
     pub buckets: Vec<Bucket>,
+    /// All records of the kind in each bucket, matching or not; left out if the query has no
+    /// condition but the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub unfiltered: Option<Vec<u64>>,
 }
 
 /// One bucket of a histogram.

@@ -6,7 +6,8 @@ import type { Bucket } from "./Bucket";
  */
 export type Histogram = { 
 /**
- * Length of a bucket in seconds of local time.
+ * Length of a bucket in seconds of local time. A calendar month counts as 30 days and a
+ * calendar year as 365.
  */
 step_s: number, 
 /**
@@ -14,7 +15,8 @@ step_s: number,
  */
 field: string, 
 /**
- * The values of `field` that occur, in stacking order.
+ * The values of `field` that occur, in stacking order: status classes in their own order,
+ * other values the largest first.
  */
 groups: Array<string>, 
 /**
@@ -22,6 +24,12 @@ groups: Array<string>,
  */
 until: string, 
 /**
- * Every bucket from the first matching record to the last, including empty ones.
+ * Every bucket of the time that the conditions name, including empty ones. If they name no
+ * start or no end, it is that of all records of the kind, whether or not they match.
  */
-buckets: Array<Bucket>, };
+buckets: Array<Bucket>, 
+/**
+ * All records of the kind in each bucket, matching or not; left out if the query has no
+ * condition but the time.
+ */
+unfiltered?: Array<number>, };

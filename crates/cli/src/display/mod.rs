@@ -1,16 +1,20 @@
 //! A report as a person reads it, on the terminal and in HTML: escaped text, numbers, times, and
 //! the titles, columns and colours.
 
+mod axis;
 mod colour;
 mod escape;
 mod group;
 mod lists;
 mod number;
+mod span;
 mod time;
 
+pub(crate) use axis::{AxisWidths, axis_labels};
 pub(crate) use colour::colour_number;
 pub(crate) use escape::{safe, safe_bytes, safe_rows};
 pub(crate) use group::GroupColumn;
 pub(crate) use lists::{fields_with_values, list_order, title_of};
 pub(crate) use number::{bytes, change, duration, rate, separated, share, signed};
+pub(crate) use span::Span;
 pub(crate) use time::{LocalTime, span, step};

@@ -17,6 +17,16 @@ impl LocalTime {
         self.0.to_zoned(jiff::tz::TimeZone::UTC).map_or(0, |zoned| zoned.timestamp().as_second())
     }
 
+    /// Months since the year 0.
+    pub(crate) fn months(&self) -> i64 {
+        i64::from(self.0.year()) * 12 + i64::from(self.0.month()) - 1
+    }
+
+    /// Whether it is the midnight at which a month begins.
+    pub(crate) fn is_start_of_month(&self) -> bool {
+        self.0.day() == 1 && self.0.time() == jiff::civil::Time::midnight()
+    }
+
     /// `09:03`
     pub(crate) fn hour_minute(&self) -> String {
         self.0.strftime("%H:%M").to_string()
@@ -37,6 +47,11 @@ impl LocalTime {
         self.0.strftime("%b %Y").to_string()
     }
 
+    /// `2025`
+    pub(crate) fn year(&self) -> String {
+        self.0.strftime("%Y").to_string()
+    }
+
     /// `2025-12-17 09:03:01`
     pub(crate) fn full(&self) -> String {
         self.0.strftime("%F %T").to_string()
@@ -45,8 +60,15 @@ impl LocalTime {
 
 /// The length of a histogram's step after "per": `5 minutes`, `day`.
 pub(crate) fn step(step_s: u64) -> String {
-    const UNITS: [(u64, &str); 5] =
-        [(604_800, "week"), (86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    const UNITS: [(u64, &str); 7] = [
+        (31_536_000, "year"),
+        (2_592_000, "month"),
+        (604_800, "week"),
+        (86_400, "day"),
+        (3_600, "hour"),
+        (60, "minute"),
+        (1, "second"),
+    ];
     for (unit_s, name) in UNITS {
         if step_s == unit_s {
             return name.to_owned();
@@ -97,6 +119,9 @@ mod tests {
         assert_eq!(step(300), "5 minutes");
         assert_eq!(step(86_400), "day");
         assert_eq!(step(28 * 86_400), "4 weeks");
+        assert_eq!(step(30 * 86_400), "month");
+        assert_eq!(step(90 * 86_400), "3 months");
+        assert_eq!(step(3_650 * 86_400), "10 years");
         assert_eq!(span(0), "0 s");
         assert_eq!(span(59), "59 s");
         assert_eq!(span(3_600), "1 h");

@@ -211,7 +211,7 @@ fn the_html_page_escapes_the_log() {
         let ours = [
             "!doctype", "html", "head", "meta", "title", "style", "body", "header", "h1", "h2",
             "p", "dl", "dt", "dd", "div", "small", "figure", "span", "svg", "rect", "path",
-            "section", "table", "tr", "th", "td", "bdi", "pre", "footer",
+            "section", "table", "tr", "th", "td", "bdi", "pre", "footer", "text", "line",
         ];
         for tag in tags {
             let name =

@@ -50,6 +50,11 @@ pub struct EvaluationByKind {
     evaluations: [Option<Evaluation>; KINDS],
     /// Whether or not they pass the filter.
     records: [u64; KINDS],
+    /// The first and the last time of the records of each kind, whether or not they pass the
+    /// filter.
+    time_ranges_ns: [Option<(i64, i64)>; KINDS],
+    /// The answers to the question of [`Self::beside`].
+    unfiltered: Option<Box<Self>>,
     /// The only kind to evaluate; records of the others are counted without a filter.
     only: Option<RecordKind>,
 }
@@ -64,7 +69,15 @@ impl EvaluationByKind {
         let requests = Evaluation::new(&questions[RecordKind::Request as usize]);
         let mut evaluations = [const { None }; KINDS];
         evaluations[RecordKind::Request as usize] = Some(requests);
-        Self { questions, evaluations, records: [0; KINDS], only: None }
+        let time_ranges_ns = [None; KINDS];
+        Self {
+            questions,
+            evaluations,
+            records: [0; KINDS],
+            time_ranges_ns,
+            unfiltered: None,
+            only: None,
+        }
     }
 
     /// Restricts the answers to one kind. Records of the others are only counted.
@@ -86,6 +99,18 @@ impl EvaluationByKind {
     pub fn only(mut self, kind: RecordKind) -> Self {
         self.only = Some(kind);
         self
+    }
+
+    /// Also answers another question about each kind, such as the same one without its filter.
+    #[must_use]
+    pub fn beside(mut self, unfiltered: Self) -> Self {
+        self.unfiltered = Some(Box::new(unfiltered));
+        self
+    }
+
+    /// Returns the answer about a kind to the question of [`Self::beside`], if there is one.
+    pub fn unfiltered(&self, kind: RecordKind) -> Option<&Evaluation> {
+        self.unfiltered.as_ref()?.of(kind)
     }
 
     /// Returns the answer about a kind; `None` if no segment has records of it. There is always
@@ -116,6 +141,12 @@ impl EvaluationByKind {
         self.records[kind as usize]
     }
 
+    /// Returns the first and the last time of the records of a kind, whether or not they pass the
+    /// filter, in nanoseconds since 1970.
+    pub fn time_range_ns(&self, kind: RecordKind) -> Option<(i64, i64)> {
+        self.time_ranges_ns[kind as usize]
+    }
+
     /// The evaluation of a kind, which knows the values that the others know.
     fn of_mut(&mut self, kind: RecordKind) -> &mut Evaluation {
         let blank = self.of(kind).is_none().then(|| self.blank(kind));
@@ -128,12 +159,20 @@ impl EvaluationByKind {
 impl Fold for EvaluationByKind {
     fn refresh(&mut self, values: &Values) {
         self.evaluations.iter_mut().flatten().for_each(|evaluation| evaluation.refresh(values));
+        if let Some(unfiltered) = &mut self.unfiltered {
+            unfiltered.refresh(values);
+        }
     }
 
     fn update(&mut self, segment: &Segment) {
         self.records[segment.kind() as usize] += segment.rows() as u64;
+        let range_ns = &mut self.time_ranges_ns[segment.kind() as usize];
+        *range_ns = union(*range_ns, segment.time_range_ns());
         if self.only.is_none_or(|only| only == segment.kind()) {
             self.of_mut(segment.kind()).update(segment);
+        }
+        if let Some(unfiltered) = &mut self.unfiltered {
+            unfiltered.update(segment);
         }
     }
 
@@ -141,10 +180,22 @@ impl Fold for EvaluationByKind {
         for (own, other) in self.records.iter_mut().zip(&other.records) {
             *own += other;
         }
+        for (own, other) in self.time_ranges_ns.iter_mut().zip(other.time_ranges_ns) {
+            *own = union(*own, other);
+        }
+        if let (Some(own), Some(other)) = (&mut self.unfiltered, &other.unfiltered) {
+            own.merge(other);
+        }
         for kind in RecordKind::ALL {
             if let Some(other) = other.of(kind) {
                 self.of_mut(kind).merge(other);
             }
         }
     }
+}
+
+/// Returns the range of times that contains both.
+fn union(one: Option<(i64, i64)>, other: Option<(i64, i64)>) -> Option<(i64, i64)> {
+    let ranges = one.into_iter().chain(other);
+    ranges.reduce(|(first, last), (from, until)| (first.min(from), last.max(until)))
 }

@@ -1,42 +1,15 @@
 //! Counts over time.
 //!
 //! The steps are 1, 5, 15 and 30 seconds; 1, 5, 15 and 30 minutes; 1, 3, 6 and 12 hours; 1 day, 1
-//! week, and longer. Each divides the next, so a histogram that becomes too long is made coarser by
-//! adding buckets together, and the result is the same as if it had been counted in the coarser
-//! step.
+//! week, 1 month, 1 year, and longer. A histogram that becomes too long is made coarser by adding
+//! buckets together, and the result is the same as if it had been counted in the coarser step.
+//! For that, counts by week are kept by day: see [`Step::grain`].
 
+use std::borrow::Cow;
+
+use super::step::Step;
 use crate::column::{Segment, Selection, Times};
 use crate::value::Zone;
-
-/// The lengths of a bucket, in seconds of local time. Each divides the next, so a histogram becomes
-/// coarser by adding buckets together. Steps longer than a day are weeks and multiples of weeks.
-const STEPS_S: [i64; 19] = [
-    1,
-    5,
-    15,
-    30,
-    60,
-    300,
-    900,
-    1_800,
-    3_600,
-    10_800,
-    21_600,
-    43_200,
-    86_400,
-    7 * 86_400,
-    28 * 86_400,
-    364 * 86_400,
-    3_640 * 86_400,
-    // A century and a millennium: two buckets are enough for every possible time.
-    36_400 * 86_400,
-    364_000 * 86_400,
-];
-
-const WEEK_S: i64 = 7 * 86_400;
-
-/// 1970 began on a Thursday; weeks begin on Monday.
-const THURSDAY_S: i64 = 3 * 86_400;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -72,8 +45,9 @@ const SECOND_NS: i64 = 1_000_000_000;
 ///
 /// # Memory
 ///
-/// 8 bytes for each bucket and group: 19 kB for 400 buckets of six status classes. With steps up to
-/// a millennium two buckets suffice for any time.
+/// 8 bytes for each bucket and group: 19 kB for 400 buckets of six status classes, and seven times
+/// as much for weeks, whose days are counted. With steps up to a millennium two buckets suffice for
+/// any time.
 ///
 /// # Examples
 ///
@@ -109,9 +83,9 @@ pub struct Histogram {
     even_step_s: i64,
     buckets_max: usize,
     groups: usize,
-    /// Index into [`STEPS_S`].
-    step: usize,
-    /// The number of the first bucket; see [`Self::bucket`].
+    /// The length of the buckets that are shown. Those in `counts` have that of its grain.
+    step: Step,
+    /// The number of the first bucket in `counts`; see [`Self::bucket`].
     first: i64,
     /// `groups` counts for each bucket.
     counts: Vec<u64>,
@@ -127,7 +101,7 @@ pub struct Bucket<'a> {
     /// The number of records, by group.
     ///
     /// [`crate::Stack`] says which group is which.
-    pub counts: &'a [u64],
+    pub counts: Cow<'a, [u64]>,
 }
 
 impl Histogram {
@@ -138,7 +112,8 @@ impl Histogram {
     pub fn new(zone: Zone, buckets_max: usize, groups: usize) -> Self {
         let buckets_max = buckets_max.max(2);
         let even_step_s = zone.even_step_s();
-        Self { zone, even_step_s, buckets_max, groups, step: 0, first: 0, counts: Vec::new() }
+        let counts = Vec::new();
+        Self { zone, even_step_s, buckets_max, groups, step: Step::MIN, first: 0, counts }
     }
 
     /// Returns the zone whose calendar the buckets follow.
@@ -146,25 +121,62 @@ impl Histogram {
         &self.zone
     }
 
-    /// Returns the length of a bucket in seconds of local time.
+    /// Returns the length of a bucket in seconds of local time. Calendar months count as 30 days,
+    /// and calendar years as 365.
     pub fn step_s(&self) -> u64 {
-        STEPS_S[self.step] as u64
+        self.step.nominal_s() as u64
     }
 
-    /// Returns the buckets from the first record's to the last's. Empty buckets are included,
-    /// except those that do not exist in the zone's calendar.
+    /// Returns the buckets from the first record's to the last's, or those of the range that
+    /// [`Self::covering`] has added. Empty buckets are included, except those that do not exist in
+    /// the zone's calendar.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket<'_>> {
-        let counts = self.counts.chunks_exact(self.groups).zip(self.first..);
-        counts.filter_map(|(counts, bucket)| {
-            let start_s = self.start_s(bucket);
-            (start_s < self.start_s(bucket + 1)).then_some(Bucket { start_s, counts })
+        let buckets = self.bucket_range().into_iter().flat_map(|(first, last)| {
+            let [first, last] = [first, last].map(|bucket| self.shown(bucket));
+            first..=last
+        });
+        buckets.filter_map(|bucket| {
+            let start_s = self.start_of(bucket, self.step);
+            let is_real = start_s < self.start_of(bucket + 1, self.step);
+            is_real.then(|| Bucket { start_s, counts: self.counts_of(bucket) })
         })
     }
 
     /// Returns the end of the last bucket, in seconds since 1970. `None` if there are no buckets.
     pub fn end_s(&self) -> Option<i64> {
-        let buckets = self.len() as i64;
-        (buckets > 0).then(|| self.start_s(self.first + buckets))
+        let (_, last) = self.bucket_range()?;
+        Some(self.start_of(self.shown(last) + 1, self.step))
+    }
+
+    /// Returns the histogram with buckets for a range of times, both ends included, in nanoseconds
+    /// since 1970. The step becomes longer if the range needs it. Records outside the range remain.
+    #[must_use]
+    pub fn covering(mut self, range_ns: (i64, i64)) -> Self {
+        self.make_room(range_ns);
+        self
+    }
+
+    /// Returns the number of the shown bucket that contains a bucket of `counts`.
+    fn shown(&self, bucket: i64) -> i64 {
+        let grain = self.grain();
+        if grain == self.step { bucket } else { self.rebucket(bucket, grain, self.step) }
+    }
+
+    /// Returns the counts of a shown bucket.
+    fn counts_of(&self, bucket: i64) -> Cow<'_, [u64]> {
+        let grain = self.grain();
+        if grain == self.step {
+            let row = self.row(bucket);
+            return Cow::Borrowed(&self.counts[row..row + self.groups]);
+        }
+        let starts_s = [bucket, bucket + 1].map(|bucket| self.step.start_s(bucket));
+        let [from, until] = starts_s.map(|local_s| grain.bucket(local_s) - self.first);
+        let mut sums = vec![0; self.groups];
+        let rows = from.max(0) as usize..until.clamp(0, self.len() as i64) as usize;
+        for counts in self.counts.chunks_exact(self.groups).take(rows.end).skip(rows.start) {
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        Cow::Owned(sums)
     }
 
     /// Adds the selected rows of a segment. `groups` has the group of each selected row, in row
@@ -196,14 +208,14 @@ impl Histogram {
         let (first_ns, last_ns) = times.range_ns();
         let unix_s = first_ns.div_euclid(SECOND_NS);
         let is_inside = |own: &Self| {
-            let (from_ns, until_ns) = own.bounds_ns(unix_s, own.bucket(unix_s, own.step));
+            let (from_ns, until_ns) = own.bounds_ns(unix_s, own.bucket(unix_s, own.grain()));
             from_ns <= first_ns && last_ns < until_ns
         };
         if groups.is_empty() || !is_inside(self) || times.has_absent() {
             return false;
         }
         self.cover(unix_s, unix_s);
-        let row = self.row(self.bucket(unix_s, self.step));
+        let row = self.row(self.bucket(unix_s, self.grain()));
         let Some(counts) = self.counts.get_mut(row..row + self.groups) else { return false };
         // Neighbours often have the same group: see `count_in_lanes` in `packed_tally`.
         let mut lanes = [[0u32; 256]; 4];
@@ -232,7 +244,7 @@ impl Histogram {
                 // If a clock is set back across the border of a bucket, a time within the range can
                 // have a local time outside it.
                 self.cover(unix_s, unix_s);
-                let bucket = self.bucket(unix_s, self.step);
+                let bucket = self.bucket(unix_s, self.grain());
                 row = self.row(bucket);
                 (from_ns, until_ns) = self.bounds_ns(unix_s, bucket);
             }
@@ -248,11 +260,11 @@ impl Histogram {
             return;
         };
         self.coarsen_to(other.step);
-        let [first, last] =
-            [first, last].map(|bucket| self.rebucket(bucket, other.step, self.step));
+        let from = other.grain();
+        let [first, last] = [first, last].map(|bucket| self.rebucket(bucket, from, self.grain()));
         self.cover_buckets(first, last);
         for (bucket, counts) in other.rows() {
-            self.add(self.rebucket(bucket, other.step, self.step), counts);
+            self.add(self.rebucket(bucket, from, self.grain()), counts);
         }
     }
 
@@ -285,7 +297,7 @@ impl Histogram {
         (one, other)
     }
 
-    /// Returns the numbers of the first and the last bucket.
+    /// Returns the numbers of the first and the last bucket in `counts`.
     fn bucket_range(&self) -> Option<(i64, i64)> {
         let buckets = self.len() as i64;
         (buckets > 0).then(|| (self.first, self.first + buckets - 1))
@@ -295,7 +307,7 @@ impl Histogram {
     /// first remaining record and after the last.
     pub(super) fn remove(&mut self, other: &Self) {
         for (bucket, counts) in other.rows() {
-            let row = self.row(self.rebucket(bucket, other.step, self.step));
+            let row = self.row(self.rebucket(bucket, other.grain(), self.grain()));
             for (sum, count) in self.counts.iter_mut().skip(row).zip(counts) {
                 *sum -= count;
             }
@@ -338,54 +350,59 @@ impl Histogram {
         self.counts.len() / self.groups
     }
 
+    /// The length of the buckets in `counts`.
     #[inline]
-    fn is_even(&self, step: usize) -> bool {
-        STEPS_S[step] <= self.even_step_s
+    fn grain(&self) -> Step {
+        self.step.grain()
+    }
+
+    #[inline]
+    fn is_even(&self, step: Step) -> bool {
+        step.nominal_s() <= self.even_step_s
     }
 
     /// Returns the number of the bucket that contains an instant. Even steps are numbered by
     /// elapsed time, as on a clock that never changes; longer steps by local time.
-    fn bucket(&self, unix_s: i64, step: usize) -> i64 {
+    fn bucket(&self, unix_s: i64, step: Step) -> i64 {
         let offset_s = match self.is_even(step) {
             true => self.zone.initial_offset_s(),
             false => self.zone.offset_s(unix_s),
         };
-        (unix_s + i64::from(offset_s) + bias_s(step)).div_euclid(STEPS_S[step])
+        step.bucket(unix_s + i64::from(offset_s))
     }
 
-    /// Converts a bucket number of one step to that of another step that is at least as long.
-    fn rebucket(&self, bucket: i64, from: usize, to: usize) -> i64 {
+    /// Converts a bucket number of a grain to that of a step that is at least as long.
+    fn rebucket(&self, bucket: i64, from: Step, to: Step) -> i64 {
+        if from == to {
+            return bucket;
+        }
         if self.is_even(from) {
             return self.bucket(self.start_of(bucket, from), to);
         }
-        let local_s = bucket * STEPS_S[from] - bias_s(from);
-        (local_s + bias_s(to)).div_euclid(STEPS_S[to])
+        to.bucket(from.start_s(bucket))
     }
 
     /// Returns the first instant of a bucket.
-    fn start_s(&self, bucket: i64) -> i64 {
-        self.start_of(bucket, self.step)
-    }
-
-    fn start_of(&self, bucket: i64, step: usize) -> i64 {
-        let local_s = bucket * STEPS_S[step] - bias_s(step);
+    fn start_of(&self, bucket: i64, step: Step) -> i64 {
+        let local_s = step.start_s(bucket);
         match self.is_even(step) {
             true => local_s - i64::from(self.zone.initial_offset_s()),
             false => self.zone.instant_of_local(local_s),
         }
     }
 
-    /// Returns a range of instants around `unix_s` that all fall into the same bucket. The range is
-    /// the bucket, cut off at the nearest changes of the zone offset.
+    /// Returns a range of instants around `unix_s` that all fall into the same bucket of `counts`.
+    /// The range is the bucket, cut off at the nearest changes of the zone offset.
     fn bounds_ns(&self, unix_s: i64, bucket: i64) -> (i64, i64) {
-        let step_s = STEPS_S[self.step];
-        let (from, until) = if self.is_even(self.step) {
-            let start = self.start_s(bucket);
-            (start, start + step_s)
+        let grain = self.grain();
+        let [start_s, end_s] = [bucket, bucket + 1].map(|bucket| grain.start_s(bucket));
+        let (from, until) = if self.is_even(grain) {
+            let offset_s = i64::from(self.zone.initial_offset_s());
+            (start_s - offset_s, end_s - offset_s)
         } else {
             let (span_from, span_until, offset_s) = self.zone.span(unix_s);
-            let start = bucket * step_s - bias_s(self.step) - i64::from(offset_s);
-            (start.max(span_from), (start + step_s).min(span_until))
+            let offset_s = i64::from(offset_s);
+            ((start_s - offset_s).max(span_from), (end_s - offset_s).min(span_until))
         };
         (from.saturating_mul(SECOND_NS), until.saturating_mul(SECOND_NS))
     }
@@ -395,32 +412,34 @@ impl Histogram {
         self.cover_with(|own, step| (own.bucket(first_s, step), own.bucket(last_s, step)));
     }
 
-    /// Makes room for a range of buckets of the current step, with coarser steps if necessary.
+    /// Makes room for a range of buckets of the current grain, with coarser steps if necessary.
     fn cover_buckets(&mut self, first: i64, last: i64) {
-        let from = self.step;
+        let from = self.grain();
         self.cover_with(|own, step| {
             (own.rebucket(first, from, step), own.rebucket(last, from, step))
         });
     }
 
-    /// `range` returns the numbers of two buckets for a step, in any order. The loop ends with the
-    /// longest step at the latest.
-    fn cover_with(&mut self, range: impl Fn(&Self, usize) -> (i64, i64)) {
-        let mut step = self.step;
-        let (first, last) = loop {
-            let (a, b) = range(self, step);
-            let (mut first, mut last) = (a.min(b), a.max(b));
-            if !self.counts.is_empty() {
-                let own_last = self.first + self.len() as i64 - 1;
-                first = first.min(self.rebucket(self.first, self.step, step));
-                last = last.max(self.rebucket(own_last, self.step, step));
-            }
-            let fits = last - first < self.buckets_max as i64;
-            if fits || step + 1 == STEPS_S.len() {
-                break (first, last);
-            }
-            step += 1;
+    /// Makes room for a range, with coarser steps if necessary. `range` returns the numbers of its
+    /// first and last bucket in a step.
+    fn cover_with(&mut self, range: impl Fn(&Self, Step) -> (i64, i64)) {
+        let range_in = |own: &Self, step: Step| {
+            let (a, b) = range(own, step);
+            (a.min(b), a.max(b))
         };
+        let fits = |own: &Self, step: Step| {
+            let (mut first, mut last) = range_in(own, step);
+            if let Some((own_first, own_last)) = own.bucket_range() {
+                first = first.min(own.rebucket(own_first, own.grain(), step));
+                last = last.max(own.rebucket(own_last, own.grain(), step));
+            }
+            last - first < own.buckets_max as i64
+        };
+        let steps = std::iter::successors(Some(self.step), |step| step.next());
+        let step = steps.take_while(|step| !fits(self, *step)).last();
+        // The longest step has room for every possible time.
+        let step = step.map_or(self.step, |short| short.next().unwrap_or(short));
+        let (first, last) = range_in(self, step.grain());
         self.coarsen_to(step);
         self.extend(first, last);
     }
@@ -440,34 +459,19 @@ impl Histogram {
         }
     }
 
-    fn coarsen_to(&mut self, step: usize) {
+    fn coarsen_to(&mut self, step: Step) {
         if step <= self.step {
             return;
         }
-        let old_step = std::mem::replace(&mut self.step, step);
+        let from = self.grain();
+        self.step = step;
+        if self.grain() == from {
+            return;
+        }
         let old_first = self.first;
         let old = std::mem::take(&mut self.counts);
         for (bucket, counts) in (old_first..).zip(old.chunks_exact(self.groups)) {
-            self.add(self.rebucket(bucket, old_step, step), counts);
+            self.add(self.rebucket(bucket, from, self.grain()), counts);
         }
-    }
-}
-
-/// Returns the seconds to add to local time so that weeks begin on Monday.
-#[inline]
-fn bias_s(step: usize) -> i64 {
-    if STEPS_S[step] >= WEEK_S { THURSDAY_S } else { 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{STEPS_S, THURSDAY_S};
-
-    #[test]
-    fn each_step_divides_the_next() {
-        for pair in STEPS_S.windows(2) {
-            assert_eq!(pair[1] % pair[0], 0);
-        }
-        assert_eq!(THURSDAY_S % 86_400, 0);
     }
 }

@@ -46,6 +46,7 @@ mod quantiles;
 mod question;
 mod recount;
 mod status;
+mod step;
 mod top_list;
 mod totals;
 mod visit;

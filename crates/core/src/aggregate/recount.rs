@@ -244,9 +244,13 @@ impl<'a> Recount<'a> {
 
     /// Returns an empty part.
     pub fn new_part(&self) -> PartialAggregates {
-        let ids = self.evaluation.ids.iter();
+        let listed = &self.evaluation.aggregates.top_lists;
+        let list = |(column, ids): (usize, &usize)| match listed.contains(ColumnId::new(column)) {
+            true => TopList::new(*ids),
+            false => TopList::default(),
+        };
         PartialAggregates {
-            lists: ids.map(|ids| TopList::new(*ids)).collect(),
+            lists: self.evaluation.ids.iter().enumerate().map(list).collect(),
             removed: Sum::default(),
             added: Sum::default(),
             removed_histogram: self.evaluation.new_histogram().filter(|_| self.changes_histogram),

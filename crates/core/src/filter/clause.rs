@@ -68,6 +68,29 @@ impl Filter {
     pub fn of(clauses: Vec<Clause>) -> Self {
         Self { kind: None, clauses }
     }
+
+    /// Returns the filter with its conditions on the time only; `None` if it has no others.
+    ///
+    /// Those are the conditions on the time that every record must meet. One that is negated, or
+    /// an alternative to others, is not among them.
+    pub fn of_time(&self) -> Option<Self> {
+        let mut times = Vec::new();
+        let mut has_others = false;
+        self.clauses.iter().for_each(|clause| clause.split(&mut times, &mut has_others));
+        let clause = |(first_ns, last_ns)| Clause::Time { first_ns, last_ns };
+        let clauses = times.into_iter().map(clause).collect();
+        has_others.then_some(Self { kind: self.kind, clauses })
+    }
+
+    /// Returns the first and the last instant that those conditions accept, in nanoseconds since
+    /// 1970.
+    pub(super) fn time_range_ns(&self) -> (i64, i64) {
+        let mut times = Vec::new();
+        self.clauses.iter().for_each(|clause| clause.split(&mut times, &mut false));
+        times.into_iter().fold((i64::MIN, i64::MAX), |(first, last), (from, until)| {
+            (first.max(from), last.min(until))
+        })
+    }
 }
 
 /// One condition on one field, or a combination of conditions.
@@ -238,6 +261,15 @@ impl TextTest {
 }
 
 impl Clause {
+    /// Adds the ranges of time that the condition requires, and notes whether it requires more.
+    fn split(&self, times: &mut Vec<(i64, i64)>, has_others: &mut bool) {
+        match self {
+            Self::Time { first_ns, last_ns } => times.push((*first_ns, *last_ns)),
+            Self::All(clauses) => clauses.iter().for_each(|one| one.split(times, has_others)),
+            _ => *has_others = true,
+        }
+    }
+
     /// Returns a condition on the text field with this name, known or extra.
     ///
     /// # Errors

@@ -44,6 +44,8 @@ pub struct CompiledFilter {
     leaves: Vec<Leaf>,
     /// Joined by *and*.
     nodes: Vec<Node>,
+    /// See [`Self::time_range_ns`].
+    time_range_ns: (i64, i64),
 }
 
 /// A combination of conditions.
@@ -101,7 +103,8 @@ impl CompiledFilter {
     pub fn new(filter: &Filter) -> Self {
         let mut leaves = Vec::new();
         let nodes = filter.clauses.iter().map(|clause| Node::new(clause, &mut leaves)).collect();
-        Self { kind: filter.kind, leaves, nodes }
+        let time_range_ns = filter.time_range_ns();
+        Self { kind: filter.kind, leaves, nodes, time_range_ns }
     }
 
     /// Returns whether the filter has no clauses, so that every row of its kind passes.
@@ -115,6 +118,13 @@ impl CompiledFilter {
     /// ```
     pub fn is_unconditional(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// Returns the first and the last instant that the conditions on the time accept, in
+    /// nanoseconds since 1970: the limits of `i64` where there is no condition. See
+    /// [`Filter::of_time`].
+    pub fn time_range_ns(&self) -> (i64, i64) {
+        self.time_range_ns
     }
 
     /// Copies the decisions of another filter of the same data set for the conditions that both

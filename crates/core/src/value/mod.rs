@@ -64,7 +64,7 @@ pub use status::{STATUS_CLASS, STATUS_CLASSES, status_class};
 pub use timestamp::Timestamp;
 pub use zone::Zone;
 
-pub(crate) use calendar::month_by_name;
+pub(crate) use calendar::{DAY_S, Date, month_by_name};
 pub(crate) use clf::{CLF_LENGTH, ClfTimeCache};
 pub(crate) use duration::parse_go_duration_ns;
 pub(crate) use host::{Client, is_host, usual_client_length};

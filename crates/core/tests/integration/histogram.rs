@@ -14,6 +14,7 @@ fn cet() -> Zone {
     Zone::from_transitions("CET", 3600, [(FORWARD, 7200), (BACK, 3600)])
 }
 
+const DAY_S: i64 = 86_400;
 const FORWARD: i64 = 1_743_296_400;
 const BACK: i64 = 1_761_440_400;
 
@@ -48,12 +49,13 @@ fn evaluation(zone: &Zone, buckets_max: usize, blocks: &[&[i64]]) -> Evaluation 
 
 fn counts(histogram: &Histogram) -> BTreeMap<i64, u64> {
     let count = |counts: &[u64]| counts.iter().sum::<u64>();
-    let buckets = histogram.buckets().map(|bucket| (bucket.start_s, count(bucket.counts)));
+    let buckets = histogram.buckets().map(|bucket| (bucket.start_s, count(&bucket.counts)));
     buckets.filter(|(_, count)| *count > 0).collect()
 }
 
 /// The naive oracle: divides each time by the step. Steps up to an hour divide UTC, because
-/// these clocks change by whole hours; longer steps divide local time.
+/// these clocks change by whole hours; longer steps divide local time, and those from a month on
+/// the calendar.
 fn naive_counts(zone: &Zone, step_s: i64, times: &[i64]) -> BTreeMap<i64, u64> {
     let bias_s = if step_s >= 7 * 86_400 { 3 * 86_400 } else { 0 };
     let mut counts = BTreeMap::new();
@@ -61,6 +63,10 @@ fn naive_counts(zone: &Zone, step_s: i64, times: &[i64]) -> BTreeMap<i64, u64> {
         let local = time + i64::from(zone.offset_s(*time));
         let start = match step_s <= 3600 {
             true => time.div_euclid(step_s) * step_s,
+            false if step_s >= 30 * DAY_S => {
+                let months = if step_s >= 365 * DAY_S { step_s / DAY_S / 365 * 12 } else { 1 };
+                zone.instant_of_local(month_start_s(local, months))
+            }
             false => {
                 let local = (local + bias_s).div_euclid(step_s) * step_s - bias_s;
                 zone.instant_of_local(local)
@@ -69,6 +75,60 @@ fn naive_counts(zone: &Zone, step_s: i64, times: &[i64]) -> BTreeMap<i64, u64> {
         *counts.entry(start).or_insert(0) += 1;
     }
     counts
+}
+
+/// The start of the part of the calendar, of this many months, that contains a local time. It walks
+/// through all months from the year 1000.
+fn month_start_s(local_s: i64, months: i64) -> i64 {
+    let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days_of_year = |year: i64| if is_leap(year) { 366 } else { 365 };
+    let mut start_s = -(1_000..1_970).map(days_of_year).sum::<i64>() * DAY_S;
+    let mut part_start_s = start_s;
+    for month in 1_000 * 12.. {
+        if start_s > local_s {
+            break;
+        }
+        if month % months == 0 {
+            part_start_s = start_s;
+        }
+        let days = match month % 12 {
+            1 if is_leap(month / 12) => 29,
+            1 => 28,
+            3 | 5 | 8 | 10 => 30,
+            _ => 31,
+        };
+        start_s += days * DAY_S;
+    }
+    part_start_s
+}
+
+#[test]
+fn months_and_years_are_those_of_the_calendar() {
+    let zone = cet();
+    let starts = |times: &[i64], range_ns: Option<(i64, i64)>| -> Vec<String> {
+        let evaluation = evaluation(&zone, 40, &[times]);
+        let histogram = evaluation.histogram().expect("there are times").clone();
+        let histogram = range_ns.map_or(histogram.clone(), |range| histogram.covering(range));
+        let stamp = |bucket: weir_core::Bucket<'_>| {
+            let offset_s = zone.offset_s(bucket.start_s);
+            let time = weir_core::Timestamp { unix_ns: bucket.start_s * 1_000_000_000, offset_s };
+            weir_core::format_rfc3339(time)
+        };
+        histogram.buckets().map(stamp).collect()
+    };
+    // 17 May 2015 to 4 January 2016.
+    let weeks = starts(&[1_431_820_800, 1_451_894_400], None);
+    assert_eq!((weeks.len(), weeks[0].as_str()), (35, "2015-05-11T00:00:00+01:00"));
+    let months = starts(&[1_431_820_800, 1_470_000_000], None);
+    assert_eq!(months.len(), 15);
+    assert_eq!(months[1], "2015-06-01T00:00:00+01:00");
+    assert_eq!(months[9], "2016-02-01T00:00:00+01:00");
+    assert_eq!(months[10], "2016-03-01T00:00:00+01:00");
+    // The range decides, not the records.
+    let years =
+        starts(&[1_431_820_800], Some((473_500_000_000_000_000, 1_000_000_000_000_000_000)));
+    assert_eq!(years.len(), 31, "1985 to 2015");
+    assert_eq!(years[30], "2015-01-01T00:00:00+01:00");
 }
 
 #[test]
@@ -90,6 +150,7 @@ proptest! {
         around in prop::sample::select(vec![0, FORWARD, BACK, -FORWARD]),
         spread in prop::sample::select(vec![100i64, 10_000, 1_000_000, 1_000_000_000]),
         parts in prop::collection::vec(prop::collection::vec(-1000i64..1000, 1..20), 1..5),
+        reach in prop::sample::select(vec![0i64, 7, 5_000, 3_000_000, 400_000_000]),
         buckets_max in prop::sample::select(vec![2usize, 3, 10, 400]),
     ) {
         let blocks: Vec<Vec<i64>> = parts
@@ -102,6 +163,15 @@ proptest! {
         let histogram = by_part.histogram().expect("there are times");
         prop_assert!(histogram.buckets().count() <= buckets_max);
         prop_assert_eq!(counts(histogram), naive_counts(&cet(), histogram.step_s() as i64, &all));
+
+        let range = [*all.iter().min().unwrap() - reach, *all.iter().max().unwrap() + reach / 2];
+        let [first_ns, last_ns] = range.map(|time| time * 1_000_000_000);
+        let wide = histogram.clone().covering((first_ns, last_ns));
+        prop_assert!(wide.buckets().count() <= buckets_max);
+        prop_assert_eq!(counts(&wide), naive_counts(&cet(), wide.step_s() as i64, &all));
+        let first_s = wide.buckets().next().map(|bucket| bucket.start_s);
+        prop_assert!(first_s.is_some_and(|first| first <= range[0]));
+        prop_assert!(wide.end_s().is_some_and(|end| end > range[1]));
 
         let whole = evaluation(&cet(), buckets_max, &[&all]);
         prop_assert_eq!(whole.histogram(), by_part.histogram());

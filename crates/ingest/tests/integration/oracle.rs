@@ -13,7 +13,7 @@ use weir_ingest::{
 };
 use weir_testkit::chunking;
 use weir_testkit::oracle::{Layout, Oracle, Record};
-use weir_view::{Clause, Query, Report};
+use weir_view::{Clause, Query, Report, Timeline};
 
 const ROWS: usize = 25;
 
@@ -132,6 +132,7 @@ fn report_of(
         bytes_read: source.bytes_parsed,
     };
     Report::new(&evaluation, &data.values(), &read, weir_view::Format::default(), ROWS)
+        .with_timeline(&Timeline::of(&evaluation), &data.values())
 }
 
 /// Compares the report with the oracle's answer about the records that match.
@@ -250,6 +251,7 @@ fn merging_any_split_of_the_segments_returns_the_same_answer() {
     let report = |evaluation: &Evaluation| {
         let (read, format) = (ReadCounts::default(), weir_view::Format::default());
         Report::new(evaluation, &data.values(), &read, format, ROWS)
+            .with_timeline(&Timeline::of(evaluation), &data.values())
     };
     let whole = report(&evaluate(&mut (0..segments.len())));
     assert_eq!(whole, report(&evaluate(&mut (0..segments.len()).rev())), "any order");

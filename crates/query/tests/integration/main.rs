@@ -2,4 +2,5 @@
 
 mod answers;
 mod kinds;
+mod timeline;
 mod window;

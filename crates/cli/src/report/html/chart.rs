@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use weir_view::{Bucket, Histogram, RecordKind};
+use weir_view::{Bucket, Histogram, Hue, RecordKind, group_hues};
 
 use super::text::{safe, time};
-use crate::display::{colour_number, separated, share, step};
+use crate::display::{AxisWidths, axis_labels, separated, share, step};
 
 /// The height of the drawing in units of its own.
 const HEIGHT: f64 = 1_000.0;
@@ -18,48 +18,145 @@ const GROUPS_MAX: usize = 7;
 /// The name of the groups that share the last colour.
 const OTHERS: &str = "(all others)";
 
-/// The number of labels below the drawing, at equal distances.
-const LABELS: usize = 5;
+/// The width of the drawing in characters of a label, on a narrow screen.
+const LABEL_COLUMNS: f64 = 70.0;
+
+/// The least distance of two labels, in characters.
+const LABEL_GAP: f64 = 4.0;
+
+/// The least number of steps on the scale.
+const TICKS: u64 = 4;
 
 /// The figure.
 pub(super) fn draw(histogram: &Histogram, kind: RecordKind, zone: &str) -> String {
     let groups = groups(histogram);
-    let count_max = histogram.buckets.iter().map(|bucket| bucket.count).max().unwrap_or(0).max(1);
+    let count_max = histogram.buckets.iter().map(|bucket| bucket.count).max().unwrap_or(0);
+    let count_top = scale_top(count_max);
     let mut paths = vec![String::new(); groups.len()];
     let mut hits = String::new();
     for (index, bucket) in histogram.buckets.iter().enumerate() {
-        push_bucket(&mut paths, index, bucket, &groups, count_max);
+        push_bucket(&mut paths, index, bucket, &groups, count_top);
         let _ = writeln!(
             hits,
             "<rect class=\"hit\" x=\"{index}\" y=\"0\" width=\"1\" height=\"{HEIGHT}\"><title>{}</title></rect>",
-            tip(bucket)
+            tip(bucket, histogram.unfiltered.as_ref().and_then(|counts| counts.get(index)))
         );
     }
     let drawn: String = paths
         .iter()
         .zip(&groups)
         .filter(|(path, _)| !path.is_empty())
-        .map(|(path, group)| format!("<path class=\"g{}\" d=\"{path}\"/>\n", group.colour))
+        .map(|(path, group)| format!("<path {} d=\"{path}\"/>\n", group.paint))
         .collect();
     let title = format!("{} per {}", kind.title(), step(histogram.step_s));
     format!(
         "<figure>\n<h2>{title} <small>times in {}</small></h2>\n<div class=\"chart\">\
-         <div class=\"scale\"><span>{}</span><span>0</span></div>\n\
+         <svg class=\"scale\" aria-hidden=\"true\">{}</svg>\n\
          <svg viewBox=\"0 0 {} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{title}\">\n\
-         {drawn}{hits}</svg>\n<div class=\"times\">{}</div></div>\n{}</figure>\n",
+         {}{drawn}{hits}</svg>\n<svg class=\"times\" aria-hidden=\"true\">{}</svg></div>\n{}</figure>\n",
         safe(zone),
-        separated(count_max),
+        scale_labels(count_top),
         histogram.buckets.len(),
-        labels(histogram),
-        legend(histogram, &groups)
+        grid(count_top, histogram.buckets.len()) + &backdrop(histogram),
+        time_labels(histogram),
+        legend(histogram, &groups, kind)
     )
+}
+
+/// The shape of all records behind those that match the filter, to a scale of its own.
+fn backdrop(histogram: &Histogram) -> String {
+    let Some(unfiltered) = &histogram.unfiltered else { return String::new() };
+    let most = unfiltered.iter().copied().max().unwrap_or(0).max(1);
+    let column = |(index, count): (usize, &u64)| {
+        let height = *count as f64 / most as f64 * HEIGHT;
+        format!("M{index} {:.1}h1.02v{height:.1}h-1.02z", HEIGHT - height)
+    };
+    let columns = unfiltered.iter().enumerate().filter(|(_, count)| **count > 0).map(column);
+    format!("<path class=\"backdrop\" d=\"{}\"/>\n", columns.collect::<String>())
+}
+
+/// The counts at the grid lines: whole steps of 1, 2 or 5 times a power of ten.
+fn ticks(count_top: u64) -> impl Iterator<Item = u64> {
+    let step = tick_step(count_top);
+    (0..=count_top / step).map(move |number| number * step)
+}
+
+/// The upper end of the scale for bars of up to `count_max`: a whole or a half step.
+fn scale_top(count_max: u64) -> u64 {
+    let half = (tick_step(count_max) / 2).max(1);
+    count_max.div_ceil(half).max(1) * half
+}
+
+/// The step between two grid lines, so that there are at least four of them.
+fn tick_step(count_max: u64) -> u64 {
+    let wanted = (count_max / TICKS).max(1);
+    let power = 10u64.pow(wanted.ilog10());
+    [5, 2, 1].into_iter().map(|factor| factor * power).find(|step| *step <= wanted).unwrap_or(1)
+}
+
+/// A position from the bottom, in percent from the top.
+fn percent_y(count: u64, count_top: u64) -> f64 {
+    100.0 - count as f64 / count_top as f64 * 100.0
+}
+
+fn scale_labels(count_top: u64) -> String {
+    let label = |count: u64| {
+        let y = percent_y(count, count_top);
+        // The outermost labels stay within the drawing.
+        let shift = if y < 5.0 {
+            "1em"
+        } else if y > 95.0 {
+            "0"
+        } else {
+            ".35em"
+        };
+        format!("<text x=\"100%\" y=\"{y:.2}%\" dy=\"{shift}\">{}</text>", separated(count))
+    };
+    ticks(count_top).map(label).collect()
+}
+
+fn grid(count_top: u64, buckets: usize) -> String {
+    let line = |count: u64| {
+        let y = HEIGHT - count as f64 / count_top as f64 * HEIGHT;
+        format!("M0 {y:.1}h{buckets}")
+    };
+    format!("<path class=\"grid\" d=\"{}\"/>\n", ticks(count_top).map(line).collect::<String>())
+}
+
+/// Round times below their buckets.
+fn time_labels(histogram: &Histogram) -> String {
+    let buckets = histogram.buckets.len().max(1);
+    let widths =
+        AxisWidths { bucket: LABEL_COLUMNS / buckets as f64, character: 1.0, gap: LABEL_GAP };
+    let label = |(index, text): (usize, String)| {
+        let x = index as f64 / buckets as f64 * 100.0;
+        format!(
+            "<line x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"0\" y2=\"5\"/>\
+             <text x=\"{x:.2}%\" y=\"1.3em\">{text}</text>"
+        )
+    };
+    axis_labels(&histogram.buckets, histogram.step_s, widths).into_iter().map(label).collect()
 }
 
 /// One of the groups, in stacking order.
 struct Group {
     /// `None` for the groups that share the last colour.
     name: Option<String>,
-    colour: usize,
+    /// The attributes of its shapes.
+    paint: String,
+}
+
+/// The attributes of a shape in a hue of the style sheet that fades by so many percent.
+fn paint((hue, fade_percent): (Hue, u8)) -> String {
+    let class = match hue {
+        Hue::Status(digit) => format!("s{digit}"),
+        Hue::Series(at) => format!("c{at}"),
+        Hue::Other => "so".to_owned(),
+    };
+    match fade_percent {
+        0 => format!("class=\"{class}\""),
+        _ => format!("class=\"{class}\" fill-opacity=\".{}\"", 100 - fade_percent),
+    }
 }
 
 fn groups(histogram: &Histogram) -> Vec<Group> {
@@ -70,13 +167,13 @@ fn groups(histogram: &Histogram) -> Vec<Group> {
         names.sort_by_key(|name| Reverse(totals.get(name.as_str()).copied().unwrap_or(0)));
         names.truncate(GROUPS_MAX - 1);
     }
-    let group = |(index, name): (usize, &&String)| Group {
-        name: Some((*name).clone()),
-        colour: colour_number(index, name, GROUPS_MAX),
-    };
-    let mut groups: Vec<Group> = names.iter().enumerate().map(group).collect();
-    groups.extend(has_others.then_some(Group { name: None, colour: GROUPS_MAX - 1 }));
-    groups
+    let names: Vec<String> = names.into_iter().cloned().collect();
+    let hues = group_hues(&histogram.field, &names).into_iter();
+    let named = names.into_iter().map(Some).zip(hues);
+    named
+        .chain(has_others.then_some((None, (Hue::Other, 0))))
+        .map(|(name, hue)| Group { name, paint: paint(hue) })
+        .collect()
 }
 
 fn totals(histogram: &Histogram) -> BTreeMap<&str, u64> {
@@ -92,9 +189,9 @@ fn push_bucket(
     index: usize,
     bucket: &Bucket,
     groups: &[Group],
-    count_max: u64,
+    count_top: u64,
 ) {
-    let height = |count: u64| count as f64 / count_max as f64 * HEIGHT;
+    let height = |count: u64| count as f64 / count_top as f64 * HEIGHT;
     let mut below = 0;
     let mut left = bucket.count;
     for (path, group) in paths.iter_mut().zip(groups) {
@@ -113,29 +210,20 @@ fn push_bucket(
 }
 
 /// The text that is shown when the pointer is over a bucket.
-fn tip(bucket: &Bucket) -> String {
+fn tip(bucket: &Bucket, unfiltered: Option<&u64>) -> String {
     let mut tip = format!("{}: {}", time(&bucket.start), separated(bucket.count));
-    for (name, count) in bucket.by.iter().take(GROUPS_MAX) {
+    if let Some(all) = unfiltered {
+        let _ = write!(tip, " of {}", separated(*all));
+    }
+    let mut groups: Vec<(&String, &u64)> = bucket.by.iter().collect();
+    groups.sort_by_key(|(name, count)| (Reverse(**count), *name));
+    for (name, count) in groups.into_iter().take(GROUPS_MAX) {
         let _ = write!(tip, "\n{} {}", safe(name), separated(*count));
     }
     tip
 }
 
-/// The times at the left end, at each quarter, and at the right end.
-fn labels(histogram: &Histogram) -> String {
-    let buckets = &histogram.buckets;
-    let label = |number: usize| {
-        let at = buckets.len() * number / (LABELS - 1);
-        let stamp = buckets.get(at).map_or(&histogram.until, |bucket| &bucket.start);
-        // A step of a day or more has no time of day.
-        let stamp = time(stamp);
-        let length = if histogram.step_s >= 86_400 { 10 } else { 16 };
-        format!("<span>{}</span>", stamp.get(..length).unwrap_or(&stamp))
-    };
-    (0..LABELS).map(label).collect()
-}
-
-fn legend(histogram: &Histogram, groups: &[Group]) -> String {
+fn legend(histogram: &Histogram, groups: &[Group], kind: RecordKind) -> String {
     let totals = totals(histogram);
     let all: u64 = totals.values().sum();
     let mut left = all;
@@ -146,11 +234,18 @@ fn legend(histogram: &Histogram, groups: &[Group]) -> String {
         left = left.saturating_sub(count);
         let _ = writeln!(
             items,
-            "<span><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect class=\"g{}\" width=\"1\" height=\"1\"/></svg><bdi>{}</bdi> {} <span class=\"dim\">{}</span></span>",
-            group.colour,
+            "<span><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect {} width=\"1\" height=\"1\"/></svg><bdi>{}</bdi> {} <span class=\"dim\">{}</span></span>",
+            group.paint,
             safe(name.unwrap_or(OTHERS)),
             separated(count),
             share(count, all)
+        );
+    }
+    if histogram.unfiltered.is_some() {
+        let _ = writeln!(
+            items,
+            "<span><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect class=\"backdrop\" width=\"1\" height=\"1\"/></svg>all {}, to their own scale</span>",
+            kind.noun(2)
         );
     }
     format!("<div class=\"legend\">\n{items}</div>\n")

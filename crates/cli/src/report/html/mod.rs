@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("style.css");
 
 /// The SHA-256 of [`STYLE`], so that browsers apply no other style (CSP Level 3, 6.7.2.3). The
 /// test below computes it.
-const STYLE_HASH: &str = "hpYYwwL+GuWTBEX3hyjxC1CGkbrcfn4zuPY1SfrI6YI=";
+const STYLE_HASH: &str = "xzgFOYHkKneq98peeEnaAB7B4cX24+RemEtjmNqp2+c=";
 
 /// Maximum number of samples of unparsed lines.
 const SAMPLES_MAX: usize = 8;
@@ -241,6 +241,21 @@ fn samples(sources: &[SourceSnapshot]) -> String {
 mod tests {
     use base64::Engine;
     use sha2::{Digest, Sha256};
+    use weir_view::{OTHER_COLOUR, SERIES_COLOURS, STATUS_COLOURS, ThemedColour};
+
+    #[test]
+    fn the_colours_are_those_of_the_page() {
+        let mut names: Vec<(String, ThemedColour)> = vec![("so".to_owned(), OTHER_COLOUR)];
+        names
+            .extend(STATUS_COLOURS.iter().zip(1..).map(|(own, digit)| (format!("s{digit}"), *own)));
+        names.extend(SERIES_COLOURS.iter().enumerate().map(|(at, own)| (format!("c{at}"), *own)));
+        let [light, dark] = [0, 1].map(|line| super::STYLE.lines().nth(line).unwrap_or_default());
+        for (name, colour) in names {
+            for (line, value) in [(light, colour.light), (dark, colour.dark)] {
+                assert!(line.contains(&format!("--{name}:{value}")), "--{name} is {value}: {line}");
+            }
+        }
+    }
 
     #[test]
     fn the_policy_allows_this_style_alone() {

@@ -1,0 +1,169 @@
+//! The colours of charts, the same on the page and in HTML reports.
+//!
+//! Status classes differ in lightness as well as in hue (blue, amber, dark red or pink), so that
+//! they differ in print and without red-green vision. Each has a contrast of at least 3:1 to its
+//! background. The list for other fields follows Okabe and Ito.
+
+use weir_core::STATUS_CLASS;
+
+use crate::words::{NO_VALUE, REMAINDER_VALUE};
+
+/// A colour by its use, for a light and for a dark background, as `#rrggbb`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThemedColour {
+    /// On a light background.
+    pub light: &'static str,
+    /// On a dark background.
+    pub dark: &'static str,
+}
+
+const fn themed(light: &'static str, dark: &'static str) -> ThemedColour {
+    ThemedColour { light, dark }
+}
+
+/// The colours of the status classes, from `1xx` to `5xx`.
+pub const STATUS_COLOURS: [ThemedColour; 5] = [
+    themed("#8a6fb0", "#b49ad6"),
+    themed("#2f7ebc", "#4a9ad8"),
+    themed("#7e93a8", "#8fa3b8"),
+    themed("#d17f00", "#f0b03f"),
+    themed("#b5123e", "#ff5c7a"),
+];
+
+/// The colour of records without a value, and of values that share a group.
+pub const OTHER_COLOUR: ThemedColour = themed("#6b7280", "#7d8793");
+
+/// The colours of the values of other fields, in the order of their groups.
+pub const SERIES_COLOURS: [ThemedColour; 8] = [
+    themed("#2f7ebc", "#4a9ad8"),
+    themed("#d17f00", "#f0b03f"),
+    themed("#1b8a6b", "#3fbf96"),
+    themed("#b5123e", "#ff5c7a"),
+    themed("#8a6fb0", "#b49ad6"),
+    themed("#8a7400", "#d9cc5a"),
+    themed("#3a9bb5", "#6fc7dd"),
+    themed("#a8623a", "#d9946c"),
+];
+
+/// Levels of error logs (syslog's, RFC 5424) and actions of firewalls, by the digit of the status
+/// class that they resemble.
+pub const OUTCOMES: [(u8, &[&str]); 5] = [
+    (1, &["debug"]),
+    (2, &["info", "allow", "accept", "pass", "permit"]),
+    (3, &["notice"]),
+    (4, &["warn", "limit"]),
+    (5, &["emerg", "alert", "crit", "error", "block", "drop", "reject", "deny"]),
+];
+
+/// How far each further value of a colour fades towards the background, in percent, and the most
+/// that a value fades.
+pub const FADE_PERCENT: u8 = 22;
+/// See [`FADE_PERCENT`].
+pub const FADE_PERCENT_MAX: u8 = 66;
+
+/// The colour of a group in a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Hue {
+    /// That of a status class, by its digit: 1 to 5.
+    Status(u8),
+    /// An index into [`SERIES_COLOURS`].
+    Series(usize),
+    /// [`OTHER_COLOUR`].
+    Other,
+}
+
+/// The colours of the groups of a stack by `field`, in the groups' order: the hue, and how far it
+/// fades towards the background, in percent.
+///
+/// ```
+/// use weir_view::{Hue, group_hues};
+///
+/// let groups = ["200", "404", "304", "403"].map(str::to_owned);
+/// let hues = group_hues("status", &groups);
+/// assert_eq!(hues[1], (Hue::Status(4), 0));
+/// assert_eq!(hues[3], (Hue::Status(4), 22));
+/// ```
+pub fn group_hues(field: &str, groups: &[String]) -> Vec<(Hue, u8)> {
+    let hues: Vec<Hue> = match field {
+        STATUS_CLASS | "status" => groups.iter().map(|group| status_hue(group)).collect(),
+        "level" | "action" => outcome_hues(groups),
+        _ => {
+            let series = |(at, group): (usize, &String)| match group == REMAINDER_VALUE {
+                true => Hue::Other,
+                false => Hue::Series(at % SERIES_COLOURS.len()),
+            };
+            return groups.iter().enumerate().map(|group| (series(group), 0)).collect();
+        }
+    };
+    let fade = |(at, hue): (usize, &Hue)| {
+        let before = hues[..at].iter().filter(|other| *other == hue).count();
+        let steps = u8::try_from(before).unwrap_or(u8::MAX);
+        (*hue, FADE_PERCENT.saturating_mul(steps).min(FADE_PERCENT_MAX))
+    };
+    hues.iter().enumerate().map(fade).collect()
+}
+
+/// The colour of a status code, or of a class such as `4xx`.
+fn status_hue(status: &str) -> Hue {
+    let digit = status.as_bytes().first().map_or(0, |digit| digit.wrapping_sub(b'0'));
+    let rest = status.as_bytes().get(1..).unwrap_or_default();
+    let is_status =
+        rest.eq_ignore_ascii_case(b"xx") || rest.len() == 2 && rest.iter().all(u8::is_ascii_digit);
+    if is_status && (1..=5).contains(&digit) { Hue::Status(digit) } else { Hue::Other }
+}
+
+/// The colours of levels or actions; unknown ones take those of the list that are left over.
+fn outcome_hues(groups: &[String]) -> Vec<Hue> {
+    let known = |group: &str| {
+        let resembles =
+            |(_, names): &&(u8, &[&str])| names.iter().any(|name| group.eq_ignore_ascii_case(name));
+        OUTCOMES.iter().find(resembles).map(|(digit, _)| *digit)
+    };
+    let used: Vec<ThemedColour> = groups
+        .iter()
+        .filter_map(|group| known(group))
+        .map(|digit| STATUS_COLOURS[usize::from(digit) - 1])
+        .collect();
+    let mut free =
+        (0..SERIES_COLOURS.len()).filter(|at| !used.contains(&SERIES_COLOURS[*at])).cycle();
+    let hue = |group: &String| match known(group) {
+        Some(digit) => Hue::Status(digit),
+        None if group == NO_VALUE || group == REMAINDER_VALUE => Hue::Other,
+        None => free.next().map_or(Hue::Other, Hue::Series),
+    };
+    groups.iter().map(hue).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hue, group_hues};
+
+    fn hues(field: &str, groups: &[&str]) -> Vec<(Hue, u8)> {
+        let groups: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
+        group_hues(field, &groups)
+    }
+
+    #[test]
+    fn values_of_a_class_share_its_hue() {
+        let statuses = ["200", "404", "204", "206", "207", "226", "-", "600"];
+        let fades = [0, 0, 22, 44, 66, 66, 0, 22];
+        let expected = hues("status", &statuses);
+        assert_eq!(expected.iter().map(|(_, fade)| *fade).collect::<Vec<_>>(), fades);
+        assert_eq!(hues("status_class", &["5xx", "other"]), [(Hue::Status(5), 0), (Hue::Other, 0)]);
+    }
+
+    #[test]
+    fn levels_have_the_colours_of_outcomes() {
+        // `warn` is amber, so the list begins with blue and skips amber.
+        let levels = hues("level", &["warn", "verbose", "quiet", "ERROR", "(none)"]);
+        let expected = [Hue::Status(4), Hue::Series(0), Hue::Series(2), Hue::Status(5), Hue::Other];
+        assert_eq!(levels.iter().map(|(hue, _)| *hue).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn other_fields_take_the_colours_in_turn() {
+        let hosts: Vec<String> = (0..9).map(|host| format!("h{host}")).collect();
+        let hues = group_hues("host", &hosts);
+        assert_eq!((hues[0], hues[8]), ((Hue::Series(0), 0), (Hue::Series(0), 0)));
+    }
+}
