@@ -1,6 +1,6 @@
 //! The progress of a source.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use crate::error::{ReadError, SourceError};
 /// The state of one source, shared by its writer, the parsers and all observers.
 #[derive(Debug)]
 pub struct SourceProgress {
+    /// Its number in the data set, once it is there.
+    number: AtomicU32,
     name: String,
     bytes_total: Option<u64>,
     /// Bytes read of the input. If it is compressed, these are compressed bytes.
@@ -21,6 +23,7 @@ pub struct SourceProgress {
     /// source was cancelled.
     parsed: watch::Sender<u64>,
     cancelled: AtomicBool,
+    removed: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -32,6 +35,11 @@ struct State {
     format: Option<(Arc<Format>, Option<f64>)>,
     /// The records of each format that lines were read in.
     by_format: Vec<(Arc<Format>, u64)>,
+    /// The zone offset of its first record with a time, in seconds, and the number of the block
+    /// with that record among those of all sources.
+    first_offset: Option<(u64, i32)>,
+    /// All formats that its lines were read with.
+    formats: Vec<Arc<Format>>,
     compressed: bool,
     samples: Vec<SourceSample>,
     end: Option<SourceEnd>,
@@ -128,6 +136,8 @@ pub struct SourceSample {
 /// The state of a source at one moment.
 #[derive(Debug, Clone)]
 pub struct SourceSnapshot {
+    /// Its number in the data set, which no other source ever has.
+    pub number: u32,
     /// Its name.
     pub name: String,
     /// Its size in bytes, if known; the compressed size if it is compressed.
@@ -198,13 +208,24 @@ const SAMPLES_MAX: usize = 20;
 impl SourceProgress {
     pub(crate) fn new(name: &str, bytes_total: Option<u64>) -> Self {
         Self {
+            number: AtomicU32::new(0),
             name: name.to_owned(),
             bytes_total,
             bytes_taken: AtomicU64::new(0),
             parsed: watch::Sender::new(0),
             cancelled: AtomicBool::new(false),
+            removed: AtomicBool::new(false),
             state: Mutex::default(),
         }
+    }
+
+    pub(crate) fn set_number(&self, number: u32) {
+        self.number.store(number, Ordering::Relaxed);
+    }
+
+    /// Its number in the data set.
+    pub fn number(&self) -> u32 {
+        self.number.load(Ordering::Relaxed)
     }
 
     /// Its name.
@@ -221,6 +242,7 @@ impl SourceProgress {
             (false, _) => bytes_parsed,
         };
         SourceSnapshot {
+            number: self.number(),
             name: self.name.clone(),
             bytes_total: self.bytes_total,
             bytes_done,
@@ -261,6 +283,42 @@ impl SourceProgress {
     /// Whether the source was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Cancels the source for good: what was read of it leaves the data set too.
+    pub(crate) fn remove(&self) {
+        self.removed.store(true, Ordering::Relaxed);
+        self.cancel();
+    }
+
+    /// Whether the source was removed from its data set.
+    pub fn is_removed(&self) -> bool {
+        self.removed.load(Ordering::Relaxed)
+    }
+
+    /// Notes the zone offset of the first record with a time of block number `block`, unless an
+    /// earlier block had one.
+    pub(crate) fn note_offset(&self, block: u64, offset_s: impl FnOnce() -> Option<i32>) {
+        let mut state = self.lock();
+        if state.first_offset.is_none() {
+            state.first_offset = offset_s().map(|offset_s| (block, offset_s));
+        }
+    }
+
+    /// The number of the block with its first record that has a time, and the zone offset of that
+    /// record in seconds.
+    pub(crate) fn first_offset(&self) -> Option<(u64, i32)> {
+        self.lock().first_offset
+    }
+
+    /// Whether some of its lines were read with a format of this name and definition.
+    pub(crate) fn has_used(&self, format: &Format) -> bool {
+        let is_same = |used: &Arc<Format>| {
+            used.name() == format.name() && used.definition() == format.definition()
+        };
+        let state = self.lock();
+        let counted = state.by_format.iter().map(|(format, _)| format);
+        state.formats.iter().chain(counted).any(is_same)
     }
 
     /// Sets how the source ended, unless it has already ended.
@@ -307,7 +365,9 @@ impl SourceProgress {
     }
 
     pub(crate) fn set_format(&self, format: Arc<Format>, parsed_share: Option<f64>) {
-        self.lock().format = Some((format, parsed_share));
+        let mut state = self.lock();
+        state.formats.push(format.clone());
+        state.format = Some((format, parsed_share));
     }
 
     /// Changes the format of the lines from `offset` on.
@@ -320,6 +380,7 @@ impl SourceProgress {
         }
         state.format_note = Some(note.clone());
         state.news = Some(note);
+        state.formats.push(format.clone());
         state.format = Some((format, Some(parsed_share)));
     }
 

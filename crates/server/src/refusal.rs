@@ -22,6 +22,8 @@ pub enum Refusal {
     /// The session has ended to make room for another one, because nothing used it and the limit
     /// of this number of sessions was reached.
     SessionDisplaced(usize),
+    /// The session has no source of this number; it may have been removed.
+    UnknownSource,
     /// The limit of this number of sessions is reached, and all have users.
     TooManySessions(usize),
     /// The system has no random numbers for the id of a session.
@@ -123,6 +125,7 @@ impl Refusal {
             Self::Handshake(error) => ("not_a_websocket", error.status()),
             Self::UnknownSession => ("unknown_session", StatusCode::NOT_FOUND),
             Self::SessionDisplaced(_) => ("session_displaced", StatusCode::NOT_FOUND),
+            Self::UnknownSource => ("unknown_source", StatusCode::NOT_FOUND),
             Self::TooManySessions(_) => ("too_many_sessions", StatusCode::SERVICE_UNAVAILABLE),
             Self::NoRandomness => ("no_randomness", StatusCode::INTERNAL_SERVER_ERROR),
             Self::BadQuery(_) | Self::BadCondition(_) => ("bad_query", StatusCode::BAD_REQUEST),
@@ -163,6 +166,9 @@ impl fmt::Display for Refusal {
             Self::UnknownSession => formatter.write_str(
                 "the session does not exist; it was ended, or was not used for a while. Open the \
                  log again",
+            ),
+            Self::UnknownSource => formatter.write_str(
+                "the session has no such source; it was removed, or the number is wrong",
             ),
             Self::SessionDisplaced(limit) => write!(
                 formatter,
@@ -302,7 +308,8 @@ mod tests {
             Refusal::Handshake(UnsupportedVersion) => Refusal::Handshake(InvalidKey),
             Refusal::Handshake(InvalidKey) => Refusal::UnknownSession,
             Refusal::UnknownSession => Refusal::SessionDisplaced(1),
-            Refusal::SessionDisplaced(_) => Refusal::TooManySessions(1),
+            Refusal::SessionDisplaced(_) => Refusal::UnknownSource,
+            Refusal::UnknownSource => Refusal::TooManySessions(1),
             Refusal::TooManySessions(_) => Refusal::NoRandomness,
             Refusal::NoRandomness => Refusal::BadQuery(String::new()),
             Refusal::BadQuery(_) => Refusal::BadCondition(InvalidCondition {

@@ -29,6 +29,7 @@ async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Bo
     match parts[..] {
         ["api", "sessions"] => create_session(hub, &request),
         ["api", "sessions", id] => end_session(hub, &request, id),
+        ["api", "sessions", id, "sources", number] => remove_source(hub, &request, id, number),
         ["api", "sessions", id, "report"] => report(hub, &request, id).await,
         ["api", "sessions", id, "live"] => {
             let (response, session, upgrade) = connect(hub, request, id)?;
@@ -85,6 +86,18 @@ fn end_session(
 ) -> Result<Response<Body>, Refusal> {
     allow(request, &[Method::DELETE])?;
     hub.end(id)?;
+    Ok(response::empty(StatusCode::NO_CONTENT))
+}
+
+fn remove_source(
+    hub: &Arc<Hub>,
+    request: &Request<Incoming>,
+    id: &str,
+    number: &str,
+) -> Result<Response<Body>, Refusal> {
+    allow(request, &[Method::DELETE])?;
+    let number = number.parse().map_err(|_| Refusal::UnknownSource)?;
+    hub.find(id)?.remove_source(number)?;
     Ok(response::empty(StatusCode::NO_CONTENT))
 }
 

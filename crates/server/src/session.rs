@@ -209,14 +209,15 @@ impl Session {
     pub(crate) fn open_file(
         &self,
         id: &str,
-        bytes_total: Option<u64>,
+        (bytes_total, fingerprint): (Option<u64>, Option<&str>),
         purpose: Purpose,
         format: &FormatChoice,
         name: &str,
     ) -> Result<Arc<UploadedFile>, Refusal> {
         let mut files = self.lock_files();
         if let Some(file) = files.iter().find(|file| file.id() == id) {
-            let is_same = file.bytes_total() == bytes_total;
+            let differs = file.fingerprint().zip(fingerprint).is_some_and(|(own, now)| own != now);
+            let is_same = file.bytes_total() == bytes_total && !differs;
             return if is_same { Ok(file.clone()) } else { Err(Refusal::FileChanged) };
         }
         if files.len() >= FILES_MAX {
@@ -226,9 +227,29 @@ impl Session {
         let source = pipeline.source(name, bytes_total, format.clone());
         let limit = self.member_limit.clone();
         let destination = MemberDestination { pipeline, format: format.clone(), limit };
-        let file = Arc::new(UploadedFile::new(id, bytes_total, source, destination, purpose));
+        let file = Arc::new(UploadedFile::new(
+            id,
+            (bytes_total, fingerprint),
+            source,
+            destination,
+            purpose,
+        ));
         files.push(file.clone());
         Ok(file)
+    }
+
+    /// Removes the source of this number with all of its records. If it is an archive or a file that
+    /// is being uploaded, that ends too.
+    pub(crate) fn remove_source(&self, number: u32) -> Result<(), Refusal> {
+        if !self.data()?.remove_source(number) {
+            return Err(Refusal::UnknownSource);
+        }
+        let mut files = self.lock_files();
+        let is_removed = |file: &Arc<UploadedFile>| file.progress().number() == number;
+        if let Some(at) = files.iter().position(is_removed) {
+            files.remove(at).cancel();
+        }
+        Ok(())
     }
 
     /// The uploaded files, in the order in which they were begun.

@@ -21,16 +21,11 @@ pub(crate) fn view(
     files: &[Arc<UploadedFile>],
     remedies: &Remedies,
 ) -> View {
-    let by_source: HashMap<_, _> =
-        files.iter().map(|file| (Arc::as_ptr(file.progress()), file)).collect();
-    // Sources are never removed, so the first ones are those of the answer.
-    let progress = data.sources();
-    let sources: Vec<Source> = answer
-        .sources
-        .iter()
-        .zip(&progress)
-        .map(|(snapshot, progress)| source(snapshot, by_source.get(&Arc::as_ptr(progress))))
-        .collect();
+    let by_number: HashMap<u32, _> =
+        files.iter().map(|file| (file.progress().number(), file)).collect();
+    let file_of = |snapshot: &SourceSnapshot| by_number.get(&snapshot.number);
+    let sources: Vec<Source> =
+        answer.sources.iter().map(|snapshot| source(snapshot, file_of(snapshot))).collect();
     View {
         query,
         filter: None,
@@ -61,6 +56,8 @@ fn source(snapshot: &SourceSnapshot, file: Option<&&Arc<UploadedFile>>) -> Sourc
     };
     let format = snapshot.format.as_deref().map(Format::from);
     Source {
+        number: snapshot.number,
+        fingerprint: file.and_then(|file| file.fingerprint().map(str::to_owned)),
         file: file.map(|file| file.id().to_owned()).unwrap_or_default(),
         name: snapshot.name.clone(),
         state,

@@ -73,6 +73,11 @@ pub enum UploadRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         continues: Option<String>,
+        /// A short text made of the file's first and last bytes, by which the page recognises the
+        /// file later: at most 64 bytes. It is returned in [`crate::Source`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        fingerprint: Option<String>,
     },
     /// Blocks of the file are also sent on this connection.
     Join {

@@ -48,8 +48,15 @@ pub struct Window {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Source {
+    /// Its number in the session, by which it can be removed. No other source ever has it.
+    #[serde(default)]
+    pub number: u32,
     /// The page's own id of an uploaded file; empty for other sources.
     pub file: String,
+    /// What the page has made of the first and the last bytes of an uploaded file, to recognise it;
+    /// `null` for other sources.
+    #[serde(default)]
+    pub fingerprint: Option<String>,
     /// The file's name as given.
     pub name: String,
     /// How far it is.

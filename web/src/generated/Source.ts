@@ -8,9 +8,18 @@ import type { SourceState } from "./SourceState";
  */
 export type Source = { 
 /**
+ * Its number in the session, by which it can be removed. No other source ever has it.
+ */
+number: number, 
+/**
  * The page's own id of an uploaded file; empty for other sources.
  */
 file: string, 
+/**
+ * What the page has made of the first and the last bytes of an uploaded file, to recognise it;
+ * `null` for other sources.
+ */
+fingerprint: string | null, 
 /**
  * The file's name as given.
  */

@@ -20,7 +20,12 @@ bytes_total: number | null,
  * The file that this one continues. Its lines have the same format, even if it does not
  * begin with the lines that describe the format.
  */
-continues?: string, } | { "type": "join", 
+continues?: string, 
+/**
+ * A short text made of the file's first and last bytes, by which the page recognises the
+ * file later: at most 64 bytes. It is returned in [`crate::Source`].
+ */
+fingerprint?: string, } | { "type": "join", 
 /**
  * Which file; another connection has started it.
  */

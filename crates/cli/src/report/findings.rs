@@ -159,6 +159,7 @@ mod tests {
 
     fn source(bytes_done: u64, end: SourceEnd) -> SourceSnapshot {
         SourceSnapshot {
+            number: 0,
             name: "access.log".to_owned(),
             bytes_total: Some(4_000),
             bytes_done,

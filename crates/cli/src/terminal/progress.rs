@@ -125,6 +125,7 @@ mod tests {
     #[test]
     fn shows_bytes_lines_and_speed() {
         let source = SourceSnapshot {
+            number: 0,
             name: "access\x1b.log".to_owned(),
             bytes_total: Some(4_000_000),
             bytes_done: 2_000_000,

@@ -273,6 +273,14 @@ impl Segment {
         self.times()?.get(row)
     }
 
+    /// Returns the offset of the first line with a time in its source, in bytes, and the zone offset
+    /// of that time, in seconds east of UTC.
+    pub fn first_timed_record(&self) -> Option<(u64, i32)> {
+        let times = self.times()?;
+        let first = (0..self.rows).find_map(|row| Some((row, times.get(row)?)));
+        first.map(|(row, time)| (self.line_offset(row), time.offset_s))
+    }
+
     /// Calls `visit` with the time of every record in order, in nanoseconds since 1970; `None` for
     /// a record without a time.
     ///

@@ -171,6 +171,15 @@ impl Values {
         self.first_offset_s
     }
 
+    /// Replaces the zone offset of the first record with a time, after that record was removed.
+    /// Answers in the old zone must be made anew, so [`Self::reuses`] grows.
+    pub fn replace_first_offset_s(&mut self, offset_s: Option<i32>) {
+        if self.first_offset_s != offset_s {
+            self.first_offset_s = offset_s;
+            self.reuses += 1;
+        }
+    }
+
     pub(crate) fn note_offset(&mut self, offset_s: Option<i32>) {
         self.first_offset_s = self.first_offset_s.or(offset_s);
     }

@@ -1,11 +1,12 @@
 //! The data set: distinct values, segments, and the sources they came from.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
-use weir_core::{Format, Snapshot, Snapshots, Values};
+use weir_core::{Format, PendingSegment, Snapshot, Snapshots, Values};
 
 use super::reorder::{ParsedBlock, ReorderBuffer};
 use super::retention::{MachineClock, Retention, RetentionPolicy};
@@ -25,6 +26,10 @@ pub struct DataSet {
     sources: RwLock<Vec<Arc<SourceProgress>>>,
     formats: RwLock<Vec<Arc<Format>>>,
     values: Arc<RwLock<Values>>,
+    /// Whether the first record with a time was removed and there is no other yet.
+    lacks_offset: AtomicBool,
+    /// Blocks appended so far.
+    blocks: AtomicU64,
     version: watch::Sender<u64>,
 }
 
@@ -64,6 +69,8 @@ impl DataSet {
             sources: RwLock::default(),
             formats: RwLock::default(),
             values,
+            lacks_offset: AtomicBool::new(false),
+            blocks: AtomicU64::new(0),
             version: watch::Sender::new(0),
         })
     }
@@ -86,8 +93,14 @@ impl DataSet {
         // can be noticed later.
         let epoch = self.values().reuses();
         let (segments, departed) = self.policy.segments();
-        let sources = self.sources().iter().map(|source| source.snapshot()).collect();
-        Snapshot { segments, departed, sources, formats: self.formats(), epoch }
+        let all = self.all_sources();
+        let kept = || all.iter().filter(|source| !source.is_removed());
+        let mut formats = self.formats();
+        if kept().count() < all.len() {
+            formats.retain(|format| kept().any(|source| source.has_used(format)));
+        }
+        let sources = kept().map(|source| source.snapshot()).collect();
+        Snapshot { segments, departed, sources, formats, epoch }
     }
 
     /// Registers a consumer of all segments that are appended from now on, in the order of the
@@ -102,8 +115,41 @@ impl DataSet {
         self.subscribers.finish();
     }
 
-    /// The sources in the order they were opened.
+    /// The sources in the order they were opened, without those that were removed.
     pub fn sources(&self) -> Vec<Arc<SourceProgress>> {
+        let mut sources = self.all_sources();
+        sources.retain(|source| !source.is_removed());
+        sources
+    }
+
+    /// The source of this number, unless it was removed.
+    pub fn source(&self, number: u32) -> Option<Arc<SourceProgress>> {
+        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
+        sources.get(number as usize).filter(|source| !source.is_removed()).cloned()
+    }
+
+    /// Removes a source with all of its records and lines: from now on every answer is that of a
+    /// data set that never had it. Returns whether there was such a source.
+    ///
+    /// A source that is being read is cancelled. The memory of its records becomes free; that of
+    /// its distinct values only if the window of a feed moves on. What the memory limit or the
+    /// window had already excluded of other sources does not return.
+    pub fn remove_source(&self, number: u32) -> bool {
+        // No block is appended meanwhile, so no record of the source can follow.
+        let _reorder = self.reorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(source) = self.source(number) else { return false };
+        source.remove();
+        self.policy.remove_source(number);
+        let sources = self.sources();
+        let first = sources.iter().filter_map(|source| source.first_offset()).min();
+        let offset_s = first.map(|(_, offset_s)| offset_s);
+        self.lacks_offset.store(offset_s.is_none(), Ordering::Relaxed);
+        self.values_mut().replace_first_offset_s(offset_s);
+        self.touch();
+        true
+    }
+
+    fn all_sources(&self) -> Vec<Arc<SourceProgress>> {
         self.sources.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -148,6 +194,7 @@ impl DataSet {
     pub(super) fn add_source(&self, source: &Arc<SourceProgress>) -> u32 {
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         let index = sources.len() as u32;
+        source.set_number(index);
         sources.push(source.clone());
         drop(sources);
         self.touch();
@@ -192,6 +239,13 @@ impl DataSet {
         // A source that was cancelled does not grow.
         match segments.filter(|_| !source.has_gap() && !source.is_cancelled()) {
             Some(segments) => {
+                let block = self.blocks.fetch_add(1, Ordering::Relaxed);
+                source.note_offset(block, || first_offset_s(&segments));
+                if self.lacks_offset.load(Ordering::Relaxed) {
+                    let offset_s = first_offset_s(&segments);
+                    self.lacks_offset.store(offset_s.is_none(), Ordering::Relaxed);
+                    self.values_mut().replace_first_offset_s(offset_s);
+                }
                 for segment in segments {
                     self.policy.append(segment, is_live, &self.subscribers);
                 }
@@ -213,6 +267,12 @@ impl DataSet {
         self.policy.wait_for_room();
         self.subscribers.wait_for_room();
     }
+}
+
+/// The zone offset of the first record with a time among the segments of a block, in seconds.
+fn first_offset_s(segments: &[PendingSegment]) -> Option<i32> {
+    let first = segments.iter().filter_map(|segment| segment.segment().first_timed_record());
+    first.min().map(|(_, offset_s)| offset_s)
 }
 
 impl Snapshots for DataSet {

@@ -2,5 +2,6 @@
 
 mod answers;
 mod kinds;
+mod removal;
 mod timeline;
 mod window;

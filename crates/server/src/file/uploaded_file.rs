@@ -20,6 +20,7 @@ const TAKE_OVER_WAIT: Duration = Duration::from_secs(2);
 pub(crate) struct UploadedFile {
     id: String,
     bytes_total: Option<u64>,
+    fingerprint: Option<String>,
     /// Bytes received, once all are.
     length: AtomicU64,
     progress: Arc<SourceProgress>,
@@ -36,7 +37,7 @@ pub(crate) type ReceiverGuard = OwnedMutexGuard<Option<FileReceiver>>;
 impl UploadedFile {
     pub(crate) fn new(
         id: &str,
-        bytes_total: Option<u64>,
+        (bytes_total, fingerprint): (Option<u64>, Option<&str>),
         writer: SourceWriter,
         destination: MemberDestination,
         purpose: Purpose,
@@ -49,6 +50,7 @@ impl UploadedFile {
         Self {
             id: id.to_owned(),
             bytes_total,
+            fingerprint: fingerprint.map(str::to_owned),
             length: AtomicU64::new(0),
             progress,
             is_interrupted: AtomicBool::new(false),
@@ -66,6 +68,11 @@ impl UploadedFile {
     /// The file's size in bytes according to the page; `None` if the file keeps growing.
     pub(crate) fn bytes_total(&self) -> Option<u64> {
         self.bytes_total
+    }
+
+    /// By what the page recognises the file.
+    pub(crate) fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.as_deref()
     }
 
     /// The number of bytes received, once all are.

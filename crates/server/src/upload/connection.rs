@@ -17,6 +17,9 @@ use crate::session::Session;
 /// The maximum length of a file's id in bytes.
 const FILE_ID_BYTES_MAX: usize = 128;
 
+/// The maximum length of the text by which a page recognises a file.
+const FINGERPRINT_BYTES_MAX: usize = 64;
+
 /// The maximum length of a file's name in bytes; the rest is cut off. The names of most file
 /// systems have at most 255 characters.
 const NAME_BYTES_MAX: usize = 512;
@@ -84,6 +87,7 @@ pub(super) enum FileRequest {
         name: String,
         bytes_total: Option<u64>,
         continues: Option<String>,
+        fingerprint: Option<String>,
     },
     Join {
         file: String,
@@ -97,8 +101,9 @@ impl Connection<'_> {
     async fn serve(&mut self) -> Option<CloseReason> {
         loop {
             let close_reason = match self.next_file().await {
-                Ok(FileRequest::Begin { file, name, bytes_total, continues }) => {
-                    self.begin(&file, &name, bytes_total, continues.as_deref()).await
+                Ok(FileRequest::Begin { file, name, bytes_total, continues, fingerprint }) => {
+                    let known = (continues.as_deref(), fingerprint.as_deref());
+                    self.begin(&file, &name, bytes_total, known).await
                 }
                 Ok(FileRequest::Join { file }) => self.join(&file).await,
                 Ok(FileRequest::Disconnect) => return None,
@@ -122,8 +127,20 @@ impl Connection<'_> {
             };
             match event {
                 Ok(Some(Event::Text(text))) => match weir_view::from_json(text) {
-                    Ok(UploadRequest::Begin { file, name, bytes_total, continues }) => {
-                        return Ok(FileRequest::Begin { file, name, bytes_total, continues });
+                    Ok(UploadRequest::Begin {
+                        file,
+                        name,
+                        bytes_total,
+                        continues,
+                        fingerprint,
+                    }) => {
+                        return Ok(FileRequest::Begin {
+                            file,
+                            name,
+                            bytes_total,
+                            continues,
+                            fingerprint,
+                        });
                     }
                     Ok(UploadRequest::Join { file }) => return Ok(FileRequest::Join { file }),
                     // They belong to a file that has ended; the page is told, or will be.
@@ -142,22 +159,28 @@ impl Connection<'_> {
         }
     }
 
-    /// Receives one file, from `begin` to its end.
+    /// Receives one file, from `begin` to its end. `continues` is the id of the file whose format
+    /// it has, and `fingerprint` what the page recognises it by.
     async fn begin(
         &mut self,
         file: &str,
         name: &str,
         bytes_total: Option<u64>,
-        continues: Option<&str>,
+        (continues, fingerprint): (Option<&str>, Option<&str>),
     ) -> Option<CloseReason> {
         if file.is_empty() || file.len() > FILE_ID_BYTES_MAX {
             let why = format!("the id of a file must have 1 to {FILE_ID_BYTES_MAX} bytes");
             return Some((CloseCode::POLICY, Refusal::BadRequest(why)));
         }
+        if fingerprint.is_some_and(|text| text.len() > FINGERPRINT_BYTES_MAX) {
+            let why = format!("a fingerprint must have at most {FINGERPRINT_BYTES_MAX} bytes");
+            return Some((CloseCode::POLICY, Refusal::BadRequest(why)));
+        }
         let name = shorten(name);
         let format = continues.and_then(|before| self.format_of(before));
         let format = format.unwrap_or_else(|| self.options.format.clone());
-        let opened = self.session.open_file(file, bytes_total, self.purpose, &format, name);
+        let opened =
+            self.session.open_file(file, (bytes_total, fingerprint), self.purpose, &format, name);
         let opened = match opened {
             Ok(opened) => opened,
             Err(refusal) => return self.refuse(file, &refusal).await,
@@ -231,8 +254,10 @@ impl Connection<'_> {
             }
             Outcome::BegunAgain(name, bytes_total) => {
                 let id = file.id().to_owned();
-                // The file keeps its format, so `continues` is not needed.
-                let request = FileRequest::Begin { file: id, name, bytes_total, continues: None };
+                // The file keeps its format and its fingerprint.
+                let (continues, fingerprint) = (None, None);
+                let request =
+                    FileRequest::Begin { file: id, name, bytes_total, continues, fingerprint };
                 self.next_request = Some(request);
                 self.interrupt(file, guard).await
             }
@@ -324,6 +349,10 @@ impl Connection<'_> {
             }
         }
         match error {
+            ReceiveError::Stopped(StopReason::Cancelled) if file.progress().is_removed() => {
+                let removed = Refusal::FileOver("it was removed from the data set".to_owned());
+                self.refuse(file.id(), &removed).await
+            }
             // The session has ended, which is told for the whole connection.
             ReceiveError::Stopped(StopReason::Cancelled) if self.session.pipeline().is_none() => {
                 self.is_discarding = true;

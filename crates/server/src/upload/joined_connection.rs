@@ -93,8 +93,14 @@ fn read_message(text: &str, id: &str, offset: &mut Option<u64>) -> Next {
             *offset = Some(next);
             Next::Read
         }
-        Ok(UploadRequest::Begin { file, name, bytes_total, continues }) => {
-            Next::Leave(Some(FileRequest::Begin { file, name, bytes_total, continues }))
+        Ok(UploadRequest::Begin { file, name, bytes_total, continues, fingerprint }) => {
+            Next::Leave(Some(FileRequest::Begin {
+                file,
+                name,
+                bytes_total,
+                continues,
+                fingerprint,
+            }))
         }
         Ok(UploadRequest::Join { file }) => Next::Leave(Some(FileRequest::Join { file })),
         Ok(UploadRequest::Cancel { file }) if file == id => Next::Leave(None),

@@ -210,7 +210,9 @@ impl Uploader {
     ) {
         let (file, name) = (file.to_owned(), format!("{file}.log"));
         let continues = continues.map(str::to_owned);
-        self.request(&UploadRequest::Begin { file, name, bytes_total, continues }).await;
+        let fingerprint = None;
+        let begin = UploadRequest::Begin { file, name, bytes_total, continues, fingerprint };
+        self.request(&begin).await;
     }
 
     /// Begins or resumes a file, and returns the offset to send from.

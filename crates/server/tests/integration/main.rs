@@ -8,6 +8,7 @@ mod growing;
 mod interruption;
 mod live;
 mod put;
+mod removal;
 mod sessions;
 mod several_connections;
 mod sliding;

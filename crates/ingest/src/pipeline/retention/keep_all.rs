@@ -11,19 +11,26 @@ use crate::pipeline::subscribers::Subscribers;
 /// Keeps every segment.
 #[derive(Debug)]
 pub(super) struct KeepAll {
-    segments: Mutex<SegmentList>,
+    kept: Mutex<Kept>,
     bytes: AtomicUsize,
     bytes_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    segments: SegmentList,
+    /// The number of the next segment.
+    next: u64,
 }
 
 impl KeepAll {
     /// A policy without segments yet, for `bytes_max` bytes of them.
     pub(super) fn new(bytes_max: usize) -> Self {
-        Self { segments: Mutex::default(), bytes: AtomicUsize::new(0), bytes_max }
+        Self { kept: Mutex::default(), bytes: AtomicUsize::new(0), bytes_max }
     }
 
-    fn lock(&self) -> MutexGuard<'_, SegmentList> {
-        self.segments.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -33,13 +40,24 @@ impl RetentionPolicy for KeepAll {
         self.bytes.fetch_add(segment.memory_bytes(), Ordering::Relaxed);
         let segment = Arc::new(segment);
         subscribers.push(&segment);
-        let mut segments = self.lock();
-        let number = segments.len() as u64;
-        segments.push(SnapshotSegment { number, segment, bounds: TimeBounds::ALL });
+        let mut kept = self.lock();
+        let number = kept.next;
+        kept.next += 1;
+        kept.segments.push(SnapshotSegment { number, segment, bounds: TimeBounds::ALL });
+    }
+
+    fn remove_source(&self, source: u32) {
+        let mut kept = self.lock();
+        let is_of_source = |segment: &&SnapshotSegment| segment.segment.source() == source;
+        let removed = kept.segments.iter().filter(is_of_source);
+        let bytes: usize = removed.map(|segment| segment.segment.memory_bytes()).sum();
+        let others = kept.segments.iter().filter(|segment| !is_of_source(segment));
+        kept.segments = others.cloned().collect();
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     fn segments(&self) -> (SegmentList, Departed) {
-        (self.lock().clone(), Departed::new())
+        (self.lock().segments.clone(), Departed::new())
     }
 
     fn memory_bytes(&self) -> usize {

@@ -16,6 +16,8 @@ impl RetentionPolicy for KeepNothing {
         subscribers.push(&Arc::new(segment.into_segment()));
     }
 
+    fn remove_source(&self, _source: u32) {}
+
     fn segments(&self) -> (SegmentList, Departed) {
         Default::default()
     }

@@ -124,6 +124,12 @@ impl RetentionPolicy for KeepWindow {
         self.request_eviction(used_bytes, window.has_moved_on());
     }
 
+    fn remove_source(&self, source: u32) {
+        let mut window = self.lock();
+        window.remove_source(source);
+        self.bytes.store(window.memory_bytes(), Ordering::Relaxed);
+    }
+
     fn segments(&self) -> (SegmentList, Departed) {
         let window = self.lock();
         (window.segments(), window.departed())

@@ -47,6 +47,9 @@ pub(super) trait RetentionPolicy: Send + Sync {
     /// lines had just been written. Two segments are never appended at the same time.
     fn append(&self, segment: PendingSegment, is_live: bool, subscribers: &Subscribers);
 
+    /// Removes the segments of the source of this number. None is appended at the same time.
+    fn remove_source(&self, source: u32);
+
     /// The segments that are kept, and those that left a short time ago.
     fn segments(&self) -> (SegmentList, Departed);
 

@@ -207,6 +207,17 @@ impl Window {
         }
     }
 
+    /// Drops the segments of a source. The clock stays where it is.
+    pub(super) fn remove_source(&mut self, source: u32) {
+        let is_of_source = |kept: &WindowSegment| kept.segment.source() == source;
+        let numbers: Vec<u64> =
+            self.kept.iter().filter(|(_, kept)| is_of_source(kept)).map(|(n, _)| *n).collect();
+        for number in numbers {
+            self.remove(number);
+        }
+        self.ahead.retain(|(number, _)| self.kept.contains_key(number));
+    }
+
     /// Expires rows by time.
     fn advance(&mut self) {
         self.check_ahead();
