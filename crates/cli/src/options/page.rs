@@ -1,9 +1,11 @@
 //! The arguments of the commands that serve the page.
 
+use std::time::Duration;
+
 use clap::Args;
 use weir_server::PublicUrl;
 
-use super::{ListenAddress, ReadArguments};
+use super::{ListenAddress, ReadArguments, parse_duration};
 
 /// How the page is served.
 #[derive(Debug, Args)]
@@ -18,10 +20,20 @@ pub(crate) struct PageArguments {
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,
 
+    /// Keep a data set for this long after the last page that shows it was closed, such as 90s,
+    /// 10m, 1h or 7d; an upload that broke off can be resumed for as long
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = kept_session)]
+    pub(crate) keep_session: Duration,
+
     /// Open no browser
     #[arg(long)]
     pub(crate) no_open: bool,
 
     #[command(flatten)]
     pub(crate) read: ReadArguments,
+}
+
+/// Parses the value of `--keep-session`.
+fn kept_session(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "write it as 90s, 10m, 1h or 7d".to_owned())
 }

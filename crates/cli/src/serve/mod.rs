@@ -111,6 +111,7 @@ impl Page {
             jobs: pipeline.jobs,
             format: arguments.read.format_choice()?,
             zone: arguments.read.tz.clone(),
+            grace: arguments.keep_session,
             remedies: remedies(),
             public_url: arguments.public_url.clone(),
             bench,
