@@ -51,12 +51,17 @@ const SAMPLES = [
   },
 ];
 
+let sources_begun = 0;
+
 /**
  * @param {Partial<Source>} over
  * @returns {Source}
  */
 function source(over = {}) {
+  sources_begun += 1;
   return {
+    number: sources_begun,
+    fingerprint: null,
     file: "",
     name: "access.log",
     state: "done",

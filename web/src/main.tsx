@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { followAddress } from "./control/session";
 import { App } from "./views/App";
+import { keepFocus } from "./views/focus";
 import { followTheme } from "./views/theme";
 import { followTitle } from "./views/title";
 import "./styles/base.css";
@@ -22,6 +23,7 @@ if (location.pathname === BENCH_PATH) {
   void import("./bench/index").then(({ show }) => show(root));
 } else {
   followTitle();
+  keepFocus(root);
   addEventListener("popstate", followAddress);
   followAddress();
   render(<App />, root);

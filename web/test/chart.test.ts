@@ -25,6 +25,24 @@ function histogramOf(counts: number[], step_s = 60): Histogram {
 const WIDTH = 400 + MARGIN.left + MARGIN.right;
 const HEIGHT = 200 + MARGIN.top + MARGIN.bottom;
 
+describe("the shape behind the bars", () => {
+  it("has the unfiltered counts to their own scale", () => {
+    const histogram = { ...histogramOf([0, 1, 0]), unfiltered: [50, 100, 0] };
+    const { columns, max } = layoutOf(histogram, WIDTH, HEIGHT, 1);
+    expect(max).toBe(1);
+    expect(columns.map((column) => column.backdrop)).toEqual([0.5, 1, 0]);
+    expect(layoutOf(histogramOf([1]), WIDTH, HEIGHT, 1).columns[0]!.backdrop).toBe(0);
+  });
+
+  it("keeps its peaks where buckets share a pixel", () => {
+    const counts = Array(5_000).fill(0);
+    const unfiltered = counts.map((_, at) => (at === 2_345 ? 9 : 0));
+    const { columns, merged } = layoutOf({ ...histogramOf(counts), unfiltered }, WIDTH, HEIGHT, 1);
+    expect(merged).toBe(true);
+    expect(columns.filter((column) => column.backdrop === 1)).toHaveLength(1);
+  });
+});
+
 describe("count scale", () => {
   it("is round and holds the maximum", () => {
     expect(countScale(0, 5)).toEqual({ ticks: [0], top: 1 });

@@ -5,10 +5,32 @@ import { COLUMNS_MAX, columnCount, fieldColumns, fieldTitle } from "../src/forma
 import { FORMAT_NOTES } from "../src/format/formats";
 import { hexOf, textOfHex } from "../src/format/hex";
 import { compact, count, frequency, plural, share } from "../src/format/number";
-import { parts, TEXT_MAX, visible } from "../src/format/text";
+import { parts, TEXT_MAX, visible, withEdges } from "../src/format/text";
 import { instantSeconds, parseStamp, rangeText, stampText, wallSeconds } from "../src/format/time";
 import { windowText } from "../src/format/window";
 import { FORMATS, WRAPPERS } from "../src/generated/words";
+
+describe("the step of a histogram", () => {
+  it("names calendar months and years", () => {
+    expect(step(2_592_000)).toBe("1 month");
+    expect(perStep(31_536_000)).toBe("year");
+    expect(perStep(10 * 31_536_000)).toBe("10 years");
+    expect(perStep(28 * 86_400)).toBe("4 weeks");
+  });
+});
+
+describe("the ends of a value", () => {
+  it("show their spaces", () => {
+    const text = (value: string) =>
+      withEdges(parts(value))
+        .map((part) => (part.isEscape ? `[${part.text}]` : part.text))
+        .join("");
+    expect(text("  a b ")).toBe("[\\x20\\x20]a b[\\x20]");
+    expect(text(" ")).toBe("[\\x20]");
+    expect(text("a\nb ")).toBe("a[\\n]b[\\x20]");
+    expect(text("a b")).toBe("a b");
+  });
+});
 
 describe("what a window keeps", () => {
   it("is said with the width that was asked for", () => {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Source } from "../src/generated/Source";
 import type { View } from "../src/generated/View";
-import { phaseOf, rowsOf, shareRead } from "../src/state/rows";
-import { INITIAL, type State, type Upload } from "../src/state/state";
+import { phaseOf, rowsOf, shareCounted } from "../src/state/rows";
+import { canAsk, INITIAL, type State, type Upload } from "../src/state/state";
 import { isAwaiting, reduce } from "../src/state/store";
 
 const source = (over: Partial<Source>): Source => ({
+  number: 0,
+  fingerprint: null,
   file: "",
   name: "a.log",
   state: "reading",
@@ -80,6 +82,20 @@ describe("views", () => {
     expect(reduce(now, { type: "question", question: INITIAL.question }).refusal).toBeNull();
   });
 
+  it("keep the question that they answer when the connection is lost", () => {
+    let now = reduce({ ...INITIAL, session: "s" }, { type: "connection", connection: "open" });
+    now = reduce(now, { type: "asked", query: 1 });
+    now = show(now, 1);
+    expect(canAsk(now)).toBe(true);
+    now = reduce(now, { type: "question", question: filtered.question });
+    now = reduce(now, { type: "asked", query: 2 });
+    now = reduce(now, { type: "connection", connection: "lost" });
+    expect(now.question).toEqual(INITIAL.question);
+    expect(canAsk(now)).toBe(false);
+    now = reduce(now, { type: "connection", connection: "gone" });
+    expect(now.question).toEqual(INITIAL.question);
+  });
+
   it("go with their session", () => {
     const now = show({ ...INITIAL, session: "s" }, 1);
     expect(reduce(now, { type: "session", session: "s" })).toBe(now);
@@ -98,26 +114,48 @@ describe("rows", () => {
       ],
       view: view(1, [
         source({ file: "f1", lines: 5 }),
-        source({ name: "b.log", state: "done", bytes_done: 50, bytes_total: 50 }),
+        source({ number: 1, name: "b.log", state: "done", bytes_done: 50, bytes_total: 50 }),
       ]),
     };
     const rows = rowsOf(now);
     expect(rows.map((row) => [row.key, row.phase, row.bytes_done])).toEqual([
-      ["f1", "reading", 40],
+      ["f1", "reading", 10],
       ["source-1", "done", 50],
       ["f2", "waiting", 0],
     ]);
     expect(rows[0]!.source?.lines).toBe(5);
     expect(rows[0]!.cancellable).toBe("f1");
     expect(rows[1]!.cancellable).toBeNull();
-    expect(shareRead(rows)).toBe(90 / 250);
+    // What was sent and is not in the numbers yet does not count.
+    expect(shareCounted(now.view!.sources)).toBe(60 / 150);
   });
 
   it("believe the server that a file failed, and count it as read", () => {
     const failed = source({ file: "f1", state: "failed", message: "stalled" });
-    const rows = rowsOf({ ...filtered, uploads: [upload({})], view: view(1, [failed]) });
+    const now = { ...filtered, uploads: [upload({})], view: view(1, [failed]) };
+    const rows = rowsOf(now);
     expect(rows[0]).toMatchObject({ phase: "failed", message: "stalled" });
-    expect(shareRead(rows)).toBe(1);
+    expect(shareCounted(now.view.sources)).toBe(1);
+  });
+
+  it("are not done before their lines are counted", () => {
+    const phase = (state: Source["state"]) =>
+      rowsOf({
+        ...filtered,
+        uploads: [upload({ phase: "done" })],
+        view: view(1, [source({ file: "f1", state })]),
+      })[0]!.phase;
+    expect(phase("reading")).toBe("reading");
+    expect(phase("done")).toBe("done");
+  });
+
+  it("say that an upload of another page has broken off", () => {
+    const sources = [source({ file: "f9", state: "interrupted" })];
+    const now = { ...filtered, view: view(1, sources) };
+    expect(rowsOf(now)[0]!.phase).toBe("orphaned");
+    expect(phaseOf(rowsOf(now))).toBe("orphaned");
+    const own = { ...now, uploads: [upload({ file: "f9", phase: "interrupted" })] };
+    expect(rowsOf(own)[0]!.phase).toBe("interrupted");
   });
 
   it("say that all is read as long as what comes is read at once", () => {

@@ -40,6 +40,25 @@ beforeEach(() => {
   jobs = [];
 });
 
+describe("a file that is resumed", () => {
+  it("is begun by its old id and sent from where it stopped", () => {
+    start(1, { ...file("a.log", 95), resumes: "old", fingerprint: "abc" });
+    expect(host.last.texts).toEqual([
+      { type: "begin", file: "old", name: "a.log", bytes_total: 95, fingerprint: "abc" },
+    ]);
+    ready(0, 90);
+    expect(host.last.bytes).toBe(5);
+  });
+
+  it("is forgotten when it is removed", () => {
+    start(1, file("a.log", 95), file("b.log", 5));
+    ready();
+    uploads.forget(jobs[0]!.file);
+    expect(host.last.texts.some((text) => text.type === "cancel")).toBe(true);
+    expect(jobs.map((job) => job.name)).toEqual(["b.log"]);
+  });
+});
+
 describe("one file", () => {
   it("begins, is sent within the window, is acknowledged and ends", () => {
     start(1, file("a.log", 95));

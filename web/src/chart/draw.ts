@@ -40,6 +40,7 @@ export function draw(
   context.clearRect(0, 0, canvas.width / ratio, canvas.height / ratio);
   context.font = ink.font;
   drawGrid(context, layout, ink, ratio);
+  drawBackdrop(context, layout, ink, ratio);
   drawBars(context, layout, series, ratio);
   drawTimes(context, layout, ink, ratio);
 }
@@ -69,6 +70,27 @@ function drawGrid(
     context.fillStyle = ink.text;
     context.fillText(compact(tick), plot.left - 8, y);
   }
+}
+
+/** How much of the text's colour the shape of all records has. */
+const BACKDROP_ALPHA = 0.13;
+
+/** Draws the shape of all records behind those that match the filter, to a scale of its own. */
+function drawBackdrop(
+  context: CanvasRenderingContext2D,
+  layout: Layout,
+  ink: Ink,
+  ratio: number,
+): void {
+  const { plot } = layout;
+  context.globalAlpha = BACKDROP_ALPHA;
+  context.fillStyle = ink.text;
+  for (const { x, width, backdrop } of layout.columns) {
+    if (backdrop === 0) continue;
+    const top = snap(plot.top + plot.height * (1 - backdrop), ratio);
+    context.fillRect(plot.left + x, top, width, plot.top + plot.height - top);
+  }
+  context.globalAlpha = 1;
 }
 
 function drawBars(

@@ -21,6 +21,8 @@ export interface Column {
   width: number;
   /** The bucket that the column shows: the fullest of those it covers. */
   bucket: Bucket;
+  /** All records in that time, filtered or not, as a share of the most: 0 to 1. */
+  backdrop: number;
 }
 
 export interface Layout {
@@ -52,14 +54,15 @@ export function layoutOf(
     height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
   };
   const { buckets } = histogram;
+  const shares = sharesOf(histogram.unfiltered ?? []);
   const max = buckets.reduce((most, bucket) => Math.max(most, bucket.count), 0);
   const merged = buckets.length > plot.width * ratio;
   const pitch = buckets.length === 0 ? plot.width : plot.width / buckets.length;
   return {
     plot,
     columns: merged
-      ? mergedColumns(buckets, plot.width, ratio)
-      : plainColumns(buckets, pitch, ratio),
+      ? mergedColumns(buckets, shares, plot.width, ratio)
+      : plainColumns(buckets, shares, pitch, ratio),
     count: buckets.length,
     pitch,
     max,
@@ -70,6 +73,12 @@ export function layoutOf(
     ),
     merged,
   };
+}
+
+/** The counts as shares of the largest one. */
+function sharesOf(counts: number[]): number[] {
+  const most = Math.max(1, ...counts);
+  return counts.map((count) => count / most);
 }
 
 /** Returns the bucket nearest to `x` CSS pixels from the chart's left edge. */
@@ -84,14 +93,14 @@ export function extent(layout: Layout, from: number, to: number): { left: number
 }
 
 /** One bar per bucket, with its edges on device pixels so that all gaps look alike. */
-function plainColumns(buckets: Bucket[], pitch: number, ratio: number): Column[] {
+function plainColumns(buckets: Bucket[], shares: number[], pitch: number, ratio: number): Column[] {
   const snap = (x: number) => Math.round(x * ratio) / ratio;
   const gap = pitch >= 3 ? 1 : 0;
   return buckets.map((bucket, at) => {
     const left = snap(at * pitch);
     const room = Math.max(1 / ratio, snap((at + 1) * pitch) - left - gap);
     const width = Math.min(room, BAR_WIDTH_MAX);
-    return { x: left + snap((room - width) / 2), width, bucket };
+    return { x: left + snap((room - width) / 2), width, bucket, backdrop: shares[at] ?? 0 };
   });
 }
 
@@ -99,7 +108,12 @@ function plainColumns(buckets: Bucket[], pitch: number, ratio: number): Column[]
  * One bar per device pixel. A column shows the fullest of its buckets, so that a burst in a single
  * bucket keeps its height. A sum would depend on the number of buckets that share a pixel.
  */
-function mergedColumns(buckets: Bucket[], width: number, ratio: number): Column[] {
+function mergedColumns(
+  buckets: Bucket[],
+  shares: number[],
+  width: number,
+  ratio: number,
+): Column[] {
   const pixels = Math.max(1, Math.floor(width * ratio));
   const columns: Column[] = [];
   for (let pixel = 0; pixel < pixels; pixel += 1) {
@@ -109,7 +123,8 @@ function mergedColumns(buckets: Bucket[], width: number, ratio: number): Column[
     for (let at = from + 1; at < to; at += 1) {
       if (buckets[at]!.count > fullest.count) fullest = buckets[at]!;
     }
-    columns.push({ x: pixel / ratio, width: 1 / ratio, bucket: fullest });
+    const backdrop = Math.max(0, ...shares.slice(from, to));
+    columns.push({ x: pixel / ratio, width: 1 / ratio, bucket: fullest, backdrop });
   }
   return columns;
 }

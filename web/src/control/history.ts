@@ -18,13 +18,21 @@ interface Entry {
 
 /** Adds an entry. A filter that is too long for the address is kept in the entry alone. */
 export function pushQuestion(session: string | null, question: Question, steps: number): void {
+  const { entry, address } = entryOf(session, question, steps);
+  history.pushState(entry, "", address);
+}
+
+/** Makes the current entry that of a question. */
+export function replaceQuestion(session: string | null, question: Question): void {
+  const { entry, address } = entryOf(session, question, depth());
+  history.replaceState(entry, "", address);
+}
+
+function entryOf(session: string | null, question: Question, steps: number) {
   const address = addressOf(session, question);
-  if (address.length <= ADDRESS_MAX) {
-    history.pushState({ depth: steps }, "", address);
-  } else {
-    const short = addressOf(session, { ...question, clauses: [], conditions: [] });
-    history.pushState({ depth: steps, question }, "", short);
-  }
+  if (address.length <= ADDRESS_MAX) return { entry: { depth: steps }, address };
+  const short = addressOf(session, { ...question, clauses: [], conditions: [] });
+  return { entry: { depth: steps, question }, address: short };
 }
 
 /** The question of the current entry. */

@@ -4,13 +4,22 @@ import type { Clause } from "../generated/Clause";
 import type { Failure } from "../generated/Failure";
 import type { View } from "../generated/View";
 import { sameClauses } from "../state/filter";
-import { DEFAULT_QUESTION, type Question, type Trial, type TrialOutcome } from "../state/state";
+import {
+  canAsk,
+  DEFAULT_QUESTION,
+  type Question,
+  type Trial,
+  type TrialOutcome,
+} from "../state/state";
 import { dispatch, state } from "../state/store";
 import { searchOf } from "../state/url";
-import { depth, pushQuestion } from "./history";
+import { depth, pushQuestion, replaceQuestion } from "./history";
 import { refusalOfLength, send } from "./live";
 
 type Refusal = Pick<Failure, "message" | "place">;
+
+const UNANSWERED =
+  "Weir does not answer, so nothing was changed: the numbers are those from before.";
 
 const CANCELLED: TrialOutcome = { isAccepted: false, refusal: null, place: null };
 const ACCEPTED: TrialOutcome = { isAccepted: true, refusal: null, place: null };
@@ -31,17 +40,30 @@ export function filterBy(
   if (!isSame) change({ clauses, conditions });
 }
 
-/** Changes the question, as one step that Back undoes. */
-export function change(part: Partial<Question>): void {
+/**
+ * Changes the question, as one step that Back undoes. Returns false and changes nothing if the
+ * server does not answer: the numbers on the screen would not be those of the new question. It
+ * does the same with a question that is too long.
+ */
+export function change(part: Partial<Question>): boolean {
+  if (!isAnswering()) return false;
   const question = { ...state.value.question, ...part };
   const refusal = refusalOfLength(question);
   if (refusal !== null) {
     dispatch({ type: "notice", message: refusal });
-    return;
+    return false;
   }
   endTrial(CANCELLED);
   step(question);
   ask();
+  return true;
+}
+
+/** Whether the server answers. If not, it says so. */
+function isAnswering(): boolean {
+  if (canAsk(state.value)) return true;
+  dispatch({ type: "notice", message: UNANSWERED });
+  return false;
 }
 
 /**
@@ -49,6 +71,7 @@ export function change(part: Partial<Question>): void {
  * arrives, and remains if the server refuses.
  */
 export function attempt(part: Partial<Question>): Promise<TrialOutcome> {
+  if (!canAsk(state.value)) return Promise.resolve({ ...CANCELLED, refusal: UNANSWERED });
   endTrial(CANCELLED);
   const current = state.value.question;
   const question = { ...current, ...part };
@@ -76,6 +99,24 @@ export function undo(): void {
 export function followQuestion(question: Question): void {
   endTrial(CANCELLED);
   dispatch({ type: "question", question });
+}
+
+/** Goes back to the question that the numbers on the screen answer: the connection is lost. */
+export function keepAnswered(): void {
+  endTrial(CANCELLED);
+  showAddress();
+  ask();
+}
+
+/** Refuses a step back or forward. */
+export function refuseStep(): void {
+  isAnswering();
+  showAddress();
+}
+
+/** Makes the address that of the current question, without a step. */
+function showAddress(): void {
+  replaceQuestion(state.value.session, state.value.question);
 }
 
 /** Makes the question of a trial the current one if `view` answers it. */

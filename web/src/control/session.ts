@@ -3,16 +3,19 @@
 import type { Failure } from "../generated/Failure";
 import type { View } from "../generated/View";
 import { RateMeter } from "../socket/rate";
-import { createSession, sessionExists } from "../socket/session";
+import { createSession, RefusedError, removeSource, sessionExists } from "../socket/session";
 import { inNextFrame } from "../state/frame";
-import { hasLines } from "../state/state";
-import { dispatch, state } from "../state/store";
+import { isGrowing } from "../state/rows";
+import { canAsk, hasLines } from "../state/state";
+import { awaiting, dispatch, state } from "../state/store";
 import { sessionOf } from "../state/url";
 import type { NamedFile } from "../upload/uploads";
+import { noteDataSet, offerRoom } from "./dataSets";
+import { sorted } from "./duplicates";
 import { currentQuestion, pushQuestion } from "./history";
 import { closeLive, openLive } from "./live";
-import { acceptTrial, ask, followQuestion, refuse } from "./questions";
-import { abortUploads, endThrottle, upload } from "./uploads";
+import { acceptTrial, ask, followQuestion, keepAnswered, refuse, refuseStep } from "./questions";
+import { abortUploads, endThrottle, forgetUpload, upload } from "./uploads";
 
 const GONE =
   "The server no longer has this data set. It frees a data set when its page has " +
@@ -22,20 +25,44 @@ const GONE =
 export function followAddress(): void {
   const session = sessionOf(location.pathname);
   const isNew = session !== state.value.session;
+  if (!isNew && state.value.view !== null && !canAsk(state.value)) {
+    refuseStep();
+    return;
+  }
   followQuestion(currentQuestion());
   if (isNew) openSession(session);
   else ask();
 }
 
-/** Uploads files into the session on the screen, or into a new one. */
+/**
+ * Uploads files into the session on the screen, or into a new one. A file whose upload broke off
+ * goes on where it stopped; about files that the session already has, the person is asked.
+ */
 export async function addFiles(files: readonly NamedFile[]): Promise<void> {
   if (files.length === 0) return;
   notify(null);
   try {
-    upload(state.value.session ?? (await startSession()), files);
+    upload(state.value.session ?? (await startSession()), await sorted(files));
   } catch (error) {
+    if (error instanceof RefusedError && error.refusal === "too_many_sessions") {
+      await offerRoom(() => addFiles(files));
+      return;
+    }
     const why = error instanceof Error ? error.message : String(error);
     notify(`No data set could be created. ${why}`);
+  }
+}
+
+/** Removes a source of the session on the screen, with all of its lines. */
+export async function remove(number: number): Promise<void> {
+  const { session, view } = state.value;
+  if (session === null) return;
+  const file = view?.sources.find((source) => source.number === number)?.file ?? "";
+  try {
+    await removeSource(session, number);
+    if (file !== "") forgetUpload(file);
+  } catch (error) {
+    notify(`The file could not be removed. ${error instanceof Error ? error.message : ""}`);
   }
 }
 
@@ -56,7 +83,8 @@ function openSession(session: string | null): void {
   dispatch({ type: "session", session });
   if (session === null) return;
   dispatch({ type: "connection", connection: "opening" });
-  const meters: RateMeter[] = [];
+  noteDataSet(session, null);
+  const meters = new Map<number, RateMeter>();
   openLive(session, {
     opened: () => dispatch({ type: "connection", connection: "open" }),
     lost: () => void checkSession(session),
@@ -77,31 +105,32 @@ function reject(failure: Failure): void {
  */
 function isUrgent(view: View): boolean {
   const shown = state.value.view;
-  const isGrowing = view.sources.some(
-    (source) => source.state === "reading" && source.bytes_total !== null,
-  );
-  if (!isGrowing) return true;
+  if (!isGrowing(view)) return true;
   return view.complete || view.query !== shown?.query || shown.report.records === 0;
 }
 
 /** After a lost connection, finds out whether the session still exists. */
 async function checkSession(session: string): Promise<void> {
+  const wasAwaiting = awaiting.value;
   dispatch({ type: "connection", connection: "lost" });
+  if (wasAwaiting) keepAnswered();
   if ((await sessionExists(session)) !== false || state.value.session !== session) return;
   closeLive();
   dispatch({ type: "connection", connection: "gone" });
   abortUploads(session, GONE);
 }
 
-function show(session: string, view: View, meters: RateMeter[]): void {
+function show(session: string, view: View, meters: Map<number, RateMeter>): void {
   if (session !== state.value.session) return;
   acceptTrial(view);
   const now_ms = performance.now();
-  const source_rates = view.sources.map((source, at) => {
-    meters[at] ??= new RateMeter();
-    meters[at].add(now_ms, source.bytes_done);
-    return meters[at].rate(now_ms);
+  const source_rates = view.sources.map(({ number, bytes_done }) => {
+    const meter = meters.get(number) ?? new RateMeter();
+    meters.set(number, meter);
+    meter.add(now_ms, bytes_done);
+    return meter.rate(now_ms);
   });
+  if (view.complete) noteDataSet(session, view.sources);
   dispatch({ type: "view", view, source_rates });
   if (hasLines(view)) endThrottle(session);
 }

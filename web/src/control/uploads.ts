@@ -22,6 +22,12 @@ export function cancelUpload(file: string): void {
   currentUploads()?.cancel(file);
 }
 
+/** Forgets a file that was removed from the session on the screen. */
+export function forgetUpload(file: string): void {
+  currentUploads()?.forget(file);
+  dispatch({ type: "forgotten", file });
+}
+
 /** Follows a file that was read to its end. */
 export function followUpload(file: string): void {
   void currentUploads()?.follow(file);

@@ -36,7 +36,10 @@ export function span(seconds: number): string {
   return parts.join(" ");
 }
 
+/** Months and years are those of the calendar; the server counts them as 30 and 365 days. */
 const STEP_UNITS: [number, string][] = [
+  [31_536_000, "year"],
+  [2_592_000, "month"],
   [604_800, "week"],
   [86_400, "day"],
   [3_600, "hour"],

@@ -38,6 +38,28 @@ export function parts(value: string): Part[] {
   return found;
 }
 
+/** The parts with the spaces at both ends as escapes, so that they can be seen. */
+export function withEdges(found: Part[]): Part[] {
+  const last = found.length - 1;
+  return found.flatMap((part, at) => {
+    if (part.isEscape) return [part];
+    const [, before, text, after] = /^( *)(.*?)( *)$/s.exec(part.text)!;
+    return [
+      ...(at === 0 ? escapedSpaces(before!) : plain(before!)),
+      ...plain(text!),
+      ...(at === last ? escapedSpaces(after!) : plain(after!)),
+    ];
+  });
+}
+
+function plain(text: string): Part[] {
+  return text === "" ? [] : [{ text, isEscape: false }];
+}
+
+function escapedSpaces(spaces: string): Part[] {
+  return spaces === "" ? [] : [{ text: "\\x20".repeat(spaces.length), isEscape: true }];
+}
+
 /** The same as one string, for tooltips and screen readers. */
 export function visible(value: string): string {
   return parts(value)

@@ -1,11 +1,55 @@
 import type { Failure } from "../generated/Failure";
 import type { SessionCreated } from "../generated/SessionCreated";
 
+/** A request that the server refused: its name for programs, and a sentence. */
+export class RefusedError extends Error {
+  constructor(
+    readonly refusal: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 /** Creates an empty session and returns its id. */
 export async function createSession(): Promise<string> {
-  const response = await fetch("/api/sessions", { method: "POST" });
-  if (!response.ok) throw new Error(await refusalText(response));
+  const response = await requested("/api/sessions", "POST");
   return ((await response.json()) as SessionCreated).id;
+}
+
+/** Ends a session and frees its memory. One that is gone already is no error. */
+export async function endSession(session: string): Promise<void> {
+  await requestedIfThere(`/api/sessions/${session}`);
+}
+
+/** Removes a source from a session. One that is gone already is no error. */
+export async function removeSource(session: string, number: number): Promise<void> {
+  await requestedIfThere(`/api/sessions/${session}/sources/${number}`);
+}
+
+async function requestedIfThere(path: string): Promise<void> {
+  try {
+    await requested(path, "DELETE");
+  } catch (error) {
+    const isGone =
+      error instanceof RefusedError &&
+      ["unknown_session", "unknown_source"].includes(error.refusal);
+    if (!isGone) throw error;
+  }
+}
+
+async function requested(path: string, method: "POST" | "DELETE"): Promise<Response> {
+  const response = await answered(path, method);
+  if (!response.ok) throw await refusalOf(response);
+  return response;
+}
+
+async function answered(path: string, method: string): Promise<Response> {
+  try {
+    return await fetch(path, { method });
+  } catch {
+    throw new Error("Weir does not answer. It may have been stopped.");
+  }
 }
 
 /**
@@ -21,10 +65,12 @@ export async function sessionExists(session: string): Promise<boolean | null> {
   }
 }
 
-async function refusalText(response: Response): Promise<string> {
+async function refusalOf(response: Response): Promise<RefusedError> {
   try {
-    return ((await response.json()) as Failure).message;
+    // The name is `error` in the body of a response.
+    const { error, message } = (await response.json()) as Failure & { error: string };
+    return new RefusedError(error, message);
   } catch {
-    return `The server answered ${response.status}.`;
+    return new RefusedError("", `The server answered ${response.status}.`);
   }
 }

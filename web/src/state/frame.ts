@@ -25,7 +25,7 @@ let changedAt_ms = -Infinity;
 
 /**
  * Runs `task` in a later frame; a newer task of the same name replaces it. An urgent task, such as
- * the answer to a question, runs in the next frame.
+ * the answer to a question, runs at once, so that the next frame shows it.
  */
 export function inNextFrame(name: string, task: () => void, isUrgent = false): void {
   tasks.set(name, task);
@@ -33,7 +33,8 @@ export function inNextFrame(name: string, task: () => void, isUrgent = false): v
   if (cancel && !isUrgent) return;
   cancel?.();
   if (document.hidden) cancel = afterTimer(HIDDEN_MS, run);
-  else if (isUrgent || performance.now() >= nextAt_ms) cancel = inFrame();
+  else if (isUrgent) run();
+  else if (performance.now() >= nextAt_ms) cancel = inFrame();
   else cancel = afterTimer(nextAt_ms - performance.now(), () => (cancel = inFrame()));
 }
 

@@ -1,6 +1,7 @@
 /** The progress rows: the uploads of this page and the sources of the server, merged. */
 
 import type { Source } from "../generated/Source";
+import type { View } from "../generated/View";
 import type { State, Upload, UploadPhase } from "./state";
 
 /** A source of lines on the screen. */
@@ -12,6 +13,8 @@ export interface Row {
   followable: string | null;
   /** The id of a followed file of this page that can be stopped. */
   stoppable: string | null;
+  /** The number of a source that can be removed. */
+  removable: number | null;
   name: string;
   phase: UploadPhase;
   bytes_done: number;
@@ -28,27 +31,36 @@ export function rowsOf(now: State): Row[] {
   const rows = (now.view?.sources ?? []).map((source, at) => {
     const upload = source.file === "" ? undefined : byFile.get(source.file);
     if (upload) byFile.delete(upload.file);
-    return upload ? uploadRow(upload, source) : sourceRow(source, at, now.source_rates[at] ?? 0);
+    return upload ? uploadRow(upload, source) : sourceRow(source, now.source_rates[at] ?? 0);
   });
   for (const upload of byFile.values()) rows.push(uploadRow(upload, null));
   return rows;
 }
 
-/** Returns the share of all bytes that is read, 0 to 1; `null` if a size is unknown. */
-export function shareRead(rows: Row[]): number | null {
+/**
+ * Returns the share of all bytes whose lines are counted in the view with these sources, 0 to 1;
+ * `null` if a size is unknown. More bytes may have been sent.
+ */
+export function shareCounted(sources: Source[]): number | null {
   let done = 0;
   let total = 0;
-  for (const row of rows) {
-    if (row.bytes_total === null) return null;
-    done += row.bytes_done;
-    total += isOver(row.phase) ? row.bytes_done : row.bytes_total;
+  for (const source of sources) {
+    if (source.bytes_total === null) return null;
+    done += source.bytes_done;
+    total += isOver(source.state) ? source.bytes_done : source.bytes_total;
   }
   return total === 0 ? null : done / total;
 }
 
+/** Whether files are being read, so that each view adds to a picture that is not yet whole. */
+export function isGrowing({ sources }: View): boolean {
+  return sources.some((source) => source.state === "reading" && source.bytes_total !== null);
+}
+
 /** Returns the common phase of all rows that have not ended. */
-export function phaseOf(rows: Row[]): "reading" | "following" | "listening" {
+export function phaseOf(rows: Row[]): "reading" | "following" | "listening" | "orphaned" {
   const active = rows.filter((row) => !isOver(row.phase));
+  if (active.length > 0 && active.every((row) => row.phase === "orphaned")) return "orphaned";
   if (active.length === 0 || !active.every(isWaiting)) return "reading";
   return active.some((row) => row.phase === "listening") ? "listening" : "following";
 }
@@ -70,9 +82,10 @@ function uploadRow(upload: Upload, source: Source | null): Row {
     followable: upload.isFollowable && !needsHeader(source) ? upload.file : null,
     stoppable: isOver(upload.phase) || upload.bytes_total !== null ? null : upload.file,
     name: upload.name,
-    // The page is first to know how far it is; the server is first to know why it stopped.
-    phase: source?.state === "failed" ? "failed" : upload.phase,
-    bytes_done: upload.bytes_done,
+    removable: source?.number ?? null,
+    phase: phaseOfUpload(upload, source),
+    // As far as the numbers on the screen go, not as far as the file has been sent.
+    bytes_done: source?.bytes_done ?? 0,
     bytes_total: upload.bytes_total,
     bytes_per_second: upload.bytes_per_second,
     source,
@@ -80,19 +93,29 @@ function uploadRow(upload: Upload, source: Source | null): Row {
   };
 }
 
+/** The server is first to know why an upload stopped, the page everything else. */
+function phaseOfUpload(upload: Upload, source: Source | null): UploadPhase {
+  if (source?.state === "failed") return "failed";
+  // Its last lines are not in the numbers yet.
+  const isCounted = source === null || isOver(source.state);
+  return upload.phase === "done" && !isCounted ? "reading" : upload.phase;
+}
+
 /** Whether lines need the header above them, as those of W3C need `#Fields:`. */
 function needsHeader(source: Source | null): boolean {
   return source?.format?.name === "W3C";
 }
 
-function sourceRow(source: Source, at: number, bytes_per_second: number): Row {
+function sourceRow(source: Source, bytes_per_second: number): Row {
   return {
-    key: `source-${at}`,
+    key: `source-${source.number}`,
     cancellable: null,
     followable: null,
     stoppable: null,
+    // Without its source a listener would take no more lines.
+    removable: source.state === "listening" ? null : source.number,
     name: source.name,
-    phase: source.state,
+    phase: source.state === "interrupted" ? "orphaned" : source.state,
     bytes_done: source.bytes_done,
     bytes_total: source.bytes_total,
     bytes_per_second: isOver(source.state) ? 0 : bytes_per_second,

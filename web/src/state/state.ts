@@ -67,6 +67,8 @@ export type UploadPhase =
   /** Waits for lines from a socket. */
   | "listening"
   | "interrupted"
+  /** Its upload broke off, and this page does not have the file: it was loaded again. */
+  | "orphaned"
   | "done"
   | "failed"
   | "cancelled";
@@ -88,12 +90,25 @@ export interface Upload {
   isFollowable: boolean;
 }
 
+/** Files that the session already has, until the person decides about them. */
+export interface Duplicates {
+  names: string[];
+}
+
+/** A data set that this browser has opened. */
+export interface DataSet {
+  session: string;
+  name: string;
+}
+
 /** Everything that determines what is on the screen. */
 export interface State {
   session: string | null;
   question: Question;
   /** Id of the last question sent. */
   asked: number;
+  /** The question that the view answers; `null` before the first answer. */
+  answered: Question | null;
   /** The newest answer; stays while the next one is awaited or the connection is lost. */
   view: View | null;
   connection: Connection;
@@ -104,6 +119,9 @@ export interface State {
   /** A message that the person can dismiss. */
   notice: string | null;
   uploads: Upload[];
+  duplicates: Duplicates | null;
+  /** Data sets that could make room for a new one, when the server has no room left. */
+  freeable: DataSet[] | null;
   /** Whether added files are followed, if the browser can. */
   follow: boolean;
   /** Reading speed of each source of the view, in bytes a second. */
@@ -114,12 +132,15 @@ export const INITIAL: State = {
   session: null,
   question: DEFAULT_QUESTION,
   asked: 0,
+  answered: null,
   view: null,
   connection: "none",
   trial: null,
   refusal: null,
   notice: null,
   uploads: [],
+  duplicates: null,
+  freeable: null,
   follow: false,
   source_rates: [],
 };
@@ -127,6 +148,14 @@ export const INITIAL: State = {
 /** Whether a question has a filter. */
 export function hasFilter(question: Question): boolean {
   return question.clauses.length > 0 || question.conditions.length > 0;
+}
+
+/**
+ * Whether a question would be answered. The first connection is waited for; one that was lost may
+ * never return.
+ */
+export function canAsk({ connection, view }: State): boolean {
+  return connection === "open" || (connection === "opening" && view === null);
 }
 
 /** Whether lines have been read, so that there is something to show. */

@@ -53,6 +53,8 @@ export class FileTransfer implements Transfer {
     readonly file: string,
     readonly name: string,
     readonly blob: Blob,
+    /** By which it is recognised later, if it could be read. */
+    readonly fingerprint: string | null = null,
   ) {}
 
   get bytes_total(): number {

@@ -123,9 +123,10 @@ export class UploadConnection {
     else this.wake();
   }
 
-  private begin({ file, name, blob }: FileTransfer): void {
+  private begin({ file, name, blob, fingerprint }: FileTransfer): void {
     this.isBeginning = true;
-    this.request({ type: "begin", file, name, bytes_total: blob.size });
+    const known = fingerprint === null ? {} : { fingerprint };
+    this.request({ type: "begin", file, name, bytes_total: blob.size, ...known });
   }
 
   private receive(reply: UploadReply): void {

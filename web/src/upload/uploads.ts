@@ -15,11 +15,15 @@ export interface NamedFile {
   blob: Blob;
   /** Returns the file as it is later, if the browser supports that. */
   handle?: FileHandlePromise;
+  /** By which it is recognised later. */
+  fingerprint?: string | null;
+  /** The id of the broken upload that it resumes. */
+  resumes?: string;
 }
 
 /** The uploads of one session: a few files at a time, the rest in a queue. */
 export class Uploads {
-  private readonly transfers: FileTransfer[] = [];
+  private transfers: FileTransfer[] = [];
   private readonly taken = new Set<FileTransfer>();
   private readonly followers: Follower[] = [];
   private readonly path: string;
@@ -109,6 +113,13 @@ export class Uploads {
     this.notify();
   }
 
+  /** Cancels a file and forgets it: it was removed from the session. */
+  forget(file: string): void {
+    this.cancel(file);
+    this.transfers = this.transfers.filter((one) => one.file !== file);
+    this.notify();
+  }
+
   /** Ends everything, for example when the server no longer has the session. */
   abort(message: string): void {
     for (const transfer of this.transfers) {
@@ -145,8 +156,10 @@ export class Uploads {
     this.wake();
   }
 
-  private enqueue({ name, blob, handle }: NamedFile): void {
-    const transfer = new FileTransfer(randomId(), name, blob);
+  private enqueue({ name, blob, handle, fingerprint, resumes }: NamedFile): void {
+    // A file that was resumed before and failed is replaced.
+    this.transfers = this.transfers.filter((one) => one.file !== resumes);
+    const transfer = new FileTransfer(resumes ?? randomId(), name, blob, fingerprint ?? null);
     this.transfers.push(transfer);
     void handle?.then((handle) => {
       transfer.handle = handle;

@@ -9,7 +9,9 @@ import { Banner } from "./Banner";
 import { Dashboard } from "./Dashboard";
 import { DropAnywhere } from "./DropAnywhere";
 import { DropPage } from "./DropPage";
+import { Duplicates } from "./Duplicates";
 import { focusFilterBox } from "./FilterBox";
+import { Freeable } from "./Freeable";
 import { Header } from "./Header";
 import { Progress } from "./Progress";
 
@@ -20,11 +22,13 @@ export function App() {
     <>
       <Header />
       <Banner />
+      <Freeable />
       <main>
         <Progress />
         <Content />
       </main>
       <DropAnywhere />
+      <Duplicates />
     </>
   );
 }

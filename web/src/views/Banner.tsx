@@ -9,20 +9,20 @@ export function Banner() {
     <div role="status" aria-live="polite">
       {connection === "lost" && (
         <p class="banner warn" data-testid="banner">
-          <strong>Connection lost.</strong> Trying again…
-          {view && " The numbers are those from before."}
+          <strong>Weir does not answer.</strong> Trying again…
+          {view && " The numbers are those from before, and stay as they are until it does."}
         </p>
       )}
       {connection === "gone" && (
         <p class="banner bad" data-testid="banner">
           <strong>This data set is gone.</strong> The server frees a data set when its page has been
-          closed for a while, or when it is restarted. <a href="/">Start again</a>
+          closed for a while, or when it is restarted.{view && " The numbers are the last ones."}{" "}
+          <a href="/">Start again</a>
         </p>
       )}
       {refusal !== null && (
         <p class="banner bad" data-testid="banner">
-          <strong>That question was not understood.</strong> {refusal} The numbers are those of the
-          question before it.{" "}
+          <strong>Invalid query.</strong> {refusal} The numbers are those of the query before it.{" "}
           <button type="button" class="button small" onClick={undo}>
             Undo
           </button>

@@ -13,9 +13,10 @@ import {
 import { count, plural, share } from "../format/number";
 import { capitalized, visible } from "../format/text";
 import { rangeText } from "../format/time";
+import type { Histogram } from "../generated/Histogram";
 import { KIND_WORDS } from "../generated/kindWords";
 import type { Report } from "../generated/Report";
-import { rowsOf, shareRead } from "../state/rows";
+import { shareCounted } from "../state/rows";
 import { hasFilter } from "../state/state";
 import { question, state } from "../state/store";
 import { Chart } from "./Chart";
@@ -43,7 +44,10 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
           {capitalized(title)} per {perStep(histogram.step_s)}
           {!complete && <SoFar />}
         </h2>
-        {isStacked(series) && <Legend series={series} />}
+        <Legend
+          series={isStacked(series) ? series : []}
+          backdrop={backdropText(histogram, report)}
+        />
         <OverlayButton report={report} />
         <ZonePicker shown={report.time.zone} />
         {kinds.length === 1 && <StackSelect report={report} />}
@@ -98,14 +102,20 @@ function labelOf({ histogram, kinds }: Drawing): string {
 }
 
 function SoFar() {
-  const part = shareRead(rowsOf(state.value));
+  const part = shareCounted(state.value.view?.sources ?? []);
   return (
     <span class="tag live">{part === null ? "so far" : `so far, ${share(part, 1)} read`}</span>
   );
 }
 
-function Legend({ series }: { series: Series[] }) {
+/** What the shape behind the bars is, if there is one. */
+function backdropText(histogram: Histogram, report: Report): string | null {
+  return histogram.unfiltered ? `all ${wordsOf(report).many}, to their own scale` : null;
+}
+
+function Legend({ series, backdrop }: { series: Series[]; backdrop: string | null }) {
   const rest = series.length - LEGEND_SHOWN;
+  if (series.length === 0 && backdrop === null) return null;
   return (
     <ul class="legend" aria-label="Colours">
       {series.slice(0, LEGEND_SHOWN).map((one) => (
@@ -116,6 +126,12 @@ function Legend({ series }: { series: Series[] }) {
         </li>
       ))}
       {rest > 0 && <li class="muted">and {rest} more</li>}
+      {backdrop !== null && (
+        <li class="muted" data-testid="backdrop">
+          <span class="swatch backdrop" />
+          {backdrop}
+        </li>
+      )}
     </ul>
   );
 }

@@ -1,5 +1,8 @@
-import { useLayoutEffect, useState } from "preact/hooks";
-import { commonNoun, missingFieldsText } from "../format/kind";
+import { effect } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { commonNoun, missingFieldsText, recordsOfKind, wordsOf } from "../format/kind";
+import { count, plural } from "../format/number";
 import { visible } from "../format/text";
 import { windowText } from "../format/window";
 import type { Report } from "../generated/Report";
@@ -7,7 +10,7 @@ import type { View } from "../generated/View";
 import type { Window } from "../generated/Window";
 import { afterFrame } from "../state/frame";
 import { hasFilter } from "../state/state";
-import { awaiting, question } from "../state/store";
+import { awaiting, question, stale } from "../state/store";
 import { ChartPanel } from "./ChartPanel";
 import { FilterBar } from "./FilterBar";
 import { KindSwitch } from "./KindSwitch";
@@ -30,8 +33,14 @@ export function Dashboard({ view }: { view: View }) {
   useLayoutEffect(() => {
     if (isPainted) announce(view);
   }, [view, isPainted]);
+  const frame = useRef<HTMLDivElement>(null);
+  useBusy(frame);
   return (
-    <div class={awaiting.value ? "dashboard awaiting" : "dashboard"} aria-busy={awaiting.value}>
+    <div ref={frame} class={stale.value ? "dashboard stale" : "dashboard"}>
+      <h1 class="visually-hidden">Traffic of {titleOf(view)}</h1>
+      <p class="visually-hidden" aria-live="polite" data-testid="live-count">
+        {view.complete ? countText(report) : ""}
+      </p>
       {isFilterable && <FilterBar report={report} />}
       <Notes notes={view.notes} />
       {view.window && <WindowNote window={view.window} report={report} />}
@@ -49,6 +58,51 @@ export function Dashboard({ view }: { view: View }) {
       {isPainted && <TopLists report={report} />}
     </div>
   );
+}
+
+/** Numbers that wait for an answer are faint after this time; a quick answer does not flicker. */
+const FAINT_MS = 200;
+
+/**
+ * Marks the dashboard while an answer is awaited. It is not rendered for that, because rendering
+ * everything would delay the answer.
+ */
+function useBusy(frame: RefObject<HTMLDivElement | null>): void {
+  // The numbers on the screen are those of the view from here on.
+  useLayoutEffect(() => markBusy(frame.current));
+  useLayoutEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = effect(() => {
+      clearTimeout(timer);
+      if (awaiting.value) markBusy(frame.current);
+      timer = setTimeout(() => markBusy(frame.current, true), awaiting.value ? FAINT_MS : 0);
+    });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [frame]);
+}
+
+function markBusy(dashboard: HTMLElement | null, isLate = false): void {
+  const isBusy = awaiting.peek();
+  dashboard?.setAttribute("aria-busy", String(isBusy));
+  dashboard?.toggleAttribute("data-late", isBusy && isLate);
+}
+
+/** The names of the sources in a heading. */
+function titleOf({ sources }: View): string {
+  const [first] = sources;
+  if (sources.length !== 1 || !first) return `${count(sources.length)} files`;
+  return visible(first.name || "standard input");
+}
+
+/** The answer in a sentence, for a screen reader. */
+function countText(report: Report): string {
+  const { one, many } = wordsOf(report);
+  const all = recordsOfKind(report);
+  const matching = plural(report.matching, one, many);
+  return report.matching === all ? matching : `${matching} of ${count(all)} match the filter`;
 }
 
 /** Marks the document with the answer on the screen, for programs. */

@@ -2,7 +2,7 @@ import { filterBy } from "../control/questions";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { type Chip, chipsOf } from "../state/chips";
-import { awaiting, question } from "../state/store";
+import { question } from "../state/store";
 import { FilterBox } from "./FilterBox";
 import { LogText } from "./LogText";
 
@@ -12,7 +12,7 @@ const VALUES_SHOWN = 3;
 /** A box for a new condition, and the current conditions. */
 export function FilterBar({ report }: { report: Report }) {
   return (
-    <section class="filters" aria-label="Filters" aria-busy={awaiting.value}>
+    <section class="filters" aria-label="Filters">
       <FilterBox report={report} />
       <Chips chips={chipsOf(question.value)} />
     </section>
@@ -58,7 +58,7 @@ function ChipView({ chip }: { chip: Chip }) {
       )}
       {values.map((value) => (
         <span class="chip-value" key={value}>
-          <LogText value={value} title={false} />
+          <LogText value={value} title={false} edges />
         </span>
       ))}
       {more > 0 && <span class="chip-label">and {more} more</span>}

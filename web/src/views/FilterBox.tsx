@@ -3,7 +3,7 @@ import { attempt } from "../control/questions";
 import { visible } from "../format/text";
 import type { ConditionPlace } from "../generated/ConditionPlace";
 import type { Report } from "../generated/Report";
-import { question } from "../state/store";
+import { state } from "../state/store";
 import { completionsOf } from "../state/typed";
 
 const HELP =
@@ -26,7 +26,7 @@ export function FilterBox({ report }: { report: Report }) {
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (text.trim() === "") return;
-    const before = question.value.conditions;
+    const before = state.value.question.conditions;
     const outcome = await attempt({ conditions: [...before, text] });
     if (outcome.isAccepted) return update("");
     setRefusal(outcome.refusal);

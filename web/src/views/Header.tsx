@@ -16,7 +16,12 @@ const isComplete = computed(() => {
   );
 });
 
-const PHASES = { reading: "Reading…", following: "Following", listening: "Listening" };
+const PHASES = {
+  reading: "Reading…",
+  following: "Following",
+  listening: "Listening",
+  orphaned: "Not everything was read",
+};
 
 /** The bar at the top of the page. */
 export function Header() {

@@ -1,11 +1,22 @@
-import { type Part, parts, visible } from "../format/text";
+import { type Part, parts, visible, withEdges } from "../format/text";
 import { EMPTY_VALUE } from "../generated/words";
 
+interface Props {
+  value: string;
+  title?: boolean;
+  /** Whether spaces at its ends are shown: two values may differ in them alone. */
+  edges?: boolean;
+}
+
 /** A value from the log, always shown as text. */
-export function LogText({ value, title = true }: { value: string; title?: boolean }) {
+export function LogText({ value, title = true, edges = false }: Props) {
   return (
     <bdi class="log-text" dir="ltr" title={title ? visible(value) : undefined}>
-      {value === "" ? <span class="escape">{EMPTY_VALUE}</span> : parts(value).map(part)}
+      {value === "" ? (
+        <span class="escape">{EMPTY_VALUE}</span>
+      ) : (
+        (edges ? withEdges(parts(value)) : parts(value)).map(part)
+      )}
     </bdi>
   );
 }

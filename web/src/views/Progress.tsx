@@ -1,6 +1,9 @@
+import { useState } from "preact/hooks";
+import { remove } from "../control/session";
 import { cancelUpload, followUpload, stopFollowing } from "../control/uploads";
 import { bytes, rate } from "../format/bytes";
 import { count, plural, share } from "../format/number";
+import { visible } from "../format/text";
 import type { Source } from "../generated/Source";
 import { isOver, isWaiting, type Row, rowsOf } from "../state/rows";
 import { state } from "../state/store";
@@ -12,18 +15,30 @@ const PHASES: Record<Row["phase"], string> = {
   following: "following",
   listening: "listening",
   interrupted: "interrupted, reconnecting…",
+  orphaned: "broken off: add the file again to go on",
   done: "done",
   failed: "failed",
   cancelled: "cancelled",
 };
 
+/** Rows that are shown before a summary takes their place. */
+const ROWS_MAX = 3;
+
 /** One row per source with its progress. */
 export function Progress() {
+  const [isOpen, setOpen] = useState(false);
   const rows = rowsOf(state.value);
   if (rows.length === 0) return null;
+  const isSummed = rows.length > ROWS_MAX;
   return (
     <section class="panel progress" aria-label="Files">
-      <ul>
+      {isSummed && <Summary rows={rows} isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />}
+      <ul
+        id={FILES}
+        class={isSummed && !isOpen ? "closed" : undefined}
+        tabIndex={isSummed && isOpen ? 0 : undefined}
+        aria-label="Files"
+      >
         {rows.map((row) => (
           <ProgressRow key={row.key} row={row} />
         ))}
@@ -32,12 +47,58 @@ export function Progress() {
   );
 }
 
+const FILES = "files";
+
+/** Many files in one line: how many, how much, and how far. */
+function Summary({
+  rows,
+  isOpen,
+  onToggle,
+}: {
+  rows: Row[];
+  isOpen: boolean;
+  onToggle: () => void;
+}) {
+  const done = rows.filter((row) => row.phase === "done").length;
+  const failed = rows.filter((row) => row.phase === "failed" || row.phase === "orphaned").length;
+  const sum = (of: (row: Row) => number) => rows.reduce((total, row) => total + of(row), 0);
+  const unparsed = sum((row) => unparsedOf(row.source));
+  const facts = [
+    `${count(rows.length)} files`,
+    bytes(sum((row) => row.bytes_done)),
+    plural(
+      sum((row) => row.source?.lines ?? 0),
+      "line",
+    ),
+    done === rows.length ? "done" : `${count(done)} done`,
+  ];
+  return (
+    <p class="progress-summary" data-testid="progress-summary">
+      <span>{facts.join(" · ")}</span>
+      {failed > 0 && <span class="bad">{count(failed)} failed</span>}
+      {unparsed > 0 && <span class="unparsed">{count(unparsed)} unparsed</span>}
+      <button
+        type="button"
+        class="link"
+        aria-expanded={isOpen}
+        aria-controls={FILES}
+        data-testid="progress-toggle"
+        onClick={onToggle}
+      >
+        {isOpen ? "Hide the files" : "Show the files"}
+      </button>
+    </p>
+  );
+}
+
+function unparsedOf(source: Row["source"]): number {
+  return source === null ? 0 : source.unparsed_lines + source.too_long_lines;
+}
+
 function ProgressRow({ row }: { row: Row }) {
   return (
     <li class={`progress-row ${row.phase}`} data-testid="progress-row" data-state={row.phase}>
-      <span class="progress-name">
-        <LogText value={row.name || "standard input"} />
-      </span>
+      <FileName name={row.name || "standard input"} />
       {isOpenEnded(row) ? <span /> : <Meter row={row} />}
       <span class="progress-bytes" data-testid="progress-bytes" data-bytes={row.bytes_done}>
         {bytesText(row)}
@@ -54,6 +115,26 @@ function ProgressRow({ row }: { row: Row }) {
         </span>
       )}
     </li>
+  );
+}
+
+/** Last characters of a long name, which tell files of a folder apart. */
+const NAME_END = 18;
+
+/** A name that is cut in its middle if there is no room for it. */
+function FileName({ name }: { name: string }) {
+  const cut = Math.max(0, name.length - NAME_END);
+  return (
+    <span class="progress-name" title={visible(name)}>
+      {cut > 0 && (
+        <span class="progress-name-start">
+          <LogText value={name.slice(0, cut)} title={false} />
+        </span>
+      )}
+      <span class="progress-name-end">
+        <LogText value={name.slice(cut)} title={false} />
+      </span>
+    </span>
   );
 }
 
@@ -87,7 +168,7 @@ function bytesText(row: Row): string {
 function Lines({ row }: { row: Row }) {
   const { source } = row;
   if (!source) return <span class="progress-lines" data-testid="progress-lines" data-lines={0} />;
-  const unparsed = source.unparsed_lines + source.too_long_lines;
+  const unparsed = unparsedOf(source);
   const directives = source.lines - source.records - unparsed;
   return (
     <span
@@ -123,7 +204,7 @@ function Formats({ source: { format, formats } }: { source: Source }) {
 
 /** The buttons of a source. */
 function RowButton({ row }: { row: Row }) {
-  const { cancellable, followable, stoppable } = row;
+  const { cancellable, followable, stoppable, removable } = row;
   return (
     <span class="progress-cancel">
       {cancellable !== null && (
@@ -157,6 +238,27 @@ function RowButton({ row }: { row: Row }) {
           Follow
         </button>
       )}
+      {removable !== null && cancellable === null && stoppable === null && (
+        <RemoveButton name={row.name} number={removable} />
+      )}
     </span>
+  );
+}
+
+/** Removes a source at the second press. */
+function RemoveButton({ name, number }: { name: string; number: number }) {
+  const [isSure, setSure] = useState(false);
+  return (
+    <button
+      type="button"
+      class={isSure ? "button small danger" : "button small"}
+      title="Take its lines out of all numbers"
+      aria-label={isSure ? `Really remove ${name}` : `Remove ${name}`}
+      data-testid="remove-source"
+      onBlur={() => setSure(false)}
+      onClick={() => (isSure ? void remove(number) : setSure(true))}
+    >
+      {isSure ? "Really remove" : "Remove"}
+    </button>
   );
 }

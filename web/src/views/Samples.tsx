@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { count, share } from "../format/number";
+import { count } from "../format/number";
 import type { Sample } from "../generated/Sample";
 import type { View } from "../generated/View";
 import { LogText } from "./LogText";
@@ -17,9 +17,8 @@ export function Samples({ view }: { view: View }) {
       <h2>Unparsed lines</h2>
       <p>
         {count(report.unparsed_lines)} of {count(report.lines)} lines do not match the format
-        {report.too_long_lines > 0 &&
-          `, ${count(report.too_long_lines)} are too long and were skipped`}
-        . <Shares view={view} />
+        {report.too_long_lines > 0 && `, ${count(report.too_long_lines)} too long and skipped`}.{" "}
+        <Misfits view={view} />
       </p>
       <p class="hint">
         To choose a format, start Weir with it: <code>weir --format COMBINED FILE</code>, or with
@@ -49,23 +48,23 @@ function firstOfEach(samples: Sample[], most: number): Sample[] {
   return [...bySource.values()].flatMap((own) => own.slice(0, each)).slice(0, most);
 }
 
-/** The share of first lines that the format of each source matches. */
-function Shares({ view }: { view: View }) {
-  const known = view.sources.filter(
-    (source) => source.format_share !== null && source.format !== null,
+/** The sources with such lines, and the format that they do not match. */
+function Misfits({ view }: { view: View }) {
+  const misfits = view.sources.filter(
+    (source) => source.unparsed_lines + source.too_long_lines > 0 && source.format !== null,
   );
-  if (known.length === 0) return null;
   return (
     <>
-      {known.map((source, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: sources are only ever appended
-        <span key={at} class="detected">
-          <LogText value={source.name} />: {share(source.format_share!, 1)} of the first lines match{" "}
+      {misfits.slice(0, SHOWN).map((source) => (
+        <span key={source.number} class="detected">
+          <LogText value={source.name} />: {count(source.unparsed_lines + source.too_long_lines)} of{" "}
+          {count(source.lines)} do not match{" "}
           <span class="tag" title={source.format!.definition}>
             {source.format!.name}
           </span>{" "}
         </span>
       ))}
+      {misfits.length > SHOWN && `and ${count(misfits.length - SHOWN)} more files`}
     </>
   );
 }

@@ -21,7 +21,9 @@ export function StackSelect({ report }: { report: Report }) {
       <select
         value={stack}
         data-testid="stack"
-        onChange={(event) => change({ stack: event.currentTarget.value })}
+        onChange={({ currentTarget }) => {
+          if (!change({ stack: currentTarget.value })) currentTarget.value = stack;
+        }}
       >
         {shown.map((field) => (
           <option key={field} value={field}>

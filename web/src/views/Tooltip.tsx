@@ -38,6 +38,7 @@ export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard, 
     <div class="tooltip" style={style} aria-hidden="true">
       <p class="tooltip-time">{sums.time}</p>
       <p class="tooltip-count">{plural(sums.total, noun.one, noun.many)}</p>
+      {sums.unfiltered !== null && <p class="tooltip-time">of {count(sums.unfiltered)} in all</p>}
       <table>
         <tbody>
           {parts.slice(0, GROUPS_SHOWN).map(({ series: one, value }) => (
@@ -91,6 +92,8 @@ function sumsOf(histogram: Histogram, series: Series[], cursor: Cursor) {
   return {
     time: rangeText(buckets[0]?.start ?? "", end),
     total: buckets.reduce((sum, bucket) => sum + bucket.count, 0),
+    unfiltered:
+      histogram.unfiltered?.slice(from, to + 1).reduce((sum, count) => sum + count, 0) ?? null,
     parts: series.map((one) => ({
       series: one,
       value: buckets.reduce((sum, bucket) => sum + countOf(bucket, one.name), 0),

@@ -1,4 +1,6 @@
-import { statusColor, type Theme } from "../chart/palette";
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { groupColors } from "../chart/palette";
 import { change, filterBy } from "../control/questions";
 import { bytes } from "../format/bytes";
 import { fieldLabel, fieldTitle } from "../format/field";
@@ -8,12 +10,12 @@ import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import type { TopRow } from "../generated/TopRow";
 import { exclude, isIncluded, toggleInclude } from "../state/filter";
-import { question } from "../state/store";
+import { question, state } from "../state/store";
 import { LogText } from "./LogText";
 import { theme } from "./theme";
 
 /** The lengths of a list that "more" steps through. */
-const ROWS = [10, 50, 200];
+const ROWS = [10, 50, 200] as const;
 
 interface ListProps {
   field: string;
@@ -25,6 +27,9 @@ export function TopList({ field, report }: ListProps) {
   const rows = report.top[field] ?? [];
   const distinct = report.distinct[field];
   const most = rows.reduce((max, row) => Math.max(max, row.count), 0);
+  const colors = colorsOf(field, report);
+  const list = useRef<HTMLUListElement>(null);
+  const onFocusIn = useFocusOfValue(list);
   return (
     <section class="panel top-list" data-testid={`top-${field}`} aria-label={fieldTitle(field)}>
       <h2>
@@ -39,9 +44,17 @@ export function TopList({ field, report }: ListProps) {
           </span>
         )}
       </h2>
-      <ul>
-        {rows.map((row) => (
-          <Row key={keyOf(row)} field={field} row={row} most={most} report={report} />
+      <ul ref={list} onFocusIn={onFocusIn} class={rows.length > ROWS[0] ? "long" : undefined}>
+        {rows.map((row, at) => (
+          <Row
+            // biome-ignore lint/suspicious/noArrayIndexKey: to change a row is faster than to move it
+            key={at}
+            field={field}
+            row={row}
+            most={most}
+            report={report}
+            color={colors.get(row.value)}
+          />
         ))}
       </ul>
       <More shown={rows.length} distinct={distinct ?? rows.length} />
@@ -49,8 +62,24 @@ export function TopList({ field, report }: ListProps) {
   );
 }
 
-function keyOf(row: TopRow): string {
-  return row.remainder ? "remainder" : (row.value_hex ?? `text ${row.value}`);
+/**
+ * Keeps the focus on the value that has it. The elements of a list stay where they are, whatever
+ * values they show: new or moved elements would cost most of the time of an answer, and would jump
+ * while a log is read.
+ */
+function useFocusOfValue(list: RefObject<HTMLUListElement | null>) {
+  const focused = useRef<string | undefined>(undefined);
+  useLayoutEffect(() => {
+    const active = document.activeElement;
+    if (!(active instanceof HTMLElement) || !list.current?.contains(active)) return;
+    if (focused.current === undefined || active.dataset.value === focused.current) return;
+    const rows = list.current.querySelectorAll<HTMLElement>(".top-row");
+    const own = [...rows].find((row) => row.dataset.value === focused.current);
+    own?.focus({ preventScroll: true });
+  });
+  return (event: FocusEvent) => {
+    focused.current = (event.target as HTMLElement).dataset.value;
+  };
 }
 
 interface RowProps {
@@ -58,19 +87,22 @@ interface RowProps {
   row: TopRow;
   most: number;
   report: Report;
+  /** Its colour in the chart, if it has one. */
+  color: string | undefined;
 }
 
-function Row({ field, row, most, report }: RowProps) {
+function Row({ field, row, most, report, color }: RowProps) {
   const { matching, absent } = report;
   if (row.remainder) return <Remainder row={row} matching={matching} />;
-  const { clauses } = question.value;
-  const included = isIncluded(clauses, field, row);
-  const keepOut = () => filterBy(exclude(clauses, field, row));
+  const included = isIncluded(question.value.clauses, field, row);
+  const keepOut = () => filterBy(exclude(state.value.question.clauses, field, row));
   // Each row of the list of status codes has errors only, or none.
   const hasErrors = field !== "status" && !absent.includes("errors");
   const onClick = (event: MouseEvent) => {
+    // The second click of a double click would undo the first.
+    if (event.detail > 1) return;
     if (event.altKey) keepOut();
-    else filterBy(toggleInclude(clauses, field, row));
+    else filterBy(toggleInclude(state.value.question.clauses, field, row));
   };
   return (
     <li class={included ? "top-item included" : "top-item"}>
@@ -86,8 +118,8 @@ function Row({ field, row, most, report }: RowProps) {
       >
         <Bar row={row} most={most} errors={hasErrors ? row.errors : 0} />
         <span class="top-value">
-          {field === "status" && <Dot status={row.value} theme={theme.value} />}
-          <LogText value={row.value} title={false} />
+          {color !== undefined && <span class="swatch" style={{ background: color }} />}
+          <LogText value={row.value} title={false} edges />
         </span>
         <span class="top-count">{count(row.count)}</span>
         <span class="top-share">{share(row.count, matching)}</span>
@@ -130,8 +162,16 @@ function Bar({ row, most, errors }: { row: TopRow; most: number; errors: number 
   );
 }
 
-function Dot({ status, theme: shown }: { status: string; theme: Theme }) {
-  return <span class="swatch" style={{ background: statusColor(status, shown) }} />;
+/**
+ * The colours of the rows of a list: those of the chart if it is stacked by the field. Status codes
+ * always have theirs.
+ */
+function colorsOf(field: string, report: Report): Map<string, string> {
+  const stacked = report.histogram?.field === field ? report.histogram.groups : null;
+  if (stacked === null && field !== "status") return new Map();
+  const values = stacked ?? (report.top[field] ?? []).map((row) => row.value);
+  const colors = groupColors(field, values, theme.value);
+  return new Map(values.map((value, at) => [value, colors[at]!]));
 }
 
 function titleOf(row: TopRow, report: Report): string {
@@ -145,11 +185,23 @@ function titleOf(row: TopRow, report: Report): string {
 
 function More({ shown, distinct }: { shown: number; distinct: number }) {
   const { top } = question.value;
+  const [least] = ROWS;
   const next = ROWS.find((rows) => rows > top);
-  if (shown >= distinct || shown < top || next === undefined) return null;
+  const hasMore = shown < distinct && shown >= top && next !== undefined;
+  const hasFewer = shown > least;
+  if (!hasMore && !hasFewer) return null;
   return (
-    <button type="button" class="link more" onClick={() => change({ top: next })}>
-      {next < distinct ? `Show ${next} of ${count(distinct)}` : `Show all ${count(distinct)}`}
-    </button>
+    <p class="more">
+      {hasMore && (
+        <button type="button" class="link" onClick={() => change({ top: next })}>
+          {next < distinct ? `Show ${next} of ${count(distinct)}` : `Show all ${count(distinct)}`}
+        </button>
+      )}
+      {hasFewer && (
+        <button type="button" class="link" onClick={() => change({ top: least })}>
+          Show {least}
+        </button>
+      )}
+    </p>
   );
 }

@@ -12,7 +12,7 @@ const COLUMN_WIDTH = 340;
 /** All lists with values, in as many columns as fit. */
 export function TopLists({ report }: { report: Report }) {
   const frame = useRef<HTMLDivElement>(null);
-  const size = useSize(frame);
+  const size = useSize(frame, true);
   const fields = Object.keys(report.top).filter((field) => !isEmptyList(report.top[field]!));
   const leading = wordsOf(report).leading_fields;
   const room = Math.floor((size?.width ?? 0) / COLUMN_WIDTH);

@@ -3,12 +3,23 @@ import { bytes } from "../format/bytes";
 import { duration, span } from "../format/duration";
 import { recordsOfKind, wordsOf } from "../format/kind";
 import { count, frequency, plural, share } from "../format/number";
-import { clockText, dateText, dayText, instantSeconds, parseStamp } from "../format/time";
+import {
+  clockText,
+  dateText,
+  dayText,
+  instantSeconds,
+  parseStamp,
+  type Stamp,
+} from "../format/time";
 import type { Quantiles } from "../generated/Quantiles";
 import type { Report } from "../generated/Report";
 
 /** A shorter time range is shown with seconds. */
 const SECONDS_MATTER = 3600;
+/** Characters of an end beyond which a range needs smaller letters. */
+const SHORT = 8;
+/** A longer time range is shown in days. */
+const DAYS_MATTER = 7 * 86_400;
 
 interface Props {
   report: Report;
@@ -156,23 +167,32 @@ function TimeSpan({ report }: { report: Report }) {
   const first = parseStamp(report.time.first ?? "");
   const last = parseStamp(report.time.last ?? "");
   if (!first || !last) return null;
-  const sameDay = dateText(first) === dateText(last);
-  const sameYear = first.year === last.year;
-  const brief = secondsOf(report) < SECONDS_MATTER;
-  const ends = [first, last].map((stamp) =>
-    sameDay ? clockText(stamp, brief) : sameYear ? dayText(stamp) : dateText(stamp),
-  );
-  const text = [...new Set(ends)].join(" to ");
+  const { name, ends } = timeTexts(first, last, secondsOf(report));
   const title = `${report.time.first} to ${report.time.last}`;
   return (
     <div class="figure wide" title={title}>
-      <dt>{sameDay ? dateText(first) : `Time, ${last.year}`}</dt>
-      <dd class="figure-value">{text}</dd>
+      <dt>{name}</dt>
+      <dd class={ends[0]!.length > SHORT ? "figure-value long" : "figure-value"}>
+        {[...new Set(ends)].join(" to ")}
+      </dd>
       <dd class="figure-note">
         {span(secondsOf(report))} · {report.time.zone}
       </dd>
     </div>
   );
+}
+
+/** The two ends of a range, as exact as its length asks for, and what they have in common. */
+function timeTexts(first: Stamp, last: Stamp, seconds: number): { name: string; ends: string[] } {
+  const each = (text: (stamp: Stamp) => string) => [first, last].map(text);
+  if (dateText(first) === dateText(last)) {
+    const brief = seconds < SECONDS_MATTER;
+    return { name: dateText(first), ends: each((stamp) => clockText(stamp, brief)) };
+  }
+  if (first.year !== last.year) return { name: "Time", ends: each(dateText) };
+  const name = `Time, ${first.year}`;
+  if (seconds >= DAYS_MATTER) return { name, ends: each(dayText) };
+  return { name, ends: each((stamp) => `${dayText(stamp)} ${clockText(stamp, false)}`) };
 }
 
 function Latency({

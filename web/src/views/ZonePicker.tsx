@@ -19,9 +19,12 @@ export function ZonePicker({ shown }: { shown: string }) {
   const { zone } = question.value;
   const [isTyping, setTyping] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
+  const list = useRef<HTMLSelectElement>(null);
   const choose = async (chosen: string | null) => {
     const outcome = await attempt({ zone: chosen });
     setRefusal(outcome.refusal);
+    // A refused choice changes no state, so that nothing else would take it back.
+    if (!outcome.isAccepted && list.current) list.current.value = isTyping ? OTHER : (zone ?? "");
     if (outcome.isAccepted) setTyping(false);
   };
   const onSelect = (value: string) => {
@@ -34,6 +37,7 @@ export function ZonePicker({ shown }: { shown: string }) {
       <label>
         Times in{" "}
         <select
+          ref={list}
           value={isTyping ? OTHER : (zone ?? "")}
           data-testid="zone"
           onChange={(event) => onSelect(event.currentTarget.value)}

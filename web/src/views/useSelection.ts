@@ -5,7 +5,7 @@ import { bucketAt, type Layout, layoutOf } from "../chart/layout";
 import { filterBy } from "../control/questions";
 import type { Histogram } from "../generated/Histogram";
 import { zoomed } from "../state/filter";
-import { question } from "../state/store";
+import { state } from "../state/store";
 import type { Size } from "./useSize";
 
 /** Pixels after which a click becomes a drag. */
@@ -112,5 +112,5 @@ function zoomTo(histogram: Histogram, chosen: Cursor): void {
   const { from, to } = spanOf(chosen);
   const start = histogram.buckets[from]?.start;
   const end = histogram.buckets[to + 1]?.start ?? histogram.until;
-  if (start !== undefined) filterBy(zoomed(question.value.clauses, start, end));
+  if (start !== undefined) filterBy(zoomed(state.value.question.clauses, start, end));
 }

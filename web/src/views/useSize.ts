@@ -8,18 +8,23 @@ export interface Size {
   ratio: number;
 }
 
-/** Returns the current size of an element, and `null` before the first layout. */
-export function useSize(element: RefObject<HTMLElement | null>): Size | null {
+/**
+ * Returns the current size of an element, and `null` before the first layout. `ofWidth` is for an
+ * element whose height follows its content: its height is 0, and changes of it are ignored.
+ */
+export function useSize(element: RefObject<HTMLElement | null>, ofWidth = false): Size | null {
   const [size, setSize] = useState<Size | null>(null);
   useLayoutEffect(() => {
     const measured = element.current;
     if (!measured) return;
-    const measure = () =>
-      setSize({
+    const measure = () => {
+      const now = {
         width: measured.clientWidth,
-        height: measured.clientHeight,
+        height: ofWidth ? 0 : measured.clientHeight,
         ratio: devicePixelRatio || 1,
-      });
+      };
+      setSize((before) => (before && isSame(before, now) ? before : now));
+    };
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(measured);
@@ -30,6 +35,10 @@ export function useSize(element: RefObject<HTMLElement | null>): Size | null {
       observer.disconnect();
       stop.abort();
     };
-  }, [element]);
+  }, [element, ofWidth]);
   return size;
+}
+
+function isSame(a: Size, b: Size): boolean {
+  return a.width === b.width && a.height === b.height && a.ratio === b.ratio;
 }

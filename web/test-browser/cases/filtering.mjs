@@ -59,6 +59,21 @@ export function filtering(define) {
     assert.deepEqual(await numbers(page), whole);
   });
 
+  define("the axis stays that of the log, whatever the filter", async (world) => {
+    const { page } = world;
+    await opened(world);
+    const { chart } = await numbers(page);
+    assert.equal(await page.$(byId("backdrop")), null);
+    await (await row(page, "status", "206")).click();
+    await chips(page, 1);
+    const filtered = await numbers(page);
+    assert.equal(filtered.requests, 21);
+    assert.deepEqual([filtered.chart.buckets, filtered.chart.step], [chart.buckets, chart.step]);
+    assert.notEqual(await page.$(byId("backdrop")), null);
+    await page.keyboard.press("Escape");
+    await chips(page, 0);
+  });
+
   define("arrows, Shift and Enter zoom in by keyboard", async (world) => {
     const { page } = world;
     await opened(world);

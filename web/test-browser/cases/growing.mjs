@@ -157,10 +157,21 @@ export function growing(define, shared) {
       await server.end();
       // It may still have the time to report that the data set ends.
       await until(page, () =>
-        /Connection lost|data set is gone/.test(
+        /Weir does not answer|data set is gone/.test(
           document.querySelector('[data-testid="banner"]')?.textContent ?? "",
         ),
       );
+      assert.equal((await numbers(page)).requests, requests);
+      // A gesture would label old numbers with a new filter.
+      const address = page.url();
+      await page.click(byId("top-row"));
+      await until(page, () =>
+        [...document.querySelectorAll('[data-testid="banner"]')].some((banner) =>
+          /nothing was changed/.test(banner.textContent),
+        ),
+      );
+      assert.equal(page.url(), address);
+      assert.equal(await page.$(byId("chip")), null);
       assert.equal((await numbers(page)).requests, requests);
     },
     { allowed: CUT },

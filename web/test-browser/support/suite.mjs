@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { access } from "../cases/access.mjs";
 import { agreeing } from "../cases/agreeing.mjs";
 import { filtering } from "../cases/filtering.mjs";
 import { following } from "../cases/following.mjs";
@@ -13,6 +14,7 @@ import { looking } from "../cases/looking.mjs";
 import { measuring } from "../cases/measuring.mjs";
 import { mixing } from "../cases/mixing.mjs";
 import { reading } from "../cases/reading.mjs";
+import { sources } from "../cases/sources.mjs";
 import { launch } from "./browser.mjs";
 import { generate } from "./weir.mjs";
 import { World } from "./world.mjs";
@@ -43,6 +45,8 @@ export function suite(browserName) {
     const all = [
       reading,
       agreeing,
+      sources,
+      access,
       following,
       growing,
       filtering,

@@ -1,0 +1,64 @@
+/**
+ * Keeps the keyboard focus on the page. When a focused element disappears, such as a chip that was
+ * removed, browsers move the focus to the body, and a person has to start over from the top.
+ */
+
+/** Where the focus was: the elements around it, the nearest first, each with its place there. */
+interface Trace {
+  element: Element;
+  around: { container: Element; place: number }[];
+}
+
+const FOCUSABLE =
+  'button:not([disabled]), a[href], input:not([disabled]):not([tabindex="-1"]), select:not([disabled]), [tabindex="0"]';
+
+let trace: Trace | null = null;
+
+/** Watches the focus within an element. Called once. */
+export function keepFocus(root: Element): void {
+  root.addEventListener("focusin", (event) => {
+    if (event.target instanceof Element) trace = traceOf(event.target, root);
+  });
+  root.addEventListener("focusout", (event) => {
+    // A person who clicks beside everything wants no focus; an element that disappears is not
+    // connected any more.
+    const isLeft = (event as FocusEvent).relatedTarget === null && trace?.element.isConnected;
+    if (isLeft) queueMicrotask(leave);
+  });
+  new MutationObserver(restore).observe(root, { childList: true, subtree: true });
+}
+
+function leave(): void {
+  if (trace?.element.isConnected) trace = null;
+}
+
+function traceOf(element: Element, root: Element): Trace {
+  const around: Trace["around"] = [];
+  for (
+    let container = element.parentElement;
+    container && container !== root;
+    container = container.parentElement
+  ) {
+    around.push({ container, place: focusableIn(container).indexOf(element) });
+  }
+  return { element, around };
+}
+
+/** Focuses what has taken the place of the focused element, if that has disappeared. */
+function restore(): void {
+  if (!trace || trace.element.isConnected) return;
+  if (document.activeElement !== null && document.activeElement !== document.body) return;
+  for (const { container, place } of trace.around) {
+    if (!container.isConnected) continue;
+    const candidates = focusableIn(container);
+    const next = candidates[Math.min(place, candidates.length - 1)];
+    if (next instanceof HTMLElement) {
+      next.focus({ preventScroll: true });
+      return;
+    }
+  }
+}
+
+function focusableIn(container: Element): Element[] {
+  return [...container.querySelectorAll(FOCUSABLE)];
+}
