@@ -90,7 +90,8 @@ fn chosen(settings: &Settings) -> Outcome<Vec<&'static Benchmark>> {
     let is_chosen = |benchmark: &&Benchmark| {
         let mut names = settings.names.iter();
         let is_named = names.any(|name| benchmark.names.contains(&name.as_str()));
-        let is_skipped = settings.skips_page && benchmark.names.contains(&"upload");
+        let is_skipped = settings.skips_page
+            && ["upload", "page"].iter().any(|page| benchmark.names.contains(page));
         is_named || settings.names.is_empty() && !is_skipped
     };
     Ok(BENCHMARKS.iter().filter(is_chosen).collect())

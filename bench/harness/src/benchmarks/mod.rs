@@ -4,6 +4,7 @@ mod feed;
 mod filter;
 mod grep;
 mod memory;
+mod page;
 mod parse;
 mod queries;
 mod receive;
@@ -24,12 +25,13 @@ pub(crate) struct Benchmark {
 }
 
 /// All benchmarks.
-pub(crate) const BENCHMARKS: [Benchmark; 10] = [
+pub(crate) const BENCHMARKS: [Benchmark; 11] = [
     Benchmark { names: &["parse"], run: parse::run },
     Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
     Benchmark { names: &["grep"], run: grep::run },
     Benchmark { names: &["upload", "picture"], run: upload::run },
+    Benchmark { names: &["page"], run: page::run },
     Benchmark { names: &["receive"], run: receive::run },
     Benchmark { names: &["feed"], run: feed::run },
     Benchmark { names: &["filter"], run: filter::run },

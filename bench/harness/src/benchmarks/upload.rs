@@ -47,7 +47,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
 }
 
 /// Installs missing programs, except in a smoke run. Returns a note about those still missing.
-fn missing(settings: &Settings) -> Outcome<Option<String>> {
+pub(super) fn missing(settings: &Settings) -> Outcome<Option<String>> {
     let has_page = root().join("web/node_modules/puppeteer-core").exists();
     if settings.is_smoke {
         let mut missing = browsers::missing();
