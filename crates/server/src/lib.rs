@@ -31,7 +31,6 @@ mod response;
 mod routes;
 mod server;
 mod session;
-mod sharing;
 mod turns;
 mod upload;
 mod view;

@@ -13,8 +13,7 @@ use crate::answer::{self, CancelOnDrop};
 use crate::message;
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
-use crate::session::Session;
-use crate::sharing::{MadeView, SharedAnswer};
+use crate::session::{MadeView, Session, SharedAnswer};
 
 /// The minimum time between two views. Neither eyes nor browsers can follow more than 20 a
 /// second.

@@ -8,11 +8,13 @@
 //! Records are filled in batches of 64 and then divided into columns, one column at a time:
 //! interning a column of a batch hides the latency of memory, see [`crate::values`].
 
+mod left;
+
 use std::ops::DerefMut;
 use std::sync::Arc;
 
 use super::left_lines::LeftLines;
-use super::read_block::{Columns, OwnIds, ReadBlock, ResolvedBlock, UnparsedLine};
+use super::read_block::{Columns, OwnIds, ReadBlock, ResolvedBlock};
 use super::target_columns::{self, TargetColumns};
 use super::text_column::TextColumn;
 use super::unwrapped::UnwrappedBlock;
@@ -209,43 +211,6 @@ impl BlockReader {
     /// ```
     pub fn read(&mut self, block: &Block, source: u32) -> ReadBlock {
         self.read_all(block, source, None)
-    }
-
-    /// Does what [`Self::read`] does, but leaves the lines that do not match, except empty ones, to
-    /// readers of other formats. Lines that those do not match either are passed to
-    /// [`Self::count_unparsed`].
-    pub fn read_leaving(&mut self, block: &Block, source: u32) -> (ReadBlock, LeftLines) {
-        let mut left = LeftLines::default();
-        let read = self.read_all(block, source, Some(&mut left));
-        (read, left)
-    }
-
-    /// Reads lines that a reader of another format left, and that match this format. Their
-    /// number is in `records`; `lines` and `too_long_lines` are counts of the first reader, and 0
-    /// here.
-    pub fn read_left(&mut self, block: &Block, source: u32, lines: &LeftLines) -> ReadBlock {
-        let mut read = self.begin(block, source);
-        let left = || lines.iter().map(|left| left.of(block));
-        if self.parser.is_escaped() {
-            let unwrapped = UnwrappedBlock::of_lines(left(), &self.parser, Vec::new());
-            self.read_unwrapped(&unwrapped, &mut read, None);
-        } else {
-            self.read_lines(left().map(IndexedLine::without_index), &mut read, |_| None, None);
-        }
-        (read.lines, read.too_long_lines) = (0, 0);
-        self.end(read)
-    }
-
-    /// Counts lines as unparsed that this reader left, with their mismatches as samples.
-    pub fn count_unparsed(&self, read: &mut ReadBlock, block: &Block, left: &LeftLines) {
-        let mut text = Vec::new();
-        let samples = left.iter().map(|left| {
-            let (line, mismatch) = (left.of(block).bytes, left.mismatch);
-            let inside = self.parser.unwrap(line, &mut text).unwrap_or(line);
-            let (at, reason) = unparsed_reason(&self.parser, inside, mismatch);
-            UnparsedLine::new(left.number, inside, at, reason)
-        });
-        read.push_left(left.iter().len() as u64, samples);
     }
 
     fn read_all(&mut self, block: &Block, source: u32, left: Option<&mut LeftLines>) -> ReadBlock {
@@ -559,66 +524,4 @@ impl BlockReader {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::BlockReader;
-    use crate::block::{Block, BlockLimits};
-    use crate::column::Segment;
-    use crate::field::Field;
-    use crate::format::Format;
-    use crate::values::Values;
-
-    /// Returns blocks with both old and new values.
-    fn blocks() -> Vec<Block> {
-        let line = |n: usize| format!("c{} /{} {}\n", n % 7, n * n % 1_009, 200 + n % 3);
-        let block =
-            |n: usize| Block::new((n * 300..n * 300 + 500).map(line).collect::<String>().into());
-        (0..40).map(block).collect()
-    }
-
-    fn reader(values: &mut Values) -> BlockReader {
-        let format = Format::parse("$remote_addr $request_uri $status").expect("a good format");
-        BlockReader::new(Arc::new(format), BlockLimits::default(), values)
-    }
-
-    fn texts(segment: &Segment, values: &Values) -> Vec<Option<Vec<u8>>> {
-        let columns = [Field::Client, Field::Path, Field::Status].map(Field::column);
-        let text = |row: usize, column| {
-            let id = segment.text(column)?.get(row) as u32;
-            values.dictionary(column).value(id).map(<[u8]>::to_vec)
-        };
-        (0..segment.rows())
-            .flat_map(|row| columns.into_iter().map(move |column| text(row, column)))
-            .collect()
-    }
-
-    #[test]
-    fn what_it_forgets_makes_no_difference() {
-        let (mut values, mut expected_values) = (Values::new(1 << 20), Values::new(1 << 20));
-        let mut forgetful = reader(&mut values);
-        let mut expected = reader(&mut expected_values);
-        forgetful.remembered_bytes_max = 20_000;
-        let mut was_large = 0;
-        for (chunk, blocks) in blocks().chunks(3).enumerate() {
-            // Read ahead, as a thread does while it waits for its turn.
-            let read: Vec<_> = blocks.iter().map(|block| forgetful.read(block, 0)).collect();
-            was_large += usize::from(forgetful.is_large());
-            if chunk % 2 == 0 {
-                read.iter().for_each(|read| forgetful.look_up(read, &values));
-            }
-            for (read, block) in read.into_iter().zip(blocks) {
-                let resolved = forgetful.resolve(read, || &mut values);
-                let segment = forgetful.seal(resolved).into_segment();
-                let expected = expected.read_segment(block, 0, &mut expected_values);
-                assert_eq!(texts(&segment, &values), texts(&expected, &expected_values));
-                let ids = |segment: &Segment| -> Vec<_> {
-                    segment.text_columns().map(|(id, codes)| (id, codes.clone())).collect()
-                };
-                assert_eq!(ids(&segment), ids(&expected), "the ids are the same");
-            }
-            assert!(!forgetful.is_large(), "it forgets when all is sealed");
-        }
-        assert!(was_large > 3 && !expected.is_large());
-    }
-}
+mod tests;

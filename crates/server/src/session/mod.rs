@@ -1,5 +1,7 @@
 //! One session: a data set, its id, its files and its users.
 
+mod sharing;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,8 +12,9 @@ use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline};
 use crate::file::{AheadPool, MemberDestination, Purpose, UploadedFile};
 use crate::options::{Options, Remedies};
 use crate::refusal::Refusal;
-use crate::sharing::{SharedAnswers, ViewMemory};
 use crate::turns::{ServerTurns, SessionTurns};
+pub(crate) use sharing::{MadeView, SharedAnswer};
+use sharing::{SharedAnswers, ViewMemory};
 
 /// The maximum number of files of one session. Each is a line on the page and in every view.
 const FILES_MAX: usize = 1_000;
