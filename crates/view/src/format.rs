@@ -26,16 +26,19 @@ impl Format {
 }
 
 impl Format {
-    /// The format of the records of some sources, or that which a source without records has.
+    /// The format of the records of some sources. A source without records counts with the format
+    /// that it is read in.
     pub fn of_sources<S: LogSource>(sources: &[S]) -> Self {
-        let of_records = sources.iter().flat_map(LogSource::records_by_format);
-        let of_records: Vec<&Arc<weir_core::Format>> =
-            of_records.map(|(format, _)| format).collect();
-        if of_records.is_empty() {
-            return Self::of_all(sources.iter().filter_map(LogSource::format).map(Arc::as_ref));
-        }
-        Self::of_all(of_records.into_iter().map(Arc::as_ref))
+        Self::of_all(sources.iter().flat_map(formats_of).map(Arc::as_ref))
     }
+}
+
+/// The formats of a source's records: its newest one if all have the same name, as the lists of
+/// fields of a W3C log do.
+fn formats_of<S: LogSource>(source: &S) -> Vec<&Arc<weir_core::Format>> {
+    let formats: Vec<_> = source.records_by_format().iter().map(|(format, _)| format).collect();
+    let has_one_name = formats.windows(2).all(|pair| pair[0].name() == pair[1].name());
+    if has_one_name { source.format().into_iter().collect() } else { formats }
 }
 
 impl FormatCount {

@@ -96,7 +96,7 @@ impl RecordCounter<'_> {
             is_divisible: true,
             reads_records: true,
             format: self.format,
-            has_fields: &|format| self.check_fields(format).is_ok(),
+            has_fields: &|format| self.is_asked(format) && self.check_fields(format).is_ok(),
         };
         let total = Mutex::new(std::mem::take(&mut result.count));
         let lock = || total.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,7 +152,10 @@ impl RecordCounter<'_> {
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
             for line in Lines::new(block).filter(|line| !line.bytes.is_empty()) {
                 let is_alone = |companions: &[Arc<Format>]| {
-                    !companions.iter().any(|format| self.check_fields(format).is_ok())
+                    let has_fields = |format: &Arc<Format>| {
+                        self.is_asked(format) && self.check_fields(format).is_ok()
+                    };
+                    !companions.iter().any(has_fields)
                 };
                 let bound = binding.update(records, |format, is_only| {
                     let is_only = is_only && is_alone(records.companions());
@@ -204,12 +207,15 @@ impl RecordCounter<'_> {
         }
         let error = match self.check_fields(format) {
             Ok(()) => {
-                count.missing = MissingField::Found;
+                // Records of another kind do not decide whether those that are asked for have it.
+                if self.is_asked(format) {
+                    count.missing = MissingField::Found;
+                }
                 return Ok(self.key(format));
             }
             Err(error) => error,
         };
-        if kind != self.kind.unwrap_or_default() {
+        if !self.is_asked(format) {
             count.tallies.of_mut(kind).error = Some(format!("{name}: {error}"));
             return Ok(not_counted);
         }
@@ -220,6 +226,11 @@ impl RecordCounter<'_> {
             count.missing = MissingField::Yet(error);
         }
         Ok(self.key(format))
+    }
+
+    /// Whether the records of a format are of the kind that is asked for, or else requests.
+    fn is_asked(&self, format: &Format) -> bool {
+        format.kind() == self.kind.unwrap_or_default()
     }
 
     /// Checks that a format has the fields. The error is a sentence.

@@ -21,9 +21,9 @@ use super::read::log_reader::{LineOutcome, LogReader};
 use crate::line::Lines;
 use crate::schema::RecordKind;
 
-/// The most formats in which the lines of one block are read, the log's own included. A line in a
-/// further format stays unparsed.
-pub(super) const FORMATS_MAX: usize = 8;
+/// The most formats in which the lines of one block are read, the log's own and the error logs
+/// included. A line in a further format stays unparsed.
+const FORMATS_MAX: usize = 8;
 
 /// A format joins if it reads this many of the lines that the others leave. One torn line may look
 /// like a line of another format.
@@ -34,7 +34,7 @@ const LINES_MIN: u64 = 2;
 pub(super) fn companions_of(own: &Arc<Format>, first_lines: &[u8]) -> Vec<Arc<Format>> {
     let mut companions = Vec::new();
     let mut left = unread_lines(own, first_lines);
-    while !left.is_empty() && companions.len() + 1 < FORMATS_MAX {
+    while !left.is_empty() && companions.len() < detected_max(own) {
         let candidates = detect(&left).candidates;
         let joining = candidates.into_iter().find(|candidate| joins(candidate, own, &companions));
         let Some(Candidate { format, .. }) = joining else { break };
@@ -45,23 +45,28 @@ pub(super) fn companions_of(own: &Arc<Format>, first_lines: &[u8]) -> Vec<Arc<Fo
     companions
 }
 
+/// The most companions beside the error logs that [`add_error_logs`] adds.
+pub(super) fn detected_max(own: &Format) -> usize {
+    FORMATS_MAX - 1 - error_logs(own).count()
+}
+
+/// The known error logs that may be written to the same stream as a log.
+fn error_logs(own: &Format) -> impl Iterator<Item = &'static Format> {
+    let is_access_log = own.kind() == RecordKind::Request;
+    known_formats()
+        .iter()
+        .filter(move |format| is_access_log && format.kind() == RecordKind::ErrorLogLine)
+}
+
 /// Adds the known error logs that may be written to the same stream as an access log.
 pub(super) fn add_error_logs(own: &Format, companions: &mut Vec<Arc<Format>>) {
-    if own.kind() != RecordKind::Request {
-        return;
-    }
-    let errors = known_formats().iter().filter(|format| format.kind() == RecordKind::ErrorLogLine);
-    for format in errors {
+    for format in error_logs(own) {
         let format = match own.wrapper() {
             Some(wrapper) => format.wrapped_in(wrapper),
             None => Some(format.clone()),
         };
         let is_new = |format: &Format| companions.iter().all(|one| one.name() != format.name());
-        if let Some(format) = format.filter(is_new)
-            && companions.len() + 1 < FORMATS_MAX
-        {
-            companions.push(Arc::new(format));
-        }
+        companions.extend(format.filter(is_new).map(Arc::new));
     }
 }
 

@@ -34,11 +34,12 @@ use std::sync::Arc;
 pub use self::year::with_log_year;
 
 use self::drift::{FormatChange, FormatDrift};
-use super::companions::{FORMATS_MAX, add_error_logs, companions_of};
+use super::companions::{add_error_logs, companions_of, detected_max};
 use super::compiled::Format;
 use super::detect::detect;
 use super::placeholder::placeholder;
 use super::read::followed_format::FollowedFormat;
+use crate::schema::RecordKind;
 
 /// How the format of a source is chosen.
 ///
@@ -372,9 +373,11 @@ impl FormatTracker {
             }
             self.earlier.push(before);
         }
-        let is_other = |companion: &&Arc<Format>| companion.name() != format.name();
+        let is_other = |companion: &&Arc<Format>| {
+            companion.name() != format.name() && companion.kind() != RecordKind::ErrorLogLine
+        };
         companions.extend(self.companions.iter().filter(is_other).cloned());
-        companions.truncate(FORMATS_MAX - 1);
+        companions.truncate(detected_max(format));
         add_error_logs(format, &mut companions);
         let with_year = |format| with_log_year(format, self.options.written_s, now_s);
         self.companions = companions.into_iter().map(with_year).collect();

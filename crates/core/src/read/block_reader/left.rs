@@ -30,6 +30,8 @@ impl BlockReader {
         } else {
             self.read_lines(left().map(IndexedLine::without_index), &mut read, |_| None, None);
         }
+        // Its inside was not too long for the first reader.
+        read.unparsed_lines += read.too_long_lines;
         (read.lines, read.too_long_lines) = (0, 0);
         self.end(read)
     }
