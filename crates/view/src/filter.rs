@@ -19,6 +19,9 @@ use crate::question::QueryError;
 /// contain thousands.
 const EXPRESSIONS_MAX: usize = 64;
 
+/// The limit of comparisons in one query: each takes a byte for every distinct value of its field.
+const COMPARISONS_MAX: usize = 256;
+
 /// What is wrong in a condition, and in which one of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidCondition {
@@ -109,7 +112,8 @@ impl Query {
         let mut texts: Vec<String> = Vec::new();
         for text in std::mem::take(&mut self.conditions) {
             let condition = Condition::parse(&text);
-            match condition.as_ref().ok().and_then(clauses_of) {
+            let clauses = condition.as_ref().ok().and_then(clauses_of);
+            match clauses.filter(|clauses| !self.has_time_of(clauses)) {
                 Some(clauses) => clauses.into_iter().for_each(|clause| self.add_clause(clause)),
                 None => {
                     let text = condition.map_or(text, |condition| condition.to_string());
@@ -123,11 +127,18 @@ impl Query {
         self
     }
 
-    /// Adds a clause to the filter. Equalities on one field become one clause, and of two lower
-    /// or two upper ends of the time the new one replaces the old one.
+    /// Whether a clause on the time has the operator of one of these. Both have to hold, and a
+    /// filter has one clause for each end of the time.
+    fn has_time_of(&self, clauses: &[Clause]) -> bool {
+        clauses.iter().any(|added| {
+            is_time(added) && self.clauses.iter().any(|one| is_time(one) && one.op == added.op)
+        })
+    }
+
+    /// Adds a clause to the filter. Equalities on one field become one clause.
     fn add_clause(&mut self, added: Clause) {
-        let is_time = Field::by_name(&added.field) == Some(Field::Time);
-        let is_joined = matches!(added.op, Operator::Equal | Operator::NotEqual) && !is_time;
+        let is_equality = matches!(added.op, Operator::Equal | Operator::NotEqual);
+        let is_joined = is_equality && !is_time(&added);
         let is_same = |other: &&mut Clause| other.field == added.field && other.op == added.op;
         if self.clauses.contains(&added) {
             return;
@@ -140,7 +151,6 @@ impl Query {
                     }
                 }
             }
-            Some(other) if is_time => other.values = added.values,
             _ => self.clauses.push(added),
         }
     }
@@ -171,6 +181,9 @@ impl Query {
         if self.expressions() > EXPRESSIONS_MAX {
             return Err(QueryError::TooManyExpressions(EXPRESSIONS_MAX));
         }
+        if self.comparisons() > COMPARISONS_MAX {
+            return Err(QueryError::TooManyComparisons(COMPARISONS_MAX));
+        }
         Ok(())
     }
 
@@ -182,6 +195,12 @@ impl Query {
         let conditions = self.conditions.iter().filter_map(|text| Condition::parse(text).ok());
         let of_clauses: usize = clauses.map(|clause| clause.values.len()).sum();
         of_clauses + conditions.map(|condition| condition.expressions()).sum::<usize>()
+    }
+
+    /// The number of clauses, and of fields compared in the conditions.
+    fn comparisons(&self) -> usize {
+        let conditions = self.conditions.iter().filter_map(|text| Condition::parse(text).ok());
+        self.clauses.len() + conditions.map(|condition| condition.fields().len()).sum::<usize>()
     }
 
     /// Parses the conditions in order, and calls a function with each.
@@ -226,12 +245,21 @@ fn instant(text: &str) -> Result<(i64, i64), String> {
     time.ok_or_else(|| QueryError::NotATime(text.to_owned()).to_string())
 }
 
+fn is_time(clause: &Clause) -> bool {
+    Field::by_name(&clause.field) == Some(Field::Time)
+}
+
 /// The clauses with the same meaning as a condition, if there are any.
 fn clauses_of(condition: &Condition) -> Option<Vec<Clause>> {
     let clauses: Option<Vec<Clause>> =
         condition.conjunction()?.into_iter().map(clause_of).collect();
     // Clauses for equality on one field are joined by *or*.
     let clauses = clauses?;
+    let times: Vec<Operator> =
+        clauses.iter().filter(|clause| is_time(clause)).map(|clause| clause.op).collect();
+    if times.iter().enumerate().any(|(at, op)| times[..at].contains(op)) {
+        return None;
+    }
     let is_equality = |clause: &&Clause| matches!(clause.op, Operator::Equal | Operator::EqualHex);
     let mut fields: Vec<&str> =
         clauses.iter().filter(is_equality).map(|clause| clause.field.as_str()).collect();
@@ -351,6 +379,12 @@ fn status_class(clause: &Clause, values: &Values) -> Result<CoreClause, QueryErr
             return Err(QueryError::Operator { field, usable: "=, !=" });
         }
     };
+    // The values become part of a condition, so they must not contain one.
+    let is_known =
+        |value: &&String| STATUS_CLASSES.iter().any(|class| value.eq_ignore_ascii_case(class));
+    if let Some(value) = clause.values.iter().find(|value| !is_known(value)) {
+        return Err(QueryError::NotAStatusClass(value.clone()));
+    }
     let number = 0;
     let text = format!("{STATUS_CLASS}{sign}{}", clause.values.join(","));
     let resolved = Condition::parse(&text).and_then(|condition| condition.clause(values, &instant));
@@ -462,10 +496,11 @@ mod tests {
         assert_eq!((normal.clauses, normal.conditions), (expected.to_vec(), Vec::new()));
         let times = typed(&["time>=2025-12-17 09:00", "time<2h", "time>=2025-12-18"]).normalized();
         let expected = [
-            clause("time", Operator::GreaterOrEqual, &["2025-12-18"]),
+            clause("time", Operator::GreaterOrEqual, &["2025-12-17 09:00"]),
             clause("time", Operator::Less, &["2h"]),
         ];
-        assert_eq!(times.clauses, expected, "of two lower ends the later one counts");
+        assert_eq!(times.clauses, expected);
+        assert_eq!(times.conditions, ["time>=2025-12-18"], "both lower ends hold");
         let others = typed(&["status=4xx", "path=\"\\xff\"", "bytes>1MB"]).normalized();
         let expected = [
             clause("status_class", Operator::Equal, &["4xx"]),
@@ -502,6 +537,33 @@ mod tests {
         assert_eq!(many.question(&Values::new(0)).map(|_| ()), refused.map(|_| ()));
         let mixed = [&["path~a"; 33][..], &["a"; 31]].concat();
         assert!(typed(&mixed).question(&Values::new(0)).is_ok());
+    }
+
+    #[test]
+    fn a_value_of_a_clause_is_no_condition() {
+        let values = vec!["4xx or path~a".to_owned()];
+        let field = weir_core::STATUS_CLASS.to_owned();
+        let clause = Clause { field, op: Operator::Equal, values };
+        let query = Query { clauses: vec![clause], ..Query::default() };
+        let refused = QueryError::NotAStatusClass("4xx or path~a".to_owned());
+        assert_eq!(query.question(&Values::new(0)).map(|_| ()), Err(refused));
+    }
+
+    #[test]
+    fn comparisons_are_limited() {
+        let many = |count| typed(&[&vec!["path=/a"; count].join(" or ")]);
+        assert!(many(256).check_conditions(&Values::new(0)).is_ok());
+        let refused = Err(QueryError::TooManyComparisons(256));
+        assert_eq!(many(257).check_conditions(&Values::new(0)), refused);
+    }
+
+    #[test]
+    fn two_bounds_on_one_end_of_the_time_both_hold() {
+        let (early, late) = ("time>=2025-12-10T00:00:00Z", "time>=2025-12-18T00:00:00Z");
+        let normal = typed(&[late, early]).normalized();
+        assert_eq!((normal.clauses.len(), normal.conditions.len()), (1, 1));
+        let both = format!("{late} and {early}");
+        assert_eq!(typed(&[&both]).normalized().clauses, []);
     }
 
     #[test]

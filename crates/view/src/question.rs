@@ -36,6 +36,10 @@ pub enum QueryError {
     },
     /// There are more regular expressions than one query may have.
     TooManyExpressions(usize),
+    /// There are more comparisons than one query may have.
+    TooManyComparisons(usize),
+    /// A class of the status was expected.
+    NotAStatusClass(String),
     /// The zone does not exist.
     Zone(UnknownZone),
     /// The histogram cannot be stacked by this field.
@@ -74,6 +78,17 @@ impl fmt::Display for QueryError {
                 formatter,
                 "there are more than {limit} regular expressions and searches; join them with `|`"
             ),
+            Self::TooManyComparisons(limit) => write!(
+                formatter,
+                "there are more than {limit} comparisons; write the values of a field as a list, \
+                 as in status=404,403"
+            ),
+            Self::NotAStatusClass(value) => {
+                write!(
+                    formatter,
+                    "`{value}` is not a class of the status; write it as 4xx or other"
+                )
+            }
             Self::Zone(error) => write!(formatter, "{error}"),
             Self::Stack(name) => {
                 write!(

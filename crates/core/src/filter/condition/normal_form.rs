@@ -69,6 +69,17 @@ fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt
             ValueForm::Quoted if condition.operator.is_expression() => {
                 write_quoted_expression(&value.text(), formatter)?;
             }
+            // Written plain, it would be part of the operator, or end with another bracket.
+            ValueForm::Plain
+                if condition.operator.is_expression() && value.bytes.starts_with(b"=") =>
+            {
+                write_quoted_expression(&value.text(), formatter)?;
+            }
+            ValueForm::Plain
+                if !condition.operator.is_expression() && !has_paired_brackets(&value.bytes) =>
+            {
+                write_quoted(&value.bytes, formatter)?;
+            }
             ValueForm::Plain if !is_time || !value.bytes.contains(&b' ') => {
                 formatter.write_str(&value.text())?;
             }
@@ -80,7 +91,7 @@ fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt
 
 fn write_searched(value: &ConditionValue, formatter: &mut Formatter<'_>) -> fmt::Result {
     match value.form {
-        ValueForm::Plain => formatter.write_str(&value.text()),
+        ValueForm::Plain if has_paired_brackets(&value.bytes) => formatter.write_str(&value.text()),
         _ => write_quoted(&value.bytes, formatter),
     }
 }
@@ -111,7 +122,35 @@ fn write_quoted_expression(expression: &str, formatter: &mut Formatter<'_>) -> f
     if !expression.contains('\'') {
         return write!(formatter, "'{expression}'");
     }
-    // An expression for the mark itself stands for it, whether or not a backslash precedes it.
-    let escaped = expression.replace("\\\"", "\\x22").replace('"', "\\x22");
-    write!(formatter, "\"{escaped}\"")
+    formatter.write_char('"')?;
+    let mut characters = expression.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => formatter.write_str("\\x22")?,
+            '\\' => match characters.next() {
+                // The mark stands for itself, whether or not a backslash precedes it.
+                Some('"') => formatter.write_str("\\x22")?,
+                escaped => {
+                    formatter.write_char('\\')?;
+                    escaped.map_or(Ok(()), |escaped| formatter.write_char(escaped))?;
+                }
+            },
+            _ => formatter.write_char(character)?,
+        }
+    }
+    formatter.write_char('"')
+}
+
+/// Whether each bracket has its counterpart, so that a bracket after the text is not taken for it.
+fn has_paired_brackets(bytes: &[u8]) -> bool {
+    let mut open = 0_usize;
+    for byte in bytes {
+        match byte {
+            b'(' => open += 1,
+            b')' if open == 0 => return false,
+            b')' => open -= 1,
+            _ => {}
+        }
+    }
+    open == 0
 }

@@ -138,7 +138,7 @@ impl SharedAnswers {
             // One that is being computed is looked at again afterwards.
             let Ok(mut state) = answer.state.try_lock() else { continue };
             state.evaluator = None;
-            bytes -= answer.bytes.swap(0, Ordering::Relaxed);
+            bytes = bytes.saturating_sub(answer.bytes.swap(0, Ordering::Relaxed));
             if bytes <= bytes_max {
                 return;
             }
