@@ -282,7 +282,7 @@ export function filtering(define) {
       legend,
       report_.histogram.groups.map((group, at) => `${group}${sums[at].toLocaleString("en-US")}`),
     );
-    await page.click(`${byId("top-path")} .more`);
+    await page.click(`${byId("top-path")} .more button`);
     await until(page, () => location.search.includes("top=50"));
     await settled(page);
     await shows(page, await report(LOG, "--stack", "method", "--top", "50"));
