@@ -205,7 +205,7 @@ mod tests {
             ("name = \"a\"\ndefinition = '", 2, "this is not valid TOML"),
             ("definition = '$status'", 1, "name is missing"),
             ("name = \"a\"", 1, "definition is missing"),
-            ("name = \"a\"\n\ndefinition = 'x'", 3, "neither a known name"),
+            ("name = \"a\"\n\ndefinition = 'x'", 3, "neither the name of a known format"),
             ("name = \"a b\"\ndefinition = '$status'", 1, "is not a valid name"),
             ("name = \"combined\"\ndefinition = '$status'", 1, "a known format"),
             ("name = 1\ndefinition = '$status'", 1, "write it in quotes"),
