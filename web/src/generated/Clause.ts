@@ -6,7 +6,7 @@ import type { Operator } from "./Operator";
  */
 export type Clause = { 
 /**
- * The name of a field, which may be `time`.
+ * The name of a field, which may be `time` or `status_class`.
  */
 field: string, 
 /**
