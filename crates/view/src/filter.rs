@@ -200,7 +200,8 @@ impl Query {
     /// The number of clauses, and of fields compared in the conditions.
     fn comparisons(&self) -> usize {
         let conditions = self.conditions.iter().filter_map(|text| Condition::parse(text).ok());
-        self.clauses.len() + conditions.map(|condition| condition.fields().len()).sum::<usize>()
+        merged(&self.clauses).len()
+            + conditions.map(|condition| condition.fields().len()).sum::<usize>()
     }
 
     /// Parses the conditions in order, and calls a function with each.

@@ -19,7 +19,8 @@ pub struct JsonError(serde_json::Error);
 /// ([`is_invisible`](crate::is_invisible)) are escaped, so that a terminal may show the text.
 ///
 /// ```
-/// let name = weir_view::SessionCreated { id: "a\u{9b}2J\u{202e}b".to_owned() };
+/// let id = "a\u{9b}2J\u{202e}b".to_owned();
+/// let name = weir_view::SessionCreated { id, displaced: None };
 /// assert_eq!(weir_view::to_json(&name)?, r#"{"id":"a\u009b2J\u202eb"}"#);
 /// # Ok::<(), weir_view::JsonError>(())
 /// ```
