@@ -90,6 +90,7 @@ export function cellsOfJson(json) {
   for (const name of NUMBERS_OF_ALL) put("", "total", name, String(json[name]));
   put("", "total", "format", json.format.name);
   put("", "total", "zone", json.time.zone);
+  for (const { name, records } of json.formats) put("", "format", name, String(records));
   for (const report of reportsOf(json)) {
     const { kind } = report;
     const isPresent = (name) => !(report.absent ?? []).includes(name);
