@@ -39,12 +39,16 @@ export function sources(define, shared) {
     await answer(page, "Skip");
     assert.equal(await rows(page), 1);
     await choose(page, LOG);
+    const removal = page.waitForResponse((response) => response.request().method() === "DELETE");
     await answer(page, "Replace");
+    await removal;
     await sourcesAre(page, 1);
+    await settled(page);
     await shows(page, once);
     await choose(page, LOG);
     await answer(page, "Keep both");
     await sourcesAre(page, 2);
+    await settled(page);
     assert.equal((await numbers(page)).requests, 2 * once.matching);
   });
 
