@@ -384,6 +384,8 @@ fn the_normal_form_keeps_what_was_meant() {
         ("path~'a b'", "path~'a b'"),
         ("cs(Referer)=x", "cs(Referer)=x"),
         ("\"a b\"=x", "\"a b\"=x"),
+        ("path^:x", "\"path^\"=x"),
+        (r"path !~ ='\", r"path!~[=]'\"),
         ("time>=2025-12-17 09:03 and x", "time>=\"2025-12-17 09:03\" and x"),
         ("time>=2h 30min ago", "time>=\"2h 30min ago\""),
         ("http://example.com/a", "http://example.com/a"),

@@ -52,7 +52,9 @@ fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt
     let name = &condition.field;
     let mut cursor = Cursor::new(name);
     let is_word = cursor.word().len() == name.len() && !is_keyword(name);
-    if is_word && !name.is_empty() && !name.starts_with(['\'', '(', '&', '|']) {
+    // A `^` before the sign would be part of the sign.
+    let is_plain = is_word && !name.ends_with('^') && !name.starts_with(['\'', '(', '&', '|']);
+    if is_plain && !name.is_empty() {
         formatter.write_str(name)?;
     } else {
         write_quoted(name.as_bytes(), formatter)?;
@@ -69,12 +71,14 @@ fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt
             ValueForm::Quoted if condition.operator.is_expression() => {
                 write_quoted_expression(&value.text(), formatter)?;
             }
-            // Written plain, it would be part of the operator, or end with another bracket.
+            // Its first character would be part of the operator, and an end in a backslash could not
+            // be quoted.
             ValueForm::Plain
                 if condition.operator.is_expression() && value.bytes.starts_with(b"=") =>
             {
-                write_quoted_expression(&value.text(), formatter)?;
+                write!(formatter, "[=]{}", value.text().get(1..).unwrap_or_default())?;
             }
+            // Written plain, it would end with another bracket.
             ValueForm::Plain
                 if !condition.operator.is_expression() && !has_paired_brackets(&value.bytes) =>
             {
