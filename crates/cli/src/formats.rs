@@ -80,8 +80,9 @@ fn cannot_read(name: &str, error: &ReadError) -> String {
 /// Every known format with its description.
 fn list(screen: &Screen) -> String {
     let mut text = String::new();
+    let name_columns = format_notes().iter().map(|notes| notes.name.len()).max().unwrap_or(0);
     for notes in format_notes() {
-        let line = format!("{:<13}{}", notes.name, notes.about);
+        let line = format!("{:<name_columns$}  {}", notes.name, notes.about);
         let _ = writeln!(text, "{}", fit(&line, screen.text_columns));
     }
     let wrappers: Vec<&str> = Wrapper::ALL.iter().map(|wrapper| wrapper.name()).collect();
