@@ -188,6 +188,7 @@ fn not_digits(word: u64) -> u64 {
 
 /// Does what [`usual_client_length`] does for a text that is not an IPv4 address. The loops have no
 /// exits, so that the compiler reads many bytes at a time.
+#[inline(never)]
 fn other_client_length(line: &[u8]) -> Option<usize> {
     let length = memchr::memchr(b' ', &line[..line.len().min(NAME_BYTES_MAX + 1)])?;
     let text = &line[..length];
