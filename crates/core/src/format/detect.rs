@@ -4,8 +4,11 @@
 //! what counts is how much of the log a format understands, in fields. This favours the format that
 //! says most about the lines over one that demands less.
 //!
-//! Time is the number of known formats times the lines, a few milliseconds, because most formats
-//! refuse a foreign line within its first bytes. Memory is a few mismatches for each format.
+//! Most formats refuse a foreign line within its first bytes. Still, all of them together cost
+//! fifteen times what parsing costs, which would be most of the time for a directory of small logs.
+//! So once one format has matched every line of a good start, the formats that have matched none of
+//! them are given up. If their lines come later, they are found as companions. Memory is a parser
+//! and a few mismatches for each format.
 
 use std::sync::Arc;
 
@@ -22,6 +25,8 @@ use crate::record::Record;
 
 /// The number of lines to read: enough that a few broken ones do not decide.
 const LINES_MAX: u64 = 1_000;
+/// If one format matches all of this many first lines, formats that match none are given up.
+const SURE_LINES: u64 = 64;
 /// The number of bytes to read: few enough that detection takes a few milliseconds.
 pub(super) const BYTES_MAX: usize = 256 << 10;
 /// Longer lines are skipped: the garbage that a crash or a rotation leaves in a log would
@@ -91,7 +96,8 @@ impl Detection {
 /// Reads the first lines of a log with every known format and ranks the formats.
 ///
 /// At most 1,000 lines or 256 KiB are read. `bytes` begin at a line start and should end at a
-/// line end: a line that is cut off counts as one that does not match.
+/// line end: a line that is cut off counts as one that does not match. If one format matches each
+/// of the first 64 lines, a format that matches none of them is not tried with more.
 ///
 /// The best format is the one with the most fields in all lines together, not the one with the
 /// most lines: a format that demands less matches more lines. Of equal ones the earlier in
@@ -117,15 +123,12 @@ pub fn detect(bytes: &[u8]) -> Detection {
     // Skipped once and not for every format: a file may begin with millions of empty lines.
     let empty_lines = bytes.iter().take_while(|byte| **byte == b'\n').count();
     let bytes = &bytes[empty_lines..];
-    let try_format = |format: &Format| try_format_from(format, bytes, empty_lines as u64);
-    let mut candidates: Vec<Candidate> = detected_formats().map(&try_format).collect();
-    // The sort is stable.
-    candidates.sort_by_key(rank);
+    let ranked = |formats: Vec<Format>| ranked(formats, bytes, empty_lines as u64);
+    let mut candidates = ranked(detected_formats().cloned().collect());
     if let Some(wrapper) = wrapper_of(bytes) {
-        let inside = detected_formats().filter_map(|format| format.wrapped_in(wrapper));
-        let mut inside: Vec<Candidate> = inside.map(|format| try_format(&format)).collect();
+        let wrapped = detected_formats().filter_map(|format| format.wrapped_in(wrapper));
+        let mut inside = ranked(wrapped.collect());
         inside.retain(|candidate| candidate.parsed_lines > 0);
-        inside.sort_by_key(rank);
         let most = candidates.iter().map(|candidate| candidate.parsed_lines).max().unwrap_or(0);
         if inside.first().is_some_and(|best| best.parsed_lines * 2 > most) {
             inside.append(&mut candidates);
@@ -133,6 +136,29 @@ pub fn detect(bytes: &[u8]) -> Detection {
         }
     }
     Detection { candidates }
+}
+
+/// Reads the first lines of a log, which follow `lines_before` empty ones, with some formats.
+fn ranked(formats: Vec<Format>, bytes: &[u8], lines_before: u64) -> Vec<Candidate> {
+    let attempt = |format| Attempt::new(format, bytes, lines_before);
+    let mut attempts: Vec<Attempt<'_>> = formats.into_iter().map(attempt).collect();
+    for attempt in &mut attempts {
+        attempt.read_up_to(SURE_LINES);
+    }
+    let is_sure = |candidate: &Candidate| {
+        candidate.lines >= SURE_LINES && candidate.parsed_lines == candidate.lines
+    };
+    let is_one_sure = attempts.iter().any(|attempt| is_sure(&attempt.candidate));
+    for attempt in &mut attempts {
+        if !is_one_sure || attempt.candidate.parsed_lines > 0 {
+            attempt.read_up_to(LINES_MAX);
+        }
+    }
+    let mut candidates: Vec<Candidate> =
+        attempts.into_iter().map(|attempt| attempt.candidate).collect();
+    // The sort is stable.
+    candidates.sort_by_key(rank);
+    candidates
 }
 
 /// The place of a candidate among others: by fields, then by closeness, the largest first.
@@ -189,44 +215,72 @@ fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
 ///
 /// For a format that the user has given: to show how well it fits before the log is read.
 pub fn try_format(format: &Format, bytes: &[u8]) -> Candidate {
-    try_format_from(format, bytes, 0)
+    let mut attempt = Attempt::new(format.clone(), bytes, 0);
+    attempt.read_up_to(LINES_MAX);
+    attempt.candidate
 }
 
-/// Does what [`try_format`] does for bytes that follow `lines_before` lines.
-fn try_format_from(format: &Format, bytes: &[u8], lines_before: u64) -> Candidate {
-    let format = Arc::new(format.clone());
-    let mut candidate = Candidate {
-        format,
-        lines: 0,
-        parsed_lines: 0,
-        fields: 0,
-        mismatches: Vec::new(),
-        closeness: 0,
-    };
-    let mut reader = LogReader::new(Arc::clone(&candidate.format));
-    let mut bytes_read = 0;
-    for (line, number) in Lines::new(bytes).zip(lines_before + 1..) {
-        if line.bytes.is_empty() || line.bytes.len() > LINE_BYTES_MAX {
-            continue;
+/// The reading of a log's first lines with one format.
+struct Attempt<'a> {
+    candidate: Candidate,
+    reader: LogReader,
+    /// The lines that have not been read.
+    lines: Lines<'a>,
+    /// The number of the next line, from 1.
+    number: u64,
+    /// The bytes of the lines so far.
+    bytes_read: usize,
+}
+
+impl<'a> Attempt<'a> {
+    /// Begins to read `bytes`, which follow `lines_before` other lines.
+    fn new(format: Format, bytes: &'a [u8], lines_before: u64) -> Self {
+        let format = Arc::new(format);
+        let reader = LogReader::new(Arc::clone(&format));
+        let candidate = Candidate {
+            format,
+            lines: 0,
+            parsed_lines: 0,
+            fields: 0,
+            mismatches: Vec::new(),
+            closeness: 0,
+        };
+        let lines = Lines::new(bytes);
+        Self { candidate, reader, lines, number: lines_before + 1, bytes_read: 0 }
+    }
+
+    /// Reads on until this many lines have been counted, or [`BYTES_MAX`] have been read.
+    fn read_up_to(&mut self, lines: u64) {
+        while self.candidate.lines < lines {
+            let Some(line) = self.lines.next() else { break };
+            let number = self.number;
+            self.number += 1;
+            if line.bytes.is_empty() || line.bytes.len() > LINE_BYTES_MAX {
+                continue;
+            }
+            self.bytes_read += line.bytes.len();
+            if self.bytes_read > BYTES_MAX {
+                break;
+            }
+            self.read_line(line.bytes, number);
         }
-        bytes_read += line.bytes.len();
-        if candidate.lines == LINES_MAX || bytes_read > BYTES_MAX {
-            break;
-        }
-        let is_directive = reader.read(line.bytes, |parser, outcome| {
+    }
+
+    fn read_line(&mut self, line: &[u8], number: u64) {
+        let candidate = &mut self.candidate;
+        let is_directive = self.reader.read(line, |parser, outcome| {
             if let LineOutcome::Unparsed(mismatch) = &outcome {
-                candidate.closeness += closeness(parser, line.bytes, *mismatch);
+                candidate.closeness += closeness(parser, line, *mismatch);
             }
             candidate.count(number, parser, outcome)
         });
         // A `#Fields:` directive identifies the format even if no line follows it yet.
-        if is_directive && reader.is_field_list(line.bytes) {
+        if is_directive && self.reader.is_field_list(line) {
             candidate.lines += 1;
             candidate.parsed_lines += 1;
             candidate.fields += 1;
         }
     }
-    candidate
 }
 
 /// How near a line came to matching.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::format_support::{answer, catalog, check_cases, check_text, fields, golden, outcome};
 use weir_core::{
-    FollowedFormat, LineParser, Lines, Record, detect, format_by_name, format_notes, known_formats,
+    Candidate, FollowedFormat, LineParser, Lines, Record, detect, format_by_name, format_notes,
+    known_formats, try_format,
 };
 use weir_testkit::fixtures;
 
@@ -144,6 +145,49 @@ fn only_the_first_lines_are_read_and_very_long_ones_skipped() {
     let detection = detect(&log);
     assert_eq!(detection.best().unwrap().format.name(), "COMMON");
     assert_eq!(detection.best().unwrap().lines, 1);
+}
+
+#[test]
+fn the_best_format_is_the_one_that_reads_most_of_all_lines() {
+    let logs = [
+        fixtures::nginx_combined(),
+        fixtures::apache_combined(),
+        fixtures::apache_common(),
+        fixtures::apache_vhost(),
+        vec![fixtures::shop_first_300(), fixtures::elastic_first_2000()],
+    ];
+    let mut long_logs = 0;
+    for path in logs.concat() {
+        let bytes = std::fs::read(&path).unwrap();
+        let best = detect(&bytes).candidates.swap_remove(0);
+        long_logs += usize::from(best.lines > 64);
+        // Of equal ones the first counts.
+        let tried = known_formats().iter().rev().filter(|format| is_detected(format.name()));
+        let most = tried.map(|format| try_format(format, &bytes)).max_by_key(|one| one.fields);
+        let most = most.unwrap();
+        let of = |one: &Candidate| (one.format.name().to_owned(), one.parsed_lines, one.fields);
+        assert_eq!(of(&best), of(&most), "{}", path.display());
+    }
+    assert!(long_logs > 2, "{long_logs}");
+}
+
+#[test]
+fn a_format_without_a_line_in_a_good_start_is_not_tried_with_more() {
+    let common = "192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5\n";
+    let combined = common.replace('\n', " \"-\" \"curl/8\"\n");
+    let lines = |log: &str| {
+        let candidates = detect(log.as_bytes()).candidates;
+        ["COMMON", "COMBINED"].map(|name| {
+            let candidate = candidates.iter().find(|one| one.format.name() == name).unwrap();
+            (candidate.lines, candidate.parsed_lines)
+        })
+    };
+    let log = common.repeat(64) + &combined.repeat(36);
+    assert_eq!(lines(&log), [(100, 64), (64, 0)]);
+    let log = common.repeat(63) + &combined.repeat(37);
+    assert_eq!(lines(&log), [(100, 63), (100, 37)]);
+    let log = format!("broken\n{log}");
+    assert_eq!(lines(&log), [(101, 63), (101, 37)]);
 }
 
 /// The larger collection of logs next to the repository, if it is there.
