@@ -196,7 +196,9 @@ fn other_client_length(line: &[u8]) -> Option<usize> {
     let is_usual = if colons > 0 {
         let is_part = |byte: u8| byte.is_ascii_hexdigit() | (byte == b':');
         let is_v6 = text.iter().fold(true, |all, byte| all & is_part(*byte));
-        is_v6 && (colons == 7 || colons < 7 && memchr::memmem::find(text, b"::").is_some())
+        let pairs = text.iter().zip(text.iter().skip(1));
+        let is_short = pairs.fold(false, |any, (a, b)| any | (*a == b':') & (*b == b':'));
+        is_v6 && (colons == 7 || colons < 7 && is_short)
     } else {
         text.last().is_some_and(u8::is_ascii_alphabetic) && is_host(text)
     };

@@ -65,8 +65,9 @@ impl<'a> RequestLine<'a> {
 /// without a letter, such as `-`, stands for no method.
 fn is_method(text: &[u8]) -> bool {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
-    // Nearly every method is letters alone.
-    text.iter().all(u8::is_ascii_alphabetic)
+    // The usual ones need no loop.
+    matches!(text, b"GET" | b"POST" | b"HEAD" | b"PUT" | b"DELETE" | b"OPTIONS" | b"PATCH")
+        || text.iter().all(u8::is_ascii_alphabetic)
         || text.iter().all(is_token) && text.iter().any(u8::is_ascii_alphabetic)
 }
 

@@ -254,6 +254,12 @@ impl LineParser {
     /// ```
     #[inline]
     pub fn read_directive(&mut self, line: &[u8]) -> bool {
+        matches!(self.format.program(), Program::Delimited(_)) && self.read_delimited(line)
+    }
+
+    /// Does what [`Self::read_directive`] does for a format whose lines may be directives.
+    #[inline(never)]
+    fn read_delimited(&mut self, line: &[u8]) -> bool {
         let Program::Delimited(program) = self.format.program() else { return false };
         let is_directive = program.is_directive(line);
         if is_directive {
