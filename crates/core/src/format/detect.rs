@@ -123,11 +123,13 @@ pub fn detect(bytes: &[u8]) -> Detection {
     // Skipped once and not for every format: a file may begin with millions of empty lines.
     let empty_lines = bytes.iter().take_while(|byte| **byte == b'\n').count();
     let bytes = &bytes[empty_lines..];
-    let ranked = |formats: Vec<Format>| ranked(formats, bytes, empty_lines as u64);
-    let mut candidates = ranked(detected_formats().cloned().collect());
+    let formats = detected_formats(None);
+    if bytes.is_empty() {
+        return Detection { candidates: formats.iter().map(Candidate::new).collect() };
+    }
+    let mut candidates = ranked(formats, bytes, empty_lines as u64);
     if let Some(wrapper) = wrapper_of(bytes) {
-        let wrapped = detected_formats().filter_map(|format| format.wrapped_in(wrapper));
-        let mut inside = ranked(wrapped.collect());
+        let mut inside = ranked(detected_formats(Some(wrapper)), bytes, empty_lines as u64);
         inside.retain(|candidate| candidate.parsed_lines > 0);
         let most = candidates.iter().map(|candidate| candidate.parsed_lines).max().unwrap_or(0);
         if inside.first().is_some_and(|best| best.parsed_lines * 2 > most) {
@@ -139,9 +141,9 @@ pub fn detect(bytes: &[u8]) -> Detection {
 }
 
 /// Reads the first lines of a log, which follow `lines_before` empty ones, with some formats.
-fn ranked(formats: Vec<Format>, bytes: &[u8], lines_before: u64) -> Vec<Candidate> {
+fn ranked(formats: &[Arc<Format>], bytes: &[u8], lines_before: u64) -> Vec<Candidate> {
     let attempt = |format| Attempt::new(format, bytes, lines_before);
-    let mut attempts: Vec<Attempt<'_>> = formats.into_iter().map(attempt).collect();
+    let mut attempts: Vec<Attempt<'_>> = formats.iter().map(attempt).collect();
     for attempt in &mut attempts {
         attempt.read_up_to(SURE_LINES);
     }
@@ -215,7 +217,7 @@ fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
 ///
 /// For a format that the user has given: to show how well it fits before the log is read.
 pub fn try_format(format: &Format, bytes: &[u8]) -> Candidate {
-    let mut attempt = Attempt::new(format.clone(), bytes, 0);
+    let mut attempt = Attempt::new(&Arc::new(format.clone()), bytes, 0);
     attempt.read_up_to(LINES_MAX);
     attempt.candidate
 }
@@ -234,18 +236,9 @@ struct Attempt<'a> {
 
 impl<'a> Attempt<'a> {
     /// Begins to read `bytes`, which follow `lines_before` other lines.
-    fn new(format: Format, bytes: &'a [u8], lines_before: u64) -> Self {
-        let format = Arc::new(format);
-        let reader = LogReader::new(Arc::clone(&format));
-        let candidate = Candidate {
-            format,
-            lines: 0,
-            parsed_lines: 0,
-            fields: 0,
-            mismatches: Vec::new(),
-            closeness: 0,
-        };
-        let lines = Lines::new(bytes);
+    fn new(format: &Arc<Format>, bytes: &'a [u8], lines_before: u64) -> Self {
+        let reader = LogReader::new(Arc::clone(format));
+        let (candidate, lines) = (Candidate::new(format), Lines::new(bytes));
         Self { candidate, reader, lines, number: lines_before + 1, bytes_read: 0 }
     }
 
@@ -290,6 +283,17 @@ fn closeness(parser: &LineParser, line: &[u8], mismatch: Mismatch) -> u64 {
 }
 
 impl Candidate {
+    fn new(format: &Arc<Format>) -> Self {
+        Self {
+            format: Arc::clone(format),
+            lines: 0,
+            parsed_lines: 0,
+            fields: 0,
+            mismatches: Vec::new(),
+            closeness: 0,
+        }
+    }
+
     /// Counts a line. Returns whether it is a directive, which is not counted.
     fn count(&mut self, number: u64, parser: &LineParser, outcome: LineOutcome<'_, '_>) -> bool {
         match outcome {

@@ -7,7 +7,8 @@
 //! A format that a notation can describe needs no code: only a file, its line in the list of files,
 //! and its samples. The position in the list is its rank in detection.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
 use super::compiled::Format;
 use super::notation;
@@ -179,11 +180,23 @@ pub fn format_notes() -> &'static [FormatNotes] {
     &NOTES
 }
 
-/// The known formats that detection tries, in the same order.
-pub(super) fn detected_formats() -> impl Iterator<Item = &'static Format> {
-    let detected =
-        |(format, notes): (&'static Format, &FormatNotes)| notes.is_detected.then_some(format);
-    KNOWN.iter().zip(NOTES.iter()).filter_map(detected)
+/// The known formats that detection tries, in the same order; with a wrapper, those that can stand
+/// inside it, each in it.
+pub(super) fn detected_formats(wrapper: Option<Wrapper>) -> &'static [Arc<Format>] {
+    /// Compiled once, since a directory may have thousands of logs to detect.
+    static DETECTED: LazyLock<HashMap<Option<Wrapper>, Vec<Arc<Format>>>> = LazyLock::new(|| {
+        let wrappers = Wrapper::ALL.into_iter().map(Some).chain([None]);
+        let formats = |wrapper: Option<Wrapper>| {
+            let detected = KNOWN.iter().zip(NOTES.iter()).filter(|(_, notes)| notes.is_detected);
+            let wrapped = detected.filter_map(|(format, _)| match wrapper {
+                Some(wrapper) => format.wrapped_in(wrapper),
+                None => Some(format.clone()),
+            });
+            wrapped.map(Arc::new).collect()
+        };
+        wrappers.map(|wrapper| (wrapper, formats(wrapper))).collect()
+    });
+    DETECTED.get(&wrapper).map_or(&[], Vec::as_slice)
 }
 
 /// The known format with this name, in any case. The name may include a wrapper, as in

@@ -56,7 +56,7 @@ use crate::value::{Timestamp, parse_rfc3339};
 /// assert_eq!(format_rfc3339(record.time.unwrap()), "2025-12-17T09:03:01.250Z");
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wrapper {
     /// A syslog prefix: RFC 5424, or RFC 3164 with or without its priority, whose time may be
     /// that of RFC 3339.
