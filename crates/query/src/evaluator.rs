@@ -154,9 +154,10 @@ impl<D: Snapshots> Evaluator<D> {
         let range_ns = || self.extents.time_range_ns(&snapshot, self.kind);
         let periods = self.bounds.map(|bounds| bounds.periods(range_ns()));
         self.set_periods(periods.and_then(Result::ok))?;
+        // First, while the previous answer is still known: it often is about the same time.
+        self.set_unfiltered()?;
         self.now.count(&snapshot, abandoned)?;
         self.set_overlay(periods.and_then(Result::ok))?;
-        self.set_unfiltered()?;
         let others = [&mut self.before, &mut self.overlay, &mut self.unfiltered];
         for counter in others.into_iter().flatten() {
             counter.count(&snapshot, abandoned)?;

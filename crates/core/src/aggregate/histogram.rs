@@ -215,8 +215,54 @@ impl Histogram {
             return false;
         }
         self.cover(unix_s, unix_s);
-        let row = self.row(self.bucket(unix_s, self.grain()));
-        let Some(counts) = self.counts.get_mut(row..row + self.groups) else { return false };
+        self.add_run(self.row(self.bucket(unix_s, self.grain())), groups);
+        true
+    }
+
+    fn count(&mut self, times: &Times, selection: &Selection, groups: &[u8]) {
+        let instants = times.instants();
+        // Neighbouring records often fall into the same bucket. So the codes of its times are kept,
+        // and the rows of a run are counted together, without an addition to memory for each.
+        let (mut first, mut until, mut row) = (0, 0, 0);
+        let (mut start, mut end) = (0, 0);
+        instants.codes().for_each(selection, |code| {
+            if !(first..until).contains(&code) {
+                self.add_run(row, groups.get(start..end).unwrap_or_default());
+                start = end;
+                match instants.decode(code) {
+                    Some(number) => {
+                        let unix_s = Times::decode_instant(number).div_euclid(SECOND_NS);
+                        // If a clock is set back across the border of a bucket, a time within the
+                        // range can have a local time outside it.
+                        self.cover(unix_s, unix_s);
+                        let bucket = self.bucket(unix_s, self.grain());
+                        row = self.row(bucket);
+                        let (from_ns, until_ns) = self.bounds_ns(unix_s, bucket);
+                        let [from, last] = [from_ns, until_ns - 1].map(Times::encode_instant);
+                        (first, until) = match instants.code_range(from, last) {
+                            Some((first, last)) => (first, last.saturating_add(1)),
+                            None => (0, 0),
+                        };
+                    }
+                    // A record without a time is in no bucket.
+                    None => start += 1,
+                }
+            }
+            end += 1;
+        });
+        self.add_run(row, groups.get(start..end).unwrap_or_default());
+    }
+
+    /// Counts records that fall into one bucket, by their groups. `row` is the place of the bucket
+    /// in `counts`.
+    fn add_run(&mut self, row: usize, groups: &[u8]) {
+        /// Fewer are added one by one: the lanes have to be cleared and added up.
+        const LANES_MIN: usize = 512;
+        let Some(counts) = self.counts.get_mut(row..row + self.groups) else { return };
+        if groups.len() < LANES_MIN {
+            groups.iter().for_each(|group| counts[usize::from(*group)] += 1);
+            return;
+        }
         // Neighbours often have the same group: see `count_in_lanes` in `packed_tally`.
         let mut lanes = [[0u32; 256]; 4];
         let (fours, rest) = groups.as_chunks::<4>();
@@ -229,27 +275,6 @@ impl Histogram {
         for lane in lanes {
             counts.iter_mut().zip(lane).for_each(|(sum, count)| *sum += u64::from(count));
         }
-        true
-    }
-
-    fn count(&mut self, times: &Times, selection: &Selection, groups: &[u8]) {
-        let mut groups = groups.iter();
-        // Neighbouring records often fall into the same bucket, so its bounds are kept.
-        let (mut from_ns, mut until_ns, mut row) = (0i64, 0i64, 0usize);
-        times.instants().for_each(selection, |number| {
-            let (Some(group), Some(number)) = (groups.next(), number) else { return };
-            let time_ns = Times::decode_instant(number);
-            if !(from_ns..until_ns).contains(&time_ns) {
-                let unix_s = time_ns.div_euclid(SECOND_NS);
-                // If a clock is set back across the border of a bucket, a time within the range can
-                // have a local time outside it.
-                self.cover(unix_s, unix_s);
-                let bucket = self.bucket(unix_s, self.grain());
-                row = self.row(bucket);
-                (from_ns, until_ns) = self.bounds_ns(unix_s, bucket);
-            }
-            self.counts[row + usize::from(*group)] += 1;
-        });
     }
 
     /// Adds the counts of another histogram with the same zone, limit and groups.

@@ -419,8 +419,9 @@ impl Leaf {
                 let range = segment.time_range_ns();
                 if range.is_some_and(|(first, last)| last < *first_ns || first > *last_ns) {
                     *bits = RowBits::none(segment.rows());
-                } else {
-                    // Even if the whole range passes, some records may have no time.
+                } else if range.is_none_or(|(first, last)| first < *first_ns || last > *last_ns)
+                    || segment.has_untimed()
+                {
                     let range = (Times::encode_instant(*first_ns), Times::encode_instant(*last_ns));
                     let times = segment.times().map(Times::instants);
                     narrow_by_number(times, &[range], segment.rows(), bits);
