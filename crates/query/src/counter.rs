@@ -146,6 +146,14 @@ impl<D: Snapshots> Counter<D> {
         self.query == *query
     }
 
+    /// Whether the counts of unfiltered records are those of this query, which differs from the
+    /// query of `filtered` in nothing but what is shown of the records.
+    pub(crate) fn is_for_time_of(&self, filtered: &Self, query: &Query) -> bool {
+        let [own, other] = [self, filtered].map(|counter| counter.evaluation().filter());
+        own.time_range_ns() == other.time_range_ns()
+            && self.query == Query { clauses: self.query.clauses.clone(), ..query.clone() }
+    }
+
     /// The counts of the last snapshot.
     pub(crate) fn evaluation(&self) -> &Evaluation {
         self.cache.current().map_or(&self.blank, CachedAnswer::evaluation)

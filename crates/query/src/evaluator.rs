@@ -107,7 +107,6 @@ impl<D: Snapshots> Evaluator<D> {
             _ => None,
         };
         let (data, extents) = (self.data.clone(), self.extents.clone());
-        // Most changes of a filter leave the time as it is, and this counter with it.
         let unfiltered = self.unfiltered.clone();
         Ok(Self { data, query, bounds, now, before, overlay, unfiltered, extents, kind })
     }
@@ -230,6 +229,8 @@ impl<D: Snapshots> Evaluator<D> {
         }
         let query = unfiltered(self.now.query());
         match &mut self.unfiltered {
+            // Most changes of a filter leave the time as it is.
+            Some(unfiltered) if unfiltered.is_for_time_of(&self.now, &query) => Ok(()),
             Some(unfiltered) => point(unfiltered, query),
             None => {
                 let counter = self.now.change_to(query, CountedAggregates::UnfilteredHistogram);
