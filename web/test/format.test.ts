@@ -4,7 +4,7 @@ import { duration, perStep, span, step } from "../src/format/duration";
 import { COLUMNS_MAX, columnCount, fieldColumns, fieldTitle } from "../src/format/field";
 import { FORMAT_NOTES } from "../src/format/formats";
 import { hexOf, textOfHex } from "../src/format/hex";
-import { compact, count, frequency, plural, share } from "../src/format/number";
+import { compact, count, frequency, lowerBound, plural, share } from "../src/format/number";
 import { parts, TEXT_MAX, visible, withEdges } from "../src/format/text";
 import { instantSeconds, parseStamp, rangeText, stampText, wallSeconds } from "../src/format/time";
 import { windowText } from "../src/format/window";
@@ -50,6 +50,7 @@ describe("what a window keeps", () => {
 describe("numbers", () => {
   it("groups thousands", () => {
     expect(count(1234567)).toBe("1,234,567");
+    expect([lowerBound("9", true), lowerBound("9", false)]).toEqual(["≥9", "9"]);
     expect(plural(1, "line")).toBe("1 line");
     expect(plural(0, "line")).toBe("0 lines");
   });

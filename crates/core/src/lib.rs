@@ -119,4 +119,6 @@ pub use value::{
     AddressBlock, STATUS_CLASS, STATUS_CLASSES, Timestamp, Zone, format_rfc3339, parse_rfc3339,
     status_class,
 };
-pub use values::{Dictionary, LiveIds, PendingSegment, PendingSweep, Sweep, Values};
+pub use values::{
+    Dictionary, FrequentItems, LateValues, LiveIds, PendingSegment, PendingSweep, Sweep, Values,
+};

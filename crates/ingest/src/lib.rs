@@ -40,8 +40,9 @@ pub use pipeline::{
 };
 pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
 pub use scan::{
-    FileRanges, FormatBinding, LineBlocks, MemoryBudget, OrderedOutput, RangeLines, RecordReader,
-    ScannedText, TallyEntry, TextPart, TextScan, ValueTally, is_retryable, run_in_order,
+    FileRanges, FormatBinding, LineBlocks, MemoryBudget, OrderedMerge, OrderedOutput, Part,
+    RangeLines, RecordReader, ScannedText, TallyChunk, TallyEntry, TextPart, TextScan, ValueTally,
+    is_retryable, run_in_order,
 };
 pub use source::{
     ARCHIVE_HEAD_BYTES, Compression, Follower, Head, Input, LayeredDecoder, MemberLimit,

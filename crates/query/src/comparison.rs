@@ -6,7 +6,7 @@ use weir_core::{Evaluation, REMAINDER, Values, Zone};
 use weir_view::{Changes, Comparison, PeriodTally, Report, TotalChanges};
 
 use crate::periods::Periods;
-use crate::tallies::{FieldValues, first_by};
+use crate::tallies::{FieldValues, first_by, hidden_max};
 
 /// The changes between two answers. `report` is the one of the period, `report_before` that of
 /// the period before.
@@ -40,12 +40,19 @@ fn changes(
     top: usize,
 ) -> Option<Changes> {
     let names = FieldValues::of(field, values)?;
-    let (now, before) = (names.tallies(now), names.tallies(before));
+    let answers = [now, before];
+    let [now, before] = answers.map(|answer| names.tallies(answer));
+    let hidden = [(answers[0], &now), (answers[1], &before)];
+    let hidden = hidden.map(|(answer, tallies)| hidden_max(answer, tallies, values));
+    let hidden = hidden[0].saturating_add(hidden[1]);
+    let uncounted_max = |id: usize| names.uncounted_max(id, hidden);
     let (mut changed, mut new, mut gone) = (Vec::new(), Vec::new(), Vec::new());
     // Records without the field are not a value of it, so the first id is left out.
     for id in REMAINDER as usize..now.len() {
         match (now[id].count, before[id].count) {
             (0, 0) => {}
+            // It may have records in both.
+            _ if uncounted_max(id) > 0 => changed.push(id),
             (_, 0) => new.push(id),
             (0, _) => gone.push(id),
             (_, _) => changed.push(id),
@@ -58,10 +65,11 @@ fn changes(
     let rows = |ids: Vec<usize>| {
         let (shown, _) = first_by(ids, top, |id| (Reverse(change(id)), names.value(id)));
         let tally = |id: usize| PeriodTally::new(now[id], Some(before[id]));
-        shown.into_iter().map(|id| names.row(id, tally(id))).collect()
+        shown.into_iter().map(|id| names.row(id, tally(id), uncounted_max(id))).collect()
     };
     Some(Changes {
         field: field.to_owned(),
+        is_estimated: hidden > 0,
         changed_values: changed.len() as u64,
         changed: rows(changed),
         new_values: new.len() as u64,

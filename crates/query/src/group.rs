@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use weir_core::{Evaluation, Values};
 use weir_view::{Group, GroupRest, PeriodTally, Tally};
 
-use crate::tallies::{FieldValues, first_by, sum};
+use crate::tallies::{FieldValues, first_by, hidden_max, sum};
 
 /// The `top` most frequent values of a field in an answer, compared with an answer about the
 /// period before if there is one. `None` if the data set has no such field.
@@ -17,8 +17,12 @@ pub(crate) fn group(
     top: usize,
 ) -> Option<Group> {
     let names = FieldValues::of(field, values)?;
-    let now = names.tallies(now);
-    let before = before.map(|before| names.tallies(before));
+    let (now_answer, now) = (now, names.tallies(now));
+    let hidden_now = hidden_max(now_answer, &now, values);
+    let before = before.map(|answer| (answer, names.tallies(answer)));
+    let hidden_before = before.as_ref().map(|(answer, before)| hidden_max(answer, before, values));
+    let hidden = hidden_now.saturating_add(hidden_before.unwrap_or(0));
+    let before = before.map(|(_, before)| before);
     let count_before = |id: usize| before.as_ref().map_or(0, |before| before[id].count);
     let ids = (0..now.len()).filter(|id| now[*id].count + count_before(*id) > 0).collect();
     let (shown, others) =
@@ -27,7 +31,10 @@ pub(crate) fn group(
     let sum_of = |tallies: &[Tally]| sum(others.iter().map(|id| &tallies[*id]));
     Some(Group {
         field: field.to_owned(),
-        rows: shown.iter().map(|id| names.row(*id, tally(*id))).collect(),
+        rows: shown
+            .iter()
+            .map(|id| names.row(*id, tally(*id), names.uncounted_max(*id, hidden)))
+            .collect(),
         rest: GroupRest {
             values: others.len() as u64,
             tally: PeriodTally::new(sum_of(&now), before.as_deref().map(sum_of)),

@@ -69,14 +69,31 @@ impl<'a> FieldValues<'a> {
         tallies
     }
 
-    /// The row of a value.
-    pub(crate) fn row(&self, id: usize, tally: PeriodTally) -> GroupRow {
+    /// The largest number of records of a value that are counted in the remainder instead.
+    /// `hidden_max` is the number of records that may be missing in all values together, see
+    /// [`hidden_max`].
+    pub(crate) fn uncounted_max(&self, id: usize, hidden_max: u64) -> u64 {
+        match self {
+            Self::Column(_, dictionary) => dictionary.uncounted_max(id as u32).min(hidden_max),
+            Self::StatusClasses(_) => 0,
+        }
+    }
+
+    /// The row of a value, of which at most `uncounted_max` records are not counted.
+    pub(crate) fn row(&self, id: usize, tally: PeriodTally, uncounted_max: u64) -> GroupRow {
         let value = match id as u32 {
             ABSENT => RowValue::absent(),
             id => RowValue::new(self.value(id as usize), id == REMAINDER),
         };
-        GroupRow { value, tally }
+        GroupRow { value: value.with_uncounted_max(uncounted_max), tally }
     }
+}
+
+/// The largest number of records that may be missing in the counts by value of an answer, given
+/// its [tallies](FieldValues::tallies): those in the remainder, or if the filter could not be
+/// decided for some records, an unknown number.
+pub(crate) fn hidden_max(answer: &Evaluation, tallies: &[Tally], values: &Values) -> u64 {
+    if answer.is_filter_estimated(values) { u64::MAX } else { tallies[REMAINDER as usize].count }
 }
 
 /// The counts of the classes of the status, given those of each status.

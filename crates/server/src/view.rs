@@ -124,15 +124,18 @@ fn notes(answer: &Answer<SourceSnapshot>, data: &DataSet, remedies: &Remedies) -
             remedies.memory_limit
         ));
     }
-    if !answer.report.estimated.is_empty() {
-        notes.push(format!(
-            "There are more distinct values than the memory limit allows, so these numbers are \
-             estimates: {}. {}",
-            answer.report.estimated.join(", "),
-            remedies.memory_limit
-        ));
+    if let Some(note) = answer.report.memory_note() {
+        notes.push(format!("{} {}", sentence(&note), remedies.memory_limit));
     }
+    notes.extend(answer.report.rounding_note().map(|note| sentence(&note)));
     notes
+}
+
+/// A clause as a sentence.
+fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    format!("{}{}.", first.collect::<String>(), letters.as_str())
 }
 
 /// An offset as `+02:00`.

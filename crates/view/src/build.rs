@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_core::{
-    ColumnId, Evaluation, Field, REMAINDER, ReadCounts, STATUS_CLASS, STATUS_CLASSES, Stack,
+    Dictionary, Evaluation, Field, REMAINDER, ReadCounts, STATUS_CLASS, STATUS_CLASSES, Stack,
     Timestamp, TopList, Values, Zone, format_rfc3339,
 };
 
@@ -43,12 +43,25 @@ impl Report {
             ..Self::default()
         };
         let all_estimated = evaluation.is_filter_estimated(values);
+        report.filter_estimated = all_estimated;
         for (column, name) in values.schema().text_columns() {
-            if let Some(list) = evaluation.top_list(column) {
-                report.distinct.insert(name.to_owned(), list.distinct());
-                report.top.insert(name.to_owned(), top_rows(list, column, values, top));
+            let Some(list) = evaluation.top_list(column) else {
+                if values.is_estimated(column) {
+                    report.estimated.push(name.to_owned());
+                }
+                continue;
+            };
+            let remainder = list.tally(REMAINDER).count;
+            // Records that the filter may have missed are not in the remainder.
+            let uncounted_max = if all_estimated { u64::MAX } else { remainder };
+            let rows = top_rows(list, values.dictionary(column), top, uncounted_max);
+            report.distinct.insert(name.to_owned(), list.distinct());
+            report.top.insert(name.to_owned(), rows);
+            if remainder > 0 {
+                let unlisted_max = values.unlisted_max(column).unwrap_or(u64::MAX);
+                report.unlisted_max.insert(name.to_owned(), unlisted_max.min(remainder));
             }
-            if values.is_estimated(column) || all_estimated && report.top.contains_key(name) {
+            if remainder > 0 || all_estimated {
                 report.estimated.push(name.to_owned());
             }
         }
@@ -249,11 +262,19 @@ fn group_names(stack: Stack, values: &Values) -> Vec<String> {
     }
 }
 
-fn top_rows(list: &TopList, column: ColumnId, values: &Values, top: usize) -> Vec<TopRow> {
-    let dictionary = values.dictionary(column);
+/// The `top` most frequent values of a list, of which at most `uncounted_max` records are not
+/// counted.
+fn top_rows(
+    list: &TopList,
+    dictionary: &Dictionary,
+    top: usize,
+    uncounted_max: u64,
+) -> Vec<TopRow> {
     let row = |id: u32| {
         let bytes = dictionary.value(id).unwrap_or(REMAINDER_VALUE.as_bytes());
-        TopRow { value: RowValue::new(bytes, id == REMAINDER), tally: list.tally(id).into() }
+        let value = RowValue::new(bytes, id == REMAINDER)
+            .with_uncounted_max(dictionary.uncounted_max(id).min(uncounted_max));
+        TopRow { value, tally: list.tally(id).into() }
     };
     list.top(top, dictionary).into_iter().map(row).collect()
 }
@@ -311,7 +332,7 @@ mod tests {
     #[test]
     fn a_filter_on_the_remainder_makes_all_lists_estimates() {
         assert_eq!(estimated(""), ["path"]);
-        assert_eq!(estimated("path=/1"), ["path"], "none of its records is in the remainder");
+        assert_eq!(estimated("path=/1"), [""; 0], "none of its records is in the remainder");
         assert_eq!(estimated("path!=/1"), ["path"]);
         assert_eq!(estimated("client=192.0.2.1"), ["path"]);
         assert_eq!(estimated("path~1"), ["client", "path", "request_time"]);

@@ -58,7 +58,7 @@ pub struct TotalChanges {
     pub errors: TotalChange,
     /// Sum of their response sizes, in bytes.
     pub bytes_sent: TotalChange,
-    /// Number of distinct clients.
+    /// Number of distinct clients; lower bounds if the list of clients is estimated.
     pub clients: TotalChange,
 }
 
@@ -84,7 +84,12 @@ pub struct Changes {
     #[serde(skip)]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub field: String,
-    /// Values of both periods, including those with equal counts.
+    /// Whether memory ran out for the field, so that the numbers of values are lower bounds.
+    #[serde(rename = "estimated", default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub is_estimated: bool,
+    /// Values of both periods, including those with equal counts, and those that may have records
+    /// in both.
     pub changed: Vec<GroupRow>,
     /// Number of values of both periods.
     pub changed_values: u64,

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::kind::RecordKind;
+use crate::number::is_zero;
 use crate::row_value::RowValue;
 
 /// The numbers of lines of some files.
@@ -39,8 +40,12 @@ pub struct ValueCounts {
     pub kind: RecordKind,
     /// The field's name.
     pub field: String,
-    /// The records whose values came after the memory was used up.
+    /// The records that are only counted together, because their values came after the memory was
+    /// used up.
     pub remainder: u64,
+    /// The largest number of records that a value without a count can have.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unlisted_max: u64,
     /// All records.
     pub count: u64,
     /// The values, the most frequent first.
@@ -57,7 +62,8 @@ pub struct ValueCount {
     pub value: RowValue,
 }
 
-/// The numbers of records of a kind by the values of two fields.
+/// The numbers of records of a kind by the values of two fields. If there is a remainder, they are
+/// lower bounds, except `remainder` and `count`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CountTable {
     /// The kind of the records.
@@ -66,8 +72,12 @@ pub struct CountTable {
     pub columns: Vec<ColumnTotal>,
     /// The name of the second field.
     pub columns_field: String,
-    /// The records whose values came after the memory was used up.
+    /// The records that are only counted together, because their values came after the memory was
+    /// used up.
     pub remainder: u64,
+    /// The largest number of records that a pair of values without a count can have.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unlisted_max: u64,
     /// All records.
     pub count: u64,
     /// The values of the first field, the most frequent first.

@@ -9,6 +9,7 @@ mod bytes;
 mod characters;
 mod comparison;
 mod count;
+mod estimates;
 mod filter;
 mod format;
 mod group;
@@ -17,6 +18,7 @@ mod kind;
 mod log_line;
 mod message;
 mod moment;
+mod number;
 mod palette;
 mod query;
 mod question;
@@ -42,6 +44,7 @@ pub use message::{
     UploadRequest,
 };
 pub use moment::{Moment, Now};
+pub use number::separated;
 pub use palette::{
     FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,
     ThemedColour, group_hues,

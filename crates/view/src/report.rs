@@ -57,7 +57,8 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub overlay: Option<Histogram>,
-    /// Number of distinct values by field.
+    /// Number of distinct values by field. If the field is in `estimated`, there are at least as
+    /// many.
     pub distinct: BTreeMap<String, u64>,
     /// The most frequent values by field, by count and then by value.
     pub top: BTreeMap<String, Vec<TopRow>>,
@@ -65,8 +66,19 @@ pub struct Report {
     pub request_time: Option<Quantiles>,
     /// Time the upstream took; `null` if the format does not log it.
     pub upstream_time: Option<Quantiles>,
-    /// Fields whose lists or quantiles are estimates, because memory ran out for them.
+    /// Fields whose lists or quantiles are estimates, because memory ran out for them. All fields
+    /// if `filter_estimated`.
     pub estimated: Vec<String>,
+    /// For each list with a remainder: the largest number of records that a value without an own
+    /// count can have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<BTreeMap<String, u64>>"))]
+    pub unlisted_max: BTreeMap<String, u64>,
+    /// Whether the filter could not be decided for values that came after memory ran out, so that
+    /// all numbers are estimates.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub filter_estimated: bool,
     /// Sums that say nothing, as no format of the log has their field: `bytes_sent`, `errors`.
     /// They are 0 here and in every list, and are left out where people read them.
     #[serde(default)]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::{from_hex, hex_if_needed, shown};
+use crate::number::is_zero;
 use crate::words::NO_VALUE;
 
 /// A value of a field, as a row of a list shows it. Rows flatten it in their JSON.
@@ -18,7 +19,7 @@ pub struct RowValue {
     #[serde(rename = "value_hex", default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub hex: Option<String>,
-    /// Whether this is the remainder into which rare values were folded when memory ran out.
+    /// Whether this is the remainder: the values that came after memory ran out.
     #[serde(rename = "remainder", default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
     pub is_remainder: bool,
@@ -26,17 +27,35 @@ pub struct RowValue {
     #[serde(rename = "absent", default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
     pub is_absent: bool,
+    /// The largest number of records that have this value but are counted in the remainder: they
+    /// came after memory ran out, before the value turned out to be frequent. Missing if the
+    /// count is exact.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<u64>"))]
+    pub uncounted_max: u64,
 }
 
 impl RowValue {
     /// A value, given as its bytes.
     pub fn new(value: &[u8], is_remainder: bool) -> Self {
-        Self { text: shown(value), hex: hex_if_needed(value), is_remainder, is_absent: false }
+        Self {
+            text: shown(value),
+            hex: hex_if_needed(value),
+            is_remainder,
+            is_absent: false,
+            uncounted_max: 0,
+        }
     }
 
     /// The records without the field.
     pub fn absent() -> Self {
         Self { is_absent: true, ..Self::new(NO_VALUE.as_bytes(), false) }
+    }
+
+    /// The value with [`Self::uncounted_max`].
+    #[must_use]
+    pub fn with_uncounted_max(self, uncounted_max: u64) -> Self {
+        Self { uncounted_max, ..self }
     }
 
     /// The value as the log has it, byte for byte.
@@ -69,5 +88,7 @@ mod tests {
             json(&RowValue::new(b"\xFF", true)),
             "{\"value\":\"\u{FFFD}\",\"value_hex\":\"ff\",\"remainder\":true}"
         );
+        let late = RowValue::new(b"a", false).with_uncounted_max(3);
+        assert_eq!(json(&late), r#"{"value":"a","uncounted_max":3}"#);
     }
 }

@@ -6,7 +6,7 @@ pub const NO_VALUE: &str = "(none)";
 /// What is shown in place of an empty value. Conditions call it by this word, too.
 pub const EMPTY_VALUE: &str = "(empty)";
 
-/// The value that is shown for the remainder, into which rare values are folded.
+/// The value that is shown for the remainder: the values that came after memory ran out.
 pub const REMAINDER_VALUE: &str = "(all other values)";
 
 /// The titles of the top lists by the names of their fields, in the order in which a report shows

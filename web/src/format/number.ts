@@ -7,6 +7,11 @@ export function count(value: number): string {
   return GROUPED.format(value);
 }
 
+/** A number that may be too low has a mark: `≥1,234`. */
+export function lowerBound(text: string, isLowerBound: boolean): string {
+  return isLowerBound ? `≥${text}` : text;
+}
+
 /** A number for an axis: `1.2M`, `950`, `20k`. */
 export function compact(value: number): string {
   const steps: [number, string][] = [

@@ -6,7 +6,12 @@ import type { GroupRow } from "./GroupRow";
  */
 export type Changes = { 
 /**
- * Values of both periods, including those with equal counts.
+ * Whether memory ran out for the field, so that the numbers of values are lower bounds.
+ */
+estimated?: boolean, 
+/**
+ * Values of both periods, including those with equal counts, and those that may have records
+ * in both.
  */
 changed: Array<GroupRow>, 
 /**

@@ -14,13 +14,19 @@ value: string,
  */
 value_hex?: string, 
 /**
- * Whether this is the remainder into which rare values were folded when memory ran out.
+ * Whether this is the remainder: the values that came after memory ran out.
  */
 remainder?: boolean, 
 /**
  * Whether this stands for the records without the field; `value` is [`crate::NO_VALUE`] then.
  */
 absent?: boolean, 
+/**
+ * The largest number of records that have this value but are counted in the remainder: they
+ * came after memory ran out, before the value turned out to be frequent. Missing if the
+ * count is exact.
+ */
+uncounted_max?: number, 
 /**
  * The sums of the previous period; missing if nothing is compared.
  */

@@ -86,7 +86,8 @@ histogram: Histogram | null,
  */
 overlay?: Histogram, 
 /**
- * Number of distinct values by field.
+ * Number of distinct values by field. If the field is in `estimated`, there are at least as
+ * many.
  */
 distinct: { [key in string]: number }, 
 /**
@@ -102,9 +103,20 @@ request_time: Quantiles | null,
  */
 upstream_time: Quantiles | null, 
 /**
- * Fields whose lists or quantiles are estimates, because memory ran out for them.
+ * Fields whose lists or quantiles are estimates, because memory ran out for them. All fields
+ * if `filter_estimated`.
  */
 estimated: Array<string>, 
+/**
+ * For each list with a remainder: the largest number of records that a value without an own
+ * count can have.
+ */
+unlisted_max?: { [key in string]: number }, 
+/**
+ * Whether the filter could not be decided for values that came after memory ran out, so that
+ * all numbers are estimates.
+ */
+filter_estimated?: boolean, 
 /**
  * Sums that say nothing, as no format of the log has their field: `bytes_sent`, `errors`.
  * They are 0 here and in every list, and are left out where people read them.

@@ -18,6 +18,6 @@ errors: TotalChange,
  */
 bytes_sent: TotalChange, 
 /**
- * Number of distinct clients.
+ * Number of distinct clients; lower bounds if the list of clients is estimated.
  */
 clients: TotalChange, };

@@ -5,10 +5,11 @@ import { change, filterBy } from "../control/questions";
 import { bytes } from "../format/bytes";
 import { fieldLabel, fieldTitle } from "../format/field";
 import { wordsOf } from "../format/kind";
-import { count, plural, share } from "../format/number";
+import { count, lowerBound, plural, share } from "../format/number";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import type { TopRow } from "../generated/TopRow";
+import { REMAINDER_VALUE } from "../generated/words";
 import { exclude, isIncluded, toggleInclude } from "../state/filter";
 import { question, state } from "../state/store";
 import { LogText } from "./LogText";
@@ -34,11 +35,13 @@ export function TopList({ field, report }: ListProps) {
     <section class="panel top-list" data-testid={`top-${field}`} aria-label={fieldTitle(field)}>
       <h2>
         {fieldTitle(field)}
-        {distinct !== undefined && <span class="muted">{count(distinct)}</span>}
+        {distinct !== undefined && (
+          <span class="muted">{lowerBound(count(distinct), report.estimated.includes(field))}</span>
+        )}
         {report.estimated.includes(field) && (
           <span
             class="tag estimate"
-            title="Memory ran out for this field: rare values share one row."
+            title="Memory ran out for this field: values that came after that share one row, unless they are frequent."
           >
             estimate
           </span>
@@ -121,7 +124,7 @@ function Row({ field, row, most, report, color }: RowProps) {
           {color !== undefined && <span class="swatch" style={{ background: color }} />}
           <LogText value={row.value} title={false} edges />
         </span>
-        <span class="top-count">{count(row.count)}</span>
+        <span class="top-count">{lowerBound(count(row.count), (row.uncounted_max ?? 0) > 0)}</span>
         <span class="top-share">{share(row.count, matching)}</span>
       </button>
       <button
@@ -138,12 +141,15 @@ function Row({ field, row, most, report, color }: RowProps) {
   );
 }
 
-/** The row of the rare values for which memory did not suffice. */
+/** The row of the values that came after memory had run out. */
 function Remainder({ row, matching }: { row: TopRow; matching: number }) {
   return (
-    <li class="top-item remainder" title="When memory ran out, rare values were counted together.">
+    <li
+      class="top-item remainder"
+      title="Values that came after memory had run out, unless they are frequent."
+    >
       <span class="top-row">
-        <span class="top-value">rare values, counted together</span>
+        <span class="top-value">{REMAINDER_VALUE}</span>
         <span class="top-count">{count(row.count)}</span>
         <span class="top-share">{share(row.count, matching)}</span>
       </span>
@@ -180,6 +186,7 @@ function titleOf(row: TopRow, report: Report): string {
   const facts = [`${plural(row.count, one, many)}, ${share(row.count, matching)}`];
   if (!absent.includes("errors")) facts.push(`error rate ${share(row.errors, row.count)}`);
   if (!absent.includes("bytes_sent")) facts.push(`${bytes(row.bytes_sent)} sent`);
+  if (row.uncounted_max) facts.push(`up to ${count(row.uncounted_max)} more, counted together`);
   return `${visible(row.value)}\n\n${facts.join(" · ")}\nClick to include, Alt-click to exclude`;
 }
 

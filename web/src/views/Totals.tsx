@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { bytes } from "../format/bytes";
 import { duration, span } from "../format/duration";
 import { recordsOfKind, wordsOf } from "../format/kind";
-import { count, frequency, plural, share } from "../format/number";
+import { count, frequency, lowerBound, plural, share } from "../format/number";
 import {
   clockText,
   dateText,
@@ -129,7 +129,7 @@ function Clients({ report, clients }: { report: Report; clients: number }) {
   return (
     <Figure
       name={<FieldName name="Clients" field="client" report={report} />}
-      text={count(clients)}
+      text={lowerBound(count(clients), report.estimated.includes("client"))}
       id="total-clients"
       value={clients}
     >

@@ -27,7 +27,7 @@ pub(crate) struct CountArguments {
     pub(crate) output: Output,
 
     /// The most memory that values may take, such as 512MiB or 2G; new values after that are
-    /// counted together, which is reported
+    /// counted together unless they are frequent, which is reported
     #[arg(long, value_name = "SIZE", default_value = "4GiB", requires = "by")]
     pub(crate) memory: String,
 

@@ -1,13 +1,16 @@
 //! Counts of each kind of records, which are not added up.
 
 use weir_core::RecordKind;
-use weir_ingest::{MemoryBudget, ValueTally};
+use weir_ingest::{MemoryBudget, TallyChunk, ValueTally};
 use weir_view::{KindCount, main_kind};
 
-/// The tally of each kind.
-#[derive(Debug, Default)]
+/// The tally of each kind, in a common memory budget.
+#[derive(Debug)]
 pub(super) struct KindTallies {
     kinds: [KindTally; RecordKind::ALL.len()],
+    budget: MemoryBudget,
+    /// Whether only requests are wanted if there are any.
+    prefers_requests: bool,
 }
 
 /// The tally of one kind.
@@ -20,9 +23,25 @@ pub(super) struct KindTally {
     pub(super) error: Option<String>,
 }
 
-impl KindTallies {
-    /// The tally of a kind.
-    pub(super) fn of_mut(&mut self, kind: RecordKind) -> &mut KindTally {
+/// The counts of each kind in a part of the log.
+#[derive(Debug, Default)]
+pub(super) struct KindChunks {
+    kinds: [KindChunk; RecordKind::ALL.len()],
+}
+
+/// The counts of one kind in a part of the log.
+#[derive(Debug, Default)]
+pub(super) struct KindChunk {
+    pub(super) tally: TallyChunk,
+    /// See [`KindTally::records`].
+    pub(super) records: u64,
+    /// See [`KindTally::error`].
+    pub(super) error: Option<String>,
+}
+
+impl KindChunks {
+    /// The counts of a kind.
+    pub(super) fn of_mut(&mut self, kind: RecordKind) -> &mut KindChunk {
         &mut self.kinds[kind as usize]
     }
 
@@ -31,18 +50,44 @@ impl KindTallies {
         self.kinds[RecordKind::Request as usize].records > 0
     }
 
-    /// Adds the counts of other texts.
-    pub(super) fn merge(&mut self, other: Self, memory: &MemoryBudget) {
-        for (own, other) in self.kinds.iter_mut().zip(other.kinds) {
-            own.tally.merge(other.tally, memory);
-            own.records += other.records;
-            own.error = own.error.take().or(other.error);
-        }
+    /// Whether no record was counted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.kinds.iter().all(|kind| kind.records == 0)
     }
 
-    /// Drops the counts and gives back their memory.
-    pub(super) fn release(self, memory: &MemoryBudget) {
-        self.kinds.into_iter().for_each(|kind| kind.tally.release(memory));
+    /// The memory taken, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.kinds.iter().map(|kind| kind.tally.memory_bytes()).sum()
+    }
+}
+
+impl KindTallies {
+    /// Tallies without records. If `prefers_requests`, other kinds are not counted by value when
+    /// there is a request.
+    pub(super) fn new(budget: MemoryBudget, prefers_requests: bool) -> Self {
+        Self { kinds: Default::default(), budget, prefers_requests }
+    }
+
+    /// The tally of a kind.
+    pub(super) fn of_mut(&mut self, kind: RecordKind) -> &mut KindTally {
+        &mut self.kinds[kind as usize]
+    }
+
+    /// Adds the counts of the next part of the log.
+    pub(super) fn add(&mut self, chunks: KindChunks) {
+        let has_requests = self.kinds[RecordKind::Request as usize].records > 0;
+        let only_requests = self.prefers_requests && (has_requests || chunks.has_requests());
+        for ((kind, own), chunk) in
+            RecordKind::ALL.into_iter().zip(&mut self.kinds).zip(chunks.kinds)
+        {
+            own.records += chunk.records;
+            own.error = own.error.take().or(chunk.error);
+            if !only_requests || kind == RecordKind::Request {
+                own.tally.add(chunk.tally, &mut self.budget);
+            } else if !has_requests {
+                own.tally.clear(&mut self.budget);
+            }
+        }
     }
 
     /// The number of records of each kind that there is.

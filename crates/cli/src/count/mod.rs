@@ -8,8 +8,8 @@ mod records;
 
 use std::io;
 
-use weir_ingest::{Input, MemoryBudget, run_in_order};
-use weir_view::{KindCount, RecordKind};
+use weir_ingest::{Input, MemoryBudget, ValueTally, run_in_order};
+use weir_view::{KindCount, REMAINDER_VALUE, RecordKind};
 
 pub(crate) use arguments::CountArguments;
 use arguments::Output;
@@ -21,7 +21,13 @@ use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::scan::{Conditions, UnparsedLines, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
 use kinds::{KindTallies, KindTally};
-use records::RecordCounter;
+use records::{Merge, RecordCounter};
+
+/// The part of the memory that is for counts which wait to be merged: an eighth.
+const WAITING_SHARE: usize = 8;
+
+/// The part of the memory that each thread has for the counts of its lines before they are merged.
+const CHUNK_SHARE: usize = 64;
 
 /// The largest number of fields: those of a table.
 const FIELDS_MAX: usize = 2;
@@ -60,51 +66,69 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let threads = arguments.logs.threads();
     let threads_per_text = if inputs.len() == 1 { threads } else { 1 };
     if arguments.by.is_empty() && conditions.is_empty() && arguments.kind.is_none() {
-        let counted = count_each(threads, &inputs, |input| lines::count(input, threads_per_text));
+        let counted =
+            count_each(threads, &inputs, |_, input| lines::count(input, threads_per_text));
         if counted.iter().any(InputCount::has_result) {
             print_as(arguments.output, &output::lines(arguments.output, &inputs, &counted)?)?;
         }
         let has_counts = counted.iter().any(|counted| counted.count > 0);
         return Ok(finish(&counted, has_failed, has_counts));
     }
-    let memory = MemoryBudget::new(memory_bytes_max(&arguments.memory)?);
+    let memory_bytes_max = memory_bytes_max(&arguments.memory)?;
+    let budget = MemoryBudget::new(memory_bytes_max - memory_bytes_max / WAITING_SHARE);
+    let tallies = KindTallies::new(budget, arguments.kind.is_none());
+    let merge = Merge::new(tallies, memory_bytes_max / WAITING_SHARE, KindTallies::add);
     let counter = RecordCounter {
         by: &arguments.by,
         conditions: &conditions,
         kind: arguments.kind.map(|kind| RecordKind::from(kind).into()),
         format: &format,
-        memory: &memory,
+        merge: &merge,
+        chunk_bytes_max: memory_bytes_max / CHUNK_SHARE,
         threads_per_text,
     };
-    let mut counted = count_each(threads, &inputs, |input| counter.count(input));
-    let mut tallies = KindTallies::default();
-    for counted in &mut counted {
-        tallies.merge(std::mem::take(&mut counted.count), &memory);
-    }
+    let counted = match &inputs[..] {
+        [input] => vec![counter.count_alone(input)],
+        inputs => count_each(threads, inputs, |index, input| counter.count(index, input)),
+    };
+    let mut tallies = merge.into_total();
     let kind = arguments.kind.map_or_else(|| tallies.main_kind(), RecordKind::from);
     let others = tallies.counts().into_iter().filter(|count| count.kind != kind);
     others.filter(|_| arguments.kind.is_none()).for_each(say_not_counted);
     let KindTally { tally, error, .. } = std::mem::take(tallies.of_mut(kind.into()));
     match error {
-        Some(error) if tally.records == 0 => return Err(Failure::new(error)),
+        Some(error) if tally.records() == 0 => return Err(Failure::new(error)),
         Some(error) => {
             has_failed = true;
             say(error);
         }
         None => {}
     }
-    if tally.remainder > 0 {
+    if tally.remainder() > 0 {
         say(format_args!(
-            "the memory limit is reached: {} {} with values that came after it are counted \
-             together, so that a value may have more than is shown; raise the limit with --memory",
-            separated(tally.remainder),
-            kind.noun(tally.remainder)
+            "{}; raise the limit with --memory",
+            memory_note(&tally, kind, arguments)
         ));
     }
     if counted.iter().any(InputCount::has_result) {
         print_as(arguments.output, &output::tally(arguments, kind, &tally)?)?;
     }
-    Ok(finish(&counted, has_failed, tally.records > 0))
+    Ok(finish(&counted, has_failed, tally.records() > 0))
+}
+
+/// What is not exact because of the memory limit, and how far it may be off.
+fn memory_note(tally: &ValueTally, kind: RecordKind, arguments: &CountArguments) -> String {
+    let value = if arguments.by.len() == FIELDS_MAX { "pair of values" } else { "value" };
+    let sums =
+        if arguments.by.len() == FIELDS_MAX { ", and so may all totals but the last" } else { "" };
+    format!(
+        "memory limit reached: {} {} with a {value} first seen after that point are grouped as \
+         \"{REMAINDER_VALUE}\"; counts of frequent values among them may be lower bounds (≥){sums}; \
+         any other {value} has at most {}",
+        separated(tally.remainder()),
+        kind.noun(tally.remainder()),
+        separated(tally.unlisted_max()),
+    )
 }
 
 /// Notes that there are records of a kind that is not counted.
@@ -123,11 +147,13 @@ fn print_as(output: Output, text: &str) -> Result<(), Failure> {
 fn count_each<T: Send>(
     threads: usize,
     inputs: &[Input],
-    count: impl Fn(&Input) -> InputCount<T> + Sync,
+    count: impl Fn(usize, &Input) -> InputCount<T> + Sync,
 ) -> Vec<InputCount<T>> {
     // Nothing is written meanwhile, so nothing can fail.
-    run_in_order(threads, inputs.len(), &mut io::sink(), |index, _| Ok(count(&inputs[index])))
-        .unwrap_or_default()
+    run_in_order(threads, inputs.len(), &mut io::sink(), |index, _| {
+        Ok(count(index, &inputs[index]))
+    })
+    .unwrap_or_default()
 }
 
 /// Prints the unparsed lines and the complaints. Returns how the run ended.

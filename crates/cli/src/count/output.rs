@@ -42,7 +42,7 @@ pub(super) fn lines(
         Output::Text if inputs.len() == 1 => format!("{total}\n"),
         Output::Text => {
             let rows = rows.into_iter().chain([("total".to_owned(), total)]);
-            columns(rows.map(|(name, lines)| (lines, safe(&name))).collect())
+            columns(rows.map(|(name, lines)| (lines.to_string(), safe(&name))).collect())
         }
     })
 }
@@ -55,7 +55,7 @@ pub(super) fn tally(
 ) -> Result<String, Failure> {
     let top = arguments.top.unwrap_or(usize::MAX);
     match &arguments.by[..] {
-        [] => records(arguments.output, kind, tally.records),
+        [] => records(arguments.output, kind, tally.records()),
         [field] => values(arguments.output, kind, field, (tally, top)),
         [first, second, ..] => table(arguments.output, kind, [first, second], (tally, top)),
     }
@@ -76,28 +76,41 @@ fn values(
     (tally, top): (&ValueTally, usize),
 ) -> Result<String, Failure> {
     let rows = first(tally.rows(), top);
-    let rest =
-        (tally.remainder > 0).then(|| (REMAINDER_VALUE.as_bytes().to_vec(), tally.remainder));
+    let rest = (tally.remainder() > 0).then(|| TallyEntry {
+        value: REMAINDER_VALUE.as_bytes().to_vec(),
+        count: tally.remainder(),
+        uncounted_max: 0,
+    });
     Ok(match output {
         Output::Text => {
-            let rows = rows.iter().chain(&rest);
-            columns(rows.map(|(value, count)| (*count, shown(value))).collect())
+            let cells = |entry: &TallyEntry| {
+                (marked(entry.count, entry.uncounted_max), shown(&entry.value))
+            };
+            columns(rows.iter().chain(&rest).map(cells).collect())
         }
         Output::Csv => {
-            let mut text = row([field.as_bytes(), b"count"]);
-            for (value, count) in rows.iter().chain(&rest) {
-                text += &row([cell(value), count.to_string().as_bytes()]);
+            // Only then counts may be lower bounds.
+            let columns = if rest.is_some() { 3 } else { 2 };
+            let mut text =
+                row([field.as_bytes(), b"count", b"uncounted_max"].into_iter().take(columns));
+            for TallyEntry { value, count, uncounted_max } in rows.iter().chain(&rest) {
+                let [count, uncounted_max] = [count, uncounted_max].map(u64::to_string);
+                let cells = [cell(value), count.as_bytes(), uncounted_max.as_bytes()];
+                text += &row(cells.into_iter().take(columns));
             }
             text
         }
         Output::Json => {
-            let count =
-                |(value, count): &TallyEntry| ValueCount { count: *count, value: row_value(value) };
+            let count = |entry: &TallyEntry| ValueCount {
+                count: entry.count,
+                value: row_value(&entry.value).with_uncounted_max(entry.uncounted_max),
+            };
             json_line(weir_view::to_json(&ValueCounts {
                 kind,
                 field: field.to_owned(),
-                remainder: tally.remainder,
-                count: tally.records,
+                remainder: tally.remainder(),
+                unlisted_max: tally.unlisted_max(),
+                count: tally.records(),
                 values: rows.iter().map(count).collect(),
             }))?
         }
@@ -115,46 +128,59 @@ fn table(
     let (rows, heads) = (first(tally.rows(), top), first(tally.columns(), top));
     if output == Output::Json {
         let counts = |row: &[u8]| -> Vec<u64> {
-            heads.iter().map(|(column, _)| tally.count(row, column)).collect()
+            heads.iter().map(|head| tally.count(row, &head.value).0).collect()
         };
         let column =
-            |(value, total): &TallyEntry| ColumnTotal { total: *total, value: row_value(value) };
-        let row = |(value, total): &TallyEntry| TableRow {
-            counts: counts(value),
-            total: *total,
-            value: row_value(value),
+            |entry: &TallyEntry| ColumnTotal { total: entry.count, value: row_value(&entry.value) };
+        let row = |entry: &TallyEntry| TableRow {
+            counts: counts(&entry.value),
+            total: entry.count,
+            value: row_value(&entry.value),
         };
         return json_line(weir_view::to_json(&CountTable {
             kind,
             columns: heads.iter().map(column).collect(),
             columns_field: fields[1].clone(),
-            remainder: tally.remainder,
-            count: tally.records,
+            remainder: tally.remainder(),
+            unlisted_max: tally.unlisted_max(),
+            count: tally.records(),
             rows: rows.iter().map(row).collect(),
             rows_field: fields[0].clone(),
         }));
     }
+    let number = |count: u64, uncounted_max: u64| match output {
+        Output::Text => marked(count, uncounted_max).into_bytes(),
+        _ => count.to_string().into_bytes(),
+    };
+    // A total may lack any record of the remainder.
+    let total = |entry: &TallyEntry| number(entry.count, tally.remainder());
     let name = format!("{} by {}", fields[0], fields[1]);
-    let head = [name.into_bytes()].into_iter().chain(heads.iter().map(|(head, _)| head.clone()));
+    let head = [name.into_bytes()].into_iter().chain(heads.iter().map(|head| head.value.clone()));
     let mut cells: Vec<Vec<Vec<u8>>> = vec![head.chain([b"total".to_vec()]).collect()];
-    let number = |count: u64| count.to_string().into_bytes();
-    for (value, total) in &rows {
-        let counts = heads.iter().map(|(head, _)| number(tally.count(value, head)));
-        cells.push([value.clone()].into_iter().chain(counts).chain([number(*total)]).collect());
+    for entry in &rows {
+        let counts = heads.iter().map(|head| {
+            let (count, uncounted_max) = tally.count(&entry.value, &head.value);
+            number(count, uncounted_max)
+        });
+        cells.push([entry.value.clone()].into_iter().chain(counts).chain([total(entry)]).collect());
     }
-    if tally.remainder > 0 {
+    if tally.remainder() > 0 {
         // The second value of these records is not known.
         let unknown = heads.iter().map(|_| b"?".to_vec());
         let first = [REMAINDER_VALUE.as_bytes().to_vec()].into_iter();
-        cells.push(first.chain(unknown).chain([number(tally.remainder)]).collect());
+        cells.push(first.chain(unknown).chain([number(tally.remainder(), 0)]).collect());
     }
-    let totals = heads.iter().map(|(_, total)| number(*total));
-    let last = [b"total".to_vec()].into_iter().chain(totals);
-    cells.push(last.chain([number(tally.records)]).collect());
+    let last = [b"total".to_vec()].into_iter().chain(heads.iter().map(total));
+    cells.push(last.chain([number(tally.records(), 0)]).collect());
     Ok(match output {
         Output::Csv => cells.iter().map(|cells| row(cells.iter().map(|key| cell(key)))).collect(),
         _ => aligned(&cells),
     })
+}
+
+/// A count, marked if it may be too low.
+fn marked(count: u64, uncounted_max: u64) -> String {
+    if uncounted_max > 0 { format!("≥{count}") } else { count.to_string() }
 }
 
 /// Aligns the first column to the left and numbers to the right.
@@ -179,8 +205,8 @@ fn aligned(cells: &[Vec<Vec<u8>>]) -> String {
 }
 
 /// Aligns numbers to the right, with their names after them.
-fn columns(rows: Vec<(u64, String)>) -> String {
-    let digits = rows.iter().map(|(count, _)| count.to_string().len()).max().unwrap_or(0);
+fn columns(rows: Vec<(String, String)>) -> String {
+    let digits = rows.iter().map(|(count, _)| width(count)).max().unwrap_or(0);
     let lines = rows.iter().map(|(count, name)| format!("{count:>digits$}  {name}\n"));
     lines.collect()
 }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::{FieldAccessor, Format, Lines, Record, RecordKind, RecordPredicate};
 use weir_ingest::{
-    FormatBinding, FormatChoice, Input, MemoryBudget, OrderedOutput, Text, TextPart, TextScan,
+    FormatBinding, FormatChoice, Input, OrderedMerge, OrderedOutput, Part, Text, TextPart, TextScan,
 };
 
 use super::InputCount;
-use super::kinds::{KindTallies, KindTally};
+use super::kinds::{KindChunk, KindChunks, KindTallies};
 use crate::scan::{Conditions, ScanError, UnparsedLines, for_each_text};
 
 /// The key of a tally for records without the field.
@@ -19,7 +19,11 @@ pub(super) const ABSENT_KEY: &[u8] = b"";
 /// The key of a tally for empty values. A line has no line feed, so no value is equal to it.
 pub(super) const EMPTY_KEY: &[u8] = b"\n";
 
-/// Counts records in tallies that share a memory budget.
+/// Counts are merged in the order of the log, so that those of a log with too many values do not
+/// depend on the number of threads.
+pub(super) type Merge = OrderedMerge<KindTallies, KindChunks>;
+
+/// Counts records by the values of their fields.
 pub(super) struct RecordCounter<'a> {
     /// The names of the fields: none, one or two.
     pub(super) by: &'a [String],
@@ -27,7 +31,9 @@ pub(super) struct RecordCounter<'a> {
     /// The kind of records that is asked for.
     pub(super) kind: Option<RecordKind>,
     pub(super) format: &'a FormatChoice,
-    pub(super) memory: &'a MemoryBudget,
+    pub(super) merge: &'a Merge,
+    /// The most bytes that the counts of one chunk take.
+    pub(super) chunk_bytes_max: usize,
     /// The number of threads that one file may have.
     pub(super) threads_per_text: usize,
 }
@@ -41,15 +47,6 @@ struct RecordKey<'a> {
     predicate: Option<RecordPredicate<'a>>,
 }
 
-/// The counts of one part of a text.
-struct PartCount<'a> {
-    /// Those of the texts before.
-    tallies: &'a mut KindTallies,
-    /// The records so far, while it is not known whether any of them has the fields.
-    undecided: KindTallies,
-    missing: MissingField,
-}
-
 /// Whether a field is missing in a text whose format may change.
 enum MissingField {
     /// No format was seen.
@@ -60,36 +57,104 @@ enum MissingField {
     Found,
 }
 
-impl PartCount<'_> {
-    fn tally_of(&mut self, kind: RecordKind) -> &mut KindTally {
+/// Which of the parts that are merged in order a text belongs to.
+enum Parts<'a, 'm> {
+    /// Each part of the text is one, from this number on.
+    Many { first: u64 },
+    /// All of its input is one, whose threads take turns.
+    One(&'a Mutex<PartCounts<'m>>),
+}
+
+/// The part of an input whose counts are put in chunks of a limited size.
+struct PartCounts<'a> {
+    part: Part<'a, KindTallies, KindChunks>,
+    chunk: KindChunks,
+    /// The records of a text so far, while it is not known whether any of them has the fields.
+    undecided: KindChunks,
+    missing: MissingField,
+}
+
+impl<'a> PartCounts<'a> {
+    fn new(part: Part<'a, KindTallies, KindChunks>) -> Self {
+        let (chunk, undecided) = Default::default();
+        Self { part, chunk, undecided, missing: MissingField::None }
+    }
+
+    fn put(&mut self) {
+        self.put_undecided();
+        let chunk = std::mem::take(&mut self.chunk);
+        let bytes = chunk.memory_bytes();
+        self.part.put(chunk, bytes);
+    }
+
+    fn put_undecided(&mut self) {
+        if !self.undecided.is_empty() {
+            let chunk = std::mem::take(&mut self.undecided);
+            let bytes = chunk.memory_bytes();
+            self.part.put(chunk, bytes);
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.chunk.memory_bytes() + self.undecided.memory_bytes()
+    }
+
+    fn of_mut(&mut self, kind: RecordKind) -> &mut KindChunk {
         match self.missing {
             MissingField::Yet(_) => self.undecided.of_mut(kind),
-            MissingField::None | MissingField::Found => self.tallies.of_mut(kind),
+            MissingField::None | MissingField::Found => self.chunk.of_mut(kind),
         }
     }
 
     /// Whether a request was counted.
     fn has_requests(&self) -> bool {
-        self.tallies.has_requests() || self.undecided.has_requests()
+        self.chunk.has_requests() || self.undecided.has_requests()
     }
 }
 
 impl RecordCounter<'_> {
-    /// Counts the records of an input. Records that were counted before an error stay counted.
-    pub(super) fn count(&self, input: &Input) -> InputCount<KindTallies> {
+    /// Counts the records of the only input. Records that were counted before an error stay
+    /// counted.
+    pub(super) fn count_alone(&self, input: &Input) -> InputCount<()> {
+        let mut first = 0;
+        self.count_texts(input, |text, result| {
+            let (parts, counted) = self.count_text(input, text, &Parts::Many { first }, result);
+            first += parts;
+            counted
+        })
+    }
+
+    /// Counts the records of one of several inputs, which are merged in the order of `index`.
+    pub(super) fn count(&self, index: usize, input: &Input) -> InputCount<()> {
+        let part = self.merge.part(index as u64);
+        let counts = Mutex::new(PartCounts::new(part));
+        let result = self.count_texts(input, |text, result| {
+            self.count_text(input, text, &Parts::One(&counts), result).1
+        });
+        counts.into_inner().unwrap_or_else(PoisonError::into_inner).put();
+        result
+    }
+
+    fn count_texts(
+        &self,
+        input: &Input,
+        mut count: impl FnMut(&mut Text<'_>, &mut InputCount<()>) -> Result<(), ScanError>,
+    ) -> InputCount<()> {
         let mut result = InputCount::default();
-        let complaints = for_each_text(input, |text| self.count_text(input, text, &mut result));
+        let complaints = for_each_text(input, |text| count(text, &mut result));
         // Nothing is written, so only reading can fail, and that is in the list.
         result.complaints = complaints.unwrap_or_default();
         result
     }
 
+    /// Counts the records of a text. Returns the number of its parts, too.
     fn count_text(
         &self,
         input: &Input,
         text: &mut Text<'_>,
-        result: &mut InputCount<KindTallies>,
-    ) -> Result<(), ScanError> {
+        parts: &Parts<'_, '_>,
+        result: &mut InputCount<()>,
+    ) -> (u64, Result<(), ScanError>) {
         let name = text.name().to_owned();
         let scan = TextScan {
             threads: self.threads_per_text,
@@ -98,45 +163,50 @@ impl RecordCounter<'_> {
             format: self.format,
             has_fields: &|format| self.is_asked(format) && self.check_fields(format).is_ok(),
         };
-        let total = Mutex::new(std::mem::take(&mut result.count));
-        let lock = || total.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sink = io::sink();
         let scanned = scan.run(input, text, &mut OrderedOutput::direct(&mut sink), |part, _| {
-            // The first part continues the tallies of the previous texts, so that a value in both
-            // takes memory once.
-            let mut tallies = std::mem::take(&mut *lock());
-            let counted = self.count_part(part, &name, &mut tallies);
-            lock().merge(tallies, self.memory);
-            Ok(counted)
+            Ok(match parts {
+                Parts::Many { first } => {
+                    let number = first + part.index() as u64;
+                    let mut counts = PartCounts::new(self.merge.part(number));
+                    let counted = self.count_part(part, &name, &mut counts);
+                    counts.put();
+                    counted
+                }
+                Parts::One(counts) => {
+                    let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+                    self.count_part(part, &name, &mut counts)
+                }
+            })
         });
-        result.count = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let scanned = scanned.map_err(ScanError::Output)?;
+        let scanned = match scanned {
+            Ok(scanned) => scanned,
+            Err(error) => return (0, Err(ScanError::Output(error))),
+        };
         if scanned.unparsed_lines > 0 {
             result.unparsed.push(UnparsedLines { text: name, lines: scanned.unparsed_lines });
         }
-        let counted = scanned.parts.into_iter().collect();
+        let parts = scanned.parts.len() as u64;
+        let counted: Result<(), ScanError> = scanned.parts.into_iter().collect();
         // A text without the fields has no count, not even 0.
         result.was_read |= !matches!(counted, Err(ScanError::Field(_)));
-        counted
+        (parts, counted)
     }
 
     fn count_part(
         &self,
         part: &mut TextPart<impl Read>,
         name: &str,
-        tallies: &mut KindTallies,
+        counts: &mut PartCounts<'_>,
     ) -> Result<(), ScanError> {
-        let mut part_count =
-            PartCount { tallies, undecided: KindTallies::default(), missing: MissingField::None };
-        let counted = self.count_lines(part, name, &mut part_count);
-        let PartCount { tallies, undecided, missing } = part_count;
-        match (counted, missing) {
+        let counted = self.count_lines(part, name, counts);
+        match (counted, std::mem::replace(&mut counts.missing, MissingField::None)) {
             (Ok(()), MissingField::Yet(error)) => {
-                undecided.release(self.memory);
+                counts.undecided = KindChunks::default();
                 Err(ScanError::Field(error))
             }
             (counted, _) => {
-                tallies.merge(undecided, self.memory);
+                counts.put_undecided();
                 counted
             }
         }
@@ -146,7 +216,7 @@ impl RecordCounter<'_> {
         &self,
         part: &mut TextPart<impl Read>,
         name: &str,
-        count: &mut PartCount<'_>,
+        counts: &mut PartCounts<'_>,
     ) -> Result<(), ScanError> {
         let mut binding = FormatBinding::new();
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
@@ -159,48 +229,51 @@ impl RecordCounter<'_> {
                 };
                 let bound = binding.update(records, |format, is_only| {
                     let is_only = is_only && is_alone(records.companions());
-                    self.bind(format, is_only, name, count)
+                    self.bind(format, is_only, name, counts)
                 });
                 bound.map_err(ScanError::Field)?;
                 let unbound = records.read(line.bytes, |found| {
                     let (format, record) = found?;
                     if let Some(key) = binding.value_of(format) {
-                        key.count(record, count.tally_of(key.kind), self.memory);
+                        key.count(record, counts.of_mut(key.kind));
                     }
                     (!binding.is_bound(format)).then(|| format.clone())
                 });
                 if let Some(format) = unbound {
-                    let bind = |format: &Format| self.bind(format, false, name, count);
+                    let bind = |format: &Format| self.bind(format, false, name, counts);
                     binding.bind_companion(&format, bind);
                     records.read(line.bytes, |found| {
                         let (Some(key), Some((_, record))) = (binding.value_of(&format), found)
                         else {
                             return;
                         };
-                        key.count(record, count.tally_of(key.kind), self.memory);
+                        key.count(record, counts.of_mut(key.kind));
                     });
                 }
+            }
+            if counts.memory_bytes() > self.chunk_bytes_max {
+                counts.put();
             }
         }
         Ok(())
     }
 
     /// Resolves the fields in a format. The error is a sentence. Records of another kind than
-    /// the one that is asked for may lack fields; that is noted in the tally of their kind. A field
+    /// the one that is asked for may lack fields; that is noted in the counts of their kind. A field
     /// that is missing in a log of several formats may come later, or has been there.
     fn bind(
         &self,
         format: &Format,
         is_only_format: bool,
         name: &str,
-        count: &mut PartCount<'_>,
+        counts: &mut PartCounts<'_>,
     ) -> Result<RecordKey<'_>, String> {
         let kind = format.kind();
         let not_counted = RecordKey { kind, fields: Vec::new(), predicate: None };
         // Requests come first, so with a request it is known that the others are left out.
         let is_left_out = match self.kind {
             Some(asked) => kind != asked,
-            None => kind != RecordKind::Request && count.has_requests(),
+            None => kind != RecordKind::Request && counts.has_requests(),
         };
         if is_left_out {
             return Ok(not_counted);
@@ -209,21 +282,21 @@ impl RecordCounter<'_> {
             Ok(()) => {
                 // Records of another kind do not decide whether those that are asked for have it.
                 if self.is_asked(format) {
-                    count.missing = MissingField::Found;
+                    counts.missing = MissingField::Found;
                 }
                 return Ok(self.key(format));
             }
             Err(error) => error,
         };
         if !self.is_asked(format) {
-            count.tallies.of_mut(kind).error = Some(format!("{name}: {error}"));
+            counts.chunk.of_mut(kind).error = Some(format!("{name}: {error}"));
             return Ok(not_counted);
         }
         if is_only_format {
             return Err(error);
         }
-        if matches!(count.missing, MissingField::None) {
-            count.missing = MissingField::Yet(error);
+        if matches!(counts.missing, MissingField::None) {
+            counts.missing = MissingField::Yet(error);
         }
         Ok(self.key(format))
     }
@@ -253,7 +326,7 @@ impl RecordCounter<'_> {
 }
 
 impl RecordKey<'_> {
-    fn count(&self, record: &Record<'_>, kind: &mut KindTally, memory: &MemoryBudget) {
+    fn count(&self, record: &Record<'_>, kind: &mut KindChunk) {
         kind.records += 1;
         if self.predicate.as_ref().is_some_and(|predicate| predicate.accepts(record)) {
             let value = |index| {
@@ -264,7 +337,7 @@ impl RecordKey<'_> {
                     Some(value) => value,
                 }
             };
-            kind.tally.add(&value(0), &value(1), memory);
+            kind.tally.add(&value(0), &value(1));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The columns of a group.
 
-use weir_view::{PeriodTally, RecordKind, Report};
+use weir_view::{PeriodTally, RecordKind, Report, RowValue};
 
 use super::number::{bytes, separated, share};
 
@@ -75,6 +75,15 @@ impl GroupColumn {
             Self::Errors => separated(now.errors),
             Self::PreviousErrors => separated(before.errors),
             Self::ErrorRate => share(now.errors, now.count),
+        }
+    }
+}
+
+/// Marks the numbers of a value that are lower bounds. `cells` are those of [`GroupColumn::cell`].
+pub(crate) fn mark_lower_bound(columns: &[GroupColumn], cells: &mut [String], value: &RowValue) {
+    for (column, cell) in columns.iter().zip(cells).filter(|_| value.uncounted_max > 0) {
+        if !matches!(column, GroupColumn::Change | GroupColumn::ErrorRate) {
+            cell.insert(0, '≥');
         }
     }
 }

@@ -13,8 +13,10 @@ mod time;
 pub(crate) use axis::{AxisWidths, axis_labels};
 pub(crate) use colour::colour_number;
 pub(crate) use escape::{safe, safe_bytes, safe_rows};
-pub(crate) use group::GroupColumn;
+pub(crate) use group::{GroupColumn, mark_lower_bound};
 pub(crate) use lists::{fields_with_values, list_order, title_of};
-pub(crate) use number::{bytes, change, duration, rate, separated, share, signed};
+pub(crate) use number::{
+    at_least, bytes, change, duration, lower_bound, rate, separated, share, signed,
+};
 pub(crate) use span::Span;
 pub(crate) use time::{LocalTime, span, step};

@@ -1,20 +1,20 @@
 //! Numbers for people, in the form that docs/vocabulary.md describes and the page uses too.
 
 use weir_view::percent;
+pub(crate) use weir_view::separated;
 
 use super::time::span;
 
-/// A whole number with grouped digits: `1,234,567`.
-pub(crate) fn separated(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+/// A count that may be too low by up to `uncounted_max`: `≥1,234,567`.
+pub(crate) fn at_least(count: u64, uncounted_max: u64) -> String {
+    let mark = if uncounted_max > 0 { "≥" } else { "" };
+    format!("{mark}{}", separated(count))
+}
+
+/// A total that may be a lower bound: `at least 1,234,567`.
+pub(crate) fn lower_bound(total: u64, is_lower_bound: bool) -> String {
+    let words = if is_lower_bound { "at least " } else { "" };
+    format!("{words}{}", separated(total))
 }
 
 /// Bytes in a decimal unit with three significant digits: `1.25 GB`.
@@ -105,7 +105,7 @@ fn rounded(number: f64, decimals: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, change, duration, rate, separated, share, signed};
+    use super::{at_least, bytes, change, duration, rate, separated, share, signed};
 
     #[test]
     fn changes_for_people() {
@@ -124,6 +124,7 @@ mod tests {
         assert_eq!(separated(0), "0");
         assert_eq!(separated(999), "999");
         assert_eq!(separated(1_234_567), "1,234,567");
+        assert_eq!((at_least(1_234, 0), at_least(1_234, 1)), ("1,234".into(), "≥1,234".into()));
         assert_eq!(bytes(999), "999 B");
         assert_eq!(bytes(1_500), "1.50 kB");
         assert_eq!(bytes(999_600), "1.00 MB");

@@ -19,8 +19,8 @@ pub(crate) struct ReadArguments {
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     pub(crate) tz: Option<String>,
 
-    /// The most memory the data may take, such as 512MiB or 2G; when it is used up, rare values
-    /// are counted together, and the report says so
+    /// The most memory the data may take, such as 512MiB or 2G; when it is used up, new
+    /// values are counted together unless they are frequent, and the report says so
     #[arg(long, value_name = "SIZE", default_value = "4GiB")]
     memory: String,
 

@@ -2,7 +2,8 @@
 
 use weir_ingest::SourceSnapshot;
 use weir_view::{
-    Comparison, Group, GroupRow, PeriodTally, Quantiles, RecordKind, Report, Tally, TopRow,
+    Comparison, Group, GroupRow, PeriodTally, Quantiles, RecordKind, Report, RowValue, Tally,
+    TopRow,
 };
 
 use crate::csv::row;
@@ -175,10 +176,17 @@ impl Rows {
             self.single("missing_field", field, "");
         }
         for (field, count) in &report.distinct {
-            self.single("distinct", field, count);
+            let section = if report.is_estimated(field) { "distinct_min" } else { "distinct" };
+            self.single(section, field, count);
         }
         for field in &report.estimated {
             self.single("estimated", field, "");
+        }
+        for (field, most) in &report.unlisted_max {
+            self.single("unlisted_max", field, most);
+        }
+        if report.filter_estimated {
+            self.single("filter_estimated", "", "");
         }
     }
 
@@ -229,6 +237,17 @@ impl Rows {
 
     fn group_row(&mut self, section: &str, field: &str, row: &GroupRow) {
         self.counted(section, field, &row.value.text, &row.tally);
+        self.uncounted(field, &row.value);
+    }
+
+    /// A row for a value whose count in the row before is a lower bound.
+    fn uncounted(&mut self, field: &str, value: &RowValue) {
+        if value.uncounted_max > 0 {
+            let mut cells: Cells = Default::default();
+            (cells[0], cells[1]) = ("uncounted_max".to_owned(), field.to_owned());
+            (cells[2], cells[3]) = (value.text.clone(), value.uncounted_max.to_string());
+            self.push(cells);
+        }
     }
 
     /// A row without counts of the period before, which are among the changes.
@@ -241,6 +260,7 @@ impl Rows {
         (cells[3], cells[4]) = (count.to_string(), format!("{share:.6}"));
         (cells[5], cells[6]) = (self.bytes(top.tally), self.errors(top.tally));
         self.push(cells);
+        self.uncounted(field, &top.value);
     }
 
     fn unparsed(&mut self, sources: &[SourceSnapshot]) {

@@ -95,11 +95,11 @@ pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> 
         let (count, noun) = (separated(of_kind), report.kind.noun(0));
         notes.push(format!("none of the {count} {noun} meets the conditions"));
     }
-    if !report.estimated.is_empty() {
-        notes.push(format!(
-            "the memory limit is reached: rare values of {} are counted together; raise the limit with --memory",
-            report.estimated.join(", ")
-        ));
+    for report in std::iter::once(report).chain(&report.other_kinds) {
+        if let Some(note) = report.memory_note() {
+            notes.push(format!("{note}; raise the limit with --memory"));
+        }
+        notes.extend(report.rounding_note());
     }
     notes
 }

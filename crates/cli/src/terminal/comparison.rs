@@ -6,8 +6,8 @@ use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit, fit_middle, left, right, width};
 use crate::display::{
-    LocalTime, bytes, change, duration, list_order, safe, safe_bytes, separated, signed, span,
-    title_of,
+    LocalTime, at_least, bytes, change, duration, list_order, lower_bound, safe, safe_bytes,
+    separated, signed, span, title_of,
 };
 
 /// Columns of the names in front.
@@ -62,8 +62,14 @@ fn sums(now: &Report, before: &Report) -> Vec<[String; 5]> {
         ]);
     }
     let clients = |report: &Report| report.distinct.get("client").copied();
-    if let (Some(now), Some(before)) = (clients(now), clients(before)) {
-        rows.push(number("Clients", now, before));
+    if let (Some(clients_now), Some(clients_before)) = (clients(now), clients(before)) {
+        let mut row = number("Clients", clients_now, clients_before);
+        for (cell, report) in row[1..3].iter_mut().zip([now, before]) {
+            if report.is_estimated("client") {
+                cell.insert(0, '≥');
+            }
+        }
+        rows.push(row);
     }
     for (name, now, before) in [
         ("Request median", &now.request_time, &before.request_time),
@@ -113,13 +119,14 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
     let all = list.changed_values + list.new_values + list.gone_values;
     let shown = list.changed.len() + list.new.len() + list.gone.len();
     let mut numbers = String::new();
-    if (shown as u64) < all {
-        numbers = format!("  {shown} of {}", separated(all));
+    if (shown as u64) < all || list.is_estimated {
+        numbers = format!("  {shown} of {}", lower_bound(all, list.is_estimated));
     }
     for (count, what) in [(list.new_values, "new"), (list.gone_values, "gone")] {
         if count > 0 {
             let between = if numbers.is_empty() { "  " } else { ", " };
-            numbers = format!("{numbers}{between}{} {what}", separated(count));
+            let count = lower_bound(count, list.is_estimated);
+            numbers = format!("{numbers}{between}{count} {what}");
         }
     }
     let title = painter.paint(Style::TITLE, &safe(title_of(&list.field)));
@@ -142,10 +149,14 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
 
 fn cells(row: &GroupRow) -> [String; 4] {
     let (now, before) = (row.tally.selected.count, row.tally.previous().count);
+    let uncounted = row.value.uncounted_max;
     let what = match (now, before) {
+        // Its records in the other period may be in the remainder.
+        (_, 0) | (0, _) if uncounted > 0 => String::new(),
         (_, 0) => "new".to_owned(),
         (0, _) => "gone".to_owned(),
         _ => change(now, before),
     };
-    [separated(now), separated(before), signed(difference(now, before)), what]
+    let [now_shown, before_shown] = [now, before].map(|count| at_least(count, uncounted));
+    [now_shown, before_shown, signed(difference(now, before)), what]
 }

@@ -5,7 +5,7 @@ use weir_view::{EMPTY_VALUE, Group, GroupRow, PeriodTally, Report};
 use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit_middle, right, width};
-use crate::display::{GroupColumn, safe, safe_bytes, separated, signed};
+use crate::display::{GroupColumn, mark_lower_bound, safe, safe_bytes, separated, signed};
 
 /// The group, line by line: a head, a row for each value, and one for the rest.
 pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<String> {
@@ -16,13 +16,18 @@ pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<Strin
         columns.iter().map(|column| column.cell(tally, report.matching, signed)).collect()
     };
     let mut rows: Vec<Vec<String>> = vec![head];
-    rows.extend(group.rows.iter().map(|value| row(&value.tally)));
+    rows.extend(group.rows.iter().map(|value| {
+        let mut cells = row(&value.tally);
+        mark_lower_bound(&columns, &mut cells, &value.value);
+        cells
+    }));
     let mut names: Vec<String> = group.rows.iter().map(name).collect();
     if group.rest.values > 0 {
         rows.push(row(&group.rest.tally));
-        names.push(match group.rest.values {
-            1 => "(1 other value)".to_owned(),
-            many => format!("({} other values)", separated(many)),
+        names.push(match (report.is_estimated(&group.field), group.rest.values) {
+            (true, many) => format!("(at least {} other values)", separated(many)),
+            (false, 1) => "(1 other value)".to_owned(),
+            (false, many) => format!("({} other values)", separated(many)),
         });
     }
     let widths: Vec<usize> = (0..columns.len())

@@ -5,7 +5,7 @@ use weir_view::{EMPTY_VALUE, Report, TopRow};
 use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit_middle, left, right, width};
-use crate::display::{fields_with_values, safe, separated, share, title_of};
+use crate::display::{at_least, fields_with_values, safe, separated, share, title_of};
 
 /// Minimum width of a list; if there is room for two, they are side by side.
 const LIST_COLUMNS_MIN: usize = 56;
@@ -50,10 +50,12 @@ fn list(report: &Report, field: &str, columns: usize, screen: &Screen) -> Vec<St
     let painter = Painter { colour: screen.colour };
     let rows = &report.top[field];
     let mut lines = vec![title(report, field, rows.len(), painter)];
-    let count_columns = rows.iter().map(|row| separated(row.tally.count).len()).max().unwrap_or(0);
+    let counts: Vec<String> =
+        rows.iter().map(|row| at_least(row.tally.count, row.value.uncounted_max)).collect();
+    let count_columns = counts.iter().map(|count| width(count)).max().unwrap_or(0);
     let count_max = rows.iter().map(|row| row.tally.count).max().unwrap_or(1);
-    for row in rows {
-        let count = right(&separated(row.tally.count), count_columns);
+    for (row, count) in rows.iter().zip(&counts) {
+        let count = right(count, count_columns);
         let share = right(&share(row.tally.count, report.matching), SHARE_COLUMNS);
         let bar = left(&bar(row.tally.count, count_max), BAR_COLUMNS);
         let used = 2 + count_columns + 2 + SHARE_COLUMNS + 2 + BAR_COLUMNS + 2;
@@ -67,9 +69,8 @@ fn list(report: &Report, field: &str, columns: usize, screen: &Screen) -> Vec<St
 fn title(report: &Report, field: &str, shown: usize, painter: Painter) -> String {
     let title = title_of(field);
     let distinct = report.distinct.get(field).copied().unwrap_or(0);
-    let estimated = report.estimated.iter().any(|name| name == field);
-    let number = match (estimated, distinct > shown as u64) {
-        (true, _) => format!("  {shown} of more than {}, estimated", separated(distinct)),
+    let number = match (report.is_estimated(field), distinct > shown as u64) {
+        (true, _) => format!("  {shown} of at least {}, estimated", separated(distinct)),
         (false, true) => format!("  {shown} of {}", separated(distinct)),
         (false, false) => String::new(),
     };

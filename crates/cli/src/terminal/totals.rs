@@ -6,7 +6,7 @@ use weir_view::{FormatCount, Quantiles, Report};
 use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit, fit_middle, left, width};
-use crate::display::{LocalTime, bytes, duration, safe, separated, share, span};
+use crate::display::{LocalTime, bytes, duration, lower_bound, safe, separated, share, span};
 
 /// Columns of the names.
 const NAME_COLUMNS: usize = 16;
@@ -43,7 +43,7 @@ pub(super) fn draw(report: &Report, is_main: bool, screen: &Screen) -> Vec<Strin
     }
     if report.matching > 0 {
         if report.has_sum("errors") {
-            let errors = separated(report.errors);
+            let errors = lower_bound(report.errors, report.is_estimated("status"));
             let share = share(report.errors, report.matching);
             add("Errors", format!("{errors} (error rate {share}, status 400 to 599)"));
         }
@@ -53,7 +53,7 @@ pub(super) fn draw(report: &Report, is_main: bool, screen: &Screen) -> Vec<Strin
         }
     }
     if let Some(clients) = report.distinct.get("client") {
-        add("Clients", separated(*clients));
+        add("Clients", lower_bound(*clients, report.is_estimated("client")));
     }
     for (name, quantiles) in
         [("Request time", &report.request_time), ("Upstream time", &report.upstream_time)]
@@ -85,6 +85,10 @@ pub(super) fn heading(report: &Report, sources: &[SourceSnapshot], screen: &Scre
 /// The number of records of the kind, and how many of them match the filter.
 fn records(report: &Report) -> String {
     let all = report.records_of_kind();
+    if report.filter_estimated {
+        let (matching, all) = (separated(report.matching), separated(all));
+        return format!("about {matching} of {all} match the filter");
+    }
     if report.matching == all {
         return separated(all);
     }

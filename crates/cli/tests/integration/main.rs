@@ -11,6 +11,7 @@ mod grep;
 mod hostile_files;
 mod json;
 mod kinds;
+mod late_values;
 mod listen;
 mod manual;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::packed_tally::{PackedTally, count_in_lanes, count_packed};
 use super::visit::{Sum, Visit};
-use crate::column::{ABSENT, Codes};
+use crate::column::{ABSENT, Codes, REMAINDER};
 use crate::values::Dictionary;
 
 /// The counts of one value.
@@ -240,9 +240,11 @@ impl TopList {
         }
     }
 
-    /// Returns the number of distinct values. Records without the field do not count.
+    /// Returns the number of distinct values. Records without the field do not count, nor do the
+    /// values in the [`REMAINDER`]: if there are any, this is a lower bound.
     pub fn distinct(&self) -> u64 {
-        self.counts().map(|(_, count)| u64::from(count > 0)).sum()
+        let values = self.counts().filter(|(id, _)| *id != REMAINDER);
+        values.map(|(_, count)| u64::from(count > 0)).sum()
     }
 
     /// Returns whether any record has the field.

@@ -253,7 +253,7 @@ impl TextTest {
     pub(super) fn is_about_known_values(&self, dictionary: &Dictionary) -> bool {
         match self {
             _ if self.is_about_any_value() => true,
-            Self::OneOf(values) => values.iter().all(|value| dictionary.find(value).is_some()),
+            Self::OneOf(values) => values.iter().all(|value| dictionary.is_complete(value)),
             Self::Any(tests) => tests.iter().all(|test| test.is_about_known_values(dictionary)),
             _ => false,
         }

@@ -14,7 +14,7 @@ use std::ops::DerefMut;
 use std::sync::Arc;
 
 use super::left_lines::LeftLines;
-use super::read_block::{Columns, OwnIds, ReadBlock, ResolvedBlock};
+use super::read_block::{Columns, LateIds, OwnIds, ReadBlock, ResolvedBlock};
 use super::target_columns::{self, TargetColumns};
 use super::text_column::TextColumn;
 use super::unwrapped::UnwrappedBlock;
@@ -34,7 +34,8 @@ use crate::values::{BATCH, Generations, InFlightGuard, PendingSegment, Values};
 /// 2. [`Self::resolve`] finds the shared ids of the values that are new to this reader, and
 ///    returns a [`ResolvedBlock`]. If blocks are resolved in their order, the shared ids do not
 ///    depend on the number of readers. The step takes time only for new values, and for few of
-///    them after [`Self::look_up`];
+///    them after [`Self::look_up`]. When the memory limit is reached, it also counts the values
+///    without an id, of which frequent ones get one ([`crate::LateValues`]);
 /// 3. [`Self::seal`] packs the columns with the shared ids, and returns a [`PendingSegment`].
 ///
 /// [`Self::read_segment`] does all three for a caller that owns the values.
@@ -246,8 +247,9 @@ impl BlockReader {
     }
 
     /// Notes what the lines of a block have brought.
-    fn end(&self, mut read: ReadBlock) -> ReadBlock {
+    fn end(&mut self, mut read: ReadBlock) -> ReadBlock {
         read.ids = self.own_ids();
+        read.late = self.count_late(&read.columns);
         read.records = read.columns.line_starts.len() as u64;
         read
     }
@@ -342,6 +344,17 @@ impl BlockReader {
         }
     }
 
+    fn count_late(&mut self, columns: &Columns) -> LateIds {
+        let count = |(column, ids): (&mut TextColumn, &Vec<u32>)| {
+            column.has_remainder().then(|| column.count_late(ids.iter().copied()))
+        };
+        let target = self.target.as_mut().map(|target| target.count_late(&columns.targets));
+        LateIds {
+            text: self.columns.iter_mut().zip(&columns.text).map(count).collect(),
+            target: target.unwrap_or_default(),
+        }
+    }
+
     /// Finds the shared ids of values in `read` that are new to this reader but known to others.
     ///
     /// This step is optional and needs only shared access to the values. It leaves less work to
@@ -359,15 +372,15 @@ impl BlockReader {
         }
     }
 
-    /// Finds the shared ids of all values in `read` that were new to this reader. Calls `values`
-    /// only if there are any, to get exclusive access for a short time.
+    /// Finds the shared ids of all values in `read` that were new to this reader, or had none. Calls
+    /// `values` only if there are any, to get exclusive access for a short time.
     pub fn resolve<V: DerefMut<Target = Values>>(
         &mut self,
-        read: ReadBlock,
+        mut read: ReadBlock,
         values: impl FnOnce() -> V,
     ) -> ResolvedBlock {
         if !self.is_resolved(&read) {
-            self.resolve_with(&read, &mut values());
+            self.resolve_with(&mut read, &mut values());
         }
         ResolvedBlock(read)
     }
@@ -379,14 +392,17 @@ impl BlockReader {
             && self.target.as_ref().is_none_or(|target| target.is_resolved(read.ids.target))
     }
 
-    fn resolve_with(&mut self, read: &ReadBlock, values: &mut Values) {
+    fn resolve_with(&mut self, read: &mut ReadBlock, values: &mut Values) {
         values.note_offset(read.first_offset_s);
         self.has_noted_offset |= read.first_offset_s.is_some();
-        for (column, ids) in self.columns.iter_mut().zip(&read.ids.text) {
-            column.resolve(*ids, values);
+        let late = std::mem::take(&mut read.late);
+        let rows = read.columns.text.iter().zip(late.text);
+        for ((column, ids), (rows, late)) in self.columns.iter_mut().zip(&read.ids.text).zip(rows) {
+            let rows = rows.iter().copied();
+            column.resolve(*ids, values, |column| late.unwrap_or_else(|| column.count_late(rows)));
         }
         if let Some(target) = &mut self.target {
-            target.resolve(read.ids.target, values);
+            target.resolve(&read.columns.targets, read.ids.target, late.target, values);
         }
     }
 

@@ -5,6 +5,7 @@
 //! again as soon as it is read.
 
 use super::target_columns::TargetIds;
+use super::text_column::LateId;
 use crate::block::Block;
 use crate::column::{Numbers, Times};
 use crate::field::Field;
@@ -56,6 +57,7 @@ pub struct ReadBlock {
     pub(super) source: u32,
     pub(super) block_offset: u64,
     pub(super) ids: OwnIds,
+    pub(super) late: LateIds,
     pub(super) columns: Columns,
     pub(super) guard: InFlightGuard,
     pub(super) first_offset_s: Option<i32>,
@@ -77,6 +79,14 @@ pub struct ResolvedBlock(pub(super) ReadBlock);
 pub(super) struct OwnIds {
     pub(super) text: Vec<usize>,
     pub(super) target: TargetIds,
+}
+
+/// The late ids of a block in the columns that had a remainder when it was read.
+#[derive(Debug, Default)]
+pub(super) struct LateIds {
+    /// By the reader's text columns.
+    pub(super) text: Vec<Option<Vec<LateId>>>,
+    pub(super) target: [Option<Vec<LateId>>; 2],
 }
 
 /// The columns of a block while it is read.
@@ -170,6 +180,7 @@ impl ReadBlock {
             source,
             block_offset: block.offset,
             ids: OwnIds::default(),
+            late: LateIds::default(),
             columns,
             guard,
             first_offset_s: None,

@@ -7,7 +7,7 @@
 //! Three numberings are in use: the own id of a target, the own ids of its parts, and the shared
 //! ids of its parts. Targets have no shared ids, since the data set has no such column.
 
-use super::text_column::TextColumn;
+use super::text_column::{LateId, TextColumn};
 use crate::column::{ABSENT, Codes};
 use crate::field::Field;
 use crate::schema::ColumnId;
@@ -86,10 +86,33 @@ impl TargetColumns {
         self.path.is_resolved(ids.paths) && self.query.is_resolved(ids.queries)
     }
 
-    /// See [`TextColumn::resolve`].
-    pub(super) fn resolve(&mut self, ids: TargetIds, values: &mut Values) {
-        self.path.resolve(ids.paths, values);
-        self.query.resolve(ids.queries, values);
+    /// Returns the late ids of path and query in a block of targets, of those columns that have a
+    /// remainder; see [`TextColumn::count_late`].
+    pub(super) fn count_late(&mut self, targets: &[u32]) -> [Option<Vec<LateId>>; 2] {
+        let own = &self.own;
+        let count = |column: &mut TextColumn, part: usize| {
+            let rows = targets.iter().map(|id| own[*id as usize][part]);
+            column.has_remainder().then(|| column.count_late(rows))
+        };
+        [count(&mut self.path, 0), count(&mut self.query, 1)]
+    }
+
+    /// See [`TextColumn::resolve`]. `late` has the late ids, if they are counted already.
+    pub(super) fn resolve(
+        &mut self,
+        targets: &[u32],
+        ids: TargetIds,
+        late: [Option<Vec<LateId>>; 2],
+        values: &mut Values,
+    ) {
+        let own = &self.own;
+        let mut resolve = |column: &mut TextColumn, ids, late: Option<_>, part: usize| {
+            let rows = targets.iter().map(|id| own[*id as usize][part]);
+            column.resolve(ids, values, |column| late.unwrap_or_else(|| column.count_late(rows)));
+        };
+        let [path, query] = late;
+        resolve(&mut self.path, ids.paths, path, 0);
+        resolve(&mut self.query, ids.queries, query, 1);
     }
 
     /// Packs the columns of a block of targets. `known` is the number of ids when it was read, all
@@ -98,13 +121,16 @@ impl TargetColumns {
         for [path, query] in &self.own[self.shared.len().min(known.targets)..known.targets] {
             self.shared.push([self.path.shared(*path), self.query.shared(*query)]);
         }
-        let column = |part: usize| -> Vec<u32> {
-            ids.iter().map(|id| self.shared[*id as usize][part]).collect()
+        let pack = |column: &TextColumn, part: usize| {
+            let shared: Vec<u32> = if column.has_remainder() {
+                // A value may have got its id after the target was seen first.
+                ids.iter().map(|id| column.shared(self.own[*id as usize][part])).collect()
+            } else {
+                ids.iter().map(|id| self.shared[*id as usize][part]).collect()
+            };
+            (column.column, Codes::pack_text(&shared))
         };
-        [
-            (self.path.column, Codes::pack_text(&column(0))),
-            (self.query.column, Codes::pack_text(&column(1))),
-        ]
+        [pack(&self.path, 0), pack(&self.query, 1)]
     }
 
     /// Forgets all values.

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::column::{ABSENT, Codes};
+use crate::column::{ABSENT, Codes, REMAINDER};
 use crate::schema::ColumnId;
 use crate::values::{LocalInterner, Values};
 
@@ -22,12 +22,31 @@ pub(super) struct TextColumn {
     shared: Vec<u32>,
     /// The own ids that were looked up but had no shared id, ascending.
     unknown: VecDeque<u32>,
+    /// Whether an own id has the remainder for its shared id.
+    has_remainder: bool,
+    /// For each own id its position in the list that [`Self::count_late`] makes, from 1; 0 between
+    /// calls.
+    positions: Vec<u32>,
+}
+
+/// An own id without a shared id of its own, and the number of rows of a block that have it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LateId {
+    own: u32,
+    rows: u32,
 }
 
 impl TextColumn {
     pub(super) fn new(column: ColumnId) -> Self {
         let (interner, shared) = (LocalInterner::new(), vec![ABSENT]);
-        Self { column, interner, shared, unknown: VecDeque::new() }
+        Self {
+            column,
+            interner,
+            shared,
+            unknown: VecDeque::new(),
+            has_remainder: false,
+            positions: Vec::new(),
+        }
     }
 
     /// Returns the number of own ids assigned so far.
@@ -36,7 +55,8 @@ impl TextColumn {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.interner.memory_bytes() + self.shared.capacity() * size_of::<u32>()
+        let ids = self.shared.capacity() + self.positions.capacity();
+        self.interner.memory_bytes() + ids * size_of::<u32>()
     }
 
     /// Returns the own id of one value.
@@ -70,20 +90,75 @@ impl TextColumn {
         }
     }
 
-    /// Returns whether all own ids below `ids` have a shared id.
+    /// Returns whether all own ids below `ids` have a shared id that will not change.
     pub(super) fn is_resolved(&self, ids: usize) -> bool {
-        self.shared.len() >= ids && self.unknown.front().is_none_or(|id| *id as usize >= ids)
+        self.shared.len() >= ids
+            && self.unknown.front().is_none_or(|id| *id as usize >= ids)
+            && !self.has_remainder
     }
 
-    /// Assigns a shared id to every own id below `ids`.
-    pub(super) fn resolve(&mut self, ids: usize, values: &mut Values) {
+    /// Whether an own id has the remainder for its shared id, so that late ids must be counted.
+    pub(super) fn has_remainder(&self) -> bool {
+        self.has_remainder
+    }
+
+    /// Counts the rows of a block, given by their own ids, that have no shared id or the
+    /// remainder, by id in the order of first appearance. The order does not depend on what this
+    /// reader has read before.
+    pub(super) fn count_late(&mut self, rows: impl Iterator<Item = u32>) -> Vec<LateId> {
+        self.positions.resize(self.interner.ids(), 0);
+        let mut late: Vec<LateId> = Vec::new();
+        for own in rows.filter(|own| *own != ABSENT) {
+            // A value that was looked up in vain has `ABSENT` until it is resolved.
+            let shared = self.shared.get(own as usize).copied().unwrap_or(ABSENT);
+            if shared != ABSENT && shared != REMAINDER {
+                continue;
+            }
+            match &mut self.positions[own as usize] {
+                0 => {
+                    late.push(LateId { own, rows: 1 });
+                    self.positions[own as usize] = late.len() as u32;
+                }
+                position => late[*position as usize - 1].rows += 1,
+            }
+        }
+        for id in &late {
+            self.positions[id.own as usize] = 0;
+        }
+        late
+    }
+
+    /// Assigns a shared id to every own id below `ids`. `late` returns the late ids of the block;
+    /// it is called if some may have the remainder.
+    pub(super) fn resolve(
+        &mut self,
+        ids: usize,
+        values: &mut Values,
+        late: impl FnOnce(&mut Self) -> Vec<LateId>,
+    ) {
         while let Some(id) = self.unknown.pop_front_if(|id| (*id as usize) < ids) {
-            let id = id as usize;
-            self.shared[id] = values.intern(self.column, self.interner.value(id));
+            self.shared[id as usize] = self.intern(id as usize, values);
         }
         for id in self.shared.len()..ids {
-            self.shared.push(values.intern(self.column, self.interner.value(id)));
+            let shared = self.intern(id, values);
+            self.shared.push(shared);
         }
+        if !self.has_remainder {
+            return;
+        }
+        for LateId { own, rows } in late(self) {
+            let shared = &mut self.shared[own as usize];
+            if *shared == REMAINDER {
+                let value = self.interner.value(own as usize);
+                *shared = values.intern_late(self.column, value, u64::from(rows));
+            }
+        }
+    }
+
+    fn intern(&mut self, id: usize, values: &mut Values) -> u32 {
+        let shared = values.intern(self.column, self.interner.value(id));
+        self.has_remainder |= shared == REMAINDER;
+        shared
     }
 
     /// Packs a column of resolved own ids; `None` if no row has the field.

@@ -8,6 +8,7 @@
 //! Ids are dense: the array of spans is indexed by them, and so are the counts of
 //! [`crate::TopList`]. Eviction leaves gaps, which the next new values fill, the lowest first.
 
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::ops::Range;
 
@@ -53,6 +54,8 @@ pub struct Dictionary {
     live: Option<IdBits>,
     /// Ids that the current sweep has evicted so far.
     freed: Vec<u32>,
+    /// See [`Self::uncounted_max`]; only numbers above 0.
+    uncounted: BTreeMap<u32, u64>,
 }
 
 /// A part of the memory for values.
@@ -92,6 +95,9 @@ impl Span {
 /// The cost of an entry in addition to its bytes: the table slot, its control byte, the unused part
 /// of the table, and the span.
 const ENTRY_BYTES: usize = 2 * (size_of::<Entry>() + 1) + size_of::<Span>();
+
+/// The memory of an entry of `uncounted`, in a tree whose nodes may be half full.
+const UNCOUNTED_BYTES: usize = 3 * size_of::<(u32, u64)>();
 
 impl Dictionary {
     /// Chunks start small, for the many fields that have few values, and double up to this.
@@ -166,15 +172,41 @@ impl Dictionary {
         }
     }
 
+    /// Returns the largest number of records that have the value of this id but the id
+    /// [`REMAINDER`]: they came when the memory was used up, before the value got an id. 0 if the
+    /// count of the id is exact.
+    pub fn uncounted_max(&self, id: u32) -> u64 {
+        self.uncounted.get(&id).copied().unwrap_or(0)
+    }
+
+    /// Returns whether all records with this value have its id.
+    pub(crate) fn is_complete(&self, value: &[u8]) -> bool {
+        self.find(value).is_some_and(|id| self.uncounted_max(id) == 0)
+    }
+
+    /// Sets [`Self::uncounted_max`]. Returns the memory that this takes, in bytes.
+    pub(super) fn set_uncounted_max(&mut self, id: u32, records: u64) -> usize {
+        if records == 0 {
+            return 0;
+        }
+        self.uncounted.insert(id, records);
+        UNCOUNTED_BYTES
+    }
+
+    /// Declares the counts of all ids exact.
+    pub(super) fn clear_uncounted(&mut self) {
+        self.uncounted.clear();
+    }
+
     /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.chunk_bytes + self.spans.len() * ENTRY_BYTES
+        self.chunk_bytes + self.spans.len() * ENTRY_BYTES + self.uncounted.len() * UNCOUNTED_BYTES
     }
 
     /// Returns the memory charged for the values, less the memory freed.
     pub(super) fn charge_bytes(&self) -> usize {
         let bytes: usize = self.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
-        bytes + self.spans.len() * ENTRY_BYTES
+        bytes + self.spans.len() * ENTRY_BYTES + self.uncounted.len() * UNCOUNTED_BYTES
     }
 
     /// Returns the memory of the free ids, in bytes.
@@ -189,9 +221,21 @@ impl Dictionary {
         length + ENTRY_BYTES
     }
 
+    /// Returns the memory that a new value of `length` bytes needs if some of its records are not
+    /// counted for it.
+    pub(super) fn late_cost_bytes(length: usize) -> usize {
+        Self::cost_bytes(length) + UNCOUNTED_BYTES
+    }
+
+    /// Returns a number that two values have in common only by a rare chance.
+    #[inline]
+    pub(super) fn fingerprint(&self, value: &[u8]) -> u64 {
+        self.state.hash_one(value)
+    }
+
     #[inline]
     fn hash(&self, value: &[u8]) -> u32 {
-        (self.state.hash_one(value) >> 32) as u32
+        (self.fingerprint(value) >> 32) as u32
     }
 
     #[inline]
@@ -315,6 +359,9 @@ impl Dictionary {
     /// Ends the sweep: the evicted ids become free for other values.
     pub(super) fn end_sweep(&mut self) {
         self.live = None;
+        for id in &self.freed {
+            self.uncounted.remove(id);
+        }
         self.free.append(&mut self.freed);
         self.free.sort_unstable_by(|a, b| b.cmp(a));
         // The free ids at the end are dropped. Of the others, the lowest are assigned first.

@@ -7,12 +7,16 @@
 //! 2. The `dictionary` of a column has the shared ids, in the order in which values first appeared.
 //! 3. `store` bounds the memory of all dictionaries together. Beyond it, new values share the id
 //!    [`crate::REMAINDER`], and the column is estimated.
+//!    `late_values` finds the frequent ones among them, in a reserve of that memory, with a summary
+//!    of `frequent_items`.
 //! 4. In a sliding window values go out of use. A `sweep` frees the ids that no segment has, as
 //!    soon as no block is in flight that was read with them (`generation`).
 
 mod dictionary;
+mod frequent_items;
 mod generation;
 mod interner;
+mod late_values;
 mod live_ids;
 mod pending_segment;
 mod prefetch;
@@ -20,6 +24,8 @@ mod store;
 mod sweep;
 
 pub use dictionary::Dictionary;
+pub use frequent_items::FrequentItems;
+pub use late_values::LateValues;
 pub use live_ids::LiveIds;
 pub use pending_segment::PendingSegment;
 pub use store::Values;

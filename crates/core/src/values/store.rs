@@ -8,6 +8,7 @@
 
 use super::dictionary::Dictionary;
 use super::generation::Generations;
+use super::late_values::LateValues;
 use crate::column::REMAINDER;
 use crate::schema::{ColumnId, Schema};
 
@@ -54,7 +55,16 @@ pub(super) struct ColumnValues {
     pub(super) dictionary: Dictionary,
     /// Whether a value was folded into the remainder.
     pub(super) folded: bool,
+    /// The values that were, if there was memory to count them.
+    pub(super) late: Option<LateValues>,
 }
+
+/// The part of the memory that is reserved for late values: an eighth. See [`LateValues`].
+const RESERVE_SHARE: usize = 8;
+
+/// The part of the reserve that one column may use: a sixteenth. Few logs have more columns with
+/// many values.
+const RESERVE_SHARE_OF_COLUMN: usize = 16;
 
 impl Values {
     /// Returns a data set without values, with the columns of the known fields. The values may take
@@ -129,25 +139,84 @@ impl Values {
     }
 
     /// Returns the id of a value. An unknown value gets [`REMAINDER`] if the memory limit is
-    /// reached.
+    /// reached, except for the reserve of [`Self::intern_late`].
     ///
     /// # Panics
     /// If this data set has no such column.
     pub fn intern(&mut self, column: ColumnId, value: &[u8]) -> u32 {
-        let column = &mut self.columns[column.index()];
-        if let Some(id) = column.dictionary.revive(value) {
+        let limit = self.memory_bytes_max - self.memory_bytes_max / RESERVE_SHARE;
+        let used = self.used_bytes();
+        let own = &mut self.columns[column.index()];
+        if let Some(id) = own.dictionary.revive(value) {
             return id;
         }
-        let cost = Dictionary::cost_bytes(value.len());
-        if self.memory_bytes - self.free_bytes + cost > self.memory_bytes_max {
-            column.folded = true;
-            column.dictionary.keep_id(REMAINDER);
+        if used + Dictionary::cost_bytes(value.len()) > limit {
+            self.fold(column);
             return REMAINDER;
         }
-        let free = column.dictionary.free_bytes();
-        self.memory_bytes += cost - free.min(cost - value.len());
-        self.free_bytes -= free.min(cost - value.len());
-        column.dictionary.intern(value)
+        let uncounted =
+            own.late.as_mut().map(|late| late.forget(own.dictionary.fingerprint(value)));
+        self.insert(column, value, uncounted.unwrap_or(0))
+    }
+
+    /// Returns the id of a value for which [`Self::intern`] has returned [`REMAINDER`], now that
+    /// `records` more records have it. A frequent value gets an id of its own; see [`LateValues`]
+    /// and [`Dictionary::uncounted_max`].
+    ///
+    /// # Panics
+    /// If this data set has no such column.
+    pub fn intern_late(&mut self, column: ColumnId, value: &[u8], records: u64) -> u32 {
+        let room = self.memory_bytes_max.saturating_sub(self.used_bytes());
+        let own = &mut self.columns[column.index()];
+        if let Some(id) = own.dictionary.revive(value) {
+            return id;
+        }
+        let fingerprint = own.dictionary.fingerprint(value);
+        let cost = Dictionary::late_cost_bytes(value.len());
+        let cost = if cost <= room { cost } else { usize::MAX };
+        let late = own.late.as_mut();
+        match late.and_then(|late| late.offer(fingerprint, records, cost)) {
+            Some(uncounted) => self.insert(column, value, uncounted),
+            None => REMAINDER,
+        }
+    }
+
+    /// Notes that a value of the column has no id.
+    #[cold]
+    fn fold(&mut self, column: ColumnId) {
+        let room = self.memory_bytes_max.saturating_sub(self.used_bytes());
+        let own = &mut self.columns[column.index()];
+        own.dictionary.keep_id(REMAINDER);
+        if own.folded {
+            return;
+        }
+        own.folded = true;
+        let bytes = self.memory_bytes_max / RESERVE_SHARE / RESERVE_SHARE_OF_COLUMN;
+        own.late = LateValues::with_memory(bytes.min(room));
+        self.memory_bytes += own.late.as_ref().map_or(0, LateValues::memory_bytes);
+    }
+
+    /// Adds a value of which `uncounted` records have no id.
+    fn insert(&mut self, column: ColumnId, value: &[u8], uncounted: u64) -> u32 {
+        let dictionary = &mut self.columns[column.index()].dictionary;
+        let cost = Dictionary::cost_bytes(value.len());
+        let free = dictionary.free_bytes().min(cost - value.len());
+        let id = dictionary.intern(value);
+        self.memory_bytes += cost - free + dictionary.set_uncounted_max(id, uncounted);
+        self.free_bytes -= free;
+        id
+    }
+
+    /// Returns the largest number of records that a value of the column without an id can have;
+    /// `None` if that is not known.
+    ///
+    /// # Panics
+    /// If this data set has no such column.
+    pub fn unlisted_max(&self, column: ColumnId) -> Option<u64> {
+        match &self.columns[column.index()] {
+            ColumnValues { folded: false, .. } => Some(0),
+            ColumnValues { late, .. } => late.as_ref().map(LateValues::records_max),
+        }
     }
 
     /// Returns the memory that the distinct values take, in bytes.
@@ -187,7 +256,7 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
-    use super::{REMAINDER, Values};
+    use super::{ColumnId, LateValues, REMAINDER, Schema, Values};
     use crate::field::Field;
 
     #[test]
@@ -196,10 +265,64 @@ mod tests {
         let column = Field::Path.column();
         let ids: Vec<u32> =
             (0..1_000).map(|n| values.intern(column, format!("/{n}").as_bytes())).collect();
+        assert_eq!(values.unlisted_max(Field::Client.column()), Some(0));
         assert_eq!(ids[0], 2);
         assert_eq!(ids[999], REMAINDER);
         assert!(values.is_estimated(column) && !values.is_estimated(Field::Client.column()));
         assert!(values.memory_bytes() <= 10_000);
         assert_eq!(values.intern(column, b"/0"), 2, "known values stay exact");
+    }
+    /// The id of each record's value.
+    fn ids(values: &mut Values, records: impl Iterator<Item = u32>) -> Vec<u32> {
+        let column = Field::Path.column();
+        let mut id_of = |number: u32| {
+            let value = format!("/path/{number}");
+            match values.intern(column, value.as_bytes()) {
+                REMAINDER => values.intern_late(column, value.as_bytes(), 1),
+                id => id,
+            }
+        };
+        records.map(&mut id_of).collect()
+    }
+
+    #[test]
+    fn a_frequent_value_that_comes_late_gets_an_id() {
+        let mut values = Values::new(1 << 20);
+        let column = Field::Path.column();
+        // Each path once, and among those that come late, one of ten is path 7,777,777.
+        let frequent = |n: u32| if n > 50_000 && n.is_multiple_of(10) { 7_777_777 } else { n };
+        let ids = ids(&mut values, (0..100_000).map(frequent));
+        let dictionary = values.dictionary(column);
+        let id = dictionary.find(b"/path/7777777").expect("it has an id");
+        let counted = ids.iter().filter(|other| **other == id).count() as u64;
+        let uncounted =
+            (50_001u32..100_000).filter(|n| n.is_multiple_of(10)).count() as u64 - counted;
+        assert!(uncounted <= dictionary.uncounted_max(id));
+        assert!(counted > 0 && !dictionary.is_complete(b"/path/7777777"));
+        assert!(dictionary.is_complete(b"/path/0") && !dictionary.is_complete(b"/path/99999"));
+        let remainder = ids.iter().filter(|id| **id == REMAINDER).count() as u64;
+        let unlisted_max = values.unlisted_max(column).expect("there is memory to count them");
+        assert!((1..remainder / 10).contains(&unlisted_max), "{unlisted_max} of {remainder}");
+        assert!(values.memory_bytes() <= 1 << 20);
+    }
+
+    #[test]
+    fn a_hostile_log_takes_no_more_memory_than_allowed() {
+        let mut values = Values::new(1 << 20);
+        let value = |length: usize, n: u32| format!("{n}{}", "x".repeat(length)).into_bytes();
+        for (column, _) in Schema::new().text_columns() {
+            for n in 0..3_000 {
+                let value = value(1 << (n % 16), n / 3);
+                if values.intern(column, &value) == REMAINDER {
+                    values.intern_late(column, &value, u64::from(n));
+                }
+            }
+        }
+        let held = |(column, _): (ColumnId, &str)| values.dictionary(column).charge_bytes();
+        let late: usize =
+            values.columns.iter().flat_map(|own| &own.late).map(LateValues::memory_bytes).sum();
+        let held = values.schema().text_columns().map(held).sum::<usize>() + late;
+        assert_eq!(values.memory_bytes(), held);
+        assert!(held <= 1 << 20, "{held}");
     }
 }

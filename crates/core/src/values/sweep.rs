@@ -11,8 +11,9 @@
 //! ```
 
 use super::generation::Generations;
+use super::late_values::LateValues;
 use super::live_ids::LiveIds;
-use super::store::Values;
+use super::store::{ColumnValues, Values};
 
 /// A sweep that waits for the blocks that were read before it began.
 ///
@@ -160,10 +161,17 @@ impl Values {
         for column in &mut self.columns {
             column.folded &= column.dictionary.has_remainder();
             column.dictionary.end_sweep();
+            if !column.folded {
+                column.late = None;
+                column.dictionary.clear_uncounted();
+            }
         }
         self.free_bytes = self.columns.iter().map(|column| column.dictionary.free_bytes()).sum();
-        self.memory_bytes =
-            self.columns.iter().map(|column| column.dictionary.charge_bytes()).sum();
+        let bytes = |column: &ColumnValues| {
+            let late = column.late.as_ref().map_or(0, LateValues::memory_bytes);
+            column.dictionary.charge_bytes() + late
+        };
+        self.memory_bytes = self.columns.iter().map(bytes).sum();
     }
 }
 

@@ -15,6 +15,7 @@ mod format_support;
 mod format_tracker;
 mod format_wrappers;
 mod histogram;
+mod late_values;
 mod mixed_formats;
 mod record_predicate;
 mod recount;

@@ -1,33 +1,48 @@
-//! A memory limit that several threads share.
+//! A memory limit for distinct values.
 
-use std::sync::atomic::{AtomicI64, Ordering};
-
-/// A number of bytes that threads take from and give back to.
-///
-/// The limit is soft: threads that take at the same moment may each take one value too many.
+/// The memory that the distinct values of some tallies may take, and a reserve for values that come
+/// late; see [`weir_core::LateValues`].
 #[derive(Debug)]
 pub struct MemoryBudget {
-    left: AtomicI64,
+    left: usize,
+    reserve: usize,
 }
+
+/// The part of the memory that is the reserve: an eighth.
+const RESERVE_SHARE: usize = 8;
+
+/// The part of the reserve that one tally takes. There are as many kinds of records, each of which
+/// has a tally.
+const RESERVE_SHARE_OF_TALLY: usize = weir_core::RecordKind::ALL.len();
 
 impl MemoryBudget {
     /// A budget of `bytes`.
     pub fn new(bytes: usize) -> Self {
-        Self { left: AtomicI64::new(i64::try_from(bytes).unwrap_or(i64::MAX)) }
+        let reserve = bytes / RESERVE_SHARE;
+        Self { left: bytes - reserve, reserve }
+    }
+
+    /// Whether `bytes` are left, without the reserve.
+    pub(super) fn has(&self, bytes: usize) -> bool {
+        bytes <= self.left
     }
 
     /// Takes bytes. Returns false, and takes none, if fewer are left.
-    pub fn take(&self, bytes: usize) -> bool {
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        if self.left.load(Ordering::Relaxed) < bytes {
-            return false;
+    pub(super) fn take(&mut self, bytes: usize) -> bool {
+        let has_room = self.has(bytes);
+        if has_room {
+            self.left -= bytes;
         }
-        self.left.fetch_sub(bytes, Ordering::Relaxed);
-        true
+        has_room
     }
 
     /// Gives back bytes that were taken.
-    pub fn give_back(&self, bytes: usize) {
-        self.left.fetch_add(i64::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
+    pub(super) fn give_back(&mut self, bytes: usize) {
+        self.left += bytes;
+    }
+
+    /// The part of the reserve for one tally, in bytes.
+    pub(super) fn reserve_of_tally(&self) -> usize {
+        self.reserve / RESERVE_SHARE_OF_TALLY
     }
 }

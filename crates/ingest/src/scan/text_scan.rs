@@ -32,6 +32,7 @@ pub struct TextScan<'a> {
 /// A part of a text, or all of it: lines, and the reader of their records.
 #[derive(Debug)]
 pub struct TextPart<R> {
+    index: usize,
     lines: LineBlocks<R>,
     records: RecordReader,
     /// The end of the last lines that were returned as records, in their block.
@@ -51,12 +52,17 @@ pub struct ScannedText<T> {
 }
 
 impl<R: Read> TextPart<R> {
-    fn new(stream: R, records: RecordReader, reads_records: bool) -> Self {
+    fn new(index: usize, stream: R, records: RecordReader, reads_records: bool) -> Self {
         let lines = match reads_records {
             true => LineBlocks::of_records(stream),
             false => LineBlocks::new(stream),
         };
-        Self { lines, records, records_end: 0 }
+        Self { index, lines, records, records_end: 0 }
+    }
+
+    /// Returns the number of the part, from 0 in the order of the text.
+    pub fn index(&self) -> usize {
+        self.index
     }
 
     /// Returns the next whole lines; see [`LineBlocks::next_block`].
@@ -104,8 +110,8 @@ impl TextScan<'_> {
         output: &mut OrderedOutput<'_>,
         work: impl Fn(&mut TextPart<PartStream<'_>>, &mut OrderedOutput<'_>) -> io::Result<T> + Sync,
     ) -> io::Result<ScannedText<T>> {
-        let scan = |stream: PartStream<'_>, records, output: &mut OrderedOutput<'_>| {
-            let mut part = TextPart::new(stream, records, self.reads_records);
+        let scan = |index, stream: PartStream<'_>, records, output: &mut OrderedOutput<'_>| {
+            let mut part = TextPart::new(index, stream, records, self.reads_records);
             let value = work(&mut part, output)?;
             let too_long = if self.reads_records { 0 } else { part.lines.too_long_lines() };
             Ok((value, part.records.unparsed_lines(), too_long))
@@ -117,13 +123,13 @@ impl TextScan<'_> {
                         Some(formats) => RecordReader::of_part(formats),
                         None => RecordReader::new(self.format, None, None),
                     };
-                    scan(Box::new(ranges.lines(index)), records, output)
+                    scan(index, Box::new(ranges.lines(index)), records, output)
                 })?
             }
             None => {
                 let patience = input.is_live().then_some(DETECTION_PATIENCE);
                 let records = RecordReader::new(self.format, text.written(), patience);
-                vec![scan(Box::new(text), records, output)?]
+                vec![scan(0, Box::new(text), records, output)?]
             }
         };
         let mut all = ScannedText { parts: Vec::new(), unparsed_lines: 0, too_long_lines: 0 };
@@ -154,7 +160,7 @@ fn steady_formats(
     written: Option<SystemTime>,
 ) -> Option<TextFormats> {
     let records = RecordReader::new(choice, written, None);
-    let mut first = TextPart::new(ranges.lines(0), records, true);
+    let mut first = TextPart::new(0, ranges.lines(0), records, true);
     // An error is reported when the file is scanned.
     let (_, records) = first.next_records().ok()??;
     records.steady_formats()
@@ -186,7 +192,7 @@ mod tests {
     fn a_live_stream_is_shown_before_its_window_is_full() {
         let line = b"192.0.2.7 - - [17/Dec/2025:09:00:00 +0000] \"GET / HTTP/1.1\" 200 10\n";
         let records = RecordReader::new(&FormatChoice::Detect, None, Some(Duration::ZERO));
-        let mut part = TextPart::new(Pause(line), records, true);
+        let mut part = TextPart::new(0, Pause(line), records, true);
         let (block, records) = part.next_records().expect("it is read").expect("a block");
         assert_eq!(block, line);
         assert_eq!(records.format().name(), "COMMON");
@@ -195,7 +201,7 @@ mod tests {
     /// The formats in which a text is read, with their records, and the number of unparsed lines.
     fn records_by_format(log: &str, patience: Option<Duration>) -> (Vec<(String, usize)>, u64) {
         let records = RecordReader::new(&FormatChoice::Detect, None, patience);
-        let mut part = TextPart::new(log.as_bytes(), records, true);
+        let mut part = TextPart::new(0, log.as_bytes(), records, true);
         let mut formats: Vec<(String, usize)> = Vec::new();
         let mut bytes = Vec::new();
         while let Some((block, records)) = part.next_records().expect("it is read") {

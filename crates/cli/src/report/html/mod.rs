@@ -12,7 +12,7 @@ use std::path::Path;
 use weir_ingest::{Input, SourceSnapshot};
 use weir_view::{Comparison, Period, Report};
 
-use crate::display::{bytes, change, duration, separated, share};
+use crate::display::{bytes, change, duration, lower_bound, separated, share};
 use crate::outcome::{Failure, print};
 use text::{safe, safe_bytes, time};
 
@@ -111,6 +111,9 @@ fn records(report: &Report, is_main: bool) -> String {
     let Report { group, compare, .. } = report;
     let previous = compare.as_ref().map(|comparison| &*comparison.previous);
     let mut page = totals(report, previous, is_main);
+    for note in report.memory_note().into_iter().chain(report.rounding_note()) {
+        page += &format!("<p class=\"dim\">{}.</p>\n", safe(&note));
+    }
     if let Some(histogram) = &report.histogram {
         page += &chart::draw(histogram, report.kind, &report.time.zone);
     }
@@ -173,16 +176,19 @@ fn totals(report: &Report, before: Option<&Report>, is_main: bool) -> String {
         let rate = share(report.errors, report.matching);
         let errors = number(|report| report.errors);
         let errors = errors.unwrap_or_else(|| format!("error rate {rate}, status 400 to 599"));
-        items.push(("Errors", separated(report.errors), errors));
+        let shown = lower_bound(report.errors, report.is_estimated("status"));
+        items.push(("Errors", shown, errors));
     }
     if report.has_sum("bytes_sent") {
         let sent = compared(&|report| bytes(report.bytes_sent), &|report| report.bytes_sent);
         let sent = sent.unwrap_or_else(|| format!("{} bytes", separated(report.bytes_sent)));
         items.push(("Bytes sent", bytes(report.bytes_sent), sent));
     }
-    if let Some(clients) = report.distinct.get("client") {
-        let then = number(|report| report.distinct.get("client").copied().unwrap_or(0));
-        items.push(("Clients", separated(*clients), then.unwrap_or_default()));
+    if report.distinct.contains_key("client") {
+        let distinct = |report: &Report| report.distinct.get("client").copied().unwrap_or(0);
+        let shown = |report: &Report| lower_bound(distinct(report), report.is_estimated("client"));
+        let then = compared(&shown, &distinct);
+        items.push(("Clients", shown(report), then.unwrap_or_default()));
     }
     let unparsed = report.unparsed_lines + report.too_long_lines;
     if unparsed > 0 && is_main {
@@ -207,6 +213,9 @@ fn totals(report: &Report, before: Option<&Report>, is_main: bool) -> String {
 /// How many records of the kind match the filter, if not all do.
 fn matching(report: &Report) -> String {
     let all = report.records_of_kind();
+    if report.filter_estimated {
+        return format!("an estimate, of {}", separated(all));
+    }
     if report.matching == all {
         return String::new();
     }

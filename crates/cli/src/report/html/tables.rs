@@ -1,10 +1,13 @@
 //! The lists, as tables.
 
-use weir_view::{Changes, Comparison, Group, GroupRow, PeriodTally, Report, TopRow, difference};
+use weir_view::{
+    Changes, Comparison, Group, GroupRow, PeriodTally, Report, RowValue, TopRow, difference,
+};
 
 use super::text::{safe, value};
 use crate::display::{
-    GroupColumn, change, fields_with_values, list_order, separated, share, signed, title_of,
+    GroupColumn, at_least, change, fields_with_values, list_order, lower_bound, mark_lower_bound,
+    separated, share, signed, title_of,
 };
 
 /// The group, with a last row for the sum of the other values.
@@ -13,11 +16,15 @@ pub(super) fn group(group: &Group, report: &Report) -> String {
     let cells = |tally: &PeriodTally| -> Vec<String> {
         columns.iter().map(|column| column.cell(tally, report.matching, coloured)).collect()
     };
-    let row = |row: &GroupRow| named_row(&value(&row.value.bytes()), &cells(&row.tally));
+    let row = |row: &GroupRow| {
+        let mut cells = cells(&row.tally);
+        mark_lower_bound(&columns, &mut cells, &row.value);
+        named_row(&value(&row.value.bytes()), &cells)
+    };
     let mut rows: String = group.rows.iter().map(row).collect();
     if group.rest.values > 0 {
-        let name =
-            format!("<span class=\"dim\">{} other values</span>", separated(group.rest.values));
+        let name = lower_bound(group.rest.values, report.is_estimated(&group.field));
+        let name = format!("<span class=\"dim\">{name} other values</span>");
         rows += &named_row(&name, &cells(&group.rest.tally));
     }
     let names: String = columns.iter().map(|own| column(own.head(report.kind))).collect();
@@ -30,9 +37,8 @@ pub(super) fn lists(report: &Report) -> String {
     let list = |field: &str| {
         let rows = &report.top[field];
         let distinct = report.distinct.get(field).copied().unwrap_or(0);
-        let is_estimated = report.estimated.iter().any(|name| name == field);
-        let numbers = match (is_estimated, distinct > rows.len() as u64) {
-            (true, _) => format!("{} of more than {}, estimated", rows.len(), separated(distinct)),
+        let numbers = match (report.is_estimated(field), distinct > rows.len() as u64) {
+            (true, _) => format!("{} of at least {}, estimated", rows.len(), separated(distinct)),
             (false, true) => format!("{} of {}", rows.len(), separated(distinct)),
             (false, false) => String::new(),
         };
@@ -52,7 +58,17 @@ fn top_row(top: &TopRow, matching: u64, count_max: u64) -> String {
         "<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect width=\"{width:.1}\" height=\"10\"/></svg>"
     );
     let count = top.tally.count;
-    row(&[separated(count), share(count, matching), bar], &value(top.value.text.as_bytes()))
+    let shown = counted(count, &top.value);
+    row(&[shown, share(count, matching), bar], &value(top.value.text.as_bytes()))
+}
+
+/// A count of records of a value, with the bound of what it may lack.
+fn counted(count: u64, value: &RowValue) -> String {
+    let shown = at_least(count, value.uncounted_max);
+    match value.uncounted_max {
+        0 => shown,
+        most => format!("<span title=\"up to {} more\">{shown}</span>", separated(most)),
+    }
 }
 
 /// How the values of each field have changed.
@@ -67,18 +83,26 @@ pub(super) fn changes(comparison: &Comparison) -> String {
 fn list_of_changes(list: &Changes) -> String {
     let counts = [(list.new_values, "new"), (list.gone_values, "gone")];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> =
-        counts.map(|(count, kind)| format!("{} {kind}", separated(count))).collect();
+    let counts: Vec<String> = counts
+        .map(|(count, kind)| format!("{} {kind}", lower_bound(count, list.is_estimated)))
+        .collect();
     let rows = list.changed.iter().chain(&list.new).chain(&list.gone).map(|change_row| {
         let (now, before) = (change_row.tally.selected.count, change_row.tally.previous().count);
         let percent = match (now, before) {
+            // Its records in the other period may be in the remainder.
+            (_, 0) | (0, _) if change_row.value.uncounted_max > 0 => String::new(),
             (_, 0) => "new".to_owned(),
             (0, _) => "gone".to_owned(),
             _ => change(now, before),
         };
         let difference = coloured(difference(now, before));
         row(
-            &[separated(now), separated(before), difference, percent],
+            &[
+                counted(now, &change_row.value),
+                counted(before, &change_row.value),
+                difference,
+                percent,
+            ],
             &value(&change_row.value.bytes()),
         )
     });
