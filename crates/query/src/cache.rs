@@ -71,6 +71,16 @@ impl CachedAnswer {
         &self.evaluation
     }
 
+    /// The same answer without lists and quantiles.
+    fn over_time(&self) -> Self {
+        Self {
+            evaluation: self.evaluation.over_time(),
+            epoch: self.epoch,
+            segments: self.segments.clone(),
+            rows: self.rows.clone(),
+        }
+    }
+
     /// The rows that it counts, by segment.
     pub(crate) fn rows(&self) -> &[RowBits] {
         &self.rows
@@ -200,6 +210,13 @@ impl AnswerCache {
     /// The current answer.
     pub(crate) fn current(&self) -> Option<&CachedAnswer> {
         self.current.as_deref()
+    }
+
+    /// The current answer and the one about all rows, without their lists and quantiles.
+    pub(crate) fn over_time(&self) -> Self {
+        let over_time = |answer: &Arc<CachedAnswer>| Arc::new(answer.over_time());
+        let [current, all] = [&self.current, &self.all].map(|one| one.as_ref().map(over_time));
+        Self { current, all, last: None, epoch: self.epoch }
     }
 
     /// The number of segments that the current answer counts, if the others of the snapshot

@@ -131,6 +131,21 @@ impl<D: Snapshots> Counter<D> {
         Ok(next)
     }
 
+    /// The counter of unfiltered records for `query`, if this one has counted them: its own query
+    /// has no condition but the time.
+    pub(crate) fn unfiltered(&self, query: Query) -> Option<Self> {
+        let has_counted = !self.is_filtered && self.query.stack == query.stack;
+        has_counted.then(|| Self {
+            data: self.data.clone(),
+            query,
+            is_filtered: false,
+            aggregates: CountedAggregates::UnfilteredHistogram,
+            jobs: self.jobs,
+            blank: self.blank.over_time(),
+            cache: self.cache.over_time(),
+        })
+    }
+
     /// The query.
     pub(crate) fn query(&self) -> &Query {
         &self.query

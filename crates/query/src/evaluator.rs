@@ -11,7 +11,7 @@ use crate::counter::{CountedAggregates, Counter, Interruption};
 use crate::extents::Extents;
 use crate::group::group;
 use crate::periods::{Bounds, PeriodError, Periods};
-use crate::report::{axis_ns, incomplete, plain_report, unfiltered};
+use crate::report::{axis_ns, incomplete, plain_report, unfiltered_query};
 
 /// Answers one query about a data set repeatedly, while the data set grows.
 ///
@@ -108,6 +108,8 @@ impl<D: Snapshots> Evaluator<D> {
         };
         let (data, extents) = (self.data.clone(), self.extents.clone());
         let unfiltered = self.unfiltered.clone();
+        let unfiltered =
+            unfiltered.or_else(|| self.now.unfiltered(unfiltered_query(self.now.query())));
         Ok(Self { data, query, bounds, now, before, overlay, unfiltered, extents, kind })
     }
 
@@ -227,7 +229,7 @@ impl<D: Snapshots> Evaluator<D> {
             self.unfiltered = None;
             return Ok(());
         }
-        let query = unfiltered(self.now.query());
+        let query = unfiltered_query(self.now.query());
         match &mut self.unfiltered {
             // Most changes of a filter leave the time as it is.
             Some(unfiltered) if unfiltered.is_for_time_of(&self.now, &query) => Ok(()),

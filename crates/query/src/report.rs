@@ -26,7 +26,7 @@ pub fn evaluation_by_kind(
         return Ok(evaluations);
     }
     let aggregates = CountedAggregates::UnfilteredHistogram;
-    Ok(evaluations.beside(of_each_kind(&unfiltered(query), values, aggregates)?))
+    Ok(evaluations.beside(of_each_kind(&unfiltered_query(query), values, aggregates)?))
 }
 
 fn of_each_kind(
@@ -48,7 +48,7 @@ fn of_each_kind(
 }
 
 /// The query whose unfiltered records are shown behind those of another query.
-pub(crate) fn unfiltered(query: &Query) -> Query {
+pub(crate) fn unfiltered_query(query: &Query) -> Query {
     Query { stack: STATUS_CLASS.to_owned(), group: None, overlay: None, ..query.clone() }
 }
 

@@ -159,6 +159,37 @@ impl Evaluation {
         evaluation
     }
 
+    /// Returns the answer to the question without its lists and quantiles: totals and counts over
+    /// time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Evaluation, Field, Fold, Question, Values};
+    ///
+    /// let mut evaluation = Evaluation::new(&Question::default());
+    /// evaluation.refresh(&Values::new(0));
+    /// let over_time = evaluation.over_time();
+    /// assert_eq!(over_time.totals(), evaluation.totals());
+    /// assert!(over_time.quantiles(Field::RequestTime.column()).is_none());
+    /// ```
+    #[must_use]
+    pub fn over_time(&self) -> Self {
+        Self {
+            filter: self.filter.clone(),
+            zone: self.zone.clone(),
+            buckets_max: self.buckets_max,
+            stack: self.stack,
+            aggregates: Aggregates { histogram: self.aggregates.histogram, ..Aggregates::none() },
+            classes: self.classes.clone(),
+            ids: self.ids.clone(),
+            totals: self.totals.clone(),
+            histogram: self.histogram.clone(),
+            top_lists: Vec::new(),
+            quantiles: Vec::new(),
+        }
+    }
+
     /// Returns the rows of a segment that pass the filter.
     ///
     /// [`Fold::refresh`] must have seen the values of the segment.
