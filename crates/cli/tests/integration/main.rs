@@ -6,6 +6,7 @@ mod conditions;
 mod count;
 mod files;
 mod formats;
+mod full_memory;
 mod golden;
 mod grep;
 mod hostile_files;
