@@ -14,6 +14,7 @@ mod line_blocks;
 mod memory_budget;
 mod ordered;
 mod ordered_merge;
+mod pair_counts;
 mod record_reader;
 mod text_formats;
 mod text_scan;
