@@ -6,7 +6,14 @@ import { FORMAT_NOTES } from "../src/format/formats";
 import { hexOf, textOfHex } from "../src/format/hex";
 import { compact, count, frequency, lowerBound, plural, share } from "../src/format/number";
 import { parts, TEXT_MAX, visible, withEdges } from "../src/format/text";
-import { instantSeconds, parseStamp, rangeText, stampText, wallSeconds } from "../src/format/time";
+import {
+  instantSeconds,
+  parseStamp,
+  rangeText,
+  stampText,
+  timeTexts,
+  wallSeconds,
+} from "../src/format/time";
 import { windowText } from "../src/format/window";
 import { FORMATS, WRAPPERS } from "../src/generated/words";
 
@@ -132,6 +139,40 @@ describe("time stamps", () => {
     expect(instantSeconds(parseStamp("2024-01-01T00:00:00-03:30")!)).toBe(
       Date.UTC(2024, 0, 1, 3, 30) / 1000,
     );
+  });
+
+  it("names the ends of a range as exactly as its length asks for", () => {
+    const texts = (first: string, last: string) => {
+      const { name, ends } = timeTexts(parseStamp(first)!, parseStamp(last)!);
+      return [name, ...ends];
+    };
+    expect(texts("2024-05-12T10:00:03Z", "2024-05-12T10:59:00Z")).toEqual([
+      "2024-05-12",
+      "10:00:03",
+      "10:59:00",
+    ]);
+    expect(texts("2024-05-12T10:00:03Z", "2024-05-12T20:59:00Z")).toEqual([
+      "2024-05-12",
+      "10:00",
+      "20:59",
+    ]);
+    // Less than a day, but over midnight.
+    expect(texts("2024-11-14T16:00:00Z", "2024-11-15T12:50:00Z")).toEqual([
+      "Time, 2024",
+      "14 Nov 16:00",
+      "15 Nov 12:50",
+    ]);
+    expect(texts("2024-05-01T10:00:00Z", "2024-05-30T10:00:00Z")).toEqual([
+      "Time, 2024",
+      "1 May",
+      "30 May",
+    ]);
+    // No year in the name if there are two.
+    expect(texts("2015-05-17T10:00:00Z", "2026-01-04T10:00:00Z")).toEqual([
+      "Time",
+      "2015-05-17",
+      "2026-01-04",
+    ]);
   });
 
   it("gives back what is no stamp", () => {

@@ -90,6 +90,25 @@ export function stampText(text: string): string {
   return `${dateText(stamp)} ${clockText(stamp, true)} ${zoneText(stamp.offset)}`;
 }
 
+/** A shorter time range is shown with seconds. */
+const SECONDS_MATTER = 3600;
+/** A longer time range is shown in days. */
+const DAYS_MATTER = 7 * 86_400;
+
+/** Returns the ends of a range, as exact as its length asks for, and what they have in common. */
+export function timeTexts(first: Stamp, last: Stamp): { name: string; ends: string[] } {
+  const seconds = instantSeconds(last) - instantSeconds(first);
+  const each = (text: (stamp: Stamp) => string) => [first, last].map(text);
+  if (dateText(first) === dateText(last)) {
+    const brief = seconds < SECONDS_MATTER;
+    return { name: dateText(first), ends: each((stamp) => clockText(stamp, brief)) };
+  }
+  if (first.year !== last.year) return { name: "Time", ends: each(dateText) };
+  const name = `Time, ${first.year}`;
+  if (seconds >= DAYS_MATTER) return { name, ends: each(dayText) };
+  return { name, ends: each((stamp) => `${dayText(stamp)} ${clockText(stamp, false)}`) };
+}
+
 /** `2024-05-12 10:00 to 10:05 +02:00`, with the date once if both ends share it. */
 export function rangeText(from: string, to: string): string {
   const start = parseStamp(from);

@@ -3,23 +3,12 @@ import { bytes } from "../format/bytes";
 import { duration, span } from "../format/duration";
 import { recordsOfKind, wordsOf } from "../format/kind";
 import { count, frequency, lowerBound, plural, share } from "../format/number";
-import {
-  clockText,
-  dateText,
-  dayText,
-  instantSeconds,
-  parseStamp,
-  type Stamp,
-} from "../format/time";
+import { instantSeconds, parseStamp, timeTexts } from "../format/time";
 import type { Quantiles } from "../generated/Quantiles";
 import type { Report } from "../generated/Report";
 
-/** A shorter time range is shown with seconds. */
-const SECONDS_MATTER = 3600;
 /** Characters of an end beyond which a range needs smaller letters. */
 const SHORT = 8;
-/** A longer time range is shown in days. */
-const DAYS_MATTER = 7 * 86_400;
 
 interface Props {
   report: Report;
@@ -167,7 +156,7 @@ function TimeSpan({ report }: { report: Report }) {
   const first = parseStamp(report.time.first ?? "");
   const last = parseStamp(report.time.last ?? "");
   if (!first || !last) return null;
-  const { name, ends } = timeTexts(first, last, secondsOf(report));
+  const { name, ends } = timeTexts(first, last);
   const title = `${report.time.first} to ${report.time.last}`;
   return (
     <div class="figure wide" title={title}>
@@ -180,19 +169,6 @@ function TimeSpan({ report }: { report: Report }) {
       </dd>
     </div>
   );
-}
-
-/** The two ends of a range, as exact as its length asks for, and what they have in common. */
-function timeTexts(first: Stamp, last: Stamp, seconds: number): { name: string; ends: string[] } {
-  const each = (text: (stamp: Stamp) => string) => [first, last].map(text);
-  if (dateText(first) === dateText(last)) {
-    const brief = seconds < SECONDS_MATTER;
-    return { name: dateText(first), ends: each((stamp) => clockText(stamp, brief)) };
-  }
-  if (first.year !== last.year) return { name: "Time", ends: each(dateText) };
-  const name = `Time, ${first.year}`;
-  if (seconds >= DAYS_MATTER) return { name, ends: each(dayText) };
-  return { name, ends: each((stamp) => `${dayText(stamp)} ${clockText(stamp, false)}`) };
 }
 
 function Latency({

@@ -5,6 +5,7 @@ import { byId, choose, numbers, settled, shows, until } from "../support/page.mj
 import { fixture, report } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
+const ONE_UNPARSED = fixture("apache-combined/elastic-near-8899.log");
 const OTHER = fixture("nginx-combined/meatlabel.app.access.log-20251221");
 
 const rows = (page) => page.$$eval(byId("progress-row"), (all) => all.length);
@@ -83,4 +84,36 @@ export function sources(define, shared) {
     assert.equal(await rows(page), 1);
     assert.equal((await numbers(page)).requests, (await report(shared.large)).matching);
   });
+
+  define(
+    "the end of a name is seen, and only files with unparsed lines are listed",
+    async (world) => {
+      const { page, server } = world;
+      await page.goto(server.url);
+      await page.setViewport({ width: 800, height: 900 });
+      await choose(page, OTHER, ONE_UNPARSED);
+      await sourcesAre(page, 2);
+      const ends = await page.$$eval(".progress-name-end", (all) =>
+        all.map((end) => {
+          const { left, right } = end.getBoundingClientRect();
+          const name = end.closest(".progress-name").getBoundingClientRect();
+          return {
+            text: end.textContent,
+            isSeen: left >= name.left - 1 && right <= name.right + 1,
+          };
+        }),
+      );
+      assert.ok(
+        ends.some(({ text }) => text.endsWith("20251221")),
+        JSON.stringify(ends),
+      );
+      for (const end of ends) assert.ok(end.isSeen, JSON.stringify(end));
+      await page.click(`${byId("total-unparsed")} button`);
+      const listed = await page.$$eval(`${byId("samples")} .detected`, (all) =>
+        all.map((one) => one.textContent),
+      );
+      assert.equal(listed.length, 1);
+      assert.match(listed[0], /elastic-near-8899.*: 1 of 41 do not match/);
+    },
+  );
 }

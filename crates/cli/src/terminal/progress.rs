@@ -49,7 +49,9 @@ impl Progress {
     }
 
     fn start(line: impl Fn(Duration) -> String + Send + 'static) -> Self {
-        if !std::io::stderr().is_terminal() {
+        // A dumb terminal cannot draw a line again.
+        let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        if is_dumb || !std::io::stderr().is_terminal() {
             return Self { thread: None };
         }
         let (end, ended) = channel::<()>();
@@ -60,7 +62,10 @@ impl Progress {
                 wait = INTERVAL;
                 show(&line(start.elapsed()));
             }
-            write("\r\x1b[K");
+            // A short task has shown nothing.
+            if wait == INTERVAL {
+                write("\r\x1b[K");
+            }
         });
         Self { thread: Some((end, thread)) }
     }

@@ -42,7 +42,11 @@ pub(crate) async fn receive(
         Ok(()) => {
             release.forget();
             let note = displaced.map(|displaced| room_note(&displaced)).unwrap_or_default();
-            let text = format!("{address}\n{}\n{note}", summary(&session));
+            let text = format!(
+                "{address}\n{}\n{}{note}",
+                summary(&session),
+                unknown_format_note(&session)
+            );
             response::content(StatusCode::CREATED, "text/plain; charset=utf-8", text)
         }
         Err(refusal @ Refusal::SessionEnded) => response::refusal(&refusal),
@@ -128,6 +132,16 @@ fn summary(session: &Session) -> String {
         "{} lines: {} records, {} unparsed, {} too long",
         read.lines, read.records, read.unparsed_lines, read.too_long_lines
     )
+}
+
+/// The line that says that nothing could be parsed, and what to do.
+fn unknown_format_note(session: &Session) -> String {
+    let sources = session.data().map(|data| data.snapshot().sources).unwrap_or_default();
+    let read = ReadCounts::of_all(&sources);
+    if read.records > 0 || read.lines == 0 {
+        return String::new();
+    }
+    format!("no line matches a known format. {}\n", session.remedies().unknown_format)
 }
 
 async fn read(

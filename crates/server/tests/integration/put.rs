@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::common::{Response, TestServer, log};
-use weir_server::Options;
+use weir_server::{Options, Remedies};
 use weir_testkit::archive::tar;
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -60,4 +60,20 @@ async fn a_damaged_file_has_its_defect_in_the_report() {
     assert_eq!(whole.status, 201);
     assert!(report(&server, &whole).await.get("incomplete").is_none());
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_is_no_log_is_said_to_be_none() {
+    let options = Options {
+        remedies: Remedies { unknown_format: "Name one.".to_owned(), ..Remedies::default() },
+        ..Options::default()
+    };
+    let server = TestServer::start(options).await;
+    let response = put(&server, "story.txt", b"The fog comes\non little cat feet.\n").await;
+    assert_eq!(response.status, 201);
+    let text = response.text();
+    assert!(text.contains("2 lines: 0 records, 2 unparsed"), "{text}");
+    assert!(text.ends_with("\nno line matches a known format. Name one.\n"), "{text}");
+    let response = put(&server, "access.log", log(1_000).as_ref()).await;
+    assert!(!response.text().contains("known format"), "{}", response.text());
 }

@@ -250,3 +250,59 @@ fn legend(histogram: &Histogram, groups: &[Group], kind: RecordKind) -> String {
     }
     format!("<div class=\"legend\">\n{items}</div>\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use weir_view::{Bucket, Histogram, RecordKind};
+
+    use super::draw;
+
+    /// The labels of a drawing of `buckets` seconds, each with more records than the one before.
+    fn labels(starts: impl Iterator<Item = String>, step_s: u64) -> (Vec<String>, Vec<String>) {
+        let bucket = |(count, start)| Bucket { start, count, ..Bucket::default() };
+        let buckets: Vec<Bucket> = (1..).zip(starts).map(bucket).collect();
+        let until = "2019-01-23T00:00:00Z".to_owned();
+        let histogram = Histogram { step_s, buckets, until, ..Histogram::default() };
+        let drawing = draw(&histogram, RecordKind::Request, "UTC");
+        let texts_of = |class: &str| {
+            let start = drawing.find(&format!("<svg class=\"{class}\"")).expect("the drawing");
+            let svg = &drawing[start..];
+            let svg = &svg[..svg.find("</svg>").expect("its end")];
+            let texts = svg.split("<text ").skip(1);
+            texts
+                .map(|text| {
+                    let text = &text[text.find('>').expect("a tag") + 1..];
+                    text[..text.find('<').expect("its end")].to_owned()
+                })
+                .collect()
+        };
+        (texts_of("times"), texts_of("scale"))
+    }
+
+    #[test]
+    fn three_minutes_have_different_labels_with_seconds() {
+        let seconds = (0..180)
+            .map(|second| format!("2019-01-22T03:{:02}:{:02}Z", 56 + second / 60, second % 60));
+        let (times, counts) = labels(seconds, 1);
+        assert!(times.len() > 2, "{times:?}");
+        assert_eq!(times.iter().collect::<BTreeSet<_>>().len(), times.len(), "{times:?}");
+        assert!(
+            times.iter().all(|time| time.ends_with(":00") || time.ends_with(":30")),
+            "{times:?}"
+        );
+        assert!(counts.len() > 3, "{counts:?}");
+    }
+
+    #[test]
+    fn hours_are_labelled_at_round_times() {
+        let hours =
+            (0..96).map(|hour| format!("2019-01-{:02}T{:02}:00:00Z", 18 + hour / 24, hour % 24));
+        let (times, counts) = labels(hours, 3_600);
+        assert!(times.len() > 2, "{times:?}");
+        let is_round = |time: &String| !time.contains(':') || time.ends_with("12:00");
+        assert!(times.iter().all(is_round), "{times:?}");
+        assert_eq!(counts, ["0", "20", "40", "60", "80", "100"]);
+    }
+}
