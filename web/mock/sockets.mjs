@@ -48,7 +48,7 @@ export function live(socket, one) {
     const asked = /** @type {LiveRequest} */ (JSON.parse(String(data))).query;
     const message = refusal(asked);
     if (message !== null) {
-      reply({ type: "error", error: { name: "bad_query", message, file: null } });
+      reply({ type: "error", query: asked.id, error: { name: "bad_query", message, file: null } });
       return;
     }
     query = asked;

@@ -61,8 +61,10 @@ where
         // The handshake is a part of the time until the first request.
         let Ok(stream) = connection.open(self.options.header_timeout).await else { return };
         let transport = Transport::new(stream, permit, self.options.write_timeout);
-        let service = service_fn(|request| {
+        let watch = transport.watch();
+        let service = service_fn(|mut request: Request<Incoming>| {
             entry.end_wait();
+            request.extensions_mut().insert(watch.clone());
             let response = match has_known_coding(&request) {
                 true => Ok((self.handler)(request, peer)),
                 false => Err(unknown_coding()),

@@ -8,6 +8,7 @@
 //! - [`Server`] serves HTTP: connection limit, header timeout, graceful shutdown.
 //!   [`ServeOptions`] holds every limit with its reason.
 //! - [`Body`] is the body of a response: empty, one buffer, or parts from a [`BodySender`].
+//! - [`ClientWatch`] tells a handler that its client has gone.
 //! - [`HostGuard`] refuses requests that a browser was tricked into sending.
 //! - [`websocket::accept`] answers a WebSocket handshake; [`websocket::Reader`] lends out the
 //!   payload of each frame from one reused buffer, without waiting for the frame's end.
@@ -43,6 +44,7 @@
 
 mod authority;
 mod body;
+mod client_watch;
 mod connection;
 mod guard;
 mod idle;
@@ -54,6 +56,7 @@ pub mod websocket;
 
 pub use authority::{PublicUrl, PublicUrlError};
 pub use body::{Body, BodyAbortError, BodySender, ClientGoneError};
+pub use client_watch::ClientWatch;
 pub use guard::{GuardError, HostGuard, InvalidAuthority};
 pub use options::ServeOptions;
 pub use serve::Server;

@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
+use crate::client_watch::ClientWatch;
 use crate::socket::{ConnectionPermit, SocketStream};
 
 /// One open connection of a [`Server`](crate::Server). It counts against
@@ -20,6 +21,7 @@ use crate::socket::{ConnectionPermit, SocketStream};
 pub struct Transport {
     stream: SocketStream,
     deadline: WriteDeadline,
+    watch: ClientWatch,
     _permit: ConnectionPermit,
 }
 
@@ -63,7 +65,12 @@ impl Transport {
         write_timeout: Duration,
     ) -> Self {
         let deadline = WriteDeadline { timeout: write_timeout, end: None };
-        Self { stream, deadline, _permit: permit }
+        Self { stream, deadline, watch: ClientWatch::default(), _permit: permit }
+    }
+
+    /// What tells handlers that the client has gone.
+    pub(crate) fn watch(&self) -> ClientWatch {
+        self.watch.clone()
     }
 
     /// The TCP socket underneath, to read or set its options; `None` for a Unix socket.
@@ -112,6 +119,8 @@ impl AsyncWrite for Transport {
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // hyper flushes after it has polled the handler, also if there is nothing to write.
+        self.watch.look(self.tcp(), context);
         self.stream().poll_flush(context)
     }
 

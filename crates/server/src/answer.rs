@@ -1,7 +1,7 @@
 //! Reports, made on a thread for blocking work.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use weir_ingest::DataSet;
@@ -10,6 +10,7 @@ use weir_view::{Now, Query};
 
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::turns::{CancelOnDrop, Effort};
 
 /// Checks a query, and returns it with its filter in the normal form. Compiles its expressions,
 /// which may take long.
@@ -38,34 +39,28 @@ pub(crate) async fn report(
 ) -> Result<Bytes, Refusal> {
     let guard = CancelOnDrop::default();
     let (jobs, memory) = (session.jobs(), session.view_memory().clone());
-    let work = move |is_cancelled: &AtomicBool| {
+    let effort = Effort::of(query.expressions());
+    // Clients that do not read hold the room of others.
+    let room = memory.free_room().ok_or(Refusal::Busy)?;
+    let room = Mutex::new(Some(room));
+    let make = move |should_stop: &AtomicBool| {
         let now = Now::read();
-        let query = settled(&checked(query, &data, &now)?, &*data, &now)?;
+        let query = settled(&checked(query.clone(), &data, &now)?, &*data, &now)?;
+        if should_stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let mut evaluator = Evaluator::new(data.clone(), query, jobs)?;
-        let answer = evaluator.answer(is_cancelled).ok_or(Refusal::SessionEnded)?;
+        let Some(answer) = evaluator.answer(should_stop) else { return Ok(None) };
         if let Some(error) = answer.period_error {
             return Err(Refusal::BadQuery(format!("there is no comparison: {error}")));
         }
         let text = weir_view::to_json(&answer.report).map_err(Refusal::internal)? + "\n";
-        let text = memory.keep(text, &data);
-        if memory.is_crowded() { Err(Refusal::Busy) } else { Ok(text) }
+        let room = room.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let text = room.ok_or(Refusal::Busy)?.keep(text);
+        if memory.is_crowded() { Err(Refusal::Busy) } else { Ok(Some(text)) }
     };
-    session.turns().answer(&guard.flag(), work).await?
-}
-
-/// Cancels work on an answer when it is dropped.
-#[derive(Debug, Default)]
-pub(crate) struct CancelOnDrop(Arc<AtomicBool>);
-
-impl CancelOnDrop {
-    /// The flag that the work has to watch.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        self.0.clone()
-    }
-}
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
+    let work = move |should_stop: &AtomicBool| make(should_stop).transpose();
+    // Only the end of the session cancels it while this future is awaited.
+    let made = session.turns().answer(effort, &guard.cancellation(), work).await?;
+    made.unwrap_or(Err(Refusal::SessionEnded))
 }

@@ -7,13 +7,14 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
-use weir_view::{LiveReply, LiveRequest, NormalFilter, Now, Query};
+use weir_view::{JsonError, LiveReply, LiveRequest, NormalFilter, Now, Query};
 
-use crate::answer::{self, CancelOnDrop};
+use crate::answer;
 use crate::message;
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
 use crate::session::{MadeView, Session, SharedAnswer};
+use crate::turns::{CancelOnDrop, Effort};
 
 /// The minimum time between two views. Neither eyes nor browsers can follow more than 20 a
 /// second.
@@ -71,8 +72,11 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     let Ok(data) = session.data() else { return };
     let query = Query { zone: session.zone().cloned(), ..Query::default() };
     let current = watch::Sender::new(Arc::new(LiveQuery::new(query, false, Now::read())));
+    let newest = watch::Sender::new(String::new());
+    let checking = check_queries(&session, &data, newest.subscribe(), &writer, &current);
     let has_session_ended = tokio::select! {
-        () = read_queries(&session, &data, &mut reader, &writer, &current) => false,
+        () = read_messages(&mut reader, &newest) => false,
+        () = checking => false,
         () = publish(&session, &data, &writer, current.subscribe()) => false,
         () = session.ended() => true,
     };
@@ -80,7 +84,7 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     if has_session_ended {
         let refusal = Refusal::SessionEnded;
         let closing = async {
-            send_failure(&writer, &refusal).await;
+            send_failure(&writer, None, &refusal).await;
             // If this fails, the page is gone.
             let _ = writer.close(CloseCode::GOING_AWAY, refusal.name()).await;
         };
@@ -89,35 +93,69 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     }
 }
 
-/// Reads queries until the page disconnects.
-async fn read_queries(
-    session: &Arc<Session>,
-    data: &Arc<DataSet>,
-    reader: &mut Reader<Stream>,
-    writer: &Writer<Stream>,
-    current: &watch::Sender<Arc<LiveQuery>>,
-) {
+/// Reads messages until the page disconnects. It goes on while a query is checked, so that a page
+/// that has gone leaves its place in the queue.
+async fn read_messages(reader: &mut Reader<Stream>, newest: &watch::Sender<String>) {
     while let Ok(Some(event)) = reader.next().await {
-        let Event::Text(text) = event else { continue };
-        let parsed = {
-            let (session, data, text) = (session.clone(), data.clone(), text.to_owned());
-            move || parse_query(&session, &data, &text)
-        };
-        match session.turns().check(parsed).await.and_then(|parsed| parsed) {
-            Ok(query) => {
-                current.send_replace(Arc::new(query));
-            }
-            Err(refusal) => send_failure(writer, &refusal).await,
+        if let Event::Text(text) = event {
+            newest.send_replace(text.to_owned());
         }
     }
 }
 
-/// Reads a query from a message, and checks that it is valid for the data. Compiles its
-/// expressions, which may take long.
-fn parse_query(session: &Session, data: &DataSet, text: &str) -> Result<LiveQuery, Refusal> {
-    let request = weir_view::from_json::<LiveRequest>(text);
+/// Checks the newest message for as long as there is none that is newer.
+async fn check_queries(
+    session: &Arc<Session>,
+    data: &Arc<DataSet>,
+    mut newest: watch::Receiver<String>,
+    writer: &Writer<Stream>,
+    current: &watch::Sender<Arc<LiveQuery>>,
+) {
+    while newest.changed().await.is_ok() {
+        let text = newest.borrow_and_update().clone();
+        let checked = tokio::select! {
+            checked = read_query(session, data, text) => checked,
+            _ = newest.changed() => {
+                newest.mark_changed();
+                continue;
+            }
+        };
+        match checked {
+            Ok(query) => {
+                current.send_replace(Arc::new(query));
+            }
+            Err((id, refusal)) => send_failure(writer, id, &refusal).await,
+        }
+    }
+}
+
+/// Reads a query from a message, and checks it. An error comes with the id of the query, if the
+/// message has one.
+async fn read_query(
+    session: &Arc<Session>,
+    data: &Arc<DataSet>,
+    text: String,
+) -> Result<LiveQuery, (Option<u64>, Refusal)> {
+    let parse = move || {
+        let LiveRequest::Query { query } = weir_view::from_json(&text)?;
+        let effort = Effort::of(query.expressions());
+        Ok::<_, JsonError>((query, effort))
+    };
+    let parsed = session.turns().check(Effort::Short, parse).await;
     let unreadable = |error| Refusal::BadQuery(format!("the message cannot be read: {error}"));
-    let LiveRequest::Query { mut query } = request.map_err(unreadable)?;
+    let parsed = parsed.and_then(|parsed| parsed.map_err(unreadable));
+    let (query, effort) = parsed.map_err(|refusal| (None, refusal))?;
+    let id = query.id;
+    let check = {
+        let (session, data) = (session.clone(), data.clone());
+        move || check_query(&session, &data, query)
+    };
+    let checked = session.turns().check(effort, check).await.and_then(|checked| checked);
+    checked.map_err(|refusal| (Some(id), refusal))
+}
+
+/// Checks that a query is valid for the data. Compiles its expressions, which may take long.
+fn check_query(session: &Session, data: &DataSet, mut query: Query) -> Result<LiveQuery, Refusal> {
     query.zone = query.zone.or_else(|| session.zone().cloned());
     query.top = query.top.min(TOP_MAX);
     let now = Now::read();
@@ -126,8 +164,9 @@ fn parse_query(session: &Session, data: &DataSet, text: &str) -> Result<LiveQuer
     Ok(LiveQuery::new(query, is_typed, now))
 }
 
-async fn send_failure(writer: &Writer<Stream>, refusal: &Refusal) {
-    let reply = LiveReply::Error { error: refusal.failure(None) };
+/// Sends why the query with this id is refused, or the connection ends.
+async fn send_failure(writer: &Writer<Stream>, query: Option<u64>, refusal: &Refusal) {
+    let reply = LiveReply::Error { query, error: refusal.failure(None) };
     let sending = message::send(writer, weir_view::to_json(&reply));
     // If this fails, reading from the connection fails too and ends it.
     let _ = tokio::time::timeout(SEND_TIMEOUT, sending).await;
@@ -161,6 +200,9 @@ async fn publish(
                     return;
                 }
                 drop(view);
+                if session.view_memory().is_crowded() {
+                    session.answers().trim(session.view_memory());
+                }
                 // While nothing is parsed, views are cheap, and the first data should appear at
                 // once.
                 let interval = match bytes {
@@ -180,7 +222,7 @@ async fn publish(
             Ok(None) => {}
             Err(Refusal::SessionEnded) => return,
             Err(refusal) => {
-                send_failure(writer, &refusal).await;
+                send_failure(writer, asked.query, &refusal).await;
                 asked.give_up();
             }
         }
@@ -205,6 +247,8 @@ async fn publish(
 #[derive(Debug, Default)]
 struct AskedAnswer {
     answer: Option<Arc<SharedAnswer>>,
+    /// The id of its query; `None` before the first.
+    query: Option<u64>,
     /// The answer to the query before, from which the first view is computed.
     previous: Option<Arc<SharedAnswer>>,
     /// The version of the data in the last view; `None` before the first.
@@ -227,12 +271,13 @@ impl AskedAnswer {
     ) -> Result<Option<(String, MadeView)>, Refusal> {
         // An error means that the connection ends.
         let is_new = self.answer.is_none() || current.has_changed().unwrap_or(true);
-        let (query, is_typed, now, is_cancelled) = {
+        let (query, is_typed, now, cancellation) = {
             // The reference must end with this block: only `current` may keep the query alive,
             // so that replacing the query cancels the answer.
             let live = current.borrow_and_update();
-            (live.query.clone(), live.is_typed, live.now.clone(), live.cancel.flag())
+            (live.query.clone(), live.is_typed, live.now.clone(), live.cancel.cancellation())
         };
+        self.query = Some(query.id);
         if is_new {
             let before = self.answer.replace(session.answers().find(&query, &now, data));
             self.previous = before.filter(|before| before.has_evaluator()).or(self.previous.take());
@@ -240,7 +285,7 @@ impl AskedAnswer {
         }
         let Some(answer) = &self.answer else { return Ok(None) };
         let previous = self.previous.clone();
-        let made = answer.view(session, data, self.seen, previous, &is_cancelled).await?;
+        let made = answer.view(session, data, self.seen, previous, &cancellation).await?;
         self.has_given_up = made.is_none();
         let Some(made) = made else { return Ok(None) };
         (self.previous, self.seen) = (None, Some(made.version));

@@ -34,6 +34,8 @@ pub enum Refusal {
     TooSlow(u64),
     /// Answers to clients that do not read them take too much memory.
     Busy,
+    /// The client closed its sending side, and the answer took long after that.
+    ClientGone,
     /// A condition of a query is not valid.
     BadCondition(InvalidCondition),
     /// A message or a parameter does not follow `docs/protocol.md`. The text is the message.
@@ -131,6 +133,7 @@ impl Refusal {
             Self::BadQuery(_) | Self::BadCondition(_) => ("bad_query", StatusCode::BAD_REQUEST),
             Self::TooSlow(_) => ("too_slow", StatusCode::SERVICE_UNAVAILABLE),
             Self::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE),
+            Self::ClientGone => ("client_gone", StatusCode::REQUEST_TIMEOUT),
             Self::BadRequest(_) => ("bad_request", StatusCode::BAD_REQUEST),
             Self::TooManyFiles(_) => ("too_many_files", StatusCode::INSUFFICIENT_STORAGE),
             Self::NoFile => ("no_file", StatusCode::BAD_REQUEST),
@@ -192,6 +195,10 @@ impl fmt::Display for Refusal {
             ),
             Self::Busy => formatter.write_str(
                 "answers that their clients do not read take too much memory; try again",
+            ),
+            Self::ClientGone => formatter.write_str(
+                "the client closed its side of the connection before the answer was made; keep \
+                 it open until the answer has come",
             ),
             Self::TooManyFiles(limit) => write!(
                 formatter,
@@ -319,7 +326,8 @@ mod tests {
             }),
             Refusal::BadCondition(_) => Refusal::TooSlow(1),
             Refusal::TooSlow(_) => Refusal::Busy,
-            Refusal::Busy => Refusal::BadRequest(String::new()),
+            Refusal::Busy => Refusal::ClientGone,
+            Refusal::ClientGone => Refusal::BadRequest(String::new()),
             Refusal::BadRequest(_) => Refusal::TooManyFiles(1),
             Refusal::TooManyFiles(_) => Refusal::NoFile,
             Refusal::NoFile => Refusal::FileBusy,

@@ -1,11 +1,12 @@
 //! The addresses of the server, and the handler of each.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
-use weir_net::Body;
 use weir_net::websocket::{self, SocketOptions, Upgrade};
+use weir_net::{Body, ClientWatch};
 use weir_view::SessionCreated;
 
 use crate::file::Purpose;
@@ -124,8 +125,24 @@ async fn report(
     let mut query = query_string::query(request.uri().query())?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
-    let text = answer::report(&session, data, query).await?;
+    let text = tokio::select! {
+        text = answer::report(&session, data, query) => text?,
+        () = gone(request) => return Err(Refusal::ClientGone),
+    };
     Ok(response::json(StatusCode::OK, text))
+}
+
+/// How long work goes on for a client that has closed its sending side. Such a client may still
+/// wait for the answer; most answers take a tenth of this time.
+const GONE_GRACE: Duration = Duration::from_secs(1);
+
+/// Waits until the client has probably gone.
+async fn gone(request: &Request<Incoming>) {
+    match request.extensions().get::<ClientWatch>() {
+        Some(client) => client.sending_closed().await,
+        None => std::future::pending().await,
+    }
+    tokio::time::sleep(GONE_GRACE).await;
 }
 
 fn allow(request: &Request<Incoming>, methods: &[Method]) -> Result<(), Refusal> {

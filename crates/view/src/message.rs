@@ -48,8 +48,10 @@ pub enum LiveReply {
         /// The view.
         view: Box<View>,
     },
-    /// The last request failed.
+    /// A query was refused.
     Error {
+        /// The id of the query; null if the message had none, or if the session has ended.
+        query: Option<u64>,
         /// What went wrong.
         error: Failure,
     },

@@ -11,6 +11,10 @@ export type LiveReply = { "type": "view",
  */
 view: View, } | { "type": "error", 
 /**
+ * The id of the query; null if the message had none, or if the session has ended.
+ */
+query: number | null, 
+/**
  * What went wrong.
  */
 error: Failure, };

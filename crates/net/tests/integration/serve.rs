@@ -9,7 +9,7 @@ use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 use tokio::time::sleep;
-use weir_net::{Body, HostGuard, Peer, ServeOptions};
+use weir_net::{Body, ClientWatch, HostGuard, Peer, ServeOptions};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const GET_AND_CLOSE: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
@@ -127,6 +127,60 @@ async fn a_client_may_close_its_side_and_wait() {
     let mut stream = server.connect().await;
     stream.write_all(GET.as_bytes()).await.unwrap();
     stream.shutdown().await.unwrap();
+    assert!(read_all(&mut stream).await.ends_with(HELLO_END));
+}
+
+#[tokio::test]
+async fn a_handler_notices_that_its_client_has_gone() {
+    let (begun, noticed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (begun_inside, noticed_inside) = (begun.clone(), noticed.clone());
+    let handler = move |request: Request<Incoming>, _| {
+        let (begun, noticed) = (begun_inside.clone(), noticed_inside.clone());
+        async move {
+            let client = request.extensions().get::<ClientWatch>().cloned().expect("a watch");
+            begun.notify_one();
+            client.sending_closed().await;
+            noticed.notify_one();
+            Response::new(Body::from("hello"))
+        }
+    };
+    let server = Running::start(ServeOptions::default(), handler).await;
+    // One closes its sending side, one closes the connection, and one resets it.
+    let mut waiting = server.connect().await;
+    waiting.write_all(GET_AND_CLOSE.as_bytes()).await.unwrap();
+    soon(begun.notified()).await;
+    waiting.shutdown().await.unwrap();
+    soon(noticed.notified()).await;
+    assert!(read_all(&mut waiting).await.ends_with(HELLO_END));
+    for is_reset in [false, true] {
+        let mut stream = server.connect().await;
+        stream.write_all(GET.as_bytes()).await.unwrap();
+        soon(begun.notified()).await;
+        if is_reset {
+            stream.set_zero_linger().unwrap();
+        }
+        drop(stream);
+        soon(noticed.notified()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_stays_is_not_taken_for_gone() {
+    let handler = |request: Request<Incoming>, _| async move {
+        let client = request.extensions().get::<ClientWatch>().cloned().expect("a watch");
+        tokio::select! {
+            () = client.sending_closed() => Response::new(Body::from("gone")),
+            () = sleep(Duration::from_millis(100)) => Response::new(Body::from("hello")),
+        }
+    };
+    let server = Running::start(ServeOptions::default(), handler).await;
+    let mut stream = server.connect().await;
+    stream.write_all(GET.as_bytes()).await.unwrap();
+    read_until(&mut stream, HELLO_END).await;
+    // The second request arrives while the first is answered.
+    stream.write_all(GET.as_bytes()).await.unwrap();
+    stream.write_all(GET_AND_CLOSE.as_bytes()).await.unwrap();
+    read_until(&mut stream, HELLO_END).await;
     assert!(read_all(&mut stream).await.ends_with(HELLO_END));
 }
 

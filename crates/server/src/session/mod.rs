@@ -75,6 +75,7 @@ impl Session {
     ) -> Self {
         let settings = options.pipeline();
         let data = DataSet::new(settings.retention, settings.memory_bytes_max, &[]);
+        let view_memory = ViewMemory::new(&data);
         let pipeline = Arc::new(Pipeline::start(&settings, data));
         Self {
             id,
@@ -87,7 +88,7 @@ impl Session {
             ahead: AheadPool::new(settings.memory_bytes_max),
             turns: SessionTurns::new(turns, options.answer_time_max),
             answers: SharedAnswers::default(),
-            view_memory: ViewMemory::new(),
+            view_memory,
             presence: watch::Sender::new(Presence {
                 users: 0,
                 lifetime,

@@ -217,18 +217,33 @@ impl Uploader {
 
     /// Begins or resumes a file, and returns the offset to send from.
     pub(crate) async fn begin(&mut self, file: &str, bytes_total: usize) -> usize {
-        self.request_begin(file, bytes_total).await;
-        self.ready().await
+        // On a busy machine it may take long until the server has read the rest of a connection
+        // that was lost.
+        let ready = async {
+            loop {
+                self.request_begin(file, bytes_total).await;
+                if let Some(offset) = self.ready_unless_busy().await {
+                    return offset;
+                }
+            }
+        };
+        within(ready).await
     }
 
     /// Waits for `ready`, and returns the offset to send from.
     pub(crate) async fn ready(&mut self) -> usize {
+        self.ready_unless_busy().await.expect("no other connection sends the file")
+    }
+
+    /// The same; `None` if another connection sends the file.
+    async fn ready_unless_busy(&mut self) -> Option<usize> {
         loop {
             match self.reply().await {
                 UploadReply::Ready { offset, window_bytes, .. } => {
                     (self.sent, self.acked, self.window) = (offset, offset, window_bytes);
-                    return offset as usize;
+                    return Some(offset as usize);
                 }
+                UploadReply::Error { error } if error.name == "file_busy" => return None,
                 // Of the previous file.
                 UploadReply::Ack { .. } => {}
                 other => panic!("ready was expected, not {other:?}"),

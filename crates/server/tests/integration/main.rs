@@ -2,6 +2,7 @@
 
 mod addresses;
 mod archives;
+mod attack;
 mod bench;
 mod common;
 mod growing;

@@ -8,4 +8,4 @@ mod shared_answer;
 mod view_memory;
 
 pub(crate) use shared_answer::{MadeView, SharedAnswer, SharedAnswers};
-pub(crate) use view_memory::ViewMemory;
+pub(crate) use view_memory::{Room, ViewMemory};

@@ -10,9 +10,10 @@ use weir_ingest::DataSet;
 use weir_query::{Evaluator, settled};
 use weir_view::{JsonError, LiveReply, NormalFilter, Now, Query};
 
-use super::view_memory::ViewMemory;
+use super::{Room, ViewMemory};
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::turns::{Cancellation, Effort, SHORT_TURN};
 use crate::view::view;
 
 /// A view of older data than the newest is shared for this long, so that connections which ask
@@ -47,6 +48,8 @@ pub(crate) struct SharedAnswer {
     /// these are too.
     settled: Query,
     state: Arc<tokio::sync::Mutex<AnswerState>>,
+    /// Whether it took longer than a short turn the last time.
+    is_long: AtomicBool,
     /// The memory of the evaluator, in bytes.
     bytes: AtomicUsize,
     used: AtomicU64,
@@ -104,6 +107,7 @@ impl SharedAnswers {
                 now: now.clone(),
                 settled,
                 state: Arc::default(),
+                is_long: AtomicBool::new(false),
                 bytes: AtomicUsize::new(0),
                 used: AtomicU64::new(0),
             });
@@ -117,9 +121,10 @@ impl SharedAnswers {
     }
 
     /// Frees evaluators, those first that were not used for the longest time, until the others
-    /// take at most `bytes_max`. Their next views are computed from nothing. If the texts take
-    /// too much memory, frees those that nothing sends.
-    fn trim(&self, bytes_max: usize, is_crowded: bool) {
+    /// take at most as much memory as they may. Their next views are computed from nothing. If the
+    /// texts take too much memory, frees those that nothing sends.
+    pub(crate) fn trim(&self, memory: &ViewMemory) {
+        let (bytes_max, is_crowded) = (memory.bytes_max(), memory.is_crowded());
         let mut answers: Vec<Arc<SharedAnswer>> = {
             let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
             answers.iter().filter_map(Weak::upgrade).collect()
@@ -156,8 +161,16 @@ impl SharedAnswer {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// How long the next view will take.
+    fn effort(&self) -> Effort {
+        match self.is_long.load(Ordering::Relaxed) {
+            true => Effort::Long,
+            false => Effort::of(self.query.expressions()),
+        }
+    }
+
     /// A view of the newest data, or of data newer than version `seen` if that view was just
-    /// made. Returns `None` if the flag was set. `previous` is the answer that the connection had
+    /// made. Returns `None` if it was cancelled. `previous` is the answer that the connection had
     /// before; the first view is computed from it.
     ///
     /// # Errors
@@ -168,10 +181,11 @@ impl SharedAnswer {
         data: &Arc<DataSet>,
         seen: Option<u64>,
         previous: Option<Arc<Self>>,
-        is_cancelled: &Arc<AtomicBool>,
+        cancellation: &Arc<Cancellation>,
     ) -> Result<Option<MadeView>, Refusal> {
         self.used.store(session.answers().next_use(), Ordering::Relaxed);
-        let mut state = self.state.clone().lock_owned().await;
+        let lock = cancellation.unless_cancelled(self.state.clone().lock_owned()).await;
+        let Some(mut state) = lock else { return Ok(None) };
         let version = *data.version().borrow();
         let is_fresh = |made: &&MadeView| {
             let is_newer = seen.is_none_or(|seen| made.version > seen);
@@ -181,41 +195,65 @@ impl SharedAnswer {
             return Ok(Some(made.clone()));
         }
         state.made = None;
-        let (answer, session, data) = (self.clone(), session.clone(), data.clone());
-        let turns = session.clone();
+        let room = cancellation.unless_cancelled(session.view_memory().room()).await;
+        let Some(room) = room else { return Ok(None) };
         // The lock goes with the work, which may outlive this future.
-        let work = move |is_cancelled: &AtomicBool| {
-            // Read when the turn has come, so that the view is not shown again without a change.
-            let version = *data.version().borrow();
-            let base = previous.as_ref().and_then(|previous| previous.state.try_lock().ok());
-            let base = base.as_ref().and_then(|state| state.evaluator.as_ref());
-            let Some(text) = answer.make(&mut state, &session, &data, base, is_cancelled) else {
-                return Ok(None);
-            };
-            let mut text = text.map_err(Refusal::internal)?;
-            if !text.starts_with(HEAD) {
-                return Err(Refusal::internal("a view does not begin with its query"));
-            }
-            let tail = session.view_memory().keep(text.split_off(HEAD.len()), &data);
-            let made = MadeView { version, tail, made_at: Instant::now() };
-            state.made = Some(made.clone());
-            drop(state);
-            let is_crowded = session.view_memory().is_crowded();
-            session.answers().trim(ViewMemory::bytes_max(&data), is_crowded);
-            Ok(Some(made))
+        let held = Mutex::new((state, Some(room)));
+        let (answer, data, turns) = (self.clone(), data.clone(), session.clone());
+        let session = session.clone();
+        let work = move |should_stop: &AtomicBool| {
+            let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+            let (state, room) = &mut *held;
+            let started = Instant::now();
+            let made = answer.make(state, room, &session, &data, previous.as_deref(), should_stop);
+            answer.is_long.store(started.elapsed() > SHORT_TURN, Ordering::Relaxed);
+            made.transpose()
         };
-        turns.turns().answer(is_cancelled, work).await?
+        turns.turns().answer(self.effort(), cancellation, work).await?.transpose()
+    }
+
+    /// Makes a view, from the previous answer of the connection if this one has no evaluator.
+    /// Returns `None` if the flag was set.
+    fn make(
+        &self,
+        state: &mut AnswerState,
+        room: &mut Option<Room>,
+        session: &Session,
+        data: &Arc<DataSet>,
+        previous: Option<&Self>,
+        should_stop: &AtomicBool,
+    ) -> Result<Option<MadeView>, Refusal> {
+        // Read when the turn has come, so that the view is not shown again without a change.
+        let version = *data.version().borrow();
+        let base = previous.and_then(|previous| previous.state.try_lock().ok());
+        let base = base.as_ref().and_then(|state| state.evaluator.as_ref());
+        let Some(text) = self.text(state, session, data, base, should_stop) else {
+            return Ok(None);
+        };
+        let mut text = text.map_err(Refusal::internal)?;
+        // The work ends with the first text, so there always is room.
+        let Some(room) = room.take().filter(|_| text.starts_with(HEAD)) else {
+            return Err(Refusal::internal("a view does not begin with its query"));
+        };
+        let made = MadeView {
+            version,
+            tail: room.keep(text.split_off(HEAD.len())),
+            made_at: Instant::now(),
+        };
+        state.made = Some(made.clone());
+        session.answers().trim(session.view_memory());
+        Ok(Some(made))
     }
 
     /// Makes the JSON of a view, from `base` if this answer has no evaluator. Returns `None` if
     /// the flag was set.
-    fn make(
+    fn text(
         &self,
         state: &mut AnswerState,
         session: &Session,
         data: &Arc<DataSet>,
         base: Option<&Evaluator<DataSet>>,
-        is_cancelled: &AtomicBool,
+        should_stop: &AtomicBool,
     ) -> Option<Result<String, JsonError>> {
         // The query was valid when it arrived.
         let settle = || settled(&self.query, &**data, &self.now).unwrap_or(self.query.clone());
@@ -229,7 +267,7 @@ impl SharedAnswer {
             };
             // This cannot fail: columns are never removed.
             let mut evaluator = evaluator.ok()?;
-            let answer = evaluator.answer(is_cancelled);
+            let answer = evaluator.answer(should_stop);
             self.keep(state, evaluator);
             let answer = answer?;
             // Dates are in the zone of the log, which may have become known with these records.

@@ -1,49 +1,100 @@
 //! The memory of answers that wait for their readers.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use weir_ingest::DataSet;
 
 /// Views may take at least one part in this many of the memory limit of the session, and all that
 /// the data set does not need.
 const SHARE_MIN: usize = 8;
 
+/// How long a new text waits for room. Readers that do not take theirs are disconnected meanwhile.
+/// After that it may be made beyond the limit.
+const ROOM_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The maximum number of texts beyond the limit, so that a few readers which cannot be disconnected
+/// do not stop all others.
+const BEYOND_MAX: usize = 2;
+
 /// Counts the texts of views and reports of a session that are not sent yet.
 ///
 /// Texts and evaluators may each take half of what the data set leaves of the session's memory
 /// limit, and at least a sixteenth of the limit, so that a full data set can still be viewed. A
-/// text is always made; if there are too many, slow readers are disconnected.
+/// text is made once there is room for the largest so far. Without room, slow readers are
+/// disconnected, and after [`ROOM_TIMEOUT`] up to [`BEYOND_MAX`] texts are made all the same.
 #[derive(Debug)]
 pub(crate) struct ViewMemory {
+    data: Weak<DataSet>,
+    /// The bytes of all texts, and of those that will be made.
     text_bytes: AtomicUsize,
-    text_bytes_max: AtomicUsize,
-    is_crowded: watch::Sender<bool>,
+    /// Changes with `text_bytes` and `waiting`.
+    changes: watch::Sender<()>,
+    largest_bytes: AtomicUsize,
+    /// The number of texts that wait for room.
+    waiting: AtomicUsize,
+    beyond: Arc<Semaphore>,
 }
 
 impl ViewMemory {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(data: &Arc<DataSet>) -> Arc<Self> {
         Arc::new(Self {
+            data: Arc::downgrade(data),
             text_bytes: AtomicUsize::new(0),
-            text_bytes_max: AtomicUsize::new(usize::MAX),
-            is_crowded: watch::Sender::new(false),
+            changes: watch::Sender::default(),
+            largest_bytes: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            beyond: Arc::new(Semaphore::new(BEYOND_MAX)),
         })
     }
 
-    /// The bytes that texts and evaluators may each take.
-    pub(crate) fn bytes_max(data: &DataSet) -> usize {
+    /// The bytes that texts and evaluators may each take now; 0 once the data set is gone.
+    pub(crate) fn bytes_max(&self) -> usize {
+        let Some(data) = self.data.upgrade() else { return 0 };
         let limit = data.memory_bytes_max();
         limit.saturating_sub(data.memory_bytes()).max(limit / SHARE_MIN) / 2
     }
 
-    /// Counts a text until its last copy is dropped.
-    pub(crate) fn keep(self: &Arc<Self>, text: String, data: &DataSet) -> Bytes {
-        self.text_bytes_max.store(Self::bytes_max(data), Ordering::Relaxed);
-        self.text_bytes.fetch_add(text.len(), Ordering::Relaxed);
-        self.check();
-        Bytes::from_owner(KeptText { text, memory: self.clone() })
+    /// Room for a new text, if there is some. The first text always has room.
+    pub(crate) fn free_room(self: &Arc<Self>) -> Option<Room> {
+        let (bytes, bytes_max) = (self.largest_bytes.load(Ordering::Relaxed), self.bytes_max());
+        let add = |taken: usize| {
+            let sum = taken.saturating_add(bytes);
+            (taken == 0 || sum <= bytes_max).then_some(sum)
+        };
+        let added = self.text_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        added.ok().map(|_| Room { memory: self.clone(), bytes, _beyond: None })
+    }
+
+    /// Waits for room for a new text.
+    pub(crate) async fn room(self: &Arc<Self>) -> Room {
+        if let Some(room) = self.free_room() {
+            return room;
+        }
+        let _waiting = Waiting::begin(self);
+        let mut room = None;
+        let has_room = || {
+            room = self.free_room();
+            room.is_some()
+        };
+        let beyond = async {
+            tokio::time::sleep(ROOM_TIMEOUT).await;
+            self.beyond.clone().acquire_owned().await.ok()
+        };
+        let permit = tokio::select! {
+            () = self.wait_until(has_room) => None,
+            permit = beyond => permit,
+        };
+        room.unwrap_or_else(|| self.room_beyond(permit))
+    }
+
+    fn room_beyond(self: &Arc<Self>, permit: Option<OwnedSemaphorePermit>) -> Room {
+        let bytes = self.largest_bytes.load(Ordering::Relaxed);
+        self.text_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Room { memory: self.clone(), bytes, _beyond: permit }
     }
 
     /// The bytes of all texts that are kept.
@@ -52,32 +103,83 @@ impl ViewMemory {
         self.text_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether the texts take more memory than they may.
+    /// Whether a text waits for room, or the texts take more memory than they may.
     pub(crate) fn is_crowded(&self) -> bool {
-        *self.is_crowded.borrow()
+        self.waiting.load(Ordering::Relaxed) > 0
+            || self.text_bytes.load(Ordering::Relaxed) > self.bytes_max()
     }
 
-    /// Waits until the texts take more memory than they may.
+    /// Waits until a text waits for room, or the texts take more memory than they may.
     pub(crate) async fn crowded(&self) {
-        // This cannot fail, because the sender lives in `self`.
-        let _ = self.is_crowded.subscribe().wait_for(|is_crowded| *is_crowded).await;
+        self.wait_until(|| self.is_crowded()).await;
     }
 
-    fn check(&self) {
-        let is_crowded =
-            self.text_bytes.load(Ordering::Relaxed) > self.text_bytes_max.load(Ordering::Relaxed);
-        self.is_crowded.send_if_modified(|value| {
-            let has_changed = *value != is_crowded;
-            *value = is_crowded;
-            has_changed
-        });
+    /// Waits until a condition on the texts and the size of the data set is met, or the data set is
+    /// gone.
+    async fn wait_until(&self, mut condition: impl FnMut() -> bool) {
+        let mut changes = self.changes.subscribe();
+        let Some(mut version) = self.data.upgrade().map(|data| data.version()) else { return };
+        while !condition() {
+            tokio::select! {
+                // This cannot fail, because the sender lives in `self`.
+                _ = changes.changed() => {}
+                changed = version.changed() => if changed.is_err() { return },
+            }
+        }
     }
 }
 
-/// A text that is counted until it is dropped.
+/// Room for one text, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Room {
+    memory: Arc<ViewMemory>,
+    bytes: usize,
+    /// Held by a text beyond the limit.
+    _beyond: Option<OwnedSemaphorePermit>,
+}
+
+impl Room {
+    /// Counts a text until its last copy is dropped.
+    pub(crate) fn keep(mut self, text: String) -> Bytes {
+        let memory = &self.memory;
+        memory.text_bytes.fetch_add(text.len(), Ordering::Relaxed);
+        memory.text_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        memory.largest_bytes.fetch_max(text.len(), Ordering::Relaxed);
+        memory.changes.send_replace(());
+        self.bytes = text.len();
+        Bytes::from_owner(KeptText { text, _room: self })
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.memory.text_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.memory.changes.send_replace(());
+    }
+}
+
+/// A text that waits for room, until it is dropped.
+struct Waiting<'a>(&'a ViewMemory);
+
+impl<'a> Waiting<'a> {
+    fn begin(memory: &'a ViewMemory) -> Self {
+        memory.waiting.fetch_add(1, Ordering::Relaxed);
+        memory.changes.send_replace(());
+        Self(memory)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.0.changes.send_replace(());
+    }
+}
+
+/// A text with the room that it takes.
 struct KeptText {
     text: String,
-    memory: Arc<ViewMemory>,
+    _room: Room,
 }
 
 impl AsRef<[u8]> for KeptText {
@@ -86,35 +188,93 @@ impl AsRef<[u8]> for KeptText {
     }
 }
 
-impl Drop for KeptText {
-    fn drop(&mut self) {
-        self.memory.text_bytes.fetch_sub(self.text.len(), Ordering::Relaxed);
-        self.memory.check();
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use weir_ingest::{DataSet, Retention};
+    use std::sync::Arc;
+    use std::time::Duration;
 
-    use super::ViewMemory;
+    use tokio::time::{Instant, timeout};
+    use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
+
+    use super::{BEYOND_MAX, ROOM_TIMEOUT, ViewMemory};
+
+    fn memory() -> (Arc<DataSet>, Arc<ViewMemory>) {
+        let data = DataSet::new(Retention::Segments, 16_000, &[]);
+        let memory = ViewMemory::new(&data);
+        (data, memory)
+    }
 
     #[tokio::test(start_paused = true)]
     async fn texts_count_until_their_last_copy_is_gone() {
-        let data = DataSet::new(Retention::Segments, 16_000, &[]);
-        let bytes_max = ViewMemory::bytes_max(&data);
+        let (_data, memory) = memory();
+        let bytes_max = memory.bytes_max();
         assert!(bytes_max >= 1_000, "a sixteenth of the limit");
-        let memory = ViewMemory::new();
-        let first = memory.keep("x".repeat(bytes_max), &data);
+        let first = memory.room().await.keep("x".repeat(bytes_max));
         let copy = first.clone();
-        let crowded = || tokio::time::timeout(std::time::Duration::from_secs(1), memory.crowded());
+        let crowded = || timeout(Duration::from_secs(1), memory.crowded());
         assert!(crowded().await.is_err(), "it just fits");
-        let second = memory.keep("y".to_owned(), &data);
-        assert!(crowded().await.is_ok());
+        assert!(memory.free_room().is_none());
         drop(first);
-        assert!(crowded().await.is_ok(), "a copy is left");
+        assert!(memory.free_room().is_none(), "a copy is left");
         drop(copy);
-        assert!(crowded().await.is_err());
+        let room = memory.free_room().expect("room");
+        assert!(memory.free_room().is_none(), "the next text may be as large");
+        let second = room.keep("y".to_owned());
         assert_eq!((memory.text_bytes(), &second[..]), (1, &b"y"[..]));
+        drop(second);
+        assert_eq!(memory.text_bytes(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_text_waits_for_room_and_slow_readers_are_told() {
+        let (_data, memory) = memory();
+        let text = memory.room().await.keep("x".repeat(memory.bytes_max()));
+        let reader = async {
+            memory.crowded().await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            drop(text);
+        };
+        let begun = Instant::now();
+        let (room, ()) = tokio::join!(memory.room(), reader);
+        assert_eq!(begun.elapsed().as_secs(), 1);
+        assert!(!memory.is_crowded());
+        drop(room);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_texts_are_made_beyond_the_limit() {
+        let (_data, memory) = memory();
+        let bytes_max = memory.bytes_max();
+        let _stuck = memory.room().await.keep("x".repeat(bytes_max));
+        let begun = Instant::now();
+        let mut beyond = Vec::new();
+        for _ in 0..BEYOND_MAX {
+            beyond.push(memory.room().await.keep("x".repeat(bytes_max)));
+        }
+        assert!(begun.elapsed() >= ROOM_TIMEOUT);
+        let more = || timeout(Duration::from_secs(3_600), memory.room());
+        assert!(more().await.is_err());
+        beyond.pop();
+        assert!(more().await.is_ok());
+    }
+
+    /// The limit is that of the data at the moment, not when the last text was made.
+    #[tokio::test]
+    async fn texts_are_crowded_once_the_data_has_grown() {
+        let data = DataSet::new(Retention::Segments, 4 << 20, &[]);
+        let memory = ViewMemory::new(&data);
+        let _text = memory.room().await.keep("x".repeat(memory.bytes_max()));
+        assert!(!memory.is_crowded());
+        let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data);
+        let mut source = pipeline.source("a.log", None, FormatChoice::Detect);
+        for number in 0..1_000 {
+            let line = format!(
+                "192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET /{number} HTTP/1.1\" 200 17\n"
+            );
+            source.write_all(line.as_bytes()).expect("room for the lines");
+        }
+        source.finish(SourceEnd::Done).expect("room for the lines");
+        timeout(Duration::from_secs(20), memory.crowded()).await.expect("crowded");
+        pipeline.finish();
     }
 }

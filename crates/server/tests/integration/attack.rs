@@ -1,0 +1,82 @@
+//! Clients that ask for much, and what others notice of it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use weir_server::Options;
+
+use crate::common::{Live, TestServer, log, read_response, skip};
+
+/// Expressions that take long to compile, and whose work cannot be interrupted meanwhile.
+fn expressions() -> Vec<String> {
+    (0..32).map(|number| format!("(?i)(?:[a-z0-9/ .;()_-]{{0,20}}){{99}}q{number}z")).collect()
+}
+
+fn question(id: u64) -> Value {
+    json!({ "id": id, "clauses": [{ "field": "path", "op": "~", "values": expressions() }] })
+}
+
+#[tokio::test]
+async fn a_report_ends_when_its_client_has_gone() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    server.upload(session.id()).await.send_file("a", &log(50_000), 10_000).await;
+    let condition = |text: &String| percent_encoded(&format!("path~\"{text}\""));
+    let conditions: Vec<String> =
+        expressions().iter().map(|text| format!("where={}", condition(text))).collect();
+    let path = format!("/api/sessions/{}/report?{}", session.id(), conditions.join("&"));
+    let mut stream = TcpStream::connect(server.address).await.expect("the server listens");
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
+    stream.write_all(head.as_bytes()).await.expect("the server reads");
+    stream.shutdown().await.expect("the server reads");
+    let response = {
+        let mut response = std::pin::pin!(read_response(&mut stream));
+        loop {
+            tokio::select! {
+                response = &mut response => break response,
+                () = skip(Duration::from_secs(1)) => {}
+            }
+        }
+    };
+    assert_eq!((response.status, &response.json()["error"]), (408, &json!("client_gone")));
+    // Its turn is free again, and a client that waits only a little is answered.
+    let report = server.report(session.id()).await;
+    assert!(report["matching"].as_u64() > Some(0), "{report}");
+    server.stop().await;
+}
+
+fn percent_encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_question_does_not_wait_for_those_that_take_long() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    server.upload(session.id()).await.send_file("a", &log(50_000), 10_000).await;
+    let mut slow: Vec<Live> = Vec::new();
+    for _ in 0..6 {
+        let mut live = server.live(session.id()).await;
+        live.view().await;
+        live.ask(question(1)).await;
+        slow.push(live);
+    }
+    // Each with another question, so that none is answered by the work for another.
+    for (number, live) in slow.iter_mut().enumerate() {
+        let mut question = question(2);
+        question["top"] = json!(number + 1);
+        live.ask(question).await;
+    }
+    let mut other = server.live(session.id()).await;
+    let status = json!([{ "field": "status", "op": "=", "values": ["404"] }]);
+    // Its own last question is dropped for it, though its check waits for those of the others.
+    other.ask(question(6)).await;
+    other.ask(json!({ "id": 7, "clauses": status })).await;
+    other.view_where(|view| view.query == 7).await;
+    for live in &mut slow {
+        let answer = live.view_where(|view| view.query == 2);
+        assert!(tokio::time::timeout(Duration::ZERO, answer).await.is_err(), "not yet answered");
+    }
+    drop((slow, other));
+    server.stop().await;
+}
