@@ -19,7 +19,7 @@ function start() {
     opened: () => heard.push("opened"),
     lost: () => heard.push("lost"),
     view: (view) => heard.push(`view ${view.query}`),
-    failed: (failure) => heard.push(failure.message),
+    failed: (failure, query) => heard.push(`${failure.message} ${query}`),
   });
   return { host, heard, live };
 }
@@ -33,8 +33,10 @@ describe("live socket", () => {
     live.ask(query(2));
     expect(host.last.texts.map((text) => (text.query as Query).id)).toEqual([1, 2]);
     host.last.says({ type: "view", view: { query: 2 } });
-    host.last.says({ type: "error", error: { name: "bad_query", message: "no", file: null } });
-    expect(heard).toEqual(["opened", "view 2", "no"]);
+    const error = { name: "bad_query", message: "no", file: null };
+    host.last.says({ type: "error", query: 2, error });
+    host.last.says({ type: "error", query: null, error });
+    expect(heard).toEqual(["opened", "view 2", "no 2", "no null"]);
   });
 
   it("reconnects with the last question, and resets its pause after each success", () => {

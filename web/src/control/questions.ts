@@ -127,8 +127,9 @@ export function acceptTrial(view: View): void {
   endTrial(ACCEPTED);
 }
 
-/** Handles the server's refusal of the last question. */
-export function refuse({ message, place: found }: Refusal): void {
+/** Handles the server's refusal of a question. One that was replaced meanwhile is of no interest. */
+export function refuse({ message, place: found }: Refusal, query: number | null): void {
+  if (query !== null && query !== state.value.asked) return;
   const place = found ?? null;
   if (runningTrial()) {
     endTrial({ isAccepted: false, refusal: message, place });

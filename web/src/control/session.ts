@@ -95,8 +95,8 @@ function openSession(session: string | null): void {
 }
 
 /** The end of a session also closes the connection; `checkSession` handles that. */
-function reject(failure: Failure): void {
-  if (failure.name !== "session_ended") refuse(failure);
+function reject(failure: Failure, query: number | null): void {
+  if (failure.name !== "session_ended") refuse(failure, query);
 }
 
 /**

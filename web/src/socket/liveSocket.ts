@@ -12,7 +12,8 @@ export interface LiveEvents {
   /** The connection broke or could not be opened; the socket reconnects by itself. */
   lost(): void;
   view(view: View): void;
-  failed(failure: Failure): void;
+  /** A query was refused; `null` if the server cannot tell which. */
+  failed(failure: Failure, query: number | null): void;
 }
 
 /** Receives the views of a session, and reconnects whenever the connection breaks. */
@@ -78,6 +79,6 @@ export class LiveSocket {
   private receive(text: string): void {
     const reply = JSON.parse(text) as LiveReply;
     if (reply.type === "view") this.events.view(reply.view);
-    else this.events.failed(reply.error);
+    else this.events.failed(reply.error, reply.query);
   }
 }

@@ -5,6 +5,7 @@ import { textOfHex } from "../format/hex";
 import { rangeText, stampText } from "../format/time";
 import type { Clause } from "../generated/Clause";
 import type { Operator } from "../generated/Operator";
+import { conditionOf } from "./conditionText";
 import { isRangeEnd, timeRange, withoutClause } from "./filter";
 import type { Question } from "./state";
 
@@ -15,6 +16,8 @@ export interface Chip {
   sign: string;
   values: string[];
   negative: boolean;
+  /** The condition as text, to be changed in the filter box. */
+  text: string;
   /** The filter without this condition. */
   without: Filter;
 }
@@ -49,6 +52,7 @@ export function chipsOf({ clauses, conditions }: Filter): Chip[] {
     sign: "",
     values: [rangeText(range.start, range.end)],
     negative: false,
+    text: clauses.filter(isRangeEnd).map(conditionOf).join(" and "),
     without: { clauses: clauses.filter((clause) => !isRangeEnd(clause)), conditions },
   };
   return [time, ...chips];
@@ -62,6 +66,7 @@ function conditionChip(text: string, clauses: Clause[], conditions: string[]): C
     sign: "",
     values: [text],
     negative: false,
+    text,
     without: { clauses, conditions: conditions.filter((other) => other !== text) },
   };
 }
@@ -75,6 +80,7 @@ function chipOf(clause: Clause, clauses: Clause[], conditions: string[]): Chip {
     sign: SIGNS[clause.op],
     values: clause.values.map(read),
     negative: clause.op.startsWith("!"),
+    text: conditionOf(clause),
     without: { clauses: withoutClause(clauses, clause), conditions },
   };
 }

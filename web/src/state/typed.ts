@@ -2,6 +2,7 @@
 
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
+import { quoted } from "./conditionText";
 
 /** Fields of every log without a list of values. */
 const NUMBERS = ["bytes", "time"];
@@ -25,12 +26,6 @@ function endsOf(text: string, report: Report): string[] {
     .filter((row) => row.value_hex === undefined && visible(row.value) === row.value)
     .slice(0, VALUES_MAX)
     .map((row) => `${field}${sign}${quoted(row.value)}`);
-}
-
-/** A value as a condition needs it: in quotation marks if it could be read as something else. */
-function quoted(value: string): string {
-  if (/^[^\s,"'()*=!~<>\\]+$/.test(value)) return value;
-  return `"${value.replace(/["\\]/g, "\\$&")}"`;
 }
 
 function fieldsOf(report: Report): string[] {

@@ -133,12 +133,26 @@ function MissingFields({ report }: { report: Report }) {
   );
 }
 
+/** Remarks on the whole log, until the person dismisses them. */
 function Notes({ notes }: { notes: string[] }) {
-  if (notes.length === 0) return null;
+  const [dismissed, setDismissed] = useState<readonly string[]>([]);
+  const shown = notes.filter((note) => !dismissed.includes(note));
+  if (shown.length === 0) return null;
   return (
     <ul class="notes" aria-label="Notes">
-      {notes.map((note) => (
-        <li key={note}>{visible(note)}</li>
+      {shown.map((note) => (
+        <li key={note} data-testid="note">
+          {visible(note)}{" "}
+          <button
+            type="button"
+            class="button small"
+            data-testid="note-dismiss"
+            aria-label={`Dismiss: ${visible(note)}`}
+            onClick={() => setDismissed([...dismissed, note])}
+          >
+            Dismiss
+          </button>
+        </li>
       ))}
     </ul>
   );

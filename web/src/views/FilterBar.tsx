@@ -3,6 +3,7 @@ import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { type Chip, chipsOf } from "../state/chips";
 import { question } from "../state/store";
+import { editing } from "./editing";
 import { FilterBox } from "./FilterBox";
 import { LogText } from "./LogText";
 
@@ -44,24 +45,40 @@ function Chips({ chips }: { chips: Chip[] }) {
   );
 }
 
+/** Whether the text of a condition is in the filter box. */
+function isEdited(chip: Chip): boolean {
+  return editing.value?.key === chip.key;
+}
+
 function ChipView({ chip }: { chip: Chip }) {
   const values = chip.values.slice(0, VALUES_SHOWN);
   const more = chip.values.length - values.length;
   const listed = chip.values.map(visible).join(", ");
   const title = `${chip.label} ${chip.sign} ${listed}`.trim();
+  const classes = ["chip", chip.negative && "negative", isEdited(chip) && "edited"];
   return (
-    <li class={chip.negative ? "chip negative" : "chip"} data-testid="chip" title={title}>
-      {chip.label !== "" && (
-        <span class="chip-label">
-          {chip.label} {chip.sign}
-        </span>
-      )}
-      {values.map((value) => (
-        <span class="chip-value" key={value}>
-          <LogText value={value} title={false} edges />
-        </span>
-      ))}
-      {more > 0 && <span class="chip-label">and {more} more</span>}
+    <li class={classes.filter(Boolean).join(" ")} data-testid="chip" title={title}>
+      <button
+        type="button"
+        class="chip-text"
+        data-testid="chip-edit"
+        title={`${title}\nClick to edit`}
+        onClick={() => {
+          editing.value = chip;
+        }}
+      >
+        {chip.label !== "" && (
+          <span class="chip-label">
+            {chip.label} {chip.sign}
+          </span>
+        )}
+        {values.map((value) => (
+          <span class="chip-value" key={value}>
+            <LogText value={value} title={false} edges />
+          </span>
+        ))}
+        {more > 0 && <span class="chip-label">and {more} more</span>}
+      </button>
       <button
         type="button"
         class="chip-remove"

@@ -1,3 +1,4 @@
+import { useSignalEffect } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import { attempt } from "../control/questions";
 import { visible } from "../format/text";
@@ -5,6 +6,7 @@ import type { ConditionPlace } from "../generated/ConditionPlace";
 import type { Report } from "../generated/Report";
 import { state } from "../state/store";
 import { completionsOf } from "../state/typed";
+import { editing } from "./editing";
 
 const HELP =
   "Conditions: status=404,403, status=4xx, bytes>1MB, request_time>200ms, " +
@@ -23,12 +25,24 @@ export function FilterBox({ report }: { report: Report }) {
     setRefusal(null);
     setPlace(null);
   };
+  const clear = () => {
+    update("");
+    editing.value = null;
+  };
+  useSignalEffect(() => {
+    const edited = editing.value;
+    if (edited === null) return;
+    update(edited.text);
+    input.current?.focus();
+    // The selection is that of the new text, which is drawn first.
+    requestAnimationFrame(() => input.current?.setSelectionRange(0, edited.text.length));
+  });
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (text.trim() === "") return;
-    const before = state.value.question.conditions;
-    const outcome = await attempt({ conditions: [...before, text] });
-    if (outcome.isAccepted) return update("");
+    const { clauses, conditions: before } = editing.value?.without ?? state.value.question;
+    const outcome = await attempt({ clauses, conditions: [...before, text] });
+    if (outcome.isAccepted) return clear();
     setRefusal(outcome.refusal);
     // Another condition can only be refused if the log has changed.
     const own = outcome.place?.condition === before.length ? outcome.place : null;
@@ -40,7 +54,7 @@ export function FilterBox({ report }: { report: Report }) {
     // Here Escape clears the text instead of undoing the last step.
     event.preventDefault();
     if (text === "" && refusal === null) input.current?.blur();
-    update("");
+    clear();
   };
   return (
     <form class="filter-box" onSubmit={(event) => void submit(event)}>

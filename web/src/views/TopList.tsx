@@ -1,5 +1,5 @@
 import type { RefObject } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { groupColors } from "../chart/palette";
 import { change, filterBy } from "../control/questions";
 import { bytes } from "../format/bytes";
@@ -12,6 +12,7 @@ import type { TopRow } from "../generated/TopRow";
 import { REMAINDER_VALUE } from "../generated/words";
 import { exclude, isIncluded, toggleInclude } from "../state/filter";
 import { question, state } from "../state/store";
+import { copyText } from "./copy";
 import { LogText } from "./LogText";
 import { theme } from "./theme";
 
@@ -96,6 +97,7 @@ interface RowProps {
 
 function Row({ field, row, most, report, color }: RowProps) {
   const { matching, absent } = report;
+  const [isActive, setActive] = useState(false);
   if (row.remainder) return <Remainder row={row} matching={matching} />;
   const included = isIncluded(question.value.clauses, field, row);
   const keepOut = () => filterBy(exclude(state.value.question.clauses, field, row));
@@ -108,7 +110,14 @@ function Row({ field, row, most, report, color }: RowProps) {
     else filterBy(toggleInclude(state.value.question.clauses, field, row));
   };
   return (
-    <li class={included ? "top-item included" : "top-item"}>
+    <li
+      class={included ? "top-item included" : "top-item"}
+      onPointerEnter={() => setActive(true)}
+      onPointerLeave={() => setActive(false)}
+      onFocusIn={() => setActive(true)}
+      onFocusOut={() => setActive(false)}
+      onKeyDown={(event) => copyByKey(event, row.value)}
+    >
       <button
         type="button"
         class="top-row"
@@ -137,8 +146,46 @@ function Row({ field, row, most, report, color }: RowProps) {
       >
         −
       </button>
+      {isActive && <CopyButton field={field} value={row.value} />}
     </li>
   );
+}
+
+/** How long a button says that it has copied. */
+const COPIED_MS = 1500;
+
+/** Copies the value of a row. It exists only while the row is pointed at or has the focus. */
+function CopyButton({ field, value }: { field: string; value: string }) {
+  const [isCopied, setCopied] = useState<boolean | null>(null);
+  const copy = async () => {
+    setCopied(await copyText(value));
+    setTimeout(() => setCopied(null), COPIED_MS);
+  };
+  return (
+    <button
+      type="button"
+      class="top-copy"
+      data-testid="top-copy"
+      aria-label={`Copy ${fieldLabel(field)} ${visible(value)}`}
+      title="Copy the value (Ctrl+C)"
+      onClick={() => void copy()}
+    >
+      <span class={isCopied === null ? "copy-icon" : undefined} aria-hidden="true">
+        {isCopied === null ? "" : isCopied ? "✓" : "!"}
+      </span>
+      <span class="visually-hidden" role="status">
+        {isCopied === null ? "" : isCopied ? "Copied" : "The browser does not allow to copy"}
+      </span>
+    </button>
+  );
+}
+
+/** Copies the value by Ctrl+C. Not every browser sends `copy` if nothing is selected. */
+function copyByKey(event: KeyboardEvent, value: string): void {
+  const isCopy = (event.ctrlKey || event.metaKey) && event.key === "c";
+  if (!isCopy || document.getSelection()?.isCollapsed === false) return;
+  event.preventDefault();
+  void copyText(value);
 }
 
 /** The row of the values that came after memory had run out. */

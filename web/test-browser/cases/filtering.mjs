@@ -125,6 +125,82 @@ export function filtering(define) {
     await shows(page, await report(LOG));
   });
 
+  define("a condition is edited in the box, which replaces it", async (world) => {
+    const { page } = world;
+    await opened(world);
+    await (await row(page, "status", "404")).click();
+    await chips(page, 1);
+    await (await row(page, "method", "GET")).click();
+    await chips(page, 2);
+    const before = await numbers(page);
+    await page.click(byId("chip-edit"));
+    const box = () => page.$eval(byId("filter-box"), (one) => one.value);
+    assert.equal(await box(), "status=404");
+    assert.deepEqual(await numbers(page), before, "nothing changes yet");
+    await page.keyboard.press("Escape");
+    assert.equal(await box(), "");
+    await chips(page, 2);
+    await page.click(byId("chip-edit"));
+    // The text is selected, so that typing replaces it.
+    await until(page, () => document.getSelection().toString() === "status=404");
+    await page.keyboard.type("status=404,206");
+    await page.keyboard.press("Enter");
+    await until(page, () => location.search.includes("206"));
+    await chips(page, 2);
+    assert.equal(await box(), "");
+    const where = ["--where", "status=404,206", "--where", "method=GET"];
+    await shows(page, await report(LOG, ...where));
+  });
+
+  define("a value is copied by its button and by keyboard", async (world) => {
+    const { page } = world;
+    await opened(world);
+    await page.evaluate(() => {
+      document.addEventListener("copy", (event) => {
+        window.copied = event.clipboardData.getData("text/plain") || event.target.value;
+      });
+      // Without a permission there is no clipboard; then the page copies a selection.
+      Object.defineProperty(navigator, "clipboard", { value: undefined });
+    });
+    const first = await page.$(`${byId("top-path")} ${byId("top-row")}`);
+    const value = await first.evaluate((one) => one.dataset.value);
+    await first.hover();
+    await page.click(byId("top-copy"));
+    await until(page, (wanted) => window.copied === wanted, value);
+    await until(page, () =>
+      document.querySelector('[data-testid="top-copy"]').innerText.includes("✓"),
+    );
+    assert.deepEqual(conditionsOf(page), [], "the row is not clicked");
+    const second = (await page.$$(`${byId("top-path")} ${byId("top-row")}`))[1];
+    await second.focus();
+    await page.keyboard.down("Control");
+    await page.keyboard.press("c");
+    await page.keyboard.up("Control");
+    const other = await second.evaluate((one) => one.dataset.value);
+    await until(page, (wanted) => window.copied === wanted, other);
+  });
+
+  define("a note is dismissed, and the focus is not lost", async (world) => {
+    const { page, server } = world;
+    const lines = ["+0100", "+0200"].map(
+      (offset) => `192.0.2.7 - - [26/Oct/2025:02:30:00 ${offset}] "GET / HTTP/1.1" 200 5 "-" "-"\n`,
+    );
+    const log = world.path("offsets.log");
+    await writeFile(log, lines.join(""));
+    await page.goto(server.url);
+    await choose(page, log);
+    await settled(page);
+    const note = await page.waitForSelector(byId("note"));
+    assert.match(await note.evaluate((one) => one.textContent), /different offsets/);
+    await page.focus(byId("note-dismiss"));
+    await page.keyboard.press("Enter");
+    await until(page, () => document.querySelector('[data-testid="note"]') === null);
+    await until(page, () => document.activeElement !== document.body);
+    await (await row(page, "status", "200")).click();
+    await chips(page, 1);
+    assert.equal(await page.$(byId("note")), null, "it stays dismissed");
+  });
+
   define("two values of a field are joined by or, a second click removes one", async (world) => {
     const { page } = world;
     await opened(world);
