@@ -1,8 +1,8 @@
 //! The arguments of `weir count`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::options::KindArgument;
+use crate::options::{KindArgument, OutputArguments};
 use crate::scan::LogArguments;
 
 /// Count lines, or requests by the values of one field or two
@@ -15,16 +15,16 @@ pub(crate) struct CountArguments {
     pub(crate) by: Vec<String>,
 
     /// Print the most frequent values only, of each field
-    #[arg(long, value_name = "N", requires = "by")]
-    pub(crate) top: Option<usize>,
+    #[arg(long, value_name = "N", requires = "by", allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(0..))]
+    pub(crate) top: Option<u32>,
 
     /// Count the records of this kind [default: requests, if there are any]
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kind: Option<KindArgument>,
 
-    /// How to print the counts
-    #[arg(long, value_enum, default_value_t = Output::Text, value_name = "KIND")]
-    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
 
     /// The most memory that values may take, such as 512MiB or 2G; new values after that are
     /// counted together unless they are frequent, which is reported
@@ -35,22 +35,12 @@ pub(crate) struct CountArguments {
     pub(crate) logs: LogArguments,
 }
 
-/// How counts are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    /// Columns for a person
-    Text,
-    /// CSV with a header, safe to open in a spreadsheet
-    Csv,
-    /// One JSON object
-    Json,
-}
-
 const EXAMPLES: &str = "\
 Examples:
   weir count access.log access.log.*.gz
   weir count --by path --where status=404 --top 20 access.log
-  weir count --by client,status_class --output csv access.log
+  weir count --by client,status_class --csv access.log
+  weir count --by status --since yesterday --until yesterday access.log
 
 Without --by and --where it counts lines as `wc -l` does, and also a last line without a line
 end. NUL bytes after the last line end are not a line.

@@ -12,11 +12,10 @@ use weir_ingest::{Input, MemoryBudget, ValueTally, run_in_order};
 use weir_view::{KindCount, REMAINDER_VALUE, RecordKind};
 
 pub(crate) use arguments::CountArguments;
-use arguments::Output;
 
 use crate::display::separated;
 use crate::messages::say_all;
-use crate::options::memory_bytes_max;
+use crate::options::{OutputKind, memory_bytes_max};
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::scan::{Conditions, UnparsedLines, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
@@ -58,9 +57,11 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
             "--by: a table has at most two fields, one for rows and one for columns; name one or two",
         ));
     }
+    let output = arguments.output.kind();
     let format = arguments.logs.format_choice()?;
     let (mut inputs, complaints) = sources::find(&inputs, &format);
-    let conditions = Conditions::parse(&arguments.logs.conditions, &mut inputs, &format)?;
+    let zone = arguments.logs.zone()?;
+    let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), &mut inputs, &format)?;
     say_all(&complaints);
     let mut has_failed = !complaints.is_empty();
     let threads = arguments.logs.threads();
@@ -69,7 +70,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         let counted =
             count_each(threads, &inputs, |_, input| lines::count(input, threads_per_text));
         if counted.iter().any(InputCount::has_result) {
-            print_as(arguments.output, &output::lines(arguments.output, &inputs, &counted)?)?;
+            print_as(output, &output::lines(output, &inputs, &counted)?)?;
         }
         let has_counts = counted.iter().any(|counted| counted.count > 0);
         return Ok(finish(&counted, has_failed, has_counts));
@@ -81,6 +82,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let counter = RecordCounter {
         by: &arguments.by,
         conditions: &conditions,
+        zone: zone.as_ref(),
         kind: arguments.kind.map(|kind| RecordKind::from(kind).into()),
         format: &format,
         merge: &merge,
@@ -111,7 +113,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         ));
     }
     if counted.iter().any(InputCount::has_result) {
-        print_as(arguments.output, &output::tally(arguments, kind, &tally)?)?;
+        print_as(output, &output::tally(arguments, kind, &tally)?)?;
     }
     Ok(finish(&counted, has_failed, tally.records() > 0))
 }
@@ -139,8 +141,8 @@ fn say_not_counted(count: KindCount) {
     say(format_args!("{number} {noun} are left out; count them with --kind {name}"));
 }
 
-fn print_as(output: Output, text: &str) -> Result<(), Failure> {
-    if output == Output::Csv { print_csv(text) } else { print(text) }
+fn print_as(output: OutputKind, text: &str) -> Result<(), Failure> {
+    if output == OutputKind::Csv { print_csv(text) } else { print(text) }
 }
 
 /// Counts every input, several at once.

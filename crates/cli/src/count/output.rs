@@ -9,16 +9,17 @@ use weir_view::{
 };
 
 use super::InputCount;
-use super::arguments::{CountArguments, Output};
+use super::arguments::CountArguments;
 use super::records::{ABSENT_KEY, EMPTY_KEY};
 use crate::csv::row;
 use crate::display::{safe, safe_bytes};
+use crate::options::OutputKind;
 use crate::outcome::Failure;
 use crate::terminal::width;
 
 /// The numbers of lines: of one input the number alone, of several a row each and the total.
 pub(super) fn lines(
-    output: Output,
+    output: OutputKind,
     inputs: &[Input],
     counted: &[InputCount<u64>],
 ) -> Result<String, Failure> {
@@ -27,20 +28,20 @@ pub(super) fn lines(
     let rows: Vec<(String, u64)> =
         with_result.map(|(input, counted)| (input.name(), counted.count)).collect();
     Ok(match output {
-        Output::Json => {
+        OutputKind::Json => {
             let file = |(file, lines)| FileLines { file, lines };
             let files = rows.into_iter().map(file).collect();
             json_line(weir_view::to_json(&LineCounts { files, lines: total }))?
         }
-        Output::Csv => {
+        OutputKind::Csv => {
             let mut text = row([&b"file"[..], b"lines"]);
             for (name, lines) in &rows {
                 text += &row([name.as_bytes(), lines.to_string().as_bytes()]);
             }
             text
         }
-        Output::Text if inputs.len() == 1 => format!("{total}\n"),
-        Output::Text => {
+        OutputKind::Text if inputs.len() == 1 => format!("{total}\n"),
+        OutputKind::Text => {
             let rows = rows.into_iter().chain([("total".to_owned(), total)]);
             columns(rows.map(|(name, lines)| (lines.to_string(), safe(&name))).collect())
         }
@@ -53,24 +54,25 @@ pub(super) fn tally(
     kind: RecordKind,
     tally: &ValueTally,
 ) -> Result<String, Failure> {
-    let top = arguments.top.unwrap_or(usize::MAX);
+    let top = arguments.top.map_or(usize::MAX, |top| top as usize);
+    let output = arguments.output.kind();
     match &arguments.by[..] {
-        [] => records(arguments.output, kind, tally.records()),
-        [field] => values(arguments.output, kind, field, (tally, top)),
-        [first, second, ..] => table(arguments.output, kind, [first, second], (tally, top)),
+        [] => records(output, kind, tally.records()),
+        [field] => values(output, kind, field, (tally, top)),
+        [first, second, ..] => table(output, kind, [first, second], (tally, top)),
     }
 }
 
-fn records(output: Output, kind: RecordKind, count: u64) -> Result<String, Failure> {
+fn records(output: OutputKind, kind: RecordKind, count: u64) -> Result<String, Failure> {
     Ok(match output {
-        Output::Text => format!("{count}\n"),
-        Output::Csv => row([&b"count"[..]]) + &row([count.to_string().as_bytes()]),
-        Output::Json => json_line(weir_view::to_json(&RecordCount { kind, count }))?,
+        OutputKind::Text => format!("{count}\n"),
+        OutputKind::Csv => row([&b"count"[..]]) + &row([count.to_string().as_bytes()]),
+        OutputKind::Json => json_line(weir_view::to_json(&RecordCount { kind, count }))?,
     })
 }
 
 fn values(
-    output: Output,
+    output: OutputKind,
     kind: RecordKind,
     field: &str,
     (tally, top): (&ValueTally, usize),
@@ -82,13 +84,13 @@ fn values(
         uncounted_max: 0,
     });
     Ok(match output {
-        Output::Text => {
+        OutputKind::Text => {
             let cells = |entry: &TallyEntry| {
                 (marked(entry.count, entry.uncounted_max), shown(&entry.value))
             };
             columns(rows.iter().chain(&rest).map(cells).collect())
         }
-        Output::Csv => {
+        OutputKind::Csv => {
             // Only then counts may be lower bounds.
             let columns = if rest.is_some() { 3 } else { 2 };
             let mut text =
@@ -100,7 +102,7 @@ fn values(
             }
             text
         }
-        Output::Json => {
+        OutputKind::Json => {
             let count = |entry: &TallyEntry| ValueCount {
                 count: entry.count,
                 value: row_value(&entry.value).with_uncounted_max(entry.uncounted_max),
@@ -120,13 +122,13 @@ fn values(
 /// A row for each value of the first field, a column for each of the second. The totals include
 /// the values that `--top` leaves out.
 fn table(
-    output: Output,
+    output: OutputKind,
     kind: RecordKind,
     fields: [&String; 2],
     (tally, top): (&ValueTally, usize),
 ) -> Result<String, Failure> {
     let (rows, heads) = (first(tally.rows(), top), first(tally.columns(), top));
-    if output == Output::Json {
+    if output == OutputKind::Json {
         let counts = |row: &[u8]| -> Vec<u64> {
             heads.iter().map(|head| tally.count(row, &head.value).0).collect()
         };
@@ -149,7 +151,7 @@ fn table(
         }));
     }
     let number = |count: u64, uncounted_max: u64| match output {
-        Output::Text => marked(count, uncounted_max).into_bytes(),
+        OutputKind::Text => marked(count, uncounted_max).into_bytes(),
         _ => count.to_string().into_bytes(),
     };
     // A total may lack any record of the remainder.
@@ -173,7 +175,7 @@ fn table(
     let last = [b"total".to_vec()].into_iter().chain(heads.iter().map(total));
     cells.push(last.chain([number(tally.records(), 0)]).collect());
     Ok(match output {
-        Output::Csv => cells.iter().map(|cells| row(cells.iter().map(|key| cell(key)))).collect(),
+        OutputKind::Csv => cells.iter().map(|cells| row(cells.iter().map(|key| cell(key)))).collect(),
         _ => aligned(&cells),
     })
 }
@@ -244,6 +246,5 @@ fn row_value(key: &[u8]) -> RowValue {
 
 fn json_line(text: Result<String, JsonError>) -> Result<String, Failure> {
     Ok(text.map_err(Failure::new)?
-        + "
-")
+        + "\n")
 }

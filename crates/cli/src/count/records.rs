@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_core::{FieldAccessor, Format, Lines, Record, RecordKind, RecordPredicate};
+use weir_core::{FieldAccessor, Format, Lines, Record, RecordKind, RecordPredicate, Zone};
 use weir_ingest::{
     FormatBinding, FormatChoice, Input, OrderedMerge, OrderedOutput, Part, Text, TextPart, TextScan,
 };
@@ -12,6 +12,7 @@ use weir_ingest::{
 use super::InputCount;
 use super::kinds::{KindChunk, KindChunks, KindTallies};
 use crate::scan::{Conditions, ScanError, UnparsedLines, for_each_text};
+use crate::zone::value_in;
 
 /// The key of a tally for records without the field.
 pub(super) const ABSENT_KEY: &[u8] = b"";
@@ -28,6 +29,8 @@ pub(super) struct RecordCounter<'a> {
     /// The names of the fields: none, one or two.
     pub(super) by: &'a [String],
     pub(super) conditions: &'a Conditions,
+    /// The zone of times that are counted.
+    pub(super) zone: Option<&'a Zone>,
     /// The kind of records that is asked for.
     pub(super) kind: Option<RecordKind>,
     pub(super) format: &'a FormatChoice,
@@ -43,6 +46,7 @@ struct RecordKey<'a> {
     kind: RecordKind,
     /// `None` for a field that the format lacks.
     fields: Vec<Option<FieldAccessor>>,
+    zone: Option<&'a Zone>,
     /// `None` if records of the kind are not counted.
     predicate: Option<RecordPredicate<'a>>,
 }
@@ -269,7 +273,7 @@ impl RecordCounter<'_> {
         counts: &mut PartCounts<'_>,
     ) -> Result<RecordKey<'_>, String> {
         let kind = format.kind();
-        let not_counted = RecordKey { kind, fields: Vec::new(), predicate: None };
+        let not_counted = RecordKey { kind, fields: Vec::new(), zone: None, predicate: None };
         // Requests come first, so with a request it is known that the others are left out.
         let is_left_out = match self.kind {
             Some(asked) => kind != asked,
@@ -311,8 +315,7 @@ impl RecordCounter<'_> {
         for name in self.by {
             format.accessor(name).map_err(|error| format!("--by: {error}"))?;
         }
-        self.conditions.predicate(format).map_err(|error| format!("--where: {error}"))?;
-        Ok(())
+        self.conditions.check_fields(format)
     }
 
     /// The fields and conditions in a format, which may lack some of them.
@@ -320,7 +323,8 @@ impl RecordCounter<'_> {
         RecordKey {
             kind: format.kind(),
             fields: self.by.iter().map(|name| format.accessor(name).ok()).collect(),
-            predicate: Some(self.conditions.predicate_of_some(format)),
+            zone: self.zone,
+            predicate: Some(self.conditions.predicate(format)),
         }
     }
 }
@@ -331,7 +335,7 @@ impl RecordKey<'_> {
         if self.predicate.as_ref().is_some_and(|predicate| predicate.accepts(record)) {
             let value = |index| {
                 let field: Option<FieldAccessor> = self.fields.get(index).copied().flatten();
-                match field.and_then(|field| field.value(record)) {
+                match field.and_then(|field| value_in(self.zone, field, record)) {
                     None => Cow::Borrowed(ABSENT_KEY),
                     Some(value) if value.is_empty() => Cow::Borrowed(EMPTY_KEY),
                     Some(value) => value,

@@ -3,8 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
+use crate::options::OutputArguments;
 use crate::outcome::Failure;
 use crate::scan::LogArguments;
 
@@ -12,8 +13,8 @@ use crate::scan::LogArguments;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GrepArguments {
-    /// The regular expression to search for, in the syntax of ripgrep. With --where it may be left
-    /// out: if the first argument is a file or `-`, there is no pattern
+    /// The regular expression to search for, in the syntax of ripgrep. With --where, --since or
+    /// --until it may be left out: if the first argument is a file or `-`, there is no pattern
     #[arg(value_name = "PATTERN")]
     first: Option<OsString>,
 
@@ -34,11 +35,11 @@ pub(crate) struct GrepArguments {
     pub(crate) fixed_strings: bool,
 
     /// Print only the number of lines that match, for each file
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with_all = ["json", "csv", "output"])]
     pub(crate) count: bool,
 
     /// Print only the names of files with a line that matches
-    #[arg(short = 'l', long, conflicts_with = "count")]
+    #[arg(short = 'l', long, conflicts_with_all = ["count", "json", "csv", "output"])]
     pub(crate) files_with_matches: bool,
 
     /// Print each line's number
@@ -46,7 +47,7 @@ pub(crate) struct GrepArguments {
     pub(crate) line_number: bool,
 
     /// Print only the parts that match, each on a line of its own
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with_all = ["json", "csv", "output"])]
     pub(crate) only_matching: bool,
 
     /// Print no file names, even if there are several files
@@ -57,24 +58,11 @@ pub(crate) struct GrepArguments {
     #[arg(long, value_name = "FIELD")]
     pub(crate) field: Option<String>,
 
-    /// What to print: the lines themselves, or each line's fields
-    #[arg(long, value_enum, default_value_t = Output::Raw, value_name = "KIND",
-        conflicts_with_all = ["count", "files_with_matches", "only_matching"])]
-    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
 
     #[command(flatten)]
     pub(crate) logs: LogArguments,
-}
-
-/// How lines are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    /// The bytes of the line; a terminal is shown no control characters
-    Raw,
-    /// A JSON object a line: file, line, the record's fields by name, and the line as raw
-    Jsonl,
-    /// CSV with a header, safe to open in a spreadsheet
-    Csv,
 }
 
 impl GrepArguments {
@@ -87,7 +75,7 @@ impl GrepArguments {
             let first = self.first.iter().map(PathBuf::from);
             first.chain(self.logs.files.iter().cloned()).collect()
         };
-        let has_conditions = !self.logs.conditions.is_empty();
+        let has_conditions = self.logs.has_conditions();
         match (&self.regexp, &self.first) {
             (Some(pattern), _) => Ok((pattern.clone(), first_and_files())),
             (None, None) if !has_conditions => Err(Failure::new(
@@ -119,10 +107,11 @@ const EXAMPLES: &str = "\
 Examples:
   weir grep -c 'POST /login' access.log access.log.*.gz
   weir grep --field user_agent -i bot --where status=404 access.log
-  weir grep --where 'bytes>10000000' --output jsonl access.log | jq .path
+  weir grep --where 'bytes>10000000' --json access.log | jq .path
 
-NUL bytes before a line are not part of it. With --field, --where or --output, lines that do
-not match the format are counted and reported; without --field, only those that match the
-pattern. --output prints them too, unless there is --field or --where.
+NUL bytes before a line are not part of it. If records are read, for --field, --where, --since,
+--until, --json or --csv, lines that do not match the format are counted and reported; without
+--field, only those that match the pattern. --json and --csv print them too, unless a field or a
+condition is given.
 Exit codes: 0 a line was found; 1 none was; 2 wrong usage, or a file could not be read
 to its end.";

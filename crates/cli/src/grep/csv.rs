@@ -27,7 +27,7 @@ pub(super) fn line_row(
     fields: Option<RecordFields<'_>>,
 ) -> String {
     let number = number.to_string();
-    let value = |field| FieldAccessor::Field(field).value(fields?.record);
+    let value = |field| fields?.value(FieldAccessor::Field(field));
     let values: Vec<_> = columns().map(|field| value(field).unwrap_or_default()).collect();
     let first = [name.as_bytes(), number.as_bytes()].into_iter();
     let values = first.chain(values.iter().map(|value| &value[..])).chain([line]);

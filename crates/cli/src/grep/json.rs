@@ -14,9 +14,9 @@ pub(super) fn write(
     raw: &[u8],
     fields: Option<RecordFields<'_>>,
 ) -> io::Result<()> {
-    let fields = fields.iter().flat_map(|RecordFields { columns, record }| {
-        columns.iter().filter_map(|(name, accessor)| {
-            let value = accessor.value(record)?;
+    let fields = fields.iter().flat_map(|fields| {
+        fields.columns.iter().filter_map(|(name, accessor)| {
+            let value = fields.value(*accessor)?;
             let value = match accessor.is_number() {
                 true => FieldValue::Number(value),
                 false => FieldValue::Text(value),

@@ -12,15 +12,16 @@ mod records;
 
 use std::io::{self, IsTerminal, Write};
 
+use weir_core::Zone;
 use weir_ingest::{FormatChoice, Input, OrderedOutput, Text, TextScan, run_in_order};
 
 pub(crate) use arguments::GrepArguments;
-use arguments::Output;
 use pattern::Pattern;
 use printer::{Layout, Printer};
 
 use crate::display::separated;
 use crate::messages::say_all;
+use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure};
 use crate::scan::{
     Conditions, ScanError, UnparsedLines, for_each_text, inputs_of, report_unparsed,
@@ -37,6 +38,8 @@ struct Search {
     layout: Layout,
     field: Option<String>,
     conditions: Conditions,
+    /// The zone of times.
+    zone: Option<Zone>,
     format: FormatChoice,
     /// The number of threads that one file may have.
     threads_per_text: usize,
@@ -87,6 +90,7 @@ impl Search {
         format: FormatChoice,
         has_several: bool,
     ) -> Result<Self, Failure> {
+        let zone = arguments.logs.zone()?;
         let layout = Layout {
             has_names: has_several && !arguments.no_filename,
             has_member_names: !arguments.no_filename,
@@ -95,7 +99,7 @@ impl Search {
             is_count: arguments.count,
             is_list: arguments.files_with_matches,
             is_inverted: arguments.invert_match,
-            output: arguments.output,
+            output: arguments.output.kind(),
             is_terminal: io::stdout().is_terminal(),
             has_colour: Screen::of_stdout(false).colour,
         };
@@ -103,25 +107,28 @@ impl Search {
             pattern: Pattern::new(pattern, arguments)?,
             layout,
             field: arguments.field.clone(),
-            conditions: Conditions::parse(&arguments.logs.conditions, inputs, &format)?,
+            conditions: Conditions::parse(&arguments.logs, zone.as_ref(), inputs, &format)?,
+            zone,
             format,
             threads_per_text: 1,
         })
     }
 
     fn write_header(&self, output: &mut impl Write) -> io::Result<()> {
-        if self.layout.output == Output::Csv { csv::write_header(output) } else { Ok(()) }
+        if self.layout.output == OutputKind::Csv { csv::write_header(output) } else { Ok(()) }
     }
 
     /// Whether lines have to be read as records.
     fn reads_records(&self) -> bool {
-        self.field.is_some() || !self.conditions.is_empty() || self.layout.output != Output::Raw
+        self.field.is_some()
+            || !self.conditions.is_empty()
+            || self.layout.output != OutputKind::Text
     }
 
     /// Whether the parts of a text can be searched at the same time: what is printed of a line
     /// does not depend on the lines before it.
     fn is_divisible(&self) -> bool {
-        !self.layout.has_numbers && !self.layout.is_list && self.layout.output == Output::Raw
+        !self.layout.has_numbers && !self.layout.is_list && self.layout.output == OutputKind::Text
     }
 
     /// Searches one input. An error is one of the output; errors of the input are in the result.

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use weir_ingest::OrderedOutput;
 
-use super::arguments::Output;
 use super::fields::RecordFields;
 use super::pattern::Pattern;
 use super::{csv, json};
 use crate::display::{safe, safe_bytes, safe_rows};
+use crate::options::OutputKind;
 
 /// How lines are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) struct Layout {
     /// Whether the lines that do not match are wanted.
     pub(super) is_inverted: bool,
     /// Whether lines are printed, or their fields.
-    pub(super) output: Output,
+    pub(super) output: OutputKind,
     /// Whether the output is a terminal, which must not obey the log.
     pub(super) is_terminal: bool,
     /// Whether matches are shown in colour.

@@ -10,10 +10,11 @@ use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
 use weir_ingest::{FormatBinding, RecordReader, TextPart};
 
 use super::Search;
-use super::arguments::Output;
 use super::fields::RecordFields;
 use super::printer::Printer;
+use crate::options::OutputKind;
 use crate::scan::ScanError;
+use crate::zone::value_in;
 
 /// The search, resolved for the records of one format.
 struct RecordSearch<'a> {
@@ -84,15 +85,14 @@ impl Search {
         if let Some(name) = &self.field {
             format.accessor(name).map_err(|error| format!("--field: {error}"))?;
         }
-        self.conditions.predicate(format).map_err(|error| format!("--where: {error}"))?;
-        Ok(())
+        self.conditions.check_fields(format)
     }
 
     /// Resolves the fields of the search in a format, which may lack some of them.
     fn bind(&self, format: &Format) -> RecordSearch<'_> {
         RecordSearch {
             field: self.field.as_ref().map(|name| format.accessor(name).ok()),
-            predicate: self.conditions.predicate_of_some(format),
+            predicate: self.conditions.predicate(format),
             columns: format.accessors(),
         }
     }
@@ -147,7 +147,7 @@ impl Search {
         }
         let mut value = None;
         if let Some(field) = search.field {
-            let found = field.and_then(|field| field.value(record));
+            let found = field.and_then(|field| value_in(self.zone.as_ref(), field, record));
             // An absent value matches nothing.
             let is_match = found.as_ref().is_some_and(|value| self.pattern.is_match(value));
             if is_match == self.layout.is_inverted {
@@ -155,7 +155,7 @@ impl Search {
             }
             value = Some(found.unwrap_or(Cow::Borrowed(b"")));
         }
-        let fields = RecordFields { columns: &search.columns, record };
+        let fields = RecordFields { columns: &search.columns, record, zone: self.zone.as_ref() };
         self.print(line, value.as_deref(), Some(fields), printer)
     }
 
@@ -168,9 +168,9 @@ impl Search {
     ) -> io::Result<()> {
         let bare = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
         match self.layout.output {
-            Output::Raw => printer.raw(line.number, line.bytes, value),
-            Output::Jsonl => printer.json(line.number, bare, fields),
-            Output::Csv => printer.csv(line.number, bare, fields),
+            OutputKind::Text => printer.raw(line.number, line.bytes, value),
+            OutputKind::Json => printer.json(line.number, bare, fields),
+            OutputKind::Csv => printer.csv(line.number, bare, fields),
         }
     }
 }

@@ -4,7 +4,9 @@ mod format;
 mod keep;
 mod kind;
 mod listen_address;
+mod output;
 mod page;
+mod period;
 mod read;
 mod size;
 
@@ -12,9 +14,14 @@ pub(crate) use format::FormatArguments;
 pub(crate) use keep::{FeedWindow, KeepArguments, parse_duration};
 pub(crate) use kind::KindArgument;
 pub(crate) use listen_address::{DEFAULT_PORT, ListenAddress};
+pub(crate) use output::{OutputArguments, OutputKind};
 pub(crate) use page::PageArguments;
+pub(crate) use period::PeriodArguments;
 pub(crate) use read::ReadArguments;
 pub(crate) use size::parse_size;
+
+use weir_core::Zone;
+use weir_view::find_zone;
 
 use crate::outcome::Failure;
 
@@ -36,6 +43,15 @@ pub(crate) fn memory_bytes_max(text: &str) -> Result<usize, Failure> {
         return Err(Failure::new(message));
     }
     Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+/// Parses the value of `--tz`.
+///
+/// # Errors
+/// If it is not a known zone.
+pub(crate) fn parse_zone(name: Option<&str>) -> Result<Option<Zone>, Failure> {
+    let zone = name.map(find_zone).transpose();
+    zone.map_err(|error| Failure::new(format_args!("--tz: {error}")))
 }
 
 /// The number of cores of this machine.

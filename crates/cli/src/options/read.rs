@@ -3,9 +3,8 @@
 use clap::Args;
 use weir_core::Zone;
 use weir_ingest::{FormatChoice, PipelineOptions, Retention};
-use weir_view::find_zone;
 
-use super::{FormatArguments, cores, memory_bytes_max};
+use super::{FormatArguments, cores, memory_bytes_max, parse_zone};
 use crate::outcome::Failure;
 
 /// How lines are read.
@@ -43,8 +42,7 @@ impl ReadArguments {
     /// # Errors
     /// If it is not a known zone.
     pub(crate) fn zone(&self) -> Result<Option<Zone>, Failure> {
-        let zone = self.tz.as_deref().map(find_zone).transpose();
-        zone.map_err(|error| Failure::new(format_args!("--tz: {error}")))
+        parse_zone(self.tz.as_deref())
     }
 
     /// The options of a pipeline with this retention of records.

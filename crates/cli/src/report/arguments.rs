@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::options::{KindArgument, ReadArguments};
+use crate::options::{KindArgument, OutputArguments, PeriodArguments, ReadArguments};
 
 /// Print totals, a histogram and top lists
 #[derive(Debug, Args)]
@@ -16,13 +16,8 @@ pub(crate) struct ReportArguments {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Print the report as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print the report as CSV with a header, safe to open in a spreadsheet
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
 
     /// Write the report to this file as one self-contained HTML page; `-` is standard output
     #[arg(long, value_name = "FILE")]
@@ -38,14 +33,8 @@ pub(crate) struct ReportArguments {
     #[arg(long)]
     pub(crate) compare: bool,
 
-    /// Leave out requests before this time: a date, an RFC 3339 time, or a time ago such as
-    /// `-3d`, `2h` or `30 min ago`
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub(crate) since: Option<String>,
-
-    /// Leave out requests at this time or later; a date stands for the end of its day
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub(crate) until: Option<String>,
+    #[command(flatten)]
+    pub(crate) period: PeriodArguments,
 
     /// Count only requests that meet this condition, such as status=404,403 or
     /// 'status=5xx and not path^=/health'; several are joined by and, several with = on one field
@@ -62,7 +51,8 @@ pub(crate) struct ReportArguments {
     pub(crate) wide: bool,
 
     /// Rows of each top list
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(0..))]
     pub(crate) top: u32,
 
     /// The most buckets the histogram may have [default: as many as fit the terminal; 400 in

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use weir_core::{Field, Format, STATUS_CLASS, UnknownField, Zone};
+use weir_core::{Field, Format, STATUS_CLASS, Timestamp, UnknownField, Zone, format_rfc3339};
 use weir_ingest::{SourceEnd, SourceSnapshot};
-use weir_view::{Query, Report};
+use weir_view::{Query, Report, find_zone};
 
 use super::ReportArguments;
-use crate::display::separated;
+use crate::display::{LocalTime, separated};
 use crate::messages::merged;
 use crate::outcome::Failure;
 use crate::scan::where_failure;
@@ -32,8 +32,7 @@ pub(crate) fn check_fields(
     let mut named: Vec<(&str, String)> = vec![("--stack", arguments.stack.clone())];
     named.extend(arguments.group.iter().map(|field| ("--group", field.clone())));
     named.extend(arguments.compare.then(|| ("--compare", "time".to_owned())));
-    named.extend(arguments.since.is_some().then(|| ("--since", "time".to_owned())));
-    named.extend(arguments.until.is_some().then(|| ("--until", "time".to_owned())));
+    named.extend(arguments.period.options().map(|option| (option, "time".to_owned())));
     for (option, name) in named {
         let known = match Field::by_name(&name) {
             Some(field) => field.name(),
@@ -102,6 +101,19 @@ pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> 
         notes.extend(report.rounding_note());
     }
     notes
+}
+
+/// A note about the time of all records, for a period without any.
+pub(crate) fn log_period(range_ns: Option<(i64, i64)>, report: &Report) -> Option<String> {
+    let zone = find_zone(&report.time.zone).ok()?;
+    let shown = |unix_ns: i64| {
+        let offset_s = zone.offset_s(unix_ns.div_euclid(1_000_000_000));
+        LocalTime::parse(&format_rfc3339(Timestamp { unix_ns, offset_s })).map(|time| time.full())
+    };
+    let (first_ns, last_ns) = range_ns?;
+    let (first, last) = (shown(first_ns)?, shown(last_ns)?);
+    let (noun, zone) = (report.kind.noun(0), zone.name());
+    Some(format!("the log's {noun} are from {first} to {last}, times in {zone}"))
 }
 
 /// A note about a log whose times have several offsets from UTC.

@@ -17,6 +17,7 @@ use weir_view::{Compare, KindCount, Query, QueryError, Report};
 pub(crate) use arguments::ReportArguments;
 
 use crate::messages::say_all;
+use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::sources::{self, Complaint};
 use crate::terminal::{self, Progress, Screen};
@@ -37,8 +38,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let format = arguments.read.format_choice()?;
     let (mut inputs, complaints) = sources::find(&inputs, &format);
     let request = Request::new(arguments, &mut inputs, &screen)?;
+    let output = arguments.output.kind();
     if let Some(file) = &arguments.html {
-        if file.as_os_str() == "-" && (arguments.json || arguments.csv) {
+        if file.as_os_str() == "-" && output != OutputKind::Text {
             return Err(Failure::new(
                 "--html: standard output is already used by --json or --csv; name a file",
             ));
@@ -51,12 +53,13 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     if let Some(file) = &arguments.html {
         html::write(file, report, sources)?;
     }
-    if arguments.json {
-        print(&(weir_view::to_json(report).map_err(Failure::new)? + "\n"))?;
-    } else if arguments.csv {
-        print_csv(&csv::write(report, sources))?;
-    } else if arguments.html.is_none() && report.lines > 0 {
-        print(&terminal::draw(report, sources, &screen))?;
+    match output {
+        OutputKind::Json => print(&(weir_view::to_json(report).map_err(Failure::new)? + "\n"))?,
+        OutputKind::Csv => print_csv(&csv::write(report, sources))?,
+        OutputKind::Text if arguments.html.is_none() && report.lines > 0 => {
+            print(&terminal::draw(report, sources, &screen))?;
+        }
+        OutputKind::Text => {}
     }
     Ok(reading.say())
 }
@@ -112,6 +115,9 @@ fn read(
     let report = compared
         .unwrap_or_else(|| report_of_fold(&answer, &data.values(), &snapshot, &request.query));
     let mut notes = findings::notes(&snapshot.sources, &report);
+    if !arguments.period.is_empty() && report.matching == 0 {
+        notes.extend(findings::log_period(answer.time_range_ns(report.kind.into()), &report));
+    }
     notes.extend(findings::mixed_offsets(answer.offset_range_s(), &report));
     Ok(Reading { report, sources: snapshot.sources, complaints, notes })
 }
@@ -167,6 +173,7 @@ fn query_failure(error: QueryError) -> Failure {
         QueryError::GroupByTime | QueryError::GroupByNumber(_) => {
             Failure::new(format_args!("--group: {error}"))
         }
+        QueryError::Stack(_) => Failure::new(format_args!("--stack: {error}")),
         _ => Failure::new(error),
     }
 }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use weir_core::Zone;
 use weir_ingest::{FormatChoice, Input};
 
-use crate::options::{FormatArguments, cores};
+use crate::options::{FormatArguments, PeriodArguments, cores, parse_zone};
 use crate::outcome::Failure;
 use crate::sources;
 
@@ -17,9 +18,17 @@ pub(crate) struct LogArguments {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Only requests that meet this condition; see `weir report --help`
+    /// Only records that meet this condition; see `weir report --help`
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) period: PeriodArguments,
+
+    /// The time zone of dates and times without an offset, and of the times that are printed: an
+    /// IANA name, UTC, local, or an offset such as +02:00 [default: the log's own offset]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    tz: Option<String>,
 
     #[command(flatten)]
     format: FormatArguments,
@@ -48,6 +57,19 @@ impl LogArguments {
     /// If it is not a valid format.
     pub(crate) fn format_choice(&self) -> Result<FormatChoice, Failure> {
         self.format.choice()
+    }
+
+    /// The zone of `--tz`.
+    ///
+    /// # Errors
+    /// If it is not a known zone.
+    pub(crate) fn zone(&self) -> Result<Option<Zone>, Failure> {
+        parse_zone(self.tz.as_deref())
+    }
+
+    /// Whether some records are to be selected.
+    pub(crate) fn has_conditions(&self) -> bool {
+        !self.conditions.is_empty() || !self.period.is_empty()
     }
 
     /// The number of threads.

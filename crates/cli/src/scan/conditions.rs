@@ -1,11 +1,12 @@
-//! The conditions of `--where`.
+//! The conditions of `--where`, `--since` and `--until`.
 
 use std::cell::LazyCell;
 
-use weir_core::{Filter, Format, RecordPredicate, UnknownField, Values, Zone};
+use weir_core::{Filter, Format, RecordPredicate, Values, Zone};
 use weir_ingest::{FormatChoice, Input};
 use weir_view::{Now, Query, QueryError};
 
+use super::LogArguments;
 use crate::outcome::Failure;
 use crate::zone;
 
@@ -15,26 +16,32 @@ pub(crate) struct Conditions {
     filter: Filter,
     /// Names the columns of the filter; holds no values.
     columns: Values,
-    /// The fields that the conditions name.
-    fields: Vec<String>,
+    /// The fields that the conditions name, each after the option with the condition.
+    fields: Vec<(&'static str, String)>,
 }
 
 impl Conditions {
     /// Parses the conditions as they are written on the command line. Dates in them are those of
-    /// the zone that the first input with a time has.
+    /// `zone`, or else of the zone that the first input with a time has.
     ///
     /// # Errors
     /// With a sentence for the first condition that is not valid.
     pub(crate) fn parse(
-        texts: &[String],
+        logs: &LogArguments,
+        zone: Option<&Zone>,
         inputs: &mut [Input],
         format: &FormatChoice,
     ) -> Result<Self, Failure> {
-        let log_zone = LazyCell::new(|| zone::of_log(inputs, format));
-        let query = parse_filter(texts, &Now::read(), &|| log_zone.clone())?;
+        let zone = LazyCell::new(|| zone.cloned().unwrap_or_else(|| zone::of_log(inputs, format)));
+        let (now, zone) = (Now::read(), || zone.clone());
+        let mut query = parse_filter(&logs.conditions, &now, &zone)?;
+        let named = query.field_names().into_iter().map(|field| ("--where", field));
+        let mut fields: Vec<_> = named.collect();
+        fields.extend(logs.period.options().map(|option| (option, "time".to_owned())));
+        query.clauses.extend(logs.period.period(&now, &zone)?.clauses());
         let columns = columns_of(&query);
         let question = query.question(&columns).map_err(where_failure)?;
-        Ok(Self { filter: question.filter, columns, fields: query.field_names() })
+        Ok(Self { filter: question.filter, columns, fields })
     }
 
     /// Whether there are no conditions: every record meets them.
@@ -42,20 +49,20 @@ impl Conditions {
         self.filter.clauses.is_empty()
     }
 
-    /// The conditions as a predicate over the records of one format.
+    /// Checks that a format has the fields of the conditions.
     ///
     /// # Errors
-    /// If the format lacks the field of a condition.
-    pub(crate) fn predicate(&self, format: &Format) -> Result<RecordPredicate<'_>, UnknownField> {
-        for field in &self.fields {
-            format.accessor(field)?;
+    /// With a sentence that names the option with the first field that it lacks.
+    pub(crate) fn check_fields(&self, format: &Format) -> Result<(), String> {
+        for (option, field) in &self.fields {
+            format.accessor(field).map_err(|error| format!("{option}: {error}"))?;
         }
-        Ok(self.predicate_of_some(format))
+        Ok(())
     }
 
-    /// The conditions as a predicate over the records of one format of a log that has several. A
-    /// field that the format lacks is a value that its records lack.
-    pub(crate) fn predicate_of_some(&self, format: &Format) -> RecordPredicate<'_> {
+    /// The conditions as a predicate over the records of one format. A field that the format lacks
+    /// is a value that its records lack.
+    pub(crate) fn predicate(&self, format: &Format) -> RecordPredicate<'_> {
         RecordPredicate::new(&self.filter, &self.columns, format)
     }
 }

@@ -238,12 +238,12 @@ fn invalid_arguments_are_refused() {
     assert_message(
         &report(&["--since", "tomorrowish"]),
         2,
-        "--since: `tomorrowish` is not a valid time; write it as 2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago",
+        "--since: `tomorrowish` is not a valid time; write it as 2025-12-17, yesterday, 2025-12-17T09:03:01+01:00, 17/Dec/2025:09:03:01 +0100 or 30min for 30 minutes ago",
     );
     assert_message(
         &report(&["--where", "time>tomorrowish"]),
         2,
-        "--where: `tomorrowish` is not a valid time; write it as 2025-12-17, 2025-12-17T09:03:01+01:00 or 30min for 30 minutes ago\n  time>tomorrowish\n       ^^^^^^^^^^^",
+        "--where: `tomorrowish` is not a valid time; write it as 2025-12-17, yesterday, 2025-12-17T09:03:01+01:00, 17/Dec/2025:09:03:01 +0100 or 30min for 30 minutes ago\n  time>tomorrowish\n       ^^^^^^^^^^^",
     );
     assert_message(
         &report(&["--where", "status"]),

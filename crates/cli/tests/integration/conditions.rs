@@ -110,13 +110,13 @@ fn absent_and_empty_have_one_spelling_each() {
     let count = |arguments: &[&str]| run([&["count"], arguments, &[text(&path)]].concat()).stdout;
     assert_eq!(count(&["--by", "request"]), "4  (none)\n");
     assert_eq!(count(&["--by", "user_agent", "--where", "user_agent=(empty)"]), "1  (empty)\n");
-    assert_eq!(count(&["--by", "request", "--output", "csv"]), "request,count\r\n(none),4\r\n");
+    assert_eq!(count(&["--by", "request", "--csv"]), "request,count\r\n(none),4\r\n");
     let json = |arguments: &[&str]| -> serde_json::Value {
         serde_json::from_str(&run([arguments, &[text(&path)]].concat()).stdout).expect("JSON")
     };
-    let absent = json(&["count", "--by", "request", "--output", "json"])["values"][0].clone();
+    let absent = json(&["count", "--by", "request", "--json"])["values"][0].clone();
     assert_eq!(absent, serde_json::json!({ "count": 4, "value": "(none)", "absent": true }));
-    let agents = ["count", "--by", "user_agent", "--output", "json", "--where", "status=403"];
+    let agents = ["count", "--by", "user_agent", "--json", "--where", "status=403"];
     assert_eq!(json(&agents)["values"][0], serde_json::json!({ "count": 1, "value": "" }));
     let row = json(&["report", "--json", "--group", "request"])["group"]["rows"][0].clone();
     assert_eq!((&row["value"], &row["absent"]), (&"(none)".into(), &true.into()));

@@ -11,6 +11,29 @@ fn hackers() -> String {
 }
 
 #[test]
+fn the_earlier_spelling_of_output_options_is_accepted() {
+    for (earlier, now) in [
+        (
+            &["count", "--by", "status", "--output", "json"][..],
+            &["count", "--by", "status", "--json"][..],
+        ),
+        (&["count", "--by", "status", "--output", "csv"], &["count", "--by", "status", "--csv"]),
+        (&["grep", "--output", "jsonl", " 404 "], &["grep", "--json", " 404 "]),
+        (&["grep", "--output", "raw", " 404 "], &["grep", " 404 "]),
+    ] {
+        let with_log = |arguments: &[&str]| run([arguments, &[&hackers()]].concat());
+        assert!(!with_log(now).stdout.is_empty(), "{now:?}");
+        assert_eq!(with_log(earlier).stdout, with_log(now).stdout, "{earlier:?}");
+    }
+    for command in ["report", "count", "grep"] {
+        let both = run([command, "--json", "--csv", "x"]);
+        assert_eq!(both.code, 2);
+        assert!(both.stderr.contains("'--json' cannot be used with '--csv'"), "{}", both.stderr);
+        assert!(!run([command, "--help"]).stdout.contains("--output"), "{command}");
+    }
+}
+
+#[test]
 fn lines_of_plain_and_compressed_files_are_counted() {
     let folder = Folder::new();
     let log = generated(1 << 20);
@@ -24,7 +47,7 @@ fn lines_of_plain_and_compressed_files_are_counted() {
     let both = run(["count", text(&plain), text(&packed)]);
     assert!(both.stdout.ends_with(&format!("{}  total\n", 2 * lines)), "{}", both.stdout);
     assert_eq!(both.stdout.lines().count(), 3);
-    let json = run(["count", "--output", "json", text(&plain), text(&packed)]).stdout;
+    let json = run(["count", "--json", text(&plain), text(&packed)]).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["lines"], 2 * lines);
     assert_eq!(json["files"][1]["lines"], lines);
@@ -37,8 +60,7 @@ fn a_last_line_without_end_counts_and_nuls_do_not() {
     let empty = run_with_stdin(["count"], b"");
     assert_eq!((empty.stdout.as_str(), empty.code), ("0\n", 1));
     // A file that is not there has no number, not even 0.
-    for arguments in [&["count"][..], &["count", "--by", "status"], &["count", "--output", "json"]]
-    {
+    for arguments in [&["count"][..], &["count", "--by", "status"], &["count", "--json"]] {
         let missing = run([arguments, &["/no/such/file"]].concat());
         assert_eq!((missing.stdout.as_str(), missing.code), ("", 2));
     }
@@ -58,7 +80,7 @@ fn counts_of_values_equal_those_of_the_report() {
         arguments.push(&log);
         let report = run([&["report", "--json"], &arguments[..]].concat()).stdout;
         let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
-        let counted = run([&["count", "--output", "json", "--by", field], &arguments[..]].concat());
+        let counted = run([&["count", "--json", "--by", field], &arguments[..]].concat());
         let counted: serde_json::Value = serde_json::from_str(&counted.stdout).expect("JSON");
         assert_eq!(counted["count"], report["matching"]);
         let rows = |value: &serde_json::Value, count: &str| -> Vec<(String, u64)> {
@@ -76,7 +98,7 @@ fn counts_of_values_equal_those_of_the_report() {
 #[test]
 fn the_cells_of_a_table_equal_naive_counts() {
     let log = hackers();
-    let csv = run(["count", "--by", "status,method", "--output", "csv", &log]).stdout;
+    let csv = run(["count", "--by", "status,method", "--csv", &log]).stdout;
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows[0][0], "status by method");
     let mut naive: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -119,10 +141,10 @@ fn values_beyond_the_memory_are_counted_together() {
         crate::support::line("192.0.2.1", "17/Dec/2025:09:00:00 +0000", &request, 200, "-")
     });
     let path = folder.file("a.log", lines.collect::<String>().as_bytes());
-    let all = run(["count", "--by", "path", "--output", "json", text(&path)]);
+    let all = run(["count", "--by", "path", "--json", text(&path)]);
     let all: serde_json::Value = serde_json::from_str(&all.stdout).expect("JSON");
     assert_eq!((&all["count"], &all["remainder"]), (&40_000.into(), &0.into()));
-    let few = run(["count", "--by", "path", "--memory", "1MiB", "--output", "json", text(&path)]);
+    let few = run(["count", "--by", "path", "--memory", "1MiB", "--json", text(&path)]);
     assert!(few.stderr.contains("memory limit reached: "), "{}", few.stderr);
     let few: serde_json::Value = serde_json::from_str(&few.stdout).expect("JSON");
     let named = few["values"].as_array().map_or(0, Vec::len) as u64;
@@ -137,7 +159,7 @@ fn a_large_file_is_counted_in_pieces() {
     let folder = Folder::new();
     let path = folder.file("a.log", &generated(20 << 20));
     for by in ["status", "path,method"] {
-        let count = |jobs| run(["count", "--by", by, "--output", "csv", "-j", jobs, text(&path)]);
+        let count = |jobs| run(["count", "--by", by, "--csv", "-j", jobs, text(&path)]);
         let (one, four) = (count("1"), count("4"));
         assert_eq!((one.stdout, one.stderr), (four.stdout, four.stderr), "{by}");
     }

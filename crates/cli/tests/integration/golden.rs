@@ -90,8 +90,8 @@ fn searches() {
         &["grep", "-l", "198.51.100.2", "a.log", "b.log"],
         &["grep", "-o", "--no-filename", "/[a-z]+", "a.log", "b.log"],
         &["grep", "--field", "path", "^/a$", "a.log"],
-        &["grep", "--where", "status>=400", "--output", "jsonl", "", "a.log"],
-        &["grep", "--output", "csv", "calc", "a.log"],
+        &["grep", "--where", "status>=400", "--json", "", "a.log"],
+        &["grep", "--csv", "calc", "a.log"],
         &["grep", "nowhere", "a.log"],
         &["grep", "(", "a.log"],
     ];
@@ -109,8 +109,8 @@ fn counts() {
         &["count", "--where", "status>=400", "a.log"],
         &["count", "--by", "client", "a.log", "b.log"],
         &["count", "--by", "status_class,method", "a.log"],
-        &["count", "--by", "user_agent", "--top", "2", "--output", "csv", "a.log"],
-        &["count", "--by", "path,status", "--output", "json", "a.log"],
+        &["count", "--by", "user_agent", "--top", "2", "--csv", "a.log"],
+        &["count", "--by", "path,status", "--json", "a.log"],
         &["count", "--by", "colour", "a.log"],
         &["count", "--by", "path", "--memory", "1k", "a.log"],
     ];

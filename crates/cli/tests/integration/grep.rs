@@ -172,7 +172,7 @@ fn fields_of_records_are_searched() {
     assert_eq!(missing.code, 2);
     assert!(missing.stderr.contains("has no field `upstream_time`"), "{}", missing.stderr);
 
-    let json = grep(&["--output", "jsonl", "/a"]).stdout;
+    let json = grep(&["--json", "/a"]).stdout;
     let rows: Vec<serde_json::Value> =
         json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(rows.len(), 4);
@@ -183,7 +183,7 @@ fn fields_of_records_are_searched() {
     assert_eq!(rows[1]["raw"], "nothing /a that fits");
     assert!(rows[1].get("path").is_none());
 
-    let csv = grep(&["--output", "csv", "--where", "status=200", ""]).stdout;
+    let csv = grep(&["--csv", "--where", "status=200", ""]).stdout;
     let rows: Vec<&str> = csv.lines().collect();
     assert!(rows[0].starts_with("file,line,time,client,"), "{}", rows[0]);
     assert!(rows[0].ends_with(",raw"));
@@ -196,7 +196,7 @@ fn raw_bytes_are_printed_unchanged() {
     let log = folder.file("a.log", b"a\x1b[31m\xff\0b\r\nc");
     let output = raw(&mut weir(["grep", "", text(&log)]));
     assert_eq!(output.stdout, b"a\x1b[31m\xff\0b\r\nc\n");
-    let json = run(["grep", "--output", "jsonl", "a", text(&log)]).stdout;
+    let json = run(["grep", "--json", "a", text(&log)]).stdout;
     assert!(json.contains("\"raw_hex\":\"611b5b33316dff00620d\""), "{json}");
 }
 
@@ -244,7 +244,7 @@ fn times_without_a_year_have_the_year_of_their_file() {
         let written = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_559_390_400);
         let file = std::fs::File::options().write(true).open(log).expect("a file");
         file.set_modified(written).expect("a time");
-        let json = run(["grep", "--output", "jsonl", "IN=", text(log)]).stdout;
+        let json = run(["grep", "--json", "IN=", text(log)]).stdout;
         assert!(json.lines().next().is_some_and(|line| line.contains("\"2018-12-31T10:00:00Z\"")));
         let one = ["count", "--by", "client", "--where", "time>=2018-12-31T00:00:00Z", "--where"];
         let counted = run([&one[..], &["time<2019-01-01T00:00:00Z", text(log)]].concat()).stdout;

@@ -98,11 +98,9 @@ fn json_has_no_character_that_a_terminal_obeys() {
     let hostile = "GET /\u{9b}2J\u{7f}\u{85}\u{202e}gpj\u{e0041} HTTP/1.1";
     let log = folder.file("hostile.log", minute(0, hostile).as_bytes());
     let log = text(&log);
-    for arguments in [
-        &["grep", "--output", "jsonl", ""][..],
-        &["count", "--by", "path", "--output", "json"],
-        &["report", "--json"],
-    ] {
+    for arguments in
+        [&["grep", "--json", ""][..], &["count", "--by", "path", "--json"], &["report", "--json"]]
+    {
         let run = run([arguments, &[log]].concat());
         let is_safe = |c: char| c == '\n' || matches!(c, ' '..='~');
         assert!(run.stdout.chars().all(is_safe), "{}", run.stdout);

@@ -259,7 +259,7 @@ fn dates_are_those_of_the_log() {
         let asked = ["--where", condition];
         let grep = run([&["grep", "-c"], &asked[..], &["", text(&path)]].concat());
         assert_eq!(grep.stdout, format!("{lines}\n"), "{condition}");
-        let count = ["count", "--by", "path", "--output", "csv", "--where", condition];
+        let count = ["count", "--by", "path", "--csv", "--where", condition];
         let count = run_with_stdin(count, log.as_bytes()).stdout;
         assert!(count.contains(&format!("/,{lines}")), "{condition}: {count}");
     }

@@ -18,6 +18,7 @@ mod manual;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
 mod nginx;
+mod period;
 mod report;
 mod same_format;
 mod served;

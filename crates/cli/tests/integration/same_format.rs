@@ -60,7 +60,7 @@ fn records_by_command(run: impl Fn(&[&str]) -> Run) -> [u64; 3] {
         serde_json::from_str(&run(arguments).stdout).expect("JSON")
     };
     let report = json(&["report", "--json"])["matching"].as_u64();
-    let count = json(&["count", "--by", "status", "--output", "json"])["count"].as_u64();
+    let count = json(&["count", "--by", "status", "--json"])["count"].as_u64();
     let lines = run(&["grep", "--field", "status", "--no-filename", ""]).stdout;
     [report.expect("a number"), count.expect("a number"), lines.lines().count() as u64]
 }

@@ -1,0 +1,81 @@
+//! `--since` and `--until`: the time of the records.
+
+use clap::Args;
+use weir_core::{Timestamp, Zone, format_rfc3339};
+use weir_view::{Clause, Moment, Now, Operator};
+
+use crate::outcome::Failure;
+
+/// The time that records must have.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PeriodArguments {
+    /// Leave out records before this time: a date, `today`, `yesterday`, an RFC 3339 time, a time
+    /// as the log writes it, seconds since 1970, or a time ago such as `-3d`, `2h` or `30 min ago`
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    since: Option<String>,
+
+    /// Leave out records at this time or later; a date stands for the end of its day
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    until: Option<String>,
+}
+
+/// A period. Its ends are instants, RFC 3339.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Period {
+    pub(crate) since: Option<String>,
+    /// The period ends before this instant.
+    pub(crate) until: Option<String>,
+}
+
+impl PeriodArguments {
+    /// The names of the options that are given.
+    pub(crate) fn options(&self) -> impl Iterator<Item = &'static str> {
+        let since = self.since.is_some().then_some("--since");
+        since.into_iter().chain(self.until.is_some().then_some("--until"))
+    }
+
+    /// Whether neither option is given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.options().next().is_none()
+    }
+
+    /// The period. `zone` is called if a time has no offset.
+    ///
+    /// # Errors
+    /// If a time is not valid, or if the period ends before it begins.
+    pub(crate) fn period(&self, now: &Now, zone: &dyn Fn() -> Zone) -> Result<Period, Failure> {
+        let since = parse("--since", self.since.as_deref(), now)?;
+        let until = parse("--until", self.until.as_deref(), now)?;
+        let since_ns = since.map(|moment| moment.first_ns(zone));
+        let until_ns = until.map(|moment| moment.until_ns(zone));
+        if let (Some(since_ns), Some(until_ns)) = (since_ns, until_ns)
+            && since_ns >= until_ns
+        {
+            let [since, until] =
+                [&self.since, &self.until].map(|text| text.as_deref().unwrap_or_default());
+            return Err(Failure::new(format_args!(
+                "--since {since} is not before --until {until}; set an earlier --since"
+            )));
+        }
+        let stamp = |unix_ns| format_rfc3339(Timestamp { unix_ns, offset_s: 0 });
+        Ok(Period { since: since_ns.map(stamp), until: until_ns.map(stamp) })
+    }
+}
+
+fn parse(option: &str, text: Option<&str>, now: &Now) -> Result<Option<Moment>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    Moment::parse(text, now).map(Some).ok_or_else(|| {
+        let examples = Moment::EXAMPLES;
+        Failure::new(format_args!("{option}: `{text}` is not a valid time; write it as {examples}"))
+    })
+}
+
+impl Period {
+    /// The conditions on the time of the records in the period.
+    pub(crate) fn clauses(self) -> impl Iterator<Item = Clause> {
+        let clause = |op, instant| Clause { field: "time".to_owned(), op, values: vec![instant] };
+        let since = self.since.map(|instant| clause(Operator::GreaterOrEqual, instant));
+        let until = self.until.map(|instant| clause(Operator::Less, instant));
+        since.into_iter().chain(until)
+    }
+}
