@@ -1,14 +1,16 @@
 //! The arguments of the whole command line. Each subcommand declares its own.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::bench::BenchArguments;
+use crate::completions::CompletionsArguments;
 use crate::count::CountArguments;
 use crate::demo::DemoArguments;
 use crate::formats::FormatsArguments;
 use crate::grep::GrepArguments;
 use crate::listen::ListenArguments;
-use crate::manual::CompletionsArguments;
+use crate::manual::ManualArguments;
+use crate::mistype;
 use crate::report::ReportArguments;
 use crate::serve::ServeArguments;
 
@@ -53,6 +55,13 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     Bench(BenchArguments),
     Completions(CompletionsArguments),
-    /// Print the manual page, for man
-    Man,
+    Man(ManualArguments),
+}
+
+/// The arguments of this process. If they are not valid, it ends here with a message.
+pub(crate) fn parse() -> Arguments {
+    Arguments::try_parse().unwrap_or_else(|error| {
+        let arguments: Vec<_> = std::env::args_os().collect();
+        mistype::with_hint(error, &Arguments::command(), &arguments).exit()
+    })
 }

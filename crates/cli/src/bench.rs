@@ -8,10 +8,15 @@ use crate::serve::Page;
 
 /// Measure this machine
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct BenchArguments {
     #[command(subcommand)]
     benchmark: Benchmark,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  weir bench upload";
 
 #[derive(Debug, Subcommand)]
 enum Benchmark {

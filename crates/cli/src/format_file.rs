@@ -13,7 +13,7 @@
 //! A configuration of GoAccess is the other kind of file: its log-format is the definition.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::path::Path;
 
@@ -41,8 +41,13 @@ pub(crate) fn parse_format(text: &str) -> Result<Format, Failure> {
         return Format::parse(text).map_err(Failure::new);
     }
     let path = Path::new(text);
-    let content = read(path)
-        .map_err(|error| Failure::new(format_args!("{}: cannot be read: {error}", safe(text))))?;
+    let content = read(path).map_err(|error| {
+        let sentence = match error.kind() {
+            ErrorKind::NotFound => "the file does not exist; check the name".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        };
+        Failure::new(format_args!("{}: {sentence}", safe(text)))
+    })?;
     if is_goaccess {
         return parse_goaccess(&content)
             .map_err(|message| Failure::new(format_args!("{}: {message}", safe(text))));

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod bench;
+mod completions;
 mod count;
 mod csv;
 mod demo;
@@ -16,6 +17,7 @@ mod head;
 mod listen;
 mod manual;
 mod messages;
+mod mistype;
 mod options;
 mod outcome;
 mod report;
@@ -27,24 +29,23 @@ mod zone;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = arguments::parse();
     let result = match arguments.command {
-        None => serve::run(&arguments.serve),
+        None => mistype::check_files(&arguments.serve.files, &Arguments::command())
+            .and_then(|()| serve::run(&arguments.serve)),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Grep(arguments)) => grep::run(&arguments),
         Some(Command::Count(arguments)) => count::run(&arguments),
         Some(Command::Listen(arguments)) => listen::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
-        Some(Command::Completions(arguments)) => {
-            manual::completions(&arguments, Arguments::command())
-        }
-        Some(Command::Man) => manual::page(Arguments::command()),
+        Some(Command::Completions(arguments)) => completions::run(&arguments, Arguments::command()),
+        Some(Command::Man(arguments)) => manual::run(&arguments, Arguments::command()),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
     };
     outcome::exit_code(result)

@@ -1,60 +1,167 @@
-//! `weir completions` and `weir man`, generated from the declared arguments.
+//! `weir man`: the pages of the manual, generated from the declared arguments.
 
 use std::io::{self, Write};
 
 use clap::{Args, Command};
-use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::outcome::{Exit, Failure, print};
 
-/// Print a script with which a shell completes weir's options and commands
+/// Print a page of the manual, for man
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct CompletionsArguments {
-    /// The shell
-    #[arg(value_enum)]
-    shell: Shell,
+pub(crate) struct ManualArguments {
+    /// The command that the page is about [default: weir itself]
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  weir completions bash > ~/.local/share/bash-completion/completions/weir
-  weir completions zsh > ~/.zfunc/_weir
-  weir completions fish > ~/.config/fish/completions/weir.fish";
+  weir man | man -l -
+  weir man > ~/.local/share/man/man1/weir.1
+  for c in report grep count; do weir man $c > ~/.local/share/man/man1/weir-$c.1; done";
 
-/// Prints the completions of a command for a shell.
-pub(crate) fn completions(
-    arguments: &CompletionsArguments,
-    mut command: Command,
-) -> Result<Exit, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut command, "weir", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
-    Ok(Exit::Done)
-}
-
-/// Prints the manual page of a command, followed by those of its subcommands.
-pub(crate) fn page(mut command: Command) -> Result<Exit, Failure> {
-    command.build();
+/// Prints the page of a command.
+pub(crate) fn run(arguments: &ManualArguments, mut weir: Command) -> Result<Exit, Failure> {
+    weir.build();
+    let command = match &arguments.command {
+        None => &weir,
+        Some(name) => named(&weir, name)?,
+    };
     let mut page = Vec::new();
-    write_page(&command, &mut page).map_err(Failure::new)?;
+    write_page(command, &weir, &mut page).map_err(Failure::new)?;
     print(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Done)
 }
 
-fn write_page(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
+/// The commands that have a page, except `weir` itself.
+fn subcommands(weir: &Command) -> impl Iterator<Item = &Command> {
+    let shown = |command: &&Command| command.get_name() != "help" && !command.is_hide_set();
+    weir.get_subcommands().filter(shown)
+}
+
+fn named<'a>(weir: &'a Command, name: &str) -> Result<&'a Command, Failure> {
+    let found = subcommands(weir).find(|command| command.get_name() == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = subcommands(weir).map(Command::get_name).collect();
+        Failure::new(format_args!("`{name}` is not a command; choose one of {}", names.join(", ")))
+    })
+}
+
+fn write_page(command: &Command, weir: &Command, page: &mut Vec<u8>) -> io::Result<()> {
+    let (name, version) = (page_name(command, weir), weir.get_version().unwrap_or_default());
     let man = Man::new(command.clone());
-    man.render(page)?;
-    for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help")
-    {
-        let name = format!("weir {}", subcommand.get_name());
-        writeln!(page, ".SH \"{}\"", name.to_uppercase())?;
-        let man = Man::new(subcommand.clone());
-        man.render_synopsis_section(page)?;
-        man.render_description_section(page)?;
-        man.render_options_section(page)?;
-        man.render_extra_section(page)?;
+    writeln!(page, ".TH \"{name}\" \"1\" \"\" \"weir {version}\" \"\"")?;
+    writeln!(page, ".SH NAME\n{} \\- {}", escaped(&name), escaped(&about(command)))?;
+    man.render_synopsis_section(page)?;
+    man.render_description_section(page)?;
+    man.render_options_section(page)?;
+    let is_main = command.get_name() == weir.get_name();
+    if is_main {
+        writeln!(page, ".SH COMMANDS")?;
+        for subcommand in subcommands(weir) {
+            let (name, about) = (page_name(subcommand, weir), about(subcommand));
+            writeln!(page, ".TP\n{}(1)\n{}", escaped(&name), escaped(&about))?;
+        }
+    }
+    if let Some(text) = command.get_after_help() {
+        write_sections(&text.to_string(), page)?;
+    }
+    if !is_main {
+        writeln!(page, ".SH SEE ALSO\n{}", other_pages(command, weir).join(", "))?;
     }
     Ok(())
+}
+
+/// The names of the pages about other commands, with their section.
+fn other_pages(command: &Command, weir: &Command) -> Vec<String> {
+    let all = std::iter::once(weir).chain(subcommands(weir));
+    let others = all.filter(|other| other.get_name() != command.get_name());
+    others.map(|other| format!("{}(1)", escaped(&page_name(other, weir)))).collect()
+}
+
+/// `weir` or `weir-report`.
+fn page_name(command: &Command, weir: &Command) -> String {
+    match command.get_name() == weir.get_name() {
+        true => "weir".to_owned(),
+        false => format!("weir-{}", command.get_name()),
+    }
+}
+
+fn about(command: &Command) -> String {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    about.trim_end_matches('.').to_owned()
+}
+
+/// Writes the paragraphs below the options. `Examples:` and `Conditions:` begin sections of lines
+/// that are kept as they are, `Exit codes:` begins one of text, and the others are notes.
+fn write_sections(text: &str, page: &mut Vec<u8>) -> io::Result<()> {
+    let mut notes: Vec<&str> = Vec::new();
+    let mut exit_codes = None;
+    for paragraph in text.split("\n\n") {
+        let (first, rest) = paragraph.split_once('\n').unwrap_or((paragraph, ""));
+        if let Some(heading) = first.strip_suffix(':').filter(|_| rest.starts_with("  ")) {
+            let lines: Vec<String> = rest.lines().map(escaped).collect();
+            writeln!(page, ".SH {}\n.nf\n{}\n.fi", heading.to_uppercase(), lines.join("\n"))?;
+            continue;
+        }
+        let (note, codes) = match paragraph.split_once("Exit codes: ") {
+            Some((note, codes)) => (note, Some(codes)),
+            None => (paragraph, None),
+        };
+        notes.extend(Some(note.trim()).filter(|note| !note.is_empty()));
+        exit_codes = exit_codes.or(codes);
+    }
+    if !notes.is_empty() {
+        let notes: Vec<String> = notes.into_iter().map(escaped).collect();
+        writeln!(page, ".SH NOTES\n{}", notes.join("\n.PP\n"))?;
+    }
+    exit_codes.map_or(Ok(()), |codes| write_exit_codes(codes, page))
+}
+
+/// Writes a list such as `0 a line was found; 1 none was.`
+fn write_exit_codes(codes: &str, page: &mut Vec<u8>) -> io::Result<()> {
+    writeln!(page, ".SH EXIT STATUS")?;
+    for code in codes.replace('\n', " ").trim_end_matches('.').split("; ") {
+        let (code, meaning) = code.split_once(' ').unwrap_or((code, ""));
+        writeln!(page, ".TP\n.B {code}\n{}", escaped(meaning))?;
+    }
+    Ok(())
+}
+
+/// Text that troff shows as it is: hyphens can be copied, and no line begins with a request.
+fn escaped(text: &str) -> String {
+    let escaped = text.replace('\\', "\\e").replace('-', "\\-");
+    let lines: Vec<String> = escaped
+        .lines()
+        .map(|line| match line.starts_with(['.', '\'']) {
+            true => format!("\\&{line}"),
+            false => line.to_owned(),
+        })
+        .collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{escaped, write_sections};
+
+    #[test]
+    fn troff_requests_are_text() {
+        assert_eq!(escaped(".so x\n'a-b\\n"), "\\&.so x\n\\&'a\\-b\\en");
+    }
+
+    #[test]
+    fn paragraphs_become_sections() {
+        let mut page = Vec::new();
+        let text =
+            "Examples:\n  weir a.log\n\nA note. Exit codes: 0 a line; 1 none; 2 wrong\nusage.";
+        write_sections(text, &mut page).expect("memory");
+        assert_eq!(
+            String::from_utf8_lossy(&page),
+            ".SH EXAMPLES\n.nf\n  weir a.log\n.fi\n.SH NOTES\nA note.\n.SH EXIT STATUS\n\
+             .TP\n.B 0\na line\n.TP\n.B 1\nnone\n.TP\n.B 2\nwrong usage\n"
+        );
+    }
 }

@@ -27,7 +27,9 @@ impl Pattern {
             .multi_line(true)
             .line_terminator(Some(b'\n'))
             .build(expression)
-            .map_err(|error| Failure::new(format_args!("PATTERN: {error}")))?;
+            .map_err(|error| {
+                Failure::new(format_args!("PATTERN: {}", fault(expression, &error)))
+            })?;
         Ok(Self { matcher, is_inverted: arguments.invert_match })
     }
 
@@ -120,6 +122,12 @@ impl PatternLines<'_> {
         }
         None
     }
+}
+
+/// What is wrong with an expression. The matcher's own message shows it in a group, which it adds.
+fn fault(expression: &str, error: &grep_regex::Error) -> String {
+    let alone = regex::bytes::Regex::new(expression).err();
+    alone.map_or_else(|| error.to_string(), |error| error.to_string())
 }
 
 /// The line that contains the byte at `position`, with its line feed.

@@ -17,6 +17,7 @@ mod listen;
 mod manual;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
+mod mistype;
 mod nginx;
 mod period;
 mod report;

@@ -1,0 +1,71 @@
+//! `weir completions`: scripts with which shells complete commands, options and their values.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Args, Command};
+use clap_complete::Shell;
+use weir_core::{Field, STATUS_CLASS, format_notes};
+
+use crate::outcome::{Exit, Failure, print};
+
+/// Print a script with which a shell completes weir's commands, options and values
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  weir completions bash > ~/.local/share/bash-completion/completions/weir
+  weir completions zsh > ~/.zfunc/_weir
+  weir completions fish > ~/.config/fish/completions/weir.fish";
+
+/// Prints the completions of a command for a shell.
+pub(crate) fn run(arguments: &CompletionsArguments, weir: Command) -> Result<Exit, Failure> {
+    let names: Vec<String> =
+        weir.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let mut weir =
+        weir.mut_args(with_values).mut_subcommands(move |command| match command.get_name() {
+            "man" => command.mut_arg("command", |arg| {
+                arg.value_parser(PossibleValuesParser::new(names.clone()))
+            }),
+            _ => command.mut_args(with_values),
+        });
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut weir, "weir", &mut script);
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}
+
+/// The argument, with the values that a shell should offer. Others are still accepted, because
+/// the argument is only shown to the shell.
+fn with_values(argument: Arg) -> Arg {
+    let values = match argument.get_id().as_str() {
+        "by" | "group" | "stack" => fields(false),
+        "field" => fields(true),
+        "format" => format_notes().iter().map(|notes| notes.name.to_owned()).collect(),
+        "tz" => zones(),
+        "active" => ["passive", "once", "unlimited"].map(str::to_owned).to_vec(),
+        "framing" => ["newline", "octets", "auto"].map(str::to_owned).to_vec(),
+        _ => return argument,
+    };
+    argument.value_parser(PossibleValuesParser::new(values))
+}
+
+/// The names of the fields that every format may have, with the time and numbers or without.
+fn fields(with_numbers: bool) -> Vec<String> {
+    let text = Field::TEXT.into_iter();
+    let numbers = [Field::Time].into_iter().chain(Field::NUMBERS).filter(|_| with_numbers);
+    let names = text.chain(numbers).map(|field| field.name().to_owned());
+    names.chain([STATUS_CLASS.to_owned()]).collect()
+}
+
+/// The names of the time zones.
+fn zones() -> Vec<String> {
+    let mut names: Vec<String> = ["UTC", "local"].map(str::to_owned).to_vec();
+    let known = jiff::tz::db().available().map(|name| name.to_string());
+    names.extend(known.filter(|name| name != "UTC"));
+    names
+}

@@ -1,0 +1,167 @@
+//! Hints about mistyped commands and options.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
+use weir_core::nearest_name;
+
+use crate::outcome::Failure;
+
+/// The error about the command line, with a hint if an option belongs to another command.
+pub(crate) fn with_hint(mut error: Error, weir: &Command, arguments: &[OsString]) -> Error {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    if error.kind() != ErrorKind::UnknownArgument || !option.starts_with('-') {
+        return error;
+    }
+    let own = command_of(weir, arguments);
+    let hint = hint(option, own, weir);
+    // In place of the advice to pass the option as a value, which is never what was meant.
+    error.remove(ContextKind::Suggested);
+    if let Some(hint) = hint {
+        error.remove(ContextKind::SuggestedArg);
+        let hint = ContextValue::StyledStrs(vec![StyledStr::from(hint)]);
+        error.insert(ContextKind::Suggested, hint);
+    }
+    error
+}
+
+/// The command of a line of arguments: the first of them that is the name of one.
+fn command_of<'a>(weir: &'a Command, arguments: &[OsString]) -> &'a Command {
+    let named = arguments.iter().skip(1).find_map(|argument| weir.find_subcommand(argument));
+    named.unwrap_or(weir)
+}
+
+/// Which commands have an option, or what is wrong with the option.
+fn hint(option: &str, own: &Command, weir: &Command) -> Option<String> {
+    let own_name = full_name(own, weir);
+    let owners: Vec<String> = commands(weir)
+        .filter(|command| has_option(command, option))
+        .map(|command| format!("'{}'", full_name(command, weir)))
+        .collect();
+    if let [first @ .., last] = &owners[..] {
+        let names = match first {
+            [] => last.clone(),
+            _ => format!("{} and {last}", first.join(", ")),
+        };
+        return Some(format!("'{option}' is an option of {names}, not of '{own_name}'"));
+    }
+    // Clap only knows the options of the command itself, and takes any that is a little alike.
+    let long = option.strip_prefix("--")?;
+    let nearest = |command: &Command| {
+        nearest_name(long, command.get_opts().filter_map(clap::Arg::get_long)).map(str::to_owned)
+    };
+    match nearest(own) {
+        Some(nearest) => Some(format!("did you mean '--{nearest}'?")),
+        None => commands(weir).find_map(|command| {
+            let (nearest, name) = (nearest(command)?, full_name(command, weir));
+            Some(format!("did you mean '--{nearest}' of '{name}'?"))
+        }),
+    }
+}
+
+/// All commands that people are told of; first the one without a name.
+fn commands(weir: &Command) -> impl Iterator<Item = &Command> {
+    let subcommands = weir.get_subcommands().filter(|command| !command.is_hide_set());
+    std::iter::once(weir).chain(subcommands.filter(|command| command.get_name() != "help"))
+}
+
+fn full_name(command: &Command, weir: &Command) -> String {
+    match command.get_name() == weir.get_name() {
+        true => "weir".to_owned(),
+        false => format!("weir {}", command.get_name()),
+    }
+}
+
+/// Whether a command has an option of that spelling, such as `--top` or `-c`.
+fn has_option(command: &Command, option: &str) -> bool {
+    let is_same = |argument: &clap::Arg| match option.strip_prefix("--") {
+        Some(long) => argument.get_long() == Some(long),
+        None => argument
+            .get_short()
+            .is_some_and(|short| option.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4]))),
+    };
+    command.get_arguments().any(|argument| !argument.is_hide_set() && is_same(argument))
+}
+
+/// Checks that the first file is not a mistyped command.
+///
+/// # Errors
+/// If there is no such file, and its name is nearly that of a command.
+pub(crate) fn check_files(files: &[PathBuf], weir: &Command) -> Result<(), Failure> {
+    match (files.first(), meant_command(files, weir)) {
+        (Some(first), Some(command)) => Err(Failure::new(format_args!(
+            "`{}` is neither a command nor a file; did you mean `weir {command}`?",
+            first.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn meant_command(files: &[PathBuf], weir: &Command) -> Option<String> {
+    let first = files.first()?;
+    let name = first.to_str().filter(|name| is_word(name) && !Path::new(name).exists())?;
+    let names = commands(weir).skip(1).map(Command::get_name);
+    nearest_name(name, names).map(str::to_owned)
+}
+
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use clap::{CommandFactory, Parser};
+
+    use super::{meant_command, with_hint};
+    use crate::arguments::Arguments;
+
+    /// The tip of the error about these arguments.
+    fn tip(line: &str) -> Option<String> {
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let error = Arguments::try_parse_from(&arguments).expect_err(line);
+        let message = with_hint(error, &Arguments::command(), &arguments).to_string();
+        let tip =
+            message.lines().find_map(|line| line.trim().strip_prefix("tip: ").map(str::to_owned));
+        assert!(!message.contains("as a value"), "{message}");
+        tip
+    }
+
+    #[test]
+    fn options_of_other_commands_are_explained() {
+        for (line, expected) in [
+            (
+                "weir report --follow a.log",
+                "'--follow' is an option of 'weir', not of 'weir report'",
+            ),
+            ("weir --by status a.log", "'--by' is an option of 'weir count', not of 'weir'"),
+            ("weir report -o a.log", "'-o' is an option of 'weir grep', not of 'weir report'"),
+            (
+                "weir grep --top 3 x a.log",
+                "'--top' is an option of 'weir report' and 'weir count', not of 'weir grep'",
+            ),
+            ("weir report --formt x a.log", "did you mean '--format'?"),
+            ("weir report --folow a.log", "did you mean '--follow' of 'weir'?"),
+        ] {
+            assert_eq!(tip(line).as_deref(), Some(expected), "{line}");
+        }
+        assert_eq!(tip("weir report --nothing-like-it a.log"), None);
+        assert_eq!(tip("weir report -y a.log"), None);
+    }
+
+    #[test]
+    fn commands_may_be_mistyped() {
+        let meant = |name: &str| meant_command(&[name.into()], &Arguments::command());
+        assert_eq!(meant("reprot").as_deref(), Some("report"));
+        assert_eq!(meant("cuont").as_deref(), Some("count"));
+        assert_eq!(meant("access"), None);
+        assert_eq!(meant("reprot.log"), None);
+        assert_eq!(meant("./reprot"), None);
+    }
+}
