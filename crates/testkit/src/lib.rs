@@ -6,6 +6,7 @@
 //! - [`archive`]: archives of files.
 //! - [`lines`]: single lines of a few formats.
 //! - [`fixtures`]: paths of real logs.
+//! - [`json_schema`]: a naive validator of JSON schemas.
 //!
 //! ```
 //! use weir_testkit::oracle::{Layout, Oracle};
@@ -19,5 +20,6 @@
 pub mod archive;
 pub mod chunking;
 pub mod fixtures;
+pub mod json_schema;
 pub mod lines;
 pub mod oracle;

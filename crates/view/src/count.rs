@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::kind::RecordKind;
 use crate::number::is_zero;
 use crate::row_value::RowValue;
+use crate::sources::{CountedSources, IncompleteSource};
 
 /// The numbers of lines of some files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -13,6 +14,9 @@ pub struct LineCounts {
     pub files: Vec<FileLines>,
     /// The lines of all files.
     pub lines: u64,
+    /// The files that were not read whole. Left out if all were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<IncompleteSource>,
 }
 
 /// The number of lines of a file.
@@ -31,6 +35,9 @@ pub struct RecordCount {
     pub kind: RecordKind,
     /// Their number.
     pub count: u64,
+    /// The sources.
+    #[serde(flatten)]
+    pub read: CountedSources,
 }
 
 /// The numbers of records of a kind by the values of a field.
@@ -50,6 +57,9 @@ pub struct ValueCounts {
     pub count: u64,
     /// The values, the most frequent first.
     pub values: Vec<ValueCount>,
+    /// The sources.
+    #[serde(flatten)]
+    pub read: CountedSources,
 }
 
 /// The number of records with a value.
@@ -84,6 +94,9 @@ pub struct CountTable {
     pub rows: Vec<TableRow>,
     /// The name of the first field.
     pub rows_field: String,
+    /// The sources.
+    #[serde(flatten)]
+    pub read: CountedSources,
 }
 
 /// A column of a [`CountTable`].

@@ -24,6 +24,7 @@ mod query;
 mod question;
 mod report;
 mod row_value;
+mod sources;
 mod view;
 mod words;
 mod zone;
@@ -51,10 +52,9 @@ pub use palette::{
 };
 pub use query::{Clause, Operator, Query};
 pub use question::QueryError;
-pub use report::{
-    Bucket, Format, FormatCount, Histogram, IncompleteSource, Quantiles, Report, TimeRange, TopRow,
-};
+pub use report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};
 pub use row_value::RowValue;
+pub use sources::{CountedSource, CountedSources, IncompleteSource, ReportSource};
 pub use view::{Sample, Source, SourceState, View, Window};
 pub use words::{EMPTY_VALUE, LIST_TITLES, NO_VALUE, REMAINDER_VALUE};
 pub use zone::{UnknownZone, find_zone};

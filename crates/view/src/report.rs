@@ -8,6 +8,7 @@ use crate::comparison::Comparison;
 use crate::group::{Group, Tally};
 use crate::kind::{KindCount, RecordKind};
 use crate::row_value::RowValue;
+use crate::sources::{IncompleteSource, ReportSource};
 
 /// Everything that is known about the records that pass a filter.
 ///
@@ -88,6 +89,10 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub missing_fields: Vec<String>,
+    /// The sources; only in `weir report --json`, because a view has its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub sources: Vec<ReportSource>,
     /// Sources that were not read whole, so that the numbers lack the rest of them. Left out if
     /// all were, or are still being read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -119,16 +124,6 @@ impl Report {
     pub fn has_sum(&self, name: &str) -> bool {
         !self.absent.iter().any(|absent| absent == name)
     }
-}
-
-/// A source that ended before it was read whole.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct IncompleteSource {
-    /// Its name.
-    pub source: String,
-    /// What is wrong with it, as a sentence.
-    pub reason: String,
 }
 
 /// A log format: its name and what it was compiled from.

@@ -70,7 +70,8 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         let counted =
             count_each(threads, &inputs, |_, input| lines::count(input, threads_per_text));
         if counted.iter().any(InputCount::has_result) {
-            print_as(output, &output::lines(output, &inputs, &counted)?)?;
+            let incomplete = output::sources(&inputs, &counted, &complaints).incomplete;
+            print_as(output, &output::lines(output, &inputs, &counted, incomplete)?)?;
         }
         let has_counts = counted.iter().any(|counted| counted.count > 0);
         return Ok(finish(&counted, has_failed, has_counts));
@@ -113,7 +114,8 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         ));
     }
     if counted.iter().any(InputCount::has_result) {
-        print_as(output, &output::tally(arguments, kind, &tally)?)?;
+        let read = output::sources(&inputs, &counted, &complaints);
+        print_as(output, &output::tally(arguments, kind, &tally, read)?)?;
     }
     Ok(finish(&counted, has_failed, tally.records() > 0))
 }

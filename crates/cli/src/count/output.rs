@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use weir_ingest::{Input, TallyEntry, ValueTally};
 use weir_view::{
-    ColumnTotal, CountTable, EMPTY_VALUE, FileLines, JsonError, LineCounts, NO_VALUE,
-    REMAINDER_VALUE, RecordCount, RecordKind, RowValue, TableRow, ValueCount, ValueCounts,
+    ColumnTotal, CountTable, CountedSource, CountedSources, EMPTY_VALUE, FileLines,
+    IncompleteSource, JsonError, LineCounts, NO_VALUE, REMAINDER_VALUE, RecordCount, RecordKind,
+    RowValue, TableRow, ValueCount, ValueCounts,
 };
 
 use super::InputCount;
@@ -15,13 +16,37 @@ use crate::csv::row;
 use crate::display::{safe, safe_bytes};
 use crate::options::OutputKind;
 use crate::outcome::Failure;
+use crate::sources::Complaint;
 use crate::terminal::width;
+
+/// The sources of a count. `complaints` are those about files that are not among the inputs.
+pub(super) fn sources<T>(
+    inputs: &[Input],
+    counted: &[InputCount<T>],
+    complaints: &[Complaint],
+) -> CountedSources {
+    let with_result = inputs.iter().zip(counted).filter(|(_, counted)| counted.has_result());
+    let source = |(input, counted): (&Input, &InputCount<T>)| CountedSource {
+        name: input.name(),
+        is_complete: counted.complaints.is_empty(),
+    };
+    let all = complaints.iter().chain(counted.iter().flat_map(|counted| &counted.complaints));
+    let incomplete = |Complaint { name, sentence }: &Complaint| IncompleteSource {
+        source: name.clone(),
+        reason: sentence.clone(),
+    };
+    CountedSources {
+        sources: with_result.map(source).collect(),
+        incomplete: all.map(incomplete).collect(),
+    }
+}
 
 /// The numbers of lines: of one input the number alone, of several a row each and the total.
 pub(super) fn lines(
     output: OutputKind,
     inputs: &[Input],
     counted: &[InputCount<u64>],
+    incomplete: Vec<IncompleteSource>,
 ) -> Result<String, Failure> {
     let total: u64 = counted.iter().map(|counted| counted.count).sum();
     let with_result = inputs.iter().zip(counted).filter(|(_, counted)| counted.has_result());
@@ -31,7 +56,7 @@ pub(super) fn lines(
         OutputKind::Json => {
             let file = |(file, lines)| FileLines { file, lines };
             let files = rows.into_iter().map(file).collect();
-            json_line(weir_view::to_json(&LineCounts { files, lines: total }))?
+            json_line(weir_view::to_json(&LineCounts { files, lines: total, incomplete }))?
         }
         OutputKind::Csv => {
             let mut text = row([&b"file"[..], b"lines"]);
@@ -53,26 +78,32 @@ pub(super) fn tally(
     arguments: &CountArguments,
     kind: RecordKind,
     tally: &ValueTally,
+    read: CountedSources,
 ) -> Result<String, Failure> {
     let top = arguments.top.map_or(usize::MAX, |top| top as usize);
     let output = arguments.output.kind();
     match &arguments.by[..] {
-        [] => records(output, kind, tally.records()),
-        [field] => values(output, kind, field, (tally, top)),
-        [first, second, ..] => table(output, kind, [first, second], (tally, top)),
+        [] => records(output, kind, tally.records(), read),
+        [field] => values((output, read), kind, field, (tally, top)),
+        [first, second, ..] => table((output, read), kind, [first, second], (tally, top)),
     }
 }
 
-fn records(output: OutputKind, kind: RecordKind, count: u64) -> Result<String, Failure> {
+fn records(
+    output: OutputKind,
+    kind: RecordKind,
+    count: u64,
+    read: CountedSources,
+) -> Result<String, Failure> {
     Ok(match output {
         OutputKind::Text => format!("{count}\n"),
         OutputKind::Csv => row([&b"count"[..]]) + &row([count.to_string().as_bytes()]),
-        OutputKind::Json => json_line(weir_view::to_json(&RecordCount { kind, count }))?,
+        OutputKind::Json => json_line(weir_view::to_json(&RecordCount { kind, count, read }))?,
     })
 }
 
 fn values(
-    output: OutputKind,
+    (output, read): (OutputKind, CountedSources),
     kind: RecordKind,
     field: &str,
     (tally, top): (&ValueTally, usize),
@@ -114,6 +145,7 @@ fn values(
                 unlisted_max: tally.unlisted_max(),
                 count: tally.records(),
                 values: rows.iter().map(count).collect(),
+                read,
             }))?
         }
     })
@@ -122,7 +154,7 @@ fn values(
 /// A row for each value of the first field, a column for each of the second. The totals include
 /// the values that `--top` leaves out.
 fn table(
-    output: OutputKind,
+    (output, read): (OutputKind, CountedSources),
     kind: RecordKind,
     fields: [&String; 2],
     (tally, top): (&ValueTally, usize),
@@ -148,6 +180,7 @@ fn table(
             count: tally.records(),
             rows: rows.iter().map(row).collect(),
             rows_field: fields[0].clone(),
+            read,
         }));
     }
     let number = |count: u64, uncounted_max: u64| match output {
@@ -175,7 +208,9 @@ fn table(
     let last = [b"total".to_vec()].into_iter().chain(heads.iter().map(total));
     cells.push(last.chain([number(tally.records(), 0)]).collect());
     Ok(match output {
-        OutputKind::Csv => cells.iter().map(|cells| row(cells.iter().map(|key| cell(key)))).collect(),
+        OutputKind::Csv => {
+            cells.iter().map(|cells| row(cells.iter().map(|key| cell(key)))).collect()
+        }
         _ => aligned(&cells),
     })
 }
@@ -245,6 +280,5 @@ fn row_value(key: &[u8]) -> RowValue {
 }
 
 fn json_line(text: Result<String, JsonError>) -> Result<String, Failure> {
-    Ok(text.map_err(Failure::new)?
-        + "\n")
+    Ok(text.map_err(Failure::new)? + "\n")
 }

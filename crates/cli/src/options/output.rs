@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// How a result is printed; the same in every command.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OutputArguments {
-    /// Print JSON: one object, or with grep one for each line
+    /// Print JSON: one object, or with grep one for each line; docs/json.md describes it
     #[arg(long)]
     json: bool,
 

@@ -12,7 +12,9 @@ use std::sync::atomic::AtomicBool;
 
 use weir_ingest::{DataSet, Input, Pipeline, Retention, SourceSnapshot};
 use weir_query::{Evaluator, PeriodError, evaluation_by_kind, report_of_fold};
-use weir_view::{Compare, KindCount, Query, QueryError, Report};
+use weir_view::{
+    Compare, FormatCount, IncompleteSource, KindCount, Query, QueryError, Report, ReportSource,
+};
 
 pub(crate) use arguments::ReportArguments;
 
@@ -49,6 +51,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     }
     let mut reading = read(arguments, &inputs, &request)?;
     reading.complaints.splice(0..0, complaints);
+    reading.name_sources();
     let Reading { report, sources, .. } = &reading;
     if let Some(file) = &arguments.html {
         html::write(file, report, sources)?;
@@ -73,6 +76,30 @@ struct Reading {
 }
 
 impl Reading {
+    /// Names the sources in the report, and those that were not read whole or not at all.
+    fn name_sources(&mut self) {
+        let incomplete = &mut self.report.incomplete;
+        for Complaint { name, sentence } in &self.complaints {
+            if !incomplete.iter().any(|known| known.source == *name) {
+                let (source, reason) = (name.clone(), sentence.clone());
+                incomplete.push(IncompleteSource { source, reason });
+            }
+        }
+        let is_complete =
+            |name: &str| !self.report.incomplete.iter().any(|source| source.source == name);
+        let named = self.sources.iter().map(|source| ReportSource {
+            name: source.name.clone(),
+            formats: FormatCount::of_sources(std::slice::from_ref(source)),
+            bytes_read: source.bytes_parsed,
+            lines: source.lines,
+            records: source.records,
+            unparsed_lines: source.unparsed_lines,
+            too_long_lines: source.too_long_lines,
+            is_complete: is_complete(&source.name),
+        });
+        self.report.sources = named.collect();
+    }
+
     /// Prints the notes and the complaints. Returns how the run ended.
     fn say(&self) -> Exit {
         for note in &self.notes {

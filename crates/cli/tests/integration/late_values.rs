@@ -166,7 +166,7 @@ fn a_count_finds_it() {
     let (all, parts) = logs(&folder);
     for files in [vec![text(&all)], vec![text(&parts[0]), text(&parts[1])]] {
         let count = |more: &[&str]| run_with_threads(&[&["count"], more, &files].concat());
-        let counts = json(&count(&["--by", "client", "--output", "json"]));
+        let counts = json(&count(&["--by", "client", "--json"]));
         let first = &counts["values"][0];
         let (counted, uncounted_max) = (number(&first["count"]), number(&first["uncounted_max"]));
         assert_eq!(first["value"], CLIENT);
@@ -189,7 +189,7 @@ fn a_count_finds_it() {
             grouped(unlisted_max)
         );
         assert_eq!(shown.stderr, note);
-        let csv = count(&["--by", "client", "--output", "csv", "--top", "1"]).stdout;
+        let csv = count(&["--by", "client", "--csv", "--top", "1"]).stdout;
         let rows = format!("client,count,uncounted_max\n{CLIENT},{counted},{uncounted_max}\n");
         assert_eq!(csv.replace('\r', ""), format!("{rows}(all other values),{remainder},0\n"));
         let table = count(&["--by", "client,method", "--top", "1"]).stdout;

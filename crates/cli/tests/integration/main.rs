@@ -22,6 +22,7 @@ mod nginx;
 mod period;
 mod report;
 mod same_format;
+mod schema;
 mod served;
 mod streams;
 mod support;

@@ -1,0 +1,58 @@
+//! The sources of an answer, and whether they were read whole.
+
+use serde::{Deserialize, Serialize};
+
+use crate::report::FormatCount;
+
+/// A source of a report.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportSource {
+    /// Its name.
+    pub name: String,
+    /// The records of each format in it.
+    pub formats: Vec<FormatCount>,
+    /// Bytes read of it, after decompression.
+    pub bytes_read: u64,
+    /// Lines read of it.
+    pub lines: u64,
+    /// Lines that were parsed.
+    pub records: u64,
+    /// Lines that do not match the format.
+    pub unparsed_lines: u64,
+    /// Lines over the length limit, which are skipped.
+    pub too_long_lines: u64,
+    /// Whether it was read whole. If not, [`Report::incomplete`](crate::Report::incomplete) has
+    /// the reason.
+    #[serde(rename = "complete")]
+    pub is_complete: bool,
+}
+
+/// A source that ended before it was read whole, or that could not be opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct IncompleteSource {
+    /// Its name.
+    pub source: String,
+    /// What is wrong with it, as a sentence.
+    pub reason: String,
+}
+
+/// The sources of a count.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CountedSources {
+    /// Those that could be opened.
+    pub sources: Vec<CountedSource>,
+    /// Those that were not read whole. Left out if all were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<IncompleteSource>,
+}
+
+/// A source of a count.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CountedSource {
+    /// Its name.
+    pub name: String,
+    /// Whether it was read whole.
+    #[serde(rename = "complete")]
+    pub is_complete: bool,
+}
