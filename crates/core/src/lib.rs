@@ -104,10 +104,10 @@ pub use filter::{
     ValueBatch, ValueForm, parse_quantity,
 };
 pub use format::{
-    BlockFormats, Candidate, Detection, FollowedFormat, Format, FormatChoice, FormatError,
-    FormatFinding, FormatNotes, FormatSpan, FormatTracker, LineMismatch, LineOutcome, LineParser,
-    LogReader, Mismatch, TrackerOptions, Wrapper, detect, format_by_name, format_notes,
-    known_formats, try_format, with_log_year,
+    BlockFormats, Candidate, CompanionSearch, Detection, FollowedFormat, Format, FormatChoice,
+    FormatError, FormatFinding, FormatNotes, FormatSpan, FormatTracker, LineDetector, LineMismatch,
+    LineOutcome, LineParser, LogReader, Mismatch, TrackerOptions, Wrapper, detect, format_by_name,
+    format_notes, known_formats, try_format, with_log_year,
 };
 pub use line::{Line, Lines};
 pub use read::{BlockReader, LeftLines, ReadBlock, ResolvedBlock, UnparsedLine};

@@ -4,9 +4,10 @@
 //! writes some lines in `common` and some in `combined`, sites with different formats share a log.
 //! A line that the log's format does not match is read by the first companion that it matches.
 //!
-//! Companions are chosen once, from the first lines, as a small set: a format joins if it reads
-//! lines that the others leave. The known formats of error logs are always in the set of an access
-//! log, because its first errors often come late, and no access line matches them.
+//! Companions are a small set, which is chosen from the first lines: a format joins if it reads
+//! lines that the others leave. Formats that appear later join by the same rule, line by line
+//! (`companion_search`). The known formats of error logs are always in the set of an access log,
+//! because its first errors often come late, and no access line matches them.
 //!
 //! Lines of the log's own format never meet a companion, so a log in one format costs what it cost
 //! without them.
@@ -16,18 +17,19 @@ use std::sync::Arc;
 use super::catalog::known_formats;
 use super::compiled::Format;
 use super::detect::{BYTES_MAX, Candidate, detect};
+use super::program::Program;
 use super::read::followed_format::FollowedFormat;
 use super::read::log_reader::{LineOutcome, LogReader};
 use crate::line::Lines;
 use crate::schema::RecordKind;
 
-/// The most formats in which the lines of one block are read, the log's own and the error logs
+/// The most formats in which the lines of one block are read beside the log's own, the error logs
 /// included. A line in a further format stays unparsed.
-const FORMATS_MAX: usize = 8;
+pub(super) const COMPANIONS_MAX: usize = 7;
 
-/// A format joins if it reads this many of the lines that the others leave. One torn line may look
-/// like a line of another format.
-const LINES_MIN: u64 = 2;
+/// A format joins if it reads this many of the lines that the others leave, and each of them may be
+/// a torn line of the log's own format.
+const TORN_LINES_MIN: u64 = 2;
 
 /// The companions of `own`, which was detected in the first lines of a log, in the order in which
 /// they are tried.
@@ -45,9 +47,18 @@ pub(super) fn companions_of(own: &Arc<Format>, first_lines: &[u8]) -> Vec<Arc<Fo
     companions
 }
 
+/// The companions of a log in format `own` that continues another one with these companions.
+pub(super) fn known_companions(own: &Format, before: Vec<Arc<Format>>) -> Vec<Arc<Format>> {
+    let is_companion = |format: &Arc<Format>| !is_same(format, own) && can_join(format);
+    let mut companions: Vec<Arc<Format>> = before.into_iter().filter(is_companion).collect();
+    add_error_logs(own, &mut companions);
+    companions.truncate(COMPANIONS_MAX);
+    companions
+}
+
 /// The most companions beside the error logs that [`add_error_logs`] adds.
 pub(super) fn detected_max(own: &Format) -> usize {
-    FORMATS_MAX - 1 - error_logs(own).count()
+    COMPANIONS_MAX - error_logs(own).count()
 }
 
 /// The known error logs that may be written to the same stream as a log.
@@ -70,18 +81,34 @@ pub(super) fn add_error_logs(own: &Format, companions: &mut Vec<Arc<Format>>) {
     }
 }
 
-/// Whether a format joins the set. One line is enough for a format of another kind of records: no
-/// torn request looks like a line of an error log.
+/// Whether a format joins the set.
 fn joins(candidate: &Candidate, own: &Format, companions: &[Arc<Format>]) -> bool {
     let Candidate { format, parsed_lines, .. } = candidate;
-    let is_same =
-        |other: &Format| other.name() == format.name() && other.definition() == format.definition();
-    let lines_min = if format.kind() == own.kind() { LINES_MIN } else { 1 };
-    *parsed_lines >= lines_min
-        && !is_same(own)
-        && !companions.iter().any(|companion| is_same(companion))
-        // Its directives would have to be followed among lines of other formats.
-        && !FollowedFormat::new(format.clone()).may_change()
+    *parsed_lines >= lines_min(format, own)
+        && !is_same(format, own)
+        && !companions.iter().any(|companion| is_same(format, companion))
+        && can_join(format)
+}
+
+/// How many lines of a format have to be seen before it joins. One is enough unless it may be a
+/// torn line of `own`: then the format reads nothing that `own` does not read as well.
+pub(super) fn lines_min(format: &Format, own: &Format) -> u64 {
+    let are_lines = [format, own].iter().all(|one| matches!(one.program(), Program::Line(_)));
+    let may_be_torn = are_lines
+        && format.fields().iter().all(|field| own.fields().contains(field))
+        && format.extra_fields().iter().all(|name| own.extra_fields().contains(name));
+    if may_be_torn { TORN_LINES_MIN } else { 1 }
+}
+
+/// Whether a format may be a companion at all. The directives of one that they change would have to
+/// be followed among lines of other formats.
+pub(super) fn can_join(format: &Arc<Format>) -> bool {
+    !FollowedFormat::new(format.clone()).may_change()
+}
+
+/// Whether two formats read lines alike, but for the year of times without one.
+pub(super) fn is_same(format: &Format, other: &Format) -> bool {
+    other.name() == format.name() && other.definition() == format.definition()
 }
 
 /// The lines that a format does not match, each with a line feed, of the first [`BYTES_MAX`].

@@ -31,7 +31,7 @@ const SURE_LINES: u64 = 64;
 pub(super) const BYTES_MAX: usize = 256 << 10;
 /// Longer lines are skipped: the garbage that a crash or a rotation leaves in a log would
 /// otherwise exhaust [`BYTES_MAX`].
-const LINE_BYTES_MAX: usize = 64 << 10;
+pub(super) const LINE_BYTES_MAX: usize = 64 << 10;
 /// Mismatches that are kept for each format, to show why lines fail.
 const MISMATCHES_MAX: usize = 5;
 /// The closeness of a line that is read to its end before it turns out not to match.
@@ -317,7 +317,7 @@ impl Candidate {
 }
 
 /// The number of fields of the record, those logged as `-` included.
-fn fields_filled(record: &Record<'_>, extra_fields: usize) -> u64 {
+pub(super) fn fields_filled(record: &Record<'_>, extra_fields: usize) -> u64 {
     let texts = Field::TEXT.iter().filter(|field| record.text(**field).is_some()).count();
     let extras = (0..extra_fields).filter(|index| record.extra(*index).is_some()).count();
     let numbers = Field::NUMBERS.iter().filter(|field| record.number(**field).is_some()).count();

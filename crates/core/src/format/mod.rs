@@ -44,6 +44,7 @@
 //! proportion to its length; detection reads at most 1,000 lines or 256 KiB with each known format.
 
 mod catalog;
+mod companion_search;
 mod companions;
 mod compiled;
 mod detect;
@@ -57,6 +58,7 @@ mod read;
 mod tracker;
 
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
+pub use companion_search::{CompanionSearch, LineDetector};
 pub use compiled::Format;
 pub(crate) use detect::unparsed_reason;
 pub use detect::{Candidate, Detection, LineMismatch, detect, try_format};

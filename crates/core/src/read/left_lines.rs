@@ -63,6 +63,16 @@ impl LeftLines {
         self.lines.is_empty()
     }
 
+    /// The number of lines.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The lines of `block` in their order, with their wrappers.
+    pub fn lines<'a>(&self, block: &'a Block) -> impl Iterator<Item = Line<'a>> {
+        self.iter().map(|line| line.of(block))
+    }
+
     /// Adds a line, which is not empty.
     pub(super) fn push(&mut self, start: usize, number: u64, mismatch: Mismatch) {
         self.lines.push(LeftLine { start, number, mismatch });
@@ -78,5 +88,28 @@ impl LeftLines {
         let mut text = Vec::new();
         let matches = |line: &mut LeftLine| parser.matches(line.of(block).bytes, &mut text);
         Self { lines: self.lines.extract_if(.., matches).collect() }
+    }
+
+    /// Takes lines of `block` in groups; the others stay. `group` returns the number of a line's
+    /// group; it is called for the lines in their order.
+    pub fn take_groups(
+        &mut self,
+        block: &Block,
+        mut group: impl FnMut(Line<'_>) -> Option<usize>,
+    ) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        let mut staying = Vec::new();
+        for line in self.lines.drain(..) {
+            let Some(number) = group(line.of(block)) else {
+                staying.push(line);
+                continue;
+            };
+            if groups.len() <= number {
+                groups.resize_with(number + 1, Self::default);
+            }
+            groups[number].lines.push(line);
+        }
+        self.lines = staying;
+        groups
     }
 }

@@ -67,7 +67,7 @@ impl Feed {
                     continue;
                 }
                 self.counts.lines += 1;
-                let mut companions = formats.companions.iter().cloned().map(LineParser::new);
+                let mut companions = span.companions.iter().cloned().map(LineParser::new);
                 let is_record = parser.parse(line.bytes, &mut Record::new()).is_ok()
                     || companions.any(|mut companion| {
                         companion.parse(line.bytes, &mut Record::new()).is_ok()

@@ -143,7 +143,7 @@ fn tracked(log: &str) -> Vec<String> {
     let mut tracker = FormatTracker::new(FormatChoice::Detect, TrackerOptions::default(), 0);
     let formats = tracker.track(log.as_bytes(), 0);
     let own = formats.spans[0].format.name().to_owned();
-    let companions = formats.companions.iter().map(|format| format.name().to_owned());
+    let companions = formats.spans[0].companions.iter().map(|format| format.name().to_owned());
     std::iter::once(own).chain(companions).collect()
 }
 
@@ -162,7 +162,8 @@ fn companions_are_found_in_the_first_lines() {
     assert_eq!(tracked(&log(&[noise])).len(), 1);
     let forced = FormatChoice::Forced(Arc::new(format_by_name("COMBINED").expect("known")));
     let mut tracker = FormatTracker::new(forced, TrackerOptions::default(), 0);
-    assert!(tracker.track(log(&[combined, common, common]).as_bytes(), 0).companions.is_empty());
+    let formats = tracker.track(log(&[combined, common, common]).as_bytes(), 0);
+    assert!(formats.spans[0].companions.is_empty());
 }
 
 #[test]

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use weir_core::{
-    BlockLimits, BlockReader, Format, LineParser, PendingSegment, ReadBlock, ResolvedBlock,
+    Block, BlockLimits, BlockReader, Format, LeftLines, LineDetector, LineParser, PendingSegment,
+    ReadBlock, ResolvedBlock,
 };
 
 use super::data_set::DataSet;
 use crate::progress::BlockCounts;
-use crate::queue::Job;
+use crate::queue::{Job, LateCompanions};
 
 /// Parses the blocks of one thread: each with the reader of its format, and the lines that do not
 /// match with those of its companions.
@@ -20,7 +21,37 @@ pub(super) struct BlockParser {
     readers: Vec<Option<BlockReader>>,
     /// Parsers that find out which lines are in a format. A reader is made only for a format that
     /// some line is in, because it adds columns to the data set.
-    companions: Vec<LineParser>,
+    companions: Vec<Companion>,
+    detector: LineDetector,
+}
+
+/// A format of lines that are not in the format of their block.
+#[derive(Debug)]
+struct Companion {
+    parser: LineParser,
+    /// The index of the format in the data set, once a line was read in it.
+    index: Option<usize>,
+}
+
+/// What is left to do for a block when all blocks before it are finished.
+#[derive(Debug)]
+pub(super) enum Rest {
+    /// Nothing.
+    Nothing,
+    /// To count lines that match no known format.
+    InVain(Arc<LateCompanions>, u64),
+    /// To read lines whose format depends on the blocks before, of a block that is kept for this.
+    Undecided(Box<(Job, ExaminedLines)>),
+}
+
+/// Lines that are in none of the formats known so far.
+#[derive(Debug)]
+pub(super) struct ExaminedLines {
+    lines: LeftLines,
+    /// The number of companions that they were tried with.
+    tried: usize,
+    /// The formats of the first of them.
+    found: Vec<Option<Arc<Format>>>,
 }
 
 /// The most parsers of companions that are kept. Each source has its own companions if their times
@@ -40,7 +71,13 @@ pub(super) type PartRead = Part<ReadBlock>;
 
 impl BlockParser {
     pub(super) fn new(data: &Arc<DataSet>, limits: BlockLimits) -> Self {
-        Self { data: data.clone(), limits, readers: Vec::new(), companions: Vec::new() }
+        Self {
+            data: data.clone(),
+            limits,
+            readers: Vec::new(),
+            companions: Vec::new(),
+            detector: LineDetector::default(),
+        }
     }
 
     /// The readers so far.
@@ -49,49 +86,139 @@ impl BlockParser {
     }
 
     /// Reads a block. The first part is in the block's own format; the others, if there are any,
-    /// are in the order of the companions.
-    pub(super) fn parse(&mut self, job: &Job) -> Vec<PartRead> {
-        let mut parts = self.read(job);
+    /// are in the order of the companions. Returns the block if it is not needed any more.
+    pub(super) fn parse(&mut self, job: Job) -> (Vec<PartRead>, Rest, Option<Block>) {
+        let (mut parts, left) = self.read(&job);
+        self.look_up(&mut parts);
+        let Some(((left, tried), late)) = left.zip(job.late_companions.as_ref()) else {
+            return (parts, Rest::Nothing, Some(job.block));
+        };
+        let examined = self.examine(&job, late, (left, tried));
+        let count = examined.found.len() as u64;
+        if count == 0 || examined.is_in_vain() {
+            self.count_unparsed(&job, &mut parts, &examined.lines);
+            let rest = match count {
+                0 => Rest::Nothing,
+                _ => Rest::InVain(late.clone(), count),
+            };
+            return (parts, rest, Some(job.block));
+        }
+        (parts, Rest::Undecided(Box::new((job, examined))), None)
+    }
+
+    /// Done outside the ordered part, so that little remains to be done there.
+    fn look_up(&mut self, parts: &mut [PartRead]) {
         let values = self.data.values();
-        for part in &mut parts {
-            // Done outside the ordered part, so that little remains to be done there.
+        for part in parts {
             if let Some(reader) = &mut self.readers[part.format_index] {
                 reader.look_up(&part.value, &values);
             }
         }
-        parts
     }
 
-    fn read(&mut self, job: &Job) -> Vec<PartRead> {
+    /// Reads a block in its own format and the companions that are known so far. Returns the lines
+    /// in none of them, if there are any, with the number of these companions.
+    fn read(&mut self, job: &Job) -> (Vec<PartRead>, Option<(LeftLines, usize)>) {
         let Job { block, source_index: source, .. } = job;
-        let part = |format: &Arc<Format>, format_index, value| Part {
-            format: format.clone(),
-            format_index,
-            value,
-        };
         let own = self.reader(job.format_index, &job.format);
-        if job.companions.is_empty() {
-            return vec![part(&job.format, job.format_index, own.read(block, *source))];
+        if job.late_companions.is_none() {
+            let read = own.read(block, *source);
+            return (vec![Part::new(&job.format, job.format_index, read)], None);
         }
-        let (mut read, mut left) = own.read_leaving(block, *source);
-        let mut others = Vec::new();
-        for companion in job.companions.iter() {
+        let (read, mut left) = own.read_leaving(block, *source);
+        let mut parts = vec![Part::new(&job.format, job.format_index, read)];
+        if left.is_empty() {
+            return (parts, None);
+        }
+        let companions = job.companions_so_far();
+        for companion in &companions {
             if left.is_empty() {
                 break;
             }
-            let lines = left.take_matching(block, self.companion(companion));
+            let lines = left.take_matching(block, &mut self.companion(companion).parser);
             if !lines.is_empty() {
-                let index = self.data.add_format(companion);
-                let read = self.reader(index, companion).read_left(block, *source, &lines);
-                others.push(part(companion, index, read));
+                parts.push(self.read_left(job, companion, &lines));
             }
         }
-        if !left.is_empty() {
-            self.reader(job.format_index, &job.format).count_unparsed(&mut read, block, &left);
+        (parts, Some((left, companions.len())).filter(|(left, _)| !left.is_empty()))
+    }
+
+    /// Reads lines of a block that are in a companion.
+    fn read_left(&mut self, job: &Job, format: &Arc<Format>, lines: &LeftLines) -> PartRead {
+        let index = self.companion_index(format);
+        let read = self.reader(index, format).read_left(&job.block, job.source_index, lines);
+        Part::new(format, index, read)
+    }
+
+    /// Counts lines of a block that are in no format, with samples.
+    fn count_unparsed(&mut self, job: &Job, parts: &mut [PartRead], left: &LeftLines) {
+        let reader = self.reader(job.format_index, &job.format);
+        if let Some(own) = parts.first_mut() {
+            reader.count_unparsed(&mut own.value, &job.block, left);
         }
-        let mut parts = vec![part(&job.format, job.format_index, read)];
-        parts.append(&mut others);
-        parts
+    }
+
+    /// Looks for formats of the lines that are left, as far as this does not need the order of the
+    /// blocks.
+    fn examine(
+        &mut self,
+        job: &Job,
+        late: &LateCompanions,
+        (lines, tried): (LeftLines, usize),
+    ) -> ExaminedLines {
+        let examined_max = late.lock().lines_left(&job.format, &job.companions);
+        let examined = lines.lines(&job.block).take(examined_max as usize);
+        let found = examined.map(|line| self.detector.detect(line.bytes)).collect();
+        ExaminedLines { lines, tried, found }
+    }
+
+    /// Does the rest of a block when all blocks before it are finished: further companions of its
+    /// source may have joined, and others may join among its lines. Returns the block if it was
+    /// kept.
+    pub(super) fn finish(&mut self, rest: Rest, parts: &mut Vec<PartRead>) -> Option<Block> {
+        match rest {
+            Rest::Nothing => None,
+            Rest::InVain(late, lines) => {
+                late.lock().count_in_vain(lines);
+                None
+            }
+            Rest::Undecided(undecided) => {
+                let (job, examined) = *undecided;
+                let read_from = parts.len();
+                self.decide(&job, examined, parts);
+                self.look_up(&mut parts[read_from..]);
+                Some(job.block)
+            }
+        }
+    }
+
+    /// Reads the lines whose format depends on the blocks before.
+    fn decide(&mut self, job: &Job, examined: ExaminedLines, parts: &mut Vec<PartRead>) {
+        let Some(late) = &job.late_companions else { return };
+        let ExaminedLines { mut lines, tried, found } = examined;
+        let (own, first) = (&job.format, &job.companions);
+        let mut search = late.lock();
+        let mut companions = search.companions(own, first).split_off(tried);
+        let mut found = found.into_iter();
+        let mut text = Vec::new();
+        let groups = lines.take_groups(&job.block, |line| {
+            let found = found.next();
+            let mut matches = |format| self.companion(format).parser.matches(line.bytes, &mut text);
+            let matching = companions.iter().position(&mut matches);
+            if matching.is_some() || search.lines_left(own, first) == 0 {
+                return matching;
+            }
+            let found = found.unwrap_or_else(|| self.detector.detect(line.bytes));
+            companions.push(search.examine(own, first, found.as_ref(), late.now_s())?);
+            Some(companions.len() - 1)
+        });
+        drop(search);
+        for (companion, lines) in companions.iter().zip(&groups) {
+            if !lines.is_empty() {
+                parts.push(self.read_left(job, companion, lines));
+            }
+        }
+        self.count_unparsed(job, parts, &lines);
     }
 
     /// Takes the counts of a block from its parts.
@@ -141,15 +268,35 @@ impl BlockParser {
     }
 
     /// The parser of a companion.
-    fn companion(&mut self, format: &Arc<Format>) -> &mut LineParser {
-        let known = self.companions.iter().position(|one| Arc::ptr_eq(one.format(), format));
-        let index = known.unwrap_or_else(|| {
+    fn companion(&mut self, format: &Arc<Format>) -> &mut Companion {
+        let is_same = |one: &Companion| Arc::ptr_eq(one.parser.format(), format);
+        let index = self.companions.iter().position(is_same).unwrap_or_else(|| {
             if self.companions.len() == COMPANIONS_MAX {
                 self.companions.clear();
             }
-            self.companions.push(LineParser::new(format.clone()));
+            self.companions
+                .push(Companion { parser: LineParser::new(format.clone()), index: None });
             self.companions.len() - 1
         });
         &mut self.companions[index]
+    }
+
+    /// The index of a companion in the data set, to which it is added if it is new.
+    fn companion_index(&mut self, format: &Arc<Format>) -> usize {
+        let data = self.data.clone();
+        *self.companion(format).index.get_or_insert_with(|| data.add_format(format))
+    }
+}
+
+impl<T> Part<T> {
+    fn new(format: &Arc<Format>, format_index: usize, value: T) -> Self {
+        Self { format: format.clone(), format_index, value }
+    }
+}
+
+impl ExaminedLines {
+    /// Whether all lines were examined, and none is in a known format.
+    fn is_in_vain(&self) -> bool {
+        self.found.len() == self.lines.len() && self.found.iter().all(Option::is_none)
     }
 }

@@ -203,10 +203,16 @@ impl DataSet {
 
     /// The index of a format. Its columns are added if it is new.
     pub(crate) fn add_format(&self, format: &Arc<Format>) -> usize {
-        let mut formats = self.formats.write().unwrap_or_else(PoisonError::into_inner);
         let is_same = |known: &Arc<Format>| {
             known.name() == format.name() && known.definition() == format.definition()
         };
+        let formats = self.formats.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = formats.iter().position(is_same) {
+            return index;
+        }
+        drop(formats);
+        let mut formats = self.formats.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have added it meanwhile.
         if let Some(index) = formats.iter().position(is_same) {
             return index;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_core::{Block, BlockLimits, BlockReader, Fold};
 
-use super::block_parser::{BlockParser, PartRead};
+use super::block_parser::{BlockParser, PartRead, Rest};
 use super::data_set::DataSet;
 use super::reorder::ParsedBlock;
 use crate::error::SourceError;
@@ -35,9 +35,9 @@ struct PendingBlock {
     source: Arc<SourceProgress>,
     offset_end: u64,
     is_live: bool,
-    /// A part for each format of its lines; `None` if the source was cancelled before its block
-    /// was parsed.
-    parts: Option<Vec<PartRead>>,
+    /// A part for each format of its lines, and what is left to do; `None` if the source was
+    /// cancelled before its block was parsed.
+    parts: Option<(Vec<PartRead>, Rest)>,
 }
 
 impl Worker {
@@ -60,8 +60,9 @@ impl Worker {
             let oldest = self.parsed.front().map(|parsed| parsed.ticket);
             match self.queue.next_task(oldest, self.must_append()) {
                 Task::Parse(ticket) => {
-                    let block = self.parse(ticket);
-                    self.queue.release(block.memory_bytes(), Some(block.into_buffer()));
+                    if let Some(block) = self.parse(ticket) {
+                        self.queue.release(block.memory_bytes(), Some(block.into_buffer()));
+                    }
                 }
                 Task::Pull(source) => self.pull(source),
                 Task::TakeTurn => self.take_turn(fold.as_deref_mut()),
@@ -81,36 +82,42 @@ impl Worker {
     /// Pulls a block from a source and parses it, always in the same buffer.
     fn pull(&mut self, mut source: Box<dyn PullSource>) {
         let jobs = source.pull(self.buffer.take());
-        if let Some(ticket) = self.queue.complete_pull(source, jobs) {
-            let block = self.parse(ticket);
+        let ticket = self.queue.complete_pull(source, jobs);
+        if let Some(block) = ticket.and_then(|ticket| self.parse(ticket)) {
             self.queue.release(block.memory_bytes(), None);
             self.buffer = Some(block.into_buffer());
         }
     }
 
-    fn parse(&mut self, Ticket { number, job }: Ticket) -> Block {
-        let parts = (!job.source.is_cancelled()).then(|| self.parser.parse(&job));
-        self.parsed.push_back(PendingBlock {
-            ticket: number,
-            source: job.source,
-            offset_end: job.block.offset_end,
-            is_live: job.is_live,
-            parts,
-        });
-        job.block
+    /// Parses a block. Returns it, unless it is kept until its turn.
+    fn parse(&mut self, Ticket { number, job }: Ticket) -> Option<Block> {
+        let (source, offset_end) = (job.source.clone(), job.block.offset_end);
+        let is_live = job.is_live;
+        let (parts, block) = match source.is_cancelled() {
+            true => (None, Some(job.block)),
+            false => {
+                let (parts, rest, block) = self.parser.parse(job);
+                (Some((parts, rest)), block)
+            }
+        };
+        self.parsed.push_back(PendingBlock { ticket: number, source, offset_end, is_live, parts });
+        block
     }
 
     /// Resolves the oldest parsed block while it is this worker's turn, then packs and appends it.
     fn take_turn<F: Fold>(&mut self, fold: Option<&mut F>) {
         let Some(parsed) = self.parsed.pop_front() else { return };
         let PendingBlock { ticket, source, offset_end, is_live, parts } = parsed;
-        let Some(mut parts) = parts else {
+        let Some((mut parts, rest)) = parts else {
             self.queue.end_turn();
             let counts = BlockCounts::default();
             let block = ParsedBlock { source, offset_end, counts, is_live, segments: None };
             self.data.append(ticket, block);
             return;
         };
+        if let Some(block) = self.parser.finish(rest, &mut parts) {
+            self.queue.release(block.memory_bytes(), Some(block.into_buffer()));
+        }
         let counts = BlockParser::counts(&mut parts);
         let resolved = self.parser.resolve(parts);
         self.queue.end_turn();

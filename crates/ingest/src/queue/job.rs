@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weir_core::{Block, Format};
 
+use super::late_companions::LateCompanions;
 use crate::progress::SourceProgress;
 
 /// A block to parse.
@@ -16,9 +17,21 @@ pub(crate) struct Job {
     pub(crate) format_index: usize,
     /// The formats in which lines that do not match the format are tried, in this order.
     pub(crate) companions: Arc<[Arc<Format>]>,
+    /// The companions that have joined later; `None` if the format is forced or not known.
+    pub(crate) late_companions: Option<Arc<LateCompanions>>,
     pub(crate) block: Block,
     /// Whether its lines were written just before they were read.
     pub(crate) is_live: bool,
+}
+
+impl Job {
+    /// All companions that are known so far. Others may follow among blocks before this one.
+    pub(crate) fn companions_so_far(&self) -> Vec<Arc<Format>> {
+        match &self.late_companions {
+            Some(late) => late.lock().companions(&self.format, &self.companions),
+            None => self.companions.to_vec(),
+        }
+    }
 }
 
 /// A source that the parsers read themselves, one parser at a time: a core parses what it has

@@ -33,7 +33,7 @@ impl DriftSplitter {
         // Directives also begin formats, but the reader of the lines follows them itself.
         let begins = formats.findings.iter().filter_map(|finding| {
             let span = formats.spans.iter().find(|span| span.start == finding.start)?;
-            let companions = formats.companions.clone();
+            let companions = span.companions.clone();
             Some((span.start, TextFormats { own: span.format.clone(), companions }))
         });
         self.begins.extend(begins);

@@ -63,6 +63,7 @@ impl FormatSearch {
         let mut formats = self.tracker.track(block.bytes(), now_s);
         self.cutter.recycle(block.into_buffer());
         let own = formats.findings.pop()?.format;
-        Some(TextFormats { own, companions: formats.companions })
+        let companions = formats.spans.pop()?.companions;
+        Some(TextFormats { own, companions })
     }
 }

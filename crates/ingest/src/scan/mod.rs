@@ -10,6 +10,7 @@
 mod drift_splitter;
 mod file_ranges;
 mod format_search;
+mod late_search;
 mod line_blocks;
 mod memory_budget;
 mod ordered;

@@ -10,6 +10,7 @@ use weir_core::{
 
 use super::drift_splitter::DriftSplitter;
 use super::format_search::FormatSearch;
+use super::late_search::LateSearch;
 use super::text_formats::TextFormats;
 use crate::clock::{Clock, SystemClock, seconds_since_1970};
 
@@ -22,6 +23,8 @@ pub struct RecordReader {
     search: Option<FormatSearch>,
     /// Finds changes of the format in a live stream; `None` for files, which have one format.
     drift: Option<DriftSplitter>,
+    /// Finds formats that begin to appear later; `None` if the format is forced.
+    late: Option<LateSearch>,
     is_format_known: bool,
     unparsed_lines: u64,
     /// The lines before the next block that were too long for one.
@@ -43,16 +46,19 @@ impl RecordReader {
         let options = TrackerOptions { written_s, watches_drift: false };
         let now_s = SystemClock::default().unix_s();
         let tracker = FormatTracker::new(choice.clone(), options, now_s);
-        let formats = TextFormats::only(tracker.format().clone());
+        let (own, companions) = (tracker.format().clone(), tracker.companions().clone());
+        let formats = TextFormats { own, companions };
         let is_format_known = tracker.is_decided();
         let search = (!is_format_known).then(|| FormatSearch::new(tracker, patience));
         let drift = patience.map(|_| DriftSplitter::new(choice, written_s));
         let log = formats.reader();
+        let is_forced = matches!(choice, FormatChoice::Forced(_));
         Self {
             log,
             formats,
             search,
             drift,
+            late: (!is_forced).then(|| LateSearch::new(written_s)),
             is_format_known,
             unparsed_lines: 0,
             skipped_lines: 0,
@@ -61,17 +67,30 @@ impl RecordReader {
     }
 
     /// A reader of a part of a text whose formats are known.
-    pub(super) fn of_part(formats: &TextFormats) -> Self {
-        Self {
+    pub(super) fn of_part(formats: &TextFormats, late: Option<LateSearch>) -> Self {
+        let mut reader = Self {
             log: formats.reader(),
             formats: formats.clone(),
             search: None,
             drift: None,
+            late,
             is_format_known: true,
             unparsed_lines: 0,
             skipped_lines: 0,
             line_bytes_max: BlockLimits::LINE_BYTES_MAX,
+        };
+        reader.set_formats(formats.clone());
+        reader
+    }
+
+    /// Continues with lines in these formats, and in those that have joined before.
+    fn set_formats(&mut self, formats: TextFormats) {
+        self.log = formats.reader();
+        if let Some(late) = &self.late {
+            late.add_joined(&mut self.log, &formats.own, &formats.companions);
         }
+        self.formats = formats;
+        self.is_format_known = true;
     }
 
     /// Whether directives in the text may change its format.
@@ -122,19 +141,42 @@ impl RecordReader {
         then: impl FnOnce(Option<(&Arc<Format>, &Record<'_>)>) -> T,
     ) -> T {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let unparsed = &mut self.unparsed_lines;
+        // A byte order mark, as in `weir_core::Lines`.
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         if line.len() > self.line_bytes_max {
-            *unparsed += 1;
+            self.unparsed_lines += 1;
             return then(None);
         }
-        self.log.read(line, |parser, outcome| match outcome {
-            LineOutcome::Record(record) => then(Some((parser.format(), record))),
-            LineOutcome::Directive => then(None),
-            LineOutcome::Unparsed(_) => {
-                *unparsed += u64::from(!line.is_empty());
-                then(None)
-            }
-        })
+        let read = self.log.read(line, |parser, outcome| match outcome {
+            LineOutcome::Record(record) => Ok(then(Some((parser.format(), record)))),
+            LineOutcome::Directive => Ok(then(None)),
+            LineOutcome::Unparsed(_) => Err(then),
+        });
+        match read {
+            Ok(value) => value,
+            Err(then) => self.read_left(line, then),
+        }
+    }
+
+    /// Reads a line that the formats of the text so far do not match.
+    #[cold]
+    fn read_left<T>(
+        &mut self,
+        line: &[u8],
+        then: impl FnOnce(Option<(&Arc<Format>, &Record<'_>)>) -> T,
+    ) -> T {
+        if line.is_empty() {
+            return then(None);
+        }
+        let late = self.late.as_mut().filter(|_| self.is_format_known);
+        if late.is_some_and(|late| late.joins(line, &mut self.log, &self.formats.companions)) {
+            return self.log.read(line, |parser, outcome| match outcome {
+                LineOutcome::Record(record) => then(Some((parser.format(), record))),
+                _ => then(None),
+            });
+        }
+        self.unparsed_lines += 1;
+        then(None)
     }
 
     /// The search for the format, while there is one.
@@ -149,13 +191,12 @@ impl RecordReader {
         if !has_ended && !search.is_due(has_paused) {
             return false;
         }
-        if let Some(formats) = search.examine(has_ended) {
-            self.log = formats.reader();
-            self.formats = formats;
-            self.is_format_known = true;
-        }
+        let found = search.examine(has_ended);
         if search.is_decided() {
             self.search = None;
+        }
+        if let Some(formats) = found {
+            self.set_formats(formats);
         }
         true
     }
@@ -171,12 +212,12 @@ impl RecordReader {
     /// one format.
     pub(super) fn begin_part(&mut self, start: usize, block_length: usize) -> usize {
         let Some(drift) = &mut self.drift else { return block_length };
-        if let Some(formats) = drift.take_formats(start) {
-            self.log = formats.reader();
-            self.formats = formats;
-            self.is_format_known = true;
+        let begun = drift.take_formats(start);
+        let end = drift.next_start().unwrap_or(block_length);
+        if let Some(formats) = begun {
+            self.set_formats(formats);
         }
-        drift.next_start().unwrap_or(block_length)
+        end
     }
 
     /// The formats, if they are known and nothing in the text can change them.

@@ -12,11 +12,6 @@ pub(super) struct TextFormats {
 }
 
 impl TextFormats {
-    /// One format alone.
-    pub(super) fn only(own: Arc<Format>) -> Self {
-        Self { own, companions: Arc::default() }
-    }
-
     /// A reader of the lines from the start of the text on.
     pub(super) fn reader(&self) -> LogReader {
         LogReader::with_companions(self.own.clone(), &self.companions)

@@ -1,15 +1,18 @@
 //! Scans a text, a large plain file in several parts at once.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use weir_core::{Format, FormatChoice};
 
 use super::file_ranges::FileRanges;
+use super::late_search::{LateSearch, PartOrder};
 use super::line_blocks::LineBlocks;
 use super::ordered::{OrderedOutput, run_in_order};
 use super::record_reader::RecordReader;
 use super::text_formats::TextFormats;
+use crate::clock::seconds_since_1970;
 use crate::source::{DETECTION_PATIENCE, Input, Text};
 
 /// How texts are scanned.
@@ -118,9 +121,13 @@ impl TextScan<'_> {
         };
         let scanned = match self.ranges(input, text) {
             Some((ranges, formats)) => {
+                let written_s = text.written().map(seconds_since_1970);
+                let order = Arc::new(PartOrder::new(written_s));
+                let is_forced = matches!(self.format, FormatChoice::Forced(_));
+                let late = |index| (!is_forced).then(|| LateSearch::of_part(&order, index));
                 run_in_order(self.threads, ranges.count(), output, |index, output| {
                     let records = match &formats {
-                        Some(formats) => RecordReader::of_part(formats),
+                        Some(formats) => RecordReader::of_part(formats, late(index)),
                         None => RecordReader::new(self.format, None, None),
                     };
                     scan(index, Box::new(ranges.lines(index)), records, output)
@@ -251,7 +258,7 @@ mod tests {
     fn a_file_keeps_its_format() {
         // The first 256 KiB are in one format.
         let log = [many(combined, 4_000), many(caddy, 4_000)].concat();
-        let formats = vec![("COMBINED".to_owned(), 4_000)];
-        assert_eq!(records_by_format(&log, None), (formats, 4_000));
+        let formats = vec![("COMBINED".to_owned(), 8_000)];
+        assert_eq!(records_by_format(&log, None), (formats, 0), "the others are companions");
     }
 }

@@ -114,7 +114,7 @@ fn first_time_in(
     written: Option<SystemTime>,
 ) -> Option<Timestamp> {
     let format = match format {
-        FormatChoice::Forced(format) => format.clone(),
+        FormatChoice::Forced(format) | FormatChoice::Known { format, .. } => format.clone(),
         FormatChoice::Detect => detect(lines).best()?.format.clone(),
     };
     let mut reader = LogReader::new(with_year(format, written));

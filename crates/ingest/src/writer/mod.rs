@@ -17,7 +17,7 @@ use self::submitter::Submitter;
 use crate::clock::{Clock, seconds_since_1970};
 use crate::error::StopReason;
 use crate::progress::{SourceEnd, SourceProgress};
-use crate::queue::{BlockQueue, Job};
+use crate::queue::{BlockQueue, Job, LateCompanions};
 
 /// Writes the bytes of one source.
 ///
@@ -43,16 +43,17 @@ impl SourceWriter {
     ) -> Self {
         let SourceOptions { format, written, watches_drift, clock, .. } = options;
         let written_s = written.map(seconds_since_1970);
-        let is_forced = matches!(format, FormatChoice::Forced(_));
+        let is_known = !matches!(format, FormatChoice::Detect);
         let tracker_options = TrackerOptions { written_s, watches_drift };
         let tracker = FormatTracker::new(format, tracker_options, clock.unix_s());
-        if is_forced {
+        if is_known {
             progress.set_format(tracker.format().clone(), None);
         }
+        let late_companions = Arc::new(LateCompanions::new(written_s, clock.clone()));
         Self {
             assembler: BlockAssembler::new(limits, clock.clone()),
             tracker,
-            submitter: Submitter { queue, destination, progress, index },
+            submitter: Submitter { queue, destination, progress, index, late_companions },
             clock,
         }
     }
@@ -227,6 +228,6 @@ impl SourceWriter {
     fn jobs(&mut self, block: Option<weir_core::Block>) -> Vec<Job> {
         let Some(block) = block else { return Vec::new() };
         let formats = self.tracker.track(block.bytes(), self.clock.unix_s());
-        self.submitter.jobs(block, formats)
+        self.submitter.jobs(block, formats, self.tracker.may_be_mixed())
     }
 }

@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use weir_core::{Block, BlockFormats, FormatFinding};
+use weir_core::{Block, BlockFormats, FormatFinding, FormatSpan};
 
 use crate::error::StopReason;
 use crate::progress::{Phase, SourceEnd, SourceProgress};
-use crate::queue::{BlockQueue, Job};
+use crate::queue::{BlockQueue, Job, LateCompanions};
 
 /// Where parsed blocks go.
 pub(crate) trait Destination: Debug + Send + Sync {
@@ -29,6 +29,7 @@ pub(super) struct Submitter {
     pub(super) progress: Arc<SourceProgress>,
     /// The index of the source in the data set.
     pub(super) index: u32,
+    pub(super) late_companions: Arc<LateCompanions>,
 }
 
 impl Submitter {
@@ -54,23 +55,24 @@ impl Submitter {
     }
 
     /// The jobs of a block, one for each format of its lines: jobs are parsed in parallel, so each
-    /// has one format.
-    pub(super) fn jobs(&self, block: Block, formats: BlockFormats) -> Vec<Job> {
+    /// has one format. Other formats may appear among its lines if the source `may_be_mixed`.
+    pub(super) fn jobs(&self, block: Block, formats: BlockFormats, may_be_mixed: bool) -> Vec<Job> {
         for finding in formats.findings {
             self.report(finding, block.offset);
         }
         let starts: Vec<usize> = formats.spans.iter().skip(1).map(|span| span.start).collect();
         let blocks = block.split(starts).into_iter();
-        let job = |(block, format)| Job {
+        let job = |(block, FormatSpan { format, companions, .. })| Job {
             source: self.progress.clone(),
             source_index: self.index,
             format_index: self.destination.format_index(&format),
-            companions: formats.companions.clone(),
             format,
+            companions,
+            late_companions: may_be_mixed.then(|| self.late_companions.clone()),
             block,
             is_live: self.progress.phase() != Phase::Reading,
         };
-        blocks.zip(formats.spans.into_iter().map(|span| span.format)).map(job).collect()
+        blocks.zip(formats.spans).map(job).collect()
     }
 
     /// Shows a format that was detected in the block at `offset`.

@@ -65,5 +65,9 @@ fn files_keep_their_format() {
     let mut feed = Feed::new(false);
     feed.send(&many(combined, 100));
     let seen = feed.send(&many(caddy, 1_000));
-    assert_eq!((seen.records, seen.unparsed_lines), (100, 1_000));
+    assert_eq!((seen.records, seen.unparsed_lines), (1_100, 0));
+    assert_eq!(feed.format(), "COMBINED", "the lines of the other are counted under its name");
+    let by_format: Vec<(&str, u64)> =
+        seen.by_format.iter().map(|(format, records)| (format.name(), *records)).collect();
+    assert_eq!(by_format, [("COMBINED", 100), ("CADDY", 1_000)]);
 }

@@ -5,6 +5,7 @@ mod encodings;
 mod finding;
 mod follow;
 mod format_drift;
+mod late_formats;
 mod oracle;
 mod ordered;
 mod packed;

@@ -192,11 +192,16 @@ impl Connection<'_> {
         }
     }
 
-    /// The format of another file of the session, if it is known.
+    /// The format of another file of the session, if it is known, with those of its other lines.
     fn format_of(&self, id: &str) -> Option<FormatChoice> {
+        if let FormatChoice::Forced(_) = self.options.format {
+            return None;
+        }
         let files = self.session.files();
         let file = files.iter().find(|file| file.id() == id)?;
-        file.progress().snapshot().format.map(FormatChoice::Forced)
+        let before = file.progress().snapshot();
+        let companions = before.by_format.into_iter().map(|(format, _)| format).collect();
+        before.format.map(|format| FormatChoice::Known { format, companions })
     }
 
     /// Tells the page how a file ended on an earlier connection. That message may have been lost.

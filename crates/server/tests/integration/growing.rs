@@ -94,6 +94,26 @@ async fn a_continued_file_has_the_format_of_the_first() {
     server.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_continued_file_has_all_formats_of_the_first() {
+    let server = TestServer::start(Options::default()).await;
+    let id = server.create_session().await;
+    let common = b"192.0.2.2 - - [02/Nov/2026:00:00:01 +0000] \"GET /b HTTP/1.1\" 404 7\n";
+    // One line alone might be torn from a combined one.
+    let first = [&log(20_000)[..], common, common].concat();
+    server.upload(&id).await.send_file("a", &first, 1 << 16).await;
+    let mut upload = server.upload(&id).await;
+    upload.request_begin_of("b", None, Some("a")).await;
+    assert_eq!(upload.ready().await, 0);
+    upload.send(&[common, &log(10)[..]].concat(), 1 << 16).await;
+    upload.finish("b").await;
+    let view = server.live(&id).await.view_where(|view| view.sources.len() == 2).await;
+    let source = &view.sources[1];
+    assert_eq!((source.lines, source.records), (2, 2));
+    drop(upload);
+    server.stop().await;
+}
+
 /// The offsets after the line feeds of a log.
 fn ends_of_lines(log: &[u8]) -> Vec<usize> {
     log.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect()

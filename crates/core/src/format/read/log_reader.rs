@@ -88,6 +88,11 @@ impl LogReader {
         Self { followed, parser: LineParser::new(format), text: Vec::new(), companions }
     }
 
+    /// Adds a format in which lines are tried after all others, from the next line on.
+    pub fn add_companion(&mut self, format: Arc<Format>) {
+        self.companions.push(LineParser::new(format));
+    }
+
     /// The parser of the next line. Its format is that of the line.
     pub fn parser(&self) -> &LineParser {
         &self.parser

@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub use self::year::with_log_year;
 
 use self::drift::{FormatChange, FormatDrift};
-use super::companions::{add_error_logs, companions_of, detected_max};
+use super::companions::{add_error_logs, companions_of, detected_max, known_companions};
 use super::compiled::Format;
 use super::detect::detect;
 use super::placeholder::placeholder;
@@ -66,6 +66,15 @@ pub enum FormatChoice {
     /// Lines that are not in it are unparsed. Directives and years are followed as in a detected
     /// one.
     Forced(Arc<Format>),
+    /// This format, as if it had been detected: lines that are not in it may be in others.
+    ///
+    /// For a log that continues another one.
+    Known {
+        /// The format.
+        format: Arc<Format>,
+        /// Formats of other lines that are known already; those after the seventh are ignored.
+        companions: Vec<Arc<Format>>,
+    },
 }
 
 /// What a [`FormatTracker`] knows of its source beforehand.
@@ -136,6 +145,7 @@ pub struct TrackerOptions {
 #[derive(Debug)]
 pub struct FormatTracker {
     state: State,
+    is_forced: bool,
     companions: Arc<[Arc<Format>]>,
     options: TrackerOptions,
     drift: Option<FormatDrift>,
@@ -180,11 +190,6 @@ pub struct BlockFormats {
     ///
     /// Usually none. The first is the detection, a later one a drift.
     pub findings: Vec<FormatFinding>,
-    /// The formats in which lines that do not match their own format are to be tried, in this
-    /// order; at most seven.
-    ///
-    /// Of a forced format none. See [`crate::BlockReader::read_leaving`].
-    pub companions: Arc<[Arc<Format>]>,
 }
 
 /// A part of a block whose lines have one format.
@@ -196,6 +201,11 @@ pub struct FormatSpan {
     pub start: usize,
     /// The format from there on.
     pub format: Arc<Format>,
+    /// The formats in which lines that do not match it are to be tried, in this order; at most
+    /// seven.
+    ///
+    /// Of a forced format none. See [`crate::BlockReader::read_leaving`].
+    pub companions: Arc<[Arc<Format>]>,
 }
 
 /// A format that was detected.
@@ -241,15 +251,26 @@ impl FormatTracker {
 
     /// A tracker at the start of a source. `now_s` is the current time in seconds since 1970.
     pub fn new(choice: FormatChoice, options: TrackerOptions, now_s: i64) -> Self {
-        let (state, watches_drift) = match choice {
-            FormatChoice::Detect => (State::Unknown(placeholder(), 0), options.watches_drift),
-            FormatChoice::Forced(format) => {
-                let format = with_log_year(format, options.written_s, now_s);
-                (State::Known(FollowedFormat::new(format)), false)
+        let with_year = |format| with_log_year(format, options.written_s, now_s);
+        let known = |format| State::Known(FollowedFormat::new(with_year(format)));
+        let is_forced = matches!(choice, FormatChoice::Forced(_));
+        let (state, companions) = match choice {
+            FormatChoice::Detect => (State::Unknown(placeholder(), 0), Vec::new()),
+            FormatChoice::Forced(format) => (known(format), Vec::new()),
+            FormatChoice::Known { format, companions } => {
+                let companions = known_companions(&format, companions);
+                (known(format), companions)
             }
         };
+        let companions = companions.into_iter().map(with_year).collect();
+        let watches_drift = options.watches_drift && !is_forced;
         let options = TrackerOptions { watches_drift, ..options };
-        Self { state, companions: Arc::default(), options, drift: None, earlier: Vec::new() }
+        Self { state, is_forced, companions, options, drift: None, earlier: Vec::new() }
+    }
+
+    /// Whether lines that are not in the format may be in others: it is known and not forced.
+    pub fn may_be_mixed(&self) -> bool {
+        !self.is_forced && matches!(self.state, State::Known(_))
     }
 
     /// Whether the format is decided: forced, detected, or not found in 16 MiB.
@@ -271,6 +292,11 @@ impl FormatTracker {
         }
     }
 
+    /// The formats in which lines that do not match [`Self::format`] are to be tried.
+    pub fn companions(&self) -> &Arc<[Arc<Format>]> {
+        &self.companions
+    }
+
     /// Determines the formats of the next block's lines. `bytes` are whole lines, and `now_s` is
     /// the current time in seconds since 1970.
     ///
@@ -289,7 +315,7 @@ impl FormatTracker {
             spans.extend(rest);
             findings.extend(finding);
         }
-        BlockFormats { spans, findings, companions: self.companions.clone() }
+        BlockFormats { spans, findings }
     }
 
     /// Detects the format in a block's first lines. If none matches, the next block is tried: some
@@ -316,14 +342,16 @@ impl FormatTracker {
 
     /// The spans of the bytes from `start` on, as directives among them change the format.
     fn follow_directives(&mut self, bytes: &[u8], start: usize) -> Vec<FormatSpan> {
-        let mut spans = vec![FormatSpan { start, format: self.format().clone() }];
+        let companions = self.companions.clone();
+        let span = |start, format| FormatSpan { start, format, companions: companions.clone() };
+        let mut spans = vec![span(start, self.format().clone())];
         if let State::Known(followed) = &mut self.state {
             for (at, format) in followed.follow_block(&bytes[start..]) {
                 if at == 0 {
                     // No line is in the format before.
                     spans.clear();
                 }
-                spans.push(FormatSpan { start: start + at, format });
+                spans.push(span(start + at, format));
             }
         }
         spans

@@ -1,0 +1,190 @@
+//! Formats that begin to appear after the first lines of a log.
+//!
+//! The companions of a log are detected in its first lines ([`super::companions`]). A line that is
+//! in none of these formats is tried with every known format: a format that appears later joins
+//! the companions, and holds from the line on with which it has joined.
+//!
+//! The rule is one for lines in their order, so the result does not depend on how a log is cut into
+//! blocks. Most of the work does not need the order: [`LineDetector`] looks at a line alone, and
+//! lines that match nothing are only counted. So threads can read blocks at the same time and need
+//! the order for the few lines that bring a format ([`CompanionSearch::examine`]).
+
+use std::sync::Arc;
+
+use super::catalog::detected_formats;
+use super::companions::{COMPANIONS_MAX, can_join, is_same, lines_min};
+use super::compiled::Format;
+use super::detect::{LINE_BYTES_MAX, fields_filled};
+use super::program::wrapper::Wrapper;
+use super::read::line_parser::LineParser;
+use super::tracker::with_log_year;
+use crate::record::Record;
+
+/// Detects the format of single lines, by the rule of [`crate::detect`] for a log of one line.
+///
+/// The parsers of all known formats are made when the first line needs them: about 200 KiB, and as
+/// much for each wrapper. A line takes some microseconds, because most formats refuse a foreign
+/// line within its first bytes.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::LineDetector;
+///
+/// let mut detector = LineDetector::default();
+/// let line = br#"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] "GET / HTTP/1.1" 200 5"#;
+/// assert_eq!(detector.detect(line).unwrap().name(), "COMMON");
+/// assert!(detector.detect(b"not a record").is_none());
+/// ```
+#[derive(Debug, Default)]
+pub struct LineDetector {
+    /// Without a wrapper, then within each one.
+    parsers: [Option<Vec<LineParser>>; 1 + Wrapper::ALL.len()],
+    /// The last unwrapped line.
+    text: Vec<u8>,
+}
+
+impl LineDetector {
+    /// The known format that reads the most fields of a line, without its line end. `None` if no
+    /// format matches it that a companion may have.
+    pub fn detect(&mut self, line: &[u8]) -> Option<Arc<Format>> {
+        if line.is_empty() || line.len() > LINE_BYTES_MAX {
+            return None;
+        }
+        let wrapper = Wrapper::ALL.into_iter().find(|wrapper| wrapper.is_around(line));
+        wrapper.and_then(|wrapper| self.best(Some(wrapper), line)).or_else(|| self.best(None, line))
+    }
+
+    fn best(&mut self, wrapper: Option<Wrapper>, line: &[u8]) -> Option<Arc<Format>> {
+        let Self { parsers, text } = self;
+        let at = |wrapper| Wrapper::ALL.iter().position(|one| *one == wrapper);
+        let index = wrapper.and_then(at).map_or(0, |at| at + 1);
+        let parsers = parsers[index].get_or_insert_with(|| parsers_in(wrapper));
+        let mut best: Option<(u64, &LineParser)> = None;
+        for parser in parsers {
+            let Some(fields) = fields_of(parser, line, text) else { continue };
+            if best.is_none_or(|(most, _)| fields > most) {
+                best = Some((fields, parser));
+            }
+        }
+        best.map(|(_, parser)| parser.format().clone())
+    }
+}
+
+/// The parsers of all formats that may be companions.
+fn parsers_in(wrapper: Option<Wrapper>) -> Vec<LineParser> {
+    let formats = detected_formats(wrapper).iter().filter(|format| can_join(format));
+    formats.cloned().map(LineParser::new).collect()
+}
+
+/// The number of fields that a format reads of a line; `None` if the line does not match.
+fn fields_of(parser: &mut LineParser, line: &[u8], text: &mut Vec<u8>) -> Option<u64> {
+    let inside = parser.unwrap(line, text).ok()?;
+    let mut record = Record::new();
+    parser.parse(inside, &mut record).ok()?;
+    Some(fields_filled(&record, parser.format().extra_fields().len()))
+}
+
+/// The formats that have joined the companions of a log after its first lines.
+///
+/// # The rule
+///
+/// Lines that the log's format and its companions do not match are examined in their order. The
+/// format that reads the most fields of such a line joins the companions, and reads this line and
+/// those after it. If the line may be a torn line of the log's own format, the format joins with
+/// its second line, and the first is unparsed. The search ends when a log has seven companions, or
+/// after [`Self::LINES_IN_VAIN_MAX`] lines that brought no format.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{CompanionSearch, LineDetector, format_by_name};
+///
+/// let own = Arc::new(format_by_name("CADDY").unwrap());
+/// let line = br#"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] "GET / HTTP/1.1" 200 5"#;
+/// let found = LineDetector::default().detect(line);
+///
+/// let mut search = CompanionSearch::new(None);
+/// let joined = search.examine(&own, &[], found.as_ref(), 0).unwrap();
+/// assert_eq!(joined.name(), "COMMON");
+/// assert_eq!(search.companions(&own, &[])[0].name(), "COMMON");
+/// ```
+///
+/// Memory is seven formats, and one for each known format of which one line was seen.
+#[derive(Debug, Clone, Default)]
+pub struct CompanionSearch {
+    /// When the log was last written, in seconds since 1970.
+    written_s: Option<i64>,
+    joined: Vec<Arc<Format>>,
+    /// Formats of which one line was seen that may be torn.
+    seen: Vec<Arc<Format>>,
+    lines_in_vain: u64,
+}
+
+impl CompanionSearch {
+    /// After this many lines that bring no format the search ends. They take some ten milliseconds.
+    pub const LINES_IN_VAIN_MAX: u64 = 4_096;
+
+    /// A search at the start of a log. `written_s`, when the log was last written in seconds since
+    /// 1970, determines the year of times without one; without it the current time does.
+    pub fn new(written_s: Option<i64>) -> Self {
+        Self { written_s, ..Self::default() }
+    }
+
+    /// The companions of a log: `first` were found in its first lines, and then come those that
+    /// have joined; seven at most.
+    pub fn companions(&self, own: &Format, first: &[Arc<Format>]) -> Vec<Arc<Format>> {
+        let joined = self.joined_beside(own, first).cloned();
+        first.iter().cloned().chain(joined).take(COMPANIONS_MAX).collect()
+    }
+
+    fn joined_beside<'a>(
+        &'a self,
+        own: &'a Format,
+        first: &'a [Arc<Format>],
+    ) -> impl Iterator<Item = &'a Arc<Format>> {
+        self.joined.iter().filter(move |format| {
+            !is_same(format, own) && !first.iter().any(|one| is_same(one, format))
+        })
+    }
+
+    /// The number of lines in vain after which the search ends; 0 if it has ended.
+    pub fn lines_left(&self, own: &Format, first: &[Arc<Format>]) -> u64 {
+        let lines_left = Self::LINES_IN_VAIN_MAX - self.lines_in_vain;
+        let is_full = || first.len() + self.joined_beside(own, first).count() >= COMPANIONS_MAX;
+        if lines_left > 0 && is_full() { 0 } else { lines_left }
+    }
+
+    /// Counts lines that match no known format.
+    pub fn count_in_vain(&mut self, lines: u64) {
+        self.lines_in_vain = Self::LINES_IN_VAIN_MAX.min(self.lines_in_vain + lines);
+    }
+
+    /// Examines the next line that neither `own` nor one of the [`Self::companions`] matches.
+    /// `found` is its format by [`LineDetector::detect`], and `now_s` the current time in seconds
+    /// since 1970. Returns the format that joins and reads the line, if one does.
+    pub fn examine(
+        &mut self,
+        own: &Format,
+        first: &[Arc<Format>],
+        found: Option<&Arc<Format>>,
+        now_s: i64,
+    ) -> Option<Arc<Format>> {
+        if self.lines_left(own, first) == 0 {
+            return None;
+        }
+        let joining = found.filter(|found| {
+            let is_seen = self.seen.iter().any(|seen| is_same(seen, found));
+            is_seen || lines_min(found, own) <= 1
+        });
+        let Some(joining) = joining else {
+            self.seen.extend(found.cloned());
+            self.count_in_vain(1);
+            return None;
+        };
+        let joining = with_log_year(joining.clone(), self.written_s, now_s);
+        self.joined.push(joining.clone());
+        Some(joining)
+    }
+}

@@ -1,0 +1,32 @@
+//! The companions of a source that appear after its first lines.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use weir_core::CompanionSearch;
+
+use crate::clock::Clock;
+
+/// The search for further companions of one source. Blocks that are parsed at the same time may
+/// read it; it changes in the order of the blocks.
+#[derive(Debug)]
+pub(crate) struct LateCompanions {
+    search: Mutex<CompanionSearch>,
+    clock: Arc<dyn Clock>,
+}
+
+impl LateCompanions {
+    /// A search at the start of a source; see [`CompanionSearch::new`].
+    pub(crate) fn new(written_s: Option<i64>, clock: Arc<dyn Clock>) -> Self {
+        Self { search: Mutex::new(CompanionSearch::new(written_s)), clock }
+    }
+
+    /// The search, while nothing else uses it.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, CompanionSearch> {
+        self.search.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The current time in seconds since 1970.
+    pub(crate) fn now_s(&self) -> i64 {
+        self.clock.unix_s()
+    }
+}
