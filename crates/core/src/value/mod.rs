@@ -65,7 +65,7 @@ pub use timestamp::Timestamp;
 pub use zone::Zone;
 
 pub(crate) use calendar::{DAY_S, Date, month_by_name};
-pub(crate) use clf::{CLF_LENGTH, ClfTimeCache};
+pub(crate) use clf::{CLF_LENGTH, ClfTimeCache, parse_clf};
 pub(crate) use duration::parse_go_duration_ns;
 pub(crate) use host::{Client, is_host, usual_client_length};
 pub(crate) use number::{parse_digits, parse_duration_ns, parse_upstream_time_ns};

@@ -6,6 +6,9 @@
 //! time-format %H:%M:%S
 //!
 //! %h %^[%d:%t %^] "%r" %s %b "%R" "%u"               the bare text
+//!
+//! log-format {"ts":"%x.%^","ip":"%h","status":"%s"}  an object for lines in JSON
+//! date-format %s
 //! ```
 //!
 //! Without a date or time format those of the common log format apply. A date and a time of the
@@ -19,6 +22,7 @@
 use std::sync::Arc;
 
 use super::builder::{FormatBuilder, THE_REST, Variable};
+use super::json_template::{self, ValueNotation};
 use super::positioned::Positioned;
 use super::quotes::check_quotes;
 use crate::field::Field;
@@ -89,28 +93,41 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
         Setting { text: definition.trim(), at: start }
     };
     let log_format = setting(definition, LOG_FORMAT).unwrap_or_else(bare);
-    if log_format.text.starts_with('{') {
-        let message = "GoAccess's JSON formats cannot be read; write the keys as \
-                       `json:time=ts,client=ip,status=code`";
-        return Err(FormatError::new(definition, log_format.at, message));
-    }
     if !log_format.text.contains(['%', '~']) {
         let message = "this is neither the name of a known format nor a text with specifiers, such \
                        as %h";
         return Err(FormatError::new(definition, log_format.at, message));
     }
     let text = text_of(log_format);
-    check_quotes(definition, &text, b'%')?;
     let reader = Reader {
         definition,
         text: &text,
+        is_json_value: false,
         date: setting(definition, DATE_FORMAT),
         time: setting(definition, TIME_FORMAT),
         has_query: log_format.text.contains("%q"),
     };
+    if log_format.text.starts_with('{') {
+        return compile_json(reader, log_format);
+    }
+    check_quotes(definition, &text, b'%')?;
     let mut builder = FormatBuilder::new(definition, true);
     reader.read(&mut builder)?;
     builder.finish()
+}
+
+/// Compiles a text that is a JSON object, whose values are texts of formats.
+fn compile_json(reader: Reader<'_>, log_format: Setting<'_>) -> Result<Format, FormatError> {
+    let is_number = |value: &[u8]| value.len() == 2 && value[0] == b'%';
+    let notation = ValueNotation { sign: b'%', is_number };
+    let builder = FormatBuilder::new(reader.definition, false);
+    let format = json_template::compile(reader.text, notation, builder, |value, builder| {
+        Reader { text: value, is_json_value: true, ..reader }.read(builder)
+    })?;
+    format.ok_or_else(|| {
+        let message = "this is not a JSON object with different keys and quoted values";
+        reader.error(log_format.at, message)
+    })
 }
 
 /// The text of the format, with a tab for `\t` and a quote for `\"`.
@@ -127,9 +144,12 @@ fn text_of(setting: Setting<'_>) -> Vec<Positioned> {
 }
 
 /// Reads the specifiers of a format.
+#[derive(Clone, Copy)]
 struct Reader<'a> {
     definition: &'a str,
     text: &'a [Positioned],
+    /// Whether the text is one value of a JSON object, which has its own end.
+    is_json_value: bool,
     date: Option<Setting<'a>>,
     time: Option<Setting<'a>>,
     /// Whether the query is a value of its own.
@@ -176,7 +196,7 @@ impl Reader<'_> {
                 1
             };
         }
-        if !b"^~rRu".contains(&last) {
+        if !self.is_json_value && !b"^~rRu".contains(&last) {
             builder.value(variable(Sink::Skip, THE_REST, "rest", self.definition.len()));
         }
         Ok(())

@@ -35,6 +35,7 @@ mod delimited;
 mod goaccess;
 mod item;
 mod json;
+mod json_template;
 mod nginx;
 mod positioned;
 mod quotes;

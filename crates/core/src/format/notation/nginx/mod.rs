@@ -22,13 +22,13 @@
 //! | `json` | `\"` | the first quote that is not escaped |
 //! | `none` | `"` | the first text that follows the value in the format |
 
-mod json_template;
 mod text;
 mod variable;
 
 use self::text::{Escape, is_quoted, start_of, unquote};
 use self::variable::add_variables;
 use super::builder::FormatBuilder;
+use super::json_template::{self, ValueNotation};
 use super::positioned::Positioned;
 use super::quotes::check_quotes;
 use crate::format::compiled::Format;
@@ -48,6 +48,32 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     compiled
 }
 
+/// Variables that are numbers in every line.
+const NEVER_EMPTY: [&str; 12] = [
+    "$body_bytes_sent",
+    "$bytes_sent",
+    "$connection",
+    "$connection_requests",
+    "$connection_time",
+    "$msec",
+    "$pid",
+    "$remote_port",
+    "$request_length",
+    "$request_time",
+    "$server_port",
+    "$status",
+];
+
+/// Compiles the text of a format that is a JSON object.
+fn compile_json(definition: &str, text: &[Positioned]) -> Result<Option<Format>, FormatError> {
+    let is_number = |value: &[u8]| NEVER_EMPTY.iter().any(|name| name.as_bytes() == value);
+    let notation = ValueNotation { sign: b'$', is_number };
+    let builder = FormatBuilder::new(definition, false);
+    json_template::compile(text, notation, builder, |value, builder| {
+        add_variables(definition, value, builder)
+    })
+}
+
 /// Compiles the text of a format, as JSON if it is escaped so and has the form of an object.
 fn compile_text(
     definition: &str,
@@ -55,7 +81,7 @@ fn compile_text(
     escape: Escape,
 ) -> Result<Format, FormatError> {
     if escape == Escape::Json
-        && let Some(format) = json_template::compile(definition, text)?
+        && let Some(format) = compile_json(definition, text)?
     {
         return Ok(format);
     }

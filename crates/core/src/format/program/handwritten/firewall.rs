@@ -6,11 +6,17 @@
 //! syslog prefix              uptime    prefix of the rule, then keys and values
 //! ```
 //!
+//! The firewall of Proxmox VE writes the same packets after a prefix of its own:
+//!
+//! ```text
+//! 100 6 tap100i0-IN 17/Dec/2025:09:03:01 +0100 DROP: IN=fwbr100i0 SRC=192.0.2.1 PROTO=TCP
+//! ```
+//!
 //! The source address is the client and the protocol of the packet is the protocol. No notation can
 //! describe it: the prefix of a rule is free text, and the keys differ by protocol.
 //!
 //! Source: `nf_log_ipv4.c`, `nf_log_ipv6.c` and `nf_log_dump_packet_common` in Linux, and the
-//! manual of UFW.
+//! manual of UFW. Of Proxmox: `log_packet` in pve-firewall's pvefw-logger.c.
 //!
 //! The values of a packet are words `KEY=value` in an order that the kernel fixes; keys without a
 //! value, such as `SYN`, are skipped. A message about an ICMP error has the offending packet in
@@ -26,7 +32,7 @@ use crate::format::program::sink::LineState;
 use crate::format::program::wrapper::syslog;
 use crate::record::Record;
 use crate::schema::RecordKind;
-use crate::value::is_host;
+use crate::value::{CLF_LENGTH, Timestamp, is_host, parse_clf};
 
 pub(super) const FIREWALL: Definition = Definition {
     name: "FIREWALL",
@@ -49,13 +55,27 @@ fn parse<'a>(
     record: &mut Record<'a>,
     state: &mut LineState,
 ) -> Result<(), Mismatch> {
-    let prefix = syslog::read(line)?;
-    let time = prefix.time.and_then(|time| time.resolve(state.year_reference_s));
-    record.time = Some(time.ok_or(mismatch(0, "expected a syslog time such as Dec 17 09:03:01"))?);
-    let body = &line[prefix.body..];
+    let proxmox = proxmox_prefix(line);
+    let body_at = match proxmox {
+        Some((time, body_at)) => {
+            record.time = Some(time);
+            body_at
+        }
+        None => {
+            let prefix = syslog::read(line)?;
+            let time = prefix.time.and_then(|time| time.resolve(state.year_reference_s));
+            let time = time.ok_or(mismatch(0, "expected a syslog time such as Dec 17 09:03:01"));
+            record.time = Some(time?);
+            prefix.body
+        }
+    };
+    let body = &line[body_at..];
     let uptime = uptime_length(body);
-    let start = find_start(&body[uptime..])
-        .ok_or(mismatch(prefix.body + uptime, "expected `IN=` and `OUT=` of a packet"))?;
+    let start = match proxmox {
+        Some(_) => memmem::find(&body[uptime..], b"IN="),
+        None => find_start(&body[uptime..]),
+    };
+    let start = start.ok_or(mismatch(body_at + uptime, "expected `IN=` and `OUT=` of a packet"))?;
     let start = uptime + start;
     if let Some(action) = action(&body[uptime..start]) {
         record.set_extra(0, action);
@@ -71,9 +91,25 @@ fn parse<'a>(
     }
     match record.text(Field::Client) {
         Some(client) if is_host(client) => Ok(()),
-        Some(_) => Err(mismatch(prefix.body, "the `SRC=` of the packet is not an address")),
+        Some(_) => Err(mismatch(body_at, "the `SRC=` of the packet is not an address")),
         None => Err(mismatch(line.len(), "expected the `SRC=` of a packet")),
     }
+}
+
+/// The time of a line that the firewall of Proxmox wrote, and the offset of the rule's prefix. Before
+/// it stand the number of the machine, a level, the chain, and the time of the common log format.
+fn proxmox_prefix(line: &[u8]) -> Option<(Timestamp, usize)> {
+    let mut at = 0;
+    for is_number in [true, true, false] {
+        let word = &line[at..at + memchr(b' ', &line[at..])?];
+        if word.is_empty() || is_number && !word.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        at += word.len() + 1;
+    }
+    let time = parse_clf(line.get(at..)?.first_chunk::<CLF_LENGTH>()?)?;
+    let body_at = at + CLF_LENGTH + 1;
+    (line.get(body_at - 1) == Some(&b' ')).then_some((time, body_at))
 }
 
 /// The length of the kernel's uptime, seconds in brackets, with the space after it.

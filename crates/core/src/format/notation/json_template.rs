@@ -1,5 +1,5 @@
-//! An nginx `log_format` with `escape=json` whose text is a JSON object. Its lines are read by
-//! key, so order and spacing do not matter.
+//! A text of a format that is a JSON object: an nginx `log_format` with `escape=json`, or one of
+//! GoAccess. Its lines are read by key, so order and spacing do not matter.
 //!
 //! The text of the format is read as JSON in which some values have variables:
 //!
@@ -14,43 +14,37 @@
 
 use std::ops::Range;
 
-use super::variable::add_variables;
+use super::builder::FormatBuilder;
+use super::positioned::Positioned;
 use crate::format::compiled::Format;
 use crate::format::error::FormatError;
-use crate::format::notation::builder::FormatBuilder;
-use crate::format::notation::positioned::Positioned;
 use crate::format::program::json::{Entry, JsonProgram, Reading};
 use crate::format::program::line_program::{End, LineProgram};
 
-/// Variables that are numbers in every line, and so are valid JSON without quotes.
-const NEVER_EMPTY: [&str; 12] = [
-    "$body_bytes_sent",
-    "$bytes_sent",
-    "$connection",
-    "$connection_requests",
-    "$connection_time",
-    "$msec",
-    "$pid",
-    "$remote_port",
-    "$request_length",
-    "$request_time",
-    "$server_port",
-    "$status",
-];
+/// How the values of a text are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ValueNotation {
+    /// The byte with which a variable begins.
+    pub(super) sign: u8,
+    /// Whether a variable is a number in every line, and so is valid JSON without quotes.
+    pub(super) is_number: fn(&[u8]) -> bool,
+}
 
-/// Compiles the text of the format. Returns `None` if some of its lines may not be JSON objects.
-pub(super) fn compile(
-    definition: &str,
+/// Compiles the text of the format. `add` adds a value with variables to the builder. Returns `None`
+/// if some lines may not be JSON objects.
+pub(super) fn compile<'d>(
     text: &[Positioned],
+    notation: ValueNotation,
+    mut builder: FormatBuilder<'d>,
+    mut add: impl FnMut(&[Positioned], &mut FormatBuilder<'d>) -> Result<(), FormatError>,
 ) -> Result<Option<Format>, FormatError> {
-    let Some(leaves) = Template::leaves(text) else { return Ok(None) };
-    let mut builder = FormatBuilder::new(definition, false);
+    let Some(leaves) = Template::leaves(text, notation) else { return Ok(None) };
     let mut paths: Vec<String> = Vec::new();
     for Leaf { path, range } in leaves {
         if paths.iter().any(|other| other.eq_ignore_ascii_case(&path)) {
             return Ok(None);
         }
-        add_variables(definition, &text[range], &mut builder)?;
+        add(&text[range], &mut builder)?;
         builder.end_program();
         paths.push(path);
     }
@@ -87,6 +81,7 @@ struct Leaf {
 /// The methods return `None` as soon as the text cannot be read as JSON.
 struct Template<'a> {
     text: &'a [Positioned],
+    notation: ValueNotation,
     at: usize,
     leaves: Vec<Leaf>,
 }
@@ -94,8 +89,8 @@ struct Template<'a> {
 impl<'a> Template<'a> {
     /// The values with variables. Returns `None` if the text with values in place of the
     /// variables is not a JSON object.
-    fn leaves(text: &'a [Positioned]) -> Option<Vec<Leaf>> {
-        let mut template = Self { text, at: 0, leaves: Vec::new() };
+    fn leaves(text: &'a [Positioned], notation: ValueNotation) -> Option<Vec<Leaf>> {
+        let mut template = Self { text, notation, at: 0, leaves: Vec::new() };
         if template.peek_token()? != b'{' {
             return None;
         }
@@ -173,7 +168,7 @@ impl<'a> Template<'a> {
         }
         self.at += 1;
         let key = self.bytes(&range);
-        (!key.contains(&b'$')).then(|| String::from_utf8(key).ok())?
+        (!key.contains(&self.notation.sign)).then(|| String::from_utf8(key).ok())?
     }
 
     /// Reads a string and returns the range between its quotes.
@@ -199,8 +194,8 @@ impl<'a> Template<'a> {
             self.at += 1;
         }
         let text = self.bytes(&(start..self.at));
-        let is_constant = !text.is_empty() && !text.contains(&b'$');
-        let is_number = NEVER_EMPTY.iter().any(|name| name.as_bytes() == text);
+        let is_constant = !text.is_empty() && !text.contains(&self.notation.sign);
+        let is_number = (self.notation.is_number)(&text);
         self.add_leaf(path, start..self.at);
         (is_constant || is_number).then_some(())
     }
@@ -212,7 +207,7 @@ impl<'a> Template<'a> {
 
     /// Adds the value at `path` if it has a variable.
     fn add_leaf(&mut self, path: &str, range: Range<usize>) {
-        if self.text[range.clone()].iter().any(|(byte, _)| *byte == b'$') {
+        if self.text[range.clone()].iter().any(|(byte, _)| *byte == self.notation.sign) {
             self.leaves.push(Leaf { path: path.to_owned(), range });
         }
     }
