@@ -58,7 +58,7 @@ fn table(zone: &TimeZone, title: String) -> Option<Zone> {
         .following(first)
         .map(|change| (change.timestamp().as_second(), change.offset().seconds()))
         .take_while(|(unix_s, _)| *unix_s < LAST_YEAR_S);
-    Some(Zone::from_transitions(title, zone.to_offset(first).seconds(), transitions))
+    Zone::from_transitions(title, zone.to_offset(first).seconds(), transitions)
 }
 
 /// Parses `+hh:mm`, `+hhmm` or `+hh`.

@@ -67,7 +67,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// let lines = format!("{} 200\n{} 200\n", change_s - 1, change_s);
 /// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
 ///
-/// let zone = Zone::from_transitions("CET", 3_600, [(change_s, 7_200)]);
+/// let zone = Zone::from_transitions("CET", 3_600, [(change_s, 7_200)]).unwrap();
 /// let question = Question { zone: Some(zone), buckets_max: 2, ..Question::default() };
 /// let mut evaluation = Evaluation::new(&question);
 /// evaluation.refresh(&values);

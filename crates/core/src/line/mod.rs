@@ -22,11 +22,13 @@
 //! | `NUL NUL a LF` | `a`, which starts at 2 |
 //! | `a NUL b LF` | `a NUL b` |
 //! | `a LF NUL NUL` | `a` |
+//! | `EF BB BF a LF` | `a`, which starts at 3 |
 //! | nothing | none |
 //!
 //! NULs at the start of a line are no part of it, because a log that was truncated while a server
 //! had it open (logrotate's `copytruncate`) has a hole of zeros at its start, and a file system may
-//! leave one at the end after a crash.
+//! leave one at the end after a crash. A byte order mark of UTF-8 there is no part of a line either:
+//! it begins a text, which others may precede if files were joined.
 
 mod short_memchr;
 mod structural_index;
@@ -67,7 +69,7 @@ use crate::block::leading_nuls;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The line without its line end and without NUL bytes at its start.
+    /// The line without its line end, and without NUL bytes and a byte order mark at its start.
     pub bytes: &'a [u8],
     /// The offset of `bytes` in the block.
     pub start: usize,
@@ -76,8 +78,8 @@ pub struct Line<'a> {
 /// The lines of a block, in order.
 ///
 /// A line ends at LF, and one CR before it belongs to the line end. A last line without LF is a
-/// line, and so is an empty one. NUL bytes at the start of a line do not belong to it (see
-/// [`crate::BlockCutter`]). If only NULs follow the last LF, they are not a line.
+/// line, and so is an empty one. NUL bytes and a byte order mark of UTF-8 at the start of a line do
+/// not belong to it (see [`crate::BlockCutter`]). If only NULs follow the last LF, they are not a line.
 ///
 /// ```
 /// use weir_core::Lines;
@@ -117,6 +119,17 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// The byte order mark of UTF-8, which editors and programs of Windows write at the start of a text.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+const FIRST_MARK_BYTE: u8 = MARK[0];
+
+/// The number of bytes at the start of a line that are no part of it.
+#[cold]
+fn leading_marks(line: &[u8]) -> usize {
+    let nuls = leading_nuls(line);
+    if line[nuls..].starts_with(MARK) { nuls + MARK.len() } else { nuls }
+}
+
 impl<'a> Line<'a> {
     /// The line between `start` and its line feed at `end`, or the end of `bytes`. Returns
     /// `None` if the rest of `bytes` is only NULs.
@@ -125,8 +138,8 @@ impl<'a> Line<'a> {
     /// line feed.
     #[inline]
     pub(crate) fn between(bytes: &'a [u8], mut start: usize, mut end: usize) -> Option<Self> {
-        if bytes.get(start) == Some(&0) {
-            start += leading_nuls(&bytes[start..end]);
+        if let Some(&(0 | FIRST_MARK_BYTE)) = bytes.get(start) {
+            start += leading_marks(&bytes[start..end]);
             if start == bytes.len() {
                 return None;
             }
@@ -167,6 +180,9 @@ mod tests {
         assert_eq!(lines(b"a\r\r\n"), [b"a\r"]);
         assert_eq!(lines(b"\0\0a\n\0\n\0\0"), [&b"a"[..], b""]);
         assert_eq!(lines(b"a\0b\n"), [b"a\0b"]);
+        assert_eq!(lines(b"\xEF\xBB\xBFa\n\0\xEF\xBB\xBFb\n"), [b"a", b"b"]);
+        assert_eq!(lines(b"a\xEF\xBB\xBF\n\xEF\xBBb\n"), [&b"a\xEF\xBB\xBF"[..], b"\xEF\xBBb"]);
+        assert_eq!(lines(b"\xEF\xBB\xBF\n\xEF\xBB\xBF"), [b""]);
     }
 
     #[test]

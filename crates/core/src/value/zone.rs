@@ -28,10 +28,11 @@ use super::rfc3339::format_offset;
 /// use weir_core::Zone;
 ///
 /// // Central European Time in 2025: summer time from 30 March to 26 October.
-/// let zone = Zone::from_transitions("CET", 3_600, [(1_743_296_400, 7_200), (1_761_440_400, 3_600)]);
+/// let zone = Zone::from_transitions("CET", 3_600, [(1_743_296_400, 7_200), (1_761_440_400, 3_600)]).unwrap();
 /// assert_eq!(zone.offset_s(1_750_000_000), 7_200);
 /// assert_eq!(zone.instant_of_local(7_200), 3_600);
 /// assert_eq!(Zone::fixed(-5_400).name(), "-01:30");
+/// assert!(Zone::from_transitions("?", 0, [(7, 3_600), (5, 0)]).is_none());
 /// ```
 ///
 /// # Limits
@@ -80,15 +81,16 @@ impl Zone {
     /// A transition is an instant in seconds since 1970 and the offset in force from then on, in
     /// seconds east of UTC. The instants ascend.
     ///
-    /// The order is not checked. With instants out of order, the results have no meaning.
+    /// `None` if they do not: the offset at a time would have no meaning.
     pub fn from_transitions(
         name: impl Into<String>,
         initial_offset_s: i32,
         transitions: impl IntoIterator<Item = (i64, i32)>,
-    ) -> Self {
+    ) -> Option<Self> {
         let mut offsets = vec![(i64::MIN, initial_offset_s)];
         offsets.extend(transitions);
-        Self { name: name.into(), offsets }
+        let is_ascending = offsets.is_sorted_by(|(one, _), (next, _)| one < next);
+        is_ascending.then(|| Self { name: name.into(), offsets })
     }
 
     /// The zone's name.
@@ -128,7 +130,7 @@ impl Zone {
     /// ```
     /// use weir_core::Zone;
     ///
-    /// let zone = Zone::from_transitions("CET", 3_600, [(1_743_296_400, 7_200)]);
+    /// let zone = Zone::from_transitions("CET", 3_600, [(1_743_296_400, 7_200)]).unwrap();
     /// assert_eq!([0, 1_743_296_399, 1_743_296_400].map(|at| zone.offset_s(at)), [3_600, 3_600, 7_200]);
     /// ```
     #[inline]
@@ -154,7 +156,7 @@ impl Zone {
     ///
     /// let spring = 1_743_296_400; // 2025-03-30T01:00:00Z, when 02:00 becomes 03:00
     /// let autumn = 1_761_440_400; // 2025-10-26T01:00:00Z, when 03:00 becomes 02:00
-    /// let zone = Zone::from_transitions("CET", 3_600, [(spring, 7_200), (autumn, 3_600)]);
+    /// let zone = Zone::from_transitions("CET", 3_600, [(spring, 7_200), (autumn, 3_600)]).unwrap();
     ///
     /// let skipped = spring + 3_600 + 1_800; // 02:30 local time
     /// assert_eq!(zone.instant_of_local(skipped), spring);
@@ -180,7 +182,7 @@ impl Zone {
     /// ```
     /// use weir_core::Zone;
     ///
-    /// let zone = Zone::from_transitions("CET", 3_600, [(1_743_296_400, 7_200)]);
+    /// let zone = Zone::from_transitions("CET", 3_600, [(1_743_296_400, 7_200)]).unwrap();
     /// assert_eq!(zone.span(0), (i64::MIN, 1_743_296_400, 3_600));
     /// assert_eq!(zone.span(1_743_296_400), (1_743_296_400, i64::MAX, 7_200));
     /// ```
@@ -203,7 +205,8 @@ mod tests {
 
     /// Central European Time around the changes of 2025.
     fn cet() -> Zone {
-        Zone::from_transitions("CET", 3600, [(1_743_296_400, 7200), (1_761_440_400, 3600)])
+        let transitions = [(1_743_296_400, 7200), (1_761_440_400, 3600)];
+        Zone::from_transitions("CET", 3600, transitions).expect("in order")
     }
 
     #[test]
@@ -222,9 +225,10 @@ mod tests {
         assert_eq!(Zone::fixed(5 * 3600 + 1800).even_step_s(), 3600);
         let lord_howe = [(1_743_260_400 + 1800, 37_800), (1_759_591_800, 39_600)];
         let lord_howe = Zone::from_transitions("Australia/Lord_Howe", 39_600, lord_howe);
-        assert_eq!(lord_howe.even_step_s(), 1800);
+        assert_eq!(lord_howe.expect("in order").even_step_s(), 1800);
         let at_a_minute_past_midnight = [(1_300_000_000 / 3600 * 3600 + 60, 3600)];
-        assert_eq!(Zone::from_transitions("", 0, at_a_minute_past_midnight).even_step_s(), 60);
+        let minute = Zone::from_transitions("", 0, at_a_minute_past_midnight);
+        assert_eq!(minute.expect("in order").even_step_s(), 60);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use weir_core::{
 /// Central European Time around the changes of 2025: forward on 30 March at 02:00, back on
 /// 26 October at 03:00.
 fn cet() -> Zone {
-    Zone::from_transitions("CET", 3600, [(FORWARD, 7200), (BACK, 3600)])
+    Zone::from_transitions("CET", 3600, [(FORWARD, 7200), (BACK, 3600)]).expect("in order")
 }
 
 const DAY_S: i64 = 86_400;

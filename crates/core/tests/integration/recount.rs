@@ -243,7 +243,8 @@ proptest! {
         buckets_max in prop::sample::select(vec![2usize, 10, 400]),
     ) {
         let (values, segments) = read(&blocks);
-        let cet = Zone::from_transitions("CET", 3600, [(FORWARD, 7200), (1_761_440_400, 3600)]);
+        let cet = Zone::from_transitions("CET", 3600, [(FORWARD, 7200), (1_761_440_400, 3600)])
+            .expect("in order");
         let question = |conditions: &[Condition], number: usize| Question {
             filter: Filter::of(conditions.iter().map(|one| one.clause(&values)).collect()),
             zone: (zone > 0).then(|| cet.clone()),

@@ -40,7 +40,7 @@ impl Compression {
 }
 
 /// The compression of a stream with these first bytes. Returns `None` if it is not compressed.
-pub fn compression_of(first_bytes: &[u8]) -> Option<Compression> {
+pub(super) fn compression_of(first_bytes: &[u8]) -> Option<Compression> {
     match first_bytes {
         [0x1F, 0x8B, 0x08, ..] => Some(Compression::Gzip),
         [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Compression::Zstd),

@@ -21,8 +21,8 @@ mod unpack;
 mod utf16;
 mod year;
 
-pub use archive::{ARCHIVE_HEAD_BYTES, is_archive};
-pub use compression::{Compression, compression_of};
+pub use archive::is_archive;
+pub use compression::Compression;
 pub use find::find_inputs;
 pub use follow::{Follower, can_follow};
 pub use head::{Head, first_time};

@@ -221,6 +221,7 @@ pub fn format_by_name(name: &str) -> Option<Format> {
 #[cfg(test)]
 mod tests {
     use super::{FILES, format_notes, known_formats};
+    use crate::format::detect::try_format;
 
     #[test]
     fn every_definition_compiles() {
@@ -229,7 +230,9 @@ mod tests {
             assert_eq!(format.name(), notes.name);
             assert_eq!(format.definition(), notes.definition);
             assert!(!notes.about.is_empty() && !notes.manual.is_empty(), "{}", notes.name);
-            assert!(!notes.sample.is_empty(), "{}", notes.name);
+            let sample = notes.sample.join("\n") + "\n";
+            let read = try_format(format, sample.as_bytes());
+            assert!(read.parsed_lines > 0 && read.parsed_lines == read.lines, "{}", notes.name);
         }
     }
 }

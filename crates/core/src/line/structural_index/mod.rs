@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn lines_have_their_quotes() {
-        let text = b"a\"b\"\r\n\n\0\0\"\"c\"\n\0\0\n\"\"\"\"\"\"\nd\"";
+        let text = b"\xEF\xBB\xBFa\"b\"\r\n\n\0\0\"\"c\"\n\0\0\n\"\"\"\"\"\"\nd\"";
         let mut index = StructuralIndex::default();
         for length in 0..=text.len() {
             let text = &text[..length];

@@ -8,11 +8,8 @@ pub(super) use zip::{Zip, is_zip};
 
 use std::io::{self, BufRead, Read};
 
-/// Bytes that identify an archive: the length of a tar header.
-pub const ARCHIVE_HEAD_BYTES: usize = 512;
-
-/// Whether a stream with these first bytes is an archive of files. `head` has
-/// [`ARCHIVE_HEAD_BYTES`] unless the stream is shorter.
+/// Whether a stream with these first bytes is an archive of files. They are 512, the length of a
+/// header of tar, unless the stream is shorter.
 pub fn is_archive(first_bytes: &[u8]) -> bool {
     is_zip(first_bytes) || is_tar(first_bytes)
 }
