@@ -110,8 +110,7 @@ impl Query {
     #[must_use]
     pub fn normalized(mut self) -> Self {
         let mut texts: Vec<String> = Vec::new();
-        for text in std::mem::take(&mut self.conditions) {
-            let condition = Condition::parse(&text);
+        for (text, condition) in joined_equalities(std::mem::take(&mut self.conditions)) {
             let clauses = condition.as_ref().ok().and_then(clauses_of);
             match clauses.filter(|clauses| !self.has_time_of(clauses)) {
                 Some(clauses) => clauses.into_iter().for_each(|clause| self.add_clause(clause)),
@@ -162,17 +161,25 @@ impl Query {
     pub(crate) fn filter(&self, values: &Values) -> Result<Filter, QueryError> {
         self.check_limits()?;
         let mut clauses: Vec<CoreClause> = Vec::new();
+        let mut equalities = Equalities::default();
         for clause in merged(&self.clauses) {
-            clauses.extend(core_clauses(&clause, values)?);
+            let of_clause = core_clauses(&clause, values)?;
+            match equal_column(&clause) {
+                Some(column) => equalities.add(column, of_clause),
+                None => clauses.extend(of_clause),
+            }
         }
         self.for_each_condition(|condition| {
-            match condition.clause(values, &instant)? {
+            let clause = condition.clause(values, &instant)?;
+            match (condition.equality_field(), clause) {
+                (Some(field), clause) => equalities.add(column(field), vec![clause]),
                 // The filter joins its clauses by *and* as well.
-                CoreClause::All(all) => clauses.extend(all),
-                clause => clauses.push(clause),
+                (None, CoreClause::All(all)) => clauses.extend(all),
+                (None, clause) => clauses.push(clause),
             }
             Ok(())
         })?;
+        clauses.splice(0..0, equalities.into_clauses());
         Ok(Filter { kind: self.kind.map(Into::into), clauses })
     }
 
@@ -331,6 +338,62 @@ fn operator_of(operator: ConditionOperator) -> Operator {
         ConditionOperator::Greater => Operator::Greater,
         ConditionOperator::GreaterOrEqual => Operator::GreaterOrEqual,
     }
+}
+
+/// Equalities of a filter by column. One of those on the same column has to hold, because a record
+/// has one value of it.
+#[derive(Default)]
+struct Equalities(Vec<(String, Vec<CoreClause>)>);
+
+impl Equalities {
+    fn add(&mut self, column: &str, mut clauses: Vec<CoreClause>) {
+        match self.0.iter_mut().find(|(known, _)| known == column) {
+            Some((_, all)) => all.append(&mut clauses),
+            None => self.0.push((column.to_owned(), clauses)),
+        }
+    }
+
+    fn into_clauses(self) -> impl Iterator<Item = CoreClause> {
+        self.0.into_iter().filter_map(|(_, mut clauses)| match clauses.len() {
+            0 | 1 => clauses.pop(),
+            _ => Some(CoreClause::Any(clauses)),
+        })
+    }
+}
+
+/// The column that a clause for equality compares.
+fn equal_column(clause: &Clause) -> Option<&str> {
+    let is_equality = matches!(clause.op, Operator::Equal | Operator::EqualHex);
+    (is_equality && !is_time(clause)).then(|| column(&clause.field))
+}
+
+/// The name of the column that a field is read from.
+fn column(field: &str) -> &str {
+    match Field::by_name(field) {
+        _ if field == STATUS_CLASS => Field::Status.name(),
+        Some(known) => known.name(),
+        None => field,
+    }
+}
+
+/// The texts of conditions with what they parse to; those for equality with one column are joined.
+fn joined_equalities(texts: Vec<String>) -> Vec<(String, Result<Condition, ConditionError>)> {
+    let mut joined: Vec<(String, Result<Condition, ConditionError>)> = Vec::new();
+    for text in texts {
+        let condition = Condition::parse(&text);
+        let either = condition.as_ref().ok().and_then(|condition| {
+            joined.iter().enumerate().find_map(|(number, (_, other))| {
+                let either = other.as_ref().ok()?.joined_equality(condition)?;
+                // The joined condition has to be short enough to be parsed again.
+                Some((number, Condition::parse(&either.to_string()).ok()?))
+            })
+        });
+        match either {
+            Some((number, either)) => joined[number] = (either.to_string(), Ok(either)),
+            None => joined.push((text, condition)),
+        }
+    }
+    joined
 }
 
 /// Joins the clauses for equality on one field with *or*: no value equals two others.
@@ -509,6 +572,34 @@ mod tests {
             clause("bytes", Operator::Greater, &["1MB"]),
         ];
         assert_eq!(others.clauses, expected);
+    }
+
+    #[test]
+    fn several_equalities_with_one_field_mean_either() {
+        let normal = |texts: &[&str]| {
+            let normal = typed(texts).normalized();
+            (normal.clauses.len(), normal.conditions)
+        };
+        for (texts, joined) in [
+            (&["status=404", "path=/", "status=5xx"][..], "status=404,5xx"),
+            (&["user=(none)", "remote_user=(empty)"], "user=(none),(empty)"),
+            (&["path=/a", "path=\"\\xff\"", "uri=(none)"], "path=/a,\"\\xff\",(none)"),
+            (&["status=404,(none)", "status_class=5xx"], "status=404,(none) or status_class=5xx"),
+            (&["time=2025-12-17", "time=2025-12-19"], "time=2025-12-17,2025-12-19"),
+        ] {
+            assert_eq!(normal(texts).1, [joined.to_owned()], "{texts:?}");
+        }
+        let clauses = [clause("status", Operator::Equal, &["403"])].to_vec();
+        for (texts, filters) in [
+            (&["status=404,5xx"][..], 1),
+            (&["status_class=5xx"], 1),
+            (&["path=/", "status=(none)"], 2),
+        ] {
+            let query = Query { clauses: clauses.clone(), ..typed(texts) };
+            let query = query.normalized();
+            let question = query.question(&Values::new(0)).expect("a valid question");
+            assert_eq!(question.filter.clauses.len(), filters, "{texts:?}: {query:?}");
+        }
     }
 
     #[test]

@@ -61,6 +61,12 @@ impl AddressBlock {
         Self { network: number(address) & mask, mask, is_v4: address.is_ipv4() }
     }
 
+    /// Whether an address is in both blocks: then one of them contains the other.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let mask = self.mask & other.mask;
+        self.is_v4 == other.is_v4 && self.network & mask == other.network & mask
+    }
+
     /// Whether `text` is an address in this block. An IPv4-mapped IPv6 address
     /// (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) counts as IPv4. A text that is not an
     /// address is in no block.

@@ -347,7 +347,32 @@ proptest! {
                     prop_assert_eq!(&rows, &expected, "{}\n{}", text, &log);
                     prop_assert_eq!(&records, &expected, "{}\n{}", text, &log);
                 }
-                Err(error) => prop_assert!(error.message.starts_with("a record has one"), "{}", error),
+                Err(error) => {
+                    let is_impossible = error.message.starts_with("a record has one")
+                        || error.message.ends_with("=0");
+                    prop_assert!(is_impossible, "{}", error);
+                }
+            }
+        }
+    }
+
+    /// Text that is short enough, whose normal form may be longer or deeper.
+    #[test]
+    fn every_normal_form_is_a_condition(
+        parts in prop::collection::vec(0..6_usize, 0..140),
+        repeated in 0_usize..5_000,
+    ) {
+        let opening = ["not ", "(a or b and ", "(a and ", "(time=2025-12-17 or ", "not (", "("];
+        let text: String = parts.iter().map(|part| opening[*part]).collect();
+        let brackets = parts.iter().filter(|part| **part > 0).count();
+        let text = format!("{text}x=\"{}\"{}", "\u{1}".repeat(repeated), ")".repeat(brackets));
+        if let Ok(condition) = Condition::parse(&text) {
+            let normal = condition.to_string();
+            prop_assert!(normal.len() <= Condition::BYTES_MAX);
+            let again = Condition::parse(&normal).map(|again| again.to_string());
+            prop_assert_eq!(again.as_ref(), Ok(&normal));
+            if let Ok(settled) = condition.with_instants(&time) {
+                prop_assert!(Condition::parse(&settled.to_string()).is_ok());
             }
         }
     }
@@ -498,6 +523,71 @@ fn what_cannot_hold_is_refused_at_its_place() {
         ),
         "{unknown}"
     );
+}
+
+#[test]
+fn what_no_record_can_meet_is_refused() {
+    let impossible = [
+        "client=10.0.0.1 and client=10.0.0.2",
+        "client=10.0.0.0/8 and client=192.168.0.0/16",
+        "client=::1 and client=10.0.0.0/8",
+        "client=10.0.0.0/8 and client=host",
+        "remote_addr=a and client=b",
+        "status=4xx and status=500",
+        "status_class=4xx and status=500",
+        "status=4xx and status_class=5xx",
+        "status=404 and status>=500",
+        "bytes>5 and bytes<3",
+        "bytes=7 and bytes=8",
+        "bytes<0",
+        "request_time<0",
+        "user=(none) and user^=a",
+        "user=(none) and user~a",
+        "user=(none) and user=(empty)",
+        "path=/a and path^=/b",
+        "(path=/ and status=404) and status=500",
+    ];
+    for text in impossible {
+        let error = clause(text).expect_err(text);
+        let is_named = error.message.starts_with("a record has one") || text.ends_with("<0");
+        assert!(is_named, "{text}: {error}");
+    }
+    let possible = [
+        "client=10.0.0.0/8 and client=10.1.0.0/16",
+        "client=10.0.0.1 and client=::ffff:10.0.0.1",
+        "client=\"10.0.0.0/8\" and client=10.0.0.0/8",
+        "status=4xx and status=404",
+        "status=4xx and status>=404",
+        "status_class=other and status=000",
+        "bytes>3 and bytes<5",
+        "bytes=1kB,(none) and bytes>500",
+        "path=/a,/b and path^=/b",
+        "user!=(none) and user=a",
+        "time>=2025-12-17T00:00:00Z and time<2025-12-18T00:00:00Z",
+        "status=404 or status=500",
+    ];
+    for text in possible {
+        assert!(clause(text).is_ok(), "{text}: {:?}", clause(text));
+    }
+}
+
+#[test]
+fn equalities_with_one_column_can_be_joined() {
+    let join = |one: &str, other: &str| {
+        let [one, other] = [one, other].map(|text| Condition::parse(text).expect(text));
+        one.joined_equality(&other).map(|joined| joined.to_string())
+    };
+    let joined = |one, other| join(one, other).expect("they are joined");
+    assert_eq!(joined("status=404", "status=5xx,404"), "status=404,5xx");
+    assert_eq!(joined("client=::1", "remote_addr=::2"), "client=::1,::2");
+    assert_eq!(joined("user=(none)", "user=(empty)"), "user=(none),(empty)");
+    assert_eq!(joined("path=\"\\xff\"", "path=/"), "path=\"\\xff\",/");
+    let either = joined("status=404", "status_class=other");
+    assert_eq!(either, "status=404 or status_class=other");
+    assert_eq!(joined(&either, "status=5xx"), "status=404,5xx or status_class=other");
+    assert_eq!(join("status=404", "path=/"), None);
+    assert_eq!(join("status=404", "status!=500"), None);
+    assert_eq!(join("status=404", "status=500 and path=/"), None);
 }
 
 #[test]

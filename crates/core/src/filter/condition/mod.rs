@@ -5,10 +5,12 @@
 //! | a text becomes a tree | `parser`, which reads words and values with `cursor` |
 //! | the tree | `tree`; `normal_form` writes it as text again |
 //! | names and values become a [`Clause`] of a data set | `resolve`, `equality` and `quantity` |
+//! | what no record can meet | `contradiction` |
 //! | what is wrong, and where | `error`; `wildcard` finds what to write instead of a wildcard |
 //!
 //! `docs/conditions.md` describes the language for its users.
 
+mod contradiction;
 mod cursor;
 mod equality;
 mod error;
@@ -27,6 +29,7 @@ use tree::Node;
 pub use tree::{ConditionOperator, ConditionValue, FieldCondition, ValueForm};
 
 use super::clause::{Clause, TextTest};
+use crate::value::STATUS_CLASS;
 use crate::values::Values;
 
 /// A condition on records, as a person writes it.
@@ -65,9 +68,11 @@ impl Condition {
     /// Parses a text. Nothing is known about the fields of the log yet.
     ///
     /// # Errors
-    /// If the text is too long, or is not a condition.
+    /// If the text or its normal form is too long or too deep, or the text is not a condition.
     pub fn parse(text: &str) -> Result<Self, ConditionError> {
-        parser::parse(text).map(|root| Self { root })
+        let condition = Self { root: parser::parse(text)? };
+        condition.check_limits(text.len())?;
+        Ok(condition)
     }
 
     /// Returns the condition for a data set, or for any data with the same columns.
@@ -81,9 +86,85 @@ impl Condition {
     /// Returns the same condition with the times replaced by instants in RFC 3339.
     ///
     /// # Errors
-    /// If a time is not valid.
+    /// If a time is not valid, or the normal form of the result is too long or too deep.
     pub fn with_instants(&self, time: TimeReader<'_>) -> Result<Self, ConditionError> {
-        instants::with_instants(&self.root, time).map(|root| Self { root })
+        let settled = Self { root: instants::with_instants(&self.root, time)? };
+        settled.check_limits(self.to_string().len())?;
+        Ok(settled)
+    }
+
+    /// Returns a field that the condition compares by `=` if it does nothing else: `status=404`,
+    /// or `status=404 or status_class=5xx`, which read one column.
+    pub fn equality_field(&self) -> Option<&str> {
+        let equalities = self.equalities()?;
+        let first = &equalities.first()?.field;
+        let is_same = |other: &&FieldCondition| {
+            contradiction::column(&other.field) == contradiction::column(first)
+        };
+        equalities.iter().all(is_same).then_some(first)
+    }
+
+    fn equalities(&self) -> Option<Vec<&FieldCondition>> {
+        let equality = |node: &'_ Node| {
+            node.field().is_some_and(|field| field.operator == ConditionOperator::Equal)
+        };
+        let nodes = match &self.root {
+            Node::Any(nodes) => &nodes[..],
+            node => std::slice::from_ref(node),
+        };
+        nodes.iter().all(equality).then(|| nodes.iter().filter_map(Node::field).collect())
+    }
+
+    /// Returns the condition that one of two conditions holds, if both only compare one column by
+    /// `=`: `client=a` and `remote_addr=b` are `client=a,b` together.
+    pub fn joined_equality(&self, other: &Self) -> Option<Self> {
+        let (field, other_field) = (self.equality_field()?, other.equality_field()?);
+        if contradiction::column(field) != contradiction::column(other_field) {
+            return None;
+        }
+        let mut joined: Vec<FieldCondition> = Vec::new();
+        for condition in self.equalities()?.into_iter().chain(other.equalities()?) {
+            // A class and a status are written alike and mean the same in one list only if they
+            // are values of the status.
+            let is_class = |field: &str| field == STATUS_CLASS;
+            let same =
+                |one: &&mut FieldCondition| is_class(&one.field) == is_class(&condition.field);
+            let Some(same) = joined.iter_mut().find(same) else {
+                joined.push(condition.clone());
+                continue;
+            };
+            for value in &condition.values {
+                let is_known = |known: &ConditionValue| {
+                    (known.form, &known.bytes) == (value.form, &value.bytes)
+                };
+                if !same.values.iter().any(is_known) {
+                    same.values.push(value.clone());
+                }
+            }
+        }
+        let mut nodes: Vec<Node> = joined.into_iter().map(Node::Field).collect();
+        let root = if nodes.len() == 1 { nodes.pop()? } else { Node::Any(nodes) };
+        Some(Self { root })
+    }
+
+    /// Checks that [`Self::parse`] accepts the normal form.
+    fn check_limits(&self, text_bytes: usize) -> Result<(), ConditionError> {
+        let normal_bytes = self.to_string().len();
+        let (bytes_max, depth_max) = (Self::BYTES_MAX, Self::DEPTH_MAX);
+        let refuse = |message: String| Err(ConditionError::new(0..text_bytes, message));
+        if normal_bytes > bytes_max {
+            return refuse(format!(
+                "the condition has {normal_bytes} bytes when its times and bytes are written in \
+                 full; write at most {bytes_max}"
+            ));
+        }
+        if self.root.depth() > depth_max {
+            return refuse(format!(
+                "the condition is nested more than {depth_max} levels deep, `and` within `or` \
+                 included; write a shorter one"
+            ));
+        }
+        Ok(())
     }
 
     /// Returns the conditions on fields, in the order of the text.

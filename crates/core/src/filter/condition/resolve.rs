@@ -1,6 +1,7 @@
 //! Makes a clause of a condition: finds its fields among the columns, and reads its values.
 
 use super::TimeReader;
+use super::contradiction;
 use super::equality;
 use super::error::ConditionError;
 use super::instants;
@@ -23,13 +24,14 @@ pub(super) fn clause(node: &Node, values: &Values, time: TimeReader<'_>) -> Reso
     };
     Ok(match node {
         Node::All(nodes) => {
-            check_contradictions(nodes)?;
+            contradiction::check_all(nodes)?;
             Clause::All(all(nodes)?)
         }
         Node::Any(nodes) => Clause::Any(all(nodes)?),
         Node::Not(node) => Clause::Not(Box::new(clause(node, values, time)?)),
         Node::Text(text) => search(text)?,
         Node::Field(condition) => {
+            contradiction::check_one(condition)?;
             let is_negative = condition.operator == ConditionOperator::NotEqual;
             match Field::by_name(&condition.field) {
                 _ if condition.field == STATUS_CLASS => {
@@ -50,57 +52,6 @@ pub(super) fn clause(node: &Node, values: &Values, time: TimeReader<'_>) -> Reso
 
 fn negated(clause: Clause, is_negative: bool) -> Clause {
     if is_negative { Clause::Not(Box::new(clause)) } else { clause }
-}
-
-/// Refuses two different values of one field that must both hold.
-fn check_contradictions(nodes: &[Node]) -> Result<(), ConditionError> {
-    let exact: Vec<&FieldCondition> = nodes
-        .iter()
-        .filter_map(|node| match node {
-            Node::Field(condition) if is_exact(condition) => Some(condition),
-            _ => None,
-        })
-        .collect();
-    for (number, condition) in exact.iter().enumerate() {
-        let same = |other: &&&FieldCondition| {
-            other.field == condition.field
-                && !other.values.iter().any(|value| {
-                    condition.values.iter().any(|own| {
-                        (&own.bytes, own.form == ValueForm::Absent)
-                            == (&value.bytes, value.form == ValueForm::Absent)
-                    })
-                })
-        };
-        if let Some(other) = exact[..number].iter().find(same) {
-            let position = condition.position.start
-                ..condition
-                    .values
-                    .last()
-                    .map_or(condition.position.end, |value| value.position.end);
-            let name = &condition.field;
-            let [first, second] = [&other.values, &condition.values]
-                .map(|values| values.first().map(ConditionValue::text).unwrap_or_default());
-            let message = format!(
-                "a record has one {name}, so it does not meet both conditions; write {name}={first},{second} for one of them"
-            );
-            return Err(ConditionError::new(position, message));
-        }
-    }
-    Ok(())
-}
-
-/// Whether only a record with exactly one of the values meets the condition.
-fn is_exact(condition: &FieldCondition) -> bool {
-    let is_text =
-        Field::by_name(&condition.field).is_none_or(|field| field.kind() == ColumnKind::Text);
-    let is_range = |value: &ConditionValue| {
-        value.is_plain()
-            && (equality::block(&value.bytes).is_some()
-                || equality::status_class(&value.text()).is_some())
-    };
-    is_text
-        && condition.operator == ConditionOperator::Equal
-        && !condition.values.iter().any(is_range)
 }
 
 /// A search in all text fields.
@@ -313,7 +264,7 @@ fn read_number(value: &ConditionValue, unit: Unit) -> Result<u64, ConditionError
 }
 
 /// The range of numbers that a comparison accepts. An empty range has its larger bound first.
-fn range(operator: ConditionOperator, number: u64) -> (u64, u64) {
+pub(super) fn range(operator: ConditionOperator, number: u64) -> (u64, u64) {
     match operator {
         ConditionOperator::Less => number.checked_sub(1).map_or((1, 0), |max| (0, max)),
         ConditionOperator::LessOrEqual => (0, number),

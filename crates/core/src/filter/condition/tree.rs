@@ -126,6 +126,23 @@ impl Node {
         }
     }
 
+    /// The depth of brackets and `not` in the normal form.
+    pub(super) fn depth(&self) -> usize {
+        match self {
+            Self::All(nodes) | Self::Any(nodes) => {
+                nodes.iter().map(Self::depth_within).max().unwrap_or(0)
+            }
+            Self::Not(node) => 1 + node.depth_within(),
+            Self::Field(_) | Self::Text(_) => 0,
+        }
+    }
+
+    /// The depth within another node, which has brackets around a node of several.
+    fn depth_within(&self) -> usize {
+        let brackets = matches!(self, Self::All(_) | Self::Any(_));
+        usize::from(brackets) + self.depth()
+    }
+
     /// Calls a function with every condition on a field and every search, in the order of the
     /// text.
     pub(super) fn for_each_leaf<'a>(&'a self, visit: &mut impl FnMut(&'a Self)) {
