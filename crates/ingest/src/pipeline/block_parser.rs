@@ -52,6 +52,8 @@ pub(super) struct ExaminedLines {
     tried: usize,
     /// The formats of the first of them.
     found: Vec<Option<Arc<Format>>>,
+    /// Whether no companion can join that they were not tried with.
+    has_ended: bool,
 }
 
 /// The most parsers of companions that are kept. Each source has its own companions if their times
@@ -94,16 +96,15 @@ impl BlockParser {
             return (parts, Rest::Nothing, Some(job.block));
         };
         let examined = self.examine(&job, late, (left, tried));
-        let count = examined.found.len() as u64;
-        if count == 0 || examined.is_in_vain() {
-            self.count_unparsed(&job, &mut parts, &examined.lines);
-            let rest = match count {
-                0 => Rest::Nothing,
-                _ => Rest::InVain(late.clone(), count),
-            };
-            return (parts, rest, Some(job.block));
-        }
-        (parts, Rest::Undecided(Box::new((job, examined))), None)
+        let Some(in_vain) = examined.in_vain() else {
+            return (parts, Rest::Undecided(Box::new((job, examined))), None);
+        };
+        self.count_unparsed(&job, &mut parts, &examined.lines);
+        let rest = match in_vain {
+            0 => Rest::Nothing,
+            lines => Rest::InVain(late.clone(), lines),
+        };
+        (parts, rest, Some(job.block))
     }
 
     /// Done outside the ordered part, so that little remains to be done there.
@@ -166,10 +167,16 @@ impl BlockParser {
         late: &LateCompanions,
         (lines, tried): (LeftLines, usize),
     ) -> ExaminedLines {
-        let examined_max = late.lock().lines_left(&job.format, &job.companions);
+        let (examined_max, known) = {
+            let search = late.lock();
+            let known = search.companions(&job.format, &job.companions).len();
+            (search.lines_left(&job.format, &job.companions), known)
+        };
         let examined = lines.lines(&job.block).take(examined_max as usize);
         let found = examined.map(|line| self.detector.detect(line.bytes)).collect();
-        ExaminedLines { lines, tried, found }
+        // The last companion may have joined since the lines were tried.
+        let has_ended = examined_max == 0 && known == tried;
+        ExaminedLines { lines, tried, found, has_ended }
     }
 
     /// Does the rest of a block when all blocks before it are finished: further companions of its
@@ -195,7 +202,7 @@ impl BlockParser {
     /// Reads the lines whose format depends on the blocks before.
     fn decide(&mut self, job: &Job, examined: ExaminedLines, parts: &mut Vec<PartRead>) {
         let Some(late) = &job.late_companions else { return };
-        let ExaminedLines { mut lines, tried, found } = examined;
+        let ExaminedLines { mut lines, tried, found, .. } = examined;
         let (own, first) = (&job.format, &job.companions);
         let mut search = late.lock();
         let mut companions = search.companions(own, first).split_off(tried);
@@ -295,8 +302,11 @@ impl<T> Part<T> {
 }
 
 impl ExaminedLines {
-    /// Whether all lines were examined, and none is in a known format.
-    fn is_in_vain(&self) -> bool {
-        self.found.len() == self.lines.len() && self.found.iter().all(Option::is_none)
+    /// The number of lines that were examined in vain, if no line can be in any format. `None` if
+    /// that depends on the blocks before.
+    fn in_vain(&self) -> Option<u64> {
+        let is_in_vain =
+            self.found.len() == self.lines.len() && self.found.iter().all(Option::is_none);
+        (self.has_ended || is_in_vain).then_some(self.found.len() as u64)
     }
 }

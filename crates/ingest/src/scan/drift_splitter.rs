@@ -12,6 +12,7 @@ use crate::clock::{Clock, SystemClock};
 #[derive(Debug)]
 pub(super) struct DriftSplitter {
     tracker: FormatTracker,
+    written_s: Option<i64>,
     clock: SystemClock,
     /// The formats that begin in the current block, by the offset of their first line, in order.
     begins: VecDeque<(usize, TextFormats)>,
@@ -22,9 +23,17 @@ impl DriftSplitter {
     /// year of times without one.
     pub(super) fn new(choice: &FormatChoice, written_s: Option<i64>) -> Self {
         let clock = SystemClock::default();
-        let options = TrackerOptions { written_s, watches_drift: true };
-        let tracker = FormatTracker::new(choice.clone(), options, clock.unix_s());
-        Self { tracker, clock, begins: VecDeque::new() }
+        let tracker = tracker(choice.clone(), written_s, &clock);
+        Self { tracker, written_s, clock, begins: VecDeque::new() }
+    }
+
+    /// Begins with formats that were found in the first lines of the stream.
+    pub(super) fn begin_with(&mut self, formats: &TextFormats) {
+        let choice = FormatChoice::Known {
+            format: formats.own.clone(),
+            companions: formats.companions.to_vec(),
+        };
+        self.tracker = tracker(choice, self.written_s, &self.clock);
     }
 
     /// Examines the next block, which is whole lines.
@@ -52,4 +61,10 @@ impl DriftSplitter {
     pub(super) fn next_start(&self) -> Option<usize> {
         self.begins.front().map(|(start, _)| *start)
     }
+}
+
+/// A tracker at the start of a stream, which watches for drift.
+fn tracker(choice: FormatChoice, written_s: Option<i64>, clock: &SystemClock) -> FormatTracker {
+    let options = TrackerOptions { written_s, watches_drift: true };
+    FormatTracker::new(choice, options, clock.unix_s())
 }

@@ -196,6 +196,11 @@ impl RecordReader {
             self.search = None;
         }
         if let Some(formats) = found {
+            // The window may have a last line that is in no block yet, so the first block alone
+            // could seem to be in another format.
+            if let Some(drift) = &mut self.drift {
+                drift.begin_with(&formats);
+            }
             self.set_formats(formats);
         }
         true
