@@ -3,6 +3,7 @@
 use std::fmt;
 
 use hyper::StatusCode;
+use weir_ingest::StreamError;
 use weir_view::{Failure, InvalidCondition, QueryError};
 
 /// Why a request, a file or a query is refused. `docs/protocol.md` lists names and statuses.
@@ -74,12 +75,7 @@ pub enum Refusal {
     /// The data set has reached its limit of this number of bytes.
     MemoryFull(usize),
     /// The compressed data is damaged or cut short.
-    Damaged {
-        /// In compressed bytes.
-        at: u64,
-        /// The subject and the verb of a sentence, such as `gzip data is cut short`.
-        what: String,
-    },
+    Damaged(StreamError),
     /// Parts of an upload were not read whole. The text says which, and why.
     Incomplete(String),
     /// The session was ended.
@@ -149,7 +145,7 @@ impl Refusal {
             Self::Abandoned(_) => ("abandoned", StatusCode::REQUEST_TIMEOUT),
             Self::Broken(_) => ("broken", StatusCode::BAD_REQUEST),
             Self::MemoryFull(_) => ("memory_full", StatusCode::INSUFFICIENT_STORAGE),
-            Self::Damaged { .. } => ("damaged", StatusCode::UNPROCESSABLE_ENTITY),
+            Self::Damaged(_) => ("damaged", StatusCode::UNPROCESSABLE_ENTITY),
             Self::Incomplete(_) => ("incomplete", StatusCode::UNPROCESSABLE_ENTITY),
             Self::SessionEnded => ("session_ended", StatusCode::GONE),
             Self::Internal(_) => ("internal_error", StatusCode::INTERNAL_SERVER_ERROR),
@@ -250,9 +246,7 @@ impl fmt::Display for Refusal {
                  the server with a higher limit",
                 bytes >> 20
             ),
-            Self::Damaged { at, what } => {
-                write!(formatter, "the {what} at byte {at}; the lines before it are kept")
-            }
+            Self::Damaged(damage) => damage.fmt(formatter),
             Self::Incomplete(what) => write!(formatter, "not everything was read: {what}"),
             Self::SessionEnded => formatter.write_str("the session has ended"),
             Self::Internal(cause) => {
@@ -289,6 +283,7 @@ impl From<QueryError> for Refusal {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
+    use weir_ingest::{StreamDefect, StreamError};
     use weir_net::GuardError;
     use weir_net::websocket::HandshakeError;
 
@@ -342,8 +337,12 @@ mod tests {
             Refusal::Stalled(_) => Refusal::Abandoned(1),
             Refusal::Abandoned(_) => Refusal::Broken(1),
             Refusal::Broken(_) => Refusal::MemoryFull(1),
-            Refusal::MemoryFull(_) => Refusal::Damaged { at: 1, what: String::new() },
-            Refusal::Damaged { .. } => Refusal::Incomplete(String::new()),
+            Refusal::MemoryFull(_) => Refusal::Damaged(StreamError {
+                packing: None,
+                at: 1,
+                defect: StreamDefect::Truncated,
+            }),
+            Refusal::Damaged(_) => Refusal::Incomplete(String::new()),
             Refusal::Incomplete(_) => Refusal::SessionEnded,
             Refusal::SessionEnded => Refusal::Internal(String::new()),
             Refusal::Internal(_) => return None,

@@ -77,7 +77,7 @@ impl StreamError {
     }
 
     /// An I/O error that carries this error through the layers above.
-    pub(crate) fn into_io_error(self) -> io::Error {
+    pub fn into_io_error(self) -> io::Error {
         io::Error::new(io::ErrorKind::InvalidData, self)
     }
 

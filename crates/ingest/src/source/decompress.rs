@@ -2,11 +2,11 @@
 
 use std::io::{self, BufRead, Read};
 
-use flate2::bufread::GzDecoder;
-
-use super::compression::{Compression, ZSTD_WINDOW_LOG_MAX};
+use super::compression::Compression;
+use super::gzip::GzipReader;
 use super::packing::Packing;
-use super::push::{PushDecoder, named_zstd_error};
+use super::push::PushDecoder;
+use super::zstd::ZstdReader;
 
 /// The bytes of a stream without its outermost layer.
 ///
@@ -17,67 +17,13 @@ pub(super) fn unpacked<'a>(
     stream: impl BufRead + 'a,
 ) -> io::Result<Box<dyn Read + 'a>> {
     Ok(match packing {
-        Packing::Compression(Compression::Gzip) => {
-            Box::new(GzipMembers { member: Some(GzDecoder::new(stream)) })
-        }
-        Packing::Compression(Compression::Zstd) => {
-            let mut decoder = zstd::Decoder::with_buffer(stream)?;
-            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-            Box::new(ZstdReader(decoder))
-        }
+        Packing::Compression(Compression::Gzip) => Box::new(GzipReader::new(stream)),
+        Packing::Compression(Compression::Zstd) => Box::new(ZstdReader::new(stream)?),
         other => {
             let decoder = PushDecoder::of(other)?;
             Box::new(DecoderReader { stream, decoder, given: 0, is_finished: false })
         }
     })
-}
-
-/// Reads the members of a gzip file (RFC 1952). Zeros after a member, which fill a block of a tape,
-/// are ignored, as gzip(1) does.
-struct GzipMembers<R> {
-    /// `None` after the last member, and after an error.
-    member: Option<GzDecoder<R>>,
-}
-
-impl<R: BufRead> Read for GzipMembers<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while let Some(member) = &mut self.member {
-            let length = member.read(buffer)?;
-            if length > 0 || buffer.is_empty() {
-                return Ok(length);
-            }
-            let stream = self.member.take().map(GzDecoder::into_inner);
-            self.member = stream.map(next_member).transpose()?.flatten();
-        }
-        Ok(0)
-    }
-}
-
-/// The member that follows zeros, if there is one.
-fn next_member<R: BufRead>(mut stream: R) -> io::Result<Option<GzDecoder<R>>> {
-    loop {
-        let piece = match stream.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            result => result?,
-        };
-        if piece.is_empty() {
-            return Ok(None);
-        }
-        let zeros = piece.iter().take_while(|byte| **byte == 0).count();
-        if zeros == 0 {
-            return Ok(Some(GzDecoder::new(stream)));
-        }
-        stream.consume(zeros);
-    }
-}
-
-/// Names the errors of zstd.
-struct ZstdReader<R>(R);
-
-impl<R: Read> Read for ZstdReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).map_err(named_zstd_error)
-    }
 }
 
 /// Reads the output of a push decoder that is fed from a stream.

@@ -93,9 +93,14 @@ impl LayeredDecoder {
             return Ok(0);
         }
         let pushed = self.outer.push_some(bytes);
-        self.decide(false)?;
+        self.decide(pushed.is_err())?;
         self.feed()?;
-        pushed
+        match pushed {
+            // The inner layers decode the output from before the damage. The next call that
+            // reaches the outer decoder returns the error again.
+            Err(_) if self.has_inner_output() => Ok(0),
+            pushed => pushed,
+        }
     }
 
     /// Whether the bytes taken so far have more output. If so, empty the output and push again, if

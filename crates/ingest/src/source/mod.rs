@@ -8,6 +8,7 @@ mod decode;
 mod decompress;
 mod find;
 mod follow;
+mod gzip;
 mod head;
 mod input;
 mod layered;
@@ -20,6 +21,7 @@ mod timeout_reader;
 mod unpack;
 mod utf16;
 mod year;
+mod zstd;
 
 pub use archive::is_archive;
 pub use compression::Compression;

@@ -1,17 +1,16 @@
 //! Decompression of pushed bytes, with a bound on the output of each step.
 
-use std::io::{self, Write};
+use std::io;
 
-use flate2::write::GzDecoder;
-use zstd::stream::raw::{self, Operation};
-
-use super::compression::{Compression, ZSTD_WINDOW_LOG_MAX};
+use super::compression::Compression;
 use super::cri::CriDecoder;
 use super::decode::Decode;
+use super::gzip::GzipDecoder;
 use super::lz4::Lz4Decoder;
 use super::lzw::LzwDecoder;
 use super::packing::Packing;
 use super::utf16::Utf16Decoder;
+use super::zstd::ZstdDecoder;
 
 /// Decompresses bytes that are pushed to it, as far as there is room for the output, because a few
 /// bytes can become gigabytes.
@@ -148,21 +147,9 @@ impl PushDecoder {
 }
 
 /// The error of sound data that needs more memory than is allowed.
-fn too_much_memory(bytes_max: u64) -> io::Error {
+pub(super) fn too_much_memory(bytes_max: u64) -> io::Error {
     let reason = format!("more than {} MiB of memory", bytes_max >> 20);
     io::Error::new(io::ErrorKind::OutOfMemory, reason)
-}
-
-/// The sentence of zstd for a window over the limit (`ZSTD_error_frameParameter_windowTooLarge`),
-/// which has no code of its own.
-const ZSTD_WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
-
-/// An error of zstd, with a kind of its own if the window is too large.
-pub(super) fn named_zstd_error(error: io::Error) -> io::Error {
-    match error.to_string() == ZSTD_WINDOW_TOO_LARGE {
-        true => too_much_memory(1 << ZSTD_WINDOW_LOG_MAX),
-        false => error,
-    }
 }
 
 impl std::fmt::Debug for PushDecoder {
@@ -172,122 +159,7 @@ impl std::fmt::Debug for PushDecoder {
 }
 
 /// Room for the output of one step, in bytes.
-const ROOM_BYTES: usize = 128 << 10;
-
-struct GzipDecoder {
-    decoder: GzDecoder<Vec<u8>>,
-    /// After the end of a member.
-    is_between: bool,
-}
-
-impl GzipDecoder {
-    fn new() -> Self {
-        Self { decoder: GzDecoder::new(Vec::new()), is_between: false }
-    }
-
-    /// Decompresses the beginning of `bytes`, which are not empty, and returns its length.
-    fn push_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.is_between {
-            // Zeros after a member fill a block of a tape, as gzip(1) has it.
-            let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-            if zeros > 0 {
-                return Ok(zeros);
-            }
-            self.decoder = GzDecoder::new(Vec::new());
-            self.is_between = false;
-        }
-        let length = self.decoder.write(bytes)?;
-        if length == 0 {
-            // Compares the checksum of the member.
-            self.decoder.try_finish()?;
-            self.is_between = true;
-        }
-        Ok(length)
-    }
-
-    fn give(&mut self, output: &mut Vec<u8>) {
-        if output.is_empty() {
-            std::mem::swap(output, self.decoder.get_mut());
-        } else {
-            output.append(self.decoder.get_mut());
-        }
-    }
-}
-
-impl Decode for GzipDecoder {
-    fn push(&mut self, piece: &[u8], output: &mut Vec<u8>, _: usize) -> io::Result<usize> {
-        let mut rest = piece;
-        while !rest.is_empty() {
-            let result = self.push_some(rest);
-            self.give(output);
-            rest = &rest[result?..];
-        }
-        let result = self.decoder.flush();
-        self.give(output);
-        result.map(|()| piece.len())
-    }
-
-    fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        let result = if self.is_between { Ok(()) } else { self.decoder.try_finish() };
-        self.give(output);
-        result
-    }
-}
-
-/// zstd's own streaming decoder, and whether a frame is complete.
-struct ZstdDecoder {
-    decoder: raw::Decoder<'static>,
-    /// 0 between frames.
-    bytes_expected: usize,
-    /// The output buffer was filled to its end, so there may be more.
-    has_more: bool,
-}
-
-impl ZstdDecoder {
-    fn new() -> io::Result<Self> {
-        let mut decoder = raw::Decoder::new()?;
-        decoder.set_parameter(raw::DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX))?;
-        Ok(Self { decoder, bytes_expected: 0, has_more: false })
-    }
-}
-
-impl Decode for ZstdDecoder {
-    fn push(
-        &mut self,
-        piece: &[u8],
-        output: &mut Vec<u8>,
-        output_bytes: usize,
-    ) -> io::Result<usize> {
-        let mut input = raw::InBuffer::around(piece);
-        while output.len() < output_bytes {
-            output.reserve(ROOM_BYTES);
-            let (taken, start) = (input.pos(), output.len());
-            let mut room = raw::OutBuffer::around_pos(output, start);
-            let run = self.decoder.run(&mut input, &mut room);
-            let bytes_expected = run.map_err(named_zstd_error)?;
-            // A call that makes no progress returns the hint for the next frame.
-            if input.pos() > taken || room.pos() > start {
-                self.bytes_expected = bytes_expected;
-            }
-            self.has_more = room.pos() == room.capacity();
-            if input.pos() == piece.len() && !self.has_more {
-                break;
-            }
-        }
-        Ok(input.pos())
-    }
-
-    fn has_more(&self) -> bool {
-        self.has_more
-    }
-
-    fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
-        match self.bytes_expected {
-            0 => Ok(()),
-            _ => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
-    }
-}
+pub(super) const ROOM_BYTES: usize = 128 << 10;
 
 struct Bzip2Decoder {
     decoder: bzip2::Decompress,

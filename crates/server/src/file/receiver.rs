@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use weir_ingest::{
     FaultKind, LayeredDecoder, MemberLimit, ReadError, SourceEnd, SourceError, SourceProgress,
-    SourceWriter, StopReason, StreamDefect, is_archive,
+    SourceWriter, StopReason, StreamDefect, StreamError, is_archive,
 };
 
 use super::ack_offsets::AckOffsets;
@@ -69,13 +69,9 @@ enum Content {
 pub(crate) enum ReceiveError {
     /// The pipeline accepts no more.
     Stopped(StopReason),
-    /// The compressed data is damaged or cut short.
-    Damaged {
-        /// In compressed bytes.
-        at: u64,
-        /// The subject and the verb of a sentence, such as `gzip data is cut short`.
-        what: String,
-    },
+    /// The compressed data is damaged or cut short. The source has ended: the lines before the
+    /// damage are parsed.
+    Damaged(StreamError),
 }
 
 impl From<StopReason> for ReceiveError {
@@ -138,9 +134,14 @@ impl FileReceiver {
             parsed.send_replace(self.bytes_received);
             return Ok(());
         }
-        let Stage::Start(first) = &mut self.stage else { return self.process(bytes).await };
-        first.extend_from_slice(bytes);
-        if LayeredDecoder::needs_more(first) { Ok(()) } else { self.begin().await }
+        let processed = match &mut self.stage {
+            Stage::Start(first) => {
+                first.extend_from_slice(bytes);
+                if LayeredDecoder::needs_more(first) { Ok(()) } else { self.begin().await }
+            }
+            _ => self.process(bytes).await,
+        };
+        self.end_if_damaged(processed).await
     }
 
     /// Space for the next bytes, never empty, to be followed by [`Self::advance`]. `None` if the
@@ -200,40 +201,53 @@ impl FileReceiver {
     /// Ends the file after its last byte: submits the rest, waits until it is parsed, and ends
     /// the source.
     pub(crate) async fn finish(&mut self, end: SourceEnd) -> Result<(), ReceiveError> {
-        self.begin_short().await?;
-        let damage = self.finish_decoder().await?;
-        let end = match self.finish_content().await? {
+        let begun = self.begin_short().await;
+        self.end_if_damaged(begun).await?;
+        let finished = self.finish_decoder().await;
+        self.end_if_damaged(finished).await?;
+        let end = match self.finish_content(None).await? {
             Some(why) if end == SourceEnd::Done => SourceEnd::Failed(SourceError::Transfer(why)),
             _ => end,
         };
-        let end = match &damage {
-            Some(ReceiveError::Damaged { at, what }) => SourceEnd::Failed(SourceError::Transfer(
-                format!("the {what} at byte {at}; the lines before it are kept"),
-            )),
-            _ => end,
-        };
-        self.writer.finish_async(end).await?;
-        damage.map_or(Ok(()), Err)
+        Ok(self.writer.finish_async(end).await?)
     }
 
-    /// Ends the decompression. Returns the damage if the data is cut short.
-    async fn finish_decoder(&mut self) -> Result<Option<ReceiveError>, ReceiveError> {
+    /// Ends the source if the file is damaged: submits all that was decompressed before, and waits
+    /// until it is parsed. Returns the result again.
+    async fn end_if_damaged(
+        &mut self,
+        result: Result<(), ReceiveError>,
+    ) -> Result<(), ReceiveError> {
+        if let Err(ReceiveError::Damaged(damage)) = &result {
+            self.finish_content(Some(damage)).await?;
+            let end = SourceEnd::Failed(SourceError::Stream(damage.clone()));
+            self.writer.finish_async(end).await?;
+        }
+        result
+    }
+
+    /// Ends the decompression.
+    async fn finish_decoder(&mut self) -> Result<(), ReceiveError> {
         let Stage::Packed(decoder, content) = &mut self.stage else {
-            return Ok(None);
+            return Ok(());
         };
         let finished = decoder.finish();
         content.process(decoder.output(), &mut self.writer, &self.destination).await?;
-        Ok(finished.map_err(|error| damaged(decoder.name(), self.bytes_received, &error)).err())
+        finished.map_err(|error| damaged(decoder.name(), self.bytes_received, &error))
     }
 
-    /// Ends the content. If an archive could not be read completely, returns why, as a sentence.
-    async fn finish_content(&mut self) -> Result<Option<String>, ReceiveError> {
+    /// Ends the content, after damage of the compression around it if there is one. If an archive
+    /// could not be read completely, returns why, as a sentence.
+    async fn finish_content(
+        &mut self,
+        damage: Option<&StreamError>,
+    ) -> Result<Option<String>, ReceiveError> {
         let (Stage::Plain(content) | Stage::Packed(_, content)) = &mut self.stage else {
             return Ok(None);
         };
         content.begin(&mut self.writer, &self.destination).await?;
         let Content::Archive(unpacker) = content else { return Ok(None) };
-        let Some(read) = unpacker.finish().await else {
+        let Some(read) = unpacker.finish(damage).await else {
             return Ok(Some("the archive could not be unpacked".to_owned()));
         };
         let name = self.writer.progress().name().to_owned();
@@ -373,9 +387,9 @@ fn omitted_members(count: u64, limit: &MemberLimit) -> String {
     )
 }
 
-fn damaged(packing: &str, at: u64, error: &io::Error) -> ReceiveError {
-    let clause = StreamDefect::of(error).clause(packing);
-    ReceiveError::Damaged { at, what: clause.trim_start_matches("the ").to_owned() }
+fn damaged(packing: &'static str, at: u64, error: &io::Error) -> ReceiveError {
+    let defect = StreamDefect::of(error);
+    ReceiveError::Damaged(StreamError { packing: Some(packing), at, defect })
 }
 
 #[cfg(test)]

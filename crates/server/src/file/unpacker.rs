@@ -4,7 +4,9 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
-use weir_ingest::{FormatChoice, MemberLimit, Pipeline, ReadArchive, SourceProgress, read_archive};
+use weir_ingest::{
+    FormatChoice, MemberLimit, Pipeline, ReadArchive, SourceProgress, StreamError, read_archive,
+};
 
 /// The maximum size of a piece that is sent to the thread.
 const PIECE_BYTES: usize = 256 << 10;
@@ -33,6 +35,8 @@ pub(super) struct Unpacker {
 enum Piece {
     Bytes(Vec<u8>),
     End,
+    /// The archive cannot be read further.
+    Damage(StreamError),
 }
 
 impl Unpacker {
@@ -42,7 +46,7 @@ impl Unpacker {
         let (pieces, receiver) = mpsc::channel(PIECES_MAX);
         let (sender, outcome) = oneshot::channel();
         let work = move || {
-            let stream = PieceReader { receiver, piece: Vec::new(), position: 0, is_at_end: false };
+            let stream = PieceReader { receiver, piece: Vec::new(), position: 0, end: None };
             let MemberDestination { pipeline, format, limit } = &destination;
             let read = read_archive(pipeline, &archive, stream, format, limit);
             // The receiver is gone if the upload was cancelled.
@@ -63,10 +67,11 @@ impl Unpacker {
         }
     }
 
-    /// Ends the archive after its last byte: waits until all is unpacked and parsed, and returns
-    /// the outcome. Returns `None` if the thread has failed.
-    pub(super) async fn finish(&mut self) -> Option<ReadArchive> {
-        let _ = self.pieces.send(Piece::End).await;
+    /// Ends the archive after its last byte, or before the damage: waits until all is unpacked and
+    /// parsed, and returns the outcome. Returns `None` if the thread has failed.
+    pub(super) async fn finish(&mut self, damage: Option<&StreamError>) -> Option<ReadArchive> {
+        let end = damage.map_or(Piece::End, |damage| Piece::Damage(damage.clone()));
+        let _ = self.pieces.send(end).await;
         let read = (&mut self.outcome).await.ok()?;
         for source in &read.sources {
             wait_for_end(source).await;
@@ -93,17 +98,22 @@ struct PieceReader {
     piece: Vec<u8>,
     /// The offset of the first unread byte in `piece`.
     position: usize,
-    is_at_end: bool,
+    /// How the pieces ended: every later read returns it again.
+    end: Option<Result<(), StreamError>>,
 }
 
 impl Read for PieceReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.position == self.piece.len() && !self.is_at_end {
+        while self.position == self.piece.len() && self.end.is_none() {
             match self.receiver.blocking_recv() {
                 Some(Piece::Bytes(bytes)) => (self.piece, self.position) = (bytes, 0),
-                Some(Piece::End) => self.is_at_end = true,
+                Some(Piece::End) => self.end = Some(Ok(())),
+                Some(Piece::Damage(damage)) => self.end = Some(Err(damage)),
                 None => return Err(io::Error::other("the upload was cancelled")),
             }
+        }
+        if let Some(Err(damage)) = &self.end {
+            return Err(damage.clone().into_io_error());
         }
         let length = (&self.piece[self.position..]).read(buffer)?;
         self.position += length;

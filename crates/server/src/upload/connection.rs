@@ -346,13 +346,8 @@ impl Connection<'_> {
         error: ReceiveError,
     ) -> Option<CloseReason> {
         let refusal = refusal_of(&error, self.options);
-        match &error {
-            ReceiveError::Damaged { .. } => self.stop(file, guard, &refusal).await,
-            ReceiveError::Stopped(_) => {
-                let end = self.end_of(&error);
-                self.end(file, guard, end);
-            }
-        }
+        let end = self.end_of(&error);
+        self.end(file, guard, end);
         match error {
             ReceiveError::Stopped(StopReason::Cancelled) if file.progress().is_removed() => {
                 let removed = Refusal::FileOver("it was removed from the data set".to_owned());
@@ -414,7 +409,7 @@ pub(crate) fn refusal_of(error: &ReceiveError, options: &Options) -> Refusal {
         ReceiveError::Stopped(StopReason::MemoryFull) => {
             Refusal::MemoryFull(options.memory_bytes_max)
         }
-        ReceiveError::Damaged { at, what } => Refusal::Damaged { at: *at, what: what.clone() },
+        ReceiveError::Damaged(damage) => Refusal::Damaged(damage.clone()),
     }
 }
 

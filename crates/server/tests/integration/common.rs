@@ -65,6 +65,13 @@ impl TestServer {
         self.request_as(method, path, &all, b"").await
     }
 
+    /// Uploads a log as `curl -T` does.
+    pub(crate) async fn put(&self, name: &str, body: &[u8]) -> Response {
+        let (host, length) = (self.address.to_string(), body.len().to_string());
+        let fields = [("Host", host.as_str()), ("Content-Length", length.as_str())];
+        self.request_as("PUT", &format!("/{name}"), &fields, body).await
+    }
+
     /// Sends one request on a new connection, with exactly these header fields.
     pub(crate) async fn request_as(
         &self,

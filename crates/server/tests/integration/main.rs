@@ -5,6 +5,7 @@ mod archives;
 mod attack;
 mod bench;
 mod common;
+mod damage;
 mod growing;
 mod interruption;
 mod live;

@@ -12,12 +12,6 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-async fn put(server: &TestServer, name: &str, body: &[u8]) -> Response {
-    let (host, length) = (server.address.to_string(), body.len().to_string());
-    let fields = [("Host", host.as_str()), ("Content-Length", length.as_str())];
-    server.request_as("PUT", &format!("/{name}"), &fields, body).await
-}
-
 /// The report of the session that a response names.
 async fn report(server: &TestServer, response: &Response) -> serde_json::Value {
     let path = response.field("location").expect("an address");
@@ -30,7 +24,7 @@ async fn an_archive_that_is_cut_short_is_not_created() {
     let log = log(200_000);
     let archive = tar(&[("a.log", &log), ("b.log", &log)]);
     let cut = &archive[..log.len() + 512 + 100_000];
-    let response = put(&server, "logs.tar", cut).await;
+    let response = server.put("logs.tar", cut).await;
     assert_eq!((response.status, &response.json()["error"]), (422, &"incomplete".into()));
     let refusal = response.json();
     let message = refusal["message"].as_str().expect("a sentence");
@@ -49,14 +43,14 @@ async fn a_damaged_file_has_its_defect_in_the_report() {
     let server = TestServer::start(Options::default()).await;
     let mut packed = gzip(&log(200_000));
     packed.truncate(packed.len() / 2);
-    let response = put(&server, "a.log.gz", &packed).await;
+    let response = server.put("a.log.gz", &packed).await;
     assert_eq!((response.status, &response.json()["error"]), (422, &"damaged".into()));
     let defects = &report(&server, &response).await["incomplete"];
     assert_eq!(
         (defects.as_array().map(Vec::len), &defects[0]["source"]),
         (Some(1), &"a.log.gz".into())
     );
-    let whole = put(&server, "b.log", &log(200_000)).await;
+    let whole = server.put("b.log", &log(200_000)).await;
     assert_eq!(whole.status, 201);
     assert!(report(&server, &whole).await.get("incomplete").is_none());
     server.stop().await;
