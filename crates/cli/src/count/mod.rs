@@ -140,7 +140,8 @@ fn say_not_counted(count: KindCount) {
     let KindCount { kind, records } = count;
     let (number, noun) = (separated(records), kind.noun(records));
     let name = kind.name().replace('_', "-");
-    say(format_args!("{number} {noun} are left out; count them with --kind {name}"));
+    let (are, them) = if records == 1 { ("is", "it") } else { ("are", "them") };
+    say(format_args!("{number} {noun} {are} left out; count {them} with --kind {name}"));
 }
 
 fn print_as(output: OutputKind, text: &str) -> Result<(), Failure> {

@@ -142,15 +142,27 @@ fn reason_without_records(source: &SourceSnapshot) -> String {
     }
     let lines = separated(source.lines);
     if source.too_long_lines == source.lines {
-        return format!("each of its {lines} lines is over 1 MiB long, so it is not an access log");
+        return match source.lines {
+            1 => "its only line is over 1 MiB long, so it is not an access log".to_owned(),
+            _ => {
+                format!("each of its {lines} lines is over 1 MiB long, so it is not an access log")
+            }
+        };
     }
+    let none_matches = match source.lines {
+        1 => "its only line does not match".to_owned(),
+        _ => format!("none of its {lines} lines matches"),
+    };
     match &source.format {
-        Some(format) if source.parsed_share.is_none() => format!(
-            "none of its {lines} lines matches the format {}; see why with weir formats FILE",
-            format.name()
-        ),
+        // Directives are lines, but neither records nor unparsed.
+        Some(format) if source.unparsed_lines + source.too_long_lines == 0 => {
+            format!("has the directives of the format {} and no requests", format.name())
+        }
+        Some(format) if source.parsed_share.is_none() => {
+            format!("{none_matches} the format {}; see why with weir formats FILE", format.name())
+        }
         _ => format!(
-            "none of its {lines} lines matches a known format; see why with weir formats FILE, or give one with --format"
+            "{none_matches} a known format; see why with weir formats FILE, or give one with --format"
         ),
     }
 }

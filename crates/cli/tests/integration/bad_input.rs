@@ -53,8 +53,22 @@ fn files_that_are_not_logs_are_reported() {
     let forced = run(["report", "--format", "common", text(&path)]);
     assert_message(&forced, 1, &format!("{}: {sentence}", text(&path)));
     assert!(forced.stdout.contains("Unparsed lines  3 of 3"), "{}", forced.stdout);
+    let one = folder.file("one.txt", b"one\n");
+    let sentence = "its only line does not match the format COMMON; see why with weir formats FILE";
+    let forced = run(["report", "--format", "common", text(&one)]);
+    assert_message(&forced, 1, &format!("{}: {sentence}", text(&one)));
     // A condition on an unknown field is not an error if no line matches a format.
     assert_eq!(run(["report", "--where", "nothing=1", text(&path)]).code, 1);
+}
+
+/// IIS makes such a log when it begins a file, before the first request.
+#[test]
+fn a_log_of_directives_alone_is_of_a_known_format() {
+    let folder = Folder::new();
+    let log = "#Version: 1.0\n#Date: 2016-01-10 00:07:26\n#Fields: date time c-ip cs-method\n";
+    let path = folder.file("u_ex160110.log", log.as_bytes());
+    let sentence = "has the directives of the format W3C and no requests";
+    assert_message(&run(["report", text(&path)]), 1, &format!("{}: {sentence}", text(&path)));
 }
 
 #[test]

@@ -61,6 +61,22 @@ fn a_failed_request_is_counted_once() {
 }
 
 #[test]
+fn one_record_that_is_left_out_is_in_the_singular() {
+    let folder = Folder::new();
+    let error = ERRORS.lines().next().expect("a line").to_owned() + "\n";
+    let logs = [
+        folder.file("access.log", REQUESTS.as_bytes()),
+        folder.file("error.log", error.as_bytes()),
+    ];
+    let options = ["count", "--by", "client"].map(OsString::from);
+    let counted = run(options.into_iter().chain(logs.map(OsString::from)));
+    assert_eq!(
+        counted.stderr,
+        "weir: 1 error-log line is left out; count it with --kind error-log-line\n"
+    );
+}
+
+#[test]
 fn a_kind_can_be_chosen() {
     let text = stdout(&["report", "--kind", "error-log-line"]);
     assert!(text.contains("Error-log lines 2\n") && !text.contains("Requests"), "{text}");
