@@ -139,7 +139,8 @@ so are those of a W3C log with `#Time Format: Local`, whose zone no line tells.
 ## Clients
 
 A client is an address or a host name: letters, digits, `.`, `-` and `_`, and its last label is not a
-number. A port after it is split off, and `-` is no client. A line with another text in this place is
+number. The four numbers of an IPv4 address are not checked: 999.1.1.1 is read as a client. A port
+after it is split off, and `-` is no client. A line with another text in this place is
 unparsed, since its values have shifted.
 
 If the place holds a list of addresses, as `X-Forwarded-For` does, the client is the leftmost: the one
