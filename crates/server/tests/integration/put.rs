@@ -63,11 +63,11 @@ async fn a_text_that_is_no_log_is_said_to_be_none() {
         ..Options::default()
     };
     let server = TestServer::start(options).await;
-    let response = put(&server, "story.txt", b"The fog comes\non little cat feet.\n").await;
+    let response = server.put("story.txt", b"The fog comes\non little cat feet.\n").await;
     assert_eq!(response.status, 201);
     let text = response.text();
     assert!(text.contains("2 lines: 0 records, 2 unparsed"), "{text}");
     assert!(text.ends_with("\nno line matches a known format. Name one.\n"), "{text}");
-    let response = put(&server, "access.log", log(1_000).as_ref()).await;
+    let response = server.put("access.log", &log(1_000)).await;
     assert!(!response.text().contains("known format"), "{}", response.text());
 }
