@@ -10,6 +10,7 @@ use weir_core::{
 };
 
 use crate::bytes::{self, to_hex};
+use crate::equalities::{Equalities, column, equal_column, joined_equalities, merged};
 use crate::message::ConditionPlace;
 use crate::query::{Clause, Operator, Query};
 use crate::question::QueryError;
@@ -253,7 +254,7 @@ fn instant(text: &str) -> Result<(i64, i64), String> {
     time.ok_or_else(|| QueryError::NotATime(text.to_owned()).to_string())
 }
 
-fn is_time(clause: &Clause) -> bool {
+pub(crate) fn is_time(clause: &Clause) -> bool {
     Field::by_name(&clause.field) == Some(Field::Time)
 }
 
@@ -338,79 +339,6 @@ fn operator_of(operator: ConditionOperator) -> Operator {
         ConditionOperator::Greater => Operator::Greater,
         ConditionOperator::GreaterOrEqual => Operator::GreaterOrEqual,
     }
-}
-
-/// Equalities of a filter by column. One of those on the same column has to hold, because a record
-/// has one value of it.
-#[derive(Default)]
-struct Equalities(Vec<(String, Vec<CoreClause>)>);
-
-impl Equalities {
-    fn add(&mut self, column: &str, mut clauses: Vec<CoreClause>) {
-        match self.0.iter_mut().find(|(known, _)| known == column) {
-            Some((_, all)) => all.append(&mut clauses),
-            None => self.0.push((column.to_owned(), clauses)),
-        }
-    }
-
-    fn into_clauses(self) -> impl Iterator<Item = CoreClause> {
-        self.0.into_iter().filter_map(|(_, mut clauses)| match clauses.len() {
-            0 | 1 => clauses.pop(),
-            _ => Some(CoreClause::Any(clauses)),
-        })
-    }
-}
-
-/// The column that a clause for equality compares.
-fn equal_column(clause: &Clause) -> Option<&str> {
-    let is_equality = matches!(clause.op, Operator::Equal | Operator::EqualHex);
-    (is_equality && !is_time(clause)).then(|| column(&clause.field))
-}
-
-/// The name of the column that a field is read from.
-fn column(field: &str) -> &str {
-    match Field::by_name(field) {
-        _ if field == STATUS_CLASS => Field::Status.name(),
-        Some(known) => known.name(),
-        None => field,
-    }
-}
-
-/// The texts of conditions with what they parse to; those for equality with one column are joined.
-fn joined_equalities(texts: Vec<String>) -> Vec<(String, Result<Condition, ConditionError>)> {
-    let mut joined: Vec<(String, Result<Condition, ConditionError>)> = Vec::new();
-    for text in texts {
-        let condition = Condition::parse(&text);
-        let either = condition.as_ref().ok().and_then(|condition| {
-            joined.iter().enumerate().find_map(|(number, (_, other))| {
-                let either = other.as_ref().ok()?.joined_equality(condition)?;
-                // The joined condition has to be short enough to be parsed again.
-                Some((number, Condition::parse(&either.to_string()).ok()?))
-            })
-        });
-        match either {
-            Some((number, either)) => joined[number] = (either.to_string(), Ok(either)),
-            None => joined.push((text, condition)),
-        }
-    }
-    joined
-}
-
-/// Joins the clauses for equality on one field with *or*: no value equals two others.
-fn merged(clauses: &[Clause]) -> Vec<Clause> {
-    let mut merged: Vec<Clause> = Vec::new();
-    for clause in clauses {
-        let same = merged.iter_mut().find(|other| {
-            other.op == Operator::Equal
-                && clause.op == Operator::Equal
-                && other.field == clause.field
-        });
-        match same {
-            Some(other) => other.values.extend(clause.values.iter().cloned()),
-            None => merged.push(clause.clone()),
-        }
-    }
-    merged
 }
 
 fn core_clauses(clause: &Clause, values: &Values) -> Result<Vec<CoreClause>, QueryError> {

@@ -9,6 +9,7 @@ mod bytes;
 mod characters;
 mod comparison;
 mod count;
+mod equalities;
 mod estimates;
 mod filter;
 mod format;

@@ -3,6 +3,7 @@
 mod blocks_and_lines;
 mod column_twins;
 mod condition;
+mod condition_refusals;
 mod folds;
 mod format_agreement;
 mod format_apache;
