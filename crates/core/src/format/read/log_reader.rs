@@ -64,7 +64,7 @@ impl LogReader {
 
     /// A reader at the start of a log in which lines of other formats stand as well. A line that
     /// `format` does not match is read by the first of `companions` that it matches; see
-    /// [`crate::BlockFormats::companions`].
+    /// [`crate::FormatSpan::companions`].
     ///
     /// # Examples
     ///
