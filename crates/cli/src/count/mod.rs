@@ -17,7 +17,7 @@ use crate::display::separated;
 use crate::messages::say_all;
 use crate::options::{OutputKind, memory_bytes_max};
 use crate::outcome::{Exit, Failure, print, print_csv, say};
-use crate::scan::{Conditions, UnparsedLines, inputs_of, report_unparsed};
+use crate::scan::{Conditions, LogFields, UnparsedLines, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
 use kinds::{KindTallies, KindTally};
 use records::{Merge, RecordCounter};
@@ -80,9 +80,11 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let budget = MemoryBudget::new(memory_bytes_max - memory_bytes_max / WAITING_SHARE);
     let tallies = KindTallies::new(budget, arguments.kind.is_none());
     let merge = Merge::new(tallies, memory_bytes_max / WAITING_SHARE, KindTallies::add);
+    let logs = LogFields::new(&inputs, &format);
     let counter = RecordCounter {
         by: &arguments.by,
         conditions: &conditions,
+        logs: &logs,
         zone: zone.as_ref(),
         kind: arguments.kind.map(|kind| RecordKind::from(kind).into()),
         format: &format,

@@ -11,7 +11,7 @@ use weir_ingest::{
 
 use super::InputCount;
 use super::kinds::{KindChunk, KindChunks, KindTallies};
-use crate::scan::{Conditions, ScanError, UnparsedLines, for_each_text};
+use crate::scan::{Conditions, LogFields, ScanError, UnparsedLines, check_field, for_each_text};
 use crate::zone::value_in;
 
 /// The key of a tally for records without the field.
@@ -29,6 +29,8 @@ pub(super) struct RecordCounter<'a> {
     /// The names of the fields: none, one or two.
     pub(super) by: &'a [String],
     pub(super) conditions: &'a Conditions,
+    /// The fields of all inputs.
+    pub(super) logs: &'a LogFields,
     /// The zone of times that are counted.
     pub(super) zone: Option<&'a Zone>,
     /// The kind of records that is asked for.
@@ -313,9 +315,9 @@ impl RecordCounter<'_> {
     /// Checks that a format has the fields. The error is a sentence.
     fn check_fields(&self, format: &Format) -> Result<(), String> {
         for name in self.by {
-            format.accessor(name).map_err(|error| format!("--by: {error}"))?;
+            check_field("--by", name, format, self.logs)?;
         }
-        self.conditions.check_fields(format)
+        self.conditions.check_fields(format, self.logs)
     }
 
     /// The fields and conditions in a format, which may lack some of them.

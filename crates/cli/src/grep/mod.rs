@@ -24,7 +24,7 @@ use crate::messages::say_all;
 use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure};
 use crate::scan::{
-    Conditions, ScanError, UnparsedLines, for_each_text, inputs_of, report_unparsed,
+    Conditions, LogFields, ScanError, UnparsedLines, for_each_text, inputs_of, report_unparsed,
 };
 use crate::sources::{self, Complaint};
 use crate::terminal::Screen;
@@ -38,6 +38,8 @@ struct Search {
     layout: Layout,
     field: Option<String>,
     conditions: Conditions,
+    /// The fields of all inputs.
+    logs: LogFields,
     /// The zone of times.
     zone: Option<Zone>,
     format: FormatChoice,
@@ -108,6 +110,7 @@ impl Search {
             layout,
             field: arguments.field.clone(),
             conditions: Conditions::parse(&arguments.logs, zone.as_ref(), inputs, &format)?,
+            logs: LogFields::new(inputs, &format),
             zone,
             format,
             threads_per_text: 1,

@@ -13,7 +13,7 @@ use super::Search;
 use super::fields::RecordFields;
 use super::printer::Printer;
 use crate::options::OutputKind;
-use crate::scan::ScanError;
+use crate::scan::{ScanError, check_field};
 use crate::zone::value_in;
 
 /// The search, resolved for the records of one format.
@@ -83,9 +83,9 @@ impl Search {
     /// Checks that a format has the fields of the search. The error is a sentence.
     pub(super) fn check_fields(&self, format: &Format) -> Result<(), String> {
         if let Some(name) = &self.field {
-            format.accessor(name).map_err(|error| format!("--field: {error}"))?;
+            check_field("--field", name, format, &self.logs)?;
         }
-        self.conditions.check_fields(format)
+        self.conditions.check_fields(format, &self.logs)
     }
 
     /// Resolves the fields of the search in a format, which may lack some of them.

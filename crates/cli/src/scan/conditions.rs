@@ -7,6 +7,7 @@ use weir_ingest::{FormatChoice, Input};
 use weir_view::{Now, Query, QueryError};
 
 use super::LogArguments;
+use super::LogFields;
 use crate::outcome::Failure;
 use crate::zone;
 
@@ -49,13 +50,13 @@ impl Conditions {
         self.filter.clauses.is_empty()
     }
 
-    /// Checks that a format has the fields of the conditions.
+    /// Checks that a format, or another one of the logs, has the fields of the conditions.
     ///
     /// # Errors
-    /// With a sentence that names the option with the first field that it lacks.
-    pub(crate) fn check_fields(&self, format: &Format) -> Result<(), String> {
+    /// With a sentence that names the option with the first field that is missing.
+    pub(crate) fn check_fields(&self, format: &Format, logs: &LogFields) -> Result<(), String> {
         for (option, field) in &self.fields {
-            format.accessor(field).map_err(|error| format!("{option}: {error}"))?;
+            check_field(option, field, format, logs)?;
         }
         Ok(())
     }
@@ -64,6 +65,22 @@ impl Conditions {
     /// is a value that its records lack.
     pub(crate) fn predicate(&self, format: &Format) -> RecordPredicate<'_> {
         RecordPredicate::new(&self.filter, &self.columns, format)
+    }
+}
+
+/// Checks that a format, or another one of the logs, has a field.
+///
+/// # Errors
+/// With a sentence that names the option.
+pub(crate) fn check_field(
+    option: &str,
+    field: &str,
+    format: &Format,
+    logs: &LogFields,
+) -> Result<(), String> {
+    match format.accessor(field) {
+        Err(error) if !logs.have(field) => Err(format!("{option}: {error}")),
+        _ => Ok(()),
     }
 }
 

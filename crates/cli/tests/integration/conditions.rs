@@ -121,3 +121,36 @@ fn absent_and_empty_have_one_spelling_each() {
     let row = json(&["report", "--json", "--group", "request"])["group"]["rows"][0].clone();
     assert_eq!((&row["value"], &row["absent"]), (&"(none)".into(), &true.into()));
 }
+
+/// A field of one of several logs is a value that the records of the others lack.
+#[test]
+fn logs_that_lack_a_field_have_records_without_it() {
+    let folder = Folder::new();
+    let request = |host: &str| {
+        format!("{host}192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"\n")
+    };
+    let error = "2025/12/17 09:03:01 [error] 7#7: *1 open() failed, client: 192.0.2.7\n";
+    let plain = folder.file("access.log", request("").repeat(3).as_bytes());
+    let hosts = folder.file("hosts.log", request("a.example:443 ").repeat(2).as_bytes());
+    let errors = folder.file("error.log", error.repeat(4).as_bytes());
+    let mixed = folder.file("mixed.log", (request("") + error).repeat(5).as_bytes());
+    let output = |command: &[&str], logs: &[&std::path::PathBuf]| {
+        let logs: Vec<&str> = logs.iter().map(|log| text(log)).collect();
+        let run = run([command, &logs].concat());
+        assert!(!run.stderr.contains("no field"), "{command:?}: {}", run.stderr);
+        run.stdout
+    };
+    let by_host = output(&["count", "--by", "host"], &[&plain, &hosts]);
+    assert_eq!(by_host, "3  (none)\n2  a.example\n");
+    let condition = ["count", "--where", "level!=error"];
+    assert_eq!(output(&condition, &[&plain, &errors]).trim(), "3");
+    let grep = ["grep", "-c", "--no-filename", "--where", "level!=error"];
+    assert_eq!(output(&grep, &[&plain, &errors]), "3\n0\n");
+    assert_eq!(output(&["count", "--by", "level"], &[&mixed]), "5  (none)\n");
+    let by_level = ["count", "--by", "level", "--kind", "error-log-line"];
+    assert_eq!(output(&by_level, &[&mixed, &errors]), "9  error\n");
+    // A field that none of them has is a mistake.
+    let wrong = run(["count", "--by", "hots", text(&plain), text(&hosts)]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("no field `hots`"), "{}", wrong.stderr);
+}
