@@ -145,7 +145,10 @@ export function growing(define, shared) {
     const part = world.path("part.log");
     await writeFile(part, await firstBytes(shared.large, kept.bytes_read));
     const incomplete = [{ source: "large.log", reason: "it was cancelled before its end" }];
-    assert.deepEqual({ ...(await report(part)), incomplete }, kept);
+    // The server's report names the sources apart.
+    const { sources, ...counts } = await report(part);
+    assert.equal(sources[0].bytes_read, kept.bytes_read);
+    assert.deepEqual({ ...counts, incomplete }, kept);
   });
 
   define(

@@ -108,7 +108,7 @@ export function sources(define, shared) {
         JSON.stringify(ends),
       );
       for (const end of ends) assert.ok(end.isSeen, JSON.stringify(end));
-      await page.click(`${byId("total-unparsed")} button`);
+      await page.click(`.figure:has(${byId("total-unparsed")}) button`);
       const listed = await page.$$eval(`${byId("samples")} .detected`, (all) =>
         all.map((one) => one.textContent),
       );
