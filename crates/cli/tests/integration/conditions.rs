@@ -127,7 +127,9 @@ fn absent_and_empty_have_one_spelling_each() {
 fn logs_that_lack_a_field_have_records_without_it() {
     let folder = Folder::new();
     let request = |host: &str| {
-        format!("{host}192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"\n")
+        format!(
+            "{host}192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"\n"
+        )
     };
     let error = "2025/12/17 09:03:01 [error] 7#7: *1 open() failed, client: 192.0.2.7\n";
     let plain = folder.file("access.log", request("").repeat(3).as_bytes());
