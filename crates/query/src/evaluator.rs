@@ -49,6 +49,8 @@ pub struct Answer<S> {
     pub offsets_s: Vec<i32>,
     /// Records that have not expired, whether or not they pass the filter.
     pub rows_kept: u64,
+    /// The first and the last time of all records of the report's kind, in nanoseconds since 1970.
+    pub log_ns: Option<(i64, i64)>,
     /// Why the periods of the query could not be compared. The report is about all records then.
     pub period_error: Option<PeriodError>,
 }
@@ -171,6 +173,7 @@ impl<D: Snapshots> Evaluator<D> {
             self.report(&snapshot, &values, periods.and_then(Result::ok), &kinds)
         };
         Ok(Answer {
+            log_ns: self.extents.time_range_ns(&snapshot, self.kind),
             report,
             sources: snapshot.sources,
             offsets_s: self.extents.offsets_s(),

@@ -26,16 +26,17 @@ pub(crate) fn view(
     let file_of = |snapshot: &SourceSnapshot| by_number.get(&snapshot.number);
     let sources: Vec<Source> =
         answer.sources.iter().map(|snapshot| source(snapshot, file_of(snapshot))).collect();
+    let complete = !sources.is_empty() && answer.sources.iter().all(|source| source.end.is_some());
     View {
         query,
         filter: None,
-        complete: !sources.is_empty() && answer.sources.iter().all(|source| source.end.is_some()),
+        complete,
         sources,
         samples: answer.sources.iter().flat_map(samples).take(SAMPLES_MAX).collect(),
         window: window(&answer, data),
         memory_bytes: data.memory_bytes() as u64,
         memory_bytes_max: data.memory_bytes_max() as u64,
-        notes: notes(&answer, data, remedies),
+        notes: notes(&answer, complete, data, remedies),
         report: answer.report,
     }
 }
@@ -94,8 +95,16 @@ fn samples(source: &SourceSnapshot) -> impl Iterator<Item = Sample> {
 }
 
 /// Sentences on limits of the report that its readers should know.
-fn notes(answer: &Answer<SourceSnapshot>, data: &DataSet, remedies: &Remedies) -> Vec<String> {
+fn notes(
+    answer: &Answer<SourceSnapshot>,
+    complete: bool,
+    data: &DataSet,
+    remedies: &Remedies,
+) -> Vec<String> {
     let mut notes = Vec::new();
+    // While more is read, it would change with every view.
+    let no_match = answer.report.no_match_note(answer.log_ns).filter(|_| complete);
+    notes.extend(no_match.map(|note| sentence(&note)));
     if answer.offsets_s.len() > 1 {
         let offsets: Vec<String> =
             answer.offsets_s.iter().map(|offset| offset_text(*offset)).collect();

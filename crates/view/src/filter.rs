@@ -66,7 +66,7 @@ impl Query {
     /// If a condition is not valid for data with these columns, at its place in the text.
     pub fn check_conditions(&self, values: &Values) -> Result<(), QueryError> {
         self.check_limits()?;
-        self.for_each_condition(|condition| condition.clause(values, &|_| Ok((0, 0))).map(|_| ()))
+        self.for_each_condition(|condition| condition.check(values))
     }
 
     /// Checks that the log has the fields of the filter. It passes if there is no format yet.

@@ -19,6 +19,7 @@ mod kind;
 mod log_line;
 mod message;
 mod moment;
+mod no_match;
 mod number;
 mod palette;
 mod query;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use weir_core::{Field, Format, STATUS_CLASS, Timestamp, UnknownField, Zone, format_rfc3339};
+use weir_core::{Field, Format, STATUS_CLASS, UnknownField, Zone};
 use weir_ingest::{SourceEnd, SourceSnapshot};
-use weir_view::{Query, Report, find_zone};
+use weir_view::{Query, Report};
 
 use super::ReportArguments;
-use crate::display::{LocalTime, separated};
+use crate::display::separated;
 use crate::messages::merged;
 use crate::outcome::Failure;
 use crate::scan::where_failure;
@@ -78,8 +78,13 @@ pub(crate) fn truncated(sources: &[SourceSnapshot]) -> Vec<Complaint> {
     sources.iter().filter_map(complaint).collect()
 }
 
-/// Notes about sources without records, and about the report as a whole.
-pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> {
+/// Notes about sources without records, and about the report as a whole. `log_ns` are the first and
+/// the last time of all records of its kind.
+pub(crate) fn notes(
+    sources: &[SourceSnapshot],
+    report: &Report,
+    log_ns: Option<(i64, i64)>,
+) -> Vec<String> {
     let without_records: Vec<Complaint> = sources
         .iter()
         .filter(|source| source.records == 0 && source.end == Some(SourceEnd::Done))
@@ -89,11 +94,7 @@ pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> 
         })
         .collect();
     let mut notes = merged(&without_records);
-    let of_kind = report.records_of_kind();
-    if of_kind > 0 && report.matching == 0 {
-        let (count, noun) = (separated(of_kind), report.kind.noun(0));
-        notes.push(format!("none of the {count} {noun} meets the conditions"));
-    }
+    notes.extend(report.no_match_note(log_ns));
     for report in std::iter::once(report).chain(&report.other_kinds) {
         if let Some(note) = report.memory_note() {
             notes.push(format!("{note}; raise the limit with --memory"));
@@ -101,19 +102,6 @@ pub(crate) fn notes(sources: &[SourceSnapshot], report: &Report) -> Vec<String> 
         notes.extend(report.rounding_note());
     }
     notes
-}
-
-/// A note about the time of all records, for a period without any.
-pub(crate) fn log_period(range_ns: Option<(i64, i64)>, report: &Report) -> Option<String> {
-    let zone = find_zone(&report.time.zone).ok()?;
-    let shown = |unix_ns: i64| {
-        let offset_s = zone.offset_s(unix_ns.div_euclid(1_000_000_000));
-        LocalTime::parse(&format_rfc3339(Timestamp { unix_ns, offset_s })).map(|time| time.full())
-    };
-    let (first_ns, last_ns) = range_ns?;
-    let (first, last) = (shown(first_ns)?, shown(last_ns)?);
-    let (noun, zone) = (report.kind.noun(0), zone.name());
-    Some(format!("the log's {noun} are from {first} to {last}, times in {zone}"))
 }
 
 /// A note about a log whose times have several offsets from UTC.

@@ -141,10 +141,8 @@ fn read(
     let compared = if arguments.compare { compared(&data, request, options.jobs)? } else { None };
     let report = compared
         .unwrap_or_else(|| report_of_fold(&answer, &data.values(), &snapshot, &request.query));
-    let mut notes = findings::notes(&snapshot.sources, &report);
-    if !arguments.period.is_empty() && report.matching == 0 {
-        notes.extend(findings::log_period(answer.time_range_ns(report.kind.into()), &report));
-    }
+    let log_ns = answer.time_range_ns(report.kind.into());
+    let mut notes = findings::notes(&snapshot.sources, &report, log_ns);
     notes.extend(findings::mixed_offsets(answer.offset_range_s(), &report));
     Ok(Reading { report, sources: snapshot.sources, complaints, notes })
 }

@@ -318,7 +318,12 @@ fn the_error_in_a_definition_is_marked() {
 #[test]
 fn a_condition_that_no_request_meets_is_reported() {
     let run = run_with_stdin(["report", "--where", "status=999"], good().as_bytes());
-    assert_message(&run, 0, "none of the 1 requests meets the conditions");
+    assert_message(
+        &run,
+        0,
+        "the only request does not meet the conditions; the log runs from 2025-12-17 09:00:00 to \
+         2025-12-17 09:00:00, times in UTC",
+    );
     assert!(run.stdout.contains("0 of 1 match the filter"), "{}", run.stdout);
 }
 

@@ -132,7 +132,25 @@ fn an_empty_period_names_that_of_the_log() {
     let run = run(["report", "--since", "2030-01-01", text(&log)]);
     assert_eq!(
         run.stderr,
-        "weir: none of the 10 requests meets the conditions\n\
-         weir: the log's requests are from 2025-12-16 23:55:00 to 2025-12-17 00:04:00, times in +01:00\n"
+        "weir: none of the 10 requests meets the conditions; \
+         the log runs from 2025-12-16 23:55:00 to 2025-12-17 00:04:00, times in +01:00\n"
     );
+    for condition in ["time>=-1h", "status>600", "path=/nowhere"] {
+        let by_condition = run_where(condition, text(&log));
+        assert_eq!(by_condition.stderr, run.stderr, "{condition}");
+    }
+    let refused = run_where("time>2025-12-18 and time<2025-12-17", text(&log));
+    assert_eq!(
+        (refused.code, &*refused.stderr),
+        (
+            2,
+            "weir: --where: a record has one time, so it does not meet both conditions; \
+             time>2025-12-18 begins after that day, time>=2025-12-18 with it\n  \
+             time>2025-12-18 and time<2025-12-17\n                      ^^^^^^^^^^^^^^^\n"
+        )
+    );
+}
+
+fn run_where(condition: &str, log: &str) -> Run {
+    run(["report", "--where", condition, log])
 }

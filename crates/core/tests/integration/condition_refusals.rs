@@ -125,10 +125,18 @@ fn what_no_record_can_meet_is_refused() {
         "user=(none) and user=(empty)",
         "path=/a and path^=/b",
         "(path=/ and status=404) and status=500",
+        "time>2025-12-18T00:00:00Z and time<2025-12-17T00:00:00Z",
+        "time>=2025-12-17T00:00:00Z and time<2025-12-17T00:00:00Z",
+        "time=2025-12-17 and time=2025-12-18",
+        "time=2025-12-17,2025-12-18 and status=404 and time>2025-12-18",
+        "time=(none) and time<2025-12-18",
+        "bytes>18446744073709551615 and path=/",
     ];
     for text in impossible {
         let error = clause(text).expect_err(text);
-        let is_named = error.message.starts_with("a record has one") || text.ends_with("<0");
+        let is_named = error.message.starts_with("a record has one")
+            || text.ends_with("<0")
+            || error.message == "no bytes is greater than 18446744073709551615";
         assert!(is_named, "{text}: {error}");
     }
     let possible = [
@@ -143,11 +151,39 @@ fn what_no_record_can_meet_is_refused() {
         "path=/a,/b and path^=/b",
         "user!=(none) and user=a",
         "time>=2025-12-17T00:00:00Z and time<2025-12-18T00:00:00Z",
+        "time>=2025-12-17T00:00:00Z and time<=2025-12-17T00:00:00Z",
+        "time>=2025-12-17 and time<=2025-12-17",
+        "time=2025-12-17 and time=2025-12-17T09:03:00Z",
+        "time=2025-12-17,(none) and time=2025-12-18,(none)",
+        "time!=2025-12-17 and time=2025-12-17",
+        "time>2025-12-18 or time<2025-12-17",
         "status=404 or status=500",
     ];
     for text in possible {
         assert!(clause(text).is_ok(), "{text}: {:?}", clause(text));
     }
+}
+
+#[test]
+fn times_that_contradict_are_refused_at_the_second() {
+    let text = "time>2025-12-17 and path=/ and time<2025-12-18";
+    let reader = |day: &str| {
+        let start = if day == "2025-12-17" { 0 } else { 100 };
+        Ok((start, start + 99))
+    };
+    let condition = Condition::parse(text).expect("a condition");
+    let error = condition.with_instants(&reader).expect_err("no time meets both");
+    assert_eq!(&text[error.range.clone()], "time<2025-12-18");
+    assert_eq!(
+        error.message,
+        "a record has one time, so it does not meet both conditions; time>2025-12-17 begins after \
+         that day, time>=2025-12-17 with it"
+    );
+    assert_eq!(clause(text).expect_err("the same").message, error.message);
+    let values = weir_core::Values::new(0);
+    assert_eq!(condition.check(&values), Ok(()), "the times are not known yet");
+    let unknown = Condition::parse("time>soon and sttaus=1").expect("a condition");
+    assert!(unknown.check(&values).is_err_and(|error| error.message.contains("`sttaus`")));
 }
 
 #[test]

@@ -58,6 +58,11 @@ async fn dates_are_in_the_zone_of_the_log_once_it_is_known() {
     live.ask(json!({ "id": 2, "clauses": clauses, "zone": "UTC" })).await;
     let view = live.view_where(|view| view.query == 2).await;
     assert_eq!(view.report.matching, 0);
+    assert_eq!(
+        view.notes,
+        ["None of the 3 requests meets the conditions; the log runs from 2025-12-16 20:59:59 to \
+          2025-12-16 23:59:59, times in UTC."]
+    );
     let wrong = json!([{ "field": "time", "op": ">=", "values": ["soon"] }]);
     live.ask(json!({ "id": 3, "clauses": wrong })).await;
     let error = live.message().await;

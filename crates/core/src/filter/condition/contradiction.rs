@@ -8,6 +8,7 @@ use super::equality;
 use super::error::ConditionError;
 use super::quantity;
 use super::tree::{ConditionOperator, ConditionValue, FieldCondition, Node, ValueForm};
+use super::{TimeReader, instants};
 use crate::field::{ColumnKind, Field, Unit};
 use crate::value::STATUS_CLASS;
 
@@ -19,23 +20,34 @@ enum Demand<'a> {
     Prefix(&'a [ConditionValue]),
     /// To be a number in one of these ranges.
     Ranges(Vec<(u64, u64)>),
+    /// To be an instant in one of these ranges, in nanoseconds since 1970.
+    Times(Vec<(i64, i64)>),
     /// To be there.
     Present,
 }
 
-/// Refuses two conditions on one field that must both hold and that no value meets.
-pub(super) fn check_all(nodes: &[Node]) -> Result<(), ConditionError> {
+/// Refuses two conditions on one field that must both hold and that no value meets. Without a
+/// reader of times, those on the time are not judged.
+///
+/// # Errors
+/// At the second of the two.
+pub(super) fn check_all(
+    nodes: &[Node],
+    time: Option<TimeReader<'_>>,
+) -> Result<(), ConditionError> {
     let mut conditions = Vec::new();
     flatten(nodes, &mut conditions);
-    let demands: Vec<_> =
-        conditions.iter().filter_map(|condition| Some((*condition, demand(condition)?))).collect();
+    let demands: Vec<_> = conditions
+        .iter()
+        .filter_map(|condition| Some((*condition, demand(condition, time)?)))
+        .collect();
     for (number, (condition, demand)) in demands.iter().enumerate() {
         let is_other = |(other, other_demand): &&(&FieldCondition, Demand<'_>)| {
             column(&other.field) == column(&condition.field)
                 && !is_possible(&condition.field, demand, other_demand)
         };
         if let Some((other, _)) = demands[..number].iter().find(is_other) {
-            return Err(refusal(other, condition));
+            return Err(refusal(other, condition, time));
         }
     }
     Ok(())
@@ -44,10 +56,13 @@ pub(super) fn check_all(nodes: &[Node]) -> Result<(), ConditionError> {
 /// Refuses a comparison that no number meets.
 pub(super) fn check_one(condition: &FieldCondition) -> Result<(), ConditionError> {
     let is_empty = |ranges: &[(u64, u64)]| ranges.iter().all(|(min, max)| min > max);
-    match demand(condition) {
+    match demand(condition, None) {
         Some(Demand::Ranges(ranges)) if !ranges.is_empty() && is_empty(&ranges) => {
             let name = &condition.field;
-            let message = format!("no {name} is less than 0; write {name}=0");
+            let message = match condition.operator {
+                ConditionOperator::Greater => format!("no {name} is greater than {}", u64::MAX),
+                _ => format!("no {name} is less than 0; write {name}=0"),
+            };
             Err(ConditionError::new(position(condition), message))
         }
         _ => Ok(()),
@@ -72,13 +87,12 @@ pub(super) fn column(field: &str) -> &str {
     }
 }
 
-/// `None` if the condition may accept any value.
-fn demand(condition: &FieldCondition) -> Option<Demand<'_>> {
+/// `None` if the condition may accept any value, or it is not known which.
+fn demand<'a>(condition: &'a FieldCondition, time: Option<TimeReader<'_>>) -> Option<Demand<'a>> {
     let values = &condition.values[..];
     let kind = Field::by_name(&condition.field).map_or(ColumnKind::Text, Field::kind);
     let unit = match kind {
-        // It is not known here what its words stand for.
-        ColumnKind::Time => return None,
+        ColumnKind::Time => return demand_of_time(condition, time?),
         ColumnKind::Number(unit) => Some(unit),
         ColumnKind::Text => None,
     };
@@ -93,6 +107,22 @@ fn demand(condition: &FieldCondition) -> Option<Demand<'_>> {
             _ => Some(Demand::OneOf(values)),
         },
         _ => Some(Demand::Ranges(ranges(condition, unit.unwrap_or(Unit::Count))?)),
+    }
+}
+
+fn demand_of_time<'a>(condition: &'a FieldCondition, time: TimeReader<'_>) -> Option<Demand<'a>> {
+    let values = &condition.values[..];
+    let range = |value: &ConditionValue| {
+        // A time that is not valid is refused where it is read.
+        let range = instants::read(value, time).ok()?;
+        Some(instants::accepted(condition.operator, range))
+    };
+    match condition.operator {
+        ConditionOperator::NotEqual => None,
+        _ if values.iter().all(|value| value.form == ValueForm::Absent) => {
+            Some(Demand::OneOf(values))
+        }
+        _ => Some(Demand::Times(values.iter().map(range).collect::<Option<_>>()?)),
     }
 }
 
@@ -113,6 +143,11 @@ fn is_possible(field: &str, one: &Demand<'_>, other: &Demand<'_>) -> bool {
         (Demand::Ranges(ranges), Demand::Ranges(others)) => ranges.iter().any(|(min, max)| {
             others.iter().any(|(other_min, other_max)| min.max(other_min) <= max.min(other_max))
         }),
+        (Demand::Times(ranges), Demand::Times(others)) => ranges.iter().any(|(first, last)| {
+            others
+                .iter()
+                .any(|(other_first, other_last)| first.max(other_first) <= last.min(other_last))
+        }),
         (Demand::OneOf(values), Demand::Prefix(prefixes))
         | (Demand::Prefix(prefixes), Demand::OneOf(values)) => values.iter().any(|value| {
             !is_absent(value)
@@ -126,7 +161,8 @@ fn is_possible(field: &str, one: &Demand<'_>, other: &Demand<'_>) -> bool {
             !is_absent(value)
                 && (!is_text(field) || is_set(field, value) || number().is_some_and(is_in))
         }),
-        (Demand::OneOf(values), Demand::Present) | (Demand::Present, Demand::OneOf(values)) => {
+        (Demand::OneOf(values), Demand::Present | Demand::Times(_))
+        | (Demand::Present | Demand::Times(_), Demand::OneOf(values)) => {
             !values.iter().all(is_absent)
         }
         _ => true,
@@ -171,7 +207,11 @@ fn statuses(text: &str) -> Option<(u64, u64)> {
     equality::status_class(text).or_else(|| text.parse().ok().map(|status| (status, status)))
 }
 
-fn refusal(one: &FieldCondition, other: &FieldCondition) -> ConditionError {
+fn refusal(
+    one: &FieldCondition,
+    other: &FieldCondition,
+    time: Option<TimeReader<'_>>,
+) -> ConditionError {
     let name = &other.field;
     let mut message = format!("a record has one {name}, so it does not meet both conditions");
     let is_equality = |condition: &FieldCondition| condition.operator == ConditionOperator::Equal;
@@ -185,7 +225,20 @@ fn refusal(one: &FieldCondition, other: &FieldCondition) -> ConditionError {
         });
         message += &format!("; write {name}={first},{second} for one of them");
     }
+    let day = [one, other].into_iter().find_map(|condition| day_before(condition, time?));
+    if let Some(day) = day {
+        message += &format!("; {name}>{day} begins after that day, {name}>={day} with it");
+    }
     ConditionError::new(position(other), message)
+}
+
+/// The day, or another time that is not an instant, after which a condition on the time begins.
+fn day_before(condition: &FieldCondition, time: TimeReader<'_>) -> Option<String> {
+    let is_time = Field::by_name(&condition.field) == Some(Field::Time);
+    let value = condition.values.first()?;
+    let is_after = is_time && condition.operator == ConditionOperator::Greater;
+    let (first_ns, last_ns) = is_after.then(|| instants::read(value, time).ok())??;
+    (first_ns != last_ns).then(|| value.text())
 }
 
 fn position(condition: &FieldCondition) -> super::Position {

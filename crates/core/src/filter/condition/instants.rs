@@ -2,20 +2,23 @@
 
 use super::error::ConditionError;
 use super::tree::{ConditionOperator, ConditionValue, FieldCondition, Node, ValueForm};
-use super::{Position, TimeReader};
+use super::{Position, TimeReader, contradiction};
 use crate::field::Field;
 use crate::value::{Timestamp, format_rfc3339};
 
 /// Returns the same tree with each time in RFC 3339, UTC.
 ///
 /// # Errors
-/// If a time is not valid.
+/// If a time is not valid, or no time meets conditions that must all hold.
 pub(super) fn with_instants(node: &Node, time: TimeReader<'_>) -> Result<Node, ConditionError> {
     let all = |nodes: &[Node]| {
         nodes.iter().map(|node| with_instants(node, time)).collect::<Result<Vec<_>, _>>()
     };
     Ok(match node {
-        Node::All(nodes) => Node::All(all(nodes)?),
+        Node::All(nodes) => {
+            contradiction::check_all(nodes, Some(time))?;
+            Node::All(all(nodes)?)
+        }
         Node::Any(nodes) => Node::Any(all(nodes)?),
         Node::Not(node) => Node::Not(Box::new(with_instants(node, time)?)),
         Node::Field(condition) if Field::by_name(&condition.field) == Some(Field::Time) => {
@@ -34,6 +37,17 @@ pub(super) fn read(
     time: TimeReader<'_>,
 ) -> Result<(i64, i64), ConditionError> {
     time(&value.text()).map_err(|message| ConditionError::new(value.position.clone(), message))
+}
+
+/// The first and the last instant that a comparison with a time accepts, given those of the time.
+pub(super) fn accepted(operator: ConditionOperator, (first_ns, last_ns): (i64, i64)) -> (i64, i64) {
+    match operator {
+        ConditionOperator::Less => (i64::MIN, first_ns.saturating_sub(1)),
+        ConditionOperator::LessOrEqual => (i64::MIN, last_ns),
+        ConditionOperator::Greater => (last_ns.saturating_add(1), i64::MAX),
+        ConditionOperator::GreaterOrEqual => (first_ns, i64::MAX),
+        _ => (first_ns, last_ns),
+    }
 }
 
 fn field(condition: &FieldCondition, time: TimeReader<'_>) -> Result<Node, ConditionError> {

@@ -80,13 +80,23 @@ impl Condition {
     /// # Errors
     /// If a field is not one of the columns, or a value is not valid for its field.
     pub fn clause(&self, values: &Values, time: TimeReader<'_>) -> Result<Clause, ConditionError> {
-        resolve::clause(&self.root, values, time)
+        resolve::clause(&self.root, values, Some(time))
+    }
+
+    /// Checks that [`Self::clause`] returns a clause, except for the times, whose meaning need not
+    /// be known yet.
+    ///
+    /// # Errors
+    /// If a field is not one of the columns, or a value is not valid for its field.
+    pub fn check(&self, values: &Values) -> Result<(), ConditionError> {
+        resolve::clause(&self.root, values, None).map(|_| ())
     }
 
     /// Returns the same condition with the times replaced by instants in RFC 3339.
     ///
     /// # Errors
-    /// If a time is not valid, or the normal form of the result is too long or too deep.
+    /// If a time is not valid, no time meets conditions that must all hold, or the normal form of
+    /// the result is too long or too deep.
     pub fn with_instants(&self, time: TimeReader<'_>) -> Result<Self, ConditionError> {
         let settled = Self { root: instants::with_instants(&self.root, time)? };
         settled.check_limits(self.to_string().len())?;

@@ -14,17 +14,18 @@ use crate::values::Values;
 
 type Resolved = Result<Clause, ConditionError>;
 
-/// The clause of a tree.
+/// The clause of a tree. Without a reader of times, they are not checked, and the clause is not one
+/// to filter by.
 ///
 /// # Errors
 /// If a field is not one of the columns, or a value is not valid for its field.
-pub(super) fn clause(node: &Node, values: &Values, time: TimeReader<'_>) -> Resolved {
+pub(super) fn clause(node: &Node, values: &Values, time: Option<TimeReader<'_>>) -> Resolved {
     let all = |nodes: &[Node]| {
         nodes.iter().map(|node| clause(node, values, time)).collect::<Result<Vec<_>, _>>()
     };
     Ok(match node {
         Node::All(nodes) => {
-            contradiction::check_all(nodes)?;
+            contradiction::check_all(nodes, time)?;
             Clause::All(all(nodes)?)
         }
         Node::Any(nodes) => Clause::Any(all(nodes)?),
@@ -200,23 +201,18 @@ fn number(condition: &FieldCondition, field: Field, unit: Unit) -> Resolved {
     })
 }
 
-fn instant(condition: &FieldCondition, time: TimeReader<'_>) -> Resolved {
+fn instant(condition: &FieldCondition, time: Option<TimeReader<'_>>) -> Resolved {
     if condition.operator.is_expression() || condition.operator == ConditionOperator::Prefix {
         return Err(wrong_operator(condition, "is a time", "=, !=, <, <=, > or >="));
     }
     one_of(condition, |value| {
-        let between = |first_ns, last_ns| Clause::Time { first_ns, last_ns };
+        let between = |(first_ns, last_ns)| Clause::Time { first_ns, last_ns };
+        let any = (i64::MIN, i64::MAX);
         if value.form == ValueForm::Absent {
-            return Ok(Clause::Not(Box::new(between(i64::MIN, i64::MAX))));
+            return Ok(Clause::Not(Box::new(between(any))));
         }
-        let (first_ns, last_ns) = instants::read(value, time)?;
-        Ok(match condition.operator {
-            ConditionOperator::Less => between(i64::MIN, first_ns.saturating_sub(1)),
-            ConditionOperator::LessOrEqual => between(i64::MIN, last_ns),
-            ConditionOperator::Greater => between(last_ns.saturating_add(1), i64::MAX),
-            ConditionOperator::GreaterOrEqual => between(first_ns, i64::MAX),
-            _ => between(first_ns, last_ns),
-        })
+        let range = time.map(|time| instants::read(value, time)).transpose()?;
+        Ok(between(range.map_or(any, |range| instants::accepted(condition.operator, range))))
     })
 }
 
