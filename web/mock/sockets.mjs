@@ -45,7 +45,13 @@ export function live(socket, one) {
   const timer = setInterval(push, one.complete ? PUSH_MS : PUSH_MS_GROWING);
   socket.on("close", () => clearInterval(timer));
   socket.on("message", (data) => {
-    const asked = /** @type {LiveRequest} */ (JSON.parse(String(data))).query;
+    const { type, query: asked } = /** @type {LiveRequest} */ (JSON.parse(String(data)));
+    if (asked === null) return;
+    if (type === "count") {
+      const { kind, kinds, matching } = viewOf(one, asked).report;
+      const records = kinds.find((other) => other.kind === kind)?.records ?? 0;
+      return reply({ type: "count", query: asked.id, count: { kind, matching, records } });
+    }
     const message = refusal(asked);
     if (message !== null) {
       reply({ type: "error", query: asked.id, error: { name: "bad_query", message, file: null } });

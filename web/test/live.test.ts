@@ -20,6 +20,7 @@ function start() {
     lost: () => heard.push("lost"),
     view: (view) => heard.push(`view ${view.query}`),
     failed: (failure, query) => heard.push(`${failure.message} ${query}`),
+    counted: (count, query) => heard.push(`count ${count?.matching} ${query}`),
   });
   return { host, heard, live };
 }
@@ -52,6 +53,26 @@ describe("live socket", () => {
     host.last.breaks();
     expect(host.delays).toEqual([250, 500, 250]);
     expect(heard).toEqual(["opened", "lost", "lost", "opened", "lost"]);
+  });
+
+  it("counts what a query selects, and does not ask that again", () => {
+    const { host, heard, live } = start();
+    live.count(query(1));
+    host.last.opens();
+    live.count(query(2));
+    live.count(null);
+    expect(host.last.texts).toMatchObject([
+      { type: "count", query: { id: 2 } },
+      { type: "count", query: null },
+    ]);
+    host.last.says({ type: "count", query: 2, count: { matching: 7 } });
+    const error = { name: "bad_query", message: "no", file: null };
+    host.last.says({ type: "count", query: 3, error });
+    host.last.breaks();
+    host.elapse();
+    host.last.opens();
+    expect(host.last.texts).toEqual([]);
+    expect(heard).toEqual(["opened", "count 7 2", "count undefined 3", "lost", "opened"]);
   });
 
   it("stays closed", () => {

@@ -29,6 +29,8 @@ pub(crate) enum Interruption {
 pub(crate) enum CountedAggregates {
     /// Everything that a report shows.
     All,
+    /// Nothing.
+    Totals,
     /// Counts over time.
     Histogram,
     /// Counts over time of all records in the time of the query, whether or not they meet its
@@ -57,8 +59,12 @@ impl CountedAggregates {
     /// The question of the core that asks a query for these aggregates.
     pub(crate) fn question(self, query: &Query, values: &Values) -> Result<Question, QueryError> {
         let mut question = query.question(values)?;
-        if self != Self::All {
-            question.aggregates = Aggregates { histogram: true, ..Aggregates::none() };
+        match self {
+            Self::All => {}
+            Self::Totals => question.aggregates = Aggregates::none(),
+            Self::Histogram | Self::UnfilteredHistogram => {
+                question.aggregates = Aggregates { histogram: true, ..Aggregates::none() };
+            }
         }
         if let (Self::UnfilteredHistogram, Some(filter)) = (self, question.filter.of_time()) {
             question.filter = filter;
@@ -91,7 +97,11 @@ impl<D: Snapshots> Counter<D> {
         Self::with_aggregates(data, query, CountedAggregates::All, jobs)
     }
 
-    fn with_aggregates(
+    /// As [`Self::new`], but counts only these aggregates.
+    ///
+    /// # Errors
+    /// Fails if the query is not valid for this data.
+    pub(crate) fn with_aggregates(
         data: Arc<D>,
         query: Query,
         aggregates: CountedAggregates,

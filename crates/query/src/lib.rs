@@ -33,9 +33,11 @@ mod extents;
 mod group;
 mod periods;
 mod report;
+mod selection;
 mod spread;
 mod tallies;
 
 pub use evaluator::{Answer, Evaluator, report, settled};
 pub use periods::PeriodError;
 pub use report::{evaluation_by_kind, report_of_fold};
+pub use selection::count_selection;

@@ -13,6 +13,7 @@ use crate::answer;
 use crate::message;
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
+use crate::selection::answer_counts;
 use crate::session::{MadeView, Session, SharedAnswer};
 use crate::turns::{CancelOnDrop, Effort};
 
@@ -66,17 +67,26 @@ impl LiveQuery {
     }
 }
 
+/// The newest messages of a connection: of each type, only the newest matters.
+#[derive(Debug, Default)]
+struct Messages {
+    query: watch::Sender<String>,
+    count: watch::Sender<String>,
+}
+
 /// Serves one connection until it or the session ends.
 pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     let (mut reader, writer) = socket.split();
     let Ok(data) = session.data() else { return };
     let query = Query { zone: session.zone().cloned(), ..Query::default() };
     let current = watch::Sender::new(Arc::new(LiveQuery::new(query, false, Now::read())));
-    let newest = watch::Sender::new(String::new());
-    let checking = check_queries(&session, &data, newest.subscribe(), &writer, &current);
+    let newest = Messages::default();
+    let checking = check_queries(&session, &data, newest.query.subscribe(), &writer, &current);
+    let counting = answer_counts(&session, &data, newest.count.subscribe(), &writer);
     let has_session_ended = tokio::select! {
         () = read_messages(&mut reader, &newest) => false,
         () = checking => false,
+        () = counting => false,
         () = publish(&session, &data, &writer, current.subscribe()) => false,
         () = session.ended() => true,
     };
@@ -95,10 +105,14 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
 
 /// Reads messages until the page disconnects. It goes on while a query is checked, so that a page
 /// that has gone leaves its place in the queue.
-async fn read_messages(reader: &mut Reader<Stream>, newest: &watch::Sender<String>) {
+async fn read_messages(reader: &mut Reader<Stream>, newest: &Messages) {
     while let Ok(Some(event)) = reader.next().await {
         if let Event::Text(text) = event {
-            newest.send_replace(text.to_owned());
+            let of_type = match LiveRequest::is_count(text) {
+                true => &newest.count,
+                false => &newest.query,
+            };
+            of_type.send_replace(text.to_owned());
         }
     }
 }
@@ -137,13 +151,14 @@ async fn read_query(
     text: String,
 ) -> Result<LiveQuery, (Option<u64>, Refusal)> {
     let parse = move || {
-        let LiveRequest::Query { query } = weir_view::from_json(&text)?;
+        let request: LiveRequest = weir_view::from_json(&text)?;
+        // Only a `count` can be without one, and is answered elsewhere.
+        let query = request.into_query().unwrap_or_default();
         let effort = Effort::of(query.expressions());
         Ok::<_, JsonError>((query, effort))
     };
     let parsed = session.turns().check(Effort::Short, parse).await;
-    let unreadable = |error| Refusal::BadQuery(format!("the message cannot be read: {error}"));
-    let parsed = parsed.and_then(|parsed| parsed.map_err(unreadable));
+    let parsed = parsed.and_then(|parsed| parsed.map_err(Refusal::unreadable));
     let (query, effort) = parsed.map_err(|refusal| (None, refusal))?;
     let id = query.id;
     let check = {
@@ -166,8 +181,12 @@ fn check_query(session: &Session, data: &DataSet, mut query: Query) -> Result<Li
 
 /// Sends why the query with this id is refused, or the connection ends.
 async fn send_failure(writer: &Writer<Stream>, query: Option<u64>, refusal: &Refusal) {
-    let reply = LiveReply::Error { query, error: refusal.failure(None) };
-    let sending = message::send(writer, weir_view::to_json(&reply));
+    send_reply(writer, &LiveReply::Error { query, error: refusal.failure(None) }).await;
+}
+
+/// Sends a short reply, unless the page does not take it in time.
+pub(crate) async fn send_reply(writer: &Writer<Stream>, reply: &LiveReply) {
+    let sending = message::send(writer, weir_view::to_json(reply));
     // If this fails, reading from the connection fails too and ends it.
     let _ = tokio::time::timeout(SEND_TIMEOUT, sending).await;
 }

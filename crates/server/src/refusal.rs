@@ -105,6 +105,11 @@ impl Refusal {
         Failure { name: self.name().to_owned(), message, file, place }
     }
 
+    /// The refusal of a message that does not follow the protocol.
+    pub(crate) fn unreadable(error: weir_view::JsonError) -> Self {
+        Self::BadQuery(format!("the message cannot be read: {error}"))
+    }
+
     /// The refusal for a defect of the server.
     pub(crate) fn internal(error: impl fmt::Display) -> Self {
         Self::Internal(error.to_string())

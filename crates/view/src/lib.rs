@@ -43,8 +43,8 @@ pub use json::{JsonError, from_json, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
 pub use log_line::{FieldValue, LogLine};
 pub use message::{
-    ConditionPlace, Failure, LiveReply, LiveRequest, RefusalBody, SessionCreated, UploadReply,
-    UploadRequest,
+    ConditionPlace, Failure, LiveReply, LiveRequest, RefusalBody, SelectionCount, SessionCreated,
+    UploadReply, UploadRequest,
 };
 pub use moment::{Moment, Now};
 pub use number::separated;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::from_json;
+use crate::kind::RecordKind;
 use crate::query::Query;
 use crate::view::View;
 
@@ -36,6 +38,34 @@ pub enum LiveRequest {
         /// The query.
         query: Query,
     },
+    /// Asks for the number of records that a query selects, while its conditions are typed. It
+    /// replaces the one before, and leaves the query of the views as it is.
+    Count {
+        /// The query; null ends the work on the one before.
+        query: Option<Query>,
+    },
+}
+
+impl LiveRequest {
+    /// Whether a message is a `count`. Does not check the rest of it.
+    pub fn is_count(text: &str) -> bool {
+        from_json::<Tag>(text).is_ok_and(|tag| tag.name == "count")
+    }
+
+    /// The query of the message, if it has one.
+    pub fn into_query(self) -> Option<Query> {
+        match self {
+            Self::Query { query } => Some(query),
+            Self::Count { query } => query,
+        }
+    }
+}
+
+/// The type of a message.
+#[derive(Deserialize)]
+struct Tag {
+    #[serde(rename = "type")]
+    name: String,
 }
 
 /// A message to the page on the live socket.
@@ -55,6 +85,35 @@ pub enum LiveReply {
         /// What went wrong.
         error: Failure,
     },
+    /// The answer to a `count`: either the numbers or why there are none.
+    Count {
+        /// The id of the query; null if the message had none.
+        query: Option<u64>,
+        /// The numbers; left out if the query was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        count: Option<SelectionCount>,
+        /// Why the query was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        error: Option<Failure>,
+    },
+}
+
+/// The number of records that a query selects, at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct SelectionCount {
+    /// The kind of records, as in a report of the same query.
+    pub kind: RecordKind,
+    /// The records of the kind that match the filter.
+    pub matching: u64,
+    /// All records of the kind.
+    pub records: u64,
+    /// Whether `matching` is an estimate, because memory ran out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub estimated: bool,
 }
 
 /// A message from the page on an upload socket.

@@ -1,9 +1,12 @@
 /** The live connection of the session on the screen. */
 
 import { bytes as bytesText } from "../format/bytes";
+import type { Query } from "../generated/Query";
+import type { SelectionCount } from "../generated/SelectionCount";
 import { browserHost } from "../socket/host";
 import { type LiveEvents, LiveSocket } from "../socket/liveSocket";
-import type { Question } from "../state/state";
+import { SelectionCounter } from "../socket/selectionCounter";
+import { canAsk, type Question } from "../state/state";
 import { dispatch, state } from "../state/store";
 
 /** Upper limit of histogram buckets: three or four pixels each on a usual screen. */
@@ -41,12 +44,35 @@ export function send(question: Question): void {
   if (!socket) return;
   const id = state.value.asked + 1;
   dispatch({ type: "asked", query: id });
+  socket.ask(queryOf(id, question));
+}
+
+const counter = new SelectionCounter(
+  browserHost,
+  (query) => socket?.count(query),
+  (count) => {
+    if (count !== state.value.typedCount) dispatch({ type: "counted", count });
+  },
+);
+
+/** Counts what a question selects that is being typed; `null` counts nothing. */
+export function countTyped(question: Question | null): void {
+  const isCounted = question !== null && canAsk(state.value) && refusalOfLength(question) === null;
+  counter.count(isCounted ? queryOf(0, question) : null);
+}
+
+/** Takes the answer to a count. */
+export function showCount(count: SelectionCount | null, query: number | null): void {
+  counter.answer(count, query);
+}
+
+function queryOf(id: number, question: Question): Query {
   const { kind, hasOverlay, ...others } = question;
-  socket.ask({
+  return {
     id,
     ...others,
     buckets: BUCKETS_MAX,
     ...(kind !== null && { kind }),
-    ...(hasOverlay && { overlay: "firewall_event" }),
-  });
+    ...(hasOverlay && { overlay: "firewall_event" as const }),
+  };
 }

@@ -13,7 +13,7 @@ import type { NamedFile } from "../upload/uploads";
 import { noteDataSet, offerRoom } from "./dataSets";
 import { sorted } from "./duplicates";
 import { currentQuestion, pushQuestion } from "./history";
-import { closeLive, openLive } from "./live";
+import { closeLive, openLive, showCount } from "./live";
 import { acceptTrial, ask, followQuestion, keepAnswered, refuse, refuseStep } from "./questions";
 import { abortUploads, endThrottle, forgetUpload, upload } from "./uploads";
 
@@ -90,6 +90,7 @@ function openSession(session: string | null): void {
     lost: () => void checkSession(session),
     view: (view) => inNextFrame("view", () => show(session, view, meters), isUrgent(view)),
     failed: reject,
+    counted: showCount,
   });
   ask();
 }

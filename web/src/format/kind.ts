@@ -3,9 +3,10 @@
 import { KIND_WORDS, type KindWords } from "../generated/kindWords";
 import type { RecordKind } from "../generated/RecordKind";
 import type { Report } from "../generated/Report";
+import type { SelectionCount } from "../generated/SelectionCount";
 import { NO_VALUE, STATUS_CLASS } from "../generated/words";
 import { fieldLabel } from "./field";
-import { count } from "./number";
+import { count, plural } from "./number";
 
 /** A word for a record, in the singular and in the plural. */
 export type Noun = Pick<KindWords, "one" | "many">;
@@ -31,6 +32,12 @@ export function commonNoun({ kinds, kind }: Report): Noun {
 /** The number of records of the report's kind, whether or not they match the filter. */
 export function recordsOfKind({ kind, kinds }: Report): number {
   return kinds.find((other) => other.kind === kind)?.records ?? 0;
+}
+
+/** How many records a filter would select: `1,234 of 56,789 requests`. */
+export function selectionText({ kind, matching, records, estimated }: SelectionCount): string {
+  const { one, many } = KIND_WORDS[kind];
+  return `${estimated ? "about " : ""}${count(matching)} of ${plural(records, one, many)}`;
 }
 
 /** The field that the default stack stands for. */

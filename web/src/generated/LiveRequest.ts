@@ -8,4 +8,8 @@ export type LiveRequest = { "type": "query",
 /**
  * The query.
  */
-query: Query, };
+query: Query, } | { "type": "count", 
+/**
+ * The query; null ends the work on the one before.
+ */
+query: Query | null, };

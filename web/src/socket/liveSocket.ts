@@ -2,6 +2,7 @@ import type { Failure } from "../generated/Failure";
 import type { LiveReply } from "../generated/LiveReply";
 import type { LiveRequest } from "../generated/LiveRequest";
 import type { Query } from "../generated/Query";
+import type { SelectionCount } from "../generated/SelectionCount";
 import type { View } from "../generated/View";
 import { retryDelay } from "./backoff";
 import type { Host, SocketLike } from "./host";
@@ -14,6 +15,8 @@ export interface LiveEvents {
   view(view: View): void;
   /** A query was refused; `null` if the server cannot tell which. */
   failed(failure: Failure, query: number | null): void;
+  /** What a query of `count` selects; `null` if it is not valid. */
+  counted(count: SelectionCount | null, query: number | null): void;
 }
 
 /** Receives the views of a session, and reconnects whenever the connection breaks. */
@@ -36,7 +39,12 @@ export class LiveSocket {
   /** Sends a query. The last one is sent again after each reconnection. */
   ask(query: Query): void {
     this.query = query;
-    if (this.isOpen) this.send(query);
+    if (this.isOpen) this.send({ type: "query", query });
+  }
+
+  /** Asks what a query selects, instead of the one before; `null` only ends the work on that. */
+  count(query: Query | null): void {
+    if (this.isOpen) this.send({ type: "count", query });
   }
 
   /** Closes the connection permanently. */
@@ -54,7 +62,7 @@ export class LiveSocket {
     socket.onopen = () => {
       this.isOpen = true;
       this.failures = 0;
-      if (this.query) this.send(this.query);
+      if (this.query) this.send({ type: "query", query: this.query });
       this.events.opened();
     };
     socket.onmessage = (event) => this.receive(String(event.data));
@@ -71,14 +79,14 @@ export class LiveSocket {
     this.events.lost();
   }
 
-  private send(query: Query): void {
-    const request: LiveRequest = { type: "query", query };
+  private send(request: LiveRequest): void {
     this.socket?.send(JSON.stringify(request));
   }
 
   private receive(text: string): void {
     const reply = JSON.parse(text) as LiveReply;
     if (reply.type === "view") this.events.view(reply.view);
+    else if (reply.type === "count") this.events.counted(reply.count ?? null, reply.query);
     else this.events.failed(reply.error, reply.query);
   }
 }

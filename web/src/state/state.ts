@@ -1,6 +1,7 @@
 import type { Clause } from "../generated/Clause";
 import type { ConditionPlace } from "../generated/ConditionPlace";
 import type { RecordKind } from "../generated/RecordKind";
+import type { SelectionCount } from "../generated/SelectionCount";
 import type { View } from "../generated/View";
 import { STATUS_CLASS } from "../generated/words";
 
@@ -114,6 +115,8 @@ export interface State {
   connection: Connection;
   /** The last question that was tried without becoming the current one first. */
   trial: Trial | null;
+  /** What the text in the filter box would select; `null` if that is not known. */
+  typedCount: SelectionCount | null;
   /** Why the server refused the last question. */
   refusal: string | null;
   /** A message that the person can dismiss. */
@@ -136,6 +139,7 @@ export const INITIAL: State = {
   view: null,
   connection: "none",
   trial: null,
+  typedCount: null,
   refusal: null,
   notice: null,
   uploads: [],

@@ -1,6 +1,7 @@
 /** The state of the page, and the only place that changes it. */
 
 import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
+import type { SelectionCount } from "../generated/SelectionCount";
 import type { View } from "../generated/View";
 import {
   type Connection,
@@ -22,6 +23,7 @@ export type Action =
   | { type: "asked"; query: number }
   | { type: "trial"; trial: Trial }
   | { type: "view"; view: View; source_rates: number[] }
+  | { type: "counted"; count: SelectionCount | null }
   | { type: "connection"; connection: Connection }
   | { type: "refused"; message: string }
   | { type: "notice"; message: string | null }
@@ -41,6 +43,7 @@ export const state: ReadonlySignal<State> = current;
  * changes, such as the progress of an upload, which changes many times a second.
  */
 export const view = computed(() => current.value.view);
+export const typedCount = computed(() => current.value.typedCount);
 export const awaiting = computed(() => isAwaiting(current.value));
 /** Whether the numbers on the screen may be old, because the server does not answer. */
 export const stale = computed(() => current.value.view !== null && !canAsk(current.value));
@@ -98,6 +101,8 @@ export function reduce(before: State, action: Action): State {
       return { ...before, trial: action.trial };
     case "view":
       return withView(before, action.view, action.source_rates);
+    case "counted":
+      return { ...before, typedCount: action.count };
     case "connection":
       return withConnection(before, action.connection);
     case "refused":
@@ -141,7 +146,7 @@ function withConnection(before: State, connection: Connection): State {
   if (before.connection === connection) return before;
   const isLost = connection === "lost" || connection === "gone";
   const question = isLost && isAwaiting(before) ? before.answered : null;
-  return { ...before, connection, question: question ?? before.question };
+  return { ...before, connection, typedCount: null, question: question ?? before.question };
 }
 
 function withUploads(before: Upload[], changed: Upload[]): Upload[] {

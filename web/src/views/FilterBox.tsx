@@ -1,10 +1,12 @@
 import { useSignalEffect } from "@preact/signals";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { countTyped } from "../control/live";
 import { attempt } from "../control/questions";
+import { selectionText } from "../format/kind";
 import { visible } from "../format/text";
 import type { ConditionPlace } from "../generated/ConditionPlace";
 import type { Report } from "../generated/Report";
-import { state } from "../state/store";
+import { question, state, typedCount } from "../state/store";
 import { completionsOf } from "../state/typed";
 import { editing } from "./editing";
 
@@ -37,6 +39,13 @@ export function FilterBox({ report }: { report: Report }) {
     // The selection is that of the new text, which is drawn first.
     requestAnimationFrame(() => input.current?.setSelectionRange(0, edited.text.length));
   });
+  const without = editing.value?.without ?? question.value;
+  const isCounted = text.trim() !== "" && refusal === null;
+  useEffect(() => {
+    const { clauses, conditions } = without;
+    const typed = { ...state.value.question, clauses, conditions: [...conditions, text] };
+    countTyped(isCounted ? typed : null);
+  }, [text, without, isCounted]);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (text.trim() === "") return;
@@ -57,37 +66,50 @@ export function FilterBox({ report }: { report: Report }) {
     clear();
   };
   return (
-    <form class="filter-box" onSubmit={(event) => void submit(event)}>
-      <input
-        ref={input}
-        id={FILTER_BOX}
-        type="text"
-        list="filter-completions"
-        value={text}
-        placeholder="Filter: status=4xx and not googlebot"
-        title={`Add a condition. ${HELP} Press / to focus this box.`}
-        aria-label="Add a condition"
-        aria-invalid={refusal !== null}
-        aria-describedby={refusal !== null ? "filter-refusal" : undefined}
-        autoComplete="off"
-        autoCapitalize="off"
-        spellcheck={false}
-        data-testid="filter-box"
-        onInput={(event) => update(event.currentTarget.value)}
-        onKeyDown={onKeyDown}
-      />
-      <datalist id="filter-completions">
-        {completionsOf(text, report).map((completion) => (
-          <option key={completion} value={completion} />
-        ))}
-      </datalist>
-      {refusal !== null && (
-        <p class="refusal" id="filter-refusal" role="alert" data-testid="filter-refusal">
-          {refusal.split("\n").map(visible).join("\n")}
-          {place !== null && <Marked text={text} place={place} />}
-        </p>
-      )}
-    </form>
+    <>
+      <form class="filter-box" onSubmit={(event) => void submit(event)}>
+        <input
+          ref={input}
+          id={FILTER_BOX}
+          type="text"
+          list="filter-completions"
+          value={text}
+          placeholder="Filter: status=4xx and not googlebot"
+          title={`Add a condition. ${HELP} Press / to focus this box.`}
+          aria-label="Add a condition"
+          aria-invalid={refusal !== null}
+          aria-describedby={refusal !== null ? "filter-refusal" : undefined}
+          autoComplete="off"
+          autoCapitalize="off"
+          spellcheck={false}
+          data-testid="filter-box"
+          onInput={(event) => update(event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+        />
+        <datalist id="filter-completions">
+          {completionsOf(text, report).map((completion) => (
+            <option key={completion} value={completion} />
+          ))}
+        </datalist>
+        {refusal !== null && (
+          <p class="refusal" id="filter-refusal" role="alert" data-testid="filter-refusal">
+            {refusal.split("\n").map(visible).join("\n")}
+            {place !== null && <Marked text={text} place={place} />}
+          </p>
+        )}
+      </form>
+      {isCounted && <TypedCount />}
+    </>
+  );
+}
+
+/** What the text would select, once the server has counted it. */
+function TypedCount() {
+  const count = typedCount.value;
+  return (
+    <output class="typed-count" data-testid="typed-count">
+      {count && selectionText(count)}
+    </output>
   );
 }
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
+import { grouped } from "../support/outputs.mjs";
 import {
   altClick,
   byId,
@@ -10,6 +11,7 @@ import {
   conditionsOf,
   drag,
   numbers,
+  numbersOf,
   row,
   settled,
   shows,
@@ -123,6 +125,39 @@ export function filtering(define) {
     await page.click(byId("clear-filters"));
     await chips(page, 0);
     await shows(page, await report(LOG));
+  });
+
+  define("what a condition would select is counted while it is typed", async (world) => {
+    const { page } = world;
+    await opened(world);
+    const all = await report(LOG);
+    const counted = (text) =>
+      until(
+        page,
+        (selector, text) => document.querySelector(selector)?.textContent === text,
+        byId("typed-count"),
+        text,
+      );
+    const of = ({ matching }) => `${grouped(matching)} of ${grouped(all.matching)} requests`;
+    const typed = await report(LOG, "--where", "status=404");
+    assert.ok(typed.matching > 0);
+    await page.type(byId("filter-box"), "status=404");
+    await counted(of(typed));
+    assert.deepEqual(await numbers(page), numbersOf(all), "nothing is filtered yet");
+    await page.type(byId("filter-box"), " or bytes>1MB");
+    await counted(of(await report(LOG, "--where", "status=404 or bytes>1MB")));
+    await page.type(byId("filter-box"), " and");
+    await counted("");
+    for (const _ of " or bytes>1MB and") await page.keyboard.press("Backspace");
+    await counted(of(typed));
+    await page.keyboard.press("Enter");
+    await chips(page, 1);
+    assert.equal(await page.$(byId("typed-count")), null);
+    // The next one is joined with the filter.
+    await page.type(byId("filter-box"), "method=GET");
+    await counted(of(await asked(page, "--where", "method=GET")));
+    await page.keyboard.press("Escape");
+    assert.equal(await page.$(byId("typed-count")), null);
   });
 
   define("a condition is edited in the box, which replaces it", async (world) => {

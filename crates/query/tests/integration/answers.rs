@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use weir_core::BlockLimits;
 use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{Evaluator, report};
+use weir_query::{Evaluator, count_selection, report};
 use weir_view::{Clause, Compare, NO_VALUE, Operator, Query, Report};
 
 /// The blocks are small, so that there are enough segments for several threads.
@@ -52,7 +52,13 @@ async fn threads_and_steps_make_no_difference() {
         assert!(expected.matching > 0);
         for jobs in [2, 5] {
             assert_eq!(report(&data, &query, jobs).as_ref(), Ok(&expected), "{jobs} jobs");
+            let count = count_selection(&data, &query, jobs, &abandoned).expect("a valid query");
+            let count = count.expect("it is not abandoned");
+            assert_eq!((count.kind, count.estimated), (expected.kind, false));
+            let numbers = (expected.matching, expected.records_of_kind());
+            assert_eq!((count.matching, count.records), numbers, "{jobs} jobs");
         }
+        assert_eq!(count_selection(&data, &query, 1, &AtomicBool::new(true)), Ok(None));
         let answer = evaluator.answer(&abandoned).expect("an answer");
         assert_eq!(answer.report, expected, "in steps");
     }

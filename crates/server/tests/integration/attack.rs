@@ -7,15 +7,12 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use weir_server::Options;
 
-use crate::common::{Live, TestServer, log, read_response, skip};
-
-/// Expressions that take long to compile, and whose work cannot be interrupted meanwhile.
-fn expressions() -> Vec<String> {
-    (0..32).map(|number| format!("(?i)(?:[a-z0-9/ .;()_-]{{0,20}}){{99}}q{number}z")).collect()
-}
+use crate::common::{
+    Live, TestServer, log, long_expressions, percent_encoded, read_response, skip,
+};
 
 fn question(id: u64) -> Value {
-    json!({ "id": id, "clauses": [{ "field": "path", "op": "~", "values": expressions() }] })
+    json!({ "id": id, "clauses": [{ "field": "path", "op": "~", "values": long_expressions() }] })
 }
 
 #[tokio::test]
@@ -24,7 +21,7 @@ async fn a_report_ends_when_its_client_has_gone() {
     server.upload(session.id()).await.send_file("a", &log(50_000), 10_000).await;
     let condition = |text: &String| percent_encoded(&format!("path~\"{text}\""));
     let conditions: Vec<String> =
-        expressions().iter().map(|text| format!("where={}", condition(text))).collect();
+        long_expressions().iter().map(|text| format!("where={}", condition(text))).collect();
     let path = format!("/api/sessions/{}/report?{}", session.id(), conditions.join("&"));
     let mut stream = TcpStream::connect(server.address).await.expect("the server listens");
     let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
@@ -44,10 +41,6 @@ async fn a_report_ends_when_its_client_has_gone() {
     let report = server.report(session.id()).await;
     assert!(report["matching"].as_u64() > Some(0), "{report}");
     server.stop().await;
-}
-
-fn percent_encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

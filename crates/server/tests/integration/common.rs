@@ -397,6 +397,15 @@ pub(crate) fn log(bytes: u64) -> Vec<u8> {
     log
 }
 
+/// Expressions that take long to compile, and whose work cannot be interrupted meanwhile.
+pub(crate) fn long_expressions() -> Vec<String> {
+    (0..32).map(|number| format!("(?i)(?:[a-z0-9/ .;()_-]{{0,20}}){{99}}q{number}z")).collect()
+}
+
+pub(crate) fn percent_encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
 /// Compares a report with the oracle's numbers for the log.
 pub(crate) fn compare(log: &[u8], report: &Value) {
     let step_s = report["histogram"]["step_s"].as_u64().unwrap_or(1);

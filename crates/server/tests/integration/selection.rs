@@ -1,0 +1,106 @@
+//! Counts of what a condition selects, while a person types it.
+
+use serde_json::{Value, json};
+use weir_server::Options;
+
+use crate::common::{Live, TestServer, log, long_expressions, percent_encoded};
+
+impl Live {
+    async fn count(&mut self, query: Value) {
+        let text = json!({ "type": "count", "query": query }).to_string();
+        self.sender.send_text(&text).await.expect("the server reads");
+    }
+
+    /// The next answer to a count; skips views.
+    async fn counted(&mut self) -> Value {
+        loop {
+            let message = self.message().await;
+            if message["type"] == "count" {
+                return message;
+            }
+            assert_eq!(message["type"], "view", "{message}");
+        }
+    }
+}
+
+async fn start() -> (TestServer, weir_server::SessionHandle, Live) {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    server.upload(session.id()).await.send_file("a", &log(300_000), 100_000).await;
+    let mut live = server.live(session.id()).await;
+    live.view_where(|view| view.complete).await;
+    (server, session, live)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn counts_agree_with_reports_and_leave_the_view_as_it_is() {
+    let (server, session, mut live) = start().await;
+    live.ask(json!({ "id": 5 })).await;
+    live.view_where(|view| view.query == 5).await;
+    for (id, condition) in ["status=404", "path~^/a or bytes>1kB", "zzzzz"].into_iter().enumerate()
+    {
+        let encoded = percent_encoded(condition);
+        let path = format!("/api/sessions/{}/report?where={encoded}", session.id());
+        let report = server.request("GET", &path, &[]).await.json();
+        live.count(json!({ "id": id, "conditions": [condition] })).await;
+        let count = json!({
+            "kind": "request",
+            "matching": report["matching"],
+            "records": report["kinds"][0]["records"],
+        });
+        let reply = live.counted().await;
+        assert_eq!(reply, json!({ "type": "count", "query": id, "count": count }), "{condition}");
+    }
+    let firewall = json!({ "id": 9, "kind": "firewall_event" });
+    live.count(firewall).await;
+    let none = json!({ "kind": "firewall_event", "matching": 0, "records": 0 });
+    assert_eq!(live.counted().await["count"], none);
+    session.pipeline().expect("the session is open").data().touch();
+    assert_eq!(live.view().await.query, 5);
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_condition_that_is_not_valid_yet_is_answered_with_the_reason() {
+    let (server, _session, mut live) = start().await;
+    live.count(json!({ "id": 1, "conditions": ["method=GET", "path=/ and status==404"] })).await;
+    let reply = live.counted().await;
+    assert_eq!((&reply["query"], &reply["count"]), (&json!(1), &Value::Null), "{reply}");
+    let place = json!({ "condition": 1, "start": 17, "end": 19 });
+    let error = &reply["error"];
+    assert_eq!((&error["name"], &error["place"]), (&json!("bad_query"), &place));
+    live.count(json!({ "id": 2, "conditions": ["upstream_time>1"] })).await;
+    let reply = live.counted().await["error"]["message"].to_string();
+    assert!(reply.contains("the log has no field `upstream_time`"), "{reply}");
+    live.count(json!(7)).await;
+    let reply = live.counted().await;
+    assert_eq!((&reply["query"], &reply["error"]["name"]), (&Value::Null, &json!("bad_query")));
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_newest_count_is_answered() {
+    let (server, _session, mut live) = start().await;
+    for id in 0..50 {
+        live.count(json!({ "id": id, "conditions": ["status=404"] })).await;
+    }
+    let mut answers = 1;
+    while live.counted().await["query"] != 49 {
+        answers += 1;
+    }
+    assert!(answers < 25, "{answers} answers");
+    // One that takes long ends when the text is deleted, and when there is another.
+    let clauses = json!([{ "field": "path", "op": "~", "values": long_expressions() }]);
+    live.count(json!({ "id": 60, "clauses": clauses })).await;
+    live.count(Value::Null).await;
+    live.count(json!({ "id": 61, "clauses": clauses })).await;
+    live.count(json!({ "id": 62, "conditions": ["status=404"] })).await;
+    assert_eq!(live.counted().await["query"], 62);
+    // A view does not wait for a count.
+    live.count(json!({ "id": 63, "clauses": clauses })).await;
+    live.ask(json!({ "id": 7 })).await;
+    live.view_where(|view| view.query == 7).await;
+    drop(live);
+    server.stop().await;
+}
