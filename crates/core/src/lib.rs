@@ -101,7 +101,7 @@ pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
     Clause, ClauseError, CompiledFilter, Condition, ConditionError, ConditionOperator,
     ConditionValue, FieldCondition, Filter, RecordPredicate, TextTest, TimeBounds, TimeReader,
-    ValueBatch, ValueForm, parse_quantity,
+    ValueBatch, ValueForm, excerpt, parse_quantity,
 };
 pub use format::{
     BlockFormats, Candidate, CompanionSearch, Detection, FollowedFormat, Format, FormatChoice,

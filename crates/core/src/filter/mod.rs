@@ -23,6 +23,6 @@ pub use clause::{Clause, ClauseError, Filter, TextTest};
 pub use compiled::{CompiledFilter, ValueBatch};
 pub use condition::{
     Condition, ConditionError, ConditionOperator, ConditionValue, FieldCondition, TimeReader,
-    ValueForm, parse_quantity,
+    ValueForm, excerpt, parse_quantity,
 };
 pub use predicate::RecordPredicate;

@@ -32,24 +32,7 @@ impl ConditionError {
     /// assert_eq!(error.excerpt(text), "path=/a and status==404\n                  ^^");
     /// ```
     pub fn excerpt(&self, text: &str) -> String {
-        let (before, rest) = split(text, self.range.start);
-        let (wrong, after) = split(rest, self.range.len());
-        let skipped = before.chars().count().saturating_sub(CONTEXT_CHARS);
-        let mut shown: String = if skipped > 0 { "…" } else { "" }.to_owned();
-        shown.extend(before.chars().skip(skipped));
-        let column = shown.chars().count();
-        let width = wrong.chars().take(CONTEXT_CHARS).count().max(1);
-        shown.extend(wrong.chars().take(CONTEXT_CHARS));
-        let has_more =
-            wrong.chars().count() > CONTEXT_CHARS || after.chars().count() > CONTEXT_CHARS;
-        if wrong.chars().count() <= CONTEXT_CHARS {
-            shown.extend(after.chars().take(CONTEXT_CHARS));
-        }
-        if has_more {
-            shown.push('…');
-        }
-        let shown = shown.replace(char::is_control, "\u{FFFD}");
-        format!("{shown}\n{}{}", " ".repeat(column), "^".repeat(width))
+        excerpt(text, self.range.clone())
     }
 
     /// The position in characters instead of bytes.
@@ -59,6 +42,32 @@ impl ConditionError {
         let start = before.chars().count();
         start..start + wrong.chars().count()
     }
+}
+
+/// Returns a place of a text in two lines: the text, or the part of it around the place, and a mark
+/// below the place. Control characters are replaced, so that the mark stays in its column.
+///
+/// ```
+/// assert_eq!(weir_core::excerpt("burst=x", 6..7), "burst=x\n      ^");
+/// ```
+pub fn excerpt(text: &str, range: Range<usize>) -> String {
+    let (before, rest) = split(text, range.start);
+    let (wrong, after) = split(rest, range.len());
+    let skipped = before.chars().count().saturating_sub(CONTEXT_CHARS);
+    let mut shown: String = if skipped > 0 { "…" } else { "" }.to_owned();
+    shown.extend(before.chars().skip(skipped));
+    let column = shown.chars().count();
+    let width = wrong.chars().take(CONTEXT_CHARS).count().max(1);
+    shown.extend(wrong.chars().take(CONTEXT_CHARS));
+    let has_more = wrong.chars().count() > CONTEXT_CHARS || after.chars().count() > CONTEXT_CHARS;
+    if wrong.chars().count() <= CONTEXT_CHARS {
+        shown.extend(after.chars().take(CONTEXT_CHARS));
+    }
+    if has_more {
+        shown.push('…');
+    }
+    let shown = shown.replace(char::is_control, "\u{FFFD}");
+    format!("{shown}\n{}{}", " ".repeat(column), "^".repeat(width))
 }
 
 /// Splits a text at a byte, or at the next start of a character.

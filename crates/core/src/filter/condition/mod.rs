@@ -24,7 +24,7 @@ mod wildcard;
 
 use std::ops::Range;
 
-pub use error::ConditionError;
+pub use error::{ConditionError, excerpt};
 use tree::Node;
 pub use tree::{ConditionOperator, ConditionValue, FieldCondition, ValueForm};
 

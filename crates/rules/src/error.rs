@@ -1,0 +1,63 @@
+//! Why a text is not a rule.
+
+use std::fmt;
+use std::ops::Range;
+
+use weir_core::excerpt;
+
+/// Why a text is not a rule, and at which place of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleError {
+    /// The position of what is wrong in the text, in bytes. It may be empty, at the end.
+    pub range: Range<usize>,
+    /// What is wrong and what to write in its place.
+    pub message: String,
+}
+
+impl RuleError {
+    /// An error at a place of the text.
+    pub(crate) fn new(range: Range<usize>, message: impl fmt::Display) -> Self {
+        Self { range, message: message.to_string() }
+    }
+
+    /// Returns the number of the line, from 1.
+    pub fn line(&self, text: &str) -> usize {
+        let end = self.range.start.min(text.len());
+        1 + text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count()
+    }
+
+    /// Returns the line, and below it a mark under what is wrong.
+    pub fn excerpt(&self, text: &str) -> String {
+        let start = (self.range.start.min(text.len())..=text.len())
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(text.len());
+        let line_start = text[..start].rfind('\n').map_or(0, |line_feed| line_feed + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+        let range_end = self.range.end.clamp(start, line_end);
+        excerpt(&text[line_start..line_end], start - line_start..range_end - line_start)
+    }
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+#[cfg(test)]
+mod tests {
+    use super::RuleError;
+
+    #[test]
+    fn the_place_is_shown_in_its_line() {
+        let text = "first\nlimit_req zone=é brust=5;\nlast";
+        let start = text.find("brust").expect("the word");
+        let error = RuleError::new(start..start + 5, "unknown");
+        assert_eq!(error.line(text), 2);
+        assert_eq!(error.excerpt(text), "limit_req zone=é brust=5;\n                 ^^^^^");
+        let at_end = RuleError::new(text.len()..text.len() + 9, "unfinished");
+        assert_eq!((at_end.line(text), at_end.excerpt(text)), (3, "last\n    ^".to_owned()));
+    }
+}

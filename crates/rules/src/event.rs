@@ -1,0 +1,124 @@
+//! What rules count: the events that observers find in the lines of a log.
+
+/// Events in the order of the lines, packed.
+///
+/// # Memory
+///
+/// 40 bytes for each event, and its texts with 4 bytes more for each.
+#[derive(Debug, Clone, Default)]
+pub struct Events {
+    entries: Vec<Entry>,
+    texts: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    line: u64,
+    time_ns: Option<i64>,
+    duration_ns: u64,
+    tag: u32,
+    /// The end of the event's texts, where those of the next begin.
+    texts_end: u32,
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy)]
+pub struct Event<'a> {
+    /// The number of the line in its part of the log, from 0.
+    pub line: u64,
+    /// The time stamp of the line, in nanoseconds since 1970; `None` if it has none.
+    pub time_ns: Option<i64>,
+    /// How long before the stamp the event was, in nanoseconds: the time that the request took,
+    /// if the log has it and its stamp is that of the end.
+    pub duration_ns: u64,
+    /// What the observer and the replay of the rule agree on.
+    pub tag: u32,
+    /// The texts of the event, such as its keys.
+    pub texts: Texts<'a>,
+}
+
+/// The texts of an event, in the order in which they were put.
+#[derive(Debug, Clone, Copy)]
+pub struct Texts<'a>(&'a [u8]);
+
+impl Events {
+    /// The most bytes of texts that fit.
+    pub const TEXT_BYTES_MAX: usize = u32::MAX as usize;
+
+    /// Puts an event, with texts in this order. Returns whether its texts fit; if not, nothing was
+    /// put. Empty the events long before that.
+    pub fn put<'t>(
+        &mut self,
+        (line, tag): (u64, u32),
+        (time_ns, duration_ns): (Option<i64>, u64),
+        texts: impl IntoIterator<Item = &'t [u8]>,
+    ) -> bool {
+        let start = self.texts.len();
+        for text in texts {
+            self.texts.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            self.texts.extend_from_slice(text);
+        }
+        let Ok(texts_end) = u32::try_from(self.texts.len()) else {
+            self.texts.truncate(start);
+            return false;
+        };
+        self.entries.push(Entry { line, time_ns, duration_ns, tag, texts_end });
+        true
+    }
+
+    /// Returns the number of events.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns whether there are no events.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns the events in their order.
+    pub fn iter(&self) -> impl Iterator<Item = Event<'_>> {
+        let mut start = 0;
+        self.entries.iter().map(move |entry| {
+            let end = entry.texts_end as usize;
+            let texts = Texts(&self.texts[std::mem::replace(&mut start, end)..end]);
+            let Entry { line, time_ns, duration_ns, tag, .. } = *entry;
+            Event { line, time_ns, duration_ns, tag, texts }
+        })
+    }
+
+    /// Returns the memory taken, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.texts.capacity()
+    }
+}
+
+impl<'a> Iterator for Texts<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (length, rest) = self.0.split_first_chunk()?;
+        let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        self.0 = rest;
+        Some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Events;
+
+    #[test]
+    fn events_are_returned_as_they_were_put() {
+        let lists: [&[&[u8]]; 4] = [&[b"a", b"bc"], &[], &[b""], &[b"\0\xff"]];
+        let mut events = Events::default();
+        for (line, texts) in lists.iter().enumerate() {
+            assert!(events.put((line as u64, 7), (Some(5), 3), texts.iter().copied()));
+        }
+        assert_eq!(events.len(), 4);
+        for (event, texts) in events.iter().zip(lists) {
+            assert_eq!(event.texts.collect::<Vec<_>>(), texts);
+            assert_eq!((event.time_ns, event.duration_ns, event.tag), (Some(5), 3, 7));
+        }
+    }
+}

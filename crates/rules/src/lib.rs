@@ -1,0 +1,28 @@
+//! What firewall rules would have done with the traffic of a log.
+//!
+//! A [`Rule`] is read from the text that its own software reads: lines of an nginx configuration,
+//! for instance. Its replay has two steps, because the first runs on all cores and the second
+//! depends on the order of the log:
+//!
+//! 1. An [`Observer`], made by [`Rule::bind`] for the records of one format, looks at one record at
+//!    a time and puts what the rule counts into [`Events`]: a time, and the texts that the rule
+//!    groups by.
+//! 2. A [`Replay`], made by [`Rule::replay`], takes the events in the order of the log, and ends in
+//!    a [`RuleReport`] and a [`Decision`] for each request.
+//!
+//! The crate does no I/O and has no clock: the time of a replay is that of the log. Each family of
+//! rules is a module, whose documentation names the source that it follows.
+
+mod error;
+mod event;
+mod interner;
+mod limit_req;
+mod report;
+mod rule;
+
+pub use error::RuleError;
+pub use event::{Event, Events, Texts};
+pub use report::{
+    Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Trip, Verdict,
+};
+pub use rule::{Family, Line, MissingField, Observer, Replay, Rule, parse_rules};

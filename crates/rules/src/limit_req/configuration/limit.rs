@@ -1,0 +1,143 @@
+//! `limit_req_zone` and `limit_req`.
+
+use weir_core::nearest_name;
+
+use super::template::Template;
+use super::tokens::{Directive, Word};
+use crate::error::RuleError;
+use crate::limit_req::bucket::{REQUEST, Rate};
+
+/// A `limit_req_zone`: what is counted, and how fast counts drain.
+#[derive(Debug, Clone)]
+pub(in crate::limit_req) struct Zone {
+    pub(in crate::limit_req) name: String,
+    pub(in crate::limit_req) key: Template,
+    pub(in crate::limit_req) rate: Rate,
+    /// The rate as it was written, such as `10r/s`.
+    pub(in crate::limit_req) rate_text: String,
+}
+
+/// A `limit_req`: how much of a zone's count is let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::limit_req) struct Limit {
+    /// The number of the zone.
+    pub(in crate::limit_req) zone: usize,
+    /// In thousandths of a request; more is rejected.
+    pub(in crate::limit_req) burst: i64,
+    /// In thousandths of a request; more is delayed. `i64::MAX` with `nodelay`.
+    pub(in crate::limit_req) delay: i64,
+}
+
+/// The largest burst, for which all sums stay far from the limits of an `i64`.
+const BURST_MAX: i64 = i32::MAX as i64;
+
+impl Zone {
+    /// Reads `limit_req_zone KEY zone=NAME:SIZE rate=RATE [sync]`.
+    pub(super) fn parse(directive: &Directive) -> Result<Self, RuleError> {
+        let (mut key, mut name, mut rate) = (None, None, None);
+        for word in &directive.arguments {
+            if let Some(value) = word.text.strip_prefix("zone=") {
+                name = Some(zone_name(value, word)?);
+            } else if let Some(value) = word.text.strip_prefix("rate=") {
+                rate = Some((parse_rate(value, word)?, value.to_owned()));
+            } else if word.text == "sync" {
+                // Only where the zone is kept; it changes no count.
+            } else if key.is_none() && !word.text.contains('=') {
+                key = Some(Template::parse(word)?);
+            } else {
+                return Err(unknown_parameter(word, &["zone", "rate", "sync"]));
+            }
+        }
+        let missing = |what: &str| {
+            directive.name.error(format_args!(
+                "{what} is missing; write: limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s;"
+            ))
+        };
+        let (rate, rate_text) = rate.unwrap_or((Rate(REQUEST), "1r/s".to_owned()));
+        Ok(Self {
+            name: name.ok_or_else(|| missing("zone=NAME:SIZE"))?,
+            key: key.ok_or_else(|| missing("the key"))?,
+            rate,
+            rate_text,
+        })
+    }
+}
+
+impl Limit {
+    /// Reads `limit_req zone=NAME [burst=N] [nodelay | delay=N]`.
+    pub(super) fn parse(directive: &Directive, zones: &[Zone]) -> Result<Self, RuleError> {
+        let (mut zone, mut burst, mut delay) = (None, 0, 0);
+        for word in &directive.arguments {
+            if let Some(value) = word.text.strip_prefix("zone=") {
+                zone = Some(find_zone(value, word, zones)?);
+            } else if let Some(value) = word.text.strip_prefix("burst=") {
+                burst = requests(value, word, 1)?;
+            } else if let Some(value) = word.text.strip_prefix("delay=") {
+                delay = requests(value, word, 1)?;
+            } else if word.text == "nodelay" {
+                delay = i64::MAX;
+            } else {
+                return Err(unknown_parameter(word, &["zone", "burst", "delay", "nodelay"]));
+            }
+        }
+        let missing = || directive.name.error("zone=NAME is missing");
+        Ok(Self { zone: zone.ok_or_else(missing)?, burst, delay })
+    }
+}
+
+fn zone_name(value: &str, word: &Word) -> Result<String, RuleError> {
+    let name = value.split_once(':').map_or(value, |(name, _)| name);
+    match name {
+        "" => Err(word.error("the zone has no name; write zone=NAME:SIZE, such as zone=one:10m")),
+        name => Ok(name.to_owned()),
+    }
+}
+
+fn find_zone(name: &str, word: &Word, zones: &[Zone]) -> Result<usize, RuleError> {
+    let names = || zones.iter().map(|zone| &*zone.name);
+    names().position(|known| known == name).ok_or_else(|| {
+        let hint = nearest_name(name, names()).map(|known| format!("; did you mean `{known}`?"));
+        word.error(format_args!(
+            "there is no `limit_req_zone` with the name `{name}`{}",
+            hint.unwrap_or_default()
+        ))
+    })
+}
+
+/// A rate: `Nr/s` or `Nr/m`, in thousandths of a request in a second, rounded down as nginx does.
+fn parse_rate(text: &str, word: &Word) -> Result<Rate, RuleError> {
+    let invalid = || {
+        word.error(format_args!(
+            "`{text}` is not a valid rate; write requests in a second or a minute, such as 10r/s or 30r/m"
+        ))
+    };
+    let (number, seconds) = match (text.strip_suffix("r/s"), text.strip_suffix("r/m")) {
+        (Some(number), _) => (number, 1),
+        (_, Some(number)) => (number, 60),
+        (None, None) => return Err(invalid()),
+    };
+    let number = whole_number(number).filter(|number| *number > 0).ok_or_else(invalid)?;
+    Ok(Rate(number * REQUEST / seconds))
+}
+
+fn requests(text: &str, word: &Word, min: i64) -> Result<i64, RuleError> {
+    let number = whole_number(text).filter(|number| *number >= min);
+    number.map(|number| number * REQUEST).ok_or_else(|| {
+        word.error(format_args!("`{text}` is not a number of requests from {min} to {BURST_MAX}"))
+    })
+}
+
+fn whole_number(text: &str) -> Option<i64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| is_number && *number <= BURST_MAX)
+}
+
+fn unknown_parameter(word: &Word, known: &[&str]) -> RuleError {
+    let name = word.text.split_once('=').map_or(&*word.text, |(name, _)| name);
+    let hint = nearest_name(name, known.iter().copied());
+    let hint = hint.map_or_else(
+        || format!("; it has {}", known.join(", ")),
+        |known| format!("; did you mean `{known}`?"),
+    );
+    word.error(format_args!("`{}` is not a parameter of this directive{hint}", word.text))
+}

@@ -1,0 +1,262 @@
+//! The part of nginx's configuration that decides which limits apply to a request.
+//!
+//! A text may be a whole `nginx.conf`, or some lines of it: limits outside of any server apply to
+//! all requests. [`tokens`] splits the text, [`limit`] reads zones and limits, [`map`] reads `map`
+//! and `geo`, [`server`] finds the location of a request, and [`template`] reads keys.
+
+mod limit;
+mod map;
+mod server;
+mod template;
+mod tokens;
+mod uri;
+
+pub(super) use limit::{Limit, Zone};
+pub(super) use map::Map;
+pub(super) use server::Server;
+pub(super) use template::{Template, TemplatePart};
+pub(super) use uri::normalised;
+
+use self::server::{Level, Location, LocationPath};
+use self::tokens::Directive;
+use crate::error::RuleError;
+
+/// The limits of a configuration.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Configuration {
+    pub(super) zones: Vec<Zone>,
+    pub(super) limit_sets: Vec<LimitSet>,
+    pub(super) servers: Vec<Server>,
+    pub(super) maps: Vec<Map>,
+    /// What was not understood.
+    pub(super) notes: Vec<RuleError>,
+}
+
+/// The limits that apply to a request together, in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LimitSet {
+    pub(super) limits: Vec<Limit>,
+}
+
+/// Directives that change which request is limited, and are not followed.
+const NOT_FOLLOWED: [(&str, &str); 4] = [
+    ("include", "the file is not read; paste its lines if they have limits"),
+    ("rewrite", "rewritten requests are taken to stay in their location"),
+    ("if", "the block is not followed"),
+    ("set", "the variable is not known"),
+];
+
+impl Configuration {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// If it is not well formed, or a zone or limit in it is not valid, or it has no limit.
+    pub(super) fn parse(text: &str) -> Result<Self, RuleError> {
+        let directives = tokens::directives(text)?;
+        let mut configuration = Self::default();
+        configuration.read_definitions(&directives)?;
+        configuration.read_http(&directives)?;
+        if configuration.limit_sets.is_empty() {
+            return Err(RuleError::new(
+                0..0,
+                "there is no `limit_req` in it; write, for instance: \
+                 limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s; limit_req zone=one burst=5;",
+            ));
+        }
+        Ok(configuration)
+    }
+
+    /// The limits in a few words.
+    pub(super) fn description(&self) -> String {
+        let limits = self.limit_sets.iter().flat_map(|set| &set.limits);
+        let mut shown: Vec<String> = limits.map(|limit| self.limit_text(limit)).collect();
+        shown.dedup();
+        shown.join("; ")
+    }
+
+    /// A limit in a few words.
+    pub(super) fn limit_text(&self, limit: &Limit) -> String {
+        let zone = &self.zones[limit.zone];
+        let burst = limit.burst / super::bucket::REQUEST;
+        let delay = match limit.delay {
+            i64::MAX => " nodelay".to_owned(),
+            0 => String::new(),
+            delay => format!(" delay={}", delay / super::bucket::REQUEST),
+        };
+        format!("zone {} rate={} burst={burst}{delay}", zone.name, zone.rate_text)
+    }
+
+    /// Reads zones, maps and geos, which may stand after the limits that use them.
+    fn read_definitions(&mut self, directives: &[Directive]) -> Result<(), RuleError> {
+        for directive in directives {
+            match &*directive.name.text {
+                "http" => self.read_definitions(directive.block.as_deref().unwrap_or_default())?,
+                "limit_req_zone" => {
+                    let zone = Zone::parse(directive)?;
+                    if self.zones.iter().any(|known| known.name == zone.name) {
+                        let message = format!("the zone `{}` is defined twice", zone.name);
+                        return Err(directive.name.error(message));
+                    }
+                    self.zones.push(zone);
+                }
+                "map" | "geo" => {
+                    let map = Map::parse(directive, &mut self.notes)?;
+                    self.maps.push(map);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the level of `http`, which is also that of lines without a block.
+    fn read_http(&mut self, directives: &[Directive]) -> Result<(), RuleError> {
+        let (inner, outer): (Vec<_>, Vec<_>) =
+            directives.iter().partition(|directive| directive.name.text == "http");
+        for http in inner {
+            self.read_http(http.block.as_deref().unwrap_or_default())?;
+        }
+        let outer: Vec<Directive> = outer.into_iter().cloned().collect();
+        let limits = self.read_limits(&outer, None)?;
+        let has_server = outer.iter().any(|directive| directive.name.text == "server");
+        for server in outer.iter().filter(|directive| directive.name.text == "server") {
+            let block = server.block.as_deref().unwrap_or_default();
+            let root = self.read_level(block, limits)?;
+            let server = Server::parse(block, root, &mut self.notes);
+            self.servers.push(server);
+        }
+        let has_location = outer.iter().any(|directive| directive.name.text == "location");
+        if has_location || limits.is_some() && !has_server {
+            let root = self.read_level(&outer, limits)?;
+            self.servers.push(Server::of_all(root));
+        }
+        Ok(())
+    }
+
+    /// Reads a server or a location, in which `outer` limits apply unless it has its own.
+    fn read_level(
+        &mut self,
+        directives: &[Directive],
+        outer: Option<usize>,
+    ) -> Result<Level, RuleError> {
+        let limits = self.read_limits(directives, outer)?;
+        // It ends the request before limits are looked at.
+        if directives.iter().any(|directive| directive.name.text == "return") {
+            return Ok(Level::default());
+        }
+        let mut locations = Vec::new();
+        for directive in directives {
+            let name = &*directive.name.text;
+            if let Some((_, reason)) = NOT_FOLLOWED.iter().find(|(known, _)| *known == name) {
+                self.notes.push(directive.name.error(format_args!("`{name}`: {reason}")));
+            }
+            if name != "location" {
+                continue;
+            }
+            let level = self.read_level(directive.block.as_deref().unwrap_or_default(), limits)?;
+            match LocationPath::parse(directive) {
+                Ok(Some(path)) => locations.push(Location { path, level }),
+                Ok(None) => {}
+                Err(error) => self.notes.push(error),
+            }
+        }
+        Ok(Level { limits, locations })
+    }
+
+    /// The number of the limits of a level: its own, or else the `outer` ones.
+    fn read_limits(
+        &mut self,
+        directives: &[Directive],
+        outer: Option<usize>,
+    ) -> Result<Option<usize>, RuleError> {
+        let own = directives.iter().filter(|directive| directive.name.text == "limit_req");
+        let limits: Vec<Limit> =
+            own.map(|directive| Limit::parse(directive, &self.zones)).collect::<Result<_, _>>()?;
+        if limits.is_empty() {
+            return Ok(outer);
+        }
+        let set = LimitSet { limits };
+        let known = self.limit_sets.iter().position(|known| *known == set);
+        Ok(Some(known.unwrap_or_else(|| {
+            self.limit_sets.push(set);
+            self.limit_sets.len() - 1
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Configuration;
+
+    const ZONE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s;\n";
+
+    /// The burst of the limits of a path, in requests; `None` if there are none.
+    fn burst(configuration: &Configuration, path: &str) -> Option<i64> {
+        let set = configuration.servers[0].root.limits_of(path.as_bytes())?;
+        Some(configuration.limit_sets[set].limits[0].burst / 1_000)
+    }
+
+    #[test]
+    fn the_location_is_found_as_nginx_finds_it() {
+        let text = "http { server { limit_req zone=one burst=9;
+            location / { limit_req zone=one burst=1; }
+            location = /exact { limit_req zone=one burst=2; }
+            location ^~ /static { limit_req zone=one burst=3; }
+            location ~ \\.php$ { limit_req zone=one burst=4; }
+            location ~* \\.JPG$ { limit_req zone=one burst=5; }
+            location /api { location /api/in { limit_req zone=one burst=6; } location ~ x$ { limit_req zone=one burst=7; } }
+            location /gone { return 410; }
+        } }";
+        let configuration = Configuration::parse(&format!("{ZONE}{text}")).expect("it is valid");
+        for (path, expected) in [
+            ("/", Some(1)),
+            ("/exact", Some(2)),
+            ("/exact/", Some(1)),
+            ("/static/a.php", Some(3)),
+            ("/a.php", Some(4)),
+            ("/a.jpg", Some(5)),
+            ("/api", Some(9)),
+            ("/api/in", Some(6)),
+            ("/api/x", Some(7)),
+            ("/api/a.php", Some(4)),
+            ("/gone", None),
+        ] {
+            assert_eq!(burst(&configuration, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn limits_without_a_server_apply_to_all_requests() {
+        let text = format!("limit_req zone=one burst=5 nodelay;\n{ZONE}");
+        let configuration = Configuration::parse(&text).expect("it is valid");
+        assert_eq!(burst(&configuration, "/any"), Some(5));
+        assert_eq!(configuration.description(), "zone one rate=10r/s burst=5 nodelay");
+    }
+
+    #[test]
+    fn mistakes_are_refused_at_their_place() {
+        for (text, place, message) in [
+            ("limit_req zone=on;", "zone=on", "did you mean `one`?"),
+            ("limit_req zone=one brust=5;", "brust=5", "did you mean `burst`?"),
+            ("limit_req zone=one burst=-5;", "burst=-5", "`-5` is not a number of requests"),
+            ("limit_req burst=5;", "limit_req burst", "zone=NAME is missing"),
+            ("limit_req_zone $a zone=two rate=10;", "rate=10;", "`10` is not a valid rate"),
+            ("limit_req_zone $ zone=two rate=1r/s;", "$ ", "the name of a variable is missing"),
+            ("limit_req_zone zone=two rate=1r/s;", "limit_req_zone zone=two", "the key is missing"),
+            ("server { listen 80; }", "limit_req_zone $binary", "there is no `limit_req`"),
+        ] {
+            let text = format!("{ZONE}{text}");
+            let error = Configuration::parse(&text).expect_err(&text);
+            assert!(error.message.contains(message), "{text}: {}", error.message);
+            assert_eq!(Some(error.range.start), text.rfind(place), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_followed_is_named() {
+        let text = format!("{ZONE}server {{ limit_req zone=one;\n include x.conf; if ($a) {{}} }}");
+        let configuration = Configuration::parse(&text).expect("it is valid");
+        let lines: Vec<usize> = configuration.notes.iter().map(|note| note.line(&text)).collect();
+        assert_eq!(lines, [3, 3]);
+    }
+}

@@ -1,0 +1,208 @@
+//! `server` and `location`: which limits apply to a request.
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::tokens::{Directive, Word};
+use crate::error::RuleError;
+
+/// A server, and where its limits apply.
+#[derive(Debug, Clone)]
+pub(in crate::limit_req) struct Server {
+    names: Vec<ServerName>,
+    /// The first name as it was written; the value of `$server_name`.
+    pub(in crate::limit_req) first_name: String,
+    pub(in crate::limit_req) is_default: bool,
+    pub(in crate::limit_req) root: Level,
+}
+
+#[derive(Debug, Clone)]
+enum ServerName {
+    Exact(String),
+    /// `*.example.com`: the part from the point on.
+    Ending(String),
+    /// `www.*`: the part up to the point.
+    Beginning(String),
+    Expression(Regex),
+}
+
+/// A server or a location: the limits of requests that end there, and the locations within.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::limit_req) struct Level {
+    /// The number of the limits; `None` if there are none.
+    pub(in crate::limit_req) limits: Option<usize>,
+    pub(in crate::limit_req) locations: Vec<Location>,
+}
+
+/// A location.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::limit_req) struct Location {
+    pub(super) path: LocationPath,
+    pub(super) level: Level,
+}
+
+/// The requests of a location.
+#[derive(Debug, Clone)]
+pub(in crate::limit_req) enum LocationPath {
+    Exact(String),
+    Prefix { path: String, excludes_expressions: bool },
+    Expression(Regex),
+}
+
+impl PartialEq for LocationPath {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Exact(one), Self::Exact(other)) => one == other,
+            (
+                Self::Prefix { path, excludes_expressions },
+                Self::Prefix { path: other, excludes_expressions: excludes_others },
+            ) => path == other && excludes_expressions == excludes_others,
+            (Self::Expression(one), Self::Expression(other)) => one.as_str() == other.as_str(),
+            _ => false,
+        }
+    }
+}
+
+impl Server {
+    /// A server for all requests.
+    pub(super) fn of_all(root: Level) -> Self {
+        Self { names: Vec::new(), first_name: String::new(), is_default: true, root }
+    }
+
+    /// The names and the listening addresses of a `server` block.
+    pub(super) fn parse(block: &[Directive], root: Level, notes: &mut Vec<RuleError>) -> Self {
+        let of =
+            |name: &'static str| block.iter().filter(move |directive| directive.name.text == name);
+        let words: Vec<&Word> =
+            of("server_name").flat_map(|directive| &directive.arguments).collect();
+        let mut names = Vec::new();
+        for word in &words {
+            match ServerName::parse(&word.text) {
+                Ok(parsed) => names.extend(parsed),
+                Err(error) => notes.push(word.error(format_args!("it is not understood: {error}"))),
+            }
+        }
+        let is_default = of("listen")
+            .flat_map(|directive| &directive.arguments)
+            .any(|word| matches!(&*word.text, "default_server" | "default"));
+        let first_name = words.first().map(|word| word.text.clone()).unwrap_or_default();
+        Self { names, first_name, is_default, root }
+    }
+
+    /// How well a host fits: the rank of the kind of name, and its length.
+    pub(in crate::limit_req) fn fit(&self, host: &[u8]) -> Option<(u8, usize)> {
+        self.names.iter().filter_map(|name| name.fit(host)).max()
+    }
+}
+
+impl ServerName {
+    fn parse(text: &str) -> Result<Vec<Self>, regex::Error> {
+        if let Some(pattern) = text.strip_prefix('~') {
+            let expression = RegexBuilder::new(pattern).case_insensitive(true).build()?;
+            return Ok(vec![Self::Expression(expression)]);
+        }
+        let text = text.to_ascii_lowercase();
+        Ok(match (text.strip_prefix('.'), text.strip_prefix('*'), text.strip_suffix('*')) {
+            (Some(name), ..) => vec![Self::Exact(name.to_owned()), Self::Ending(text.clone())],
+            (_, Some(ending), _) => vec![Self::Ending(ending.to_owned())],
+            (_, _, Some(beginning)) => vec![Self::Beginning(beginning.to_owned())],
+            _ => vec![Self::Exact(text)],
+        })
+    }
+
+    fn fit(&self, host: &[u8]) -> Option<(u8, usize)> {
+        let (fits, rank, length) = match self {
+            Self::Exact(name) => (name.as_bytes() == host, 4, name.len()),
+            Self::Ending(name) => (host.ends_with(name.as_bytes()), 3, name.len()),
+            Self::Beginning(name) => (host.starts_with(name.as_bytes()), 2, name.len()),
+            Self::Expression(expression) => (expression.is_match(host), 1, 0),
+        };
+        fits.then_some((rank, length))
+    }
+}
+
+impl Level {
+    /// The limits of a request for a path, which is normalised.
+    ///
+    /// The search of ngx_http_core_find_location: the longest prefix, then within it, then regular
+    /// expressions in their order unless the prefix excludes them.
+    pub(in crate::limit_req) fn limits_of(&self, path: &[u8]) -> Option<usize> {
+        self.find(path).0.limits
+    }
+
+    /// The innermost level, and whether the search ended at an exact location or an expression.
+    fn find(&self, path: &[u8]) -> (&Self, bool) {
+        let (mut found, mut excludes_expressions) = (self, false);
+        match self.longest_prefix(path) {
+            Some(Location { path: LocationPath::Exact(_), level }) => return (level, true),
+            Some(Location {
+                path: LocationPath::Prefix { excludes_expressions: excludes, .. },
+                level,
+            }) => {
+                excludes_expressions = *excludes;
+                let (inner, has_ended) = level.find(path);
+                if has_ended {
+                    return (inner, true);
+                }
+                found = inner;
+            }
+            _ => {}
+        }
+        if !excludes_expressions {
+            for Location { path: of_location, level } in &self.locations {
+                if matches!(of_location, LocationPath::Expression(it) if it.is_match(path)) {
+                    return (level.find(path).0, true);
+                }
+            }
+        }
+        (found, false)
+    }
+
+    /// The location with exactly this path, or with the longest prefix of it.
+    fn longest_prefix(&self, path: &[u8]) -> Option<&Location> {
+        let length = |location: &&Location| match &location.path {
+            LocationPath::Exact(exact) => (exact.as_bytes() == path).then_some(usize::MAX),
+            LocationPath::Prefix { path: prefix, .. } => {
+                path.starts_with(prefix.as_bytes()).then_some(prefix.len())
+            }
+            LocationPath::Expression(_) => None,
+        };
+        let fitting = self.locations.iter().filter(|location| length(location).is_some());
+        fitting.max_by_key(length)
+    }
+
+    /// Whether all requests have the same limits.
+    pub(in crate::limit_req) fn is_uniform(&self) -> bool {
+        self.locations
+            .iter()
+            .all(|location| location.level.limits == self.limits && location.level.is_uniform())
+    }
+}
+
+impl LocationPath {
+    /// Reads the arguments of a `location`; `None` for a named one.
+    pub(super) fn parse(directive: &Directive) -> Result<Option<Self>, RuleError> {
+        let (modifier, path) = match &directive.arguments[..] {
+            [path] => match path.text.as_bytes() {
+                [b'@', ..] => return Ok(None),
+                [b'=', ..] => return Ok(Some(Self::Exact(path.text[1..].to_owned()))),
+                _ => ("", path),
+            },
+            [modifier, path] => (&*modifier.text, path),
+            _ => return Err(directive.name.error("write: location [modifier] path { … }")),
+        };
+        let expression = |is_insensitive| {
+            let mut builder = RegexBuilder::new(&path.text);
+            builder.case_insensitive(is_insensitive).build().map_err(|error| {
+                path.error(format_args!("the regular expression is not understood: {error}"))
+            })
+        };
+        Ok(Some(match modifier {
+            "" => Self::Prefix { path: path.text.clone(), excludes_expressions: false },
+            "^~" => Self::Prefix { path: path.text.clone(), excludes_expressions: true },
+            "=" => Self::Exact(path.text.clone()),
+            "~" => Self::Expression(expression(false)?),
+            "~*" => Self::Expression(expression(true)?),
+            _ => return Err(directive.arguments[0].error("it is not one of =, ^~, ~ and ~*")),
+        }))
+    }
+}

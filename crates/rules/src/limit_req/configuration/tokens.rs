@@ -1,0 +1,251 @@
+//! The directives of a configuration of nginx, as `ngx_conf_read_token` splits them.
+
+use std::ops::Range;
+
+use crate::error::RuleError;
+
+/// The deepest nesting of blocks.
+const DEPTH_MAX: usize = 64;
+
+/// A directive with its arguments, and the directives of its block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Directive {
+    pub(super) name: Word,
+    pub(super) arguments: Vec<Word>,
+    pub(super) block: Option<Vec<Directive>>,
+}
+
+/// A word, without its quotes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) text: String,
+    /// Its place in the configuration, in bytes, with its quotes.
+    pub(super) range: Range<usize>,
+}
+
+impl Word {
+    /// An error at the word.
+    pub(super) fn error(&self, message: impl std::fmt::Display) -> RuleError {
+        RuleError::new(self.range.clone(), message)
+    }
+}
+
+/// Splits a configuration into directives.
+///
+/// # Errors
+/// At the first place where it is not well formed.
+pub(super) fn directives(text: &str) -> Result<Vec<Directive>, RuleError> {
+    let mut cursor = Cursor { text, at: 0 };
+    let directives = cursor.block(0)?;
+    match cursor.peek() {
+        None => Ok(directives),
+        Some(_) => Err(RuleError::new(cursor.at..cursor.at + 1, "there is no block that `}` ends")),
+    }
+}
+
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn peek(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let next = self.peek()?;
+        self.at += next.len_utf8();
+        Some(next)
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(next) = self.peek() {
+            match next {
+                '#' => {
+                    let rest = &self.text[self.at..];
+                    self.at += rest.find('\n').unwrap_or(rest.len());
+                }
+                next if is_space(next) => self.at += 1,
+                _ => return,
+            }
+        }
+    }
+
+    /// The directives up to the end of a block, or of the text.
+    fn block(&mut self, depth: usize) -> Result<Vec<Directive>, RuleError> {
+        let mut directives = Vec::new();
+        loop {
+            self.skip_space();
+            match self.peek() {
+                None | Some('}') => return Ok(directives),
+                Some(_) => directives.push(self.directive(depth)?),
+            }
+        }
+    }
+
+    fn directive(&mut self, depth: usize) -> Result<Directive, RuleError> {
+        let start = self.at;
+        let mut words = Vec::new();
+        loop {
+            self.skip_space();
+            let at = self.at;
+            let end = match self.peek() {
+                Some(end @ (';' | '{')) => end,
+                None | Some('}') => {
+                    return Err(RuleError::new(
+                        start..at.max(start + 1),
+                        "the directive has no end: `;` or a block in braces is missing",
+                    ));
+                }
+                Some(_) => {
+                    words.push(self.word()?);
+                    continue;
+                }
+            };
+            self.at += 1;
+            if words.is_empty() {
+                let message = format!("`{end}` stands where a directive should begin");
+                return Err(RuleError::new(at..self.at, message));
+            }
+            let name = words.remove(0);
+            let block = match end {
+                '{' => Some(self.inner_block(at, depth)?),
+                _ => None,
+            };
+            return Ok(Directive { name, arguments: words, block });
+        }
+    }
+
+    /// The directives of a block whose opening brace is at `open`.
+    fn inner_block(&mut self, open: usize, depth: usize) -> Result<Vec<Directive>, RuleError> {
+        if depth >= DEPTH_MAX {
+            let message = format!("blocks are nested more than {DEPTH_MAX} deep");
+            return Err(RuleError::new(open..open + 1, message));
+        }
+        let block = self.block(depth + 1)?;
+        match self.next() {
+            Some('}') => Ok(block),
+            _ => Err(RuleError::new(open..open + 1, "the block has no `}`")),
+        }
+    }
+
+    fn word(&mut self) -> Result<Word, RuleError> {
+        let start = self.at;
+        let text = match self.peek() {
+            Some(quote @ ('"' | '\'')) => self.quoted_word(quote)?,
+            _ => self.plain_word(),
+        };
+        Ok(Word { text, range: start..self.at })
+    }
+
+    fn quoted_word(&mut self, quote: char) -> Result<String, RuleError> {
+        let start = self.at;
+        self.at += 1;
+        let mut text = String::new();
+        while let Some(next) = self.next() {
+            match next {
+                '\\' => self.escape(&mut text),
+                next if next == quote => {
+                    let follows = self.peek();
+                    if follows.is_none_or(|next| is_space(next) || ";{)".contains(next)) {
+                        return Ok(text);
+                    }
+                    let message = "a space or `;` must follow the closing quote";
+                    return Err(RuleError::new(self.at..self.at + 1, message));
+                }
+                next => text.push(next),
+            }
+        }
+        Err(RuleError::new(start..start + 1, "the quote is not closed"))
+    }
+
+    fn plain_word(&mut self) -> String {
+        let mut text = String::new();
+        while let Some(next) = self.peek() {
+            if is_space(next) || next == ';' || next == '{' && !text.ends_with('$') {
+                break;
+            }
+            self.at += next.len_utf8();
+            match next {
+                '\\' => self.escape(&mut text),
+                next => text.push(next),
+            }
+        }
+        text
+    }
+
+    /// The character after a backslash, which stays before most of them.
+    fn escape(&mut self, text: &mut String) {
+        match self.next() {
+            Some('t') => text.push('\t'),
+            Some('r') => text.push('\r'),
+            Some('n') => text.push('\n'),
+            Some(next @ ('"' | '\'' | '\\')) => text.push(next),
+            Some(next) => text.extend(['\\', next]),
+            None => text.push('\\'),
+        }
+    }
+}
+
+fn is_space(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\r' | '\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Directive, directives};
+
+    /// Directives in one line, words separated by `|`.
+    fn shown(directives: &[Directive]) -> String {
+        let words = |directive: &Directive| {
+            let words = std::iter::once(&directive.name).chain(&directive.arguments);
+            let words: Vec<&str> = words.map(|word| &*word.text).collect();
+            let block = directive.block.as_ref().map(|block| format!("{{{}}}", shown(block)));
+            format!("{}{};", words.join("|"), block.unwrap_or_default())
+        };
+        directives.iter().map(words).collect()
+    }
+
+    #[test]
+    fn words_are_those_of_nginx() {
+        for (text, expected) in [
+            ("a b;c{d;}", "a|b;c{d;};"),
+            ("a 'b c' \"d\\\"e\" f\\ g h\\.i; # no;", "a|b c|d\"e|f\\ g|h\\.i;"),
+            ("location ~ \\.php$ {x;}", "location|~|\\.php${x;};"),
+            ("key ${a}b; k a#b;", "key|${a}b;k|a#b;"),
+            ("map $a $b { default \"\"; ~^/x 1; }", "map|$a|$b{default|;~^/x|1;};"),
+        ] {
+            assert_eq!(shown(&directives(text).expect(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_well_formed_is_refused_at_its_place() {
+        for (text, range) in [
+            ("a b", 0..3),
+            ("a { b;", 2..3),
+            ("a; }", 3..4),
+            (";", 0..1),
+            ("a 'b", 2..3),
+            ("a 'b'c;", 5..6),
+        ] {
+            assert_eq!(directives(text).expect_err(text).range, range, "{text}");
+        }
+        directives(&"a{".repeat(100_000)).expect_err("too deep");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_text_is_split_or_refused(text in "[a-z$ {};#'\"\\\\é\n]{0,40}") {
+            if let Err(error) = directives(&text) {
+                prop_assert!(error.range.start <= text.len());
+                error.excerpt(&text);
+            }
+        }
+    }
+}

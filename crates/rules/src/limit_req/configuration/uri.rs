@@ -1,0 +1,77 @@
+//! The form of a path in which nginx compares it with locations.
+
+/// Returns the normalised path: percent-encodings decoded, `.` and `..` resolved, and runs of
+/// slashes merged, as ngx_http_parse_complex_uri does. `None` if nginx refuses the path.
+pub(in crate::limit_req) fn normalised(path: &[u8]) -> Option<Vec<u8>> {
+    let decoded = decoded(path)?;
+    let absolute = decoded.strip_prefix(b"/")?;
+    let mut normal: Vec<u8> = b"/".to_vec();
+    let mut segments = absolute.split(|byte| *byte == b'/').peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        match segment {
+            b"" | b"." => {}
+            b".." => {
+                normal.pop()?;
+                let parent = normal.iter().rposition(|byte| *byte == b'/')?;
+                normal.truncate(parent + 1);
+            }
+            segment => {
+                normal.extend_from_slice(segment);
+                if !is_last {
+                    normal.push(b'/');
+                }
+            }
+        }
+    }
+    Some(normal)
+}
+
+/// Replaces percent-encodings by their bytes; `None` if one is not valid or is a NUL.
+fn decoded(path: &[u8]) -> Option<Vec<u8>> {
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        if *byte != b'%' {
+            decoded.push(*byte);
+            continue;
+        }
+        let ([high, low], after) = rest.split_first_chunk()?;
+        let digit = |byte: &u8| char::from(*byte).to_digit(16);
+        let byte = (digit(high)? * 16 + digit(low)?) as u8;
+        if byte == 0 {
+            return None;
+        }
+        decoded.push(byte);
+        rest = after;
+    }
+    Some(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normalised;
+
+    #[test]
+    fn paths_are_normalised_as_by_nginx() {
+        for (path, expected) in [
+            ("/", Some("/")),
+            ("/a/b", Some("/a/b")),
+            ("/a//b/", Some("/a/b/")),
+            ("/a/./b/../c", Some("/a/c")),
+            ("/a/..", Some("/")),
+            ("/a/b/..", Some("/a/")),
+            ("/a/.", Some("/a/")),
+            ("/%61%2Fb", Some("/a/b")),
+            ("/..", None),
+            ("/a/../../b", None),
+            ("/%", None),
+            ("/%00", None),
+            ("*", None),
+        ] {
+            let normal = normalised(path.as_bytes());
+            assert_eq!(normal.as_deref(), expected.map(str::as_bytes), "{path}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The replay over arrival times to the millisecond: every verdict is nginx's.
+
+use super::LimitReq;
+use super::bucket::{Bucket, Rate, delay_ms};
+use super::configuration::Limit;
+use super::idle_queue::IdleQueue;
+use super::replay::{NO_KEY, Outcome, Requests};
+use super::summary::{Peak, Summary};
+use crate::report::Verdict;
+
+/// The nodes of a zone.
+struct ZoneState {
+    rate: Rate,
+    /// By key.
+    buckets: Vec<Option<Bucket>>,
+    /// By key: the bucket if no request were rejected.
+    unlimited: Vec<Option<Bucket>>,
+    idle: Option<IdleQueue>,
+}
+
+impl ZoneState {
+    fn new(rate: Rate) -> Self {
+        let idle = IdleQueue::is_needed(rate).then(IdleQueue::new);
+        Self { rate, buckets: Vec::new(), unlimited: Vec::new(), idle }
+    }
+
+    /// The excess that a request would make; `None` for the first request of a key.
+    fn excess(&mut self, key: u32, now_ms: i64) -> Option<i64> {
+        let index = key as usize;
+        self.buckets.resize(self.buckets.len().max(index + 1), None);
+        let excess = self.buckets[index].map(|bucket| bucket.excess_at(now_ms, self.rate));
+        if let Some(idle) = &mut self.idle {
+            if excess.is_none() {
+                idle.expire(now_ms, self.rate, &mut self.buckets);
+            }
+            idle.touch(key);
+        }
+        excess
+    }
+
+    fn count(&mut self, key: u32, now_ms: i64, excess: Option<i64>) {
+        let bucket = &mut self.buckets[key as usize];
+        match (bucket, excess) {
+            (Some(bucket), Some(excess)) => bucket.count(now_ms, excess),
+            (bucket, _) => *bucket = Some(Bucket::first(now_ms)),
+        }
+    }
+
+    /// The excess of a request if none had been rejected.
+    fn unlimited_excess(&mut self, key: u32, now_ms: i64) -> i64 {
+        let index = key as usize;
+        self.unlimited.resize(self.unlimited.len().max(index + 1), None);
+        let bucket = &mut self.unlimited[index];
+        match bucket {
+            Some(bucket) => {
+                let excess = bucket.excess_at(now_ms, self.rate);
+                bucket.count(now_ms, excess);
+                excess
+            }
+            None => {
+                *bucket = Some(Bucket::first(now_ms));
+                0
+            }
+        }
+    }
+}
+
+/// Replays the requests, and keeps their outcomes in the order of the log if asked to.
+pub(super) fn replay(
+    rule: &LimitReq,
+    requests: &Requests,
+    summary: &mut Summary<'_>,
+    mut outcomes: Option<&mut Vec<Outcome>>,
+) {
+    let mut zones: Vec<ZoneState> =
+        rule.zones().iter().map(|zone| ZoneState::new(zone.rate)).collect();
+    if let Some(outcomes) = &mut outcomes {
+        let unknown = Outcome { verdict: Verdict::Unknown, limit: 0, delay_ms: None, excess: None };
+        outcomes.resize(requests.list.len(), unknown);
+    }
+    for position in requests.by_arrival() {
+        let request = &requests.list[position as usize];
+        let limits = &rule.limit_sets()[request.set as usize].limits;
+        let keys = requests.keys_of(request, limits.len());
+        let outcome = decide(&mut zones, limits, keys, request.arrival_ms);
+        summary.count(limits, keys, outcome.verdict);
+        for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
+            let excess = zones[limit.zone].unlimited_excess(*key, request.arrival_ms);
+            let peak = Peak::exact(excess, request.arrival_ms, request);
+            summary.peak(limit, *key, peak);
+        }
+        if outcome.verdict == Verdict::Rejected {
+            let limit = outcome.limit as usize;
+            summary.trip(&limits[limit], keys[limit], request);
+        }
+        if let Some(outcomes) = &mut outcomes {
+            outcomes[position as usize] = outcome;
+        }
+    }
+}
+
+/// The decision about one request, and its effect: the first limit that rejects it ends the search,
+/// and then nothing is counted; otherwise the longest delay holds.
+fn decide(zones: &mut [ZoneState], limits: &[Limit], keys: &[u32], now_ms: i64) -> Outcome {
+    let mut excesses = [None; 8];
+    let mut more = Vec::new();
+    let excesses: &mut [Option<i64>] = match limits.len() <= excesses.len() {
+        true => &mut excesses[..limits.len()],
+        false => {
+            more.resize(limits.len(), None);
+            &mut more
+        }
+    };
+    let applying = || limits.iter().zip(keys).enumerate().filter(|(_, (_, key))| **key != NO_KEY);
+    let mut outcome =
+        Outcome { verdict: Verdict::Passed, limit: 0, delay_ms: Some(0), excess: Some(0) };
+    let mut is_first = true;
+    for (number, (limit, key)) in applying() {
+        let excess = zones[limit.zone].excess(*key, now_ms);
+        excesses[number] = excess;
+        let excess = excess.unwrap_or(0);
+        if excess > limit.burst {
+            let (limit, excess) = (number as u32, Some(excess));
+            return Outcome { verdict: Verdict::Rejected, limit, delay_ms: None, excess };
+        }
+        let delay = delay_ms(excess, limit.delay, zones[limit.zone].rate) as u64;
+        if is_first || outcome.delay_ms < Some(delay) {
+            is_first = false;
+            outcome.limit = number as u32;
+            outcome.delay_ms = Some(delay);
+            outcome.excess = Some(excess);
+        }
+    }
+    for (number, (limit, key)) in applying() {
+        zones[limit.zone].count(*key, now_ms, excesses[number]);
+    }
+    if outcome.delay_ms > Some(0) {
+        outcome.verdict = Verdict::Delayed;
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ZoneState, decide};
+    use crate::limit_req::bucket::Rate;
+    use crate::limit_req::configuration::Limit;
+    use crate::report::Verdict;
+
+    fn limit(zone: usize, burst: i64, delay: i64) -> Limit {
+        Limit { zone, burst: burst * 1_000, delay }
+    }
+
+    #[test]
+    fn a_rejected_request_counts_in_no_zone() {
+        let mut zones = [ZoneState::new(Rate(1_000)), ZoneState::new(Rate(1_000))];
+        let limits = [limit(0, 5, i64::MAX), limit(1, 1, i64::MAX)];
+        let mut verdicts = Vec::new();
+        for _ in 0..4 {
+            verdicts.push(decide(&mut zones, &limits, &[0, 0], 0));
+        }
+        let decided: Vec<_> = verdicts.iter().map(|it| (it.verdict, it.limit)).collect();
+        assert_eq!(decided[..2], [(Verdict::Passed, 0), (Verdict::Passed, 0)]);
+        assert_eq!(decided[2..], [(Verdict::Rejected, 1), (Verdict::Rejected, 1)]);
+        assert_eq!(zones[0].excess(0, 0), Some(2_000), "two have passed");
+    }
+
+    #[test]
+    fn the_longest_delay_holds() {
+        let mut zones = [ZoneState::new(Rate(10_000)), ZoneState::new(Rate(1_000))];
+        let limits = [limit(0, 5, 0), limit(1, 5, 1_000)];
+        let delays: Vec<_> =
+            (0..4).map(|_| decide(&mut zones, &limits, &[0, 0], 0).delay_ms).collect();
+        assert_eq!(delays, [Some(0), Some(100), Some(1_000), Some(2_000)]);
+    }
+}

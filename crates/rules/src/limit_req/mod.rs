@@ -1,0 +1,84 @@
+//! nginx's `limit_req`, decision for decision.
+//!
+//! The algorithm is that of ngx_http_limit_req_module.c (nginx 1.22): integers in thousandths of a
+//! request, a zone of nodes by key, and a rejected request that changes nothing. [`bucket`] is the
+//! arithmetic of one key, [`exact`] a replay with arrival times to the millisecond, [`bounded`] one
+//! with times to the second, and [`configuration`] the language.
+//!
+//! A request is logged when it ends, so it arrived at the time stamp less the request time. Without
+//! the request time, the stamp is taken.
+
+mod bounded;
+mod bucket;
+mod configuration;
+mod exact;
+mod idle_queue;
+mod observer;
+mod replay;
+mod summary;
+
+use weir_core::Format;
+
+use self::configuration::{Configuration, LimitSet, Zone};
+use self::observer::LimitObserver;
+use self::replay::LimitReplay;
+use crate::error::RuleError;
+use crate::rule::{Family, MissingField, Observer, Replay, Rule};
+
+/// The limits of a configuration of nginx.
+#[derive(Debug)]
+pub(crate) struct LimitReq {
+    name: String,
+    configuration: Configuration,
+}
+
+impl LimitReq {
+    /// Reads `limit_req_zone` and `limit_req` lines, or a whole configuration.
+    ///
+    /// # Errors
+    /// If the text is not a configuration, or has no limit.
+    pub(crate) fn parse(text: &str, name: &str) -> Result<Self, RuleError> {
+        let configuration = Configuration::parse(text)?;
+        let name = match &configuration.zones[..] {
+            [zone] => zone.name.clone(),
+            _ => name.to_owned(),
+        };
+        Ok(Self { name, configuration })
+    }
+
+    /// The zones, by number.
+    fn zones(&self) -> &[Zone] {
+        &self.configuration.zones
+    }
+
+    /// The limits that apply to requests together, by number.
+    fn limit_sets(&self) -> &[LimitSet] {
+        &self.configuration.limit_sets
+    }
+}
+
+impl Rule for LimitReq {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn family(&self) -> Family {
+        Family::LimitReq
+    }
+
+    fn description(&self) -> String {
+        self.configuration.description()
+    }
+
+    fn notes(&self) -> &[RuleError] {
+        &self.configuration.notes
+    }
+
+    fn bind<'r>(&'r self, format: &Format) -> Result<Box<dyn Observer + 'r>, MissingField> {
+        Ok(Box::new(LimitObserver::new(&self.configuration, format)?))
+    }
+
+    fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
+        Box::new(LimitReplay::new(self))
+    }
+}

@@ -1,0 +1,186 @@
+//! The replay of a configuration: requests are held until the end of the log, then put into the
+//! order of their arrival.
+
+use super::LimitReq;
+use super::bounded;
+use super::exact;
+use super::summary::Summary;
+use crate::event::Event;
+use crate::interner::Interner;
+use crate::report::{Decision, Exactness, RuleReport, Verdict};
+use crate::rule::Replay;
+
+/// A key of a limit that does not apply.
+pub(super) const NO_KEY: u32 = u32::MAX;
+
+/// How far the arrival may lie behind a time stamp without a fraction of a second, in
+/// milliseconds.
+const SECOND_SPREAD_MS: i64 = 999;
+
+/// A request that has limits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Request {
+    /// Its arrival, or the earliest that it can be, in milliseconds since 1970.
+    pub(super) arrival_ms: i64,
+    pub(super) line: u64,
+    pub(super) source: u32,
+    /// The number of its limits.
+    pub(super) set: u32,
+    /// Where its keys begin in [`Requests::keys`], one for each limit.
+    pub(super) keys_start: u32,
+}
+
+/// The requests of a log, in its order.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    pub(super) list: Vec<Request>,
+    /// The numbers of keys in their zones.
+    pub(super) keys: Vec<u32>,
+    /// By source: whether a time stamp has a fraction of a second.
+    has_fractions: Vec<bool>,
+}
+
+impl Requests {
+    /// The keys of a request.
+    pub(super) fn keys_of(&self, request: &Request, limits: usize) -> &[u32] {
+        let start = request.keys_start as usize;
+        &self.keys[start..start + limits]
+    }
+
+    /// How much later than [`Request::arrival_ms`] a request may have arrived, in milliseconds.
+    pub(super) fn spread_ms(&self, request: &Request) -> i64 {
+        match self.has_fractions.get(request.source as usize) {
+            Some(true) => 0,
+            _ => SECOND_SPREAD_MS,
+        }
+    }
+
+    /// The positions in the list by arrival; those at the same time in the order of the log.
+    pub(super) fn by_arrival(&self) -> Vec<u32> {
+        let arrival = |position: &u32| self.list[*position as usize].arrival_ms;
+        let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
+        if !order.is_sorted_by_key(arrival) {
+            order.sort_by_key(arrival);
+        }
+        order
+    }
+
+    /// Whether every source has times with fractions of a second.
+    fn are_exact(&self) -> bool {
+        self.has_fractions.iter().all(|has| *has)
+    }
+}
+
+/// What happened to a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outcome {
+    pub(super) verdict: Verdict,
+    /// The position of the limit that decided, in its list.
+    pub(super) limit: u32,
+    pub(super) delay_ms: Option<u64>,
+    pub(super) excess: Option<i64>,
+}
+
+/// The replay of a configuration.
+///
+/// # Memory
+///
+/// 32 bytes for each request, 4 for each of its keys, and the text of each distinct key.
+#[derive(Debug)]
+pub(super) struct LimitReplay<'r> {
+    rule: &'r LimitReq,
+    requests: Requests,
+    /// The keys of each zone.
+    zones: Vec<Interner>,
+    /// Requests without a time.
+    untimed: u64,
+}
+
+impl<'r> LimitReplay<'r> {
+    pub(super) fn new(rule: &'r LimitReq) -> Self {
+        let zones = rule.zones().iter().map(|_| Interner::default()).collect();
+        Self { rule, requests: Requests::default(), zones, untimed: 0 }
+    }
+}
+
+impl Replay for LimitReplay<'_> {
+    fn take(&mut self, source: u32, line: u64, event: &Event<'_>) {
+        let Some(time_ns) = event.time_ns else {
+            self.untimed += 1;
+            return;
+        };
+        let Some(set) = self.rule.limit_sets().get(event.tag as usize) else { return };
+        let has_fractions = &mut self.requests.has_fractions;
+        has_fractions.resize(has_fractions.len().max(source as usize + 1), false);
+        has_fractions[source as usize] |= time_ns % 1_000_000_000 != 0;
+        let Ok(keys_start) = u32::try_from(self.requests.keys.len()) else {
+            self.untimed += 1;
+            return;
+        };
+        for (limit, text) in set.limits.iter().zip(event.texts) {
+            let number = match text {
+                b"" => None,
+                text => self.zones[limit.zone].number(text),
+            };
+            self.requests.keys.push(number.unwrap_or(NO_KEY));
+        }
+        let duration_ns = i64::try_from(event.duration_ns).unwrap_or(i64::MAX);
+        let arrival_ms = time_ns.saturating_sub(duration_ns).div_euclid(1_000_000);
+        let request = Request { arrival_ms, line, source, set: event.tag, keys_start };
+        self.requests.list.push(request);
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.requests.list.capacity() * size_of::<Request>()
+            + self.requests.keys.capacity() * size_of::<u32>()
+            + self.zones.iter().map(Interner::memory_bytes).sum::<usize>()
+    }
+
+    fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {
+        let mut summary = Summary::new(self.rule, &self.zones);
+        let mut outcomes = Vec::new();
+        let keeps = decide.is_some();
+        let is_exact = self.requests.are_exact();
+        let replay = if is_exact { exact::replay } else { bounded::replay };
+        replay(self.rule, &self.requests, &mut summary, keeps.then_some(&mut outcomes));
+        if let Some(decide) = decide {
+            self.decide(&outcomes, decide);
+        }
+        let mut report = summary.finish(&self.zones);
+        report.requests.undecided += self.untimed;
+        if self.untimed > 0 {
+            report
+                .notes
+                .push(format!("{} requests have no time and were not replayed", self.untimed));
+        }
+        if !is_exact {
+            report.exactness = Exactness::Bounded;
+            report.notes.push(
+                "the log's times are whole seconds; with $msec and $request_time in log_format \
+                 every verdict is exact"
+                    .to_owned(),
+            );
+        }
+        report
+    }
+}
+
+impl LimitReplay<'_> {
+    /// Passes the decisions on in the order of the log.
+    fn decide(&self, outcomes: &[Outcome], decide: &mut dyn FnMut(&Decision<'_>)) {
+        for (request, outcome) in self.requests.list.iter().zip(outcomes) {
+            let limits = &self.rule.limit_sets()[request.set as usize].limits;
+            let keys = self.requests.keys_of(request, limits.len());
+            let zone = limits[outcome.limit as usize].zone;
+            let key = keys[outcome.limit as usize];
+            decide(&Decision {
+                source: request.source,
+                line: request.line,
+                key: if key == NO_KEY { b"" } else { self.zones[zone].text(key) },
+                verdict: outcome.verdict,
+                delay_ms: outcome.delay_ms,
+                excess: outcome.excess.map(|excess| excess as f64 / 1_000.0),
+            });
+        }
+    }
+}

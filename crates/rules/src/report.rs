@@ -1,0 +1,150 @@
+//! What came of a replay, as plain data.
+
+/// How far the verdicts of a replay can be relied on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exactness {
+    /// Every verdict is that of the software.
+    Exact,
+    /// Verdicts are those of the software, or undecided, because the log's times are too coarse.
+    Bounded,
+    /// The algorithm of the software is not published; a range is given.
+    Band,
+}
+
+/// What happened to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It was let through at once.
+    Passed,
+    /// It was let through later.
+    Delayed,
+    /// It was refused.
+    Rejected,
+    /// It cannot be told from the log.
+    Unknown,
+}
+
+/// What happened to one request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision<'a> {
+    /// The number of the source.
+    pub source: u32,
+    /// The line in the source, from 1.
+    pub line: u64,
+    /// The key of the limit that decided.
+    pub key: &'a [u8],
+    /// What happened.
+    pub verdict: Verdict,
+    /// How long the request waited, in milliseconds, if that is known.
+    pub delay_ms: Option<u64>,
+    /// The count that the rule compares with its limit, in requests, if that is known.
+    pub excess: Option<f64>,
+}
+
+/// The numbers of keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KeyCounts {
+    /// Keys that the rule saw.
+    pub seen: u64,
+    /// Keys of which a request was rejected.
+    pub tripped: u64,
+    /// Keys for which that cannot be told.
+    pub undecided: u64,
+}
+
+/// The numbers of requests by verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestCounts {
+    /// Let through at once.
+    pub passed: u64,
+    /// Let through later.
+    pub delayed: u64,
+    /// Refused.
+    pub rejected: u64,
+    /// Cannot be told.
+    pub undecided: u64,
+}
+
+/// A key, how close it came to the limit of a rule, and what happened to its requests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trip {
+    /// The key, as the rule has it.
+    pub key: Vec<u8>,
+    /// The limit of the rule that the key came closest to, if the rule has several.
+    pub limit: Option<String>,
+    /// Whether a request was rejected: [`Verdict::Rejected`], [`Verdict::Passed`] if none was, or
+    /// [`Verdict::Unknown`].
+    pub verdict: Verdict,
+    /// The time of the first request over the limit, or of the peak if there is none, in
+    /// nanoseconds since 1970.
+    pub time_ns: i64,
+    /// The source of that request.
+    pub source: u32,
+    /// The line of that request in the source, from 1.
+    pub line: u64,
+    /// The highest count that the key would have reached without a limit, in requests.
+    pub peak: f64,
+    /// The highest and the lowest that the peak can be.
+    pub peak_range: (f64, f64),
+    /// The peak less the limit: positive if the limit was exceeded.
+    pub margin: f64,
+    /// What happened to the key's requests.
+    pub requests: RequestCounts,
+}
+
+/// A ban of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ban {
+    /// The key.
+    pub key: Vec<u8>,
+    /// When it began, in nanoseconds since 1970.
+    pub time_ns: i64,
+    /// When it ended; `None` if never.
+    pub until_ns: Option<i64>,
+    /// The source of the line that led to it.
+    pub source: u32,
+    /// The line, from 1.
+    pub line: u64,
+    /// The lines that led to it, by source and number.
+    pub matches: Vec<(u32, u64)>,
+    /// Whether the key was banned already.
+    pub already_banned: bool,
+}
+
+/// An alert of a scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alert {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The address or other text that the alert is about.
+    pub subject: Vec<u8>,
+    /// When, in nanoseconds since 1970.
+    pub time_ns: i64,
+    /// The number of events that led to it.
+    pub events: u64,
+    /// The source of the line that led to it.
+    pub source: u32,
+    /// The line, from 1.
+    pub line: u64,
+}
+
+/// What a rule would have done with a log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleReport {
+    /// How far the verdicts can be relied on.
+    pub exactness: Exactness,
+    /// What limits them, each a sentence.
+    pub notes: Vec<String>,
+    /// The keys.
+    pub keys: KeyCounts,
+    /// The requests that the rule saw.
+    pub requests: RequestCounts,
+    /// The keys over the limit, and those that may be, the highest margin first.
+    pub trips: Vec<Trip>,
+    /// Some of the other keys, those closest to the limit.
+    pub closest: Vec<Trip>,
+    /// Bans in their order.
+    pub bans: Vec<Ban>,
+    /// Alerts in their order.
+    pub alerts: Vec<Alert>,
+}

@@ -1,0 +1,115 @@
+//! The traits that every family of rules implements, and the way from a text to rules.
+
+use std::fmt;
+
+use weir_core::{Format, Record};
+
+use crate::error::RuleError;
+use crate::event::{Event, Events};
+use crate::limit_req;
+use crate::report::{Decision, RuleReport};
+
+/// The kinds of rules, each with its own language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// `limit_req` of nginx.
+    LimitReq,
+}
+
+impl Family {
+    /// All families.
+    pub const ALL: [Self; 1] = [Self::LimitReq];
+
+    /// The name on the command line and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LimitReq => "nginx",
+        }
+    }
+}
+
+/// A rule that can be replayed over a log.
+pub trait Rule: fmt::Debug + Send + Sync {
+    /// The name of the rule, as its own text gives it.
+    fn name(&self) -> &str;
+
+    /// The family.
+    fn family(&self) -> Family;
+
+    /// What the rule is, in the words of its software.
+    fn description(&self) -> String;
+
+    /// What of the text was not understood, each with its place. The rule is replayed without it.
+    fn notes(&self) -> &[RuleError];
+
+    /// Resolves the fields that the rule needs in a format.
+    ///
+    /// # Errors
+    /// If the records of the format lack one of them.
+    fn bind<'r>(&'r self, format: &Format) -> Result<Box<dyn Observer + 'r>, MissingField>;
+
+    /// Begins a replay.
+    fn replay<'r>(&'r self) -> Box<dyn Replay + 'r>;
+}
+
+/// One line of a log that was read as a record.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    /// Its number in the part of the log that is observed, from 0.
+    pub number: u64,
+    /// The whole line, without its line end.
+    pub bytes: &'a [u8],
+    /// Its fields.
+    pub record: &'a Record<'a>,
+}
+
+/// Finds what a rule counts in the lines of one format.
+///
+/// What it finds in a line does not depend on other lines, so that parts of a log can be observed
+/// at the same time.
+pub trait Observer: Send {
+    /// Looks at one line, and puts what the rule counts into `events`.
+    fn observe(&mut self, line: &Line<'_>, events: &mut Events);
+}
+
+/// What a rule does with the events of a log, one after another.
+pub trait Replay: Send {
+    /// Takes the next event of the log. `line` is the number of its line in the source, from 1.
+    fn take(&mut self, source: u32, line: u64, event: &Event<'_>);
+
+    /// Returns the memory taken, in bytes.
+    fn memory_bytes(&self) -> usize;
+
+    /// Ends the log. Decisions are passed on in the order of the log.
+    fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport;
+}
+
+/// A field that a rule needs and a format lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingField {
+    /// A sentence that names it, and says what to add to the log.
+    pub message: String,
+}
+
+impl fmt::Display for MissingField {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for MissingField {}
+
+/// Reads the rules of a text. `name` is used for rules that have none of their own. The family is
+/// recognised by the text if it is not given.
+///
+/// # Errors
+/// If the text is not a rule of the family, or of any.
+pub fn parse_rules(
+    text: &str,
+    name: &str,
+    family: Option<Family>,
+) -> Result<Vec<Box<dyn Rule>>, RuleError> {
+    match family.unwrap_or(Family::LimitReq) {
+        Family::LimitReq => Ok(vec![Box::new(limit_req::LimitReq::parse(text, name)?)]),
+    }
+}

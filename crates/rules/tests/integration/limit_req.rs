@@ -1,0 +1,285 @@
+//! nginx's `limit_req`: replays against a naive one, and against less exact times.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use weir_rules::{Decision, Events, Rule, RuleReport, Verdict, parse_rules};
+
+/// A request: its time in milliseconds, and the texts of the keys.
+type Request = (i64, Vec<String>);
+
+/// What a replay decided: the verdict, the delay and the excess of each request, and its report.
+struct Replayed {
+    decisions: Vec<(u64, Verdict, Option<u64>, Option<f64>)>,
+    report: RuleReport,
+}
+
+fn replay(rule: &dyn Rule, requests: &[Request]) -> Replayed {
+    let mut replay = rule.replay();
+    let mut events = Events::default();
+    for (line, (time_ms, keys)) in requests.iter().enumerate() {
+        let texts = keys.iter().map(|key| key.as_bytes());
+        assert!(events.put((line as u64, 0), (Some(time_ms * 1_000_000), 0), texts));
+    }
+    for event in events.iter() {
+        replay.take(0, event.line + 1, &event);
+    }
+    let mut decisions = Vec::new();
+    let report = replay.finish(Some(&mut |decision: &Decision<'_>| {
+        decisions.push((decision.line, decision.verdict, decision.delay_ms, decision.excess));
+    }));
+    Replayed { decisions, report }
+}
+
+fn rule(text: &str) -> Box<dyn Rule> {
+    parse_rules(text, "test", None).expect(text).remove(0)
+}
+
+/// A limit of the naive replay, in requests.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    rate: i64,
+    is_per_minute: bool,
+    burst: i64,
+    /// `None` with `nodelay`.
+    delay: Option<i64>,
+}
+
+/// Zones of one limit each, and the limits, as nginx has them.
+fn configuration(limits: &[Limit]) -> String {
+    let mut text = String::new();
+    for (number, Limit { rate, is_per_minute, .. }) in limits.iter().enumerate() {
+        let unit = if *is_per_minute { "r/m" } else { "r/s" };
+        text += &format!("limit_req_zone $k{number} zone=z{number}:1m rate={rate}{unit};\n");
+    }
+    for (number, Limit { burst, delay, .. }) in limits.iter().enumerate() {
+        let burst = if *burst > 0 { format!(" burst={burst}") } else { String::new() };
+        let delay = match delay {
+            None => " nodelay".to_owned(),
+            Some(0) => String::new(),
+            Some(delay) => format!(" delay={delay}"),
+        };
+        text += &format!("limit_req zone=z{number}{burst}{delay};\n");
+    }
+    text
+}
+
+/// The module's own code, as directly as it can be written. Times do not go back.
+fn naive(limits: &[Limit], requests: &[Request]) -> Vec<(Verdict, Option<u64>)> {
+    let mut nodes: Vec<Vec<(String, i64, i64)>> = vec![Vec::new(); limits.len()];
+    let rate = |limit: &Limit| limit.rate * 1_000 / if limit.is_per_minute { 60 } else { 1 };
+    let mut verdicts = Vec::new();
+    for (now, keys) in requests {
+        let mut found = Vec::new();
+        let mut is_rejected = false;
+        for ((limit, key), nodes) in limits.iter().zip(keys).zip(&mut nodes) {
+            if key.is_empty() {
+                found.push(None);
+                continue;
+            }
+            // The list is in the order of use, the most recent one first.
+            let excess = match nodes.iter().position(|node| node.0 == *key) {
+                Some(position) => {
+                    let node = nodes.remove(position);
+                    nodes.insert(0, node.clone());
+                    (node.1 - rate(limit) * (now - node.2) / 1_000 + 1_000).max(0)
+                }
+                None => {
+                    for _ in 0..2 {
+                        let is_idle = nodes.last().is_some_and(|(_, excess, last)| {
+                            now - last >= 60_000 && excess - rate(limit) * (now - last) / 1_000 <= 0
+                        });
+                        if is_idle {
+                            nodes.pop();
+                        }
+                        if !is_idle {
+                            break;
+                        }
+                    }
+                    // The time is set when the request is counted.
+                    nodes.insert(0, (key.clone(), 0, 0));
+                    0
+                }
+            };
+            if excess > limit.burst * 1_000 {
+                is_rejected = true;
+                break;
+            }
+            found.push(Some(excess));
+        }
+        if is_rejected {
+            verdicts.push((Verdict::Rejected, None));
+            continue;
+        }
+        let mut longest = 0;
+        for ((limit, excess), nodes) in limits.iter().zip(&found).zip(&mut nodes) {
+            let Some(excess) = *excess else { continue };
+            let node = nodes.first_mut().expect("the key was used");
+            if *now != node.2 {
+                node.2 = *now;
+            }
+            node.1 = excess;
+            if let Some(delay) = limit.delay.filter(|delay| excess > delay * 1_000) {
+                longest = longest.max((excess - delay * 1_000) * 1_000 / rate(limit));
+            }
+        }
+        let verdict = if longest > 0 { Verdict::Delayed } else { Verdict::Passed };
+        verdicts.push((verdict, Some(longest as u64)));
+    }
+    verdicts
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    let rate = prop_oneof![
+        (1..20i64).prop_map(|rate| (rate, false)),
+        (1..120i64).prop_map(|rate| (rate, true)),
+    ];
+    let delay = prop_oneof![Just(None), Just(Some(0)), (1..5i64).prop_map(Some)];
+    (rate, 0..8i64, delay).prop_map(|((rate, is_per_minute), burst, delay)| Limit {
+        rate,
+        is_per_minute,
+        burst,
+        delay,
+    })
+}
+
+/// Requests in bursts with pauses between them, with a key for each limit.
+fn requests(limits: usize) -> impl Strategy<Value = Vec<Request>> {
+    let pause = prop_oneof![6 => 0..300i64, 3 => 0..3_000i64, 1 => 50_000..130_000i64];
+    let key = prop_oneof![
+        6 => Just("a".to_owned()),
+        3 => Just("b".to_owned()),
+        1 => Just(String::new()),
+    ];
+    let keys = prop::collection::vec(key, limits).prop_map(|mut keys| {
+        if keys.iter().all(String::is_empty) {
+            keys[0] = "a".to_owned();
+        }
+        keys
+    });
+    prop::collection::vec((pause, keys), 1..80).prop_map(|pauses| {
+        // A fraction of a second in the first time makes the log one with milliseconds.
+        let mut time_ms = 1_700_000_000_001;
+        let at = |(pause, keys): (i64, Vec<String>)| {
+            time_ms += pause;
+            (time_ms, keys)
+        };
+        pauses.into_iter().map(at).collect()
+    })
+}
+
+fn limits_and_requests(
+    limits: std::ops::Range<usize>,
+) -> impl Strategy<Value = (Vec<Limit>, Vec<Request>)> {
+    prop::collection::vec(limit(), limits).prop_flat_map(|limits| {
+        let count = limits.len();
+        (Just(limits), requests(count))
+    })
+}
+
+/// The number of requests with a verdict.
+fn count(truth: &[(Verdict, Option<u64>)], verdict: Verdict) -> u64 {
+    truth.iter().filter(|(found, _)| *found == verdict).count() as u64
+}
+
+/// Asserts that no definite verdict of a replay over whole seconds differs from the truth.
+fn assert_bounded(
+    limits: &[Limit],
+    requests: &[Request],
+    spoken: &mut [u64; 2],
+) -> Result<(), TestCaseError> {
+    let truth = naive(limits, requests);
+    let mut stamped = requests.to_vec();
+    for (time_ms, _) in &mut stamped {
+        *time_ms -= time_ms.rem_euclid(1_000);
+    }
+    let replayed = replay(&*rule(&configuration(limits)), &stamped);
+    prop_assert_eq!(replayed.decisions.len(), requests.len());
+    for ((line, verdict, ..), (true_verdict, _)) in replayed.decisions.iter().zip(&truth) {
+        let is_definite = *verdict != Verdict::Unknown;
+        spoken[usize::from(is_definite)] += 1;
+        prop_assert!(!is_definite || verdict == true_verdict, "line {}: {:?}", line, verdict);
+    }
+    let counts = replayed.report.requests;
+    prop_assert!(counts.passed <= count(&truth, Verdict::Passed));
+    prop_assert!(counts.delayed <= count(&truth, Verdict::Delayed));
+    prop_assert!(counts.rejected <= count(&truth, Verdict::Rejected));
+    let all = counts.passed + counts.delayed + counts.rejected + counts.undecided;
+    prop_assert_eq!(all, requests.len() as u64);
+    if let [_] = limits {
+        let mut tripped = BTreeMap::new();
+        for ((_, keys), (verdict, _)) in requests.iter().zip(&truth) {
+            *tripped.entry(keys[0].as_bytes()).or_insert(false) |= *verdict == Verdict::Rejected;
+        }
+        for trip in &replayed.report.trips {
+            let is_right = trip.verdict == Verdict::Unknown || tripped[&trip.key[..]];
+            prop_assert!(is_right, "{:?}", trip);
+        }
+        for trip in &replayed.report.closest {
+            prop_assert!(!tripped[&trip.key[..]], "{:?}", trip);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+
+    #[test]
+    fn decisions_are_those_of_the_module((limits, requests) in limits_and_requests(1..4)) {
+        let truth = naive(&limits, &requests);
+        let replayed = replay(&*rule(&configuration(&limits)), &requests);
+        let decided: Vec<_> = replayed.decisions.iter().map(|it| (it.1, it.2)).collect();
+        prop_assert_eq!(decided, truth.clone());
+        let counts = replayed.report.requests;
+        prop_assert_eq!(counts.rejected, count(&truth, Verdict::Rejected));
+        prop_assert_eq!(counts.delayed, count(&truth, Verdict::Delayed));
+        prop_assert_eq!(counts.undecided, 0);
+    }
+
+    #[test]
+    fn no_definite_verdict_from_whole_seconds_is_wrong((limits, requests) in limits_and_requests(1..4)) {
+        assert_bounded(&limits, &requests, &mut [0; 2])?;
+    }
+
+    #[test]
+    fn the_peak_answers_every_burst((limits, requests) in limits_and_requests(1..2)) {
+        let peaks = replay(&*rule(&configuration(&limits)), &requests).report;
+        for burst in 0..12 {
+            let limits = [Limit { burst, ..limits[0] }];
+            let tripped: Vec<_> =
+                naive(&limits, &requests).iter().zip(&requests)
+                    .filter(|((verdict, _), _)| *verdict == Verdict::Rejected)
+                    .map(|(_, (_, keys))| keys[0].clone().into_bytes())
+                    .collect();
+            for key in peaks.trips.iter().chain(&peaks.closest) {
+                prop_assert_eq!(key.peak > burst as f64, tripped.contains(&key.key), "{}", burst);
+            }
+        }
+    }
+}
+
+#[test]
+fn most_verdicts_from_whole_seconds_are_definite_if_bursts_are_apart() {
+    let limits = [Limit { rate: 2, is_per_minute: false, burst: 4, delay: None }];
+    let mut requests = Vec::new();
+    for burst in 0..100i64 {
+        for request in 0..1 + burst % 12 {
+            let time_ms = 1_700_000_000_001 + burst * 60_000 + request * 20;
+            requests.push((time_ms, vec!["a".to_owned()]));
+        }
+    }
+    let mut spoken = [0; 2];
+    assert_bounded(&limits, &requests, &mut spoken).expect("no definite verdict is wrong");
+    let counts = {
+        let stamped: Vec<Request> = requests
+            .iter()
+            .map(|(time_ms, keys)| (time_ms - time_ms % 1_000, keys.clone()))
+            .collect();
+        replay(&*rule(&configuration(&limits)), &stamped).report.requests
+    };
+    // Five of a burst pass, and what drains in a second of the others cannot be told.
+    assert!(counts.rejected >= 80, "{counts:?}");
+    assert!(counts.passed >= 400, "{counts:?}");
+    assert!(spoken[1] > 100, "{spoken:?}");
+}

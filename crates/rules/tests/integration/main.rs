@@ -1,0 +1,3 @@
+//! Replays of whole rules, against naive oracles.
+
+mod limit_req;
