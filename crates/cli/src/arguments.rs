@@ -12,6 +12,7 @@ use crate::listen::ListenArguments;
 use crate::manual::ManualArguments;
 use crate::mistype;
 use crate::report::ReportArguments;
+use crate::rules::RulesArguments;
 use crate::serve::ServeArguments;
 
 /// Shows what happens to a web server's traffic: in the browser and in the terminal.
@@ -39,6 +40,8 @@ Examples:
   weir report access.log             the same in the terminal
   weir grep -c 404 access.log        the lines that match
   weir count --by status access.log  how many requests have each value
+  weir rules --rule limits.conf access.log
+                                     which requests a rate limit would reject
   weir demo                          the page with made-up traffic
 
 Write a log that has the name of a command as ./report.
@@ -51,6 +54,7 @@ pub(crate) enum Command {
     Grep(GrepArguments),
     Count(CountArguments),
     Listen(ListenArguments),
+    Rules(RulesArguments),
     Formats(FormatsArguments),
     Demo(DemoArguments),
     Bench(BenchArguments),

@@ -21,6 +21,7 @@ mod mistype;
 mod options;
 mod outcome;
 mod report;
+mod rules;
 mod scan;
 mod serve;
 mod sources;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Some(Command::Grep(arguments)) => grep::run(&arguments),
         Some(Command::Count(arguments)) => count::run(&arguments),
         Some(Command::Listen(arguments)) => listen::run(&arguments),
+        Some(Command::Rules(arguments)) => rules::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Completions(arguments)) => completions::run(&arguments, Arguments::command()),

@@ -13,6 +13,8 @@ pub(crate) enum Exit {
     Done,
     /// Nothing failed, but no line matched.
     NoMatch,
+    /// Everything was read, and a rule would have rejected something.
+    Rejected,
     /// Some input could not be read, which was reported. The results of the rest are valid.
     Failed,
 }
@@ -67,6 +69,7 @@ pub(crate) fn exit_code(result: Result<Exit, Failure>) -> ExitCode {
     match result {
         Ok(Exit::Done) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Ok(Exit::NoMatch) => ExitCode::from(1),
+        Ok(Exit::Rejected) => ExitCode::from(3),
         Ok(Exit::Failed) => ExitCode::from(2),
         Err(Failure::Message(message)) => {
             say(message);

@@ -17,12 +17,14 @@ mod error;
 mod event;
 mod interner;
 mod limit_req;
+mod parse;
 mod report;
 mod rule;
 
 pub use error::RuleError;
 pub use event::{Event, Events, Texts};
+pub use parse::parse_rules;
 pub use report::{
-    Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Trip, Verdict,
+    Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
 };
-pub use rule::{Family, Line, MissingField, Observer, Replay, Rule, parse_rules};
+pub use rule::{Family, Line, MissingField, Observer, Replay, Rule};

@@ -128,6 +128,17 @@ pub struct Alert {
     pub line: u64,
 }
 
+/// What another setting of a rule would have caught.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The setting, as it is written in the rule.
+    pub setting: String,
+    /// The keys of which a request would have been rejected.
+    pub tripped: u64,
+    /// The keys for which that cannot be told.
+    pub undecided: u64,
+}
+
 /// What a rule would have done with a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleReport {
@@ -143,6 +154,8 @@ pub struct RuleReport {
     pub trips: Vec<Trip>,
     /// Some of the other keys, those closest to the limit.
     pub closest: Vec<Trip>,
+    /// What other settings would have caught, if that follows from the same replay.
+    pub steps: Vec<Step>,
     /// Bans in their order.
     pub bans: Vec<Ban>,
     /// Alerts in their order.

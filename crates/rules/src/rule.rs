@@ -1,12 +1,11 @@
-//! The traits that every family of rules implements, and the way from a text to rules.
+//! The traits that every family of rules implements.
 
 use std::fmt;
 
-use weir_core::{Format, Record};
+use weir_core::{Format, Record, RecordKind};
 
 use crate::error::RuleError;
 use crate::event::{Event, Events};
-use crate::limit_req;
 use crate::report::{Decision, RuleReport};
 
 /// The kinds of rules, each with its own language.
@@ -41,6 +40,11 @@ pub trait Rule: fmt::Debug + Send + Sync {
 
     /// What of the text was not understood, each with its place. The rule is replayed without it.
     fn notes(&self) -> &[RuleError];
+
+    /// Whether it looks at records of a kind: by default at requests only.
+    fn sees(&self, kind: RecordKind) -> bool {
+        kind == RecordKind::Request
+    }
 
     /// Resolves the fields that the rule needs in a format.
     ///
@@ -98,18 +102,3 @@ impl fmt::Display for MissingField {
 }
 
 impl std::error::Error for MissingField {}
-
-/// Reads the rules of a text. `name` is used for rules that have none of their own. The family is
-/// recognised by the text if it is not given.
-///
-/// # Errors
-/// If the text is not a rule of the family, or of any.
-pub fn parse_rules(
-    text: &str,
-    name: &str,
-    family: Option<Family>,
-) -> Result<Vec<Box<dyn Rule>>, RuleError> {
-    match family.unwrap_or(Family::LimitReq) {
-        Family::LimitReq => Ok(vec![Box::new(limit_req::LimitReq::parse(text, name)?)]),
-    }
-}

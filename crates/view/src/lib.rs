@@ -26,6 +26,7 @@ mod query;
 mod question;
 mod report;
 mod row_value;
+mod rules;
 mod sources;
 mod view;
 mod words;
@@ -56,6 +57,10 @@ pub use query::{Clause, Operator, Query};
 pub use question::QueryError;
 pub use report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};
 pub use row_value::RowValue;
+pub use rules::{
+    Alert, Ban, Exactness, KeyCounts, LinePlace, ReplayedKey, ReplayedRule, RequestCounts,
+    RulesReport, Step, Verdict, write_decision,
+};
 pub use sources::{CountedSource, CountedSources, IncompleteSource, ReportSource};
 pub use view::{Sample, Source, SourceState, View, Window};
 pub use words::{EMPTY_VALUE, LIST_TITLES, NO_VALUE, REMAINDER_VALUE};

@@ -3,13 +3,14 @@
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
-pub(super) const LAYERS: [(&str, &[&str]); 10] = [
+pub(super) const LAYERS: [(&str, &[&str]); 11] = [
     ("core", &[]),
     ("demo", &[]),
     ("net", &[]),
     ("ingest", &["weir-core"]),
     ("feed", &["weir-ingest", "weir-net"]),
-    ("view", &["weir-core"]),
+    ("rules", &["weir-core"]),
+    ("view", &["weir-core", "weir-rules"]),
     ("query", &["weir-core", "weir-view"]),
     ("server", &["weir-core", "weir-ingest", "weir-net", "weir-query", "weir-view"]),
     (
@@ -20,6 +21,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 10] = [
             "weir-feed",
             "weir-ingest",
             "weir-query",
+            "weir-rules",
             "weir-server",
             "weir-view",
         ],

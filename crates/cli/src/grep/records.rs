@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use memchr::memchr_iter;
 use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
 use weir_ingest::{FormatBinding, RecordReader, TextPart};
 
@@ -13,7 +12,7 @@ use super::Search;
 use super::fields::RecordFields;
 use super::printer::Printer;
 use crate::options::OutputKind;
-use crate::scan::{ScanError, check_field};
+use crate::scan::{ScanError, check_field, whole_lines};
 use crate::zone::value_in;
 
 /// The search, resolved for the records of one format.
@@ -172,29 +171,5 @@ impl Search {
             OutputKind::Json => printer.json(line.number, bare, fields),
             OutputKind::Csv => printer.csv(line.number, bare, fields),
         }
-    }
-}
-
-/// The lines of a block, each with its line feed. The last one may have none.
-fn whole_lines(block: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut start = 0;
-    let ends = memchr_iter(b'\n', block).map(|line_feed| line_feed + 1);
-    ends.chain([block.len()]).filter_map(move |end| {
-        let line = &block[start..end];
-        start = end;
-        (!line.is_empty()).then_some(line)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::whole_lines;
-
-    #[test]
-    fn lines_keep_their_line_feeds() {
-        let lines = |block| whole_lines(block).collect::<Vec<_>>();
-        assert_eq!(lines(b""), [b""; 0]);
-        assert_eq!(lines(b"\na\n\nb"), [&b"\n"[..], b"a\n", b"\n", b"b"]);
-        assert_eq!(lines(b"a\n"), [b"a\n"]);
     }
 }

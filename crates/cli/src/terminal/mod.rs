@@ -17,7 +17,7 @@ use weir_view::Report;
 
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
-pub(crate) use text::{fit, width};
+pub(crate) use text::{fit, fit_middle, left, right, width};
 
 /// The output on which a report is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

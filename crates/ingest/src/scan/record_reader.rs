@@ -299,6 +299,15 @@ impl<T> FormatBinding<T> {
         known.and_then(|(_, value)| value.as_ref())
     }
 
+    /// As [`Self::value_of`], to change the value.
+    pub fn value_of_mut(&mut self, format: &Arc<Format>) -> Option<&mut T> {
+        if self.format.as_ref().is_some_and(|own| Arc::ptr_eq(own, format)) {
+            return self.value.as_mut();
+        }
+        let known = self.companions.iter_mut().find(|(known, _)| Arc::ptr_eq(known, format));
+        known.and_then(|(_, value)| value.as_mut())
+    }
+
     /// Makes the value for a format that the text has beside its own. If that fails, because the
     /// format lacks a field, there is no value for it.
     pub fn bind_companion<E>(

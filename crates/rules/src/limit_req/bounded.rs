@@ -260,8 +260,10 @@ impl Level {
             if excess.lowest > 0 {
                 lowest = lowest.max(level.lowest + request);
             }
-            // What drains between two requests is rounded down to a thousandth.
-            highest = highest.max(level.highest + request + THOUSANDTH);
+            // What drains between two requests is rounded down to a thousandth, which is exact for
+            // whole requests in a second.
+            let rounding = if rate.0 % REQUEST == 0 { 0 } else { THOUSANDTH };
+            highest = highest.max(level.highest + request + rounding);
         }
         let excess = excess.highest.min(burst);
         let most = drained(latest_ms) + i128::from(excess) * THOUSANDTH;

@@ -5,7 +5,7 @@ use super::bucket::REQUEST;
 use super::configuration::Limit;
 use super::replay::{NO_KEY, Request};
 use crate::interner::Interner;
-use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Trip, Verdict};
+use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
 
 /// The most keys within the limit that are listed.
 const CLOSEST_MAX: usize = 100;
@@ -126,6 +126,7 @@ impl<'r> Summary<'r> {
                 }
             }
         }
+        let steps = self.steps();
         sort(&mut trips, TRIPS_MAX);
         sort(&mut closest, CLOSEST_MAX);
         RuleReport {
@@ -135,9 +136,29 @@ impl<'r> Summary<'r> {
             requests: self.requests,
             trips,
             closest,
+            steps,
             bans: Vec::new(),
             alerts: Vec::new(),
         }
+    }
+
+    /// What half and twice the burst would have caught, if there is only one limit.
+    fn steps(&self) -> Vec<Step> {
+        let [set] = self.rule.limit_sets() else { return Vec::new() };
+        let [limit] = &set.limits[..] else { return Vec::new() };
+        let burst = limit.burst / REQUEST;
+        let others = match burst {
+            0 => vec![1, 5],
+            burst => vec![burst / 2, burst * 2],
+        };
+        let keys = || self.keys[limit.zone].iter().filter_map(|key| key.margins);
+        let step = |other: i64| {
+            let more = (other - burst) * REQUEST;
+            let tripped = keys().filter(|(lowest, _)| *lowest > more).count() as u64;
+            let may_trip = keys().filter(|(_, highest)| *highest > more).count() as u64;
+            Step { setting: format!("burst={other}"), tripped, undecided: may_trip - tripped }
+        };
+        others.into_iter().map(step).collect()
     }
 }
 

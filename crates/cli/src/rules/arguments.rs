@@ -1,0 +1,71 @@
+//! The arguments of `weir rules`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use weir_rules::Family;
+
+use crate::scan::LogArguments;
+
+/// Replay firewall rules over logs: who would have tripped them, when, and by how much
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RulesArguments {
+    /// A file with rules, as their own software reads it, such as an nginx.conf
+    #[arg(long = "rule", value_name = "FILE")]
+    pub(super) rule_files: Vec<PathBuf>,
+
+    /// The text of a rule, such as the lines of a limit in an nginx.conf
+    #[arg(long = "rule-text", value_name = "TEXT")]
+    pub(super) rule_texts: Vec<String>,
+
+    /// What the rules are [default: what their text looks like]
+    #[arg(long, value_enum, value_name = "FAMILY")]
+    pub(super) family: Option<FamilyArgument>,
+
+    /// Print JSON, one object; docs/json.md describes it
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// Print a line of JSON for each request that a rule sees, with what would have happened to it
+    #[arg(long, conflicts_with = "json")]
+    pub(super) decisions: bool,
+
+    /// Print this many clients or other keys of each rule
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(super) top: usize,
+
+    /// The most memory that a replay may take, such as 512MiB or 2G; requests after that are
+    /// counted but not replayed
+    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    pub(super) memory: String,
+
+    #[command(flatten)]
+    pub(super) logs: LogArguments,
+}
+
+/// A family of rules, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum FamilyArgument {
+    /// limit_req of nginx
+    Nginx,
+}
+
+impl From<FamilyArgument> for Family {
+    fn from(argument: FamilyArgument) -> Self {
+        match argument {
+            FamilyArgument::Nginx => Self::LimitReq,
+        }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  weir rules --rule nginx.conf access.log
+  weir rules --rule limits.conf --json access.log.*.gz | jq '.rules[].trips[].key'
+  weir rules --rule-text 'limit_req_zone $binary_remote_addr zone=one:10m rate=5r/s;
+    limit_req zone=one burst=20 nodelay;' access.log
+
+Traffic that was recorded behind a firewall already lacks what it blocked.
+Exit codes: 0 the rules would have let everything through; 1 they saw no request; 2 wrong usage,
+or a file could not be read to its end; 3 a request would have been rejected.";

@@ -1,0 +1,143 @@
+//! `weir rules`: what firewall rules would have done with the traffic of logs.
+
+mod arguments;
+mod load;
+mod replays;
+mod scan;
+mod text;
+
+use std::io::{self, BufWriter, Write};
+
+use weir_ingest::{Input, run_in_order};
+use weir_rules::{Rule, RuleReport};
+use weir_view::{CountedSource, CountedSources, IncompleteSource, ReplayedRule, RulesReport};
+
+pub(crate) use arguments::RulesArguments;
+
+use self::replays::Replays;
+use self::scan::{Merge, RuleScan, ScannedInput};
+use crate::messages::say_all;
+use crate::options::memory_bytes_max;
+use crate::outcome::{Exit, Failure, print, say};
+use crate::scan::{Conditions, LogFields, inputs_of, report_unparsed};
+use crate::sources::{self, Complaint};
+
+/// The part of the memory that is for events which wait for those before them: an eighth.
+const WAITING_SHARE: usize = 8;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
+    let rules = load::load(arguments)?;
+    let inputs = inputs_of(&arguments.logs.files)?;
+    let format = arguments.logs.format_choice()?;
+    let (mut inputs, complaints) = sources::find(&inputs, &format);
+    let zone = arguments.logs.zone()?;
+    let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), &mut inputs, &format)?;
+    say_all(&complaints);
+    let threads = arguments.logs.threads();
+    let memory_bytes_max = memory_bytes_max(&arguments.memory)?;
+    let waiting_bytes_max = memory_bytes_max / WAITING_SHARE;
+    let replays = Replays::new(&rules, memory_bytes_max - waiting_bytes_max);
+    let merge = Merge::new(replays, waiting_bytes_max, Replays::take);
+    let logs = LogFields::new(&inputs, &format);
+    let scan = RuleScan {
+        rules: &rules,
+        conditions: &conditions,
+        logs: &logs,
+        format: &format,
+        merge: &merge,
+        threads_per_text: if inputs.len() == 1 { threads } else { 1 },
+    };
+    let scanned = match &inputs[..] {
+        [input] => vec![scan.scan_alone(input)],
+        inputs => run_in_order(threads, inputs.len(), &mut io::sink(), |index, _| {
+            Ok(scan.scan(index, &inputs[index]))
+        })
+        .unwrap_or_default(),
+    };
+    report_unparsed(scanned.iter().flat_map(|input| &input.unparsed));
+    let read_complaints: Vec<&Complaint> =
+        scanned.iter().flat_map(|input| &input.complaints).collect();
+    let mut has_failed = !complaints.is_empty() || !read_complaints.is_empty();
+    say_all(read_complaints.iter().copied());
+    let replays = merge.into_total();
+    if replays.dropped > 0 {
+        has_failed = true;
+        say(format_args!(
+            "the memory is used up: {} events were not replayed; raise the limit with --memory",
+            replays.dropped
+        ));
+    }
+    if let Some(missing) = replays.missing.iter().flatten().next() {
+        return Err(Failure::new(missing));
+    }
+    let all = complaints.iter().chain(read_complaints);
+    let read = counted_sources(&inputs, &scanned, all);
+    let (reports, source_names) = match arguments.decisions {
+        true => print_decisions(replays, &rules)?,
+        false => replays.finish(None),
+    };
+    let exit = exit_of(&reports, has_failed);
+    let replayed = reports.into_iter().zip(&rules);
+    let replayed = replayed.map(|(report, rule)| ReplayedRule::new(&**rule, report, &source_names));
+    let report = RulesReport { rules: replayed.collect(), read };
+    if arguments.json {
+        let json = weir_view::to_json(&report).map_err(Failure::new)?;
+        print(&(json + "\n"))?;
+    } else if !arguments.decisions {
+        print(&text::rules(&report, arguments.top, zone.as_ref()))?;
+    }
+    Ok(exit)
+}
+
+/// Prints a line for each request, and returns the reports and the names of the sources.
+fn print_decisions(
+    replays: Replays<'_>,
+    rules: &[Box<dyn Rule>],
+) -> Result<(Vec<RuleReport>, Vec<String>), Failure> {
+    let mut output = BufWriter::new(io::stdout().lock());
+    let mut written = Ok(());
+    let finished = replays.finish(Some(&mut |rule, sources, decision| {
+        if written.is_ok() {
+            let name = rules[rule].name();
+            written = weir_view::write_decision(&mut output, name, sources, decision);
+        }
+    }));
+    written
+        .and_then(|()| output.flush())
+        .map_err(|error| Failure::output("standard output", &error))?;
+    Ok(finished)
+}
+
+fn counted_sources<'a>(
+    inputs: &[Input],
+    scanned: &[ScannedInput],
+    complaints: impl Iterator<Item = &'a Complaint>,
+) -> CountedSources {
+    let source = |(input, scanned): (&Input, &ScannedInput)| CountedSource {
+        name: input.name(),
+        is_complete: scanned.complaints.is_empty(),
+    };
+    let incomplete = |Complaint { name, sentence }: &Complaint| IncompleteSource {
+        source: name.clone(),
+        reason: sentence.clone(),
+    };
+    let was_read =
+        |(_, scanned): &(&Input, &ScannedInput)| scanned.was_read || scanned.complaints.is_empty();
+    CountedSources {
+        sources: inputs.iter().zip(scanned).filter(was_read).map(source).collect(),
+        incomplete: complaints.map(incomplete).collect(),
+    }
+}
+
+fn exit_of(reports: &[RuleReport], has_failed: bool) -> Exit {
+    let has_rejected = |report: &RuleReport| {
+        report.keys.tripped > 0 || !report.bans.is_empty() || !report.alerts.is_empty()
+    };
+    match () {
+        () if has_failed => Exit::Failed,
+        () if reports.iter().any(has_rejected) => Exit::Rejected,
+        () if reports.iter().all(|report| report.keys.seen == 0) => Exit::NoMatch,
+        () => Exit::Done,
+    }
+}

@@ -1,0 +1,126 @@
+//! The result for a person.
+
+use std::fmt::Write;
+
+use weir_core::{Timestamp, Zone, format_rfc3339, parse_rfc3339};
+use weir_view::{ReplayedKey, ReplayedRule, RulesReport, Verdict};
+
+use crate::display::{safe, separated};
+use crate::terminal::{fit_middle, left, right};
+
+/// The widest key; longer ones are cut in the middle.
+const KEY_WIDTH: usize = 40;
+
+/// All rules, one after another.
+pub(super) fn rules(report: &RulesReport, top: usize, zone: Option<&Zone>) -> String {
+    let texts: Vec<String> = report.rules.iter().map(|rule| one(rule, top, zone)).collect();
+    texts.join("\n")
+}
+
+fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}  {}", safe(&rule.name), safe(&rule.description));
+    let keys = &rule.keys;
+    let _ = write!(text, "{}, {} tripped", count(keys.seen, "key"), separated(keys.tripped));
+    if keys.undecided > 0 {
+        let _ = write!(text, ", {} cannot be told", separated(keys.undecided));
+    }
+    let requests = &rule.requests;
+    let parts = [
+        (requests.passed, "passed"),
+        (requests.delayed, "delayed"),
+        (requests.rejected, "rejected"),
+        (requests.undecided, "cannot be told"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().map(|(number, word)| format!("{} {word}", separated(*number))).collect();
+    let _ = writeln!(text, "\nRequests: {}", parts.join(", "));
+    let _ = writeln!(text, "Verdicts: {}", rule.exactness.sentence());
+    for note in &rule.notes {
+        let _ = writeln!(text, "Note: {}", safe(note));
+    }
+    for step in &rule.steps {
+        let undecided = match step.undecided {
+            0 => String::new(),
+            undecided => format!(", {} cannot be told", separated(undecided)),
+        };
+        let tripped = count(step.tripped, "key");
+        let _ = writeln!(text, "With {}: {tripped} tripped{undecided}", safe(&step.setting));
+    }
+    let keys: Vec<&ReplayedKey> = rule.trips.iter().chain(&rule.closest).take(top).collect();
+    if !keys.is_empty() {
+        text.push('\n');
+        text += &table(&keys, zone);
+        let others = (rule.trips.len() + rule.closest.len()).saturating_sub(keys.len());
+        if others > 0 {
+            let _ =
+                writeln!(text, "and {} with less; --top shows more", count(others as u64, "key"));
+        }
+    }
+    text
+}
+
+fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {
+    let header = ["Key", "", "Peak", "Margin", "Rejected", "Delayed", "Passed", "At", "Line"];
+    let mut rows: Vec<[String; 9]> = vec![header.map(str::to_owned)];
+    for key in keys {
+        let limit = key.limit.as_ref().map(|limit| format!(" ({})", safe(limit)));
+        rows.push([
+            fit_middle(&safe(&key.key), KEY_WIDTH) + &limit.unwrap_or_default(),
+            match key.verdict {
+                Verdict::Rejected => "tripped",
+                Verdict::Unknown => "cannot be told",
+                Verdict::Passed | Verdict::Delayed => "",
+            }
+            .to_owned(),
+            peak(key),
+            format!("{:+.3}", key.margin),
+            separated(key.requests.rejected),
+            separated(key.requests.delayed),
+            separated(key.requests.passed),
+            in_zone(&key.time, zone),
+            format!("{}:{}", safe(&key.source), key.line),
+        ]);
+    }
+    let width = |column: usize| {
+        rows.iter().map(|row| crate::terminal::width(&row[column])).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, width))| match column {
+                0 | 1 | 7 | 8 => left(cell, *width),
+                _ => right(cell, *width),
+            })
+            .collect();
+        text += cells.join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// The peak, or the range that it lies in.
+fn peak(key: &ReplayedKey) -> String {
+    match key.peak_range {
+        Some([lowest, highest]) => format!("{lowest:.3}-{highest:.3}"),
+        None => format!("{:.3}", key.peak),
+    }
+}
+
+/// A time in the zone; in UTC without one.
+fn in_zone(time: &str, zone: Option<&Zone>) -> String {
+    let (Some(zone), Some(instant)) = (zone, parse_rfc3339(time.as_bytes())) else {
+        return time.to_owned();
+    };
+    let offset_s = zone.offset_s(instant.unix_ns.div_euclid(1_000_000_000));
+    format_rfc3339(Timestamp { offset_s, ..instant })
+}
+
+fn count(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", separated(number))
+}

@@ -1,0 +1,323 @@
+//! What rules would have done with the traffic of a log.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use weir_rules::{Decision, Rule, RuleReport};
+
+use crate::bytes::{hex_if_needed, shown};
+use crate::json::write_json;
+use crate::question::instant_stamp;
+use crate::sources::CountedSources;
+
+/// The replays of some rules.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RulesReport {
+    /// The rules, in the order in which they were named.
+    pub rules: Vec<ReplayedRule>,
+    /// The sources.
+    #[serde(flatten)]
+    pub read: CountedSources,
+}
+
+/// What a rule would have done.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReplayedRule {
+    /// Its name.
+    pub name: String,
+    /// Its family.
+    pub family: &'static str,
+    /// What it is, in the words of its software.
+    pub description: String,
+    /// How far the verdicts can be relied on.
+    pub exactness: Exactness,
+    /// What limits them, each a sentence. Left out if nothing does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The numbers of keys, such as clients.
+    pub keys: KeyCounts,
+    /// The numbers of requests that the rule saw.
+    pub requests: RequestCounts,
+    /// The keys that tripped it or may have, the highest margin first.
+    pub trips: Vec<ReplayedKey>,
+    /// Other keys, those closest to the limit first.
+    pub closest: Vec<ReplayedKey>,
+    /// What other settings would have caught. Left out if that is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    /// Bans, in their order.
+    pub bans: Vec<Ban>,
+    /// Alerts, in their order.
+    pub alerts: Vec<Alert>,
+}
+
+/// How far verdicts can be relied on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exactness {
+    /// They are those of the software.
+    Exact,
+    /// They are those of the software, or undecided.
+    Bounded,
+    /// A range, because the software's algorithm is not published.
+    Band,
+}
+
+impl Exactness {
+    /// What it means, as a sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Exact => "exact, decision for decision",
+            Self::Bounded => "certain, except what cannot be told from the log",
+            Self::Band => "a range, because the algorithm is not published",
+        }
+    }
+}
+
+/// What happened to a request, or to the worst of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Let through at once.
+    Passed,
+    /// Let through later.
+    Delayed,
+    /// Refused.
+    Rejected,
+    /// Cannot be told.
+    Unknown,
+}
+
+/// Numbers of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct KeyCounts {
+    /// Those that the rule saw.
+    pub seen: u64,
+    /// Those of which a request was rejected.
+    pub tripped: u64,
+    /// Those for which it cannot be told.
+    pub undecided: u64,
+}
+
+/// Numbers of requests by what happened to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RequestCounts {
+    /// Let through at once.
+    pub passed: u64,
+    /// Let through later.
+    pub delayed: u64,
+    /// Refused.
+    pub rejected: u64,
+    /// Cannot be told.
+    pub undecided: u64,
+}
+
+/// A key, and how close it came to the limit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReplayedKey {
+    /// The key, with U+FFFD for bytes that are not UTF-8.
+    pub key: String,
+    /// All of its bytes in hexadecimal, if some are not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_hex: Option<String>,
+    /// The limit that it came closest to, if the rule has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// `rejected` if one of its requests was, `passed` if none, or `unknown`.
+    pub verdict: Verdict,
+    /// The time of its first rejected request, or of its peak.
+    pub time: String,
+    /// The source of that request.
+    pub source: String,
+    /// The line of that request, from 1.
+    pub line: u64,
+    /// The highest count without a limit, in requests.
+    pub peak: f64,
+    /// The lowest and highest that the peak can be, if it is not known exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_range: Option<[f64; 2]>,
+    /// The peak less the limit; positive if it is over.
+    pub margin: f64,
+    /// What happened to its requests.
+    #[serde(flatten)]
+    pub requests: RequestCounts,
+}
+
+/// What another setting would have caught.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The setting, as it is written in the rule.
+    pub setting: String,
+    /// The keys that would have tripped the rule.
+    pub tripped: u64,
+    /// The keys for which it cannot be told.
+    pub undecided: u64,
+}
+
+/// A ban.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Ban {
+    /// Who was banned.
+    pub key: String,
+    /// When it began.
+    pub time: String,
+    /// When it ended; null if never.
+    pub until: Option<String>,
+    /// The source of the line that led to it.
+    pub source: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// The lines that led to it.
+    pub matches: Vec<LinePlace>,
+    /// Whether the key was banned already.
+    pub already_banned: bool,
+}
+
+/// The place of a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LinePlace {
+    /// The source.
+    pub source: String,
+    /// The line, from 1.
+    pub line: u64,
+}
+
+/// An alert.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Alert {
+    /// The scenario.
+    pub scenario: String,
+    /// Whom it is about.
+    pub source: String,
+    /// When it was raised.
+    pub time: String,
+    /// The events that led to it.
+    pub events: u64,
+    /// The file with the last of them.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: u64,
+}
+
+impl ReplayedRule {
+    /// The report of a rule. `sources` are the names by number.
+    pub fn new(rule: &dyn Rule, report: RuleReport, sources: &[String]) -> Self {
+        let name = |source: u32| sources.get(source as usize).cloned().unwrap_or_default();
+        let key = |trip: weir_rules::Trip| ReplayedKey {
+            key: shown(&trip.key),
+            key_hex: hex_if_needed(&trip.key),
+            limit: trip.limit,
+            verdict: trip.verdict.into(),
+            time: instant_stamp(trip.time_ns),
+            source: name(trip.source),
+            line: trip.line,
+            peak: trip.peak,
+            peak_range: (trip.peak_range.0 < trip.peak_range.1)
+                .then_some([trip.peak_range.0, trip.peak_range.1]),
+            margin: trip.margin,
+            requests: trip.requests.into(),
+        };
+        let ban = |ban: weir_rules::Ban| Ban {
+            key: shown(&ban.key),
+            time: instant_stamp(ban.time_ns),
+            until: ban.until_ns.map(instant_stamp),
+            source: name(ban.source),
+            line: ban.line,
+            matches: ban
+                .matches
+                .into_iter()
+                .map(|(source, line)| LinePlace { source: name(source), line })
+                .collect(),
+            already_banned: ban.already_banned,
+        };
+        let alert = |alert: weir_rules::Alert| Alert {
+            scenario: alert.scenario,
+            source: shown(&alert.subject),
+            time: instant_stamp(alert.time_ns),
+            events: alert.events,
+            file: name(alert.source),
+            line: alert.line,
+        };
+        let step = |step: weir_rules::Step| Step {
+            setting: step.setting,
+            tripped: step.tripped,
+            undecided: step.undecided,
+        };
+        let weir_rules::KeyCounts { seen, tripped, undecided } = report.keys;
+        Self {
+            name: rule.name().to_owned(),
+            family: rule.family().name(),
+            description: rule.description(),
+            exactness: match report.exactness {
+                weir_rules::Exactness::Exact => Exactness::Exact,
+                weir_rules::Exactness::Bounded => Exactness::Bounded,
+                weir_rules::Exactness::Band => Exactness::Band,
+            },
+            notes: report.notes,
+            keys: KeyCounts { seen, tripped, undecided },
+            requests: report.requests.into(),
+            trips: report.trips.into_iter().map(key).collect(),
+            closest: report.closest.into_iter().map(key).collect(),
+            steps: report.steps.into_iter().map(step).collect(),
+            bans: report.bans.into_iter().map(ban).collect(),
+            alerts: report.alerts.into_iter().map(alert).collect(),
+        }
+    }
+}
+
+impl From<weir_rules::Verdict> for Verdict {
+    fn from(verdict: weir_rules::Verdict) -> Self {
+        match verdict {
+            weir_rules::Verdict::Passed => Self::Passed,
+            weir_rules::Verdict::Delayed => Self::Delayed,
+            weir_rules::Verdict::Rejected => Self::Rejected,
+            weir_rules::Verdict::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl From<weir_rules::RequestCounts> for RequestCounts {
+    fn from(counts: weir_rules::RequestCounts) -> Self {
+        let weir_rules::RequestCounts { passed, delayed, rejected, undecided } = counts;
+        Self { passed, delayed, rejected, undecided }
+    }
+}
+
+/// A decision about a request.
+#[derive(Debug, Serialize)]
+struct DecisionLine<'a> {
+    source: &'a str,
+    line: u64,
+    rule: &'a str,
+    key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_hex: Option<String>,
+    verdict: Verdict,
+    delay_ms: Option<u64>,
+    excess: Option<f64>,
+}
+
+/// Writes a decision of a rule as a JSON object on a line of its own. `sources` are the names by
+/// number.
+///
+/// # Errors
+/// If `output` cannot be written.
+pub fn write_decision(
+    output: &mut impl Write,
+    rule: &str,
+    sources: &[String],
+    decision: &Decision<'_>,
+) -> io::Result<()> {
+    let line = DecisionLine {
+        source: sources.get(decision.source as usize).map_or("", String::as_str),
+        line: decision.line,
+        rule,
+        key: shown(decision.key),
+        key_hex: hex_if_needed(decision.key),
+        verdict: decision.verdict.into(),
+        delay_ms: decision.delay_ms,
+        excess: decision.excess,
+    };
+    write_json(output, &line)?;
+    output.write_all(b"\n")
+}
