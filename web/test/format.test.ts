@@ -5,7 +5,7 @@ import { COLUMNS_MAX, columnCount, fieldColumns, fieldTitle } from "../src/forma
 import { FORMAT_NOTES } from "../src/format/formats";
 import { hexOf, textOfHex } from "../src/format/hex";
 import { compact, count, frequency, lowerBound, plural, share } from "../src/format/number";
-import { parts, TEXT_MAX, visible, withEdges } from "../src/format/text";
+import { nameParts, parts, TEXT_MAX, visible, withEdges } from "../src/format/text";
 import {
   instantSeconds,
   parseStamp,
@@ -36,6 +36,16 @@ describe("the ends of a value", () => {
     expect(text(" ")).toBe("[\\x20]");
     expect(text("a\nb ")).toBe("a[\\n]b[\\x20]");
     expect(text("a b")).toBe("a b");
+  });
+});
+
+describe("the parts of a name", () => {
+  it("are two if the name is long, and keep every character", () => {
+    const split = (name: string) => Object.values(nameParts(name));
+    expect(split("/var/log/access.log")).toEqual(["", "/var/log/access.log"]);
+    expect(split("/var/log/nginx/a/error.log")).toEqual(["/var/log", "/nginx/a/error.log"]);
+    expect(split(`${"a".repeat(23)}😀`)).toEqual(["aaaaaa", `${"a".repeat(17)}😀`]);
+    expect(split("")).toEqual(["", ""]);
   });
 });
 

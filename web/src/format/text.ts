@@ -86,3 +86,16 @@ function escapeOf(character: string): string {
   if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
   return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\u{${code}}`;
 }
+
+/** Last characters of a long name, which tell files of a folder apart. */
+const NAME_END = 18;
+/** The fewest characters before them that are worth a cut. */
+const NAME_START_MIN = 6;
+
+/** A name in two parts, of which the first may be cut. That of a short name is empty. */
+export function nameParts(name: string): { start: string; end: string } {
+  const characters = [...name];
+  const isLong = characters.length >= NAME_START_MIN + NAME_END;
+  const cut = isLong ? characters.length - NAME_END : 0;
+  return { start: characters.slice(0, cut).join(""), end: characters.slice(cut).join("") };
+}

@@ -3,7 +3,7 @@ import { remove } from "../control/session";
 import { cancelUpload, followUpload, stopFollowing } from "../control/uploads";
 import { bytes, rate } from "../format/bytes";
 import { count, plural, share } from "../format/number";
-import { visible } from "../format/text";
+import { nameParts, visible } from "../format/text";
 import type { Source } from "../generated/Source";
 import { isOver, isWaiting, type Row, rowsOf } from "../state/rows";
 import { state } from "../state/store";
@@ -118,21 +118,18 @@ function ProgressRow({ row }: { row: Row }) {
   );
 }
 
-/** Last characters of a long name, which tell files of a folder apart. */
-const NAME_END = 18;
-
 /** A name that is cut in its middle if there is no room for it. */
 function FileName({ name }: { name: string }) {
-  const cut = Math.max(0, name.length - NAME_END);
+  const { start, end } = nameParts(name);
   return (
     <span class="progress-name" title={visible(name)}>
-      {cut > 0 && (
+      {start !== "" && (
         <span class="progress-name-start">
-          <LogText value={name.slice(0, cut)} title={false} />
+          <LogText value={start} title={false} />
         </span>
       )}
       <span class="progress-name-end">
-        <LogText value={name.slice(cut)} title={false} />
+        <LogText value={end} title={false} />
       </span>
     </span>
   );
