@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use weir_ingest::DataSet;
+use weir_ingest::{DataSet, SourceEnd, SourceSnapshot};
 use weir_query::{Evaluator, settled};
-use weir_view::{Now, Query};
+use weir_view::{Now, Query, ReportSource};
 
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -54,7 +54,12 @@ pub(crate) async fn report(
         if let Some(error) = answer.period_error {
             return Err(Refusal::BadQuery(format!("there is no comparison: {error}")));
         }
-        let text = weir_view::to_json(&answer.report).map_err(Refusal::internal)? + "\n";
+        let mut report = answer.report;
+        let is_complete = |source: &SourceSnapshot| source.end == Some(SourceEnd::Done);
+        let sources = answer.sources.iter();
+        report.sources =
+            sources.map(|source| ReportSource::of(source, is_complete(source))).collect();
+        let text = weir_view::to_json(&report).map_err(Refusal::internal)? + "\n";
         let room = room.lock().unwrap_or_else(PoisonError::into_inner).take();
         let text = room.ok_or(Refusal::Busy)?.keep(text);
         if memory.is_crowded() { Err(Refusal::Busy) } else { Ok(Some(text)) }

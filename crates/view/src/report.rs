@@ -89,7 +89,7 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub missing_fields: Vec<String>,
-    /// The sources; only in `weir report --json`, because a view has its own.
+    /// The sources; not in a view, which has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub sources: Vec<ReportSource>,

@@ -1,6 +1,7 @@
 //! The sources of an answer, and whether they were read whole.
 
 use serde::{Deserialize, Serialize};
+use weir_core::LogSource;
 
 use crate::report::FormatCount;
 
@@ -22,9 +23,26 @@ pub struct ReportSource {
     /// Lines over the length limit, which are skipped.
     pub too_long_lines: u64,
     /// Whether it was read whole. If not, [`Report::incomplete`](crate::Report::incomplete) has
-    /// the reason.
+    /// the reason, or it is still being read.
     #[serde(rename = "complete")]
     pub is_complete: bool,
+}
+
+impl ReportSource {
+    /// What was read of a source.
+    pub fn of<S: LogSource>(source: &S, is_complete: bool) -> Self {
+        let counts = source.read_counts();
+        Self {
+            name: source.name().to_owned(),
+            formats: FormatCount::of_sources(std::slice::from_ref(source)),
+            bytes_read: counts.bytes_read,
+            lines: counts.lines,
+            records: counts.records,
+            unparsed_lines: counts.unparsed_lines,
+            too_long_lines: counts.too_long_lines,
+            is_complete,
+        }
+    }
 }
 
 /// A source that ended before it was read whole, or that could not be opened.

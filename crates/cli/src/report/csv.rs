@@ -2,8 +2,8 @@
 
 use weir_ingest::SourceSnapshot;
 use weir_view::{
-    Comparison, Group, GroupRow, PeriodTally, Quantiles, RecordKind, Report, RowValue, Tally,
-    TopRow,
+    Comparison, Group, GroupRow, IncompleteSource, PeriodTally, Quantiles, RecordKind, Report,
+    RowValue, Tally, TopRow,
 };
 
 use crate::csv::row;
@@ -109,6 +109,9 @@ impl Rows {
     fn everything_read(&mut self, report: &Report, sources: &[SourceSnapshot]) {
         for source in sources {
             self.single("source", "name", &source.name);
+        }
+        for IncompleteSource { source, reason } in &report.incomplete {
+            self.single("incomplete", source, reason);
         }
         self.single("total", "format", &report.format.name);
         self.single("total", "zone", &report.time.zone);

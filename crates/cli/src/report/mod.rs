@@ -12,9 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use weir_ingest::{DataSet, Input, Pipeline, Retention, SourceSnapshot};
 use weir_query::{Evaluator, PeriodError, evaluation_by_kind, report_of_fold};
-use weir_view::{
-    Compare, FormatCount, IncompleteSource, KindCount, Query, QueryError, Report, ReportSource,
-};
+use weir_view::{Compare, IncompleteSource, KindCount, Query, QueryError, Report, ReportSource};
 
 pub(crate) use arguments::ReportArguments;
 
@@ -87,16 +85,8 @@ impl Reading {
         }
         let is_complete =
             |name: &str| !self.report.incomplete.iter().any(|source| source.source == name);
-        let named = self.sources.iter().map(|source| ReportSource {
-            name: source.name.clone(),
-            formats: FormatCount::of_sources(std::slice::from_ref(source)),
-            bytes_read: source.bytes_parsed,
-            lines: source.lines,
-            records: source.records,
-            unparsed_lines: source.unparsed_lines,
-            too_long_lines: source.too_long_lines,
-            is_complete: is_complete(&source.name),
-        });
+        let named = self.sources.iter();
+        let named = named.map(|source| ReportSource::of(source, is_complete(&source.name)));
         self.report.sources = named.collect();
     }
 

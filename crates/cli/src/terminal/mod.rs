@@ -68,6 +68,7 @@ impl Screen {
 /// lines that could not be parsed.
 pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen) -> String {
     let mut lines = vec![totals::heading(report, sources, screen), String::new()];
+    lines.extend(totals::incomplete(report, screen));
     lines.extend(records(report, true, screen));
     for other in &report.other_kinds {
         lines.extend(records(other, false, screen));

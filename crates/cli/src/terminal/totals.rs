@@ -1,7 +1,7 @@
 //! The first lines: sources, period and totals.
 
 use weir_ingest::SourceSnapshot;
-use weir_view::{FormatCount, Quantiles, Report};
+use weir_view::{FormatCount, IncompleteSource, Quantiles, Report};
 
 use super::Screen;
 use super::style::{Painter, Style};
@@ -10,6 +10,10 @@ use crate::display::{LocalTime, bytes, duration, lower_bound, safe, separated, s
 
 /// Columns of the names.
 const NAME_COLUMNS: usize = 16;
+
+/// Maximum number of sources that are named because they were not read whole: standard error names
+/// all.
+const INCOMPLETE_MAX: usize = 3;
 
 /// A line with a name and what stands beside it.
 fn named(name: &str, text: &str, screen: &Screen) -> String {
@@ -116,6 +120,20 @@ fn unparsed_lines(report: &Report) -> Option<String> {
     };
     let (lines, share) = (separated(report.lines), share(count, report.lines));
     Some(format!("{} of {lines} ({share}){too_long}", separated(count)))
+}
+
+/// The sources that were not read whole, each with the reason.
+pub(super) fn incomplete(report: &Report, screen: &Screen) -> Vec<String> {
+    let sources = &report.incomplete;
+    let line = |text: &str| named("Not read whole", text, screen);
+    let sentence = |incomplete: &IncompleteSource| {
+        line(&format!("{}: {}", safe(&incomplete.source), safe(&incomplete.reason)))
+    };
+    let mut lines: Vec<String> = sources.iter().take(INCOMPLETE_MAX).map(sentence).collect();
+    if let more @ 1.. = sources.len().saturating_sub(INCOMPLETE_MAX) {
+        lines.push(line(&format!("{} more", separated(more as u64))));
+    }
+    lines
 }
 
 fn period(report: &Report) -> Option<String> {

@@ -131,6 +131,37 @@ fn estimates_fit_their_schema() {
 }
 
 #[test]
+fn every_output_of_a_report_names_what_was_not_read_whole() {
+    let folder = Folder::new();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(&generated(1 << 20)).expect("memory");
+    let packed = encoder.finish().expect("memory");
+    let cut = folder.file("cut<b>.log.gz", &packed[..packed.len() / 2]);
+    let missing: Vec<_> = (0..9).map(|at| folder.path(&format!("{at}.log"))).collect();
+    let logs: Vec<&str> = std::iter::once(&cut).chain(&missing).map(|path| text(path)).collect();
+    let printed = |options: &[&str]| run([&["report"], options, &logs].concat()).stdout;
+    let written = printed(&[]);
+    for options in [&["--wide", "--compare"][..], &["--wide"]] {
+        let lines: Vec<String> = printed(options).lines().map(str::to_owned).collect();
+        let named: Vec<&String> =
+            lines.iter().filter(|line| line.starts_with("Not read whole  ")).collect();
+        assert_eq!(named.len(), 4, "{options:?}: {written}");
+        let of_cut = named.iter().find(|line| line.contains(text(&cut))).expect("the cut one");
+        assert!(of_cut.contains("cut short"), "{of_cut}");
+        assert_eq!(named[3], "Not read whole  7 more");
+    }
+    let csv = printed(&["--csv"]);
+    assert_eq!(csv.lines().filter(|line| line.starts_with(",incomplete,")).count(), 10, "{csv}");
+    let html = printed(&["--html", "-"]);
+    assert!(
+        html.contains("<h2>Not read whole</h2>") && html.contains("cut&lt;b&gt;.log.gz</bdi>: ")
+    );
+    assert!(html.contains("<li>2 more</li>"), "{html}");
+    let whole = run(["report", "--html", "-", text(&folder.file("a.log", &generated(1 << 16)))]);
+    assert!(!whole.stdout.contains("Not read whole"));
+}
+
+#[test]
 fn what_was_not_read_whole_is_named() {
     let folder = Folder::new();
     let log = generated(1 << 20);

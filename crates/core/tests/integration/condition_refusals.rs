@@ -180,6 +180,8 @@ fn times_that_contradict_are_refused_at_the_second() {
          that day, time>=2025-12-17 with it"
     );
     assert_eq!(clause(text).expect_err("the same").message, error.message);
+    let hopeless = clause("time>2025-12-18 and time<2025-12-17").expect_err("no time meets both");
+    assert!(hopeless.message.ends_with("both conditions"), "{hopeless}");
     let values = weir_core::Values::new(0);
     assert_eq!(condition.check(&values), Ok(()), "the times are not known yet");
     let unknown = Condition::parse("time>soon and sttaus=1").expect("a condition");

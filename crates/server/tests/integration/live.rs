@@ -27,7 +27,19 @@ async fn the_first_view_arrives_at_once_and_the_last_is_correct() {
     assert_eq!(source.format.as_ref().map(|format| format.name.as_str()), Some("COMBINED"));
     assert!(source.format_share > Some(0.9) && last.memory_bytes > 10_000);
     assert!(!last.samples.is_empty());
-    let report = server.report(session.id()).await;
+    let mut report = server.report(session.id()).await;
+    let sources = report.as_object_mut().and_then(|report| report.remove("sources"));
+    let complete = json!({
+        "name": "f.log",
+        "formats": last.report.formats,
+        "bytes_read": log.len(),
+        "lines": last.report.lines,
+        "records": last.report.records,
+        "unparsed_lines": last.report.unparsed_lines,
+        "too_long_lines": last.report.too_long_lines,
+        "complete": true,
+    });
+    assert_eq!(sources, Some(json!([complete])), "only a report names its sources");
     assert_eq!(
         report,
         serde_json::to_value(&last.report).expect("JSON"),

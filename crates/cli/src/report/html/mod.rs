@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 
 use weir_ingest::{Input, SourceSnapshot};
-use weir_view::{Comparison, Period, Report};
+use weir_view::{Comparison, IncompleteSource, Period, Report};
 
 use crate::display::{bytes, change, duration, lower_bound, separated, share};
 use crate::outcome::{Failure, print};
@@ -20,10 +20,13 @@ const STYLE: &str = include_str!("style.css");
 
 /// The SHA-256 of [`STYLE`], so that browsers apply no other style (CSP Level 3, 6.7.2.3). The
 /// test below computes it.
-const STYLE_HASH: &str = "xzgFOYHkKneq98peeEnaAB7B4cX24+RemEtjmNqp2+c=";
+const STYLE_HASH: &str = "11w/Vnd8LJgFDLcAhYOvCmiBWGH4faExMG+LmTNE6js=";
 
 /// Maximum number of samples of unparsed lines.
 const SAMPLES_MAX: usize = 8;
+
+/// Maximum number of sources that are named because they were not read whole.
+const INCOMPLETE_MAX: usize = 8;
 
 /// Writes the page to a file; `-` is standard output.
 ///
@@ -89,6 +92,7 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
         None => period(report),
     };
     page += "</header>\n";
+    page += &incomplete(report);
     page += &records(report, true);
     for other in &report.other_kinds {
         page += &format!("<h2 class=\"kind\">{}</h2>\n", other.kind.title());
@@ -123,6 +127,26 @@ fn records(report: &Report, is_main: bool) -> String {
     page + &match compare {
         Some(comparison) => tables::changes(comparison),
         None => tables::lists(report),
+    }
+}
+
+/// The sources that were not read whole.
+fn incomplete(report: &Report) -> String {
+    let sources = &report.incomplete;
+    let listed = sources.iter().take(INCOMPLETE_MAX).map(|IncompleteSource { source, reason }| {
+        format!("<li><bdi>{}</bdi>: {}</li>\n", safe(source), safe(reason))
+    });
+    let listed: String = listed.collect();
+    let more = match sources.len().saturating_sub(INCOMPLETE_MAX) {
+        0 => String::new(),
+        more => format!("<li>{} more</li>\n", separated(more as u64)),
+    };
+    match sources.len() {
+        0 => String::new(),
+        _ => format!(
+            "<section class=\"incomplete\">\n<h2>Not read whole</h2>\n<ul>\n{listed}{more}</ul>\n\
+             </section>\n"
+        ),
     }
 }
 

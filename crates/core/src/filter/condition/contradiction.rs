@@ -225,20 +225,29 @@ fn refusal(
         });
         message += &format!("; write {name}={first},{second} for one of them");
     }
-    let day = [one, other].into_iter().find_map(|condition| day_before(condition, time?));
+    let day = [(one, other), (other, one)]
+        .into_iter()
+        .find_map(|(after, counterpart)| day_before(after, counterpart, time?));
     if let Some(day) = day {
         message += &format!("; {name}>{day} begins after that day, {name}>={day} with it");
     }
     ConditionError::new(position(other), message)
 }
 
-/// The day, or another time that is not an instant, after which a condition on the time begins.
-fn day_before(condition: &FieldCondition, time: TimeReader<'_>) -> Option<String> {
-    let is_time = Field::by_name(&condition.field) == Some(Field::Time);
+/// The day after which a condition on the time begins, if another condition could be met on it.
+fn day_before(
+    condition: &FieldCondition,
+    counterpart: &FieldCondition,
+    time: TimeReader<'_>,
+) -> Option<String> {
+    let field = &condition.field;
+    let is_time = Field::by_name(field) == Some(Field::Time);
     let value = condition.values.first()?;
     let is_after = is_time && condition.operator == ConditionOperator::Greater;
     let (first_ns, last_ns) = is_after.then(|| instants::read(value, time).ok())??;
-    (first_ns != last_ns).then(|| value.text())
+    let with_day = Demand::Times(vec![(first_ns, i64::MAX)]);
+    let is_possible = is_possible(field, &with_day, &demand(counterpart, Some(time))?);
+    (first_ns != last_ns && is_possible).then(|| value.text())
 }
 
 fn position(condition: &FieldCondition) -> super::Position {
