@@ -23,7 +23,7 @@ mod rule;
 
 pub use error::RuleError;
 pub use event::{Event, Events, Texts};
-pub use parse::parse_rules;
+pub use parse::{RuleFiles, parse_rules};
 pub use report::{
     Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
 };

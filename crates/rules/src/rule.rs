@@ -52,19 +52,25 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// If the records of the format lack one of them.
     fn bind<'r>(&'r self, format: &Format) -> Result<Box<dyn Observer + 'r>, MissingField>;
 
+    /// Begins the observation of a part of a log, for a rule that looks at all lines, whether or
+    /// not a format matches them. [`Rule::bind`] is not called then.
+    fn observe_lines<'r>(&'r self) -> Option<Box<dyn Observer + 'r>> {
+        None
+    }
+
     /// Begins a replay.
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r>;
 }
 
-/// One line of a log that was read as a record.
+/// One line of a log.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
     /// Its number in the part of the log that is observed, from 0.
     pub number: u64,
     /// The whole line, without its line end.
     pub bytes: &'a [u8],
-    /// Its fields.
-    pub record: &'a Record<'a>,
+    /// Its fields. Always there for an observer of records; [`Rule::observe_lines`] may do without.
+    pub record: Option<&'a Record<'a>>,
 }
 
 /// Finds what a rule counts in the lines of one format.

@@ -23,6 +23,10 @@ pub(crate) struct RulesArguments {
     #[arg(long, value_enum, value_name = "FAMILY")]
     pub(super) family: Option<FamilyArgument>,
 
+    /// A folder with the filters that jails of fail2ban name, such as /etc/fail2ban/filter.d
+    #[arg(long = "filter-dir", value_name = "DIR")]
+    pub(super) filter_dirs: Vec<PathBuf>,
+
     /// Print JSON, one object; docs/json.md describes it
     #[arg(long)]
     pub(super) json: bool,

@@ -1,8 +1,9 @@
 //! Reads the rules of the command line.
 
+use std::fmt::Display;
 use std::fs;
 
-use weir_rules::{Family, Rule, RuleError, parse_rules};
+use weir_rules::{Family, Rule, RuleError, RuleFiles, parse_rules};
 
 use super::arguments::RulesArguments;
 use crate::outcome::{Failure, say};
@@ -19,21 +20,43 @@ const UNNAMED: &str = "rule";
 /// If there is none, or a file cannot be read, or is not a rule; with the place.
 pub(super) fn load(arguments: &RulesArguments) -> Result<Vec<Box<dyn Rule>>, Failure> {
     let family = arguments.family.map(Family::from);
+    let files = filter_files(arguments)?;
     let mut rules = Vec::new();
     for file in &arguments.rule_files {
         let shown = file.display().to_string();
         let text =
             read(file).map_err(|reason| Failure::new(format_args!("--rule: {shown}: {reason}")))?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        add(&mut rules, &text, (&shown, &name), family)?;
+        add(&mut rules, &text, (&shown, &name), (family, &files))?;
     }
     for text in &arguments.rule_texts {
-        add(&mut rules, text, ("--rule-text", UNNAMED), family)?;
+        add(&mut rules, text, ("--rule-text", UNNAMED), (family, &files))?;
     }
     match rules.is_empty() {
         true => Err(Failure::new("name a rule with --rule FILE or --rule-text TEXT")),
         false => Ok(rules),
     }
+}
+
+/// The files that rules may refer to.
+fn filter_files(arguments: &RulesArguments) -> Result<RuleFiles, Failure> {
+    let mut files = RuleFiles::default();
+    for folder in &arguments.filter_dirs {
+        let shown = folder.display();
+        let failure =
+            |reason: &dyn Display| Failure::new(format_args!("--filter-dir: {shown}: {reason}"));
+        let entries = fs::read_dir(folder).map_err(|error| failure(&error))?;
+        for entry in entries {
+            let path = entry.map_err(|error| failure(&error))?.path();
+            if path.extension().is_none_or(|ending| ending != "conf" && ending != "local") {
+                continue;
+            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let text = read(&path).map_err(|reason| failure(&format!("{name}: {reason}")))?;
+            files.add(name, text);
+        }
+    }
+    Ok(files)
 }
 
 fn read(file: &std::path::Path) -> Result<String, String> {
@@ -50,9 +73,9 @@ fn add(
     rules: &mut Vec<Box<dyn Rule>>,
     text: &str,
     (origin, name): (&str, &str),
-    family: Option<Family>,
+    (family, files): (Option<Family>, &RuleFiles),
 ) -> Result<(), Failure> {
-    let parsed = parse_rules(text, name, family)
+    let parsed = parse_rules(text, name, family, files)
         .map_err(|error| Failure::new(placed(origin, text, &error)))?;
     for note in parsed.iter().flat_map(|rule| rule.notes()) {
         say(placed(origin, text, note));

@@ -10,6 +10,7 @@ use weir_ingest::{
 use weir_rules::{Line, Observer, Rule};
 
 use super::replays::{Chunk, Replays};
+use crate::display::separated;
 use crate::scan::{Conditions, LogFields, ScanError, UnparsedLines, for_each_text, whole_lines};
 use crate::sources::Complaint;
 
@@ -37,6 +38,9 @@ pub(super) struct ScannedInput {
     pub(super) unparsed: Vec<UnparsedLines>,
     pub(super) complaints: Vec<Complaint>,
 }
+
+/// By rule: what looks at all lines; `None` if the rule looks at records.
+type LineObservers<'r> = Vec<Option<Box<dyn Observer + 'r>>>;
 
 /// The rules, resolved for the records of one format.
 struct BoundRules<'a, 'r> {
@@ -72,6 +76,15 @@ impl<'a, 'r> RuleScan<'a, 'r> {
         })
     }
 
+    /// Whether lines have to be read as records.
+    fn reads_records(&self) -> bool {
+        !self.conditions.is_empty() || self.line_observers().iter().any(Option::is_none)
+    }
+
+    fn line_observers(&self) -> LineObservers<'r> {
+        self.rules.iter().map(|rule| rule.observe_lines()).collect()
+    }
+
     fn scan_texts(
         &self,
         input: &Input,
@@ -96,7 +109,7 @@ impl<'a, 'r> RuleScan<'a, 'r> {
         let scan = TextScan {
             threads: self.threads_per_text,
             is_divisible: true,
-            reads_records: true,
+            reads_records: self.reads_records(),
             format: self.format,
             has_fields: &|format| self.conditions.check_fields(format, self.logs).is_ok(),
         };
@@ -119,7 +132,14 @@ impl<'a, 'r> RuleScan<'a, 'r> {
             Err(error) => return (0, Err(ScanError::Output(error))),
         };
         if scanned.unparsed_lines > 0 {
-            result.unparsed.push(UnparsedLines { text: name, lines: scanned.unparsed_lines });
+            result
+                .unparsed
+                .push(UnparsedLines { text: name.clone(), lines: scanned.unparsed_lines });
+        }
+        if scanned.too_long_lines > 0 {
+            let lines = separated(scanned.too_long_lines);
+            let sentence = format!("{lines} lines are longer than 256 MiB and were not replayed");
+            result.complaints.push(Complaint { name, sentence });
         }
         result.was_read = true;
         let parts = scanned.parts.len() as u64;
@@ -134,17 +154,44 @@ impl<'a, 'r> RuleScan<'a, 'r> {
     ) -> Result<(), ScanError> {
         let mut chunk = Chunk::new(self.rules.len());
         chunk.begins = begins;
-        let read = self.scan_lines(part, &mut chunk, merged);
+        let read = match self.reads_records() {
+            true => self.scan_records(part, &mut chunk, merged),
+            false => self.scan_lines(part, &mut chunk, merged),
+        };
         put(&mut chunk, merged);
         read
     }
 
+    /// Observes lines that need not be parsed.
     fn scan_lines(
         &self,
         part: &mut TextPart<impl Read>,
         chunk: &mut Chunk,
         merged: &Part<'_, Replays<'r>, Chunk>,
     ) -> Result<(), ScanError> {
+        let mut observers = self.line_observers();
+        while let Some(block) = part.next_block().map_err(ScanError::Input)? {
+            chunk.is_bound.fill(true);
+            for line in whole_lines(block) {
+                let bytes = line.strip_suffix(b"\n").unwrap_or(line);
+                observe(&mut observers, &Line { number: chunk.lines, bytes, record: None }, chunk);
+                chunk.lines += 1;
+            }
+            if chunk.memory_bytes() > CHUNK_BYTES {
+                put(chunk, merged);
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_records(
+        &self,
+        part: &mut TextPart<impl Read>,
+        chunk: &mut Chunk,
+        merged: &Part<'_, Replays<'r>, Chunk>,
+    ) -> Result<(), ScanError> {
+        let mut lines = self.line_observers();
+        let has_conditions = !self.conditions.is_empty();
         let mut binding: FormatBinding<BoundRules<'_, '_>> = FormatBinding::new();
         let mut skipped = 0;
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
@@ -157,9 +204,15 @@ impl<'a, 'r> RuleScan<'a, 'r> {
                 let bound = binding.update(records, |format, _| Ok(self.bind(format, chunk)));
                 bound.map_err(ScanError::Field)?;
                 let unbound = records.read(bytes, |found| {
-                    let (format, record) = found?;
+                    let Some((format, record)) = found else {
+                        if !has_conditions {
+                            observe(&mut lines, &Line { number, bytes, record: None }, chunk);
+                        }
+                        return None;
+                    };
                     if let Some(rules) = binding.value_of_mut(format) {
-                        rules.observe(&Line { number, bytes, record }, chunk);
+                        let line = Line { number, bytes, record: Some(record) };
+                        rules.observe(&line, &mut lines, chunk);
                     }
                     (!binding.is_bound(format)).then(|| format.clone())
                 });
@@ -169,7 +222,8 @@ impl<'a, 'r> RuleScan<'a, 'r> {
                     records.read(bytes, |found| {
                         let rules = binding.value_of_mut(&format);
                         let (Some(rules), Some((_, record))) = (rules, found) else { return };
-                        rules.observe(&Line { number, bytes, record }, chunk);
+                        let line = Line { number, bytes, record: Some(record) };
+                        rules.observe(&line, &mut lines, chunk);
                     });
                 }
             }
@@ -183,7 +237,9 @@ impl<'a, 'r> RuleScan<'a, 'r> {
     fn bind(&self, format: &Format, chunk: &mut Chunk) -> BoundRules<'a, 'r> {
         let mut observers = Vec::new();
         for (number, rule) in self.rules.iter().enumerate() {
-            if !rule.sees(format.kind()) {
+            let reads_lines = rule.observe_lines().is_some();
+            chunk.is_bound[number] |= reads_lines;
+            if reads_lines || !rule.sees(format.kind()) {
                 observers.push(None);
                 continue;
             }
@@ -204,14 +260,19 @@ impl<'a, 'r> RuleScan<'a, 'r> {
 }
 
 impl BoundRules<'_, '_> {
-    fn observe(&mut self, line: &Line<'_>, chunk: &mut Chunk) {
-        if !self.predicate.accepts(line.record) {
-            return;
+    fn observe(&mut self, line: &Line<'_>, lines: &mut LineObservers<'_>, chunk: &mut Chunk) {
+        if line.record.is_some_and(|record| self.predicate.accepts(record)) {
+            observe(&mut self.observers, line, chunk);
+            observe(lines, line, chunk);
         }
-        for (observer, events) in self.observers.iter_mut().zip(&mut chunk.events) {
-            if let Some(observer) = observer {
-                observer.observe(line, events);
-            }
+    }
+}
+
+/// Passes a line on to those of the observers that there are.
+fn observe(observers: &mut [Option<Box<dyn Observer + '_>>], line: &Line<'_>, chunk: &mut Chunk) {
+    for (observer, events) in observers.iter_mut().zip(&mut chunk.events) {
+        if let Some(observer) = observer {
+            observer.observe(line, events);
         }
     }
 }

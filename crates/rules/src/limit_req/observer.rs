@@ -111,7 +111,7 @@ impl<'r> LimitObserver<'r> {
 
 impl Observer for LimitObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
-        let record = line.record;
+        let Some(record) = line.record else { return };
         // nginx refuses a request line that is not valid before it looks at limits.
         if record.text(Field::Request).is_some() {
             return;
@@ -309,7 +309,7 @@ mod tests {
         let mut record = Record::new();
         parser.parse(line.as_bytes(), &mut record).expect("it fits");
         let mut events = Events::default();
-        let line = Line { number: 0, bytes: line.as_bytes(), record: &record };
+        let line = Line { number: 0, bytes: line.as_bytes(), record: Some(&record) };
         observer.observe(&line, &mut events);
         let event = events.iter().next()?;
         let keys = event.texts.map(|key| String::from_utf8_lossy(key).into_owned());

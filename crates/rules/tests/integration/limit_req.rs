@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use weir_rules::{Decision, Events, Rule, RuleReport, Verdict, parse_rules};
+use weir_rules::{Decision, Events, Rule, RuleFiles, RuleReport, Verdict, parse_rules};
 
 /// A request: its time in milliseconds, and the texts of the keys.
 type Request = (i64, Vec<String>);
@@ -32,7 +32,7 @@ fn replay(rule: &dyn Rule, requests: &[Request]) -> Replayed {
 }
 
 fn rule(text: &str) -> Box<dyn Rule> {
-    parse_rules(text, "test", None).expect(text).remove(0)
+    parse_rules(text, "test", None, &RuleFiles::default()).expect(text).remove(0)
 }
 
 /// A limit of the naive replay, in requests.
