@@ -142,3 +142,28 @@ fn periods_of_each_kind_are_compared() {
     let late: Value = serde_json::from_str(&run(arguments).stdout).expect("JSON");
     assert_eq!((&late["matching"], &late["other_kinds"][0]["matching"]), (&1.into(), &0.into()));
 }
+
+#[test]
+fn the_list_of_a_windows_firewall_holds_firewall_events() {
+    let folder = Folder::new();
+    let log = "#Software: Microsoft Windows Firewall\n\
+        #Fields: date time action protocol src-ip dst-ip src-port dst-port size\n\
+        2025-12-17 09:00:01 DROP TCP 192.0.2.1 192.0.2.9 40000 3389 -\n\
+        2025-12-17 09:00:02 ALLOW UDP 192.0.2.2 192.0.2.9 40001 53 -\n\
+        2025-12-17 09:00:03 DROP TCP 192.0.2.1 192.0.2.9 40002 22 -\n";
+    let firewall = folder.file("pfirewall.log", log.as_bytes());
+    let access = folder.file("access.log", REQUESTS.as_bytes());
+    let text = run(["report".into(), firewall.clone().into_os_string(), access.into()]).stdout;
+    assert!(text.contains("Requests        3\n"), "{text}");
+    assert!(text.contains("Firewall events 3\n"), "{text}");
+
+    let text = run(["report".into(), firewall.clone().into_os_string()]).stdout;
+    assert!(!text.contains("Requests"), "{text}");
+    let first_list = text.find("Actions\n").expect("a list of actions");
+    assert!(first_list < text.find("Clients\n").expect("a list of clients"), "{text}");
+    assert!(text.contains("66.7%  ████████  DROP"), "{text}");
+
+    let options = ["count", "--by", "action"].map(OsString::from);
+    let counted = run(options.into_iter().chain([firewall.into()]));
+    assert_eq!((counted.stdout.as_str(), counted.stderr.as_str()), ("2  DROP\n1  ALLOW\n", ""));
+}

@@ -22,6 +22,7 @@ use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 use crate::format::program::Program;
 use crate::format::program::delimited::{Column, DelimitedProgram, Directives, Part, Separator};
+use crate::schema::RecordKind;
 
 /// The prefixes of the notation, each with the separator of the values.
 const PREFIXES: [(&str, Separator); 3] =
@@ -87,7 +88,15 @@ pub(super) fn compile(
             .map(|count| Column { parts: parts.by_ref().take(*count).collect() })
             .collect();
         let required = required.unwrap_or(columns.len());
-        Program::Delimited(DelimitedProgram { separator, columns, required, directives, day: None })
+        let kind = RecordKind::Request;
+        Program::Delimited(DelimitedProgram {
+            separator,
+            columns,
+            required,
+            directives,
+            day: None,
+            kind,
+        })
     })
 }
 

@@ -15,6 +15,9 @@
 //! | `request_time` | `time-taken`, `timetakenms` |
 //! | `protocol` | `cs-version` or `cs-protocol-version`, `protocol` |
 //!
+//! A list with `action` and `src-ip`, and no field of a request, is that of a firewall. Its records
+//! are firewall events.
+//!
 //! Date and time are UTC, as the draft demands and IIS does by default; `date-local` and
 //! `time-local` are used if the list has no others.
 
@@ -26,6 +29,7 @@ use crate::format::program::Program;
 use crate::format::program::delimited::{Column, DelimitedProgram, Directives, Part, Separator};
 use crate::format::program::directive::{DATE, FIELDS};
 use crate::format::program::sink::Sink;
+use crate::schema::RecordKind;
 use crate::value::parse_day;
 
 /// The field that only CloudFront's lists have.
@@ -79,8 +83,24 @@ pub(in crate::format) fn compile(definition: &str) -> Result<Format, FormatError
                 required_field: is_cloudfront.then_some(CLOUDFRONT_FIELD),
             },
             day,
+            kind: kind(&all),
         })
     })
+}
+
+/// The kind of the records. A firewall's list has an action and a source address, and no field of a
+/// request; in the draft the names of all these begin with `cs` or `sc`.
+fn kind(all: &[&str]) -> RecordKind {
+    let has = |name: &str| all.iter().any(|other| other.eq_ignore_ascii_case(name));
+    let is_of_request = |name: &&str| {
+        let prefix = name.get(..2).unwrap_or_default();
+        prefix.eq_ignore_ascii_case("cs") || prefix.eq_ignore_ascii_case("sc")
+    };
+    if has("action") && has("src-ip") && !all.iter().any(is_of_request) {
+        RecordKind::FirewallEvent
+    } else {
+        RecordKind::Request
+    }
 }
 
 /// The names of a list and their offsets in it.
@@ -137,5 +157,26 @@ fn sink(name: &str, all: &[&str]) -> (Sink, u8) {
         "time-taken" => (Sink::TimeTaken, 0),
         "timetakenms" => (Sink::TimeTaken, 1),
         _ => (Sink::Extra(0), 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compile;
+    use crate::schema::RecordKind;
+
+    #[test]
+    fn the_list_of_fields_tells_the_kind() {
+        let kind = |list: &str| compile(list).expect("a list").kind();
+        let firewall = "#Fields: date time action protocol src-ip dst-ip src-port dst-port size";
+        assert_eq!(kind(firewall), RecordKind::FirewallEvent);
+        for request in [
+            "#Fields: date time c-ip cs-method cs-uri-stem sc-status",
+            "#Fields: date time action src-ip cs-method cs-uri",
+            "#Fields: date time action",
+            "#Fields:",
+        ] {
+            assert_eq!(kind(request), RecordKind::Request, "{request}");
+        }
     }
 }

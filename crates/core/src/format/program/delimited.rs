@@ -28,6 +28,7 @@ use super::mismatch::{Explanation, Mismatch, Reason};
 use super::sink::{LineState, Sink};
 use crate::field::Field;
 use crate::record::Record;
+use crate::schema::RecordKind;
 
 /// The separator of the values of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +56,8 @@ pub(in crate::format) struct DelimitedProgram {
     pub(in crate::format) directives: Directives,
     /// The day of all lines, in days since 1970, if they have only a time of day.
     pub(in crate::format) day: Option<i64>,
+    /// What the records are.
+    pub(in crate::format) kind: RecordKind,
 }
 
 /// Lines that describe other lines.

@@ -110,7 +110,8 @@ impl Program {
     pub(super) fn kind(&self) -> RecordKind {
         match self {
             Self::Handwritten(program) => program.kind(),
-            Self::Line(_) | Self::Json(_) | Self::Delimited(_) => RecordKind::Request,
+            Self::Delimited(program) => program.kind,
+            Self::Line(_) | Self::Json(_) => RecordKind::Request,
         }
     }
 
