@@ -11,7 +11,7 @@ use weir_view::{
 
 use super::InputCount;
 use super::arguments::CountArguments;
-use super::records::{ABSENT_KEY, EMPTY_KEY};
+use super::records::value_of_key;
 use crate::csv::row;
 use crate::display::{safe, safe_bytes};
 use crate::options::OutputKind;
@@ -255,27 +255,23 @@ fn first(mut entries: Vec<TallyEntry>, top: usize) -> Vec<TallyEntry> {
 
 /// A key of a tally as a value for people.
 fn shown(key: &[u8]) -> String {
-    match key {
-        ABSENT_KEY => NO_VALUE.to_owned(),
-        EMPTY_KEY => EMPTY_VALUE.to_owned(),
-        value => safe_bytes(value),
+    match value_of_key(key) {
+        None => NO_VALUE.to_owned(),
+        Some(b"") => EMPTY_VALUE.to_owned(),
+        Some(value) => safe_bytes(value),
     }
 }
 
 /// A key of a tally as a value in CSV.
 fn cell(key: &[u8]) -> &[u8] {
-    match key {
-        ABSENT_KEY => NO_VALUE.as_bytes(),
-        EMPTY_KEY => b"",
-        value => value,
-    }
+    value_of_key(key).unwrap_or(NO_VALUE.as_bytes())
 }
 
 /// A key of a tally as a value in JSON.
 fn row_value(key: &[u8]) -> RowValue {
-    match key {
-        ABSENT_KEY => RowValue::absent(),
-        key => RowValue::new(cell(key), false),
+    match value_of_key(key) {
+        None => RowValue::absent(),
+        Some(value) => RowValue::new(value, false),
     }
 }
 

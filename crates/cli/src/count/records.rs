@@ -15,10 +15,28 @@ use crate::scan::{Conditions, LogFields, ScanError, UnparsedLines, check_field, 
 use crate::zone::value_in;
 
 /// The key of a tally for records without the field.
-pub(super) const ABSENT_KEY: &[u8] = b"";
+const ABSENT_KEY: &[u8] = b"";
 
-/// The key of a tally for empty values. A line has no line feed, so no value is equal to it.
-pub(super) const EMPTY_KEY: &[u8] = b"\n";
+/// The key of a tally for empty values.
+const EMPTY_KEY: &[u8] = b"\n";
+
+/// The key of a tally for a value. One that begins with a line feed, which is rare, gets another one
+/// before it, so that it is not equal to [`EMPTY_KEY`].
+fn key_of(value: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    match value.first() {
+        None => Cow::Borrowed(EMPTY_KEY),
+        Some(b'\n') => Cow::Owned([EMPTY_KEY, &*value].concat()),
+        Some(_) => value,
+    }
+}
+
+/// The value of a key of a tally; `None` for records without the field.
+pub(super) fn value_of_key(key: &[u8]) -> Option<&[u8]> {
+    match key {
+        ABSENT_KEY => None,
+        key => Some(key.strip_prefix(EMPTY_KEY).unwrap_or(key)),
+    }
+}
 
 /// Counts are merged in the order of the log, so that those of a log with too many values do not
 /// depend on the number of threads.
@@ -337,11 +355,8 @@ impl RecordKey<'_> {
         if self.predicate.as_ref().is_some_and(|predicate| predicate.accepts(record)) {
             let value = |index| {
                 let field: Option<FieldAccessor> = self.fields.get(index).copied().flatten();
-                match field.and_then(|field| value_in(self.zone, field, record)) {
-                    None => Cow::Borrowed(ABSENT_KEY),
-                    Some(value) if value.is_empty() => Cow::Borrowed(EMPTY_KEY),
-                    Some(value) => value,
-                }
+                let value = field.and_then(|field| value_in(self.zone, field, record));
+                value.map_or(Cow::Borrowed(ABSENT_KEY), key_of)
             };
             kind.tally.add(&value(0), &value(1));
         }

@@ -14,9 +14,22 @@ pub(crate) fn safe(text: &str) -> String {
     safe
 }
 
-/// Escapes rows of CSV as [`safe`] does, but keeps their line ends.
+/// Escapes rows of CSV as [`safe`] does, but keeps the line ends between them. Those inside a quoted
+/// value are escaped.
 pub(crate) fn safe_rows(rows: &str) -> String {
-    rows.split("\r\n").map(safe).collect::<Vec<_>>().join("\r\n")
+    let mut safe = String::with_capacity(rows.len());
+    let mut is_quoted = false;
+    let mut characters = rows.chars().peekable();
+    while let Some(c) = characters.next() {
+        // A quote inside a value is doubled.
+        is_quoted ^= c == '"';
+        if c == '\r' && !is_quoted && characters.next_if_eq(&'\n').is_some() {
+            safe.push_str("\r\n");
+        } else {
+            push_safe(&mut safe, c);
+        }
+    }
+    safe
 }
 
 /// Escapes bytes as [`safe`] does. Bytes that are not UTF-8 are shown as escapes too.
@@ -60,6 +73,7 @@ mod tests {
         assert_eq!(safe("\u{2028}\u{e0041}"), "\\u{2028}\\u{e0041}");
         assert_eq!(safe("/größe/日本?x=\\x22"), "/größe/日本?x=\\x22");
         assert_eq!(safe_rows("a,\x1b[2J\rb\r\nc\r\n"), "a,\\x1b[2J\\rb\r\nc\r\n");
+        assert_eq!(safe_rows("\"a\r\n\"\"b\",c\r\n"), "\"a\\r\\n\"\"b\",c\r\n");
         assert_eq!(safe_bytes(b"\x1b[m\xff\xc3\xa4\xc3"), "\\x1b[m\\xffä\\xc3");
     }
 }

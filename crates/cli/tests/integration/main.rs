@@ -4,6 +4,7 @@ mod bad_input;
 mod bursts;
 mod conditions;
 mod count;
+mod escapes;
 mod files;
 mod formats;
 mod full_memory;

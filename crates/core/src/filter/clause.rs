@@ -136,7 +136,7 @@ pub enum Clause {
 
 /// A test of a text value, evaluated once per distinct value.
 ///
-/// Values are the bytes of the log: nothing is unescaped, decoded or folded in case.
+/// Values are those of the records: nothing is decoded but JSON strings, or folded in case.
 ///
 /// # Examples
 ///

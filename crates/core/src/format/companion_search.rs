@@ -18,7 +18,6 @@ use super::detect::{LINE_BYTES_MAX, fields_filled};
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
 use super::tracker::with_log_year;
-use crate::record::Record;
 
 /// Detects the format of single lines, by the rule of [`crate::detect`] for a log of one line.
 ///
@@ -79,10 +78,8 @@ fn parsers_in(wrapper: Option<Wrapper>) -> Vec<LineParser> {
 
 /// The number of fields that a format reads of a line; `None` if the line does not match.
 fn fields_of(parser: &mut LineParser, line: &[u8], text: &mut Vec<u8>) -> Option<u64> {
-    let inside = parser.unwrap(line, text).ok()?;
-    let mut record = Record::new();
-    parser.parse(inside, &mut record).ok()?;
-    Some(fields_filled(&record, parser.format().extra_fields().len()))
+    let extra_fields = parser.format().extra_fields().len();
+    parser.read_line(line, text, |record| fields_filled(record, extra_fields))
 }
 
 /// The formats that have joined the companions of a log after its first lines.

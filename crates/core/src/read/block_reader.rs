@@ -113,6 +113,8 @@ pub struct BlockReader {
     has_time: bool,
     /// The index of the current block, if the format uses one.
     structural_index: StructuralIndex,
+    /// The memory for the decoded values of a block, if the format has some.
+    decoded: Vec<u8>,
     /// Whether the shared values have the zone offset of the first time.
     has_noted_offset: bool,
     generations: Generations,
@@ -168,6 +170,7 @@ impl BlockReader {
             columns,
             record_indices,
             structural_index: StructuralIndex::default(),
+            decoded: Vec::new(),
             has_noted_offset: false,
             generation: values.generations.present(),
             generations: values.generations.clone(),
@@ -216,20 +219,22 @@ impl BlockReader {
 
     fn read_all(&mut self, block: &Block, source: u32, left: Option<&mut LeftLines>) -> ReadBlock {
         let mut read = self.begin(block, source);
+        let bytes = block.bytes().len();
         match self.parser.fast_path_quotes() {
             _ if self.parser.is_escaped() => {
                 let unwrapped = UnwrappedBlock::new(block.bytes(), &self.parser);
-                self.read_unwrapped(&unwrapped, &mut read, left);
+                self.read_unwrapped((&unwrapped, bytes), &mut read, left);
             }
             Some(quotes) => {
                 let mut index = std::mem::take(&mut self.structural_index);
                 index.scan(block.bytes());
-                self.read_lines(index.lines(block.bytes(), quotes), &mut read, |_| None, left);
+                let lines = index.lines(block.bytes(), quotes);
+                self.read_lines((lines, bytes), &mut read, |_| None, left);
                 self.structural_index = index;
             }
             None => {
                 let lines = Lines::new(block.bytes()).map(IndexedLine::without_index);
-                self.read_lines(lines, &mut read, |_| None, left);
+                self.read_lines((lines, bytes), &mut read, |_| None, left);
             }
         }
         self.end(read)
@@ -254,27 +259,30 @@ impl BlockReader {
         read
     }
 
-    /// Reads lines that had to be unwrapped first.
+    /// Reads lines that had to be unwrapped first, of a block of `bytes` bytes.
     fn read_unwrapped(
         &mut self,
-        unwrapped: &UnwrappedBlock,
+        (unwrapped, bytes): (&UnwrappedBlock, usize),
         read: &mut ReadBlock,
         left: Option<&mut LeftLines>,
     ) {
         let lines = unwrapped.lines().map(IndexedLine::without_index);
-        self.read_lines(lines, read, |line| unwrapped.mismatch(line), left);
+        self.read_lines((lines, bytes), read, |line| unwrapped.mismatch(line), left);
     }
 
-    /// Reads lines. `known` returns the mismatch of a line that is already known not to match.
-    /// Lines that do not match are put into `left`, if there is one, instead of being counted.
+    /// Reads lines, which have at most `bytes` bytes together. `known` returns the mismatch of a
+    /// line that is already known not to match. Lines that do not match are put into `left`, if
+    /// there is one, instead of being counted.
     #[inline]
     fn read_lines<'a>(
         &mut self,
-        lines: impl Iterator<Item = IndexedLine<'a>>,
+        (lines, bytes): (impl Iterator<Item = IndexedLine<'a>>, usize),
         read: &mut ReadBlock,
         known: impl Fn(Line<'a>) -> Option<Mismatch>,
         mut left: Option<&mut LeftLines>,
     ) {
+        let mut memory = std::mem::take(&mut self.decoded);
+        let mut decoded = self.parser.decode_buffer(&mut memory, bytes);
         let mut records = vec![self.parser.record(); BATCH];
         let mut filled = 0;
         for indexed in lines {
@@ -294,7 +302,10 @@ impl BlockReader {
             }
             let quote = |index| indexed.quote(index);
             let outcome = match known(line) {
-                None => self.parser.parse_indexed(line.bytes, quote, &mut records[filled]),
+                None => {
+                    let record = &mut records[filled];
+                    self.parser.parse_indexed(line.bytes, quote, &mut decoded, record)
+                }
                 Some(mismatch) => Err(mismatch),
             };
             match outcome {
@@ -318,6 +329,7 @@ impl BlockReader {
             }
         }
         self.push_records(&records[..filled], read);
+        self.decoded = memory;
     }
 
     /// Adds up to [`BATCH`] records, one column at a time.

@@ -87,8 +87,7 @@ pub struct UnknownField {
 impl FieldAccessor {
     /// Resolves a name among the known fields that the records have and their extra fields.
     ///
-    /// A known field is accepted if the format fills it; `request` always, since a request line may
-    /// turn out not to be one.
+    /// A known field is accepted if the format fills it.
     pub(crate) fn new(
         name: &str,
         fields: &[Field],
@@ -97,7 +96,7 @@ impl FieldAccessor {
         let accessor = if name == STATUS_CLASS {
             fields.contains(&Field::Status).then_some(Self::StatusClass)
         } else if let Some(field) = Field::by_name(name) {
-            is_filled(field, fields).then_some(Self::Field(field))
+            fields.contains(&field).then_some(Self::Field(field))
         } else {
             extra_fields.iter().position(|extra| extra == name).map(Self::Extra)
         };
@@ -112,7 +111,7 @@ impl FieldAccessor {
     pub(crate) fn all(fields: &[Field], extra_fields: &[String]) -> Vec<(String, Self)> {
         let known = [Field::Time].into_iter().chain(Field::TEXT).chain(Field::NUMBERS);
         let known = known
-            .filter(|field| is_filled(*field, fields))
+            .filter(|field| fields.contains(field))
             .map(|field| (field.name().to_owned(), Self::Field(field)));
         let extra = extra_fields.iter().enumerate();
         known.chain(extra.map(|(index, name)| (name.clone(), Self::Extra(index)))).collect()
@@ -120,12 +119,12 @@ impl FieldAccessor {
 
     /// Returns the value as text, or `None` if the record lacks the field.
     ///
-    /// Text is the log's own bytes. Sizes are in bytes, durations in seconds with as many
+    /// Text is the log's own bytes, in JSON without the escapes of strings. Sizes are in bytes, durations in seconds with as many
     /// decimals as they need, times in RFC 3339.
     ///
     /// Text is borrowed from the line. Numbers and times are formatted, which allocates.
     ///
-    /// The bytes are the log's own: a program that prints them must remove control characters.
+    /// The bytes are chosen by clients: a program that prints them must remove control characters.
     pub fn value<'a>(self, record: &Record<'a>) -> Option<Cow<'a, [u8]>> {
         Some(match self {
             Self::Extra(index) => Cow::Borrowed(record.extra(index)?),
@@ -163,11 +162,6 @@ impl fmt::Display for UnknownField {
 }
 
 impl std::error::Error for UnknownField {}
-
-/// Every record may have [`Field::Request`]: a request line that cannot be parsed.
-fn is_filled(field: Field, fields: &[Field]) -> bool {
-    field == Field::Request || fields.contains(&field)
-}
 
 /// A duration in seconds, without trailing zeros.
 fn seconds(nanoseconds: u64) -> String {

@@ -20,7 +20,7 @@ pub use accessor::{FieldAccessor, UnknownField};
 use crate::field::Field;
 use crate::value::{RequestLine, Timestamp, split_target, split_url};
 
-/// The fields of one line, borrowed from its bytes.
+/// The fields of one line, borrowed from its bytes, or decoded from them.
 ///
 /// A record is created once and filled again for every line, so that parsing a line allocates
 /// nothing. A field that the line does not have is `None`; a field that is logged as `-` or as an
@@ -124,7 +124,7 @@ impl<'a> Record<'a> {
 
     /// The bytes of a text field; `None` if the line has none, and for fields of another kind.
     ///
-    /// The slice borrows from the line, not from the record, so it may be used after the record is
+    /// The slice borrows from the line or the decoded values, not from the record, so it may be used after the record is
     /// filled again.
     pub fn text(&self, field: Field) -> Option<&'a [u8]> {
         field.text_index().and_then(|index| self.text[index])

@@ -36,9 +36,12 @@ const LINES: [&str; 4] = [
 
 fn parse_and_explain(format: &Format, line: &[u8]) {
     let mut parser = LineParser::new(Arc::new(format.clone()));
-    let mut text = Vec::new();
+    let (mut text, mut decoded) = (Vec::new(), Vec::new());
+    let mut record = Record::new();
     let (inside, mismatch) = match parser.unwrap(line, &mut text) {
-        Ok(inside) => (inside.len(), parser.parse(inside, &mut Record::new()).err()),
+        Ok(inside) => {
+            (inside.len(), parser.parse_decoding(inside, &mut decoded, &mut record).err())
+        }
         Err(mismatch) => (line.len(), Some(mismatch)),
     };
     if let Some(mismatch) = mismatch {

@@ -114,10 +114,10 @@ fn compile(definition: &str) -> (Option<LineParser>, String) {
 
 /// The outcome of a line: its fields, or why it does not match.
 pub(crate) fn outcome(parser: &mut LineParser, line: &[u8]) -> String {
-    let mut text = Vec::new();
+    let (mut text, mut decoded) = (Vec::new(), Vec::new());
     let mut record = Record::new();
     let read = match parser.unwrap(line, &mut text) {
-        Ok(inside) => parser.parse(inside, &mut record),
+        Ok(inside) => parser.parse_decoding(inside, &mut decoded, &mut record),
         Err(mismatch) => Err(mismatch),
     };
     match read {

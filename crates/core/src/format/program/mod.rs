@@ -39,7 +39,7 @@ pub(super) mod wrapper;
 
 use self::delimited::DelimitedProgram;
 use self::handwritten::HandwrittenProgram;
-use self::json::JsonProgram;
+use self::json::{DecodeBuffer, JsonProgram};
 use self::line_program::LineProgram;
 use self::mismatch::{Explanation, Mismatch};
 use self::sink::LineState;
@@ -63,7 +63,8 @@ pub(super) enum Program {
 }
 
 impl Program {
-    /// Reads a line into an empty record.
+    /// Reads a line into an empty record. Values that are not bytes of the line are put into
+    /// `decoded`.
     ///
     /// # Errors
     /// If the line does not match. The record's content is then unspecified.
@@ -71,12 +72,13 @@ impl Program {
     pub(super) fn parse<'a>(
         &self,
         line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
         record: &mut Record<'a>,
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
         match self {
             Self::Line(program) => program.parse(line, record, state),
-            Self::Json(program) => program.parse(line, record, state),
+            Self::Json(program) => program.parse(line, decoded, record, state),
             Self::Delimited(program) => program.parse(line, record, state),
             Self::Handwritten(program) => program.parse(line, record, state),
         }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::staleness::Staleness;
 use crate::format::compiled::Format;
 use crate::format::program::Program;
+use crate::format::program::json::DecodeBuffer;
 use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::format::program::quoted_line::QuotedLine;
 use crate::format::program::sink::LineState;
@@ -28,7 +29,8 @@ const STALE: &str = "the directives before this line do not belong to the format
 /// Reads the lines of one format.
 ///
 /// It caches the last time, because the lines of a busy server share their second, and keeps the
-/// buffers of a line. So each thread needs its own parser. Parsing a line allocates nothing.
+/// buffers of a line. So each thread needs its own parser. Parsing a line allocates nothing, except
+/// for buffers that grow to the size of a line.
 ///
 /// For a log with directives or escaped lines use a [`crate::LogReader`], for whole blocks a
 /// [`crate::BlockReader`].
@@ -63,6 +65,8 @@ pub struct LineParser {
     staleness: Staleness,
     /// The reader of the wrapper, if the wrapper escapes the lines.
     docker: Option<DockerReader>,
+    /// The memory of [`Self::read_line`] for the decoded values of a line.
+    decoded: Vec<u8>,
 }
 
 impl LineParser {
@@ -82,6 +86,7 @@ impl LineParser {
             state,
             staleness: Staleness::default(),
             docker: is_escaped.then(DockerReader::new),
+            decoded: Vec::new(),
         }
     }
 
@@ -111,16 +116,73 @@ impl LineParser {
     /// If the line does not match. The content of `record` is then unspecified.
     ///
     /// An empty line does not match any format. A failed line leaves the parser as it was.
+    ///
+    /// JSON strings keep their escapes; see [`Self::parse_decoding`].
     #[inline]
     pub fn parse<'a>(&mut self, line: &'a [u8], record: &mut Record<'a>) -> Result<(), Mismatch> {
+        self.parse_into(line, &mut DecodeBuffer::default(), record)
+    }
+
+    /// Does what [`Self::parse`] does, and decodes the escapes of JSON strings. These values borrow
+    /// from `memory`, whose content is replaced. It grows to the next power of two of the line's
+    /// length if the format is JSON.
+    ///
+    /// # Errors
+    /// If the line does not match.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Field, Format, LineParser, Record};
+    ///
+    /// let format = Format::parse("json:time=t,path=p")?;
+    /// let mut parser = LineParser::new(Arc::new(format));
+    /// let (mut memory, mut record) = (Vec::new(), Record::new());
+    /// let line = br#"{"t":"2025-12-17T09:03:01Z","p":"\/caf\u00e9"}"#;
+    /// parser.parse_decoding(line, &mut memory, &mut record).unwrap();
+    /// assert_eq!(record.text(Field::Path), Some("/café".as_bytes()));
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
+    pub fn parse_decoding<'a>(
+        &mut self,
+        line: &'a [u8],
+        memory: &'a mut Vec<u8>,
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
+        let mut decoded = self.decode_buffer(memory, line.len());
+        self.parse_into(line, &mut decoded, record)
+    }
+
+    /// The buffer for the decoded values of lines that have `bytes` bytes together. Only JSON has
+    /// such values.
+    pub(crate) fn decode_buffer<'a>(
+        &self,
+        memory: &'a mut Vec<u8>,
+        bytes: usize,
+    ) -> DecodeBuffer<'a> {
+        match self.format.program() {
+            Program::Json(_) => DecodeBuffer::with_room(memory, bytes),
+            _ => DecodeBuffer::default(),
+        }
+    }
+
+    /// Reads a line, whose decoded values are put into `decoded`.
+    #[inline]
+    fn parse_into<'a>(
+        &mut self,
+        line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
         if line.is_empty() {
             return Err(Mismatch::new(0, Reason::EmptyLine));
         }
         record.clear(self.format.extra_fields().len());
         self.state.time = TimeParts::default();
         match self.format.wrapper() {
-            None => self.parse_inside(line, record),
-            Some(wrapper) => self.parse_wrapped(wrapper, line, record),
+            None => self.parse_inside(line, decoded, record),
+            Some(wrapper) => self.parse_wrapped(wrapper, line, decoded, record),
         }
     }
 
@@ -129,6 +191,7 @@ impl LineParser {
         &mut self,
         wrapper: Wrapper,
         line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
         record: &mut Record<'a>,
     ) -> Result<(), Mismatch> {
         let extra = self.format.extra_fields().len() - wrapper.extra_fields().len();
@@ -138,7 +201,7 @@ impl LineParser {
         if inside.is_empty() {
             return Err(Mismatch::new(start, Reason::EmptyLine));
         }
-        self.parse_inside(inside, record)
+        self.parse_inside(inside, decoded, record)
             .map_err(|mismatch| Mismatch::new(start + mismatch.at, mismatch.reason))?;
         if self.format.takes_wrapper_time() {
             record.time = Some(time.ok_or(Mismatch::new(0, Reason::Form(NO_TIME)))?);
@@ -195,22 +258,36 @@ impl LineParser {
         }
     }
 
-    /// Reads the line inside a wrapper, or a line without one, and determines its time.
     /// Whether a line of a log matches, with its wrapper if the format has one. `text` is a
     /// buffer for an escaped line.
     pub fn matches(&mut self, line: &[u8], text: &mut Vec<u8>) -> bool {
-        let inside = match line {
-            [] => Ok(line),
-            _ => self.unwrap(line, text),
-        };
-        let Ok(inside) = inside else { return false };
-        self.parse(inside, &mut Record::new()).is_ok()
+        self.read_line(line, text, |_| ()).is_some()
     }
 
+    /// Reads a line of a log, with its wrapper if the format has one, and returns the result of
+    /// `then` for its record; `None` if the line does not match. `text` is a buffer for an escaped
+    /// line.
+    pub(in crate::format) fn read_line<T>(
+        &mut self,
+        line: &[u8],
+        text: &mut Vec<u8>,
+        then: impl FnOnce(&Record<'_>) -> T,
+    ) -> Option<T> {
+        let inside = self.unwrap(line, text).ok()?;
+        let mut memory = std::mem::take(&mut self.decoded);
+        let mut record = Record::new();
+        let outcome = self.parse_decoding(inside, &mut memory, &mut record);
+        let result = outcome.is_ok().then(|| then(&record));
+        self.decoded = memory;
+        result
+    }
+
+    /// Reads the line inside a wrapper, or a line without one, and determines its time.
     #[inline]
     fn parse_inside<'a>(
         &mut self,
         line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
         record: &mut Record<'a>,
     ) -> Result<(), Mismatch> {
         let program = self.format.program();
@@ -222,7 +299,7 @@ impl LineParser {
                 return Err(Mismatch::new(0, Reason::Form(STALE)));
             }
         }
-        program.parse(line, record, &mut self.state)?;
+        program.parse(line, decoded, record, &mut self.state)?;
         if self.has_time {
             let time = self.state.time.finish();
             record.time = Some(time.ok_or(Mismatch::new(0, Reason::Time))?);
@@ -281,7 +358,7 @@ impl LineParser {
 
     /// Does what [`Self::parse`] does, with the offsets of the line's quotes. `quotes(n)` is the
     /// offset of quote number `n` in the line, or any number outside the line if it has fewer.
-    /// `record` must come from [`Self::record`].
+    /// Decoded values are put into `decoded`. `record` must come from [`Self::record`].
     ///
     /// Both paths fill the same fields. The fast path gives up without an error at the first thing
     /// that is not as usual, such as an escaped quote.
@@ -290,6 +367,7 @@ impl LineParser {
         &mut self,
         line: &'a [u8],
         quotes: impl Fn(usize) -> usize,
+        decoded: &mut DecodeBuffer<'a>,
         record: &mut Record<'a>,
     ) -> Result<(), Mismatch> {
         if let Some(fast_path) = &self.fast_path
@@ -297,7 +375,7 @@ impl LineParser {
         {
             return Ok(());
         }
-        self.parse(line, record)
+        self.parse_into(line, decoded, record)
     }
 
     /// An empty record with room for the format's extra fields.

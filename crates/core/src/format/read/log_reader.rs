@@ -1,8 +1,8 @@
 //! Reads a log line by line, with its wrappers and directives.
 //!
 //! The simplest way to read a log that may have anything between its records. A callback gets each
-//! line's outcome, because a record borrows from the line, or from the reader's buffer if the line
-//! was unwrapped, and cannot outlive the call.
+//! line's outcome, because a record borrows from the line, or from the reader's buffers if the line
+//! was unwrapped or a value decoded, and cannot outlive the call.
 
 use std::sync::Arc;
 
@@ -32,13 +32,15 @@ use crate::record::Record;
 /// });
 /// ```
 ///
-/// Memory is one line, and the formats that directives have brought ([`FollowedFormat`]).
+/// Memory is one line, twice if it is decoded, and the formats that directives have brought ([`FollowedFormat`]).
 #[derive(Debug, Clone)]
 pub struct LogReader {
     followed: FollowedFormat,
     parser: LineParser,
     /// The last unwrapped line.
     text: Vec<u8>,
+    /// The memory for the decoded values of a line.
+    decoded: Vec<u8>,
     /// The parsers of lines that the format does not match, in the order in which they are tried.
     companions: Vec<LineParser>,
 }
@@ -85,7 +87,8 @@ impl LogReader {
     pub fn with_companions(format: Arc<Format>, companions: &[Arc<Format>]) -> Self {
         let followed = FollowedFormat::new(format.clone());
         let companions = companions.iter().map(|format| LineParser::new(format.clone())).collect();
-        Self { followed, parser: LineParser::new(format), text: Vec::new(), companions }
+        let parser = LineParser::new(format);
+        Self { followed, parser, text: Vec::new(), decoded: Vec::new(), companions }
     }
 
     /// Adds a format in which lines are tried after all others, from the next line on.
@@ -138,7 +141,11 @@ impl LogReader {
             [] => Ok(line),
             _ => self.parser.unwrap(line, &mut self.text),
         };
-        match inside.and_then(|inside| self.parser.parse(inside, &mut record)) {
+        let outcome = match inside {
+            Ok(inside) => self.parser.parse_decoding(inside, &mut self.decoded, &mut record),
+            Err(mismatch) => Err(mismatch),
+        };
+        match outcome {
             Ok(()) => then(&self.parser, LineOutcome::Record(&record)),
             Err(mismatch) => self.read_companion(line, mismatch, then),
         }
@@ -158,8 +165,9 @@ impl LogReader {
             .find_map(|parser| parser.matches(line, &mut self.text).then_some(parser));
         if let Some(parser) = matching {
             let mut record = Record::new();
-            let inside = parser.unwrap(line, &mut self.text);
-            if inside.is_ok_and(|inside| parser.parse(inside, &mut record).is_ok()) {
+            if let Ok(inside) = parser.unwrap(line, &mut self.text)
+                && parser.parse_decoding(inside, &mut self.decoded, &mut record).is_ok()
+            {
                 return then(parser, LineOutcome::Record(&record));
             }
         }

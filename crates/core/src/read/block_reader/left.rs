@@ -23,12 +23,14 @@ impl BlockReader {
     /// here.
     pub fn read_left(&mut self, block: &Block, source: u32, lines: &LeftLines) -> ReadBlock {
         let mut read = self.begin(block, source);
+        let bytes = block.bytes().len();
         let left = || lines.iter().map(|left| left.of(block));
         if self.parser.is_escaped() {
             let unwrapped = UnwrappedBlock::of_lines(left(), &self.parser, Vec::new());
-            self.read_unwrapped(&unwrapped, &mut read, None);
+            self.read_unwrapped((&unwrapped, bytes), &mut read, None);
         } else {
-            self.read_lines(left().map(IndexedLine::without_index), &mut read, |_| None, None);
+            let lines = left().map(IndexedLine::without_index);
+            self.read_lines((lines, bytes), &mut read, |_| None, None);
         }
         // Its inside was not too long for the first reader.
         read.unparsed_lines += read.too_long_lines;

@@ -2,7 +2,7 @@
 //!
 //! A line is scanned once. The scan notes the ranges of the scalars at the keys of the format;
 //! they are read after the whole object has turned out to be valid. Texts are stored as they
-//! are between their quotes, escapes included.
+//! are between their quotes; those with escapes are decoded ([`escape`]).
 //!
 //! ```text
 //! keys      client, request.path, took
@@ -19,11 +19,16 @@
 //! log would be an access log. Other keys may be missing. A number, a status or a client that is
 //! empty counts as missing; an empty text is a value.
 
+mod escape;
 mod keys;
 mod scan;
 
+pub(crate) use escape::DecodeBuffer;
+pub(in crate::format) use escape::unescape;
 pub(in crate::format) use keys::Keys;
 pub(in crate::format) use scan::scan;
+
+use memchr::memchr;
 
 use super::line_program::LineProgram;
 use super::mismatch::{Explanation, Mismatch, Reason};
@@ -118,17 +123,18 @@ impl JsonProgram {
         Self { keys, entries, requirements }
     }
 
-    /// Reads a line into an empty record.
+    /// Reads a line into an empty record. Texts with escapes are decoded into `decoded`.
     pub(in crate::format) fn parse<'a>(
         &self,
         line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
         record: &mut Record<'a>,
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
         let mut found = std::mem::take(&mut state.json_values);
         found.clear();
         found.resize(self.entries.len(), Span::NONE);
-        let outcome = self.read(line, &mut found, record, state);
+        let outcome = self.read((line, decoded), &mut found, record, state);
         state.json_values = found;
         outcome
     }
@@ -137,12 +143,12 @@ impl JsonProgram {
     /// entry.
     fn read<'a>(
         &self,
-        line: &'a [u8],
+        (line, decoded): (&'a [u8], &mut DecodeBuffer<'a>),
         found: &mut [Span],
         record: &mut Record<'a>,
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
-        let end = scan(line, &self.keys, found)
+        let object = scan(line, &self.keys, found)
             .map_err(|fault| Mismatch::new(fault.at, Reason::Json(fault.message)))?;
         for (entry, span) in self.entries.iter().zip(found.iter_mut()) {
             if span.is_empty() && entry.reading.needs_value() {
@@ -152,7 +158,7 @@ impl JsonProgram {
         let is_missing =
             |entries: &Vec<usize>| entries.iter().all(|index| !found[*index].is_some());
         if let Some(index) = self.requirements.iter().position(is_missing) {
-            return Err(Mismatch::new(end, Reason::Missing(index as u16)));
+            return Err(Mismatch::new(object.end, Reason::Missing(index as u16)));
         }
         let mut last_group = usize::MAX;
         for (index, (entry, span)) in self.entries.iter().zip(found.iter()).enumerate() {
@@ -160,9 +166,13 @@ impl JsonProgram {
                 continue;
             }
             last_group = entry.group;
+            let value = match span.of(line) {
+                text if object.has_escapes && memchr(b'\\', text).is_some() => decoded.decode(text),
+                text => text,
+            };
             entry
                 .reading
-                .read(span.of(line), record, state)
+                .read(value, record, state)
                 .map_err(|at| Mismatch::new(span.start() + at, Reason::Value(index as u16)))?;
         }
         Ok(())

@@ -30,9 +30,17 @@ pub(in crate::format) struct Fault {
     pub(in crate::format) message: &'static str,
 }
 
+/// An object that was scanned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::format) struct ScannedObject {
+    /// The offset after the object.
+    pub(in crate::format) end: usize,
+    /// Whether a string in it has an escape.
+    pub(in crate::format) has_escapes: bool,
+}
+
 /// Scans the object and stores the range of each scalar that has an entry in `found`. `null`
-/// counts as absent. The first element of an array stands for the array. Returns the offset
-/// after the object.
+/// counts as absent. The first element of an array stands for the array.
 ///
 /// `found` has an element for each entry of `keys`; elements without a value are left as they are.
 /// `true` and `false` are stored as texts.
@@ -43,8 +51,8 @@ pub(in crate::format) fn scan(
     line: &[u8],
     keys: &Keys,
     found: &mut [Span],
-) -> Result<usize, Fault> {
-    let mut scanner = Scanner { line, at: 0, depth: 0, keys, found };
+) -> Result<ScannedObject, Fault> {
+    let mut scanner = Scanner { line, at: 0, depth: 0, has_escapes: false, keys, found };
     scanner.skip_space();
     if scanner.peek() != Some(b'{') {
         return Err(scanner.fault("expected `{`, the start of a JSON object"));
@@ -55,7 +63,7 @@ pub(in crate::format) fn scan(
     if scanner.at < line.len() {
         return Err(scanner.fault("expected the end of the line after the JSON object"));
     }
-    Ok(end)
+    Ok(ScannedObject { end, has_escapes: scanner.has_escapes })
 }
 
 /// A scanner of one line. All its methods begin at `at` and move it.
@@ -63,6 +71,7 @@ struct Scanner<'a> {
     line: &'a [u8],
     at: usize,
     depth: u32,
+    has_escapes: bool,
     keys: &'a Keys,
     found: &'a mut [Span],
 }
@@ -215,6 +224,7 @@ impl Scanner<'_> {
             _ => return Err(self.fault("this is not a valid escape of a JSON string")),
         };
         self.at += length;
+        self.has_escapes = true;
         Ok(())
     }
 

@@ -3,8 +3,7 @@
 //! Source: `JSONLog` in moby's daemon/logger/jsonfilelog/jsonlog.
 //!
 //! The line inside is escaped as a JSON string, so a record cannot borrow from it. It is unescaped
-//! into a buffer first, and the line end that docker keeps inside the string is removed. Half of a
-//! surrogate pair becomes U+FFFD.
+//! into a buffer first, and the line end that docker keeps inside the string is removed.
 //!
 //! Unescaping costs a copy of each line, which other wrappers avoid. Memory is one buffer, which is
 //! never longer than the block: an escape is at least as long as what it stands for.
@@ -12,7 +11,7 @@
 //! The driver writes a time too, but it is that of the driver and not of the request, and a line
 //! that has to be unwrapped first has lost it.
 
-use crate::format::program::json::{Keys, scan};
+use crate::format::program::json::{Keys, scan, unescape};
 use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::format::program::span::Span;
 
@@ -39,68 +38,21 @@ impl DockerReader {
         text: &mut Vec<u8>,
     ) -> Result<(), Mismatch> {
         let mut found = [Span::NONE; 2];
-        let end = scan(line, &self.keys, &mut found)
+        let object = scan(line, &self.keys, &mut found)
             .map_err(|fault| Mismatch::new(fault.at, Reason::Json(fault.message)))?;
         let [log, stream] = found;
         if !log.is_some() || !stream.is_some() {
             let reason = "expected the keys `log` and `stream` of a line of docker";
-            return Err(Mismatch::new(end, Reason::Form(reason)));
+            return Err(Mismatch::new(object.end, Reason::Form(reason)));
         }
         let start = text.len();
-        unescape(log.of(line), text);
+        unescape(log.of(line), |part| text.extend_from_slice(part));
         for line_end in [b'\n', b'\r'] {
             if text.len() > start && text.last() == Some(&line_end) {
                 text.pop();
             }
         }
         Ok(())
-    }
-}
-
-/// Appends a JSON string without its escapes. The scanner has checked them.
-fn unescape(string: &[u8], text: &mut Vec<u8>) {
-    let mut rest = string;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        text.extend_from_slice(&rest[..at]);
-        let length = match rest.get(at + 1) {
-            Some(b'u') => {
-                let (letter, length) = unicode(&rest[at..]);
-                text.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
-                length
-            }
-            Some(escaped) => {
-                text.push(match escaped {
-                    b'n' => b'\n',
-                    b't' => b'\t',
-                    b'r' => b'\r',
-                    b'b' => 8,
-                    b'f' => 12,
-                    byte => *byte,
-                });
-                2
-            }
-            None => 1,
-        };
-        rest = &rest[(at + length).min(rest.len())..];
-    }
-    text.extend_from_slice(rest);
-}
-
-/// The character of an escape such as `\u00e9`, or of the two escapes of a surrogate pair, and
-/// the length of the escapes.
-fn unicode(text: &[u8]) -> (char, usize) {
-    let unit = |at: usize| {
-        let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-    let first = unit(0).unwrap_or_default();
-    if let Some(letter) = char::from_u32(u32::from(first)) {
-        return (letter, 6);
-    }
-    let pair = unit(6).map(|second| char::decode_utf16([first, second]).next());
-    match pair {
-        Some(Some(Ok(letter))) => (letter, 12),
-        _ => (char::REPLACEMENT_CHARACTER, 6),
     }
 }
 
