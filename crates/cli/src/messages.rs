@@ -40,6 +40,22 @@ pub(crate) fn merged<'a>(complaints: impl IntoIterator<Item = &'a Complaint>) ->
     messages
 }
 
+/// The sentence about an input whose lines, this many, match no known format.
+pub(crate) fn no_known_format(lines: u64) -> String {
+    format!(
+        "{} a known format; see why with weir formats FILE, or give one with --format",
+        none_matches(lines)
+    )
+}
+
+/// The start of a sentence about an input of which no line matches.
+pub(crate) fn none_matches(lines: u64) -> String {
+    match lines {
+        1 => "its only line does not match".to_owned(),
+        _ => format!("none of its {} lines matches", separated(lines)),
+    }
+}
+
 /// A number of files, such as `35 other files`.
 pub(crate) fn files(number: u64, adjective: &str) -> String {
     let noun = if number == 1 { "file" } else { "files" };

@@ -38,8 +38,10 @@ impl RecordKind {
         }
     }
 
-    /// The kind of that [name](Self::name).
+    /// The kind of that [name](Self::name), in which hyphens may stand for the underscores, as on the
+    /// command line.
     pub fn by_name(name: &str) -> Option<Self> {
+        let name = name.replace('-', "_");
         weir_core::RecordKind::ALL.into_iter().map(Self::from).find(|kind| kind.name() == name)
     }
 
@@ -122,6 +124,7 @@ mod tests {
     fn names_are_those_in_json() {
         for kind in weir_core::RecordKind::ALL.map(RecordKind::from) {
             assert_eq!(RecordKind::by_name(kind.name()), Some(kind));
+            assert_eq!(RecordKind::by_name(&kind.name().replace('_', "-")), Some(kind));
             assert_eq!(crate::to_json(&kind).unwrap(), format!("\"{}\"", kind.name()));
         }
         assert_eq!(RecordKind::by_name("Request"), None);

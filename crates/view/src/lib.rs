@@ -48,6 +48,7 @@ pub use message::{
     UploadReply, UploadRequest,
 };
 pub use moment::{Moment, Now};
+pub use no_match::period_text;
 pub use number::separated;
 pub use palette::{
     FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,

@@ -22,14 +22,20 @@ impl Report {
         };
         if let (Some((first_ns, last_ns)), Ok(zone)) = (log_ns, find_zone(&self.time.zone)) {
             let log = match self.kinds.len() {
-                1 => "log runs".to_owned(),
-                _ => format!("log's {} run", self.kind.noun(0)),
+                1 => "the log runs".to_owned(),
+                _ => format!("the log's {} run", self.kind.noun(0)),
             };
-            let [first, last] = [first_ns, last_ns].map(|unix_ns| local_time(unix_ns, &zone));
-            note += &format!("; the {log} from {first} to {last}, times in {}", zone.name());
+            note += &format!("; {log} {}", period_text((first_ns, last_ns), &zone));
         }
         Some(note)
     }
+}
+
+/// A period in words: `from 2025-12-17 09:03:01 to 2025-12-17 09:03:02, times in UTC`. Its ends are in
+/// nanoseconds since 1970.
+pub fn period_text((first_ns, last_ns): (i64, i64), zone: &Zone) -> String {
+    let [first, last] = [first_ns, last_ns].map(|unix_ns| local_time(unix_ns, zone));
+    format!("from {first} to {last}, times in {}", zone.name())
 }
 
 /// A time as `2025-12-17 09:03:01`.

@@ -4,6 +4,8 @@ use weir_core::RecordKind;
 use weir_ingest::{MemoryBudget, TallyChunk, ValueTally};
 use weir_view::{KindCount, main_kind};
 
+use crate::scan::RecordPeriod;
+
 /// The tally of each kind, in a common memory budget.
 #[derive(Debug)]
 pub(super) struct KindTallies {
@@ -19,6 +21,8 @@ pub(super) struct KindTally {
     pub(super) tally: ValueTally,
     /// The records of the kind, whether or not they meet the conditions.
     pub(super) records: u64,
+    /// Their time, if it is noted.
+    pub(super) period: RecordPeriod,
     /// Why some of the records could not be counted: their format lacks a field. A sentence.
     pub(super) error: Option<String>,
 }
@@ -35,6 +39,8 @@ pub(super) struct KindChunk {
     pub(super) tally: TallyChunk,
     /// See [`KindTally::records`].
     pub(super) records: u64,
+    /// See [`KindTally::period`].
+    pub(super) period: RecordPeriod,
     /// See [`KindTally::error`].
     pub(super) error: Option<String>,
 }
@@ -81,6 +87,7 @@ impl KindTallies {
             RecordKind::ALL.into_iter().zip(&mut self.kinds).zip(chunks.kinds)
         {
             own.records += chunk.records;
+            own.period.merge(chunk.period);
             own.error = own.error.take().or(chunk.error);
             if !only_requests || kind == RecordKind::Request {
                 own.tally.add(chunk.tally, &mut self.budget);

@@ -8,8 +8,9 @@ mod records;
 
 use std::io;
 
+use weir_core::Zone;
 use weir_ingest::{Input, MemoryBudget, ValueTally, run_in_order};
-use weir_view::{KindCount, REMAINDER_VALUE, RecordKind};
+use weir_view::{KindCount, REMAINDER_VALUE, RecordKind, Report};
 
 pub(crate) use arguments::CountArguments;
 
@@ -17,7 +18,7 @@ use crate::display::separated;
 use crate::messages::say_all;
 use crate::options::{OutputKind, memory_bytes_max};
 use crate::outcome::{Exit, Failure, print, print_csv, say};
-use crate::scan::{Conditions, LogFields, UnparsedLines, inputs_of, report_unparsed};
+use crate::scan::{Conditions, LogFields, RecordPeriod, UnparsedLines, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
 use kinds::{KindTallies, KindTally};
 use records::{Merge, RecordCounter};
@@ -86,6 +87,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         conditions: &conditions,
         logs: &logs,
         zone: zone.as_ref(),
+        notes_period: conditions.name_time(),
         kind: arguments.kind.map(|kind| RecordKind::from(kind).into()),
         format: &format,
         merge: &merge,
@@ -100,7 +102,8 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let kind = arguments.kind.map_or_else(|| tallies.main_kind(), RecordKind::from);
     let others = tallies.counts().into_iter().filter(|count| count.kind != kind);
     others.filter(|_| arguments.kind.is_none()).for_each(say_not_counted);
-    let KindTally { tally, error, .. } = std::mem::take(tallies.of_mut(kind.into()));
+    let kinds = tallies.counts();
+    let KindTally { tally, period, error, .. } = std::mem::take(tallies.of_mut(kind.into()));
     match error {
         Some(error) if tally.records() == 0 => return Err(Failure::new(error)),
         Some(error) => {
@@ -108,6 +111,9 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
             say(error);
         }
         None => {}
+    }
+    if tally.records() == 0 {
+        no_match_note(kind, kinds, period, zone.as_ref()).iter().for_each(say);
     }
     if tally.remainder() > 0 {
         say(format_args!(
@@ -120,6 +126,20 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         print_as(output, &output::tally(arguments, kind, &tally, read)?)?;
     }
     Ok(finish(&counted, has_failed, tally.records() > 0))
+}
+
+/// Over which time the records reach, if none of them is in the period that was asked for: the note
+/// of a report.
+fn no_match_note(
+    kind: RecordKind,
+    kinds: Vec<KindCount>,
+    period: RecordPeriod,
+    zone: Option<&Zone>,
+) -> Option<String> {
+    let (range_ns, own_zone) = period.range_ns()?;
+    let mut report = Report { kind, kinds, ..Report::default() };
+    report.time.zone = zone.unwrap_or(&own_zone).name().to_owned();
+    report.no_match_note(Some(range_ns))
 }
 
 /// What is not exact because of the memory limit, and how far it may be off.

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::{FieldAccessor, Format, Lines, Record, RecordKind, RecordPredicate, Zone};
 use weir_ingest::{
-    FormatBinding, FormatChoice, Input, OrderedMerge, OrderedOutput, Part, Text, TextPart, TextScan,
+    FormatBinding, FormatChoice, Input, OrderedMerge, OrderedOutput, Part, RecordReader, Text,
+    TextPart, TextScan,
 };
 
 use super::InputCount;
@@ -51,6 +52,8 @@ pub(super) struct RecordCounter<'a> {
     pub(super) logs: &'a LogFields,
     /// The zone of times that are counted.
     pub(super) zone: Option<&'a Zone>,
+    /// Whether the time of the records is noted, since a period was asked for.
+    pub(super) notes_period: bool,
     /// The kind of records that is asked for.
     pub(super) kind: Option<RecordKind>,
     pub(super) format: &'a FormatChoice,
@@ -69,6 +72,8 @@ struct RecordKey<'a> {
     zone: Option<&'a Zone>,
     /// `None` if records of the kind are not counted.
     predicate: Option<RecordPredicate<'a>>,
+    /// See [`RecordCounter::notes_period`].
+    notes_period: bool,
 }
 
 /// Whether a field is missing in a text whose format may change.
@@ -208,7 +213,11 @@ impl RecordCounter<'_> {
             Err(error) => return (0, Err(ScanError::Output(error))),
         };
         if scanned.unparsed_lines > 0 {
-            result.unparsed.push(UnparsedLines { text: name, lines: scanned.unparsed_lines });
+            result.unparsed.push(UnparsedLines {
+                text: name,
+                lines: scanned.unparsed_lines,
+                is_format_known: scanned.is_format_known,
+            });
         }
         let parts = scanned.parts.len() as u64;
         let counted: Result<(), ScanError> = scanned.parts.into_iter().collect();
@@ -245,17 +254,7 @@ impl RecordCounter<'_> {
         let mut binding = FormatBinding::new();
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
             for line in Lines::new(block).filter(|line| !line.bytes.is_empty()) {
-                let is_alone = |companions: &[Arc<Format>]| {
-                    let has_fields = |format: &Arc<Format>| {
-                        self.is_asked(format) && self.check_fields(format).is_ok()
-                    };
-                    !companions.iter().any(has_fields)
-                };
-                let bound = binding.update(records, |format, is_only| {
-                    let is_only = is_only && is_alone(records.companions());
-                    self.bind(format, is_only, name, counts)
-                });
-                bound.map_err(ScanError::Field)?;
+                self.bind_next(&mut binding, records, name, counts)?;
                 let unbound = records.read(line.bytes, |found| {
                     let (format, record) = found?;
                     if let Some(key) = binding.value_of(format) {
@@ -275,11 +274,34 @@ impl RecordCounter<'_> {
                     });
                 }
             }
+            // A list of fields may be the last line.
+            self.bind_next(&mut binding, records, name, counts)?;
             if counts.memory_bytes() > self.chunk_bytes_max {
                 counts.put();
             }
         }
         Ok(())
+    }
+
+    /// Resolves the fields in the format of the next line, if that is another one. A format that is
+    /// not known has no fields that could be missing.
+    fn bind_next<'a>(
+        &'a self,
+        binding: &mut FormatBinding<RecordKey<'a>>,
+        records: &RecordReader,
+        name: &str,
+        counts: &mut PartCounts<'_>,
+    ) -> Result<(), ScanError> {
+        let has_fields =
+            |format: &Arc<Format>| self.is_asked(format) && self.check_fields(format).is_ok();
+        let bound = binding.update(records, |format, is_only| {
+            if !records.is_format_known() {
+                return Ok(self.key(format));
+            }
+            let is_only = is_only && !records.companions().iter().any(has_fields);
+            self.bind(format, is_only, name, counts)
+        });
+        bound.map_err(ScanError::Field)
     }
 
     /// Resolves the fields in a format. The error is a sentence. Records of another kind than
@@ -293,7 +315,13 @@ impl RecordCounter<'_> {
         counts: &mut PartCounts<'_>,
     ) -> Result<RecordKey<'_>, String> {
         let kind = format.kind();
-        let not_counted = RecordKey { kind, fields: Vec::new(), zone: None, predicate: None };
+        let not_counted = RecordKey {
+            kind,
+            fields: Vec::new(),
+            zone: None,
+            predicate: None,
+            notes_period: false,
+        };
         // Requests come first, so with a request it is known that the others are left out.
         let is_left_out = match self.kind {
             Some(asked) => kind != asked,
@@ -345,6 +373,7 @@ impl RecordCounter<'_> {
             fields: self.by.iter().map(|name| format.accessor(name).ok()).collect(),
             zone: self.zone,
             predicate: Some(self.conditions.predicate(format)),
+            notes_period: self.notes_period,
         }
     }
 }
@@ -352,6 +381,11 @@ impl RecordCounter<'_> {
 impl RecordKey<'_> {
     fn count(&self, record: &Record<'_>, kind: &mut KindChunk) {
         kind.records += 1;
+        if self.notes_period
+            && let Some(time) = record.time
+        {
+            kind.period.add(time);
+        }
         if self.predicate.as_ref().is_some_and(|predicate| predicate.accepts(record)) {
             let value = |index| {
                 let field: Option<FieldAccessor> = self.fields.get(index).copied().flatten();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::display::safe;
 use crate::options::OutputArguments;
 use crate::outcome::Failure;
 use crate::scan::LogArguments;
@@ -22,7 +23,8 @@ pub(crate) struct GrepArguments {
     #[arg(short = 'e', long = "regexp", value_name = "PATTERN", allow_hyphen_values = true)]
     regexp: Option<String>,
 
-    /// Print the lines that do not match
+    /// Print the lines that do not match. Without a pattern, those of the records that do not meet
+    /// the conditions
     #[arg(short = 'v', long)]
     pub(crate) invert_match: bool,
 
@@ -66,27 +68,41 @@ pub(crate) struct GrepArguments {
 }
 
 impl GrepArguments {
-    /// The pattern and the files. Without a pattern, every line of the records matches.
+    /// The pattern, if there is one, and the files. `is_typed` states that standard input is a
+    /// terminal.
     ///
     /// # Errors
-    /// If there is neither a pattern nor a condition.
-    pub(crate) fn pattern_and_files(&self) -> Result<(String, Vec<PathBuf>), Failure> {
+    /// If there is neither a pattern nor a condition, or if what stands for the pattern is more
+    /// likely the name of a file that does not exist.
+    pub(crate) fn pattern_and_files(
+        &self,
+        is_typed: bool,
+    ) -> Result<(Option<String>, Vec<PathBuf>), Failure> {
         let first_and_files = || {
             let first = self.first.iter().map(PathBuf::from);
             first.chain(self.logs.files.iter().cloned()).collect()
         };
         let has_conditions = self.logs.has_conditions();
         match (&self.regexp, &self.first) {
-            (Some(pattern), _) => Ok((pattern.clone(), first_and_files())),
+            (Some(pattern), _) => Ok((Some(pattern.clone()), first_and_files())),
             (None, None) if !has_conditions => Err(Failure::new(
                 "name what to search for: a pattern, conditions with --where, or both",
             )),
-            (None, None) => Ok((String::new(), first_and_files())),
+            (None, None) => Ok((None, first_and_files())),
             (None, Some(first)) if has_conditions && self.is_log(first) => {
-                Ok((String::new(), first_and_files()))
+                Ok((None, first_and_files()))
+            }
+            (None, Some(first))
+                if is_typed && self.logs.files.is_empty() && has_conditions && is_path(first) =>
+            {
+                Err(Failure::new(format_args!(
+                    "there is no file `{}`, and as a pattern it has no file to be searched in; \
+                     name a file, or `-` to search what is typed",
+                    safe(&first.to_string_lossy())
+                )))
             }
             (None, Some(first)) => match first.to_str() {
-                Some(pattern) => Ok((pattern.to_owned(), self.logs.files.clone())),
+                Some(pattern) => Ok((Some(pattern.to_owned()), self.logs.files.clone())),
                 None => Err(Failure::new(format_args!(
                     "PATTERN: `{}` is not valid UTF-8; write its bytes as \\xFF",
                     first.display()
@@ -103,6 +119,18 @@ impl GrepArguments {
     }
 }
 
+/// Whether a text that is no file looks like the path of one: it has a slash, or it is a word with an
+/// extension.
+fn is_path(text: &OsStr) -> bool {
+    let is_plain = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-');
+    let path = Path::new(text);
+    let extension = path.extension().map(OsStr::as_encoded_bytes);
+    let has_extension =
+        extension.is_some_and(|end| !end.is_empty() && end.iter().copied().all(is_plain));
+    let is_word = text.as_encoded_bytes().iter().all(|byte| is_plain(*byte) || *byte == b'.');
+    text.as_encoded_bytes().contains(&b'/') || has_extension && is_word
+}
+
 const EXAMPLES: &str = "\
 Examples:
   weir grep -c 'POST /login' access.log access.log.*.gz
@@ -115,3 +143,51 @@ NUL bytes before a line are not part of it. If records are read, for --field, --
 condition is given.
 Exit codes: 0 a line was found; 1 none was; 2 wrong usage, or a file could not be read
 to its end.";
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use clap::Parser;
+
+    use super::{GrepArguments, is_path};
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        grep: GrepArguments,
+    }
+
+    #[test]
+    fn the_name_of_a_missing_file_is_no_pattern_in_a_terminal() {
+        let pattern = |arguments: &[&str], is_typed| {
+            let arguments = ["grep"].iter().chain(arguments);
+            let command = Command::try_parse_from(arguments).expect("arguments of grep");
+            command.grep.pattern_and_files(is_typed).map(|(pattern, _)| pattern).ok()
+        };
+        let mistyped = ["--where", "status=404", "no-such.log"];
+        assert_eq!(pattern(&mistyped, true), None);
+        assert_eq!(pattern(&mistyped, false), Some(Some("no-such.log".to_owned())));
+        assert_eq!(pattern(&["no-such.log"], true), Some(Some("no-such.log".to_owned())));
+        for pattern_and_more in [&["-", "no.log"][..], &["other.log", "no.log"]] {
+            let arguments = [&["--where", "status=404"], pattern_and_more].concat();
+            assert!(pattern(&arguments, true).is_some(), "{pattern_and_more:?}");
+        }
+        let word = ["--where", "status=404", "bot"];
+        assert_eq!(pattern(&word, true), Some(Some("bot".to_owned())));
+    }
+
+    #[test]
+    fn a_path_has_a_slash_or_an_extension() {
+        for (text, expected) in [
+            ("acces.log", true),
+            ("acces.log.2.gz", true),
+            ("/var/log/ngin", true),
+            ("bot", false),
+            ("GET .*php", false),
+            ("ends.", false),
+        ] {
+            assert_eq!(is_path(OsStr::new(text)), expected, "{text}");
+        }
+    }
+}

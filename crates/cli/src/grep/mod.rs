@@ -14,17 +14,20 @@ use std::io::{self, IsTerminal, Write};
 
 use weir_core::Zone;
 use weir_ingest::{FormatChoice, Input, OrderedOutput, Text, TextScan, run_in_order};
+use weir_view::period_text;
 
 pub(crate) use arguments::GrepArguments;
 use pattern::Pattern;
 use printer::{Layout, Printer};
+use records::RecordsSeen;
 
 use crate::display::separated;
 use crate::messages::say_all;
 use crate::options::OutputKind;
-use crate::outcome::{Exit, Failure};
+use crate::outcome::{Exit, Failure, say};
 use crate::scan::{
-    Conditions, LogFields, ScanError, UnparsedLines, for_each_text, inputs_of, report_unparsed,
+    Conditions, LogFields, RecordPeriod, ScanError, UnparsedLines, for_each_text, inputs_of,
+    report_unparsed,
 };
 use crate::sources::{self, Complaint};
 use crate::terminal::Screen;
@@ -38,6 +41,10 @@ struct Search {
     layout: Layout,
     field: Option<String>,
     conditions: Conditions,
+    /// Whether the records that do not meet the conditions are wanted.
+    negates_conditions: bool,
+    /// Whether the time of the records is noted, since a period was asked for.
+    notes_period: bool,
     /// The fields of all inputs.
     logs: LogFields,
     /// The zone of times.
@@ -54,12 +61,14 @@ struct InputResult {
     lines: u64,
     /// The lines that could not be parsed, of texts that were read as records.
     unparsed: Vec<UnparsedLines>,
+    /// The time of the records that match the pattern, if a period was asked for.
+    period: RecordPeriod,
     complaints: Vec<Complaint>,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
-    let (pattern, files) = arguments.pattern_and_files()?;
+    let (pattern, files) = arguments.pattern_and_files(io::stdin().is_terminal())?;
     let inputs = inputs_of(&files)?;
     let format = arguments.logs.format_choice()?;
     let (mut inputs, mut complaints) = sources::find(&inputs, &format);
@@ -70,7 +79,8 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
         complaints.extend(same);
     }
     let threads = arguments.logs.threads();
-    let mut search = Search::new((arguments, &pattern), &mut inputs, format, has_several)?;
+    let mut search =
+        Search::new((arguments, pattern.as_deref()), &mut inputs, format, has_several)?;
     search.threads_per_text = if inputs.len() == 1 { threads } else { 1 };
     let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
     let results = search
@@ -82,17 +92,23 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
         })
         .map_err(|error| Failure::output("standard output", &error))?;
     say_all(&complaints);
+    if results.iter().all(|result| result.lines == 0) {
+        search.say_no_match(pattern.is_some(), &results);
+    }
     Ok(report(&results, !complaints.is_empty()))
 }
 
 impl Search {
     fn new(
-        (arguments, pattern): (&GrepArguments, &str),
+        (arguments, pattern): (&GrepArguments, Option<&str>),
         inputs: &mut [Input],
         format: FormatChoice,
         has_several: bool,
     ) -> Result<Self, Failure> {
         let zone = arguments.logs.zone()?;
+        let negates_conditions =
+            arguments.invert_match && pattern.is_none() && arguments.field.is_none();
+        let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), inputs, &format)?;
         let layout = Layout {
             has_names: has_several && !arguments.no_filename,
             has_member_names: !arguments.no_filename,
@@ -100,21 +116,34 @@ impl Search {
             is_only_matching: arguments.only_matching,
             is_count: arguments.count,
             is_list: arguments.files_with_matches,
-            is_inverted: arguments.invert_match,
+            is_inverted: arguments.invert_match && !negates_conditions,
             output: arguments.output.kind(),
             is_terminal: io::stdout().is_terminal(),
             has_colour: Screen::of_stdout(false).colour,
         };
         Ok(Self {
-            pattern: Pattern::new(pattern, arguments)?,
+            pattern: Pattern::new(pattern.unwrap_or_default(), arguments)?,
             layout,
             field: arguments.field.clone(),
-            conditions: Conditions::parse(&arguments.logs, zone.as_ref(), inputs, &format)?,
+            negates_conditions,
+            notes_period: conditions.name_time(),
+            conditions,
             logs: LogFields::new(inputs, &format),
             zone,
             format,
             threads_per_text: 1,
         })
+    }
+
+    /// Notes over which time the records reach, since none of them is in the period that was asked
+    /// for. With a pattern, these are the records that it matches.
+    fn say_no_match(&self, has_pattern: bool, results: &[InputResult]) {
+        let mut period = RecordPeriod::default();
+        results.iter().for_each(|result| period.merge(result.period));
+        let Some((range_ns, own_zone)) = period.range_ns() else { return };
+        let log = if has_pattern { "the lines that match the pattern run" } else { "the log runs" };
+        let period = period_text(range_ns, self.zone.as_ref().unwrap_or(&own_zone));
+        say(format_args!("no record meets the conditions; {log} {period}"));
     }
 
     fn write_header(&self, output: &mut impl Write) -> io::Result<()> {
@@ -165,19 +194,28 @@ impl Search {
         };
         let scanned = scan.run(input, text, output, |part, output| {
             let mut printer = Printer::new(&self.layout, &self.pattern, &name, is_member, output);
+            let mut seen = RecordsSeen::default();
             let searched = match self.reads_records() {
-                true => self.search_records(part, &mut printer),
+                true => self.search_records(part, &mut seen, &mut printer),
                 false => self.search_lines(part, &mut printer),
             };
             match searched {
                 Err(ScanError::Output(error)) => Err(error),
-                searched => Ok((printer.lines(), searched)),
+                searched => Ok((printer.lines(), seen.period, searched)),
             }
         });
         let scanned = scanned.map_err(ScanError::Output)?;
-        result.add_skipped(&name, scanned.unparsed_lines, scanned.too_long_lines);
-        let lines = scanned.parts.iter().map(|(lines, _)| lines).sum();
-        let searched = scanned.parts.into_iter().try_for_each(|(_, searched)| searched);
+        if scanned.unparsed_lines > 0 {
+            result.unparsed.push(UnparsedLines {
+                text: name.clone(),
+                lines: scanned.unparsed_lines,
+                is_format_known: scanned.is_format_known,
+            });
+        }
+        result.add_too_long(&name, scanned.too_long_lines);
+        let lines = scanned.parts.iter().map(|(lines, ..)| lines).sum();
+        scanned.parts.iter().for_each(|(_, period, _)| result.period.merge(*period));
+        let searched = scanned.parts.into_iter().try_for_each(|(.., searched)| searched);
         if let Err(ScanError::Field(_)) = searched {
             return searched;
         }
@@ -189,11 +227,8 @@ impl Search {
 }
 
 impl InputResult {
-    /// Adds the lines of a text that were not searched as they should have been.
-    fn add_skipped(&mut self, name: &str, unparsed: u64, too_long_lines: u64) {
-        if unparsed > 0 {
-            self.unparsed.push(UnparsedLines { text: name.to_owned(), lines: unparsed });
-        }
+    /// Adds a complaint about the lines of a text that were too long to be searched.
+    fn add_too_long(&mut self, name: &str, too_long_lines: u64) {
         if too_long_lines > 0 {
             let lines = separated(too_long_lines);
             let sentence = format!("{lines} lines are longer than 256 MiB and were not searched");

@@ -12,7 +12,7 @@ use super::Search;
 use super::fields::RecordFields;
 use super::printer::Printer;
 use crate::options::OutputKind;
-use crate::scan::{ScanError, check_field, whole_lines};
+use crate::scan::{RecordPeriod, ScanError, check_field, whole_lines};
 use crate::zone::value_in;
 
 /// The search, resolved for the records of one format.
@@ -21,6 +21,17 @@ struct RecordSearch<'a> {
     field: Option<Option<FieldAccessor>>,
     predicate: RecordPredicate<'a>,
     columns: Vec<(String, FieldAccessor)>,
+}
+
+/// What is known about the records of a part so far.
+#[derive(Default)]
+pub(super) struct RecordsSeen {
+    /// Why the first format that lacks a field of the search lacks it; a sentence.
+    missing: Option<String>,
+    /// Whether a format has all fields of the search.
+    has_fields: bool,
+    /// The time of the records that were read, if the search notes it.
+    pub(super) period: RecordPeriod,
 }
 
 /// A line with its number and, if it has one, its line feed.
@@ -35,43 +46,59 @@ impl Search {
     pub(super) fn search_records(
         &self,
         part: &mut TextPart<impl Read>,
+        seen: &mut RecordsSeen,
         printer: &mut Printer<'_, '_>,
     ) -> Result<(), ScanError> {
         let mut binding = FormatBinding::new();
         let (mut number, mut skipped) = (0, 0);
-        // The error of a field that no list of fields has named so far.
-        let (mut missing, mut is_found) = (None, false);
         while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
             number += records.skipped_lines() - skipped;
             skipped = records.skipped_lines();
             for bytes in whole_lines(block) {
                 number += 1;
-                let bound = binding.update(records, |format, is_only| {
-                    match self.check_fields(format) {
-                        Ok(()) => is_found = true,
-                        Err(error) if is_only && !self.is_in_any(records.companions()) => {
-                            return Err(error);
-                        }
-                        Err(error) => missing = missing.take().or(Some(error)),
-                    }
-                    Ok(self.bind(format))
-                });
-                bound.map_err(ScanError::Field)?;
+                self.bind_next(&mut binding, records, seen)?;
                 let line = NumberedLine { number, bytes };
-                let searched = self.search_line(line, records, &binding, printer);
+                let searched = self.search_line(line, records, &binding, (seen, printer));
                 if let Some(format) = searched.map_err(ScanError::Output)? {
-                    is_found |= self.check_fields(&format).is_ok();
+                    seen.has_fields |= self.check_fields(&format).is_ok();
                     binding.bind_companion(&format, |format| Ok::<_, String>(self.bind(format)));
-                    let searched = self.search_line(line, records, &binding, printer);
+                    let searched = self.search_line(line, records, &binding, (seen, printer));
                     searched.map_err(ScanError::Output)?;
                 }
                 if printer.is_done() {
                     return Ok(());
                 }
             }
+            // A list of fields may be the last line.
+            self.bind_next(&mut binding, records, seen)?;
             printer.end_block().map_err(ScanError::Output)?;
         }
-        missing.filter(|_| !is_found).map_or(Ok(()), |error| Err(ScanError::Field(error)))
+        match seen.missing.take() {
+            Some(error) if !seen.has_fields => Err(ScanError::Field(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Resolves the search in the format of the next line, if that is another one. A format that is
+    /// not known has no fields that could be missing.
+    fn bind_next<'a>(
+        &'a self,
+        binding: &mut FormatBinding<RecordSearch<'a>>,
+        records: &RecordReader,
+        seen: &mut RecordsSeen,
+    ) -> Result<(), ScanError> {
+        let bound = binding.update(records, |format, is_only| {
+            match self.check_fields(format) {
+                Ok(()) => seen.has_fields = true,
+                Err(_) if !records.is_format_known() => {}
+                Err(error) if is_only && !self.is_in_any(records.companions()) => {
+                    return Err(error);
+                }
+                Err(error) => seen.missing = seen.missing.take().or(Some(error)),
+            }
+            Ok(self.bind(format))
+        });
+        bound.map_err(ScanError::Field)
     }
 
     /// Whether one of these formats has the fields of the search.
@@ -103,7 +130,7 @@ impl Search {
         line: NumberedLine<'_>,
         records: &mut RecordReader,
         binding: &FormatBinding<RecordSearch<'_>>,
-        printer: &mut Printer<'_, '_>,
+        (seen, printer): (&mut RecordsSeen, &mut Printer<'_, '_>),
     ) -> io::Result<Option<Arc<Format>>> {
         let bare = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
         // The pattern alone rules out most lines, and is quicker than to parse them. A directive
@@ -119,6 +146,11 @@ impl Search {
             }
             if let Some((format, record)) = found {
                 if let Some(search) = binding.value_of(format) {
+                    if self.notes_period
+                        && let Some(time) = record.time
+                    {
+                        seen.period.add(time);
+                    }
                     return self.print_record(line, search, record, printer).map(|()| None);
                 }
                 if !binding.is_bound(format) {
@@ -141,7 +173,7 @@ impl Search {
         record: &Record<'_>,
         printer: &mut Printer<'_, '_>,
     ) -> io::Result<()> {
-        if !search.predicate.accepts(record) {
+        if search.predicate.accepts(record) == self.negates_conditions {
             return Ok(());
         }
         let mut value = None;

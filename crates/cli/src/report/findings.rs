@@ -8,7 +8,7 @@ use weir_view::{Query, Report};
 
 use super::ReportArguments;
 use crate::display::separated;
-use crate::messages::merged;
+use crate::messages::{merged, no_known_format, none_matches};
 use crate::outcome::Failure;
 use crate::scan::where_failure;
 use crate::sources::Complaint;
@@ -137,21 +137,16 @@ fn reason_without_records(source: &SourceSnapshot) -> String {
             }
         };
     }
-    let none_matches = match source.lines {
-        1 => "its only line does not match".to_owned(),
-        _ => format!("none of its {lines} lines matches"),
-    };
     match &source.format {
         // Directives are lines, but neither records nor unparsed.
         Some(format) if source.unparsed_lines + source.too_long_lines == 0 => {
             format!("has the directives of the format {} and no requests", format.name())
         }
         Some(format) if source.parsed_share.is_none() => {
+            let none_matches = none_matches(source.lines);
             format!("{none_matches} the format {}; see why with weir formats FILE", format.name())
         }
-        _ => format!(
-            "{none_matches} a known format; see why with weir formats FILE, or give one with --format"
-        ),
+        _ => no_known_format(source.lines),
     }
 }
 

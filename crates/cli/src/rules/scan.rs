@@ -132,9 +132,11 @@ impl<'a, 'r> RuleScan<'a, 'r> {
             Err(error) => return (0, Err(ScanError::Output(error))),
         };
         if scanned.unparsed_lines > 0 {
-            result
-                .unparsed
-                .push(UnparsedLines { text: name.clone(), lines: scanned.unparsed_lines });
+            result.unparsed.push(UnparsedLines {
+                text: name.clone(),
+                lines: scanned.unparsed_lines,
+                is_format_known: scanned.is_format_known,
+            });
         }
         if scanned.too_long_lines > 0 {
             let lines = separated(scanned.too_long_lines);

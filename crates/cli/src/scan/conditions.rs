@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 
-use weir_core::{Filter, Format, RecordPredicate, Values, Zone};
+use weir_core::{Field, Filter, Format, RecordPredicate, Values, Zone};
 use weir_ingest::{FormatChoice, Input};
 use weir_view::{Now, Query, QueryError};
 
@@ -48,6 +48,11 @@ impl Conditions {
     /// Whether there are no conditions: every record meets them.
     pub(crate) fn is_empty(&self) -> bool {
         self.filter.clauses.is_empty()
+    }
+
+    /// Whether a condition is on the time.
+    pub(crate) fn name_time(&self) -> bool {
+        self.fields.iter().any(|(_, field)| Field::by_name(field) == Some(Field::Time))
     }
 
     /// Checks that a format, or another one of the logs, has the fields of the conditions.

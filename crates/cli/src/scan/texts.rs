@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use weir_ingest::{Input, Text};
 
 use crate::display::{safe, separated};
-use crate::messages::{MESSAGES_MAX, files};
+use crate::messages::{MESSAGES_MAX, files, no_known_format};
 use crate::outcome::say;
 use crate::sources::{Complaint, complaints};
 
@@ -26,6 +26,8 @@ pub(crate) enum ScanError {
 pub(crate) struct UnparsedLines {
     pub(crate) text: String,
     pub(crate) lines: u64,
+    /// Whether the text has a known format. If not, these are all of its lines.
+    pub(crate) is_format_known: bool,
 }
 
 /// Calls `visit` for every text of an input. Returns what could not be read.
@@ -60,8 +62,10 @@ pub(crate) fn for_each_text(
 /// together if there are many.
 pub(crate) fn report_unparsed<'a>(texts: impl IntoIterator<Item = &'a UnparsedLines>) {
     let (mut others, mut others_lines) = (0, 0);
-    for (index, UnparsedLines { text, lines }) in texts.into_iter().enumerate() {
-        if index < MESSAGES_MAX {
+    for (index, UnparsedLines { text, lines, is_format_known }) in texts.into_iter().enumerate() {
+        if index < MESSAGES_MAX && !is_format_known {
+            say(format_args!("{}: {}", safe(text), no_known_format(*lines)));
+        } else if index < MESSAGES_MAX {
             say_unparsed(&safe(text), *lines);
         } else {
             (others, others_lines) = (others + 1, others_lines + lines);

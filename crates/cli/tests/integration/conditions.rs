@@ -156,3 +156,74 @@ fn logs_that_lack_a_field_have_records_without_it() {
     assert_eq!(wrong.code, 2);
     assert!(wrong.stderr.contains("no field `hots`"), "{}", wrong.stderr);
 }
+
+#[test]
+fn without_a_pattern_an_inverted_search_is_for_the_other_records() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", (LOG.to_owned() + "?\n").as_bytes());
+    let log = text(&path);
+    let lines = |options: &[&str]| run([&["grep", "-c"], options, &[log]].concat()).stdout;
+    assert_eq!(lines(&["--where", "status=404"]), "1\n");
+    assert_eq!(lines(&["-v", "--where", "status=404"]), "3\n");
+    let others = run(["grep", "-v", "--where", "status=404 or status=403", log]);
+    let expected: Vec<&str> =
+        LOG.lines().enumerate().filter(|(at, _)| at % 3 == 0).map(|(_, line)| line).collect();
+    assert_eq!(others.stdout.lines().collect::<Vec<_>>(), expected);
+    // A pattern is what is inverted, if there is one.
+    assert_eq!(lines(&["-v", "GET", "--where", "status=404"]), "0\n");
+    assert_eq!(lines(&["-v", "POST", "--where", "status=404"]), "1\n");
+}
+
+#[test]
+fn errors_name_the_fields_of_the_log_alone() {
+    let folder = Folder::new();
+    let firewall = "#Fields: date time action protocol src-ip\n\
+                    2025-12-17 09:00:01 DROP TCP 192.0.2.1\n";
+    let firewall = folder.file("pfirewall.log", firewall.as_bytes());
+    for arguments in [
+        &["report", "--where", "level=x"][..],
+        &["count", "--where", "level=x"],
+        &["grep", "--where", "level=x"],
+        &["grep", "--field", "level", "x"],
+        &["count", "--by", "level"],
+    ] {
+        let refused = run([arguments, &[text(&firewall)]].concat());
+        assert_eq!(refused.code, 2, "{arguments:?}");
+        let fields = "the log has no field `level`; it has time, client, protocol, action";
+        assert!(refused.stderr.contains(fields), "{arguments:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_log_of_no_known_format_has_no_fields_that_could_be_missing() {
+    let folder = Folder::new();
+    let log = folder.file("text.log", b"hello\nworld\n");
+    let log = text(&log);
+    let sentence = "none of its 2 lines matches a known format";
+    for arguments in [
+        &["report", "--where", "level=x"][..],
+        &["count", "--where", "level=x"],
+        &["count", "--by", "level"],
+        &["grep", "--where", "level=x"],
+        &["grep", "--field", "level", "x"],
+    ] {
+        let unknown = run([arguments, &[log]].concat());
+        assert_eq!(unknown.code, 1, "{arguments:?}: {}", unknown.stderr);
+        assert!(unknown.stderr.contains(sentence), "{arguments:?}: {}", unknown.stderr);
+        assert_eq!(unknown.stderr.lines().count(), 1, "{arguments:?}: {}", unknown.stderr);
+    }
+}
+
+#[test]
+fn a_list_of_fields_without_lines_has_its_fields_in_every_command() {
+    let folder = Folder::new();
+    let log = folder.file("head.log", b"#Version: 1.0\n#Fields: date time c-ip sc-status\n");
+    let log = text(&log);
+    for command in ["report", "count", "grep"] {
+        let missing = run([command, "--where", "user=(none)", log]);
+        assert_eq!(missing.code, 2, "{command}: {}", missing.stderr);
+        let fields = "the log has no field `user`; it has time, client, status";
+        assert!(missing.stderr.contains(fields), "{command}: {}", missing.stderr);
+        assert_eq!(run([command, "--where", "status=404", log]).code, 1, "{command}");
+    }
+}

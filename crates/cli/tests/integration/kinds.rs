@@ -79,6 +79,7 @@ fn one_record_that_is_left_out_is_in_the_singular() {
 #[test]
 fn a_kind_can_be_chosen() {
     let text = stdout(&["report", "--kind", "error-log-line"]);
+    assert_eq!(text, stdout(&["report", "--kind", "error_log_line"]), "as it is in JSON and CSV");
     assert!(text.contains("Error-log lines 2\n") && !text.contains("Requests"), "{text}");
     let text = stdout(&["report", "--kind", "firewall-event"]);
     assert!(text.contains("Firewall events 0\n"), "{text}");

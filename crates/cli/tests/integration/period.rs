@@ -150,6 +150,28 @@ fn an_empty_period_names_that_of_the_log() {
     );
 }
 
+#[test]
+fn grep_and_count_name_the_period_of_the_log_too() {
+    let folder = Folder::new();
+    let log = folder.file("a.log", around_midnight().as_bytes());
+    let stderr = |arguments: &[&str]| run([arguments, &[text(&log)]].concat()).stderr;
+    let report = run_where("time>2030-01-01", text(&log)).stderr;
+    for condition in [["--since", "2030-01-01"], ["--where", "time>2030-01-01"]] {
+        for command in [&["count"][..], &["count", "--by", "status"]] {
+            assert_eq!(stderr(&[command, &condition[..]].concat()), report, "{condition:?}");
+        }
+        let period = "from 2025-12-16 23:55:00 to 2025-12-17 00:04:00, times in +01:00";
+        let found = format!("weir: no record meets the conditions; the log runs {period}\n");
+        assert_eq!(stderr(&[&["grep"], &condition[..]].concat()), found, "{condition:?}");
+    }
+    let zoned = stderr(&["grep", "00:0[12]", "--until", "2020-01-01", "--tz", "UTC"]);
+    let period = "from 2025-12-16 23:01:00 to 2025-12-16 23:02:00, times in UTC";
+    let lines = "the lines that match the pattern run";
+    assert_eq!(zoned, format!("weir: no record meets the conditions; {lines} {period}\n"));
+    assert_eq!(stderr(&["grep", "--where", "status=418"]), "");
+    assert_eq!(stderr(&["count", "--where", "status=418"]), "");
+}
+
 fn run_where(condition: &str, log: &str) -> Run {
     run(["report", "--where", condition, log])
 }

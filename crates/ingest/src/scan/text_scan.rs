@@ -52,6 +52,8 @@ pub struct ScannedText<T> {
     pub unparsed_lines: u64,
     /// The number of lines over 256 MiB, which were skipped, if whole lines were read.
     pub too_long_lines: u64,
+    /// Whether the format was found, or the command line named it, if records were read.
+    pub is_format_known: bool,
 }
 
 impl<R: Read> TextPart<R> {
@@ -117,7 +119,8 @@ impl TextScan<'_> {
             let mut part = TextPart::new(index, stream, records, self.reads_records);
             let value = work(&mut part, output)?;
             let too_long = if self.reads_records { 0 } else { part.lines.too_long_lines() };
-            Ok((value, part.records.unparsed_lines(), too_long))
+            let is_format_known = part.records.is_format_known();
+            Ok((value, part.records.unparsed_lines(), too_long, is_format_known))
         };
         let scanned = match self.ranges(input, text) {
             Some((ranges, formats)) => {
@@ -139,8 +142,14 @@ impl TextScan<'_> {
                 vec![scan(0, Box::new(text), records, output)?]
             }
         };
-        let mut all = ScannedText { parts: Vec::new(), unparsed_lines: 0, too_long_lines: 0 };
-        for (value, unparsed, too_long_lines) in scanned {
+        let mut all = ScannedText {
+            parts: Vec::new(),
+            unparsed_lines: 0,
+            too_long_lines: 0,
+            is_format_known: false,
+        };
+        for (value, unparsed, too_long_lines, is_format_known) in scanned {
+            all.is_format_known |= is_format_known;
             all.parts.push(value);
             all.unparsed_lines += unparsed;
             all.too_long_lines += too_long_lines;
