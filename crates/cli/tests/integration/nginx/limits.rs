@@ -1,0 +1,222 @@
+//! `weir rules` against nginx's own decisions, request for request.
+//!
+//! nginx decides with `limit_req_dry_run`, and logs what it decided. Its clock for limits ticks
+//! every few milliseconds and is not the clock of its log, so the client leaves out requests that
+//! come so close to a limit that the log cannot tell: it keeps the arithmetic of the limits itself.
+//! If the machine was too busy for a request to come when it should, the key is not used again, and
+//! not compared from that request on.
+
+use std::fmt::Write as _;
+use std::io::{BufReader, Write};
+use std::time::{Duration, Instant};
+
+use super::{Nginx, TIMEOUT, read_response};
+use crate::support::{Folder, run, text};
+
+/// The number of settings, each of which is a location.
+const SETTINGS: usize = 48;
+
+/// The requests that are sent in all, at least.
+const REQUESTS: usize = 6_000;
+
+/// More than all of them.
+const REQUESTS_MAX: usize = REQUESTS * 2;
+
+/// How close to a limit a request may come, in milliseconds of what the rate drains.
+const DISTANCE_MS: f64 = 30.0;
+
+/// A request that took longer may have come too close to a limit.
+const REQUEST_TIME_MAX: Duration = Duration::from_millis(20);
+
+/// A limit of a location, in requests and requests in a second.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    zone: usize,
+    rate: f64,
+    burst: f64,
+    /// `None` with `nodelay`.
+    delay: Option<f64>,
+}
+
+/// What the client believes that a zone remembers of a key.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    excess: f64,
+    last: Instant,
+    /// The requests since the excess was 0: nginx rounds what drains before each of them to a
+    /// thousandth.
+    roundings: f64,
+}
+
+/// Numbers that look random and are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// Zones, and the limits of each location, as text and as numbers.
+fn settings(numbers: &mut Numbers) -> (String, String, Vec<Vec<Limit>>) {
+    let (mut zones, mut locations, mut settings) = (String::new(), String::new(), Vec::new());
+    let mut zone = 0;
+    for setting in 0..SETTINGS {
+        let modifier = ["", "= ", "^~ ", "~ ^"][setting % 4];
+        let ending = if modifier == "~ ^" { "$" } else { "" };
+        let _ =
+            write!(locations, "location {modifier}/s{setting}{ending} {{ limit_req_dry_run on; ");
+        let mut limits = Vec::new();
+        for _ in 0..1 + usize::from(setting % 3 == 2) {
+            let (rate_text, rate) = match numbers.below(2) {
+                0 => {
+                    let rate = 1 + numbers.below(5);
+                    (format!("{rate}r/s"), rate as f64)
+                }
+                _ => {
+                    let rate = 30 + numbers.below(90);
+                    (format!("{rate}r/m"), (rate * 1_000 / 60) as f64 / 1_000.0)
+                }
+            };
+            let burst = numbers.below(7);
+            let (delay_text, delay) = match numbers.below(3) {
+                0 => (String::new(), Some(0.0)),
+                1 => (" nodelay".to_owned(), None),
+                _ => {
+                    let delay = 1 + numbers.below(burst + 1);
+                    (format!(" delay={delay}"), Some(delay as f64))
+                }
+            };
+            let key = ["$http_x_key", "$binary_remote_addr$http_x_key"][zone % 2];
+            let _ = writeln!(zones, "limit_req_zone {key} zone=z{zone}:1m rate={rate_text};");
+            let burst_text = if burst > 0 { format!(" burst={burst}") } else { String::new() };
+            let _ = write!(locations, "limit_req zone=z{zone}{burst_text}{delay_text}; ");
+            limits.push(Limit { zone, rate, burst: burst as f64, delay });
+            zone += 1;
+        }
+        locations.push_str("}\n");
+        settings.push(limits);
+    }
+    (zones, locations, settings)
+}
+
+/// Whether a request would come too close to a limit. If not, it is counted.
+fn is_too_close(counts: &mut [[Option<Count>; 2]], limits: &[Limit], key: usize) -> bool {
+    let now = Instant::now();
+    // The excess before it is raised to 0, which tells how close it is to 0, and the count.
+    let next = |limit: &Limit| match counts[limit.zone][key] {
+        Some(Count { excess, last, roundings }) => {
+            let drained = limit.rate * (now - last).as_secs_f64();
+            let unlimited = excess - drained + 1.0;
+            let roundings = if unlimited > 0.0 { roundings + 1.0 } else { 0.0 };
+            (unlimited, Count { excess: unlimited.max(0.0), last: now, roundings })
+        }
+        None => (f64::NEG_INFINITY, Count { excess: 0.0, last: now, roundings: 0.0 }),
+    };
+    let found: Vec<(f64, Count)> = limits.iter().map(next).collect();
+    let is_near = |(limit, (excess, count)): (&Limit, &(f64, Count))| {
+        let distance = limit.rate * DISTANCE_MS / 1_000.0 + (count.roundings + 1.0) / 1_000.0;
+        let thresholds = [Some(0.0), Some(limit.burst), limit.delay].into_iter().flatten();
+        thresholds.into_iter().any(|threshold| (excess - threshold).abs() <= distance)
+    };
+    if limits.iter().zip(&found).any(is_near) {
+        return true;
+    }
+    if limits.iter().zip(&found).all(|(limit, (_, count))| count.excess <= limit.burst) {
+        for (limit, (_, count)) in limits.iter().zip(found) {
+            counts[limit.zone][key] = Some(count);
+        }
+    }
+    false
+}
+
+#[test]
+#[ignore = "needs nginx; `cargo xtask test` runs it"]
+fn decisions_are_those_of_nginx() {
+    let mut numbers = Numbers(20_260_101);
+    let (zones, locations, settings) = settings(&mut numbers);
+    let folder = Folder::new();
+    let path = folder.path("nginx");
+    std::fs::create_dir_all(&path).expect("a folder");
+    let log = path.join("access.log");
+    let format =
+        "$remote_addr $msec $request_time \"$request\" $status $http_x_key $limit_req_status";
+    let http = format!("{zones}\nlog_format limits '{format}';\naccess_log {} limits;", text(&log));
+    let nginx = Nginx::new(&path, &http, &locations);
+
+    let mut counts = vec![[None; 2]; settings.iter().flatten().count()];
+    let mut stream = nginx.connect();
+    let mut responses = BufReader::new(stream.try_clone().expect("a socket"));
+    let (mut sent, start) = (0, Instant::now());
+    // By setting and key: the first request that may have come too late, or none.
+    let mut late = vec![[REQUESTS_MAX; 2]; SETTINGS];
+    while sent < REQUESTS {
+        assert!(start.elapsed() < TIMEOUT, "only {sent} requests were sent");
+        let (setting, key) = (numbers.below(SETTINGS as u64) as usize, numbers.below(2) as usize);
+        for _ in 0..1 + numbers.below(6) {
+            let begun = Instant::now();
+            let is_late = late[setting][key] < REQUESTS_MAX;
+            if is_late || is_too_close(&mut counts, &settings[setting], key) {
+                break;
+            }
+            let request =
+                format!("GET /s{setting} HTTP/1.1\r\nHost: localhost\r\nX-Key: k{key}\r\n\r\n");
+            stream.write_all(request.as_bytes()).expect("nginx reads");
+            read_response(&mut responses);
+            if begun.elapsed() > REQUEST_TIME_MAX {
+                late[setting][key] = sent;
+            }
+            sent += 1;
+        }
+        std::thread::sleep(Duration::from_millis(numbers.below(4)));
+    }
+    let configuration = path.join("nginx.conf");
+    drop(nginx);
+
+    let text_of_log = std::fs::read_to_string(&log).expect("a log");
+    let expected: Vec<&str> = text_of_log
+        .lines()
+        .map(|line| line.rsplit(' ').next().expect("a status"))
+        .map(|status| status.strip_suffix("_DRY_RUN").unwrap_or(status))
+        .collect();
+    let options = ["rules", "--decisions", "--format", format, "--rule", text(&configuration)];
+    let run = run(options.into_iter().chain([text(&log)]));
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let decided: Vec<String> = run
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
+        .map(|line| line["verdict"].as_str().expect("text").to_uppercase())
+        .collect();
+    assert_eq!(decided.len(), expected.len());
+    let mut compared = 0;
+    let mut wrong = Vec::new();
+    for (number, (line, verdict)) in text_of_log.lines().zip(&decided).enumerate() {
+        let (setting, key) = setting_and_key(line);
+        if number >= late[setting][key] {
+            continue;
+        }
+        compared += 1;
+        if expected[number] != verdict {
+            wrong.push(format!("{line} but {verdict}"));
+        }
+    }
+    assert_eq!(wrong, [""; 0], "of {compared} requests");
+    assert!(compared > REQUESTS / 2, "only {compared} requests came in time");
+    for verdict in ["PASSED", "DELAYED", "REJECTED"] {
+        let count = decided.iter().filter(|decided| *decided == verdict).count();
+        assert!(count > REQUESTS / 50, "{count} requests are {verdict}");
+    }
+}
+
+/// The numbers of the location and of the key in a line of the log.
+fn setting_and_key(line: &str) -> (usize, usize) {
+    let number = |start: &str| {
+        let (_, rest) = line.split_once(start).expect("a number");
+        let end = rest.find(' ').expect("a space");
+        rest[..end].parse().expect("a number")
+    };
+    (number("GET /s"), number(" k"))
+}

@@ -1,0 +1,98 @@
+//! Tests with nginx itself, which they need. `cargo xtask test` installs it with apt-get and runs
+//! them; to run them alone: `cargo test -p weir --test integration nginx:: -- --ignored`.
+
+#![cfg(unix)]
+
+mod limits;
+mod sending;
+
+use std::io::BufRead;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::text;
+
+/// A step of a test fails after this time. It allows for a slow and busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// nginx with a configuration in this folder. It is stopped when the test ends.
+struct Nginx<'a> {
+    folder: &'a Path,
+    process: Child,
+    /// The socket of its server. A port that is free now could be in use when nginx binds it.
+    socket: PathBuf,
+}
+
+impl<'a> Nginx<'a> {
+    /// Starts nginx with these lines of `http`, and these of its only server.
+    fn new(folder: &'a Path, http: &str, server: &str) -> Self {
+        let socket = folder.join("nginx.sock");
+        let here = text(folder);
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|name| format!("{name}_temp_path {here}/{name};"))
+            .join("\n");
+        let configuration = format!(
+            "daemon off; pid {here}/nginx.pid; error_log {here}/error.log warn; worker_processes 1;\n\
+             events {{ worker_connections 64; }}\n\
+             http {{\n{temporary}\n{http}\n\
+             server {{ listen unix:{here}/nginx.sock; keepalive_requests 100000;\n\
+             {server} }} }}\n"
+        );
+        std::fs::write(folder.join("nginx.conf"), configuration).expect("a file");
+        let process = Self::command(folder).spawn().expect("nginx runs; `apt install nginx-light`");
+        let nginx = Self { folder, process, socket };
+        let start = Instant::now();
+        while UnixStream::connect(&nginx.socket).is_err() {
+            assert!(start.elapsed() < TIMEOUT, "nginx does not listen: {}", nginx.errors());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        nginx
+    }
+
+    /// A connection to its server.
+    fn connect(&self) -> UnixStream {
+        UnixStream::connect(&self.socket).expect("nginx listens")
+    }
+
+    fn command(folder: &Path) -> Command {
+        let mut command = Command::new("nginx");
+        command.arg("-p").arg(folder).arg("-c").arg(folder.join("nginx.conf"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Debian installs it outside of the search path of users.
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{path}:/usr/sbin:/usr/local/sbin"));
+        command
+    }
+
+    /// The content of its error log.
+    fn errors(&self) -> String {
+        std::fs::read_to_string(self.folder.join("error.log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Nginx<'_> {
+    fn drop(&mut self) {
+        // The worker of nginx ends with it only if it is stopped cleanly.
+        let stopped = Self::command(self.folder).args(["-s", "stop"]).status();
+        if !stopped.is_ok_and(|status| status.success()) {
+            let _ = self.process.kill();
+        }
+        let _ = self.process.wait();
+    }
+}
+
+/// Reads a response with its body.
+fn read_response(responses: &mut impl BufRead) {
+    let (mut length, mut header) = (0, String::new());
+    while header != "\r\n" {
+        header.clear();
+        assert!(responses.read_line(&mut header).expect("text") > 0, "nginx has closed");
+        if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().expect("a length");
+        }
+    }
+    let mut body = vec![0; length];
+    responses.read_exact(&mut body).expect("a body");
+}
