@@ -83,6 +83,7 @@ mod format;
 mod line;
 mod read;
 mod record;
+mod row_reader;
 mod schema;
 mod similar_name;
 mod snapshot;
@@ -111,7 +112,8 @@ pub use format::{
 };
 pub use line::{Line, Lines};
 pub use read::{BlockReader, LeftLines, ReadBlock, ResolvedBlock, UnparsedLine};
-pub use record::{FieldAccessor, Record, UnknownField};
+pub use record::{FieldAccessor, Record, RecordFields, UnknownField};
+pub use row_reader::RowReader;
 pub use schema::{Column, ColumnId, RecordKind, Schema};
 pub use similar_name::nearest_name;
 pub use snapshot::{LogSource, ReadCounts, SegmentList, Snapshot, SnapshotSegment, Snapshots};

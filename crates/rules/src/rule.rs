@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use weir_core::{Format, Record, RecordKind};
+use weir_core::{Record, RecordFields, RecordKind};
 
 use crate::error::RuleError;
 use crate::event::{Event, Events};
@@ -46,11 +46,12 @@ pub trait Rule: fmt::Debug + Send + Sync {
         kind == RecordKind::Request
     }
 
-    /// Resolves the fields that the rule needs in a format.
+    /// Resolves the fields that the rule needs among those of some records: of a format, or of a
+    /// data set.
     ///
     /// # Errors
-    /// If the records of the format lack one of them.
-    fn bind<'r>(&'r self, format: &Format) -> Result<Box<dyn Observer + 'r>, MissingField>;
+    /// If the records lack one of them.
+    fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField>;
 
     /// Begins the observation of a part of a log, for a rule that looks at all lines, whether or
     /// not a format matches them. [`Rule::bind`] is not called then.
@@ -73,7 +74,7 @@ pub struct Line<'a> {
     pub record: Option<&'a Record<'a>>,
 }
 
-/// Finds what a rule counts in the lines of one format.
+/// Finds what a rule counts in records with the same fields.
 ///
 /// What it finds in a line does not depend on other lines, so that parts of a log can be observed
 /// at the same time.

@@ -245,7 +245,7 @@ impl<'a, 'r> RuleScan<'a, 'r> {
                 observers.push(None);
                 continue;
             }
-            match rule.bind(format) {
+            match rule.bind(&format.record_fields()) {
                 Ok(observer) => {
                     chunk.is_bound[number] = true;
                     observers.push(Some(observer));

@@ -10,7 +10,7 @@
 use super::program::Program;
 use super::program::wrapper::Wrapper;
 use crate::field::Field;
-use crate::record::{FieldAccessor, UnknownField};
+use crate::record::{FieldAccessor, RecordFields, UnknownField};
 use crate::schema::RecordKind;
 
 /// A compiled log format: its name, its fields, and the program that reads its lines.
@@ -192,6 +192,19 @@ impl Format {
     /// For a table of all fields, in the order in which people read them.
     pub fn accessors(&self) -> Vec<(String, FieldAccessor)> {
         FieldAccessor::all(&self.fields, &self.extra_fields)
+    }
+
+    /// Whether the time of a line is that at which the request arrived: Apache's `%t`, and the
+    /// accept date of HAProxy. nginx and most others log the time at which they had answered.
+    pub fn has_arrival_times(&self) -> bool {
+        let is_apache = self.definition.contains("%t") || self.definition.contains("%{begin");
+        is_apache || self.name.starts_with("HAPROXY")
+    }
+
+    /// Returns the fields of the records.
+    pub fn record_fields(&self) -> RecordFields {
+        let fields = RecordFields::new(self.fields.clone(), self.extra_fields.clone(), self.kind());
+        fields.with_arrival_times(self.has_arrival_times())
     }
 
     /// Whether path and query come from one value, the request target, in every line.

@@ -14,8 +14,10 @@
 //! `target` is set, and the path and the query are not.
 
 mod accessor;
+mod fields;
 
 pub use accessor::{FieldAccessor, UnknownField};
+pub use fields::RecordFields;
 
 use crate::field::Field;
 use crate::value::{RequestLine, Timestamp, split_target, split_url};

@@ -20,3 +20,4 @@ mod late_values;
 mod mixed_formats;
 mod record_predicate;
 mod recount;
+mod row_records;

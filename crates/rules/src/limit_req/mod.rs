@@ -17,7 +17,7 @@ mod observer;
 mod replay;
 mod summary;
 
-use weir_core::Format;
+use weir_core::RecordFields;
 
 use self::configuration::{Configuration, LimitSet, Zone};
 use self::observer::LimitObserver;
@@ -74,8 +74,8 @@ impl Rule for LimitReq {
         &self.configuration.notes
     }
 
-    fn bind<'r>(&'r self, format: &Format) -> Result<Box<dyn Observer + 'r>, MissingField> {
-        Ok(Box::new(LimitObserver::new(&self.configuration, format)?))
+    fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
+        Ok(Box::new(LimitObserver::new(&self.configuration, fields)?))
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {

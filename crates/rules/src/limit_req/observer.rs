@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use weir_core::{Field, FieldAccessor, Format, Record};
+use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
 use super::configuration::{Configuration, Map, Server, Template, TemplatePart, Zone, normalised};
 use crate::event::Events;
@@ -28,7 +28,7 @@ pub(super) struct LimitObserver<'r> {
     key_texts: Vec<Vec<u8>>,
 }
 
-/// A template with its variables resolved in a format.
+/// A template with its variables resolved among those of some records.
 #[derive(Debug)]
 struct Key<'r>(Vec<KeyPart<'r>>);
 
@@ -56,24 +56,24 @@ enum KeyPart<'r> {
 }
 
 impl<'r> LimitObserver<'r> {
-    /// Resolves the keys of a configuration in a format.
+    /// Resolves the keys of a configuration among those of some records.
     ///
     /// # Errors
     /// If a key has a variable that the format lacks.
     pub(super) fn new(
         configuration: &'r Configuration,
-        format: &Format,
+        fields: &RecordFields,
     ) -> Result<Self, MissingField> {
         let limits = || configuration.limit_sets.iter().flat_map(|set| &set.limits);
         let is_used = |zone| limits().any(|limit| limit.zone == zone);
         let zones = configuration.zones.iter().enumerate();
         let key = |(number, zone): (usize, &'r Zone)| match is_used(number) {
-            true => resolve(&zone.key, zone, configuration, format, 0).map(Some),
+            true => resolve(&zone.key, zone, configuration, fields, 0).map(Some),
             false => Ok(None),
         };
         let first = configuration.servers.first().map(|server| &server.root);
         let same = configuration.servers.iter().all(|server| Some(&server.root) == first);
-        let host = format.accessor("host").ok();
+        let host = fields.accessor("host").ok();
         if host.is_none() && !same {
             return Err(MissingField {
                 message: "the servers of the configuration have different limits, and the log has \
@@ -87,7 +87,7 @@ impl<'r> LimitObserver<'r> {
             host,
             keys: zones.map(key).collect::<Result<_, _>>()?,
             is_uniform: same && first.is_some_and(|first| first.is_uniform()),
-            time_is_arrival: format.definition().contains("%t"),
+            time_is_arrival: fields.has_arrival_times(),
             key_texts: Vec::new(),
         })
     }
@@ -204,12 +204,12 @@ fn resolve<'r>(
     template: &'r Template,
     zone: &Zone,
     configuration: &'r Configuration,
-    format: &Format,
+    fields: &RecordFields,
     depth: usize,
 ) -> Result<Key<'r>, MissingField> {
     let part = |part: &'r TemplatePart| match part {
         TemplatePart::Text(text) => Ok(KeyPart::Text(text.as_bytes())),
-        TemplatePart::Variable(name) => variable(name, zone, configuration, format, depth),
+        TemplatePart::Variable(name) => variable(name, zone, configuration, fields, depth),
     };
     Ok(Key(template.parts.iter().map(part).collect::<Result<_, _>>()?))
 }
@@ -218,16 +218,16 @@ fn variable<'r>(
     name: &'r str,
     zone: &Zone,
     configuration: &'r Configuration,
-    format: &Format,
+    fields: &RecordFields,
     depth: usize,
 ) -> Result<KeyPart<'r>, MissingField> {
-    let has_path = format.fills(Field::Path);
+    let has_path = fields.fills(Field::Path);
     if let Some(map) = configuration.maps.iter().find(|map| map.name == name) {
         if depth >= MAP_DEPTH_MAX {
             let message = format!("the key of zone `{}`: ${name} depends on itself", zone.name);
             return Err(MissingField { message });
         }
-        let resolve = |template| resolve(template, zone, configuration, format, depth + 1);
+        let resolve = |template| resolve(template, zone, configuration, fields, depth + 1);
         let subject = Box::new(resolve(&map.subject)?);
         let values = map.values().into_iter().map(resolve).collect::<Result<_, _>>()?;
         return Ok(KeyPart::Map { map, subject, values });
@@ -236,17 +236,17 @@ fn variable<'r>(
         "uri" | "document_uri" if has_path => KeyPart::Path,
         "request_uri" if has_path => KeyPart::RequestUri,
         "is_args" if has_path => KeyPart::QuerySeparator,
-        "server_name" if format.accessor(name).is_err() => KeyPart::ServerName,
+        "server_name" if fields.accessor(name).is_err() => KeyPart::ServerName,
         name => {
             if let Some(parameter) = name.strip_prefix("arg_").filter(|_| has_path) {
                 return Ok(KeyPart::QueryParameter(parameter));
             }
             let in_log = match name {
                 "binary_remote_addr" => "remote_addr",
-                "http_host" | "server_name" if format.accessor(name).is_err() => "host",
+                "http_host" | "server_name" if fields.accessor(name).is_err() => "host",
                 name => name,
             };
-            let field = format.accessor(in_log).map_err(|_| MissingField {
+            let field = fields.accessor(in_log).map_err(|_| MissingField {
                 message: format!(
                     "the key of zone `{}` has ${name}, which the log lacks: add ${in_log} to \
                      log_format",
@@ -304,7 +304,8 @@ mod tests {
     fn key(configuration: &str, line: &str) -> Option<String> {
         let configuration = Configuration::parse(configuration).expect("it is valid");
         let format = Format::parse(FORMAT).expect("a format");
-        let mut observer = LimitObserver::new(&configuration, &format).expect("it has the fields");
+        let mut observer =
+            LimitObserver::new(&configuration, &format.record_fields()).expect("it has the fields");
         let mut parser = LineParser::new(std::sync::Arc::new(format));
         let mut record = Record::new();
         parser.parse(line.as_bytes(), &mut record).expect("it fits");
@@ -374,7 +375,9 @@ mod tests {
         );
         let configuration = configuration.expect("it is valid");
         let format = Format::parse("$remote_addr $msec").expect("a format");
-        let error = LimitObserver::new(&configuration, &format).err().expect("it lacks the header");
+        let error = LimitObserver::new(&configuration, &format.record_fields())
+            .err()
+            .expect("it lacks the header");
         assert!(error.message.contains("add $http_x_forwarded_for to log_format"), "{error}");
     }
 }

@@ -1,0 +1,70 @@
+//! The fields that some records may have, by name.
+
+use super::accessor::{FieldAccessor, UnknownField};
+use crate::field::Field;
+use crate::schema::RecordKind;
+
+/// The fields of the records of a format, or of a data set.
+///
+/// It resolves names without the lines, so that what reads records need not know whether they come
+/// from a line ([`crate::LineParser`]) or from columns ([`crate::RowReader`]).
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{Field, Format};
+///
+/// let fields = Format::parse("%h %t \"%r\" %{X-Key}i")?.record_fields();
+/// assert!(fields.fills(Field::Client) && fields.has_arrival_times());
+/// assert!(fields.accessor("http_x_key").is_ok());
+/// assert!(fields.accessor("status").is_err());
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordFields {
+    fields: Vec<Field>,
+    extra_fields: Vec<String>,
+    kind: RecordKind,
+    has_arrival_times: bool,
+}
+
+impl RecordFields {
+    /// Known fields, and fields that only some formats have, by their index in a record.
+    pub(crate) fn new(fields: Vec<Field>, extra_fields: Vec<String>, kind: RecordKind) -> Self {
+        Self { fields, extra_fields, kind, has_arrival_times: false }
+    }
+
+    /// The same fields, with times that are those at which requests arrived.
+    pub(crate) fn with_arrival_times(self, has_arrival_times: bool) -> Self {
+        Self { has_arrival_times, ..self }
+    }
+
+    /// Returns the kind of the records.
+    pub fn kind(&self) -> RecordKind {
+        self.kind
+    }
+
+    /// Returns whether a record may have a known field.
+    pub fn fills(&self, field: Field) -> bool {
+        self.fields.contains(&field)
+    }
+
+    /// Returns the names of the fields that only some formats have.
+    pub fn extra_fields(&self) -> &[String] {
+        &self.extra_fields
+    }
+
+    /// Returns whether the time of a record is that at which the request arrived. If not, it is
+    /// that at which the server had answered it, or not known.
+    pub fn has_arrival_times(&self) -> bool {
+        self.has_arrival_times
+    }
+
+    /// Resolves a field by any of its names.
+    ///
+    /// # Errors
+    /// If the records have no such field.
+    pub fn accessor(&self, name: &str) -> Result<FieldAccessor, UnknownField> {
+        FieldAccessor::new(name, &self.fields, &self.extra_fields)
+    }
+}

@@ -1,0 +1,77 @@
+//! Reads the rows of segments as records.
+
+use std::sync::Arc;
+
+use crate::column::{ABSENT, REMAINDER, Segment};
+use crate::field::Field;
+use crate::format::Format;
+use crate::record::{Record, RecordFields};
+use crate::schema::{ColumnId, RecordKind};
+use crate::values::Values;
+
+/// Fills records from the rows of a data set.
+///
+/// What can only be decided record by record, such as a rule with a key of several fields, runs over
+/// a data set as it runs over lines.
+#[derive(Debug, Clone)]
+pub struct RowReader {
+    /// The columns of the fields that only some formats have, by their index in a record.
+    extra_columns: Vec<ColumnId>,
+    fields: RecordFields,
+}
+
+impl RowReader {
+    /// A reader of the rows of one kind, of a data set with these formats.
+    pub fn new(formats: &[Arc<Format>], values: &Values, kind: RecordKind) -> Self {
+        let formats = || formats.iter().filter(|format| format.kind() == kind);
+        let fields = Field::ALL.into_iter().filter(|field| formats().any(|it| it.fills(*field)));
+        let is_extra =
+            |name: &str| formats().any(|it| it.extra_fields().iter().any(|has| has == name));
+        let is_own = |column: &ColumnId| Field::TEXT.iter().all(|field| field.column() != *column);
+        let columns = values.schema().text_columns().filter(|(column, _)| is_own(column));
+        let (extra_columns, names): (Vec<ColumnId>, Vec<String>) = columns
+            .filter(|(_, name)| is_extra(name))
+            .map(|(column, name)| (column, name.to_owned()))
+            .unzip();
+        let has_arrival_times =
+            formats().next().is_some() && formats().all(|it| it.has_arrival_times());
+        let fields = RecordFields::new(fields.collect(), names, kind);
+        Self { extra_columns, fields: fields.with_arrival_times(has_arrival_times) }
+    }
+
+    /// Returns the fields of the records.
+    pub fn fields(&self) -> &RecordFields {
+        &self.fields
+    }
+
+    /// Fills `record` from a row. Returns whether all of its values are known: if the memory of the
+    /// data set was used up, some were not kept, and are absent.
+    pub fn read<'v>(
+        &self,
+        segment: &Segment,
+        row: usize,
+        values: &'v Values,
+        record: &mut Record<'v>,
+    ) -> bool {
+        record.clear(self.extra_columns.len());
+        record.time = segment.time(row);
+        for field in Field::NUMBERS {
+            record.set_number(field, segment.number(field, row));
+        }
+        let mut is_known = true;
+        let mut value = |column: ColumnId| {
+            let id = segment.text(column)?.get(row) as u32;
+            is_known &= id != REMAINDER;
+            if id == ABSENT || id == REMAINDER { None } else { values.dictionary(column).value(id) }
+        };
+        for field in Field::TEXT {
+            record.put_text(field, value(field.column()));
+        }
+        for (index, column) in self.extra_columns.iter().enumerate() {
+            if let Some(value) = value(*column) {
+                record.set_extra(index, value);
+            }
+        }
+        is_known
+    }
+}
