@@ -20,6 +20,7 @@ mod limit_req;
 mod parse;
 mod report;
 mod rule;
+mod sweep;
 
 pub use error::RuleError;
 pub use event::{Event, Events, Texts};
@@ -28,3 +29,4 @@ pub use report::{
     Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
 };
 pub use rule::{Family, Line, MissingField, Observer, Replay, Rule};
+pub use sweep::{LimitSweep, SweptSetting};

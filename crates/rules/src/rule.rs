@@ -7,6 +7,7 @@ use weir_core::{Record, RecordFields, RecordKind};
 use crate::error::RuleError;
 use crate::event::{Event, Events};
 use crate::report::{Decision, RuleReport};
+use crate::sweep::LimitSweep;
 
 /// The kinds of rules, each with its own language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,6 +91,12 @@ pub trait Replay: Send {
 
     /// Returns the memory taken, in bytes.
     fn memory_bytes(&self) -> usize;
+
+    /// Returns the requests so far in a form that answers for other settings, if the rule is one
+    /// `limit_req`. It takes the time stamps as they are.
+    fn sweep(&self) -> Option<LimitSweep> {
+        None
+    }
 
     /// Ends the log. Decisions are passed on in the order of the log.
     fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport;

@@ -5,10 +5,12 @@ use super::LimitReq;
 use super::bounded;
 use super::exact;
 use super::summary::Summary;
+
 use crate::event::Event;
 use crate::interner::Interner;
 use crate::report::{Decision, Exactness, RuleReport, Verdict};
 use crate::rule::Replay;
+use crate::sweep::LimitSweep;
 
 /// A key of a limit that does not apply.
 pub(super) const NO_KEY: u32 = u32::MAX;
@@ -134,6 +136,16 @@ impl Replay for LimitReplay<'_> {
         self.requests.list.capacity() * size_of::<Request>()
             + self.requests.keys.capacity() * size_of::<u32>()
             + self.zones.iter().map(Interner::memory_bytes).sum::<usize>()
+    }
+
+    fn sweep(&self) -> Option<LimitSweep> {
+        let is_alone = matches!(self.rule.limit_sets(), [set] if set.limits.len() == 1);
+        let order = is_alone.then(|| self.requests.by_arrival())?;
+        let requests = order.iter().map(|position| {
+            let request = &self.requests.list[*position as usize];
+            (self.requests.keys[request.keys_start as usize], request.arrival_ms)
+        });
+        Some(LimitSweep::new(requests.filter(|(key, _)| *key != NO_KEY)))
     }
 
     fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {

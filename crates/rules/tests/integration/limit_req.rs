@@ -283,3 +283,47 @@ fn most_verdicts_from_whole_seconds_are_definite_if_bursts_are_apart() {
     assert!(counts.passed >= 400, "{counts:?}");
     assert!(spoken[1] > 100, "{spoken:?}");
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn a_sweep_counts_what_each_setting_rejects(
+        (limits, requests) in limits_and_requests(1..2),
+        bursts in prop::collection::vec(0..40u32, 1..30),
+        parts in 1..5usize,
+    ) {
+        let mut limit = limits[0];
+        let text = configuration(&limits);
+        let rule = rule(&text);
+        let mut replay = rule.replay();
+        let mut events = Events::default();
+        for (line, (time_ms, keys)) in requests.iter().enumerate() {
+            events.put((line as u64, 0), (Some(time_ms * 1_000_000), 0), [keys[0].as_bytes()]);
+        }
+        events.iter().for_each(|event| replay.take(0, event.line, &event));
+        let sweep = replay.sweep().expect("one limit");
+        prop_assert_eq!(sweep.requests(), requests.len());
+        // Nodes of 1r/m are forgotten, which a sweep leaves out.
+        for (rate, is_per_minute) in [(limit.rate, limit.is_per_minute), (3, false), (90, true)] {
+            (limit.rate, limit.is_per_minute) = (rate, is_per_minute);
+            let per_second = rate * 1_000 / if is_per_minute { 60 } else { 1 };
+            if per_second < 17 {
+                continue;
+            }
+            let mut sums = vec![(0, 0); bursts.len()];
+            for keys in sweep.parts(parts) {
+                for (sum, swept) in sums.iter_mut().zip(sweep.settings(keys, per_second, &bursts)) {
+                    *sum = (sum.0 + swept.keys, sum.1 + swept.requests);
+                }
+            }
+            for (burst, sum) in bursts.iter().zip(sums) {
+                let limits = [Limit { burst: i64::from(*burst), ..limit }];
+                let truth = naive(&limits, &requests);
+                let rejected = requests.iter().zip(&truth).filter(|(_, (verdict, _))| *verdict == Verdict::Rejected);
+                let keys: std::collections::BTreeSet<_> = rejected.clone().map(|((_, keys), _)| &keys[0]).collect();
+                prop_assert_eq!(sum, (keys.len() as u64, rejected.count() as u64), "{} {}", per_second, burst);
+            }
+        }
+    }
+}
