@@ -19,6 +19,10 @@ const DRAINED: i32 = -(1 << 29);
 /// The requests of a limit by key.
 #[derive(Debug, Clone, Default)]
 pub struct LimitSweep {
+    /// The rate of the limit itself, in thousandths of a request in a second.
+    rate: i64,
+    /// The burst of the limit itself, in requests.
+    burst: u32,
     /// By key: where its requests begin in `gaps_ms`; one more for the end of the last.
     starts: Vec<u32>,
     /// The time from the request of the key before, in milliseconds; 0 for the first.
@@ -37,7 +41,10 @@ pub struct SweptSetting {
 impl LimitSweep {
     /// The requests in the order of their arrival: the number of the key, and the time in
     /// milliseconds.
-    pub(crate) fn new(requests: impl Iterator<Item = (u32, i64)> + Clone) -> Self {
+    pub(crate) fn new(
+        (rate, burst): (i64, u32),
+        requests: impl Iterator<Item = (u32, i64)> + Clone,
+    ) -> Self {
         let keys = requests.clone().map(|(key, _)| key as usize + 1).max().unwrap_or(0);
         let mut starts = vec![0u32; keys + 1];
         for (key, _) in requests.clone() {
@@ -56,7 +63,17 @@ impl LimitSweep {
             gaps_ms[next[key] as usize] = u32::try_from(gap_ms.max(0)).unwrap_or(u32::MAX);
             next[key] += 1;
         }
-        Self { starts, gaps_ms }
+        Self { rate, burst, starts, gaps_ms }
+    }
+
+    /// Returns the rate of the limit itself, in thousandths of a request in a second.
+    pub fn rate(&self) -> i64 {
+        self.rate
+    }
+
+    /// Returns the burst of the limit itself, in requests.
+    pub fn burst(&self) -> u32 {
+        self.burst
     }
 
     /// Returns the number of keys.

@@ -16,6 +16,7 @@ mod format;
 mod group;
 mod json;
 mod kind;
+mod limit_curve;
 mod log_line;
 mod message;
 mod moment;
@@ -42,6 +43,7 @@ pub use filter::{InvalidCondition, NormalFilter};
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
+pub use limit_curve::{CurvePoint, LimitCurve};
 pub use log_line::{FieldValue, LogLine};
 pub use message::{
     ConditionPlace, Failure, LiveReply, LiveRequest, RefusalBody, SelectionCount, SessionCreated,

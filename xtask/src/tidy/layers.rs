@@ -11,7 +11,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 11] = [
     ("feed", &["weir-ingest", "weir-net"]),
     ("rules", &["weir-core"]),
     ("view", &["weir-core", "weir-rules"]),
-    ("query", &["weir-core", "weir-view"]),
+    ("query", &["weir-core", "weir-rules", "weir-view"]),
     ("server", &["weir-core", "weir-ingest", "weir-net", "weir-query", "weir-view"]),
     (
         "cli",

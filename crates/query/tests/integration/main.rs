@@ -3,5 +3,6 @@
 mod answers;
 mod kinds;
 mod removal;
+mod rules;
 mod timeline;
 mod window;

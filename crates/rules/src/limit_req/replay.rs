@@ -3,6 +3,7 @@
 
 use super::LimitReq;
 use super::bounded;
+use super::bucket::REQUEST;
 use super::exact;
 use super::summary::Summary;
 
@@ -139,13 +140,16 @@ impl Replay for LimitReplay<'_> {
     }
 
     fn sweep(&self) -> Option<LimitSweep> {
-        let is_alone = matches!(self.rule.limit_sets(), [set] if set.limits.len() == 1);
-        let order = is_alone.then(|| self.requests.by_arrival())?;
+        let [set] = self.rule.limit_sets() else { return None };
+        let [limit] = &set.limits[..] else { return None };
+        let rate = self.rule.zones()[limit.zone].rate.0;
+        let burst = u32::try_from(limit.burst / REQUEST).ok()?;
+        let order = self.requests.by_arrival();
         let requests = order.iter().map(|position| {
             let request = &self.requests.list[*position as usize];
             (self.requests.keys[request.keys_start as usize], request.arrival_ms)
         });
-        Some(LimitSweep::new(requests.filter(|(key, _)| *key != NO_KEY)))
+        Some(LimitSweep::new((rate, burst), requests.filter(|(key, _)| *key != NO_KEY)))
     }
 
     fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {

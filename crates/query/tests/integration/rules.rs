@@ -1,0 +1,97 @@
+//! Rules over a data set: the same as over the lines, on any number of threads.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use weir_core::{BlockLimits, LineOutcome, Lines, LogReader, detect};
+use weir_demo::Traffic;
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
+use weir_query::{RuleQueryError, replay_rule};
+use weir_rules::{Events, Line, Rule, RuleFiles, RuleReport, parse_rules};
+use weir_view::{Query, ReplayedRule};
+
+const RULE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=2r/s;
+    limit_req zone=one burst=3;";
+
+fn log() -> Vec<u8> {
+    let options = weir_demo::Options { bytes: Some(400_000), ..Default::default() };
+    let mut traffic = Traffic::new(options).with_dirt_every(50);
+    let mut log = Vec::new();
+    while traffic.fill(&mut log, 1 << 16) > 0 {}
+    log
+}
+
+fn rule(text: &str) -> Box<dyn Rule> {
+    parse_rules(text, "test", None, &RuleFiles::default()).expect(text).remove(0)
+}
+
+async fn data_of(log: &[u8]) -> Arc<DataSet> {
+    let limits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 16 };
+    let options = PipelineOptions { limits, ..PipelineOptions::new(2, Retention::Segments) };
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&options, data.clone());
+    let mut writer = pipeline.source("a", None, FormatChoice::Detect);
+    writer.write_all_async(log).await.expect("there is memory");
+    writer.finish_async(SourceEnd::Done).await.expect("there is memory");
+    data
+}
+
+/// The rule over the lines one after another. Lines are numbered by their offsets.
+fn naive(rule: &dyn Rule, log: &[u8], accepts: impl Fn(&[u8]) -> bool) -> RuleReport {
+    let format = detect(log).best().expect("a format").format.clone();
+    let mut observer = rule.bind(&format.record_fields()).expect("it has the fields");
+    let (mut reader, mut events) = (LogReader::new(format), Events::default());
+    for line in Lines::new(log).filter(|line| accepts(line.bytes)) {
+        let number = line.bytes.as_ptr() as u64 - log.as_ptr() as u64;
+        reader.read(line.bytes, |_, outcome| {
+            if let LineOutcome::Record(record) = outcome {
+                let record = Some(record);
+                observer.observe(&Line { number, bytes: line.bytes, record }, &mut events);
+            }
+        });
+    }
+    let mut replay = rule.replay();
+    events.iter().for_each(|event| replay.take(0, event.line, &event));
+    replay.finish(None)
+}
+
+#[tokio::test]
+async fn a_replay_over_rows_is_that_over_lines() {
+    let (log, rule) = (log(), rule(RULE));
+    let data = data_of(&log).await;
+    let go_on = AtomicBool::new(false);
+    let only_404 = Query { conditions: vec!["status=404".to_owned()], ..Query::default() };
+    let has_404 = |line: &[u8]| line.windows(6).any(|part| part == b"\" 404 ");
+    for (query, expected) in [
+        (Query::default(), naive(&*rule, &log, |_| true)),
+        (only_404, naive(&*rule, &log, has_404)),
+    ] {
+        let expected = ReplayedRule::new(&*rule, expected, &["a".to_owned()]);
+        assert!(expected.keys.seen > 20);
+        let mut curves = Vec::new();
+        for jobs in [1, 3] {
+            let answer = replay_rule(&data, &query, &*rule, jobs, &go_on).expect("a valid query");
+            let answer = answer.expect("it is not abandoned");
+            assert_eq!(answer.rule, expected);
+            assert_eq!(answer.unknown_records, 0);
+            curves.push(answer.curve.expect("a single limit"));
+        }
+        assert_eq!(curves[0], curves[1]);
+        let point = |burst| curves[0].points.iter().find(|point| point.burst == burst);
+        let last = curves[0].points.last().expect("a point");
+        assert_eq!((last.keys, last.requests), (0, 0));
+        let over = curves[0].peaks.iter().filter(|peak| **peak > 3.0).count();
+        assert_eq!(point(3).map(|point| point.keys), Some(over as u64));
+    }
+    let abandoned = replay_rule(&data, &Query::default(), &*rule, 1, &AtomicBool::new(true));
+    assert_eq!(abandoned, Ok(None));
+}
+
+#[tokio::test]
+async fn a_field_that_the_data_lacks_is_named() {
+    let data = data_of(&log()).await;
+    let rule = rule("limit_req_zone $http_x_key zone=one:10m rate=2r/s; limit_req zone=one;");
+    let error = replay_rule(&data, &Query::default(), &*rule, 1, &AtomicBool::new(false));
+    let Err(RuleQueryError::MissingField(error)) = error else { panic!("{error:?}") };
+    assert!(error.message.contains("$http_x_key"), "{error}");
+}

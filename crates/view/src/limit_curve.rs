@@ -1,0 +1,27 @@
+//! What other bursts of a limit would have caught, for a picture.
+
+use serde::Serialize;
+
+/// How many clients and requests each burst of a limit catches, at its rate.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct LimitCurve {
+    /// The rate, in requests in a second.
+    pub rate: f64,
+    /// The burst of the limit itself.
+    pub burst: u32,
+    /// Bursts in ascending order, from 0 to the first that catches nothing.
+    pub points: Vec<CurvePoint>,
+    /// The highest peaks, in descending order: a burst catches those above it.
+    pub peaks: Vec<f64>,
+}
+
+/// What a burst catches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CurvePoint {
+    /// The burst.
+    pub burst: u32,
+    /// The keys of which a request is rejected.
+    pub keys: u64,
+    /// The rejected requests.
+    pub requests: u64,
+}
