@@ -151,8 +151,8 @@ impl CriDecoder {
 }
 
 impl Decode for CriDecoder {
-    fn push(&mut self, piece: &[u8], output: &mut Vec<u8>, _: usize) -> io::Result<usize> {
-        let mut rest = piece;
+    fn step(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+        let mut rest = bytes;
         if self.is_passing || !self.line.is_empty() {
             let end = memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
             let (first, after) = rest.split_at(end);
@@ -174,7 +174,7 @@ impl Decode for CriDecoder {
         if lines < rest.len() {
             self.keep(&rest[lines..], output);
         }
-        Ok(piece.len())
+        Ok(bytes.len())
     }
 
     fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {

@@ -3,10 +3,11 @@
 use std::io::{self, BufRead, Read};
 
 use super::compression::Compression;
-use super::gzip::GzipReader;
+use super::decode::DecodeInto;
+use super::flate::FlateDecoder;
 use super::packing::Packing;
 use super::push::PushDecoder;
-use super::zstd::ZstdReader;
+use super::zstd::ZstdDecoder;
 
 /// The bytes of a stream without its outermost layer.
 ///
@@ -17,13 +18,60 @@ pub(super) fn unpacked<'a>(
     stream: impl BufRead + 'a,
 ) -> io::Result<Box<dyn Read + 'a>> {
     Ok(match packing {
-        Packing::Compression(Compression::Gzip) => Box::new(GzipReader::new(stream)),
-        Packing::Compression(Compression::Zstd) => Box::new(ZstdReader::new(stream)?),
+        Packing::Compression(Compression::Gzip) => {
+            Box::new(DirectReader::new(stream, FlateDecoder::gzip()))
+        }
+        Packing::Compression(Compression::Zstd) => {
+            Box::new(DirectReader::new(stream, ZstdDecoder::new()?))
+        }
         other => {
             let decoder = PushDecoder::of(other)?;
             Box::new(DecoderReader { stream, decoder, given: 0, is_finished: false })
         }
     })
+}
+
+/// Deflate data without headers, up to its end. What follows stays in the stream.
+pub(super) fn inflated(stream: impl BufRead) -> impl Read {
+    DirectReader::new(stream, FlateDecoder::bare())
+}
+
+/// Decodes a stream into the buffer of each read.
+struct DirectReader<R, D> {
+    stream: R,
+    decoder: D,
+    /// The error of the last step, if output from before it was returned first.
+    damage: Option<io::Error>,
+}
+
+impl<R, D> DirectReader<R, D> {
+    fn new(stream: R, decoder: D) -> Self {
+        Self { stream, decoder, damage: None }
+    }
+}
+
+impl<R: BufRead, D: DecodeInto> Read for DirectReader<R, D> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(damage) = self.damage.take() {
+            return Err(damage);
+        }
+        while !buffer.is_empty() && !self.decoder.is_finished() {
+            // What the decoder has left is returned before the stream is read, which may wait.
+            let has_more = self.decoder.has_more();
+            let bytes = if has_more { &[][..] } else { self.stream.fill_buf()? };
+            if bytes.is_empty() && !has_more {
+                return self.decoder.finish(&mut Vec::new()).map(|()| 0);
+            }
+            let step = self.decoder.step_into(bytes, buffer);
+            self.stream.consume(step.taken);
+            if step.written > 0 {
+                self.damage = step.result.err();
+                return Ok(step.written);
+            }
+            step.result?;
+        }
+        Ok(0)
+    }
 }
 
 /// Reads the output of a push decoder that is fed from a stream.

@@ -10,7 +10,7 @@ use std::io;
 use lz4_flex::block::decompress_into_with_dict;
 use twox_hash::XxHash32;
 
-use super::decode::Decode;
+use super::decode::{Decode, damaged};
 
 /// How far back a block may refer.
 const WINDOW_BYTES: usize = 64 << 10;
@@ -170,33 +170,23 @@ impl Lz4Decoder {
 }
 
 impl Decode for Lz4Decoder {
-    fn push(
-        &mut self,
-        piece: &[u8],
-        output: &mut Vec<u8>,
-        output_bytes: usize,
-    ) -> io::Result<usize> {
-        let mut taken = 0;
-        while taken < piece.len() && output.len() < output_bytes {
-            if let State::Skip(left) = self.state {
-                let length = (left as usize).min(piece.len() - taken);
-                taken += length;
-                let left = left - length as u32;
-                self.state = if left == 0 { State::Magic } else { State::Skip(left) };
-                continue;
-            }
-            let wanted = self.wanted_bytes() - self.part.len();
-            let length = wanted.min(piece.len() - taken);
-            self.part.extend_from_slice(&piece[taken..taken + length]);
-            taken += length;
-            if length == wanted {
-                self.state = self.take_part(output)?;
-                if !matches!(self.state, State::Header(_)) {
-                    self.part.clear();
-                }
+    fn step(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+        if let State::Skip(left) = self.state {
+            let length = (left as usize).min(bytes.len());
+            let left = left - length as u32;
+            self.state = if left == 0 { State::Magic } else { State::Skip(left) };
+            return Ok(length);
+        }
+        let wanted = self.wanted_bytes() - self.part.len();
+        let length = wanted.min(bytes.len());
+        self.part.extend_from_slice(&bytes[..length]);
+        if length == wanted {
+            self.state = self.take_part(output)?;
+            if !matches!(self.state, State::Header(_)) {
+                self.part.clear();
             }
         }
-        Ok(taken)
+        Ok(length)
     }
 
     fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
@@ -210,8 +200,4 @@ impl Decode for Lz4Decoder {
 /// The first four bytes as a little-endian number.
 fn number(bytes: &[u8]) -> u32 {
     bytes.iter().take(4).rev().fold(0, |number, byte| number << 8 | u32::from(*byte))
-}
-
-fn damaged(why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why.to_owned())
 }

@@ -10,7 +10,7 @@
 
 use std::io;
 
-use super::decode::Decode;
+use super::decode::{Decode, damaged};
 
 /// The first bytes of a file.
 const MAGIC: [u8; 2] = [0x1F, 0x9D];
@@ -209,23 +209,13 @@ impl LzwDecoder {
 }
 
 impl Decode for LzwDecoder {
-    fn push(
-        &mut self,
-        piece: &[u8],
-        output: &mut Vec<u8>,
-        output_bytes: usize,
-    ) -> io::Result<usize> {
-        let mut taken = 0;
+    fn step(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
         if !self.has_header() {
-            taken = self.read_header(piece)?;
+            return self.read_header(bytes);
         }
-        while self.has_header() && output.len() < output_bytes {
-            taken += self.bits.fill(&piece[taken..]);
-            match self.next_code() {
-                Some(code) => self.take_code(code, output)?,
-                None if taken == piece.len() => break,
-                None => {}
-            }
+        let taken = self.bits.fill(bytes);
+        if let Some(code) = self.next_code() {
+            self.take_code(code, output)?;
         }
         Ok(taken)
     }
@@ -241,10 +231,6 @@ impl Decode for LzwDecoder {
             false => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
-}
-
-fn damaged(why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why.to_owned())
 }
 
 #[cfg(test)]

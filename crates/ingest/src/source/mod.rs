@@ -2,13 +2,14 @@
 
 mod archive;
 mod byte_counter;
+mod bzip2;
 mod compression;
 mod cri;
 mod decode;
 mod decompress;
 mod find;
+mod flate;
 mod follow;
-mod gzip;
 mod head;
 mod input;
 mod layered;
@@ -20,6 +21,7 @@ mod read;
 mod timeout_reader;
 mod unpack;
 mod utf16;
+mod xz;
 mod year;
 mod zstd;
 

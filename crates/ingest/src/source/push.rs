@@ -2,14 +2,16 @@
 
 use std::io;
 
+use super::bzip2::Bzip2Decoder;
 use super::compression::Compression;
 use super::cri::CriDecoder;
 use super::decode::Decode;
-use super::gzip::GzipDecoder;
+use super::flate::FlateDecoder;
 use super::lz4::Lz4Decoder;
 use super::lzw::LzwDecoder;
 use super::packing::Packing;
 use super::utf16::Utf16Decoder;
+use super::xz::XzDecoder;
 use super::zstd::ZstdDecoder;
 
 /// Decompresses bytes that are pushed to it, as far as there is room for the output, because a few
@@ -55,7 +57,7 @@ impl PushDecoder {
     /// A decoder of one layer.
     pub(super) fn of(packing: Packing) -> io::Result<Self> {
         let decoder: Box<dyn Decode + Send + Sync> = match packing {
-            Packing::Compression(Compression::Gzip) => Box::new(GzipDecoder::new()),
+            Packing::Compression(Compression::Gzip) => Box::new(FlateDecoder::gzip()),
             Packing::Compression(Compression::Zstd) => Box::new(ZstdDecoder::new()?),
             Packing::Compression(Compression::Bzip2) => Box::new(Bzip2Decoder::new()),
             Packing::Compression(Compression::Xz) => Box::new(XzDecoder::new()?),
@@ -146,130 +148,9 @@ impl PushDecoder {
     }
 }
 
-/// The error of sound data that needs more memory than is allowed.
-pub(super) fn too_much_memory(bytes_max: u64) -> io::Error {
-    let reason = format!("more than {} MiB of memory", bytes_max >> 20);
-    io::Error::new(io::ErrorKind::OutOfMemory, reason)
-}
-
 impl std::fmt::Debug for PushDecoder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_tuple("PushDecoder").field(&self.packing).finish()
-    }
-}
-
-/// Room for the output of one step, in bytes.
-pub(super) const ROOM_BYTES: usize = 128 << 10;
-
-struct Bzip2Decoder {
-    decoder: bzip2::Decompress,
-    /// At the start of a stream, or after the end of one.
-    is_between: bool,
-    has_more: bool,
-}
-
-impl Bzip2Decoder {
-    fn new() -> Self {
-        Self { decoder: bzip2::Decompress::new(false), is_between: true, has_more: false }
-    }
-}
-
-impl Decode for Bzip2Decoder {
-    fn push(
-        &mut self,
-        piece: &[u8],
-        output: &mut Vec<u8>,
-        output_bytes: usize,
-    ) -> io::Result<usize> {
-        let mut taken = 0;
-        while output.len() < output_bytes && (taken < piece.len() || self.has_more) {
-            if self.is_between && taken < piece.len() {
-                self.decoder = bzip2::Decompress::new(false);
-                self.is_between = false;
-            }
-            output.reserve(ROOM_BYTES);
-            let before = self.decoder.total_in();
-            let status = self.decoder.decompress_vec(&piece[taken..], output);
-            let status = status.map_err(io::Error::from)?;
-            taken += (self.decoder.total_in() - before) as usize;
-            self.is_between = status == bzip2::Status::StreamEnd;
-            self.has_more = !self.is_between && output.len() == output.capacity();
-        }
-        Ok(taken)
-    }
-
-    fn has_more(&self) -> bool {
-        self.has_more
-    }
-
-    fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
-        match self.is_between {
-            true => Ok(()),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
-    }
-}
-
-struct XzDecoder {
-    stream: liblzma::stream::Stream,
-    has_more: bool,
-}
-
-impl XzDecoder {
-    /// `xz -9` needs 65 MiB. A file that needs more than this limit is assumed to be malicious.
-    const MEMORY_BYTES_MAX: u64 = 256 << 20;
-
-    fn new() -> io::Result<Self> {
-        let flags = liblzma::stream::CONCATENATED;
-        let stream = liblzma::stream::Stream::new_stream_decoder(Self::MEMORY_BYTES_MAX, flags);
-        Ok(Self { stream: stream.map_err(io::Error::from)?, has_more: false })
-    }
-
-    fn step(
-        &mut self,
-        piece: &[u8],
-        output: &mut Vec<u8>,
-        action: liblzma::stream::Action,
-    ) -> io::Result<(usize, liblzma::stream::Status)> {
-        output.reserve(ROOM_BYTES);
-        let before = self.stream.total_in();
-        let status =
-            self.stream.process_vec(piece, output, action).map_err(|error| match error {
-                liblzma::stream::Error::MemLimit => too_much_memory(Self::MEMORY_BYTES_MAX),
-                error => error.into(),
-            })?;
-        self.has_more = output.len() == output.capacity();
-        Ok(((self.stream.total_in() - before) as usize, status))
-    }
-}
-
-impl Decode for XzDecoder {
-    fn push(
-        &mut self,
-        piece: &[u8],
-        output: &mut Vec<u8>,
-        output_bytes: usize,
-    ) -> io::Result<usize> {
-        let mut taken = 0;
-        while output.len() < output_bytes && (taken < piece.len() || self.has_more) {
-            taken += self.step(&piece[taken..], output, liblzma::stream::Action::Run)?.0;
-        }
-        Ok(taken)
-    }
-
-    fn has_more(&self) -> bool {
-        self.has_more
-    }
-
-    fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        loop {
-            let before = output.len();
-            match self.step(&[], output, liblzma::stream::Action::Finish)?.1 {
-                liblzma::stream::Status::StreamEnd => return Ok(()),
-                _ if output.len() > before => {}
-                _ => return Err(io::ErrorKind::UnexpectedEof.into()),
-            }
-        }
     }
 }
 

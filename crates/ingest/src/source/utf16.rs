@@ -72,8 +72,8 @@ impl Utf16Decoder {
 }
 
 impl Decode for Utf16Decoder {
-    fn push(&mut self, piece: &[u8], output: &mut Vec<u8>, _: usize) -> io::Result<usize> {
-        let mut rest = piece;
+    fn step(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+        let mut rest = bytes;
         if let (Some(first), Some((second, after))) = (self.half, rest.split_first()) {
             self.half = None;
             self.take_unit(self.order.unit([first, *second]), output);
@@ -84,7 +84,7 @@ impl Decode for Utf16Decoder {
             self.take_unit(self.order.unit(*unit), output);
         }
         self.half = half.first().copied().or(self.half);
-        Ok(piece.len())
+        Ok(bytes.len())
     }
 
     fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {

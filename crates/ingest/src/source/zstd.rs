@@ -1,12 +1,11 @@
-//! zstd frames (RFC 8878), decompressed from pushed bytes or while a stream is read.
+//! zstd frames (RFC 8878), decompressed by the library of their authors.
 
-use std::io::{self, BufRead, Read};
+use std::io;
 
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer, WriteBuf};
 
 use super::compression::ZSTD_WINDOW_LOG_MAX;
-use super::decode::Decode;
-use super::push::{ROOM_BYTES, too_much_memory};
+use super::decode::{Decode, DecodeInto, ROOM_BYTES, Step, too_much_memory};
 
 /// The sentence of zstd for a window over the limit (`ZSTD_error_frameParameter_windowTooLarge`),
 /// which has no code of its own.
@@ -37,7 +36,7 @@ impl ZstdDecoder {
 
     /// Decompresses the beginning of `bytes`, one part of a frame at most, and returns its length.
     /// Takes none while there is more output of those before.
-    fn step<C: WriteBuf + ?Sized>(
+    fn run<C: WriteBuf + ?Sized>(
         &mut self,
         bytes: &[u8],
         output: &mut OutBuffer<'_, C>,
@@ -54,14 +53,6 @@ impl ZstdDecoder {
         self.has_more = output.pos() == output.capacity();
         Ok(input.pos())
     }
-
-    /// Fails inside a frame.
-    fn check_end(&self) -> io::Result<()> {
-        match self.bytes_expected {
-            0 => Ok(()),
-            _ => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
-    }
 }
 
 /// An error of zstd, with a kind of its own if the window is too large.
@@ -73,19 +64,10 @@ fn named_error(error: io::Error) -> io::Error {
 }
 
 impl Decode for ZstdDecoder {
-    fn push(
-        &mut self,
-        piece: &[u8],
-        output: &mut Vec<u8>,
-        output_bytes: usize,
-    ) -> io::Result<usize> {
-        let mut taken = 0;
-        while output.len() < output_bytes && (taken < piece.len() || self.has_more) {
-            output.reserve(ROOM_BYTES);
-            let start = output.len();
-            taken += self.step(&piece[taken..], &mut OutBuffer::around_pos(output, start))?;
-        }
-        Ok(taken)
+    fn step(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+        output.reserve(ROOM_BYTES);
+        let start = output.len();
+        self.run(bytes, &mut OutBuffer::around_pos(output, start))
     }
 
     fn has_more(&self) -> bool {
@@ -93,38 +75,21 @@ impl Decode for ZstdDecoder {
     }
 
     fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
-        self.check_end()
-    }
-}
-
-/// Reads the frames of a stream.
-pub(super) struct ZstdReader<R> {
-    stream: R,
-    decoder: ZstdDecoder,
-}
-
-impl<R: BufRead> ZstdReader<R> {
-    pub(super) fn new(stream: R) -> io::Result<Self> {
-        Ok(Self { stream, decoder: ZstdDecoder::new()? })
-    }
-}
-
-impl<R: BufRead> Read for ZstdReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if buffer.is_empty() {
-            return Ok(0);
+        match self.bytes_expected {
+            0 => Ok(()),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
         }
+    }
+}
+
+impl DecodeInto for ZstdDecoder {
+    fn step_into(&mut self, bytes: &[u8], buffer: &mut [u8]) -> Step {
         let mut output = OutBuffer::around(buffer);
-        while output.pos() == 0 {
-            // What the decoder has left is returned before the stream is read, which may wait.
-            let bytes = if self.decoder.has_more { &[][..] } else { self.stream.fill_buf()? };
-            if bytes.is_empty() && !self.decoder.has_more {
-                self.decoder.check_end()?;
-                return Ok(0);
-            }
-            let taken = self.decoder.step(bytes, &mut output)?;
-            self.stream.consume(taken);
+        let run = self.run(bytes, &mut output);
+        let written = output.pos();
+        match run {
+            Ok(taken) => Step { taken, written, result: Ok(()) },
+            Err(error) => Step { taken: 0, written, result: Err(error) },
         }
-        Ok(output.pos())
     }
 }

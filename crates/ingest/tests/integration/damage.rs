@@ -8,6 +8,8 @@ use weir_ingest::{
 };
 use weir_testkit::archive::tar;
 
+use crate::packed::zip;
+
 /// A log of 20,000 lines whose paths do not compress well.
 fn log() -> Vec<u8> {
     let mut state = 1_u64;
@@ -147,6 +149,48 @@ fn layers_inside_a_damaged_layer_are_decompressed_up_to_the_damage() {
         outer[length - 4..].fill(0);
         for piece in [97, length] {
             assert!(push(&outer, piece) == log, "{name}, by {piece}");
+        }
+    }
+}
+
+/// What zlib writes of damaged deflate data, if it is given single bytes of input and room.
+fn inflate_bytewise(deflated: &[u8]) -> Vec<u8> {
+    let mut decoder = flate2::Decompress::new(false);
+    let (mut whole, mut room) = (Vec::new(), [0]);
+    loop {
+        let (taken, written) = (decoder.total_in() as usize, decoder.total_out());
+        let rest = &deflated[taken..];
+        let flush = flate2::FlushDecompress::None;
+        let status = decoder.decompress(&rest[..rest.len().min(1)], &mut room, flush);
+        let has_written = decoder.total_out() > written;
+        whole.extend_from_slice(&room[..usize::from(has_written)]);
+        let has_ended = !matches!(status, Ok(flate2::Status::Ok | flate2::Status::BufError));
+        if has_ended || (!has_written && decoder.total_in() as usize == taken) {
+            return whole;
+        }
+    }
+}
+
+#[test]
+fn a_zip_member_keeps_its_lines_before_damage() {
+    let log = log();
+    for lengths_after in [false, true] {
+        let archive = zip(&[("a.log", &log)], lengths_after);
+        // The local header and the name.
+        let start = 30 + "a.log".len();
+        for part in 1..16 {
+            let at = start + (archive.len() - start) * part / 16;
+            let mut flipped = archive.clone();
+            flipped[at] ^= 4;
+            for damaged in [&flipped[..], &archive[..at]] {
+                let whole = inflate_bytewise(&damaged[start..]);
+                let lines = whole.split_inclusive(|byte| *byte == b'\n').count() as u64;
+                for piece in [977, damaged.len()] {
+                    let sources = read(damaged, piece);
+                    let kept = (sources[0].lines, sources[0].records);
+                    assert!(kept.0 == lines && kept.1 > 0, "at {at}, by {piece}: {kept:?}");
+                }
+            }
         }
     }
 }

@@ -63,7 +63,7 @@ const COMPRESSIONS: [(Compression, Pack); 6] = [
 
 /// A zip archive of these files, without its directory: deflated, with lengths before or after the
 /// content.
-fn zip(files: &[(&str, &[u8])], lengths_after: bool) -> Vec<u8> {
+pub(crate) fn zip(files: &[(&str, &[u8])], lengths_after: bool) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, content) in files {
         let level = flate2::Compression::fast();

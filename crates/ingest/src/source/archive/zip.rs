@@ -6,7 +6,6 @@
 use std::io::{self, BufRead, Read};
 
 use flate2::Crc;
-use flate2::bufread::DeflateDecoder;
 
 use super::super::byte_counter::ByteCounter;
 use super::super::compression::Compression;
@@ -118,11 +117,12 @@ impl<'a> Zip<'a> {
         if member.method != 8 {
             return Err(damaged("where a member ends cannot be told"));
         }
-        let content = DeflateDecoder::new(&mut *self.stream);
+        let content = decompress::inflated(&mut *self.stream);
         let mut checked = ChecksumReader::new(content, None, self.counter);
         let value = visit(&mut checked);
         io::copy(&mut checked, &mut io::sink())?;
         let crc = checked.crc.sum();
+        drop(checked);
         let first = u32_at(&bytes(self.stream, 4)?, 0);
         // The signature of a data descriptor is optional.
         let expected = match first {
@@ -139,7 +139,7 @@ impl<'a> Zip<'a> {
 
 fn unpacked<'a>(method: u16, packed: &'a mut dyn BufRead) -> io::Result<Box<dyn Read + 'a>> {
     let compression = match method {
-        8 => return Ok(Box::new(DeflateDecoder::new(packed))),
+        8 => return Ok(Box::new(decompress::inflated(packed))),
         12 => Compression::Bzip2,
         93 => Compression::Zstd,
         95 => Compression::Xz,
