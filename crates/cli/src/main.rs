@@ -26,6 +26,7 @@ mod scan;
 mod serve;
 mod sources;
 mod terminal;
+mod unmatched;
 mod zone;
 
 use std::process::ExitCode;

@@ -8,10 +8,11 @@ use weir_view::{Query, Report};
 
 use super::ReportArguments;
 use crate::display::separated;
-use crate::messages::{merged, no_known_format, none_matches};
+use crate::messages::merged;
 use crate::outcome::Failure;
 use crate::scan::where_failure;
 use crate::sources::Complaint;
+use crate::unmatched::without_records;
 
 /// Checks that the log has the fields that the options name.
 ///
@@ -85,15 +86,7 @@ pub(crate) fn notes(
     report: &Report,
     log_ns: Option<(i64, i64)>,
 ) -> Vec<String> {
-    let without_records: Vec<Complaint> = sources
-        .iter()
-        .filter(|source| source.records == 0 && source.end == Some(SourceEnd::Done))
-        .map(|source| Complaint {
-            name: source.name.clone(),
-            sentence: reason_without_records(source),
-        })
-        .collect();
-    let mut notes = merged(&without_records);
+    let mut notes = merged(&without_records(sources));
     notes.extend(report.no_match_note(log_ns));
     for report in std::iter::once(report).chain(&report.other_kinds) {
         if let Some(note) = report.memory_note() {
@@ -116,53 +109,11 @@ pub(crate) fn mixed_offsets(range_s: Option<(i32, i32)>, report: &Report) -> Opt
     ))
 }
 
-/// Why a source has no record, and what to do.
-fn reason_without_records(source: &SourceSnapshot) -> String {
-    if source.bytes_parsed == 0 {
-        return "is empty".to_owned();
-    }
-    if source.samples.iter().any(|sample| looks_binary(&sample.text)) {
-        return "is not a text file; Weir reads logs, plain or compressed with gzip or zstd"
-            .to_owned();
-    }
-    if source.lines == 0 {
-        return "has no lines, only NUL bytes".to_owned();
-    }
-    let lines = separated(source.lines);
-    if source.too_long_lines == source.lines {
-        return match source.lines {
-            1 => "its only line is over 1 MiB long, so it is not an access log".to_owned(),
-            _ => {
-                format!("each of its {lines} lines is over 1 MiB long, so it is not an access log")
-            }
-        };
-    }
-    match &source.format {
-        // Directives are lines, but neither records nor unparsed.
-        Some(format) if source.unparsed_lines + source.too_long_lines == 0 => {
-            format!("has the directives of the format {} and no requests", format.name())
-        }
-        Some(format) if source.parsed_share.is_none() => {
-            let none_matches = none_matches(source.lines);
-            format!("{none_matches} the format {}; see why with weir formats FILE", format.name())
-        }
-        _ => no_known_format(source.lines),
-    }
-}
-
-/// Whether a line is binary: more than a tenth of it is control characters or not UTF-8.
-fn looks_binary(text: &[u8]) -> bool {
-    let controls = text.iter().filter(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31)).count();
-    let shown = String::from_utf8_lossy(text);
-    let replaced = shown.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
-    controls + replaced > text.len() / 10
-}
-
 #[cfg(test)]
 mod tests {
     use weir_ingest::{Phase, SourceEnd, SourceError, SourceSnapshot};
 
-    use super::{looks_binary, truncated};
+    use super::truncated;
 
     fn source(bytes_done: u64, end: SourceEnd) -> SourceSnapshot {
         SourceSnapshot {
@@ -198,12 +149,5 @@ mod tests {
             source(10, SourceEnd::Failed(SourceError::ParserFailed)),
         ];
         assert_eq!(truncated(&others), []);
-    }
-
-    #[test]
-    fn text_does_not_look_binary() {
-        assert!(!looks_binary("größe\tund [31m\x1b[0m 日本".as_bytes()));
-        assert!(!looks_binary(b""));
-        assert!(looks_binary(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"));
     }
 }

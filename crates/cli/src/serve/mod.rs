@@ -24,6 +24,7 @@ use crate::options::{DEFAULT_PORT, FeedWindow, PageArguments};
 use crate::outcome::{Exit, Failure, print};
 use crate::sources::{self, Complaint};
 use crate::terminal::Progress;
+use crate::unmatched::without_records;
 
 /// How long to wait for the reading thread after the server has ended.
 const SHUTDOWN_WAIT: Duration = Duration::from_millis(200);
@@ -55,12 +56,14 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
             if complaints.is_empty() { Exit::Done } else { Exit::Failed }
         });
     }
+    let runtime = page.runtime();
     page.serve(move |pipeline| {
-        let bytes_total = sources::bytes_total(&inputs);
-        let progress = Progress::of_reading(pipeline.data().clone(), bytes_total);
+        let (data, bytes_total) = (pipeline.data(), sources::bytes_total(&inputs));
+        let progress = Progress::of_reading(data.clone(), bytes_total);
         complaints.extend(sources::read_all(pipeline, &inputs, &format, threads));
+        runtime.block_on(data.wait_for_ends());
         progress.end();
-        say_all(&complaints);
+        say_all(complaints.iter().chain(&without_records(&data.snapshot().sources)));
         if complaints.is_empty() { Exit::Done } else { Exit::Failed }
     })
 }

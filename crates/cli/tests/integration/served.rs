@@ -230,6 +230,27 @@ fn the_page_shows_standard_input() {
     report(address.trim(), lines);
 }
 
+#[test]
+fn files_without_records_are_named_at_the_terminal() {
+    let folder = Folder::new();
+    let words = folder.file("text.log", b"one\ntwo\nthree\n");
+    let binary = folder.file("program", &[0x7F, 1, 2, 3, 0xFF, b'\n']);
+    let log = fixtures::elastic_near_8899();
+    let (mut served, address) = serve(&[text(&words), text(&log), text(&binary)]);
+    assert_eq!(get(&address, None).0, 200);
+    let mut stderr = BufReader::new(served.0.stderr.take().expect("a pipe"));
+    let mut line = || {
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("UTF-8");
+        line
+    };
+    let sentence = "none of its 3 lines matches a known format; see why with weir formats FILE, \
+                    or give one with --format";
+    assert_eq!(line(), format!("weir: {}: {sentence}\n", words.display()));
+    let sentence = "is not a text file; Weir reads logs, plain or compressed with gzip or zstd";
+    assert_eq!(line(), format!("weir: {}: {sentence}\n", binary.display()));
+}
+
 #[cfg(unix)]
 #[test]
 fn an_idle_pipe_does_not_delay_the_end() {

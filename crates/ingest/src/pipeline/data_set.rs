@@ -186,6 +186,14 @@ impl DataSet {
         self.version.subscribe()
     }
 
+    /// Waits until every source has ended and is parsed up to its end.
+    pub async fn wait_for_ends(&self) {
+        let has_ended = |source: &Arc<SourceProgress>| source.end().is_some();
+        let are_ended = |_: &u64| self.all_sources().iter().all(has_ended);
+        // The sender lives in `self`, so this cannot fail.
+        let _ = self.version().wait_for(are_ended).await;
+    }
+
     /// Reports a change of something that is kept elsewhere, such as the state of a source.
     pub fn touch(&self) {
         self.version.send_modify(|version| *version += 1);
