@@ -79,7 +79,8 @@ fn wrappers() -> String {
             Wrapper::Cri => {
                 "Kubernetes' container runtimes, `2025-12-17T09:03:01.25Z stdout F ...`. Lines that the \
                  runtime has split (`P`) are joined, for each stream apart, and count as one line, \
-                 which has the time of its first part"
+                 which has the time of its first part; \
+                 `weir listen` joins those of a connection, but not datagrams"
             }
         };
         let _ = writeln!(text, "- {}: {about}", wrapper.name());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::mpsc;
+use weir_ingest::{LineJoiner, StopReason};
 
 use super::context::ConnectionContext;
 use super::end::ConnectionEnd;
@@ -18,6 +19,9 @@ pub(crate) struct Worker<S> {
     context: Arc<ConnectionContext<S>>,
     idle: Arc<IdleClock>,
     framer: Framer,
+    /// Joins the lines that a container runtime has split. The datagrams of a socket come from
+    /// many senders, whose parts cannot be told apart, so they have none.
+    joiner: Option<LineJoiner>,
     line_memory: LineMemoryShare,
 }
 
@@ -31,8 +35,9 @@ impl<S: Sink> Worker<S> {
         // Datagrams have been turned into lines.
         let framing = if is_datagram { Framing::Newline } else { options.framing };
         let framer = Framer::new(framing, options.line_bytes_max);
+        let joiner = (!is_datagram).then(|| LineJoiner::new(options.line_bytes_max));
         let line_memory = context.memory.lines.share();
-        Self { context, idle, framer, line_memory }
+        Self { context, idle, framer, joiner, line_memory }
     }
 
     /// Writes the lines that a chunk completes.
@@ -41,16 +46,22 @@ impl<S: Sink> Worker<S> {
         let (lines, error) = self.framer.push(chunk.bytes());
         if !lines.is_empty() {
             self.idle.hold_back();
-            let written = self.context.sink.write([lines.first, lines.rest]).await;
+            let parts = [lines.first, lines.rest];
+            let parts = self.joiner.as_mut().map_or(parts, |joiner| joiner.join(parts));
+            let written = write_some(&self.context.sink, parts).await;
             self.idle.complete_line();
             written.map_err(ConnectionEnd::SinkStopped)?;
         }
         self.framer.release();
+        if let Some(joiner) = &mut self.joiner {
+            joiner.release();
+        }
         self.context.counters.working_ns.add_time(start.elapsed());
         if let Some(error) = error {
             return Err(ConnectionEnd::MalformedFrame(error));
         }
-        if self.line_memory.resize(self.framer.partial_bytes()) {
+        let split_bytes = self.joiner.as_ref().map_or(0, LineJoiner::memory_bytes);
+        if self.line_memory.resize(self.framer.partial_bytes() + split_bytes) {
             Ok(())
         } else {
             Err(ConnectionEnd::LineMemoryFull)
@@ -88,22 +99,37 @@ impl<S: Sink> Worker<S> {
         }
     }
 
-    /// Writes the partial line if the sender has closed the connection, and returns the final
-    /// reason of the end. After any other end the line is torn: half of it may parse as a record
-    /// that was never written, so it is only counted.
+    /// Writes the partial line, and the split ones, if the sender has closed the connection.
+    /// Returns the final reason of the end. After any other end such lines are torn: half of one
+    /// may parse as a record that was never written, so they are only counted.
     pub(crate) async fn finish(mut self, end: ConnectionEnd) -> ConnectionEnd {
         if !matches!(end, ConnectionEnd::Closed) {
-            let lines_torn = u64::from(self.framer.has_partial());
+            let lines_split = self.joiner.as_ref().map_or(0, LineJoiner::open_lines);
+            let lines_torn = u64::from(self.framer.has_partial()) + lines_split;
             self.context.counters.lines_torn.add(lines_torn);
             return end;
         }
-        let last = self.framer.finish();
-        if last.is_empty() {
-            return end;
-        }
-        match self.context.sink.write([last, &[]]).await {
+        match self.write_rest().await {
             Ok(()) => end,
             Err(stopped) => ConnectionEnd::SinkStopped(stopped),
         }
+    }
+
+    async fn write_rest(&mut self) -> Result<(), StopReason> {
+        let sink = &self.context.sink;
+        let parts = [self.framer.finish(), &[]];
+        let Some(joiner) = &mut self.joiner else { return write_some(sink, parts).await };
+        if !parts[0].is_empty() {
+            write_some(sink, joiner.join(parts)).await?;
+        }
+        write_some(sink, [joiner.finish(), &[]]).await
+    }
+}
+
+/// Writes lines, if there are any.
+async fn write_some(sink: &impl Sink, parts: [&[u8]; 2]) -> Result<(), StopReason> {
+    match parts.iter().all(|part| part.is_empty()) {
+        true => Ok(()),
+        false => sink.write(parts).await,
     }
 }

@@ -167,3 +167,44 @@ fn the_last_line_of_tls_without_close_notify_is_torn() {
     let notices = feed.notices.lock().expect("no thread panicked");
     assert!(notices.is_empty(), "many senders end so: {notices:?}");
 }
+
+/// The two parts of a line that a container runtime has split.
+const PARTS: [&str; 2] =
+    ["2025-12-17T09:03:01Z stdout P one \n", "2025-12-17T09:03:02Z stdout F line\n"];
+
+#[test]
+fn split_lines_are_joined_for_each_connection() {
+    let feed = tcp(FeedOptions::default());
+    let connect = || TcpStream::connect(feed.host()).expect("it listens");
+    let (mut first, mut second) = (connect(), connect());
+    first.write_all(PARTS[0].as_bytes()).expect("it is read");
+    second.write_all(PARTS[0].replace("one", "two").as_bytes()).expect("it is read");
+    feed.wait("both parts", |feed| feed.counts().bytes == 2 * PARTS[0].len() as u64);
+    first.write_all(PARTS[1].as_bytes()).expect("it is read");
+    feed.wait("a line", |feed| feed.line_count() == 1);
+    second.write_all(PARTS[1].as_bytes()).expect("it is read");
+    feed.wait("two lines", |feed| feed.line_count() == 2);
+    // A part that nothing follows is passed on when its sender closes the connection.
+    first.write_all(PARTS[0].as_bytes()).expect("it is read");
+    drop(first);
+    feed.wait("three lines", |feed| feed.line_count() == 3);
+    let expected = "2025-12-17T09:03:01Z stdout F one line\n\
+                    2025-12-17T09:03:01Z stdout F two line\n\
+                    2025-12-17T09:03:01Z stdout P one \n";
+    assert_eq!(String::from_utf8(feed.lines()).expect("UTF-8"), expected);
+    assert_eq!(feed.counts().lines_torn, 0);
+}
+
+#[test]
+fn split_lines_are_bounded_by_the_line_limit() {
+    let options = FeedOptions { line_bytes_max: 10_000, ..FeedOptions::default() };
+    let feed = tcp(options);
+    let mut stream = TcpStream::connect(feed.host()).expect("it listens");
+    let part = format!("2025-12-17T09:03:01Z stdout P {}\n", "x".repeat(9_000));
+    for _ in 0..200 {
+        stream.write_all(part.as_bytes()).expect("it is read");
+    }
+    stream.write_all(PARTS[1].as_bytes()).expect("it is read");
+    feed.wait("a line", |feed| feed.line_count() == 1);
+    assert_eq!(feed.lines().len(), 10_002);
+}

@@ -25,9 +25,6 @@ use weir_core::BlockLimits;
 
 use super::decode::Decode;
 
-/// A longer line is over the limit, however long it is.
-const LINE_BYTES_MAX: usize = BlockLimits::LINE_BYTES_MAX + 1;
-
 /// The longest time in front of a line.
 const TIME_BYTES_MAX: usize = 40;
 
@@ -76,8 +73,10 @@ pub(super) fn is_cri(first_bytes: &[u8]) -> bool {
 }
 
 /// Joins the parts of split lines.
-#[derive(Default)]
+#[derive(Debug)]
 pub(super) struct CriDecoder {
+    /// The length of a line that is over the limit; no more of it is kept.
+    line_bytes_max: usize,
     /// A line whose end has not arrived.
     line: Vec<u8>,
     /// Inside a line over the limit, which was passed on as far as it came.
@@ -87,7 +86,7 @@ pub(super) struct CriDecoder {
 }
 
 /// The parts of a split line so far.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct OpenLine {
     /// The first part with its prefix, and the text of the others; empty if there is none.
     text: Vec<u8>,
@@ -96,8 +95,8 @@ struct OpenLine {
 }
 
 impl OpenLine {
-    fn push(&mut self, text: &[u8]) {
-        let room = LINE_BYTES_MAX.saturating_sub(self.text.len());
+    fn push(&mut self, text: &[u8], line_bytes_max: usize) {
+        let room = line_bytes_max.saturating_sub(self.text.len());
         self.text.extend_from_slice(&text[..text.len().min(room)]);
     }
 
@@ -105,11 +104,34 @@ impl OpenLine {
     fn end(&mut self, tag: u8, output: &mut Vec<u8>) {
         self.text[self.tag_at] = tag;
         self.text.push(b'\n');
-        output.append(&mut self.text);
+        output.extend_from_slice(&std::mem::take(&mut self.text));
+    }
+}
+
+impl Default for CriDecoder {
+    fn default() -> Self {
+        Self::new(BlockLimits::LINE_BYTES_MAX)
     }
 }
 
 impl CriDecoder {
+    /// A decoder for lines of up to n bytes.
+    pub(super) fn new(line_bytes_max: usize) -> Self {
+        let line_bytes_max = line_bytes_max.saturating_add(1);
+        Self { line_bytes_max, line: Vec::new(), is_passing: false, open: Default::default() }
+    }
+
+    /// The number of split lines whose last parts have not arrived.
+    pub(super) fn open_lines(&self) -> u64 {
+        self.open.iter().map(|open| u64::from(!open.text.is_empty())).sum()
+    }
+
+    /// The memory of the lines that have not ended, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let open: usize = self.open.iter().map(|open| open.text.capacity()).sum();
+        open + self.line.capacity()
+    }
+
     /// Takes whole lines.
     fn take_lines(&mut self, mut lines: &[u8], output: &mut Vec<u8>) {
         while let Some(end) = memchr(b'\n', lines) {
@@ -129,10 +151,10 @@ impl CriDecoder {
             (true, false) => output.extend_from_slice(line),
             (true, true) => {
                 open.tag_at = tag_at;
-                open.push(bare);
+                open.push(bare, self.line_bytes_max);
             }
             (false, _) => {
-                open.push(&bare[text_at..]);
+                open.push(&bare[text_at..], self.line_bytes_max);
                 if !is_partial {
                     open.end(b'F', output);
                 }
@@ -143,7 +165,7 @@ impl CriDecoder {
     /// Keeps the beginning of a line, or passes it on if it is over the limit.
     fn keep(&mut self, start: &[u8], output: &mut Vec<u8>) {
         self.line.extend_from_slice(start);
-        if self.line.len() > LINE_BYTES_MAX {
+        if self.line.len() > self.line_bytes_max {
             self.is_passing = true;
             output.append(&mut self.line);
         }
@@ -201,7 +223,7 @@ impl Decode for CriDecoder {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{CriDecoder, LINE_BYTES_MAX, Prefix, is_cri};
+    use super::{CriDecoder, Prefix, is_cri};
     use crate::source::decode::Decode;
 
     fn join(log: &[u8], piece: usize) -> Vec<u8> {
@@ -242,7 +264,7 @@ mod tests {
         let last = b"2025-12-17T09:03:01Z stdout F y\n2025-12-17T09:03:01Z stdout F next\n";
         let joined = join(&[&part.repeat(200)[..], last].concat(), 5_000);
         let lines: Vec<&[u8]> = joined.split(|byte| *byte == b'\n').collect();
-        assert_eq!(lines[0].len(), LINE_BYTES_MAX);
+        assert_eq!(lines[0].len(), weir_core::BlockLimits::LINE_BYTES_MAX + 1);
         assert_eq!(lines[1], b"2025-12-17T09:03:01Z stdout F next");
         // A line without an end is passed on as it comes.
         let endless = [&vec![b'x'; 3 << 20][..], b"\n", last].concat();

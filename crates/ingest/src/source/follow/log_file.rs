@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::error::StopReason;
-use crate::source::cri::{CriDecoder, is_cri};
-use crate::source::decode::Decode;
+use crate::source::cri::is_cri;
+use crate::source::line_joiner::LineJoiner;
 use crate::source::unpack::is_packed;
 use crate::writer::SourceWriter;
 
@@ -48,8 +48,7 @@ pub(super) struct LogFile {
     buffer: Vec<u8>,
     last_growth: Duration,
     /// Joins the lines that a container runtime has split, if it writes the file.
-    joiner: Option<CriDecoder>,
-    is_at_start: bool,
+    joiner: LineJoiner,
     /// When the file was last read.
     last_read: Duration,
     _watch: Option<FileWatch>,
@@ -74,8 +73,7 @@ impl LogFile {
             position: 0,
             fingerprint: Vec::new(),
             line: Vec::new(),
-            joiner: None,
-            is_at_start: true,
+            joiner: LineJoiner::default(),
             buffer: Vec::new(),
         })
     }
@@ -156,22 +154,12 @@ impl LogFile {
         Ok(())
     }
 
-    /// Writes lines, or the beginning of one over the limit. Split lines are joined if the first
-    /// lines were written by a container runtime.
+    /// Writes lines, or the beginning of one over the limit. Split lines are joined.
     fn write(&mut self, parts: [&[u8]; 2], writer: &mut SourceWriter) -> Result<(), StopReason> {
-        let first = parts.into_iter().find(|part| !part.is_empty()).unwrap_or_default();
-        let is_joined = self.joiner.is_some() || (self.is_at_start && is_cri(first));
-        self.is_at_start = false;
-        if !is_joined {
-            return parts.into_iter().try_for_each(|part| writer.write_all(part));
-        }
-        let joiner = self.joiner.get_or_insert_default();
-        let mut joined = Vec::new();
-        for part in parts {
-            // It takes every piece whole and never fails.
-            let _ = joiner.push(part, &mut joined, usize::MAX);
-        }
-        writer.write_all(&joined)
+        let lines = self.joiner.join(parts);
+        lines.into_iter().try_for_each(|part| writer.write_all(part))?;
+        self.joiner.release();
+        Ok(())
     }
 
     /// Continues at the start of the file, which was truncated.
@@ -180,9 +168,7 @@ impl LogFile {
         writer.progress().note_truncation(unread);
         self.position = 0;
         self.fingerprint.clear();
-        self.end_line(writer)?;
-        self.is_at_start = true;
-        Ok(())
+        self.end_line(writer)
     }
 
     fn end_line(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
@@ -191,11 +177,8 @@ impl LogFile {
             line.push(b'\n');
             self.write([&line, &[]], writer)?;
         }
-        if let Some(mut joiner) = self.joiner.take() {
-            let mut rest = Vec::new();
-            let _ = joiner.finish(&mut rest);
-            writer.write_all(&rest)?;
-        }
+        writer.write_all(self.joiner.finish())?;
+        self.joiner.release();
         Ok(())
     }
 }
