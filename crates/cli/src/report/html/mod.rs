@@ -290,6 +290,16 @@ mod tests {
         }
     }
 
+    /// More of a value is good or bad depending on the value, so a change has neither colour.
+    #[test]
+    fn changes_differ_by_weight_and_not_by_hue() {
+        let rule = |name: &str| {
+            let (_, rest) = super::STYLE.split_once(&format!(".{name}{{")).expect(name);
+            rest.split_once('}').expect(name).0
+        };
+        assert_eq!((rule("up"), rule("down")), ("font-weight:600", "color:var(--dim)"));
+    }
+
     #[test]
     fn the_policy_allows_this_style_alone() {
         let digest = Sha256::digest(super::STYLE.as_bytes());
