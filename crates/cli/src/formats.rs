@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use weir_core::{Candidate, LineMismatch, Lines, Wrapper, detect, format_notes};
 use weir_ingest::ReadError;
+use weir_view::{FormatFits, JsonError, KnownFormats, to_json};
 
 use crate::display::{safe, separated, share};
 use crate::head::head_of;
@@ -22,6 +23,10 @@ pub(crate) struct FormatsArguments {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
+    /// Print JSON: one object, which docs/json.md describes
+    #[arg(long)]
+    json: bool,
+
     #[command(flatten)]
     format: FormatArguments,
 }
@@ -30,6 +35,7 @@ const EXAMPLES: &str = "\
 Examples:
   weir formats
   weir formats access.log
+  weir formats --json access.log | jq -r '.formats[0].name'
   weir formats --format '$remote_addr [$time_local] \"$request\" $status' access.log
 
 Exit codes: 0 a format matches a line; 1 none does; 2 wrong usage, or the file could not be
@@ -53,7 +59,11 @@ pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
             let message = "--format: name the file whose lines it should be tried on";
             return Err(Failure::new(message));
         }
-        print(&list(&screen))?;
+        print(&if arguments.json {
+            json_line(to_json(&KnownFormats::all()))?
+        } else {
+            list(&screen)
+        })?;
         return Ok(Exit::Done);
     };
     let mut inputs = sources::inputs(std::slice::from_ref(path))?;
@@ -68,9 +78,17 @@ pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
         Some(format) => vec![weir_core::try_format(&format, head.lines())],
         None => detect(head.lines()).candidates,
     };
-    print(&candidates_text(&input.name(), &candidates, head.lines(), &screen))?;
+    print(&if arguments.json {
+        json_line(to_json(&FormatFits::new(&input.name(), &candidates)))?
+    } else {
+        candidates_text(&input.name(), &candidates, head.lines(), &screen)
+    })?;
     let any_parses = candidates.iter().any(|candidate| candidate.parsed_lines > 0);
     Ok(if any_parses { Exit::Done } else { Exit::NoMatch })
+}
+
+fn json_line(text: Result<String, JsonError>) -> Result<String, Failure> {
+    Ok(text.map_err(Failure::new)? + "\n")
 }
 
 fn cannot_read(name: &str, error: &ReadError) -> String {
@@ -103,22 +121,18 @@ fn candidates_text(name: &str, candidates: &[Candidate], text: &[u8], screen: &S
     let lines = candidates.first().map_or(0, |candidate| candidate.lines);
     let _ = writeln!(shown, "{}, the first {} lines\n", safe(name), separated(lines));
     let any_parses = candidates.iter().any(|candidate| candidate.parsed_lines > 0);
-    let shown_candidates = worth_showing(candidates);
-    if !any_parses && candidates.len() > 1 {
-        shown.push_str("No known format fits a line. The nearest come first:\n\n");
-    }
-    for candidate in &shown_candidates {
-        let share = share(candidate.parsed_lines, candidate.lines);
-        let parsed = separated(candidate.parsed_lines);
-        let name = safe(candidate.format.name());
-        let _ = writeln!(shown, "  {share:>6}  {parsed:>7} lines  {name}");
-    }
-    let others = candidates.len() - shown_candidates.len();
-    if others > 0 {
-        let _ = writeln!(shown, "\nThe other {others} formats fit no line.");
+    let mut explained = worth_showing(candidates);
+    if explained.is_empty() {
+        shown.push_str("No known format fits a line, or the start of one.\n");
+        explained.extend(candidates.first());
+    } else {
+        if !any_parses && candidates.len() > 1 {
+            shown.push_str("No known format fits a line. The nearest come first:\n\n");
+        }
+        write_shares(&mut shown, &explained, candidates.len() - explained.len());
     }
     let lines: Vec<&[u8]> = Lines::new(text).map(|line| line.bytes).collect();
-    for (index, candidate) in shown_candidates.iter().enumerate() {
+    for (index, candidate) in explained.iter().enumerate() {
         // The best format is explained in full. If no format matches, each has one reason.
         let most = match (any_parses, index) {
             (true, 0) => MISMATCHES_MAX,
@@ -136,12 +150,27 @@ fn candidates_text(name: &str, candidates: &[Candidate], text: &[u8], screen: &S
     shown
 }
 
-/// The formats that match a line. If none does, those that come nearest, which are first.
+/// Writes how many lines each format matches, and the number of other formats.
+fn write_shares(shown: &mut String, candidates: &[&Candidate], others: usize) {
+    for candidate in candidates {
+        let share = share(candidate.parsed_lines, candidate.lines);
+        let parsed = separated(candidate.parsed_lines);
+        let name = safe(candidate.format.name());
+        let _ = writeln!(shown, "  {share:>6}  {parsed:>7} lines  {name}");
+    }
+    if others > 0 {
+        let _ = writeln!(shown, "\nThe other {others} formats fit no line.");
+    }
+}
+
+/// The formats that match a line. If none does, those that come nearest, which are first. The only
+/// one is always shown.
 fn worth_showing(candidates: &[Candidate]) -> Vec<&Candidate> {
     let mut shown: Vec<&Candidate> = candidates.iter().collect();
     shown.retain(|candidate| candidate.parsed_lines > 0);
     if shown.is_empty() {
-        shown.extend(candidates.iter().take(NEAREST_MAX));
+        let is_near = |candidate: &&Candidate| candidate.closeness > 0 || candidates.len() == 1;
+        shown.extend(candidates.iter().take(NEAREST_MAX).filter(is_near));
     }
     shown
 }

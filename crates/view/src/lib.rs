@@ -13,6 +13,7 @@ mod equalities;
 mod estimates;
 mod filter;
 mod format;
+mod format_fit;
 mod group;
 mod json;
 mod kind;
@@ -40,6 +41,7 @@ pub use count::{
     ColumnTotal, CountTable, FileLines, LineCounts, RecordCount, TableRow, ValueCount, ValueCounts,
 };
 pub use filter::{InvalidCondition, NormalFilter};
+pub use format_fit::{FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats};
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};

@@ -60,6 +60,14 @@ fn the_nearest_formats_come_first_and_each_reason_names_its_format() {
             "HAPROXY",
         ),
         (
+            "front 192.0.2.1:52814 [17/Dec/2025:09:03:01.250] front back/s1 0/0/1/2/4 200 512 - - ---- 1/1/0/0/0 0/0 \"GET / HTTP/1.1\"\n",
+            "HAPROXY",
+        ),
+        (
+            "Dec 17 host haproxy[12]: 192.0.2.1:52814 [17/Dec/2025:09:03:01.250] front back/s1 0/0/1/2/4 200 512 - - ---- 1/1/0/0/0 0/0 \"GET / HTTP/1.1\"\n",
+            "HAPROXY",
+        ),
+        (
             "{\"when\":1,\"status\":200,\"client\":\"192.0.2.1\",\"method\":\"GET\",\"size\":5}\n",
             "JSON",
         ),
@@ -78,4 +86,21 @@ fn the_nearest_formats_come_first_and_each_reason_names_its_format() {
         let report = run(["report", text(&log)]);
         assert!(report.stdout.contains(&format!(": {nearest}: ")), "{}", report.stdout);
     }
+}
+
+#[test]
+fn no_format_is_near_to_plain_text() {
+    let folder = Folder::new();
+    let log = folder.file("text.log", b"hello world\nwith some words in it, and more of them\n");
+    let formats = run(["formats", text(&log)]);
+    assert_eq!(formats.code, 1);
+    let start = format!(
+        "{}, the first 2 lines\n\nNo known format fits a line, or the start of one.\n\n\
+         Lines that do not match COMBINED\n  line 1, column ",
+        text(&log)
+    );
+    assert!(formats.stdout.starts_with(&start), "{}", formats.stdout);
+    assert_eq!(formats.stdout.matches("do not match").count(), 1, "{}", formats.stdout);
+    let report = run(["report", text(&log)]).stdout;
+    assert!(report.contains("no known format fits the start of the line"), "{report}");
 }

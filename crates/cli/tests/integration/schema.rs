@@ -102,6 +102,38 @@ fn lines_fit_their_schema() {
 }
 
 #[test]
+fn formats_fit_their_schema() {
+    let known = &fitting("formats", &[], &[])[0];
+    let formats = known["formats"].as_array().expect("a list");
+    assert_eq!(formats.len(), weir_core::format_notes().len());
+    let firewall = formats.iter().find(|format| format["name"] == "FIREWALL").expect("a format");
+    assert_eq!(firewall["kind"], "firewall_event");
+    // This command does not read directories.
+    let logs: Vec<String> =
+        logs().into_iter().filter(|log| !std::path::Path::new(log).is_dir()).collect();
+    assert!(logs.len() > 3);
+    for log in &logs {
+        let fits = &fitting("formats", &[], &[log])[0];
+        assert_eq!(fits["file"], log.as_str());
+        let formats = fits["formats"].as_array().expect("a list");
+        let parsed: Vec<u64> =
+            formats.iter().filter_map(|format| format["parsed_lines"].as_u64()).collect();
+        let report = &fitting("report", &[], &[log])[0];
+        if report["records"] != 0 {
+            let name = &formats[0]["name"];
+            assert!(report["formats"].to_string().contains(&name.to_string()), "{log}: {name}");
+            assert!(parsed[0] > 0, "{log}");
+        }
+    }
+    let definition = ["--format", "$remote_addr $status"];
+    let forced = &fitting("formats", &definition, &[&logs[0]])[0];
+    assert_eq!(
+        (&forced["formats"][0]["name"], forced["formats"].as_array().map(Vec::len)),
+        (&"custom".into(), Some(1))
+    );
+}
+
+#[test]
 fn estimates_fit_their_schema() {
     let folder = Folder::new();
     let line = |number: u32| {
@@ -239,7 +271,7 @@ fn for_each_member(schema: &Value, visit: &mut dyn FnMut(&str, &Value)) {
 #[test]
 fn every_member_is_documented() {
     let page = docs("json.md");
-    for command in ["report", "count", "grep"] {
+    for command in ["report", "count", "grep", "formats"] {
         let mut members = 0;
         for_each_member(&schema(command), &mut |name, member| {
             members += 1;

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use super::catalog::detected_formats;
 use super::compiled::Format;
-use super::placeholder::is_placeholder;
+use super::nearness::{NEARNESS_MIN, nearness, nearness_without_start};
+use super::placeholder::{is_placeholder, placeholder};
 use super::program::mismatch::Mismatch;
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
@@ -34,8 +35,6 @@ pub(super) const BYTES_MAX: usize = 256 << 10;
 pub(super) const LINE_BYTES_MAX: usize = 64 << 10;
 /// Mismatches that are kept for each format, to show why lines fail.
 const MISMATCHES_MAX: usize = 5;
-/// The closeness of a line that is read to its end before it turns out not to match.
-const LINE_CLOSENESS: u64 = 1_000;
 
 /// How well each known format matches a log's first lines.
 ///
@@ -66,8 +65,10 @@ pub struct Candidate {
     pub fields: u64,
     /// The first lines that do not match, five at most.
     pub mismatches: Vec<LineMismatch>,
-    /// How near the lines that do not match came to matching: the sum, over these lines, of the
-    /// part of the line before the mismatch in thousandths, and of the number of known JSON keys.
+    /// How near the lines of `mismatches` came to matching: the sum of the part of each line before
+    /// the mismatch, in thousandths, and of the number of known JSON keys. If no format matches a
+    /// line, what matches without the first words of a line counts as well. 0 if it is little, or if
+    /// nothing that was read had a form, such as a time or a status.
     pub closeness: u64,
 }
 
@@ -137,7 +138,28 @@ pub fn detect(bytes: &[u8]) -> Detection {
             candidates = inside;
         }
     }
+    if candidates.iter().all(|candidate| candidate.parsed_lines == 0) {
+        rank_by_nearness(&mut candidates, bytes);
+    }
     Detection { candidates }
+}
+
+/// Ranks candidates that match no line. The first are those that match without the first words of a
+/// line, or up to a mismatch. If all are far, the first is COMBINED, which most logs are in.
+fn rank_by_nearness(candidates: &mut [Candidate], bytes: &[u8]) {
+    let is_read = |line: &&[u8]| !line.is_empty() && line.len() <= LINE_BYTES_MAX;
+    let lines = || Lines::new(bytes).map(|line| line.bytes).filter(is_read).take(MISMATCHES_MAX);
+    for candidate in candidates.iter_mut() {
+        let mut parser = LineParser::new(candidate.format.clone());
+        let nearness = lines().map(|line| nearness_without_start(&mut parser, line)).sum();
+        candidate.closeness = candidate.closeness.max(nearness);
+        if candidate.closeness < NEARNESS_MIN * candidate.mismatches.len() as u64 {
+            candidate.closeness = 0;
+        }
+    }
+    candidates.sort_by_key(|candidate| {
+        (rank(candidate), candidate.format.name() != placeholder().name())
+    });
 }
 
 /// Reads the first lines of a log, which follow `lines_before` empty ones, with some formats.
@@ -181,6 +203,9 @@ pub(crate) fn unparsed_reason(
         && let Some(nearest) = detect(line).candidates.first()
         && let Some(found) = nearest.mismatches.first()
     {
+        if nearest.closeness == 0 {
+            return (0, "no known format fits the start of the line".to_owned());
+        }
         return (found.column - 1, format!("{}: {}", nearest.format.name(), found.reason));
     }
     (mismatch.at, format!("{}: {}", parser.format().name(), parser.explain(mismatch)))
@@ -262,8 +287,10 @@ impl<'a> Attempt<'a> {
     fn read_line(&mut self, line: &[u8], number: u64) {
         let candidate = &mut self.candidate;
         let is_directive = self.reader.read(line, |parser, outcome| {
-            if let LineOutcome::Unparsed(mismatch) = &outcome {
-                candidate.closeness += closeness(parser, line, *mismatch);
+            if let LineOutcome::Unparsed(mismatch) = &outcome
+                && candidate.mismatches.len() < MISMATCHES_MAX
+            {
+                candidate.closeness += nearness(parser, line, *mismatch);
             }
             candidate.count(number, parser, outcome)
         });
@@ -274,12 +301,6 @@ impl<'a> Attempt<'a> {
             candidate.fields += 1;
         }
     }
-}
-
-/// How near a line came to matching.
-fn closeness(parser: &LineParser, line: &[u8], mismatch: Mismatch) -> u64 {
-    let at = mismatch.at.min(line.len()) as u64;
-    at * LINE_CLOSENESS / (line.len() as u64).max(1) + parser.keys_found() as u64
 }
 
 impl Candidate {

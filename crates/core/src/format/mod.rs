@@ -50,6 +50,7 @@ mod compiled;
 mod detect;
 mod error;
 mod nearest;
+mod nearness;
 mod notation;
 mod parse;
 mod placeholder;

@@ -177,7 +177,7 @@ impl DelimitedProgram {
     }
 
     /// The parts of all columns, in order.
-    fn parts(&self) -> impl Iterator<Item = &Part> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
         self.columns.iter().flat_map(|column| &column.parts)
     }
 }

@@ -59,6 +59,19 @@ pub(in crate::format) enum Reason {
     Missing(u16),
 }
 
+impl Reason {
+    /// The number of values that were read before the mismatch.
+    pub(in crate::format) fn values_before(self) -> usize {
+        match self {
+            Self::Unended(index) | Self::Value(index) | Self::Ended(index) | Self::Quote(index) => {
+                usize::from(index)
+            }
+            Self::Trailing | Self::Time => usize::MAX,
+            Self::EmptyLine | Self::Prefix | Self::Form(_) | Self::Json(_) | Self::Missing(_) => 0,
+        }
+    }
+}
+
 impl Mismatch {
     /// A mismatch at this offset in the line.
     pub(in crate::format) const fn new(at: usize, reason: Reason) -> Self {

@@ -42,7 +42,7 @@ use self::handwritten::HandwrittenProgram;
 use self::json::{DecodeBuffer, JsonProgram};
 use self::line_program::LineProgram;
 use self::mismatch::{Explanation, Mismatch};
-use self::sink::LineState;
+use self::sink::{LineState, Sink};
 use crate::record::Record;
 use crate::schema::RecordKind;
 
@@ -130,6 +130,24 @@ impl Program {
         match self {
             Self::Delimited(program) => !program.has_directives(),
             _ => !self.lacks_year(),
+        }
+    }
+
+    /// Whether a value that was read before the mismatch has a form, such as a time: it cannot be any
+    /// text. `has_address` states that the line begins with an address, so that a client counts.
+    pub(super) fn has_checked(&self, mismatch: Mismatch, has_address: bool) -> bool {
+        let is_checked = |sink: &Sink| sink.has_form() || has_address && sink.is_client();
+        let values = mismatch.reason.values_before();
+        match self {
+            Self::Line(program) => {
+                program.values.iter().take(values).any(|value| is_checked(&value.sink))
+            }
+            Self::Delimited(program) => {
+                program.parts().take(values).any(|part| is_checked(&part.sink))
+            }
+            Self::Json(_) => true,
+            // The others begin with a client, or the time of syslog.
+            Self::Handwritten(program) => has_address || program.kind() != RecordKind::Request,
         }
     }
 

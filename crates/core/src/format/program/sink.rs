@@ -298,6 +298,12 @@ impl Sink {
         )
     }
 
+    /// Whether the value has a form that few texts have. A client may be a host name, which a word
+    /// can be.
+    pub(in crate::format) fn has_form(&self) -> bool {
+        !self.is_text() && !self.is_client() && !matches!(self, Self::HostAndPort { .. })
+    }
+
     /// Whether the value is the client.
     pub(in crate::format) fn is_client(&self) -> bool {
         self.fields() == [Field::Client]
@@ -365,7 +371,7 @@ fn is_user(value: &[u8]) -> bool {
 }
 
 /// Whether the value is an address, as opposed to a host name.
-fn is_address(value: &[u8]) -> bool {
+pub(in crate::format) fn is_address(value: &[u8]) -> bool {
     let is_number = !value.iter().any(|byte| byte.is_ascii_alphabetic());
     (is_number || memchr::memchr(b':', value).is_some()) && is_host(value)
 }
