@@ -170,6 +170,21 @@ pub struct SourceSnapshot {
     pub phase: Phase,
 }
 
+impl SourceSnapshot {
+    /// The note on a source whose times are in a zone that it does not name; it is part of `note`.
+    pub fn local_times_note(&self) -> Option<&'static str> {
+        local_times_note(&self.by_format)
+    }
+}
+
+fn local_times_note(by_format: &[(Arc<Format>, u64)]) -> Option<&'static str> {
+    let are_local = by_format.iter().any(|(format, _)| format.has_local_times());
+    are_local.then_some(
+        "its times are local to the machine that wrote them, in a zone that the log does not name; \
+         they are taken as UTC",
+    )
+}
+
 impl LogSource for SourceSnapshot {
     fn read_counts(&self) -> ReadCounts {
         ReadCounts {
@@ -256,7 +271,10 @@ impl SourceProgress {
             parsed_share: state.format.as_ref().and_then(|(_, parsed_share)| *parsed_share),
             samples: state.samples.clone(),
             end: state.end.clone(),
-            note: joined(&joined(&state.note, &state.format_note), &state.truncation_note()),
+            note: joined(
+                &joined(&joined(&state.note, &state.format_note), &state.truncation_note()),
+                &local_times_note(&state.by_format).map(str::to_owned),
+            ),
             phase: state.phase,
         }
     }

@@ -87,6 +87,7 @@ pub(crate) fn notes(
     log_ns: Option<(i64, i64)>,
 ) -> Vec<String> {
     let mut notes = merged(&without_records(sources));
+    notes.extend(local_times(sources));
     notes.extend(report.no_match_note(log_ns));
     for report in std::iter::once(report).chain(&report.other_kinds) {
         if let Some(note) = report.memory_note() {
@@ -95,6 +96,15 @@ pub(crate) fn notes(
         notes.extend(report.rounding_note());
     }
     notes
+}
+
+/// Notes about sources whose times are in a zone that they do not name, one for all of them.
+pub(crate) fn local_times(sources: &[SourceSnapshot]) -> Vec<String> {
+    let complaint = |source: &SourceSnapshot| {
+        let sentence = source.local_times_note()?.to_owned();
+        Some(Complaint { name: source.name.clone(), sentence })
+    };
+    merged(&sources.iter().filter_map(complaint).collect::<Vec<_>>())
 }
 
 /// A note about a log whose times have several offsets from UTC.

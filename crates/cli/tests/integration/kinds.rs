@@ -168,3 +168,26 @@ fn the_list_of_a_windows_firewall_holds_firewall_events() {
     let counted = run(options.into_iter().chain([firewall.into()]));
     assert_eq!((counted.stdout.as_str(), counted.stderr.as_str()), ("2  DROP\n1  ALLOW\n", ""));
 }
+
+#[test]
+fn times_in_a_zone_that_the_log_does_not_name_are_noted() {
+    let folder = Folder::new();
+    let lines = "#Fields: date time action protocol src-ip\n\
+                 2025-12-17 09:00:01 DROP TCP 192.0.2.1\n";
+    let local = folder.file("local.log", format!("#Time Format: Local\n{lines}").as_bytes());
+    let utc = folder.file("utc.log", lines.as_bytes());
+    let html = folder.path("report.html");
+    let note = "local.log: its times are local to the machine that wrote them, in a zone that the \
+                log does not name; they are taken as UTC";
+    let run_with = |options: &[&str]| {
+        let options = options.iter().map(OsString::from);
+        run(options.chain([local.clone().into(), utc.clone().into()]))
+    };
+    let report = run_with(&["report"]);
+    assert!(report.stderr.ends_with(&format!("{note}\n")), "{}", report.stderr);
+    assert_eq!(report.stderr.lines().count(), 1, "{}", report.stderr);
+    let written = run_with(&["report", "--html", html.to_str().expect("UTF-8")]);
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    let page = std::fs::read_to_string(&html).expect("a page");
+    assert_eq!(page.matches(&format!("{note}.</p>")).count(), 1, "{page}");
+}

@@ -54,6 +54,8 @@ pub struct Format {
     wrapper: Option<Wrapper>,
     /// Whether the time comes from the wrapper.
     takes_wrapper_time: bool,
+    /// See [`Format::has_local_times`].
+    has_local_times: bool,
 }
 
 impl Format {
@@ -73,6 +75,7 @@ impl Format {
             year_reference_s: None,
             wrapper: None,
             takes_wrapper_time: false,
+            has_local_times: false,
         }
     }
 
@@ -247,6 +250,27 @@ impl Format {
     /// Whether times have no year, so that [`Self::with_year_reference`] matters.
     pub fn lacks_year(&self) -> bool {
         self.takes_wrapper_time || self.program.lacks_year()
+    }
+
+    /// Whether the log says that its times are local to the machine that wrote it, in a zone that it
+    /// does not name. They are read as UTC.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Format;
+    ///
+    /// assert!(Format::parse("#Fields: date-local time-local c-ip")?.has_local_times());
+    /// assert!(!Format::parse("#Fields: date time c-ip")?.has_local_times());
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
+    pub fn has_local_times(&self) -> bool {
+        self.has_local_times
+    }
+
+    /// Sets [`Self::has_local_times`].
+    pub(super) fn set_local_times(&mut self) {
+        self.has_local_times = true;
     }
 
     /// The same format with another name.

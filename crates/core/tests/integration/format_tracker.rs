@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::{Just, Strategy, any, proptest};
 use proptest::{prop_assert_eq, prop_oneof};
 use weir_core::{
-    Format, FormatChoice, FormatTracker, LineOutcome, LineParser, Lines, LogReader, Record,
-    TrackerOptions,
+    FollowedFormat, Format, FormatChoice, FormatTracker, LineOutcome, LineParser, Lines, LogReader,
+    Record, TrackerOptions, format_by_name,
 };
 use weir_testkit::lines::{caddy, combined, many, noise};
 
@@ -361,4 +361,19 @@ proptest! {
         }
         prop_assert_eq!(outcomes, read_in_order(&format, &lines));
     }
+}
+
+#[test]
+fn local_times_are_followed() {
+    let mut followed = FollowedFormat::new(Arc::new(format_by_name("W3C").expect("a format")));
+    let list = b"#Fields: date time action src-ip";
+    assert!(!followed.follow(b"#Time Format: Local"));
+    assert!(followed.follow(list));
+    let local = followed.format().clone();
+    assert!(local.has_local_times());
+    assert!(followed.follow(b"#Time Format: UTC"), "it applies to the lines after it");
+    assert!(!followed.format().has_local_times());
+    assert!(!followed.follow(list));
+    assert!(followed.follow(b"#Time Format: local"));
+    assert!(Arc::ptr_eq(followed.format(), &local));
 }

@@ -12,6 +12,7 @@ use std::path::Path;
 use weir_ingest::{Input, SourceSnapshot};
 use weir_view::{Comparison, IncompleteSource, Period, Report};
 
+use super::findings;
 use crate::display::{bytes, change, duration, lower_bound, separated, share};
 use crate::outcome::{Failure, print};
 use text::{safe, safe_bytes, time};
@@ -91,6 +92,9 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
         Some(comparison) => ranges(report, comparison),
         None => period(report),
     };
+    for note in findings::local_times(sources) {
+        page += &format!("<p class=\"dim\">{}.</p>\n", safe(&note));
+    }
     page += "</header>\n";
     page += &incomplete(report);
     page += &records(report, true);

@@ -19,7 +19,8 @@
 //! are firewall events.
 //!
 //! Date and time are UTC, as the draft demands and IIS does by default; `date-local` and
-//! `time-local` are used if the list has no others.
+//! `time-local` are used if the list has no others. These are local to the machine that wrote them,
+//! in a zone that the log does not name, and are read as UTC ([`Format::has_local_times`]).
 
 use super::builder::{FormatBuilder, Variable};
 use crate::field::Field;
@@ -27,7 +28,7 @@ use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 use crate::format::program::Program;
 use crate::format::program::delimited::{Column, DelimitedProgram, Directives, Part, Separator};
-use crate::format::program::directive::{DATE, FIELDS};
+use crate::format::program::directive::{DATE, FIELDS, LOCAL_TIMES, date_of};
 use crate::format::program::sink::Sink;
 use crate::schema::RecordKind;
 use crate::value::parse_day;
@@ -39,18 +40,19 @@ const CLOUDFRONT_REQUIRED: usize = 12;
 
 /// Whether the definition is in this notation: directives, as in a log.
 pub(super) fn is_directives(text: &str) -> bool {
-    text.starts_with(FIELDS) || text.starts_with(DATE)
+    [FIELDS, DATE, LOCAL_TIMES].iter().any(|start| text.starts_with(start))
 }
 
-/// Compiles `#Fields:` and a list of fields, after a `#Date:` if lines have only a time of day.
+/// Compiles `#Fields:` and a list of fields, after a `#Date:` if lines have only a time of day, and
+/// after `#Time Format: Local` if times are local.
 /// Without a list it is the format of a log before its first `#Fields:`.
 ///
 /// # Errors
 /// If the list has more than 256 names.
 pub(in crate::format) fn compile(definition: &str) -> Result<Format, FormatError> {
     let fields_at = definition.find(FIELDS).unwrap_or(definition.len());
-    let date = definition[..fields_at].trim().strip_prefix(DATE).map(str::trim);
-    let day = date.and_then(|text| parse_day(text.get(..10)?.as_bytes()));
+    let before = &definition[..fields_at];
+    let day = date_of(before).and_then(|text| parse_day(text.get(..10)?.as_bytes()));
     let list_at = (fields_at + FIELDS.len()).min(definition.len());
     let list = &definition[list_at..];
     let names = names(list);
@@ -71,7 +73,9 @@ pub(in crate::format) fn compile(definition: &str) -> Result<Format, FormatError
     } else {
         (Separator::SpacesOrTab, names.len())
     };
-    builder.finish_values(|variables| {
+    let has = |name: &str| all.iter().any(|other| other.eq_ignore_ascii_case(name));
+    let has_local_times = before.contains(LOCAL_TIMES) || has("time-local") && !has("time");
+    let mut format = builder.finish_values(|variables| {
         let column = |variable: Variable| Column {
             parts: vec![Part { sink: variable.sink, name: variable.name }],
         };
@@ -85,7 +89,11 @@ pub(in crate::format) fn compile(definition: &str) -> Result<Format, FormatError
             day,
             kind: kind(&all),
         })
-    })
+    })?;
+    if has_local_times {
+        format.set_local_times();
+    }
+    Ok(format)
 }
 
 /// The kind of the records. A firewall's list has an action and a source address, and no field of a

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `#Fields: date time c-ip` | names the values of the lines after it |
 //! | `#Date: 2025-12-17 09:03:01` | the day of lines with only a time of day |
+//! | `#Time Format: Local` | times are local to the machine that wrote them (Windows firewall) |
 //! | `#Version:`, `#Software:`, `#Remark:` and others | none |
 //!
 //! Directives are read by the same function where they are followed and where a line parser only
@@ -30,6 +31,11 @@ pub(in crate::format) fn field_names(list: &str) -> impl Iterator<Item = &str> {
     list.split([' ', '\t', ','])
 }
 
+/// The date of a `#Date:` in the lines of a definition before its `#Fields:`.
+pub(in crate::format) fn date_of(lines: &str) -> Option<&str> {
+    lines.lines().find_map(|line| line.trim().strip_prefix(DATE)).map(str::trim)
+}
+
 /// Whether a `#Fields:` list has a date, so that `#Date:` does not matter.
 ///
 /// In any case of letters; `date-local` counts too.
@@ -37,7 +43,13 @@ pub(in crate::format) fn has_date(list: &str) -> bool {
     field_names(list).any(|word| word.to_ascii_lowercase().starts_with("date"))
 }
 
-/// The list of a `#Fields:` line, or the date of a `#Date:` line.
+/// The directive of the Windows firewall about the zone of times.
+const TIME_FORMAT: &str = "#Time Format:";
+/// The line with which a definition says that times are local.
+pub(in crate::format) const LOCAL_TIMES: &str = "#Time Format: Local
+";
+
+/// The list of a `#Fields:` line, the date of a `#Date:` line, or what a `#Time Format:` line says.
 ///
 /// Other directives are not read, and neither is one whose text is not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,14 +58,19 @@ pub(in crate::format) enum Directive<'a> {
     Fields(&'a str),
     /// Ten bytes, a day that exists. The time after it is not used.
     Date(&'a str),
+    /// Whether times are local to the machine that wrote them.
+    LocalTimes(bool),
 }
 
 impl<'a> Directive<'a> {
-    /// Reads a line, if it is one of the two directives.
+    /// Reads a line, if it is one of these directives.
     pub(in crate::format) fn read(line: &'a [u8]) -> Option<Self> {
         let line = without_byte_order_mark(line);
         if let Some(list) = line.strip_prefix(FIELDS.as_bytes()) {
             return Some(Self::Fields(std::str::from_utf8(list).ok()?.trim()));
+        }
+        if let Some(zone) = line.strip_prefix(TIME_FORMAT.as_bytes()) {
+            return Some(Self::LocalTimes(zone.trim_ascii().eq_ignore_ascii_case(b"local")));
         }
         let date = line.strip_prefix(DATE.as_bytes())?.trim_ascii_start();
         let date = std::str::from_utf8(date.get(..10)?).ok()?;

@@ -13,7 +13,9 @@ use crate::format::compiled::Format;
 use crate::format::notation::w3c;
 use crate::format::program::Program;
 use crate::format::program::delimited::Directives;
-use crate::format::program::directive::{DATE, Directive, FIELDS, field_names, has_date};
+use crate::format::program::directive::{
+    DATE, Directive, FIELDS, LOCAL_TIMES, field_names, has_date,
+};
 use crate::line::Lines;
 
 /// The format of the next line of a log.
@@ -50,6 +52,8 @@ pub struct FollowedFormat {
     list: Option<String>,
     /// The date of the last `#Date:`. It applies to lists without a date field.
     date: Option<String>,
+    /// Whether the last `#Time Format:` says that times are local.
+    has_local_times: bool,
     changes: usize,
 }
 
@@ -68,7 +72,15 @@ impl FollowedFormat {
     pub fn new(format: Arc<Format>) -> Self {
         let list = format.definition().split_once(FIELDS).map(|(_, list)| list.trim().to_owned());
         let list = list.filter(|list| !list.is_empty());
-        Self { base: format.clone(), format, known: Vec::new(), list, date: None, changes: 0 }
+        Self {
+            base: format.clone(),
+            has_local_times: false,
+            format,
+            known: Vec::new(),
+            list,
+            date: None,
+            changes: 0,
+        }
     }
 
     /// The format at the start of the log.
@@ -149,6 +161,7 @@ impl FollowedFormat {
             None => return false,
             Some(Directive::Date(date)) => self.date = Some(date.to_owned()),
             Some(Directive::Fields(list)) => self.list = Some(list.to_owned()),
+            Some(Directive::LocalTimes(are_local)) => self.has_local_times = are_local,
         }
         let Some(list) = self.list.take() else { return false };
         let has_changed = self.change(&list, required_field);
@@ -185,9 +198,10 @@ impl FollowedFormat {
         if self.changes >= CHANGES_MAX || !has_required {
             return unknown();
         }
+        let local = if self.has_local_times { LOCAL_TIMES } else { "" };
         let definition = match &self.date {
-            Some(date) if !has_date(list) => format!("{DATE} {date}\n{FIELDS} {list}"),
-            _ => format!("{FIELDS} {list}"),
+            Some(date) if !has_date(list) => format!("{DATE} {date}\n{local}{FIELDS} {list}"),
+            _ => format!("{local}{FIELDS} {list}"),
         };
         if let Some(known) = self.known.iter().find(|known| known.definition() == definition) {
             return known.clone();

@@ -5,7 +5,7 @@
 //! the lines depend on, no line matches until the format's own returns.
 
 use crate::format::compiled::Format;
-use crate::format::program::directive::{DATE, Directive, FIELDS, has_date};
+use crate::format::program::directive::{Directive, FIELDS, date_of, has_date};
 
 /// Tracks whether directives inside a block have changed its format.
 ///
@@ -22,7 +22,7 @@ impl Staleness {
     pub(super) fn follow(&mut self, line: &[u8], format: &Format) {
         let definition = format.definition();
         let (own_date, own_list) = match definition.split_once(FIELDS) {
-            Some((date, list)) => (date.trim().strip_prefix(DATE).map(str::trim), list.trim()),
+            Some((before, list)) => (date_of(before), list.trim()),
             None => (None, ""),
         };
         match Directive::read(line) {
@@ -30,7 +30,7 @@ impl Staleness {
             Some(Directive::Date(date)) => {
                 self.is_date_stale = !has_date(own_list) && own_date != Some(date);
             }
-            None => {}
+            Some(Directive::LocalTimes(_)) | None => {}
         }
     }
 
