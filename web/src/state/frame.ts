@@ -43,6 +43,17 @@ export function afterFrame(task: () => void): void {
   setTimeout(task);
 }
 
+/** Runs `task` after the next frame is painted. The returned function cancels it. */
+export function afterPaint(task: () => void): () => void {
+  if (document.hidden) return afterTimer(HIDDEN_MS, task);
+  let cancel: () => void;
+  const frame = requestAnimationFrame(() => {
+    cancel = afterTimer(0, task);
+  });
+  cancel = () => cancelAnimationFrame(frame);
+  return () => cancel();
+}
+
 function noteChange(): void {
   const now_ms = performance.now();
   if (now_ms - changedAt_ms > QUIET_MS) changingSince_ms = now_ms;

@@ -15,6 +15,7 @@ import { question, state } from "../state/store";
 import { copyText } from "./copy";
 import { LogText } from "./LogText";
 import { theme } from "./theme";
+import { useDrawnRows } from "./useDrawnRows";
 
 /** The lengths of a list that "more" steps through. */
 const ROWS = [10, 50, 200] as const;
@@ -31,6 +32,7 @@ export function TopList({ field, report }: ListProps) {
   const most = rows.reduce((max, row) => Math.max(max, row.count), 0);
   const colors = colorsOf(field, report);
   const list = useRef<HTMLUListElement>(null);
+  const drawn = useDrawnRows(rows.length);
   const onFocusIn = useFocusOfValue(list);
   return (
     <section class="panel top-list" data-testid={`top-${field}`} aria-label={fieldTitle(field)}>
@@ -48,8 +50,13 @@ export function TopList({ field, report }: ListProps) {
           </span>
         )}
       </h2>
-      <ul ref={list} onFocusIn={onFocusIn} class={rows.length > ROWS[0] ? "long" : undefined}>
-        {rows.map((row, at) => (
+      <ul
+        ref={list}
+        onFocusIn={onFocusIn}
+        class={rows.length > ROWS[0] ? "long" : undefined}
+        aria-busy={drawn < rows.length}
+      >
+        {rows.slice(0, drawn).map((row, at) => (
           <Row
             // biome-ignore lint/suspicious/noArrayIndexKey: to change a row is faster than to move it
             key={at}

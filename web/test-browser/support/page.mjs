@@ -57,7 +57,8 @@ export function settled(page) {
     const { complete, sources } = document.documentElement.dataset;
     const rows = document.querySelectorAll('[data-testid="progress-row"]').length;
     const isAnswered = document.querySelector(".dashboard")?.getAttribute("aria-busy") === "false";
-    return isAnswered && complete === "true" && Number(sources) === rows;
+    const isDrawn = document.querySelector('.top-list [aria-busy="true"]') === null;
+    return isAnswered && isDrawn && complete === "true" && Number(sources) === rows;
   });
 }
 
