@@ -63,6 +63,23 @@ describe("the count of what is typed", () => {
     expect(host.isWaiting).toBe(false);
   });
 
+  it("ends when the text is applied, and stays on the screen", () => {
+    const { host, sent, ids, shown, counter } = start();
+    counter.count(query("a"));
+    host.elapse();
+    counter.answer(of(1), ids[0]!);
+    counter.stop();
+    expect([sent, shown]).toEqual([["a"], [null, 1]]);
+    counter.count(query("ab"));
+    host.elapse();
+    counter.stop();
+    counter.answer(of(2), ids[1]!);
+    expect([sent, shown]).toEqual([
+      ["a", "ab", undefined],
+      [null, 1, null],
+    ]);
+  });
+
   it("is not shown for a text that is not a condition", () => {
     const { host, ids, shown, counter } = start();
     counter.count(query("status="));

@@ -61,6 +61,11 @@ export function countTyped(question: Question | null): void {
   counter.count(isCounted ? queryOf(0, question) : null);
 }
 
+/** Ends the work on a count, which would slow down the answer to the same question. */
+export function stopCount(): void {
+  counter.stop();
+}
+
 /** Takes the answer to a count. */
 export function showCount(count: SelectionCount | null, query: number | null): void {
   counter.answer(count, query);

@@ -21,17 +21,22 @@ export class SelectionCounter {
 
   /** Counts what a query selects after a pause, instead of the one before; `null` counts nothing. */
   count(query: Query | null): void {
-    this.id += 1;
-    this.cancelTimer();
+    this.stop();
     this.show(null);
-    if (this.isAsked) this.send(null);
-    this.isAsked = false;
     if (query === null) return;
     const sent = { ...query, id: this.id };
     this.cancelTimer = this.host.later(PAUSE_MS, () => {
       this.isAsked = true;
       this.send(sent);
     });
+  }
+
+  /** Ends the work on a count. The last one stays on the screen. */
+  stop(): void {
+    this.id += 1;
+    this.cancelTimer();
+    if (this.isAsked) this.send(null);
+    this.isAsked = false;
   }
 
   /** Takes an answer; one to an earlier query is of no interest. */

@@ -1,6 +1,6 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { countTyped } from "../control/live";
+import { countTyped, stopCount } from "../control/live";
 import { attempt } from "../control/questions";
 import { selectionText } from "../format/kind";
 import { visible } from "../format/text";
@@ -49,6 +49,7 @@ export function FilterBox({ report }: { report: Report }) {
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (text.trim() === "") return;
+    stopCount();
     const { clauses, conditions: before } = editing.value?.without ?? state.value.question;
     const outcome = await attempt({ clauses, conditions: [...before, text] });
     if (outcome.isAccepted) return clear();
