@@ -22,6 +22,7 @@ mod mistype;
 mod nginx;
 mod period;
 mod report;
+mod rules;
 mod same_format;
 mod schema;
 mod served;

@@ -1,0 +1,116 @@
+//! `weir rules`: rules and logs of the command line, its outputs and its exit codes.
+
+use serde_json::Value;
+use weir_testkit::fixtures;
+use weir_testkit::json_schema::check;
+
+use crate::support::{Folder, run, run_with_stdin, text};
+
+const LIMIT: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s;\n\
+                     limit_req zone=one burst=2 nodelay;\n";
+
+const FORMAT: &str = "$remote_addr $msec $request_time \"$request\"";
+
+/// Requests of two clients, of which one sends five at once.
+fn log() -> String {
+    let line = |client: u8, time: f64, took: f64| {
+        format!("192.0.2.{client} {time:.3} {took:.3} \"GET / HTTP/1.1\"\n")
+    };
+    // The first request takes so long that it is logged last.
+    let mut log: String =
+        (0..4).map(|request| line(1, 100.5 + f64::from(request) / 1e3, 0.0)).collect();
+    log += &line(2, 101.0, 0.0);
+    log + &line(1, 102.5, 2.5)
+}
+
+fn schema(name: &str) -> Value {
+    let path = format!("{}/../../docs/schema/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).expect("a file")).expect("JSON")
+}
+
+#[test]
+fn requests_are_replayed_in_the_order_of_their_arrival() {
+    let folder = Folder::new();
+    let (rule, log) =
+        (folder.file("limits.conf", LIMIT.as_bytes()), folder.file("a.log", log().as_bytes()));
+    let options = ["rules", "--rule", text(&rule), "--format", FORMAT, text(&log)];
+    let decisions = run([&options[..], &["--decisions"]].concat());
+    assert_eq!(decisions.code, 3, "{}", decisions.stderr);
+    let verdicts: Vec<(u64, String)> = decisions
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .inspect(|line| check(&schema("decisions"), line).expect("it fits the schema"))
+        .map(|line| {
+            assert_eq!(line["source"], text(&log));
+            (line["line"].as_u64().expect("a number"), line["verdict"].to_string())
+        })
+        .collect();
+    let verdict = |line| verdicts.iter().find(|it| it.0 == line).map(|it| it.1.trim_matches('"'));
+    assert!(verdicts.is_sorted(), "in the order of the log");
+    let expected = ["passed", "passed", "rejected", "rejected", "passed", "passed"];
+    for (line, expected) in (1..).zip(expected) {
+        assert_eq!(verdict(line), Some(expected), "line {line}");
+    }
+    let printed = run([&options[..], &["--json"]].concat());
+    let object: Value = serde_json::from_str(&printed.stdout).expect("JSON");
+    check(&schema("rules"), &object).expect("it fits the schema");
+    let rule = &object["rules"][0];
+    assert_eq!((&rule["family"], &rule["exactness"]), (&"nginx".into(), &"exact".into()));
+    assert_eq!(rule["keys"], serde_json::json!({ "seen": 2, "tripped": 1, "undecided": 0 }));
+    let trip = &rule["trips"][0];
+    assert_eq!((&trip["key"], &trip["line"]), (&"192.0.2.1".into(), &3.into()));
+    assert_eq!((&trip["rejected"], &trip["passed"]), (&2.into(), &3.into()));
+    let shown = run(options);
+    assert!(shown.stdout.contains("2 keys, 1 tripped\n"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("4 passed, 0 delayed, 2 rejected, 0 cannot be told"));
+}
+
+#[test]
+fn the_exit_code_tells_what_would_have_happened() {
+    let folder = Folder::new();
+    let log = folder.file("a.log", log().as_bytes());
+    let code = |rule: &str, more: &[&str]| {
+        let options = ["rules", "--rule-text", rule, "--format", FORMAT, text(&log)];
+        run([&options[..], more].concat()).code
+    };
+    assert_eq!(code(LIMIT, &[]), 3);
+    assert_eq!(code(&LIMIT.replace("burst=2", "burst=20"), &[]), 0);
+    assert_eq!(code(LIMIT, &["--where", "client=192.0.2.2"]), 0);
+    assert_eq!(code(LIMIT, &["--where", "client=192.0.2.99"]), 1);
+    assert_eq!(code(LIMIT, &["missing.log"]), 2);
+    assert_eq!(run(["rules", text(&log)]).code, 2, "without a rule");
+}
+
+#[test]
+fn mistakes_in_a_rule_are_shown_at_their_place() {
+    let folder = Folder::new();
+    let rule = folder.file("limits.conf", LIMIT.replace("burst", "brust").as_bytes());
+    let printed = run_with_stdin(["rules", "--rule", text(&rule)], b"");
+    assert_eq!(printed.code, 2);
+    let expected = format!(
+        "weir: {}:2: `brust=2` is not a parameter of this directive; did you mean `burst`?\n  \
+         limit_req zone=one brust=2 nodelay;\n                     ^^^^^^^\n",
+        text(&rule)
+    );
+    assert_eq!(printed.stderr, expected);
+    let missing = run_with_stdin(
+        ["rules", "--rule-text", &LIMIT.replace("binary_remote_addr", "http_x_key")],
+        b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5\n",
+    );
+    assert_eq!(missing.code, 2);
+    assert!(missing.stderr.contains("add $http_x_key to log_format"), "{}", missing.stderr);
+}
+
+#[test]
+fn threads_and_files_make_no_difference() {
+    let folder = Folder::new();
+    let rule = folder.file("limits.conf", LIMIT.as_bytes());
+    let logs = fixtures::file("nginx-combined");
+    let printed = |jobs: &str| {
+        run(["rules", "--rule", text(&rule), "--decisions", "--jobs", jobs, text(&logs)]).stdout
+    };
+    let alone = printed("1");
+    assert!(alone.lines().count() > 1_000);
+    assert!(printed("3") == alone);
+}
