@@ -24,8 +24,8 @@ impl RuleFiles {
     }
 }
 
-/// Reads the rules of a text, which may refer to `files`. `name` is used for rules that have none of their own. The family is
-/// recognised by the text if it is not given.
+/// Reads the rules of a text, which may refer to `files`. `name` is used for rules that have none of
+/// their own. The family is recognised by the text if it is not given.
 ///
 /// # Errors
 /// If the text is not a rule of the family, or of any.
