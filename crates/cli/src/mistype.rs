@@ -144,7 +144,7 @@ mod tests {
             ("weir report -o a.log", "'-o' is an option of 'weir grep', not of 'weir report'"),
             (
                 "weir grep --top 3 x a.log",
-                "'--top' is an option of 'weir report' and 'weir count', not of 'weir grep'",
+                "'--top' is an option of 'weir report', 'weir count' and 'weir rules', not of 'weir grep'",
             ),
             ("weir report --formt x a.log", "did you mean '--format'?"),
             ("weir report --folow a.log", "did you mean '--follow' of 'weir'?"),

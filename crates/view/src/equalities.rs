@@ -3,7 +3,6 @@
 
 use weir_core::{Clause as CoreClause, Condition, ConditionError, Field, STATUS_CLASS};
 
-use crate::filter::is_time;
 use crate::query::{Clause, Operator};
 
 /// Equalities of a filter by column. One of those on the same column has to hold, because a record
@@ -32,7 +31,7 @@ impl Equalities {
 /// The column that a clause for equality compares.
 pub(crate) fn equal_column(clause: &Clause) -> Option<&str> {
     let is_equality = matches!(clause.op, Operator::Equal | Operator::EqualHex);
-    (is_equality && !is_time(clause)).then(|| column(&clause.field))
+    (is_equality && !clause.is_time()).then(|| column(&clause.field))
 }
 
 /// The name of the column that a field is read from.

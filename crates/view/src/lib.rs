@@ -25,6 +25,7 @@ mod no_match;
 mod number;
 mod palette;
 mod query;
+mod query_error;
 mod question;
 mod report;
 mod row_value;
@@ -40,7 +41,6 @@ pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalCha
 pub use count::{
     ColumnTotal, CountTable, FileLines, LineCounts, RecordCount, TableRow, ValueCount, ValueCounts,
 };
-pub use filter::{InvalidCondition, NormalFilter};
 pub use format_fit::{FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats};
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, to_json};
@@ -58,8 +58,8 @@ pub use palette::{
     FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,
     ThemedColour, group_hues,
 };
-pub use query::{Clause, Operator, Query};
-pub use question::QueryError;
+pub use query::{Clause, NormalFilter, Operator, Query};
+pub use query_error::{InvalidCondition, QueryError};
 pub use report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};
 pub use row_value::RowValue;
 pub use rules::{

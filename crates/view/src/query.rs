@@ -1,6 +1,7 @@
 //! Queries about a data set.
 
 use serde::{Deserialize, Serialize};
+use weir_core::Field;
 
 use crate::comparison::Compare;
 use crate::kind::RecordKind;
@@ -78,6 +79,23 @@ pub struct Clause {
     /// The values to compare with. One of them has to match; with a negative operator, none. Of
     /// `time` all have to match, and each is a date, a time, or a time ago.
     pub values: Vec<String>,
+}
+
+impl Clause {
+    /// Whether it is a condition on the time.
+    pub(crate) fn is_time(&self) -> bool {
+        Field::by_name(&self.field) == Some(Field::Time)
+    }
+}
+
+/// The filter of a query whose conditions were typed, in its normal form.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct NormalFilter {
+    /// The clauses, with those that conditions of the query state.
+    pub clauses: Vec<Clause>,
+    /// The conditions that clauses cannot state.
+    pub conditions: Vec<String>,
 }
 
 /// How a clause compares. `docs/protocol.md` has the table.

@@ -1,119 +1,14 @@
 //! Translates a query into a question of the core.
 
-use std::fmt;
-
 use weir_core::{
-    Aggregates, ClauseError, ColumnId, Field, Question, STATUS_CLASS, Stack, Timestamp, Values,
-    Zone, format_rfc3339,
+    Aggregates, ColumnId, Field, Question, STATUS_CLASS, Stack, Timestamp, Values, Zone,
+    format_rfc3339,
 };
 
-use crate::filter::InvalidCondition;
 use crate::moment::{Moment, Now};
 use crate::query::{Clause, Operator, Query};
-use crate::zone::{UnknownZone, find_zone};
-
-/// Why a query cannot be answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QueryError {
-    /// A clause names an unknown field, or has an invalid regular expression.
-    Clause(ClauseError),
-    /// A condition is not valid.
-    Condition(InvalidCondition),
-    /// The log has no field of a clause; the sentence names those that it has.
-    MissingField(String),
-    /// A number was expected.
-    NotANumber(String),
-    /// A time was expected.
-    NotATime(String),
-    /// Bytes in hexadecimal were expected.
-    NotHexadecimal(String),
-    /// The operator is not defined for the field.
-    Operator {
-        /// The field.
-        field: String,
-        /// The operators that are.
-        usable: &'static str,
-    },
-    /// There are more regular expressions than one query may have.
-    TooManyExpressions(usize),
-    /// There are more comparisons than one query may have.
-    TooManyComparisons(usize),
-    /// A class of the status was expected.
-    NotAStatusClass(String),
-    /// The zone does not exist.
-    Zone(UnknownZone),
-    /// The histogram cannot be stacked by this field.
-    Stack(String),
-    /// Records cannot be grouped by time.
-    GroupByTime,
-    /// Records cannot be grouped by this number.
-    GroupByNumber(String),
-}
-
-impl fmt::Display for QueryError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Clause(error) => write!(formatter, "{error}"),
-            Self::Condition(error) => write!(formatter, "{error}"),
-            Self::MissingField(sentence) => formatter.write_str(sentence),
-            Self::NotANumber(value) => {
-                write!(formatter, "`{value}` is not a valid number; write it as 400, 10kB or 200ms")
-            }
-            Self::NotATime(value) => {
-                write!(formatter, "`{value}` is not a valid time; write it as {}", Moment::EXAMPLES)
-            }
-            Self::NotHexadecimal(value) => {
-                write!(
-                    formatter,
-                    "`{value}` is not valid hexadecimal; write two digits for each byte"
-                )
-            }
-            Self::Operator { field, usable } => {
-                write!(
-                    formatter,
-                    "`{field}` cannot be compared with this operator; use one of {usable}"
-                )
-            }
-            Self::TooManyExpressions(limit) => write!(
-                formatter,
-                "there are more than {limit} regular expressions and searches; join them with `|`"
-            ),
-            Self::TooManyComparisons(limit) => write!(
-                formatter,
-                "there are more than {limit} comparisons; write the values of a field as a list, \
-                 as in status=404,403"
-            ),
-            Self::NotAStatusClass(value) => {
-                write!(
-                    formatter,
-                    "`{value}` is not a class of the status; write it as 4xx or other"
-                )
-            }
-            Self::Zone(error) => write!(formatter, "{error}"),
-            Self::Stack(name) => {
-                write!(
-                    formatter,
-                    "the histogram cannot be stacked by `{name}`; use a text field of the log"
-                )
-            }
-            Self::GroupByTime => write!(
-                formatter,
-                "`time` is not a field to group by; group by a field such as status or host"
-            ),
-            Self::GroupByNumber(field) => {
-                write!(formatter, "`{field}` is a number; group by a field such as status or host")
-            }
-        }
-    }
-}
-
-impl std::error::Error for QueryError {}
-
-impl From<ClauseError> for QueryError {
-    fn from(error: ClauseError) -> Self {
-        Self::Clause(error)
-    }
-}
+use crate::query_error::QueryError;
+use crate::zone::find_zone;
 
 /// The limit of buckets in a histogram: more than any screen can show.
 const BUCKETS_MAX: usize = 10_000;
@@ -246,9 +141,9 @@ fn instant_clauses(
 mod tests {
     use weir_core::{Clause as CoreClause, TextTest, Values, Zone};
 
-    use super::QueryError;
     use crate::moment::Now;
     use crate::query::{Clause, Operator, Query};
+    use crate::query_error::QueryError;
 
     fn question(clauses: &[&str]) -> Result<weir_core::Question, QueryError> {
         let clauses = clauses.iter().map(|text| Clause::parse(text).unwrap()).collect();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::filter::NormalFilter;
+use crate::query::NormalFilter;
 use crate::report::{Format, FormatCount, Report};
 
 /// One snapshot of a session.

@@ -5,18 +5,14 @@
 mod normal_form;
 mod resolve;
 
-use std::fmt;
-
 use weir_core::{
-    Clause as CoreClause, Condition, ConditionError, Field, FieldCondition, Filter, Format,
-    UnknownField, Values, parse_rfc3339,
+    Clause as CoreClause, Condition, ConditionError, FieldCondition, Filter, Format, UnknownField,
+    Values, parse_rfc3339,
 };
 
 use crate::equalities::{Equalities, column, equal_column, merged};
-use crate::message::ConditionPlace;
 use crate::query::{Clause, Operator, Query};
-use crate::question::QueryError;
-pub use normal_form::NormalFilter;
+use crate::query_error::{InvalidCondition, QueryError};
 use resolve::core_clauses;
 
 /// The limit of regular expressions in one query, with the searches in all fields. Each may take a
@@ -26,32 +22,6 @@ const EXPRESSIONS_MAX: usize = 64;
 
 /// The limit of comparisons in one query: each takes a byte for every distinct value of its field.
 const COMPARISONS_MAX: usize = 256;
-
-/// What is wrong in a condition, and in which one of a query.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidCondition {
-    /// The condition's number in [`Query::conditions`].
-    pub number: usize,
-    /// The condition.
-    pub text: String,
-    /// What is wrong, and at which place of the text.
-    pub error: ConditionError,
-}
-
-impl InvalidCondition {
-    /// What is wrong, in characters instead of bytes.
-    pub fn place(&self) -> ConditionPlace {
-        let range = self.error.char_range(&self.text);
-        ConditionPlace { condition: self.number, start: range.start, end: range.end }
-    }
-}
-
-impl fmt::Display for InvalidCondition {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { text, error, .. } = self;
-        write!(formatter, "{error}\n{}", error.excerpt(text))
-    }
-}
 
 impl Query {
     /// Checks the conditions, except their times.
@@ -190,16 +160,12 @@ fn instant(text: &str) -> Result<(i64, i64), String> {
     time.ok_or_else(|| QueryError::NotATime(text.to_owned()).to_string())
 }
 
-pub(crate) fn is_time(clause: &Clause) -> bool {
-    Field::by_name(&clause.field) == Some(Field::Time)
-}
-
 #[cfg(test)]
 mod tests {
     use weir_core::Values;
 
     use crate::query::Query;
-    use crate::question::QueryError;
+    use crate::query_error::QueryError;
 
     fn typed(conditions: &[&str]) -> Query {
         let conditions = conditions.iter().map(|text| (*text).to_owned()).collect();

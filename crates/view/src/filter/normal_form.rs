@@ -1,25 +1,13 @@
 //! The normal form of a filter: conditions as clauses, if clauses have the same meaning.
 
-use serde::{Deserialize, Serialize};
 use weir_core::{
     AddressBlock, Condition, ConditionOperator, ConditionValue, Field, FieldCondition,
     STATUS_CLASS, STATUS_CLASSES, ValueForm,
 };
 
-use super::is_time;
 use crate::bytes::to_hex;
 use crate::equalities::joined_equalities;
 use crate::query::{Clause, Operator, Query};
-
-/// The filter of a query whose conditions were typed, in its normal form.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct NormalFilter {
-    /// The clauses, with those that conditions of the query state.
-    pub clauses: Vec<Clause>,
-    /// The conditions that clauses cannot state.
-    pub conditions: Vec<String>,
-}
 
 impl Query {
     /// The same query with conditions as clauses if clauses have the same meaning. Clauses that
@@ -47,14 +35,14 @@ impl Query {
     /// filter has one clause for each end of the time.
     fn has_time_of(&self, clauses: &[Clause]) -> bool {
         clauses.iter().any(|added| {
-            is_time(added) && self.clauses.iter().any(|one| is_time(one) && one.op == added.op)
+            added.is_time() && self.clauses.iter().any(|one| one.is_time() && one.op == added.op)
         })
     }
 
     /// Adds a clause to the filter. Equalities on one field become one clause.
     fn add_clause(&mut self, added: Clause) {
         let is_equality = matches!(added.op, Operator::Equal | Operator::NotEqual);
-        let is_joined = is_equality && !is_time(&added);
+        let is_joined = is_equality && !added.is_time();
         let is_same = |other: &&mut Clause| other.field == added.field && other.op == added.op;
         if self.clauses.contains(&added) {
             return;
@@ -88,7 +76,7 @@ fn clauses_of(condition: &Condition) -> Option<Vec<Clause>> {
     // Clauses for equality on one field are joined by *or*.
     let clauses = clauses?;
     let times: Vec<Operator> =
-        clauses.iter().filter(|clause| is_time(clause)).map(|clause| clause.op).collect();
+        clauses.iter().filter(|clause| clause.is_time()).map(|clause| clause.op).collect();
     if times.iter().enumerate().any(|(at, op)| times[..at].contains(op)) {
         return None;
     }

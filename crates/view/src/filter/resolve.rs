@@ -8,7 +8,7 @@ use weir_core::{
 use super::{InvalidCondition, instant};
 use crate::bytes;
 use crate::query::{Clause, Operator};
-use crate::question::QueryError;
+use crate::query_error::QueryError;
 
 /// The clauses of the core with the meaning of one of a query.
 ///
@@ -139,7 +139,7 @@ mod tests {
     use weir_core::Values;
 
     use crate::query::{Clause, Operator, Query};
-    use crate::question::QueryError;
+    use crate::query_error::QueryError;
 
     #[test]
     fn a_value_of_a_clause_is_no_condition() {

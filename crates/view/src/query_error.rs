@@ -1,0 +1,138 @@
+//! Why a query cannot be answered.
+
+use std::fmt;
+
+use weir_core::{ClauseError, ConditionError};
+
+use crate::message::ConditionPlace;
+use crate::moment::Moment;
+use crate::zone::UnknownZone;
+
+/// Why a query cannot be answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueryError {
+    /// A clause names an unknown field, or has an invalid regular expression.
+    Clause(ClauseError),
+    /// A condition is not valid.
+    Condition(InvalidCondition),
+    /// The log has no field of a clause; the sentence names those that it has.
+    MissingField(String),
+    /// A number was expected.
+    NotANumber(String),
+    /// A time was expected.
+    NotATime(String),
+    /// Bytes in hexadecimal were expected.
+    NotHexadecimal(String),
+    /// The operator is not defined for the field.
+    Operator {
+        /// The field.
+        field: String,
+        /// The operators that are.
+        usable: &'static str,
+    },
+    /// There are more regular expressions than one query may have.
+    TooManyExpressions(usize),
+    /// There are more comparisons than one query may have.
+    TooManyComparisons(usize),
+    /// A class of the status was expected.
+    NotAStatusClass(String),
+    /// The zone does not exist.
+    Zone(UnknownZone),
+    /// The histogram cannot be stacked by this field.
+    Stack(String),
+    /// Records cannot be grouped by time.
+    GroupByTime,
+    /// Records cannot be grouped by this number.
+    GroupByNumber(String),
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clause(error) => write!(formatter, "{error}"),
+            Self::Condition(error) => write!(formatter, "{error}"),
+            Self::MissingField(sentence) => formatter.write_str(sentence),
+            Self::NotANumber(value) => {
+                write!(formatter, "`{value}` is not a valid number; write it as 400, 10kB or 200ms")
+            }
+            Self::NotATime(value) => {
+                write!(formatter, "`{value}` is not a valid time; write it as {}", Moment::EXAMPLES)
+            }
+            Self::NotHexadecimal(value) => {
+                write!(
+                    formatter,
+                    "`{value}` is not valid hexadecimal; write two digits for each byte"
+                )
+            }
+            Self::Operator { field, usable } => {
+                write!(
+                    formatter,
+                    "`{field}` cannot be compared with this operator; use one of {usable}"
+                )
+            }
+            Self::TooManyExpressions(limit) => write!(
+                formatter,
+                "there are more than {limit} regular expressions and searches; join them with `|`"
+            ),
+            Self::TooManyComparisons(limit) => write!(
+                formatter,
+                "there are more than {limit} comparisons; write the values of a field as a list, \
+                 as in status=404,403"
+            ),
+            Self::NotAStatusClass(value) => {
+                write!(
+                    formatter,
+                    "`{value}` is not a class of the status; write it as 4xx or other"
+                )
+            }
+            Self::Zone(error) => write!(formatter, "{error}"),
+            Self::Stack(name) => {
+                write!(
+                    formatter,
+                    "the histogram cannot be stacked by `{name}`; use a text field of the log"
+                )
+            }
+            Self::GroupByTime => write!(
+                formatter,
+                "`time` is not a field to group by; group by a field such as status or host"
+            ),
+            Self::GroupByNumber(field) => {
+                write!(formatter, "`{field}` is a number; group by a field such as status or host")
+            }
+        }
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+impl From<ClauseError> for QueryError {
+    fn from(error: ClauseError) -> Self {
+        Self::Clause(error)
+    }
+}
+
+/// What is wrong in a condition, and in which one of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidCondition {
+    /// The condition's number in [`Query::conditions`].
+    pub number: usize,
+    /// The condition.
+    pub text: String,
+    /// What is wrong, and at which place of the text.
+    pub error: ConditionError,
+}
+
+impl InvalidCondition {
+    /// What is wrong, in characters instead of bytes.
+    pub fn place(&self) -> ConditionPlace {
+        let range = self.error.char_range(&self.text);
+        ConditionPlace { condition: self.number, start: range.start, end: range.end }
+    }
+}
+
+impl fmt::Display for InvalidCondition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, error, .. } = self;
+        write!(formatter, "{error}\n{}", error.excerpt(text))
+    }
+}
