@@ -3,7 +3,7 @@
 use std::fmt;
 
 use hyper::StatusCode;
-use weir_ingest::StreamError;
+use weir_ingest::{StreamDefect, StreamError};
 use weir_view::{Failure, InvalidCondition, QueryError};
 
 /// Why a request, a file or a query is refused. `docs/protocol.md` lists names and statuses.
@@ -74,7 +74,7 @@ pub enum Refusal {
     Broken(u64),
     /// The data set has reached its limit of this number of bytes.
     MemoryFull(usize),
-    /// The compressed data is damaged or cut short.
+    /// The compressed data is damaged or cut short, or needs too much memory to unpack.
     Damaged(StreamError),
     /// Parts of an upload were not read whole. The text says which, and why.
     Incomplete(String),
@@ -150,6 +150,9 @@ impl Refusal {
             Self::Abandoned(_) => ("abandoned", StatusCode::REQUEST_TIMEOUT),
             Self::Broken(_) => ("broken", StatusCode::BAD_REQUEST),
             Self::MemoryFull(_) => ("memory_full", StatusCode::INSUFFICIENT_STORAGE),
+            Self::Damaged(StreamError { defect: StreamDefect::NeedsMemory(_), .. }) => {
+                ("needs_memory", StatusCode::UNPROCESSABLE_ENTITY)
+            }
             Self::Damaged(_) => ("damaged", StatusCode::UNPROCESSABLE_ENTITY),
             Self::Incomplete(_) => ("incomplete", StatusCode::UNPROCESSABLE_ENTITY),
             Self::SessionEnded => ("session_ended", StatusCode::GONE),
@@ -347,6 +350,10 @@ mod tests {
                 at: 1,
                 defect: StreamDefect::Truncated,
             }),
+            Refusal::Damaged(error) if error.defect == StreamDefect::Truncated => {
+                let defect = StreamDefect::NeedsMemory(String::new());
+                Refusal::Damaged(StreamError { defect, ..error.clone() })
+            }
             Refusal::Damaged(_) => Refusal::Incomplete(String::new()),
             Refusal::Incomplete(_) => Refusal::SessionEnded,
             Refusal::SessionEnded => Refusal::Internal(String::new()),

@@ -57,6 +57,23 @@ async fn a_damaged_file_has_its_defect_in_the_report() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn sound_data_that_needs_too_much_memory_is_not_called_damaged() {
+    let server = TestServer::start(Options::default()).await;
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");
+    encoder.include_contentsize(false).expect("a setting");
+    encoder.window_log(28).expect("a setting");
+    encoder.write_all(&log(1_000)).expect("memory");
+    let packed = encoder.finish().expect("memory");
+    let response = server.put("a.log.zst", &packed).await;
+    assert_eq!((response.status, &response.json()["error"]), (422, &"needs_memory".into()));
+    let refusal = response.json();
+    let message = refusal["message"].as_str().expect("a sentence");
+    let sentence = "the zstd data needs more than 128 MiB of memory to unpack; unpack it first";
+    assert!(message.starts_with(sentence), "{message}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_is_no_log_is_said_to_be_none() {
     let options = Options {
         remedies: Remedies { unknown_format: "Name one.".to_owned(), ..Remedies::default() },
