@@ -212,17 +212,16 @@ impl RecordCounter<'_> {
             Ok(scanned) => scanned,
             Err(error) => return (0, Err(ScanError::Output(error))),
         };
-        if scanned.unparsed_lines > 0 {
-            result.unparsed.push(UnparsedLines {
-                text: name,
-                lines: scanned.unparsed_lines,
-                is_format_known: scanned.is_format_known,
-            });
-        }
         let parts = scanned.parts.len() as u64;
         let counted: Result<(), ScanError> = scanned.parts.into_iter().collect();
         // A text without the fields has no count, not even 0.
-        result.was_read |= !matches!(counted, Err(ScanError::Field(_)));
+        let was_read = !matches!(counted, Err(ScanError::Field(_)));
+        let is_format_known = scanned.is_format_known;
+        if (was_read || !is_format_known) && scanned.unparsed_lines > 0 {
+            let lines = scanned.unparsed_lines;
+            result.unparsed.push(UnparsedLines { text: name, lines, is_format_known });
+        }
+        result.was_read |= was_read;
         (parts, counted)
     }
 

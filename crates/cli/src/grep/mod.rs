@@ -205,18 +205,17 @@ impl Search {
             }
         });
         let scanned = scanned.map_err(ScanError::Output)?;
-        if scanned.unparsed_lines > 0 {
-            result.unparsed.push(UnparsedLines {
-                text: name.clone(),
-                lines: scanned.unparsed_lines,
-                is_format_known: scanned.is_format_known,
-            });
-        }
-        result.add_too_long(&name, scanned.too_long_lines);
         let lines = scanned.parts.iter().map(|(lines, ..)| lines).sum();
         scanned.parts.iter().for_each(|(_, period, _)| result.period.merge(*period));
         let searched = scanned.parts.into_iter().try_for_each(|(.., searched)| searched);
-        if let Err(ScanError::Field(_)) = searched {
+        let lacks_field = matches!(searched, Err(ScanError::Field(_)));
+        let is_format_known = scanned.is_format_known;
+        if scanned.unparsed_lines > 0 && !(lacks_field && is_format_known) {
+            let (text, lines) = (name.clone(), scanned.unparsed_lines);
+            result.unparsed.push(UnparsedLines { text, lines, is_format_known });
+        }
+        result.add_too_long(&name, scanned.too_long_lines);
+        if lacks_field {
             return searched;
         }
         result.lines += lines;

@@ -1,6 +1,6 @@
 //! The language of `--where`, the same in every command.
 
-use crate::support::{Folder, run, text};
+use crate::support::{Folder, run, run_with_stdin, text};
 
 /// Requests of several kinds, one of each client but the last two.
 const LOG: &str = concat!(
@@ -120,6 +120,34 @@ fn absent_and_empty_have_one_spelling_each() {
     assert_eq!(json(&agents)["values"][0], serde_json::json!({ "count": 1, "value": "" }));
     let row = json(&["report", "--json", "--group", "request"])["group"]["rows"][0].clone();
     assert_eq!((&row["value"], &row["absent"]), (&"(none)".into(), &true.into()));
+}
+
+/// A field that only a format has which begins after the lines in which formats are searched.
+#[test]
+fn a_field_of_a_late_format_is_found() {
+    let folder = Folder::new();
+    let line = |host: &str, n: usize| {
+        let client = format!("{host}192.0.2.{}", n % 251);
+        format!(
+            "{client} - - [17/Dec/2025:09:03:01 +0000] \"GET /{n} HTTP/1.1\" 200 5 \"-\" \"-\"\n"
+        )
+    };
+    let lines = |host: &str, count| (0..count).map(|n| line(host, n)).collect::<String>();
+    let (plain, hosts) = (lines("", 4_000), lines("a.example:443 ", 400));
+    let log = plain.clone() + &hosts;
+    let path = folder.file("a.log", log.as_bytes());
+    let both = |arguments: &[&str]| {
+        let file = run([arguments, &[text(&path)]].concat());
+        let pipe = run_with_stdin(arguments, log.as_bytes());
+        assert_eq!((file.code, &file.stdout), (pipe.code, &pipe.stdout), "{}", pipe.stderr);
+        file.stdout
+    };
+    assert_eq!(both(&["count", "--where", "host=a.example"]), "400\n");
+    assert_eq!(both(&["count", "--where", "host!=a.example"]), "4000\n");
+    assert_eq!(both(&["count", "--by", "host"]), "4000  (none)\n 400  a.example\n");
+    assert_eq!(both(&["grep", "-c", "--where", "host=a.example"]), "400\n");
+    let refused = run_with_stdin(["count", "--by", "host"], plain.as_bytes());
+    assert!(refused.stderr.contains("the log has no field `host`"), "{}", refused.stderr);
 }
 
 /// A field of one of several logs is a value that the records of the others lack.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use weir_core::{CompanionSearch, Format, LineDetector, LineOutcome, LogReader};
 
+use super::text_formats::TextFormats;
 use crate::clock::{Clock, SystemClock};
 
 /// Searches for the formats of lines that no format of a text matches, by the rule of
@@ -69,6 +70,11 @@ impl LateSearch {
     pub(super) fn add_joined(&self, log: &mut LogReader, own: &Format, first: &[Arc<Format>]) {
         let joined = self.search.companions(own, first).into_iter().skip(first.len());
         joined.for_each(|format| log.add_companion(format));
+    }
+
+    /// Whether a further format may join those of a text.
+    pub(super) fn may_join(&self, formats: &TextFormats) -> bool {
+        self.search.lines_left(&formats.own, &formats.companions) > 0
     }
 
     /// Searches for the format of a line that `log`, a reader of lines in its own format and

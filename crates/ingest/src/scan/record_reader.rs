@@ -93,9 +93,11 @@ impl RecordReader {
         self.is_format_known = true;
     }
 
-    /// Whether directives in the text may change its format.
+    /// Whether records in another format may follow: directives in the text may change its format,
+    /// or another one may begin to appear.
     pub fn may_change(&self) -> bool {
-        !self.formats.are_steady()
+        let may_join = |late: &LateSearch| late.may_join(&self.formats);
+        !self.formats.are_steady() || self.late.as_ref().is_some_and(may_join)
     }
 
     /// The formats in which lines that do not match the text's own format are tried.
