@@ -7,7 +7,7 @@
 use super::clause::{Clause, Filter, TextTest};
 use crate::field::{ColumnKind, Field};
 use crate::format::Format;
-use crate::record::{FieldAccessor, Record};
+use crate::record::{FieldAccessor, Record, RecordFields};
 use crate::values::Values;
 
 /// A [`Filter`] that is applied to records one at a time.
@@ -80,8 +80,14 @@ impl<'a> RecordPredicate<'a> {
     /// A format without the field has no record with it, which is decided for each record as for a
     /// record that lacks it.
     pub fn new(filter: &'a Filter, values: &Values, format: &Format) -> Self {
-        let clauses = filter.clauses.iter().map(|clause| RecordClause::new(clause, values, format));
-        let is_of_other_kind = filter.kind.is_some_and(|kind| kind != format.kind());
+        Self::of_fields(filter, values, &format.record_fields())
+    }
+
+    /// Resolves the columns of a filter as [`Self::new`] does, among the fields of some records: of
+    /// a format, or of a data set.
+    pub fn of_fields(filter: &'a Filter, values: &Values, fields: &RecordFields) -> Self {
+        let clauses = filter.clauses.iter().map(|clause| RecordClause::new(clause, values, fields));
+        let is_of_other_kind = filter.kind.is_some_and(|kind| kind != fields.kind());
         Self { is_of_other_kind, clauses: clauses.collect() }
     }
 
@@ -92,14 +98,14 @@ impl<'a> RecordPredicate<'a> {
 }
 
 impl<'a> RecordClause<'a> {
-    fn new(clause: &'a Clause, values: &Values, format: &Format) -> Self {
+    fn new(clause: &'a Clause, values: &Values, fields: &RecordFields) -> Self {
         let column = |column| values.schema().column(column);
         let all = |clauses: &'a [Clause]| {
-            clauses.iter().map(|clause| Self::new(clause, values, format)).collect()
+            clauses.iter().map(|clause| Self::new(clause, values, fields)).collect()
         };
         match clause {
             Clause::Text { column: id, test, negated } => {
-                let accessor = column(*id).and_then(|column| format.accessor(&column.name).ok());
+                let accessor = column(*id).and_then(|column| fields.accessor(&column.name).ok());
                 Self::Text { accessor, test, negated: *negated }
             }
             Clause::Number { column: id, ranges } => {
@@ -108,10 +114,10 @@ impl<'a> RecordClause<'a> {
             Clause::Time { first_ns, last_ns } => {
                 Self::Time { first_ns: *first_ns, last_ns: *last_ns }
             }
-            Clause::AnyText(test) => Self::AnyText { accessors: text_accessors(format), test },
+            Clause::AnyText(test) => Self::AnyText { accessors: text_accessors(fields), test },
             Clause::All(clauses) => Self::All(all(clauses)),
             Clause::Any(clauses) => Self::Any(all(clauses)),
-            Clause::Not(clause) => Self::Not(Box::new(Self::new(clause, values, format))),
+            Clause::Not(clause) => Self::Not(Box::new(Self::new(clause, values, fields))),
         }
     }
 
@@ -140,12 +146,12 @@ impl<'a> RecordClause<'a> {
     }
 }
 
-/// The accessors of all text fields of a format.
-fn text_accessors(format: &Format) -> Vec<FieldAccessor> {
+/// The accessors of all text fields.
+fn text_accessors(fields: &RecordFields) -> Vec<FieldAccessor> {
     let is_text = |accessor: &FieldAccessor| match accessor {
         FieldAccessor::Field(field) => field.kind() == ColumnKind::Text,
         FieldAccessor::Extra(_) => true,
         FieldAccessor::StatusClass => false,
     };
-    format.accessors().into_iter().map(|(_, accessor)| accessor).filter(is_text).collect()
+    fields.accessors().into_iter().map(|(_, accessor)| accessor).filter(is_text).collect()
 }

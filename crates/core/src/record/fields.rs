@@ -67,4 +67,10 @@ impl RecordFields {
     pub fn accessor(&self, name: &str) -> Result<FieldAccessor, UnknownField> {
         FieldAccessor::new(name, &self.fields, &self.extra_fields)
     }
+
+    /// Returns accessors of all fields with their names, in the order of
+    /// [`crate::Format::accessors`].
+    pub fn accessors(&self) -> Vec<(String, FieldAccessor)> {
+        FieldAccessor::all(&self.fields, &self.extra_fields)
+    }
 }
