@@ -13,14 +13,20 @@
 //! The crate does no I/O and has no clock: the time of a replay is that of the log. Each family of
 //! rules is a module, whose documentation names the source that it follows.
 
+mod condition;
+mod deny_replay;
 mod error;
 mod event;
 mod interner;
 mod limit_req;
+mod lists;
+mod modsecurity;
 mod parse;
+mod presets;
 mod report;
 mod rule;
 mod sweep;
+mod windows;
 
 pub use error::RuleError;
 pub use event::{Event, Events, Texts};

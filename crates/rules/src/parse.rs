@@ -4,7 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::error::RuleError;
 use crate::limit_req::LimitReq;
+use crate::lists::{self, ListRule};
+use crate::modsecurity::{self, ModSecurity};
+use crate::presets;
 use crate::rule::{Family, Rule};
+use crate::windows::{self, WindowRule};
+
+/// How much of a text is looked at to tell whether it is a log.
+const LOG_BYTES: usize = 64 << 10;
 
 /// Files that rules may refer to, by their names without a folder.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +42,92 @@ pub fn parse_rules(
     family: Option<Family>,
     _files: &RuleFiles,
 ) -> Result<Vec<Box<dyn Rule>>, RuleError> {
-    match family.unwrap_or(Family::LimitReq) {
-        Family::LimitReq => Ok(vec![Box::new(LimitReq::parse(text, name)?)]),
+    let family = match family {
+        Some(family) => family,
+        None => recognise(text)?,
+    };
+    Ok(match family {
+        Family::LimitReq => vec![Box::new(LimitReq::parse(text, name)?)],
+        Family::Windows => boxed(WindowRule::parse(text, name)?),
+        Family::Caddy | Family::Haproxy | Family::Traefik | Family::Cloud => {
+            boxed(presets::parse(text, name, family)?)
+        }
+        Family::Lists => vec![Box::new(ListRule::parse(text, name)?)],
+        Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name)?)],
+    })
+}
+
+/// The family that a text looks like.
+///
+/// # Errors
+/// If the text is a log.
+fn recognise(text: &str) -> Result<Family, RuleError> {
+    if windows::looks_like(text) {
+        return Ok(Family::Windows);
+    }
+    if modsecurity::looks_like(text) {
+        return Ok(Family::ModSecurity);
+    }
+    if !text.contains("limit_req") {
+        if let Some(family) = presets::recognise(text) {
+            return Ok(family);
+        }
+        if lists::looks_like(text) {
+            return Ok(Family::Lists);
+        }
+    }
+    if is_log(text) {
+        let first = text.lines().next().unwrap_or_default();
+        return Err(RuleError::new(
+            0..first.len(),
+            "this is a log, not a rule; name the rule first and the log as an argument",
+        ));
+    }
+    Ok(Family::LimitReq)
+}
+
+/// Whether the beginning of a text is in a known format of logs.
+fn is_log(text: &str) -> bool {
+    let mut end = text.len().min(LOG_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let detection = weir_core::detect(&text.as_bytes()[..end]);
+    detection.best().is_some_and(|best| best.parsed_lines * 2 > best.lines)
+}
+
+fn boxed<R: Rule + 'static>(rules: Vec<R>) -> Vec<Box<dyn Rule>> {
+    rules.into_iter().map(|rule| Box::new(rule) as Box<dyn Rule>).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RuleFiles, parse_rules};
+    use crate::rule::Family;
+
+    #[test]
+    fn families_are_recognised() {
+        for (text, family) in [
+            ("limit_req_zone $a zone=b:1m rate=1r/s; limit_req zone=b;", Family::LimitReq),
+            ("# mine\nlimit 5 requests in 1m", Family::Windows),
+            ("rate_limit {\nzone a {\nevents 5\nwindow 1m\n}\n}", Family::Caddy),
+            ("rateLimit:\n  average: 5", Family::Traefik),
+            ("RateBasedStatement: {Limit: 5}", Family::Cloud),
+            ("# bad\n192.0.2.0/24\n2001:db8::/32 ; x", Family::Lists),
+            ("allow 10.0.0.0/8;\ndeny all;", Family::Lists),
+            ("# x\nSecRule ARGS a deny", Family::ModSecurity),
+        ] {
+            let rules = parse_rules(text, "name", None, &RuleFiles::default()).expect(text);
+            assert_eq!(rules[0].family(), family, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_log_is_not_a_rule() {
+        let line =
+            r#"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] "GET /a?b HTTP/1.1" 404 153 "-" "x""#;
+        let log = format!("{line}\n{line}\n");
+        let error = parse_rules(&log, "name", None, &RuleFiles::default()).expect_err("a log");
+        assert!(error.message.starts_with("this is a log, not a rule"), "{error}");
     }
 }

@@ -14,16 +14,46 @@ use crate::sweep::LimitSweep;
 pub enum Family {
     /// `limit_req` of nginx.
     LimitReq,
+    /// Limits of requests in a window, in a language of their own.
+    Windows,
+    /// Zones of caddy-ratelimit.
+    Caddy,
+    /// Rates of HAProxy's stick tables.
+    Haproxy,
+    /// The middleware RateLimit of Traefik.
+    Traefik,
+    /// Rate limits of AWS WAF, Cloudflare and Azure.
+    Cloud,
+    /// Lists of networks and conditions that are allowed or denied.
+    Lists,
+    /// Rules of ModSecurity.
+    ModSecurity,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 1] = [Self::LimitReq];
+    pub const ALL: [Self; 8] = [
+        Self::LimitReq,
+        Self::Windows,
+        Self::Caddy,
+        Self::Haproxy,
+        Self::Traefik,
+        Self::Cloud,
+        Self::Lists,
+        Self::ModSecurity,
+    ];
 
     /// The name on the command line and in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LimitReq => "nginx",
+            Self::Windows => "limit",
+            Self::Caddy => "caddy",
+            Self::Haproxy => "haproxy",
+            Self::Traefik => "traefik",
+            Self::Cloud => "cloud",
+            Self::Lists => "deny-list",
+            Self::ModSecurity => "modsecurity",
         }
     }
 }

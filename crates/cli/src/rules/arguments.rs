@@ -53,12 +53,33 @@ pub(crate) struct RulesArguments {
 pub(super) enum FamilyArgument {
     /// limit_req of nginx
     Nginx,
+    /// Lines such as `limit 100 requests in 1m by client`; docs/rules.md describes them
+    Limit,
+    /// Zones of rate_limit in a Caddyfile
+    Caddy,
+    /// http_req_rate of HAProxy's stick tables
+    Haproxy,
+    /// The middleware RateLimit of Traefik
+    Traefik,
+    /// Rate limits of AWS WAF, Cloudflare and Azure
+    Cloud,
+    /// Lists of networks, and allow and deny lines
+    DenyList,
+    /// SecRule lines of ModSecurity
+    Modsecurity,
 }
 
 impl From<FamilyArgument> for Family {
     fn from(argument: FamilyArgument) -> Self {
         match argument {
             FamilyArgument::Nginx => Self::LimitReq,
+            FamilyArgument::Limit => Self::Windows,
+            FamilyArgument::Caddy => Self::Caddy,
+            FamilyArgument::Haproxy => Self::Haproxy,
+            FamilyArgument::Traefik => Self::Traefik,
+            FamilyArgument::Cloud => Self::Cloud,
+            FamilyArgument::DenyList => Self::Lists,
+            FamilyArgument::Modsecurity => Self::ModSecurity,
         }
     }
 }

@@ -1,3 +1,4 @@
 //! Replays of whole rules, against naive oracles.
 
 mod limit_req;
+mod windows;

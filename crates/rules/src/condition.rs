@@ -1,0 +1,64 @@
+//! Conditions in rules, in the language of filters.
+
+use weir_core::{
+    Condition, ConditionError, Filter, RecordFields, RecordPredicate, UnknownField, Values,
+    parse_rfc3339,
+};
+
+use crate::rule::MissingField;
+
+/// The records that a rule is about.
+#[derive(Debug, Clone)]
+pub(crate) struct RuleCondition {
+    /// The normal form.
+    text: String,
+    filter: Filter,
+    /// Names the columns of the filter; holds no values.
+    columns: Values,
+    /// The fields that the condition names.
+    fields: Vec<String>,
+}
+
+impl RuleCondition {
+    /// Reads a condition.
+    ///
+    /// # Errors
+    /// If the text is not a condition, or has a time that depends on the clock.
+    pub(crate) fn parse(text: &str) -> Result<Self, ConditionError> {
+        let condition = Condition::parse(text)?;
+        let mut columns = Values::new(0);
+        let fields: Vec<String> =
+            condition.fields().into_iter().map(|field| field.field.clone()).collect();
+        for name in &fields {
+            if columns.schema().text_column_by_name(name).is_none() {
+                columns.add_text_column(name);
+            }
+        }
+        let instant = |text: &str| {
+            let time = parse_rfc3339(text.as_bytes()).ok_or_else(|| {
+                "a rule has no clock and no zone; write the time as 2025-12-17T09:03:01Z".to_owned()
+            })?;
+            Ok((time.unix_ns, time.unix_ns))
+        };
+        let clause = condition.clause(&columns, &instant)?;
+        let text = condition.to_string();
+        Ok(Self { text, filter: Filter::of(vec![clause]), columns, fields })
+    }
+
+    /// The normal form.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Resolves the fields of the condition among those of some records.
+    ///
+    /// # Errors
+    /// If the records lack one of them.
+    pub(crate) fn bind(&self, fields: &RecordFields) -> Result<RecordPredicate<'_>, MissingField> {
+        let lacks = |error: UnknownField| MissingField { message: error.to_string() };
+        for field in &self.fields {
+            fields.accessor(field).map_err(lacks)?;
+        }
+        Ok(RecordPredicate::of_fields(&self.filter, &self.columns, fields))
+    }
+}

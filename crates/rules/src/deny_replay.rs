@@ -1,0 +1,174 @@
+//! Counts what the entries of a list deny, whose verdicts depend on one request alone.
+
+use std::fmt;
+
+use crate::event::Event;
+use crate::interner::Interner;
+use crate::report::{Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Trip, Verdict};
+use crate::rule::Replay;
+
+/// The most clients that are listed; the others are only counted.
+const TRIPS_MAX: usize = 1_000_000;
+
+/// The tag of an event that no entry matches; the others have the number of the entry.
+pub(crate) const NO_ENTRY: u32 = u32::MAX;
+
+/// The entries of a list.
+pub(crate) trait Entries: fmt::Debug + Send + Sync {
+    /// Whether an entry denies a request that it matches.
+    fn denies(&self, entry: u32) -> bool;
+
+    /// What each entry is, by its number.
+    fn texts(&self) -> Vec<Option<String>>;
+
+    /// What limits the verdicts, and what else is known from the numbers of requests that each
+    /// entry matches.
+    fn notes(&self, matches: &[u64]) -> Vec<String>;
+
+    /// How far the verdicts can be relied on.
+    fn exactness(&self) -> Exactness;
+}
+
+/// A request.
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    line: u64,
+    source: u32,
+    key: u32,
+    is_denied: bool,
+}
+
+/// What is known of a client.
+#[derive(Debug, Clone, Copy, Default)]
+struct Client {
+    passed: u64,
+    rejected: u64,
+    /// The first denied request: its time, source, line and entry.
+    first: Option<(i64, u32, u64, u32)>,
+}
+
+/// The replay of a list. An event has the client as its text, and then the numbers of other entries
+/// that match, each in four bytes from the lowest on.
+///
+/// # Memory
+///
+/// 24 bytes for each request, and 60 with the text for each distinct client.
+#[derive(Debug)]
+pub(crate) struct DenyReplay<'r> {
+    entries: &'r dyn Entries,
+    requests: Vec<Request>,
+    keys: Interner,
+    clients: Vec<Client>,
+    /// By entry.
+    matches: Vec<u64>,
+    /// Requests of clients over the most that have a number.
+    not_held: u64,
+}
+
+impl<'r> DenyReplay<'r> {
+    pub(crate) fn new(entries: &'r dyn Entries) -> Self {
+        let (requests, keys, clients, matches) = Default::default();
+        Self { entries, requests, keys, clients, matches, not_held: 0 }
+    }
+
+    fn trips(&self) -> Vec<Trip> {
+        let mut trips = Vec::new();
+        for (number, client) in self.clients.iter().enumerate() {
+            let Some((time_ns, source, line, entry)) = client.first else { continue };
+            let denied = client.rejected as f64;
+            let (passed, rejected) = (client.passed, client.rejected);
+            trips.push((
+                entry,
+                Trip {
+                    key: self.keys.text(number as u32).to_vec(),
+                    limit: None,
+                    verdict: Verdict::Rejected,
+                    time_ns,
+                    source,
+                    line,
+                    peak: denied,
+                    peak_range: (denied, denied),
+                    margin: denied,
+                    requests: RequestCounts { passed, rejected, ..RequestCounts::default() },
+                },
+            ));
+        }
+        trips.sort_by(|(_, one), (_, other)| {
+            other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))
+        });
+        trips.truncate(TRIPS_MAX);
+        let texts = self.entries.texts();
+        let with_text = |(entry, mut trip): (u32, Trip)| {
+            trip.limit = texts.get(entry as usize).cloned().flatten();
+            trip
+        };
+        trips.into_iter().map(with_text).collect()
+    }
+}
+
+impl Replay for DenyReplay<'_> {
+    fn take(&mut self, source: u32, line: u64, event: &Event<'_>) {
+        let mut texts = event.texts;
+        let Some(key) = texts.next().and_then(|text| self.keys.number(text)) else {
+            self.not_held += 1;
+            return;
+        };
+        let (others, _) = texts.next().unwrap_or_default().as_chunks();
+        for entry in others.iter().map(|bytes| u32::from_le_bytes(*bytes) as usize) {
+            self.matches.resize(self.matches.len().max(entry + 1), 0);
+            self.matches[entry] += 1;
+        }
+        if key as usize >= self.clients.len() {
+            self.clients.push(Client::default());
+        }
+        let client = &mut self.clients[key as usize];
+        let is_denied = event.tag != NO_ENTRY && self.entries.denies(event.tag);
+        if is_denied {
+            client.rejected += 1;
+            let time_ns = event.time_ns.unwrap_or(0);
+            client.first.get_or_insert((time_ns, source, line, event.tag));
+        } else {
+            client.passed += 1;
+        }
+        self.requests.push(Request { line, source, key, is_denied });
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.requests.capacity() * size_of::<Request>()
+            + self.clients.capacity() * size_of::<Client>()
+            + self.keys.memory_bytes()
+    }
+
+    fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {
+        if let Some(decide) = decide {
+            for request in &self.requests {
+                decide(&Decision {
+                    source: request.source,
+                    line: request.line,
+                    key: self.keys.text(request.key),
+                    verdict: if request.is_denied { Verdict::Rejected } else { Verdict::Passed },
+                    delay_ms: (!request.is_denied).then_some(0),
+                    excess: None,
+                });
+            }
+        }
+        let sum = |count: fn(&Client) -> u64| self.clients.iter().map(count).sum();
+        let tripped = self.clients.iter().filter(|client| client.rejected > 0).count() as u64;
+        RuleReport {
+            exactness: self.entries.exactness(),
+            notes: self.entries.notes(&self.matches),
+            keys: KeyCounts { seen: self.clients.len() as u64, tripped, undecided: 0 },
+            requests: RequestCounts {
+                passed: sum(|client| client.passed),
+                delayed: 0,
+                rejected: sum(|client| client.rejected),
+                undecided: self.not_held,
+            },
+            trips: self.trips(),
+            closest: Vec::new(),
+            steps: Vec::new(),
+            bans: Vec::new(),
+            alerts: Vec::new(),
+        }
+    }
+}

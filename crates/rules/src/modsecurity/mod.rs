@@ -1,0 +1,281 @@
+//! Rules of ModSecurity that test the request line or a header that is in the log.
+//!
+//! Follows the reference manual of ModSecurity 2.9. [`language`] reads the lines, [`variable`] finds
+//! the values in a record, [`transform`] and [`operator`] test them, and [`engine`] decides. A rule
+//! with a part that a log does not have is not evaluated; it is counted and named.
+
+mod engine;
+mod language;
+mod operator;
+mod transform;
+mod variable;
+
+use std::fmt::Write;
+
+use weir_core::{Field, RecordFields};
+
+use self::engine::Rules;
+use self::language::SecRule;
+pub(crate) use self::language::looks_like;
+use self::variable::needed_field;
+use crate::deny_replay::{DenyReplay, Entries, NO_ENTRY};
+use crate::error::RuleError;
+use crate::event::Events;
+use crate::report::Exactness;
+use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
+
+/// The most rules whose matches are listed.
+const LISTED_MAX: usize = 20;
+
+/// The rules of a configuration.
+#[derive(Debug)]
+pub(crate) struct ModSecurity {
+    name: String,
+    rules: Rules,
+    notes: Vec<RuleError>,
+    /// The number of rules that cannot be told.
+    untold: usize,
+}
+
+impl ModSecurity {
+    /// Reads the rules.
+    ///
+    /// # Errors
+    /// If one is not well formed, or there is none.
+    pub(crate) fn parse(text: &str, name: &str) -> Result<Self, RuleError> {
+        let (directives, mut notes) = language::parse(text)?;
+        let rules = Rules::new(directives);
+        if rules.count == 0 {
+            return Err(RuleError::new(0..0, "there is no `SecRule` in it"));
+        }
+        let mut untold = 0;
+        for links in rules.all() {
+            let Some(link) = links.iter().find(|link| link.obstacle.is_some()) else { continue };
+            untold += 1;
+            let obstacle = link.obstacle.as_deref().unwrap_or_default();
+            let shown = title(&links[0]);
+            let message = format!("{shown} cannot be told from this log: {obstacle}");
+            notes.push(RuleError::new(link.range.clone(), message));
+        }
+        Ok(Self { name: name.to_owned(), rules, notes, untold })
+    }
+}
+
+fn title(rule: &SecRule) -> String {
+    match &*rule.id {
+        "" => "the rule".to_owned(),
+        id => format!("rule {id}"),
+    }
+}
+
+impl Rule for ModSecurity {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn family(&self) -> Family {
+        Family::ModSecurity
+    }
+
+    fn description(&self) -> String {
+        match self.untold {
+            0 => format!("{} rules", self.rules.count),
+            untold => {
+                format!(
+                    "{} rules, {untold} of which cannot be told from this log",
+                    self.rules.count
+                )
+            }
+        }
+    }
+
+    fn notes(&self) -> &[RuleError] {
+        &self.notes
+    }
+
+    fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
+        let told = self.rules.all().filter(|links| links.iter().all(|it| it.obstacle.is_none()));
+        for link in told.flatten() {
+            for variable in &link.variables {
+                let needed = needed_field(&variable.source).filter(|_| !variable.is_excluded);
+                if let Some(Err(error)) = needed.map(|name| fields.accessor(name)) {
+                    let message = format!("{}: {error}", title(link));
+                    return Err(MissingField { message });
+                }
+            }
+        }
+        Ok(Box::new(ModSecurityObserver {
+            rule: self,
+            fields: fields.clone(),
+            matched: Vec::new(),
+        }))
+    }
+
+    fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
+        Box::new(DenyReplay::new(self))
+    }
+}
+
+impl Entries for ModSecurity {
+    fn denies(&self, entry: u32) -> bool {
+        self.rules.all().nth(entry as usize).is_some()
+    }
+
+    fn texts(&self) -> Vec<Option<String>> {
+        self.rules.all().map(|links| Some(title(&links[0]))).collect()
+    }
+
+    fn notes(&self, matches: &[u64]) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.untold > 0 {
+            notes.push(format!(
+                "{} rules cannot be told from this log; a request that passed may meet one of them",
+                self.untold
+            ));
+        }
+        let mut matched: Vec<(u64, &[SecRule])> =
+            matches.iter().copied().zip(self.rules.all()).filter(|(count, _)| *count > 0).collect();
+        matched.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        for (count, links) in matched.iter().take(LISTED_MAX) {
+            let mut note = format!("{} matched {count} requests", title(&links[0]));
+            if !self.rules.denies(&links[0]) {
+                let _ = write!(note, ", and lets them pass");
+            }
+            notes.push(note);
+        }
+        notes
+    }
+
+    fn exactness(&self) -> Exactness {
+        if self.untold > 0 { Exactness::Bounded } else { Exactness::Exact }
+    }
+}
+
+/// Puts an event for each request: the number of the rule that denies it, the client, and the
+/// numbers of the rules that match.
+struct ModSecurityObserver<'r> {
+    rule: &'r ModSecurity,
+    fields: RecordFields,
+    matched: Vec<u32>,
+}
+
+impl Observer for ModSecurityObserver<'_> {
+    fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
+        let Some(record) = line.record else { return };
+        self.matched.clear();
+        let denied = self.rule.rules.evaluate(record, &self.fields, &mut self.matched);
+        let matched: Vec<u8> = self.matched.iter().flat_map(|rule| rule.to_le_bytes()).collect();
+        let client = record.text(Field::Client).unwrap_or_default();
+        let time_ns = record.time.map(|time| time.unix_ns);
+        events.put((line.number, denied.unwrap_or(NO_ENTRY)), (time_ns, 0), [client, &matched]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use weir_core::{Format, LineParser, Record};
+
+    use super::ModSecurity;
+    use crate::rule::Rule;
+
+    /// The title of the rule that denies a request line with an agent, and those that match.
+    fn denied(text: &str, request: &str, agent: &str) -> (Option<u32>, Vec<u32>) {
+        let rule = ModSecurity::parse(text, "test").expect(text);
+        let format = Format::parse(r#"$remote_addr [$time_local] "$request" "$http_user_agent""#);
+        let format = Arc::new(format.expect("a format"));
+        let fields = format.record_fields();
+        rule.bind(&fields).expect("the log has the fields");
+        let line = format!("192.0.2.7 [17/Dec/2025:09:03:01 +0000] \"{request}\" \"{agent}\"");
+        let mut record = Record::new();
+        LineParser::new(format).parse(line.as_bytes(), &mut record).expect("it fits");
+        let mut matched = Vec::new();
+        let denied = rule.rules.evaluate(&record, &fields, &mut matched);
+        (denied, matched)
+    }
+
+    #[test]
+    fn rules_test_the_request() {
+        let request = "GET /a/../%41dmin?q=1%27+UNION&b=x HTTP/1.1";
+        for (rule, expected) in [
+            (r#"REQUEST_URI "@contains /../""#, true),
+            (r#"REQUEST_URI "@rx (?i)union$""#, false),
+            (r#"ARGS "@rx (?i)union$""#, true),
+            (r#"ARGS "!@rx union""#, true),
+            (r#"ARGS|!ARGS:q "@rx (?i)union""#, false),
+            (r#"ARGS:B "@streq x""#, true),
+            (r#"&ARGS "@eq 2""#, true),
+            (r#"ARGS_NAMES "@within q b""#, true),
+            (r#"REQUEST_FILENAME "@endsWith /admin""#, false),
+            (r#"REQUEST_METHOD "!@within GET POST""#, false),
+            (r#"REQUEST_PROTOCOL "@streq HTTP/1.1""#, true),
+            (r#"QUERY_STRING "@beginsWith q=1%27""#, true),
+            (r#"REQUEST_LINE "@beginsWith GET /a/""#, true),
+            (r#"REQUEST_HEADERS:User-Agent "@pm nikto sqlmap""#, true),
+            (r#"REMOTE_ADDR "@ipMatch 192.0.2.0/24""#, true),
+            ("REQUEST_HEADERS:User-Agent \"\\\"\"", true),
+        ] {
+            let text = format!("SecRule {rule} \"id:1,deny\"");
+            let agent = r#"a \x22 Nikto"#;
+            assert_eq!(denied(&text, request, agent).0.is_some(), expected, "{rule}");
+        }
+        let text = "SecRule REQUEST_FILENAME \"@streq /admin\" \\\n    \
+                    \"id:1,t:none,t:urlDecode,t:normalizePath,t:lowercase,deny\"";
+        assert_eq!(denied(text, request, "x").0, Some(0));
+    }
+
+    #[test]
+    fn chains_scores_and_markers_are_followed() {
+        let text = r#"
+# Scores
+SecDefaultAction "phase:2,log,pass"
+SecAction "id:1,phase:1,pass,setvar:tx.critical=5,setvar:tx.limit=5"
+SecRule REQUEST_METHOD "@streq POST" "id:2,phase:2,block,chain,setvar:'tx.score=+3'"
+    SecRule REQUEST_FILENAME "@beginsWith /login" "setvar:tx.score=+1"
+SecRule ARGS "@contains <script" "id:3,phase:2,block,t:lowercase,setvar:'tx.score=+%{tx.critical}'"
+SecRule TX:SCORE "@ge %{tx.limit}" "id:4,phase:2,deny"
+SecRule REQUEST_FILENAME "@beginsWith /free" "id:5,phase:1,pass,skipAfter:END"
+SecRule REQUEST_HEADERS:User-Agent "@contains bad" "id:6,phase:1,deny"
+SecMarker END
+"#;
+        assert_eq!(denied(text, "POST /login HTTP/1.1", "x"), (None, vec![1]));
+        assert_eq!(denied(text, "GET /?a=%3CSCRIPT HTTP/1.1", "x"), (Some(3), vec![2]));
+        assert_eq!(denied(text, "GET / HTTP/1.1", "bad"), (Some(5), vec![5]));
+        assert_eq!(denied(text, "GET /free HTTP/1.1", "bad"), (None, vec![4]));
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_named() {
+        let text = r#"SecRule REQUEST_BODY "@rx a" "id:1,deny"
+SecRule ARGS "@detectSQLi" "id:2,deny"
+SecRule ARGS "@rx (?<!a)b" "id:3,deny"
+SecRule ARGS "@rx a" "id:4,t:base64Decode,deny"
+SecRule ARGS "@rx a" "id:5,deny,chain"
+SecRule XML:/* "@rx a"
+SecRule ARGS "@rx a" "id:6,deny"
+SecUploadDir /tmp"#;
+        let rule = ModSecurity::parse(text, "test").expect("it is valid");
+        assert_eq!(rule.untold, 5);
+        let lines: Vec<usize> = rule.notes.iter().map(|note| note.line(text)).collect();
+        assert_eq!(lines, [8, 1, 2, 3, 4, 6]);
+        assert!(rule.notes[1].message.starts_with("rule 1 cannot be told from this log: "));
+        assert_eq!(rule.description(), "6 rules, 5 of which cannot be told from this log");
+    }
+
+    #[test]
+    fn mistakes_are_refused_at_their_place() {
+        for (text, place, message) in [
+            ("SecRule ARGS", "SecRule", "write SecRule VARIABLES"),
+            ("SecRule ARGS \"a", "\"a", "is not closed"),
+            ("SecRule ARGS \"a\" \"phase:9\"", "\"phase:9", "`9` is not a phase"),
+            ("# nothing", "", "there is no `SecRule`"),
+        ] {
+            let error = ModSecurity::parse(text, "test").expect_err(text);
+            assert!(error.message.contains(message), "{text}: {}", error.message);
+            if !place.is_empty() {
+                assert_eq!(Some(error.range.start), text.find(place), "{text}");
+            }
+        }
+    }
+}

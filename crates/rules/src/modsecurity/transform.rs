@@ -1,0 +1,141 @@
+//! Transformations of ModSecurity, by name.
+//!
+//! Follows the reference manual of ModSecurity 2.9, "Transformation functions".
+
+/// A transformation of a value.
+pub(super) type Transform = fn(&[u8]) -> Vec<u8>;
+
+/// The transformations that are known, by their names in lower case.
+const TRANSFORMS: [(&str, Transform); 13] = [
+    ("lowercase", |value| value.to_ascii_lowercase()),
+    ("uppercase", |value| value.to_ascii_uppercase()),
+    ("urldecode", |value| url_decode(value, false)),
+    ("urldecodeuni", |value| url_decode(value, true)),
+    ("removenulls", |value| without(value, |byte| byte == 0)),
+    ("removewhitespace", |value| without(value, is_space)),
+    ("compresswhitespace", compress_whitespace),
+    ("trim", |value| trim(value, true, true)),
+    ("trimleft", |value| trim(value, true, false)),
+    ("trimright", |value| trim(value, false, true)),
+    ("normalizepath", normalize_path),
+    ("normalisepath", normalize_path),
+    ("length", |value| value.len().to_string().into_bytes()),
+];
+
+/// The transformation with a name; `None` if it is not known.
+pub(super) fn transform(name: &str) -> Option<Transform> {
+    let name = name.to_ascii_lowercase();
+    TRANSFORMS.iter().find(|(known, _)| *known == name).map(|(_, transform)| *transform)
+}
+
+fn is_space(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == 0x0b || byte == 0xa0
+}
+
+fn without(value: &[u8], is_removed: impl Fn(u8) -> bool) -> Vec<u8> {
+    value.iter().copied().filter(|byte| !is_removed(*byte)).collect()
+}
+
+fn compress_whitespace(value: &[u8]) -> Vec<u8> {
+    let mut compressed: Vec<u8> = Vec::with_capacity(value.len());
+    let mut was_space = false;
+    for byte in value {
+        let space = is_space(*byte);
+        if !space {
+            compressed.push(*byte);
+        } else if !was_space {
+            compressed.push(b' ');
+        }
+        was_space = space;
+    }
+    compressed
+}
+
+fn trim(value: &[u8], at_start: bool, at_end: bool) -> Vec<u8> {
+    let is_kept = |byte: &u8| !is_space(*byte);
+    let first = value.iter().position(is_kept).unwrap_or(value.len());
+    let end = value.iter().rposition(is_kept).map_or(first, |last| last + 1);
+    let (first, end) = (if at_start { first } else { 0 }, if at_end { end } else { value.len() });
+    value[first.min(end)..end].to_vec()
+}
+
+fn hex(digits: &[u8]) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let [high, low] = digits else { return None };
+    u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
+}
+
+/// Decodes `%xx` and `+`, and `%uxxxx` to its lower byte; what is not valid is left as it is.
+pub(super) fn url_decode(value: &[u8], is_unicode: bool) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(value.len());
+    let mut at = 0;
+    while let Some(byte) = value.get(at) {
+        let wide = value.get(at + 1).is_some_and(|next| matches!(next, b'u' | b'U'));
+        let (text, length) = match byte {
+            b'+' => (Some(b' '), 1),
+            b'%' if wide && is_unicode => (value.get(at + 2..at + 6).and_then(unicode), 6),
+            b'%' => (value.get(at + 1..at + 3).and_then(hex), 3),
+            _ => (None, 1),
+        };
+        decoded.push(text.unwrap_or(*byte));
+        at += if text.is_some() { length } else { 1 };
+    }
+    decoded
+}
+
+/// The byte of four hexadecimal digits: full-width forms of ASCII are that character.
+fn unicode(digits: &[u8]) -> Option<u8> {
+    let (high, low) = (hex(digits.get(..2)?)?, hex(digits.get(2..)?)?);
+    let is_full_width = high == 0xff && (0x01..=0x5e).contains(&low);
+    Some(if is_full_width { low + 0x20 } else { low })
+}
+
+/// Removes `.`, `..` and repeated slashes from a path.
+fn normalize_path(value: &[u8]) -> Vec<u8> {
+    let is_absolute = value.starts_with(b"/");
+    let ends_in_slash = value.ends_with(b"/");
+    let mut parts: Vec<&[u8]> = Vec::new();
+    for part in value.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." if parts.last().is_some_and(|last| *last != b"..") => {
+                parts.pop();
+            }
+            b".." if is_absolute => {}
+            part => parts.push(part),
+        }
+    }
+    let mut path = if is_absolute { b"/".to_vec() } else { Vec::new() };
+    path.extend(parts.join(&b'/'));
+    if ends_in_slash && !path.ends_with(b"/") {
+        path.push(b'/');
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::transform;
+
+    #[test]
+    fn values_are_transformed() {
+        for (name, value, expected) in [
+            ("lowercase", "aBc", "abc"),
+            ("urlDecode", "a%2fb+%zz%4", "a/b %zz%4"),
+            ("urlDecodeUni", "%u002f%uff0f%uzz00", "//%uzz00"),
+            ("removeWhitespace", " a\t b ", "ab"),
+            ("compressWhitespace", " a\t b ", " a b "),
+            ("trim", "  a b ", "a b"),
+            ("trimLeft", "  a ", "a "),
+            ("trimRight", "  a ", "  a"),
+            ("normalizePath", "/a/./b//../c/", "/a/c/"),
+            ("normalisePath", "../a/../../b", "../../b"),
+            ("normalizePath", "/../../etc", "/etc"),
+            ("length", "abcd", "4"),
+        ] {
+            let found = transform(name).expect(name)(value.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&found), expected, "{name} {value}");
+        }
+        assert!(transform("sqlHexDecode").is_none());
+    }
+}

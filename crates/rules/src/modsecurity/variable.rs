@@ -1,0 +1,212 @@
+//! Variables of ModSecurity that a line of an access log has.
+
+use std::borrow::Cow;
+
+use weir_core::{Field, FieldAccessor, Record, RecordFields};
+
+use super::transform::url_decode;
+
+/// What of the request a rule looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    Uri,
+    RequestLine,
+    Method,
+    Protocol,
+    Filename,
+    Basename,
+    QueryString,
+    /// The values of the query's parameters; of one of them if it is named.
+    Arguments(Option<String>),
+    ArgumentNames,
+    /// A header, or another field of the log by its name in it.
+    LogField(String),
+    /// A variable of the transaction.
+    Transaction(String),
+}
+
+/// A variable of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Variable {
+    pub(super) source: Source,
+    /// Whether it is the number of values.
+    pub(super) is_count: bool,
+    /// Whether its values are left out of those of the others.
+    pub(super) is_excluded: bool,
+}
+
+/// Reads the variables of a rule.
+///
+/// # Errors
+/// With the reason if one of them cannot be told from an access log.
+pub(super) fn variables(text: &str) -> Result<Vec<Variable>, String> {
+    text.split('|').map(|text| variable(text.trim())).collect()
+}
+
+fn variable(whole: &str) -> Result<Variable, String> {
+    let (is_excluded, text) = flag(whole, '!');
+    let (is_count, text) = flag(text, '&');
+    let (name, part) = match text.split_once(':') {
+        Some((name, part)) => (name, Some(part.trim_matches('\''))),
+        None => (text, None),
+    };
+    let source = match (name.to_ascii_uppercase().as_str(), part) {
+        ("REQUEST_URI" | "REQUEST_URI_RAW", None) => Source::Uri,
+        ("REQUEST_LINE", None) => Source::RequestLine,
+        ("REQUEST_METHOD", None) => Source::Method,
+        ("REQUEST_PROTOCOL", None) => Source::Protocol,
+        ("REQUEST_FILENAME", None) => Source::Filename,
+        ("REQUEST_BASENAME", None) => Source::Basename,
+        ("QUERY_STRING", None) => Source::QueryString,
+        ("ARGS" | "ARGS_GET", part) if part.is_none_or(|part| !part.starts_with('/')) => {
+            Source::Arguments(part.map(str::to_owned))
+        }
+        ("ARGS_NAMES" | "ARGS_GET_NAMES", None) => Source::ArgumentNames,
+        ("REMOTE_ADDR", None) => Source::LogField("client".to_owned()),
+        ("REMOTE_USER", None) => Source::LogField("user".to_owned()),
+        ("REQUEST_HEADERS", Some(header)) => Source::LogField(header_field(header)),
+        ("TX", Some(name))
+            if !name.starts_with(|next: char| next == '/' || next.is_ascii_digit()) =>
+        {
+            Source::Transaction(name.to_ascii_lowercase())
+        }
+        _ => return Err(format!("{text} is not in an access log")),
+    };
+    Ok(Variable { source, is_count, is_excluded })
+}
+
+fn flag(text: &str, mark: char) -> (bool, &str) {
+    match text.strip_prefix(mark) {
+        Some(text) => (true, text),
+        None => (false, text),
+    }
+}
+
+fn header_field(name: &str) -> String {
+    match name.to_ascii_lowercase().replace('-', "_").as_str() {
+        "host" => "host".to_owned(),
+        "user_agent" => "user_agent".to_owned(),
+        "referer" => "referer".to_owned(),
+        other => format!("http_{other}"),
+    }
+}
+
+/// The field that a source needs.
+pub(super) fn needed_field(source: &Source) -> Option<&str> {
+    Some(match source {
+        Source::Transaction(_) => return None,
+        Source::LogField(name) => name,
+        Source::Method => "method",
+        Source::Protocol => "protocol",
+        _ => "path",
+    })
+}
+
+/// The request of a record, as ModSecurity sees it: without the escapes of the log.
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    pub(super) method: Vec<u8>,
+    pub(super) protocol: Vec<u8>,
+    pub(super) path: Vec<u8>,
+    pub(super) query: Option<Vec<u8>>,
+    /// The whole line, if it is not a valid request line.
+    pub(super) line: Option<Vec<u8>>,
+}
+
+impl Request {
+    pub(super) fn new(record: &Record<'_>) -> Self {
+        let text = |field| record.text(field).map(|text| unescaped(text).into_owned());
+        Self {
+            method: text(Field::Method).unwrap_or_default(),
+            protocol: text(Field::Protocol).unwrap_or_default(),
+            path: text(Field::Path).unwrap_or_default(),
+            query: text(Field::Query),
+            line: text(Field::Request),
+        }
+    }
+
+    fn uri(&self) -> Vec<u8> {
+        let mut uri = self.path.clone();
+        if let Some(query) = &self.query {
+            uri.push(b'?');
+            uri.extend_from_slice(query);
+        }
+        uri
+    }
+
+    /// The names and values of the query's parameters, decoded.
+    fn arguments(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let query = self.query.as_deref().unwrap_or_default();
+        let pairs = query.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty());
+        let decoded = |text: &[u8]| url_decode(text, false);
+        let pair = |pair: &[u8]| match pair.iter().position(|byte| *byte == b'=') {
+            Some(at) => (decoded(&pair[..at]), decoded(&pair[at + 1..])),
+            None => (decoded(pair), Vec::new()),
+        };
+        pairs.map(pair).collect()
+    }
+
+    /// The values of a source, except those of the transaction.
+    pub(super) fn values(
+        &self,
+        source: &Source,
+        record: &Record<'_>,
+        fields: &RecordFields,
+        excluded: &[&str],
+    ) -> Vec<Vec<u8>> {
+        let is_excluded =
+            |name: &[u8]| excluded.iter().any(|other| other.as_bytes().eq_ignore_ascii_case(name));
+        let arguments = || self.arguments().into_iter().filter(|(name, _)| !is_excluded(name));
+        match source {
+            Source::Uri => vec![self.uri()],
+            Source::RequestLine => vec![match &self.line {
+                Some(line) => line.clone(),
+                None => [&self.method[..], &self.uri(), &self.protocol].join(&b' '),
+            }],
+            Source::Method => vec![self.method.clone()],
+            Source::Protocol => vec![self.protocol.clone()],
+            Source::Filename => vec![self.path.clone()],
+            Source::Basename => {
+                let from = self.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+                vec![self.path[from..].to_vec()]
+            }
+            Source::QueryString => vec![self.query.clone().unwrap_or_default()],
+            Source::Arguments(None) => arguments().map(|(_, value)| value).collect(),
+            Source::Arguments(Some(named)) => arguments()
+                .filter(|(name, _)| name.eq_ignore_ascii_case(named.as_bytes()))
+                .map(|(_, value)| value)
+                .collect(),
+            Source::ArgumentNames => arguments().map(|(name, _)| name).collect(),
+            Source::LogField(name) => {
+                let accessor: Option<FieldAccessor> = fields.accessor(name).ok();
+                let value = accessor.and_then(|accessor| accessor.value(record));
+                let value = value.filter(|value| value.as_ref() != b"-");
+                value.map(|value| unescaped(&value).into_owned()).into_iter().collect()
+            }
+            Source::Transaction(_) => Vec::new(),
+        }
+    }
+}
+
+/// A text without the escapes that nginx and Apache write: `\xhh`, `\"` and `\\`.
+fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
+    if !text.contains(&b'\\') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut at = 0;
+    let digit = |at: usize| text.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    while let Some(byte) = text.get(at) {
+        let (value, length) = match (byte, text.get(at + 1)) {
+            (b'\\', Some(b'x')) => match (digit(at + 2), digit(at + 3)) {
+                (Some(high), Some(low)) => ((high * 16 + low) as u8, 4),
+                _ => (*byte, 1),
+            },
+            (b'\\', Some(next @ (b'"' | b'\\'))) => (*next, 2),
+            _ => (*byte, 1),
+        };
+        plain.push(value);
+        at += length;
+    }
+    Cow::Owned(plain)
+}

@@ -1,0 +1,219 @@
+//! Decisions about the requests of one key whose times are known to the second: those that hold
+//! for every possible time.
+//!
+//! A request with the stamp *s* arrived at some time from *s* to *s* + 1 s. The *k*-th request by
+//! its real time has the *k*-th stamp, so decisions are made by position. Which of the requests of
+//! a second had which position, the log does not tell: the verdict of a request is known if all
+//! positions that it can have agree.
+
+use super::exact::{BucketScale, for_each_count, make_unknown};
+use super::limit::{Algorithm, Limit};
+use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
+use super::{bounded_bucket, bounded_concurrency, bounded_periods, bounded_ring};
+use crate::report::Verdict;
+
+/// Decides about the requests of a key, which are in the order of their earliest arrival. Puts an
+/// outcome for each, and returns the peak, and how many of the undecided requests were rejected.
+pub(super) fn evaluate(
+    limit: &Limit,
+    requests: &[Request],
+    outcomes: &mut Vec<Outcome>,
+) -> (Peak, u64) {
+    let window_ns = limit.window_ns as i64;
+    let peak = match limit.algorithm {
+        // Which request it is decides how long it takes, so this one is not by position.
+        Algorithm::Concurrency => {
+            return (bounded_concurrency::evaluate(limit, requests, outcomes), 0);
+        }
+        Algorithm::SlidingRing => {
+            bounded_ring::decide(limit, requests, outcomes);
+            Windows::Sliding(window_ns).peak(requests, |_, _| {})
+        }
+        Algorithm::SlidingLog => count(limit, requests, Windows::Sliding(window_ns), outcomes),
+        Algorithm::FixedWindow => count(limit, requests, Windows::Fixed(window_ns), outcomes),
+        Algorithm::FirstWindow => first_window(limit, requests, outcomes),
+        Algorithm::TwoPeriods => bounded_periods::evaluate(limit, requests, outcomes),
+        Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => {
+            bounded_bucket::evaluate(limit, requests, outcomes)
+        }
+        Algorithm::Unpublished { hold_ns, .. } => {
+            let peak = count(limit, requests, Windows::Sliding(window_ns), outcomes);
+            make_unknown(requests, outcomes, hold_ns.saturating_add(SECOND_SPREAD_NS as u64));
+            Peak { lowest: (peak.lowest / 2.0).ceil(), ..peak }
+        }
+    };
+    let more_rejected = agree(requests, outcomes, most_passed(limit));
+    (peak, more_rejected)
+}
+
+/// The most requests that pass in a time, if the algorithm bounds that.
+fn most_passed(limit: &Limit) -> impl Fn(i64) -> Option<u64> {
+    let scale = BucketScale::new(limit);
+    let (algorithm, count, window_ns) = (limit.algorithm, limit.count, limit.window_ns as i64);
+    move |elapsed_ns| match algorithm {
+        Algorithm::SlidingRing => Some(count.saturating_mul((elapsed_ns / window_ns) as u64 + 1)),
+        Algorithm::TokenBucket { forget_s: None, .. } | Algorithm::LeakyBucket => {
+            let passed = (scale.time(elapsed_ns) + scale.highest + scale.request) / scale.request;
+            u64::try_from(passed).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The windows of an algorithm that counts all requests.
+#[derive(Debug, Clone, Copy)]
+enum Windows {
+    Sliding(i64),
+    Fixed(i64),
+}
+
+/// How sure it is to be that two requests are in one window.
+#[derive(Debug, Clone, Copy)]
+enum Certainty {
+    /// If the stamps are the times.
+    Stamped,
+    Surely,
+    Possibly,
+}
+
+impl Windows {
+    /// Whether an earlier stamp is in the window of a later one.
+    fn have(self, from_ns: i64, to_ns: i64, certainty: Certainty) -> bool {
+        let elapsed_ns = to_ns.saturating_sub(from_ns);
+        let later = |time_ns: i64| time_ns.saturating_add(SECOND_SPREAD_NS);
+        match self {
+            Self::Sliding(window_ns) => match certainty {
+                Certainty::Stamped => elapsed_ns <= window_ns,
+                Certainty::Surely => later(elapsed_ns) <= window_ns,
+                Certainty::Possibly => elapsed_ns.saturating_sub(SECOND_SPREAD_NS) <= window_ns,
+            },
+            Self::Fixed(window_ns) => {
+                let window = |time_ns: i64| time_ns.div_euclid(window_ns);
+                match certainty {
+                    Certainty::Stamped => window(from_ns) == window(to_ns),
+                    Certainty::Surely => window(from_ns) == window(later(to_ns)),
+                    Certainty::Possibly => window(later(from_ns)) >= window(to_ns),
+                }
+            }
+        }
+    }
+
+    /// The peak of some requests, of which `each` takes the least and most count.
+    fn peak(self, requests: &[Request], mut each: impl FnMut(u64, u64)) -> Peak {
+        let counts = |certainty| {
+            let mut counts = Vec::with_capacity(requests.len());
+            let time = |at: usize| requests[at].arrival_ns;
+            let is_inside = |from: usize, to: usize| self.have(time(from), time(to), certainty);
+            for_each_count(requests.len(), is_inside, |_, count| counts.push(count));
+            counts
+        };
+        let [stamped, surely, possibly] =
+            [Certainty::Stamped, Certainty::Surely, Certainty::Possibly].map(counts);
+        let mut peak = Peak::default();
+        for (at, ((stamped, surely), possibly)) in
+            stamped.into_iter().zip(surely).zip(possibly).enumerate()
+        {
+            peak.take_range(at, stamped as f64, (surely as f64, possibly as f64));
+            each(surely, possibly);
+        }
+        peak
+    }
+}
+
+fn count(
+    limit: &Limit,
+    requests: &[Request],
+    windows: Windows,
+    outcomes: &mut Vec<Outcome>,
+) -> Peak {
+    windows.peak(requests, |surely, possibly| {
+        outcomes.push(Outcome::bounded(surely > limit.count, possibly <= limit.count));
+    })
+}
+
+/// The window begins with a request, of which the least and most time are known, and the least and
+/// most number of requests in it.
+fn first_window(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
+    let window_ns = limit.window_ns as i64;
+    let mut window: Option<((i64, i64), (u64, u64))> = None;
+    let mut peak = Peak::default();
+    let mut stamped: Option<(i64, u64)> = None;
+    for (at, request) in requests.iter().enumerate() {
+        let earliest_ns = request.arrival_ns;
+        let latest_ns = earliest_ns.saturating_add(SECOND_SPREAD_NS);
+        let next = match window {
+            Some(((first_ns, last_ns), (least, most))) => {
+                if latest_ns.saturating_sub(first_ns) < window_ns {
+                    ((first_ns, last_ns), (least + 1, most + 1))
+                } else if earliest_ns.saturating_sub(last_ns) >= window_ns {
+                    ((earliest_ns, latest_ns), (1, 1))
+                } else {
+                    let first_ns = first_ns.max(earliest_ns.saturating_sub(window_ns));
+                    ((first_ns.min(earliest_ns), latest_ns), (1, most + 1))
+                }
+            }
+            None => ((earliest_ns, latest_ns), (1, 1)),
+        };
+        window = Some(next);
+        let (least, most) = next.1;
+        let of_stamps = match stamped {
+            Some((start_ns, count)) if earliest_ns.saturating_sub(start_ns) < window_ns => {
+                (start_ns, count + 1)
+            }
+            _ => (earliest_ns, 1),
+        };
+        stamped = Some(of_stamps);
+        let count = of_stamps.1.clamp(least, most);
+        peak.take_range(at, count as f64, (least as f64, most as f64));
+        outcomes.push(Outcome::bounded(least > limit.count, most <= limit.count));
+    }
+    peak
+}
+
+/// Makes the verdicts of requests unknown whose possible positions do not agree. Returns how many
+/// of the unknown ones were rejected at least: of the requests between two that surely passed, only
+/// `most_passed` in their time have passed.
+fn agree(
+    requests: &[Request],
+    outcomes: &mut [Outcome],
+    most_passed: impl Fn(i64) -> Option<u64>,
+) -> u64 {
+    let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
+    // From each position, the end of the run with the same verdict.
+    let mut run_ends = vec![verdicts.len(); verdicts.len()];
+    for at in (0..verdicts.len().saturating_sub(1)).rev() {
+        let is_same = verdicts[at] == verdicts[at + 1];
+        run_ends[at] = if is_same { run_ends[at + 1] } else { at + 1 };
+    }
+    let time = |at: usize| requests[at].arrival_ns;
+    let (mut first, mut end) = (0, 0);
+    for (at, outcome) in outcomes.iter_mut().enumerate() {
+        while time(first).saturating_add(SECOND_SPREAD_NS) < time(at) {
+            first += 1;
+        }
+        while end < verdicts.len() && time(end) <= time(at).saturating_add(SECOND_SPREAD_NS) {
+            end += 1;
+        }
+        if run_ends[first] < end {
+            *outcome = Outcome::verdict(Verdict::Unknown);
+        }
+    }
+    let count = |verdict| verdicts.iter().filter(|it| **it == verdict).count() as u64;
+    let shown = outcomes.iter().filter(|it| it.verdict == Verdict::Rejected).count() as u64;
+    let mut rejected = count(Verdict::Rejected);
+    let is_let_through = |verdict: &Verdict| matches!(verdict, Verdict::Passed | Verdict::Delayed);
+    let mut start = 0;
+    while start < verdicts.len() {
+        let length = verdicts[start..].iter().take_while(|it| !is_let_through(it)).count();
+        let run = start..start + length;
+        start = run.end + 1;
+        if run.is_empty() {
+            continue;
+        }
+        let elapsed_ns = time(run.end - 1).saturating_sub(time(run.start));
+        let Some(most) = most_passed(elapsed_ns.saturating_add(SECOND_SPREAD_NS)) else { break };
+        let known = verdicts[run].iter().filter(|it| **it == Verdict::Rejected).count() as u64;
+        rejected += (length as u64).saturating_sub(most).saturating_sub(known);
+    }
+    rejected - shown
+}

@@ -1,0 +1,180 @@
+//! What a limit groups requests by.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use weir_core::{FieldAccessor, Record, RecordFields, UnknownField};
+
+/// The parts of a key. Without any, all requests are counted together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Key(pub(crate) Vec<KeyPart>);
+
+/// A part of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KeyPart {
+    /// The value of a field.
+    Field(String),
+    /// The network of an address: the lengths of the prefix in IPv4 and in IPv6.
+    Network {
+        /// The field with the address.
+        field: String,
+        /// Bits of IPv4.
+        v4: u8,
+        /// Bits of IPv6.
+        v6: u8,
+    },
+    /// A hash of the value, for values that should not be shown.
+    Hash(String),
+}
+
+impl KeyPart {
+    fn field(&self) -> &str {
+        match self {
+            Self::Field(field) | Self::Network { field, .. } | Self::Hash(field) => field,
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, part) in self.0.iter().enumerate() {
+            formatter.write_str(if index == 0 { " by " } else { ", " })?;
+            match part {
+                KeyPart::Field(field) => formatter.write_str(field)?,
+                KeyPart::Hash(field) => write!(formatter, "hash({field})")?,
+                KeyPart::Network { field, v4: 32, v6 } => write!(formatter, "{field}/{v6}")?,
+                KeyPart::Network { field, v4, v6: 128 } => write!(formatter, "{field}/{v4}")?,
+                KeyPart::Network { field, v4, v6 } => write!(formatter, "{field}/{v4}/{v6}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A key with its fields resolved among those of some records.
+#[derive(Debug)]
+pub(super) struct BoundKey<'r>(Vec<(FieldAccessor, &'r KeyPart)>);
+
+impl<'r> BoundKey<'r> {
+    /// # Errors
+    /// If the records lack a field.
+    pub(super) fn new(key: &'r Key, fields: &RecordFields) -> Result<Self, UnknownField> {
+        let part = |part: &'r KeyPart| Ok((fields.accessor(part.field())?, part));
+        Ok(Self(key.0.iter().map(part).collect::<Result<_, _>>()?))
+    }
+
+    /// Writes the key of a record. Returns whether it has one: not if it lacks all of its fields.
+    ///
+    /// Parts are separated by a space; one with a space or a quotation mark, and an empty one, is
+    /// quoted, so that different keys differ.
+    pub(super) fn write(&self, record: &Record<'_>, text: &mut Vec<u8>) -> bool {
+        text.clear();
+        let mut has_value = self.0.is_empty();
+        for (index, (accessor, part)) in self.0.iter().enumerate() {
+            if index > 0 {
+                text.push(b' ');
+            }
+            let start = text.len();
+            let value = accessor.value(record).filter(|value| value.as_ref() != b"-");
+            has_value |= value.as_ref().is_some_and(|value| !value.is_empty());
+            part.write(&value.unwrap_or_default(), text);
+            if self.0.len() > 1 {
+                quote(text, start);
+            }
+        }
+        has_value
+    }
+}
+
+impl KeyPart {
+    fn write(&self, value: &[u8], text: &mut Vec<u8>) {
+        match self {
+            Self::Field(_) => text.extend_from_slice(value),
+            Self::Network { v4, v6, .. } => match network(value, *v4, *v6) {
+                Some(network) => text.extend_from_slice(network.as_bytes()),
+                None => text.extend_from_slice(value),
+            },
+            Self::Hash(_) if value.is_empty() => {}
+            Self::Hash(_) => text.extend_from_slice(format!("{:016x}", fnv1a(value)).as_bytes()),
+        }
+    }
+}
+
+/// Puts what was written from `start` on into quotation marks if it needs them.
+fn quote(text: &mut Vec<u8>, start: usize) {
+    let part = &text[start..];
+    if !part.is_empty() && !part.iter().any(|byte| matches!(byte, b' ' | b'"' | b'\\')) {
+        return;
+    }
+    let part = text.split_off(start);
+    text.push(b'"');
+    for byte in part {
+        if matches!(byte, b'"' | b'\\') {
+            text.push(b'\\');
+        }
+        text.push(byte);
+    }
+    text.push(b'"');
+}
+
+/// The network of an address in CIDR notation; the address alone if all of its bits count.
+fn network(value: &[u8], v4: u8, v6: u8) -> Option<String> {
+    let address: IpAddr = std::str::from_utf8(value).ok()?.parse().ok()?;
+    Some(match address.to_canonical() {
+        IpAddr::V4(address) if v4 < 32 => {
+            let mask = u32::MAX.checked_shl(32 - u32::from(v4)).unwrap_or(0);
+            format!("{}/{v4}", std::net::Ipv4Addr::from_bits(address.to_bits() & mask))
+        }
+        IpAddr::V6(address) if v6 < 128 => {
+            let mask = u128::MAX.checked_shl(128 - u32::from(v6)).unwrap_or(0);
+            format!("{}/{v6}", std::net::Ipv6Addr::from_bits(address.to_bits() & mask))
+        }
+        address => address.to_string(),
+    })
+}
+
+/// The hash FNV-1a of 64 bits.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fnv1a, network, quote};
+
+    #[test]
+    fn networks_have_the_bits_of_their_family() {
+        for (address, v4, v6, expected) in [
+            ("192.0.2.77", 24, 128, Some("192.0.2.0/24")),
+            ("192.0.2.77", 32, 64, Some("192.0.2.77")),
+            ("192.0.2.77", 0, 64, Some("0.0.0.0/0")),
+            ("::ffff:192.0.2.77", 24, 64, Some("192.0.2.0/24")),
+            ("2001:db8:1:2:3::4", 24, 64, Some("2001:db8:1:2::/64")),
+            ("2001:DB8::4", 24, 128, Some("2001:db8::4")),
+            ("::1", 0, 0, Some("::/0")),
+            ("example.com", 24, 64, None),
+        ] {
+            let found = network(address.as_bytes(), v4, v6);
+            assert_eq!(found.as_deref(), expected, "{address}/{v4}/{v6}");
+        }
+    }
+
+    #[test]
+    fn parts_with_spaces_are_quoted() {
+        for (part, expected) in
+            [("a", "a"), ("", r#""""#), ("a b", r#""a b""#), (r#"a"\"#, r#""a\"\\""#)]
+        {
+            let mut text = b"x ".to_vec();
+            text.extend_from_slice(part.as_bytes());
+            quote(&mut text, 2);
+            assert_eq!(String::from_utf8_lossy(&text), format!("x {expected}"));
+        }
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_published_function() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

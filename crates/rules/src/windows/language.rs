@@ -1,0 +1,358 @@
+//! The lines in which limits are written: `limit 100 requests in 1m by client as sliding`.
+//!
+//! ```text
+//! line      = "limit" number [ "requests" ] amount { clause } [ "#" comment ]
+//! amount    = "in" duration | "at" "once"
+//! clause    = "by" part { [ "," ] part } | "where" condition | "as" algorithm
+//!           | "burst" number | "named" name
+//! part      = field | field "/" bits [ "/" bits ] | "hash(" field ")"
+//! ```
+//!
+//! A condition ends at a word that begins the next clause; such a word in it needs quotation marks.
+
+use weir_core::nearest_name;
+
+use super::key::{Key, KeyPart};
+use super::limit::{Algorithm, Limit};
+use super::words::{Word, words};
+use crate::condition::RuleCondition;
+use crate::error::RuleError;
+
+/// The words that begin a clause.
+const CLAUSES: [&str; 5] = ["by", "where", "as", "burst", "named"];
+
+/// Units of durations, in nanoseconds.
+const UNITS: [(&str, u64); 6] = [
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
+];
+
+const EXAMPLE: &str = "limit 100 requests in 1m by client";
+
+/// Whether a text is in this language: its first line that is not a comment begins with `limit`.
+pub(crate) fn looks_like(text: &str) -> bool {
+    let mut lines = text.lines().map(|line| words(line, 0));
+    let first = lines.find_map(|words| words.first().copied());
+    first.is_some_and(|first| first.text == "limit")
+}
+
+/// Reads the limits of a text, one in each line.
+///
+/// # Errors
+/// At the first mistake, and if there is no limit.
+pub(super) fn parse(text: &str) -> Result<Vec<Limit>, RuleError> {
+    let mut limits = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let words = words(line, start);
+        start += line.len();
+        if !words.is_empty() {
+            limits.push(Line { text, words, at: 0 }.limit()?);
+        }
+    }
+    match limits.is_empty() {
+        true => Err(RuleError::new(0..0, format!("there is no limit in it; write `{EXAMPLE}`"))),
+        false => Ok(limits),
+    }
+}
+
+/// A line that is read word by word.
+struct Line<'t> {
+    text: &'t str,
+    words: Vec<Word<'t>>,
+    at: usize,
+}
+
+impl<'t> Line<'t> {
+    fn peek(&self) -> Option<Word<'t>> {
+        self.words.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Option<Word<'t>> {
+        let next = self.peek()?;
+        self.at += 1;
+        Some(next)
+    }
+
+    /// The next word, of which `what` says what it should be.
+    fn expect(&mut self, what: &str) -> Result<Word<'t>, RuleError> {
+        let end = self.words.last().map_or(0, |last| last.range().end);
+        self.next().ok_or_else(|| RuleError::new(end..end + 1, format!("{what} is missing here")))
+    }
+
+    /// Takes the next word if it is one of these.
+    fn take(&mut self, texts: &[&str]) -> bool {
+        let is_one = self.peek().is_some_and(|word| texts.contains(&word.text));
+        self.at += usize::from(is_one);
+        is_one
+    }
+
+    fn limit(mut self) -> Result<Limit, RuleError> {
+        let first = self.expect("a limit")?;
+        if first.text != "limit" {
+            let message = format!("`{}` does not begin a limit; write `{EXAMPLE}`", first.text);
+            return Err(first.error(message));
+        }
+        let count = self.number("the number of requests")?;
+        self.take(&["request", "requests"]);
+        let window_ns = self.amount()?;
+        let mut limit = Limit {
+            name: None,
+            count,
+            window_ns,
+            burst: count,
+            algorithm: if window_ns == 0 { Algorithm::Concurrency } else { Algorithm::SlidingRing },
+            key: Key::default(),
+            condition: None,
+        };
+        let (mut burst, mut seen) = (None, Vec::new());
+        while let Some(word) = self.next() {
+            if seen.contains(&word.text) {
+                return Err(word.error(format!("`{}` stands twice in the limit", word.text)));
+            }
+            match word.text {
+                "by" => limit.key = self.key()?,
+                "where" => limit.condition = Some(self.condition()?),
+                "as" => limit.algorithm = self.algorithm(window_ns)?,
+                "burst" => burst = Some((word, self.number("the size of the bucket")?)),
+                "named" => limit.name = Some(unquoted(self.expect("a name")?.text).to_owned()),
+                other => return Err(unknown_clause(word, other)),
+            }
+            seen.push(word.text);
+        }
+        if let Some((word, burst)) = burst {
+            if !limit.algorithm.has_burst() {
+                let message = "only `as token-bucket` and `as leaky-bucket` have a burst";
+                return Err(word.error(message));
+            }
+            limit.burst = burst;
+        }
+        Ok(limit)
+    }
+
+    fn number(&mut self, what: &str) -> Result<u64, RuleError> {
+        let word = self.expect(what)?;
+        let number = word.text.parse().ok().filter(|_| !word.text.starts_with('+'));
+        let is_valid = |number: &u64| (1..=Limit::COUNT_MAX).contains(number);
+        number.filter(is_valid).ok_or_else(|| {
+            let max = Limit::COUNT_MAX;
+            word.error(format!("`{}` is not a number from 1 to {max}: {what}", word.text))
+        })
+    }
+
+    /// The window in nanoseconds; 0 for `at once`.
+    fn amount(&mut self) -> Result<u64, RuleError> {
+        let word = self.expect("`in` and a duration, or `at once`,")?;
+        match word.text {
+            "at" if self.take(&["once"]) => Ok(0),
+            "in" | "per" => {
+                let word = self.expect("a duration such as 10s or 1m")?;
+                duration_ns(word.text).ok_or_else(|| {
+                    let message = "is not a duration from 1ms to 366d; write 500ms, 10s, 5m or 1h";
+                    word.error(format!("`{}` {message}", word.text))
+                })
+            }
+            other => Err(word.error(format!(
+                "`{other}` stands where `in` and a duration should, or `at once`: `{EXAMPLE}`"
+            ))),
+        }
+    }
+
+    fn key(&mut self) -> Result<Key, RuleError> {
+        let mut parts = Vec::new();
+        while let Some(word) = self.peek().filter(|word| !CLAUSES.contains(&word.text)) {
+            self.at += 1;
+            let mut from = 0;
+            for piece in word.text.split(',') {
+                let part = word.part(from..from + piece.len());
+                from += piece.len() + 1;
+                if !piece.is_empty() && piece != "and" {
+                    parts.push(key_part(part)?);
+                }
+            }
+        }
+        if parts.is_empty() {
+            self.expect("a field such as client, client/24 or path")?;
+            let word = self.words[self.at - 1];
+            return Err(word.error(format!("`{}` stands where a field should", word.text)));
+        }
+        Ok(Key(parts))
+    }
+
+    /// The condition up to the next clause.
+    fn condition(&mut self) -> Result<RuleCondition, RuleError> {
+        let first = self.expect("a condition such as path^=/login")?;
+        let mut end = first.range().end;
+        while let Some(word) = self.peek().filter(|word| !CLAUSES.contains(&word.text)) {
+            self.at += 1;
+            end = word.range().end;
+        }
+        let text = &self.text[first.start..end];
+        RuleCondition::parse(text).map_err(|error| {
+            let range = first.start + error.range.start..first.start + error.range.end;
+            RuleError::new(range, error.message)
+        })
+    }
+
+    fn algorithm(&mut self, window_ns: u64) -> Result<Algorithm, RuleError> {
+        let word = self.expect("an algorithm such as sliding")?;
+        let names = Algorithm::NAMED.map(|(name, _)| name);
+        let found = Algorithm::NAMED.iter().find(|(name, _)| *name == word.text);
+        let (_, algorithm) = found.ok_or_else(|| {
+            let nearest = nearest_name(word.text, names)
+                .map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+            let all = names.join(", ");
+            word.error(format!("`{}` is not an algorithm; {nearest}(they are {all})", word.text))
+        })?;
+        match (*algorithm == Algorithm::Concurrency, window_ns == 0) {
+            (true, false) => Err(word.error("concurrency has no window; write `at once`")),
+            (false, true) => {
+                Err(word.error("`at once` has no window; write `in 1m` before this algorithm"))
+            }
+            _ => Ok(*algorithm),
+        }
+    }
+}
+
+fn unknown_clause(word: Word<'_>, text: &str) -> RuleError {
+    let nearest = nearest_name(text, CLAUSES)
+        .map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+    let all = CLAUSES.join(", ");
+    word.error(format!("`{text}` does not begin a clause; {nearest}(the clauses are {all})"))
+}
+
+/// A part of a key.
+fn key_part(word: Word<'_>) -> Result<KeyPart, RuleError> {
+    if let Some(field) = word.text.strip_prefix("hash(") {
+        let field = field.strip_suffix(')').filter(|field| !field.is_empty());
+        let field = field.ok_or_else(|| word.error("write `hash(FIELD)`, without spaces"))?;
+        return Ok(KeyPart::Hash(field.to_owned()));
+    }
+    let mut pieces = word.text.split('/');
+    let field = pieces.next().unwrap_or_default().to_owned();
+    let bits: Vec<&str> = pieces.collect();
+    let read = |text: &str, max: u8| {
+        let bits = text.parse::<u8>().ok().filter(|bits| *bits <= max && !text.starts_with('+'));
+        bits.ok_or_else(|| {
+            word.error(format!(
+                "`{text}` is not a valid length of a network: write /0 to /32 for IPv4, up to \
+                 /128 for IPv6, or both, as in client/24/64"
+            ))
+        })
+    };
+    match &bits[..] {
+        [] if !field.is_empty() => Ok(KeyPart::Field(field)),
+        [one] if !field.is_empty() => Ok(match read(one, 128)? {
+            v4 @ 0..=32 => KeyPart::Network { field, v4, v6: 128 },
+            v6 => KeyPart::Network { field, v4: 32, v6 },
+        }),
+        [one, two] if !field.is_empty() => {
+            Ok(KeyPart::Network { field, v4: read(one, 32)?, v6: read(two, 128)? })
+        }
+        _ => Err(word.error(format!("`{}` is not a field or a network of one", word.text))),
+    }
+}
+
+/// A duration in nanoseconds, such as `90s` or `1.5m`.
+pub(super) fn duration_ns(text: &str) -> Option<u64> {
+    let digits = text.find(|next: char| !next.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let (_, unit_ns) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let number: u64 = number.parse().ok()?;
+    let nanoseconds = number.checked_mul(*unit_ns)?;
+    (1_000_000..=Limit::WINDOW_NS_MAX).contains(&nanoseconds).then_some(nanoseconds)
+}
+
+fn unquoted(text: &str) -> &str {
+    let inside = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    inside('"').or_else(|| inside('\'')).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{looks_like, parse};
+
+    #[test]
+    fn limits_are_read_and_written_alike() {
+        for (text, expected) in [
+            ("limit 5 in 10s", "limit 5 requests in 10s as sliding"),
+            ("limit 1 request per 60s by client", "limit 1 requests in 1m by client as sliding"),
+            (
+                "limit 100 requests in 1m by client where path^=/login as sliding",
+                "limit 100 requests in 1m by client where path^=/login as sliding",
+            ),
+            (
+                "limit 5 in 90m as token-bucket burst 9 by client/24/64, path and hash(cookie_id)",
+                "limit 5 requests in 90m by client/24/64, path, hash(cookie_id) as token-bucket burst 9",
+            ),
+            ("limit 9 at once by client/64 # why", "limit 9 requests at once by client/64"),
+            (
+                "limit 3 in 1d by host where user_agent~'a as b' or status=404 named 'x y' as fixed",
+                "limit 3 requests in 1d by host where user_agent~'a as b' or status=404 as fixed",
+            ),
+        ] {
+            let limits = parse(text).expect(text);
+            assert_eq!(limits[0].to_string(), expected);
+            assert_eq!(parse(expected).expect(expected)[0].to_string(), expected);
+        }
+        let named = parse("limit 3 in 1s named 'x y'").expect("it is valid");
+        assert_eq!(named[0].name.as_deref(), Some("x y"));
+        assert_eq!(parse("# a\n\nlimit 1 in 1s\nlimit 2 in 2s\n").expect("two").len(), 2);
+    }
+
+    #[test]
+    fn mistakes_are_refused_at_their_place() {
+        for (text, place, message) in [
+            ("", "", "there is no limit"),
+            ("limit", "", "the number of requests is missing"),
+            ("limit x in 1m", "x", "`x` is not a number from 1"),
+            ("limit 0 in 1m", "0", "`0` is not a number from 1"),
+            ("limit 5 requests on 1m", "on", "stands where `in`"),
+            ("limit 5 in 1y", "1y", "`1y` is not a duration"),
+            ("limit 5 in 0s", "0s", "`0s` is not a duration"),
+            ("limit 5 in 1m bye client", "bye", "did you mean `by`?"),
+            ("limit 5 in 1m by where a", "where", "stands where a field should"),
+            ("limit 5 in 1m by client/129", "client/129", "`129` is not a valid length"),
+            ("limit 5 in 1m by client/33/64", "client/33/64", "`33` is not a valid length"),
+            ("limit 5 in 1m by hash(", "hash(", "write `hash(FIELD)`"),
+            ("limit 5 in 1m as slidng", "slidng", "did you mean `sliding`?"),
+            ("limit 5 in 1m as concurrency", "concurrency", "has no window"),
+            ("limit 5 at once as fixed", "fixed", "has no window"),
+            ("limit 5 in 1m burst 9", "burst", "only `as token-bucket`"),
+            ("limit 5 in 1m by a by b", "by b", "`by` stands twice"),
+            ("limit 5 in 1m where status==404 as fixed", "==404", "`==` is not an operator"),
+            ("limit 5 in 1m where time>now", "now", "a rule has no clock"),
+            ("limit 5 in 1m\nlmit 5 in 1m", "lmit", "does not begin a limit"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.message.contains(message), "{text}: {}", error.message);
+            if !place.is_empty() {
+                assert_eq!(Some(error.range.start), text.rfind(place), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_language_is_recognised() {
+        assert!(looks_like("# mine\n limit 5 in 1s"));
+        assert!(!looks_like("limit_req zone=one;") && !looks_like("") && !looks_like("unlimited"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "(limit )?[a-z0-9/'\"#(),é=\n ]{0,40}") {
+            if let Err(error) = parse(&text) {
+                prop_assert!(error.range.start <= text.len());
+                error.excerpt(&text);
+            }
+        }
+    }
+}

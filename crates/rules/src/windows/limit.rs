@@ -1,0 +1,166 @@
+//! A limit of requests.
+
+use std::fmt;
+
+use super::key::Key;
+use crate::condition::RuleCondition;
+
+/// What holds of a counter of which nothing is published.
+const UNPUBLISHED: &str = "how the windows of this limit lie is not known: a request within the \
+                           limit in every window passes; of the others it cannot be told";
+
+/// How requests are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Algorithm {
+    /// A request is rejected if the last `count` that passed are not older than the window.
+    SlidingRing,
+    /// A request is rejected if more than `count`, those rejected included, are not older than the
+    /// window.
+    SlidingLog,
+    /// Windows that begin at multiples of their length since 1970.
+    FixedWindow,
+    /// Windows that begin with a request of the key.
+    FirstWindow,
+    /// The count of this period, and of the one before it in proportion to what is left of it.
+    TwoPeriods,
+    /// A bucket of `burst` tokens. `delay_ns` is how long a request may wait for its token, and
+    /// `forget_s` after how many whole seconds without a request the bucket is full again.
+    TokenBucket {
+        /// The longest wait.
+        delay_ns: u64,
+        /// The whole seconds.
+        forget_s: Option<u64>,
+    },
+    /// A queue of `burst` requests, which leave it at the rate.
+    LeakyBucket,
+    /// The number of requests that are served at the same time.
+    Concurrency,
+    /// A window whose algorithm is not published.
+    Unpublished {
+        /// What is known of it, a sentence.
+        note: &'static str,
+        /// How long a key may stay blocked after it was over the limit.
+        hold_ns: u64,
+    },
+}
+
+impl Algorithm {
+    /// The algorithms of the language by name.
+    pub(super) const NAMED: [(&'static str, Self); 9] = [
+        ("sliding", Self::SlidingRing),
+        ("sliding-log", Self::SlidingLog),
+        ("fixed", Self::FixedWindow),
+        ("first", Self::FirstWindow),
+        ("two-periods", Self::TwoPeriods),
+        ("token-bucket", Self::TokenBucket { delay_ns: 0, forget_s: None }),
+        ("leaky-bucket", Self::LeakyBucket),
+        ("concurrency", Self::Concurrency),
+        ("unpublished", Self::Unpublished { note: UNPUBLISHED, hold_ns: 0 }),
+    ];
+
+    /// Whether it has a burst.
+    pub(super) const fn has_burst(self) -> bool {
+        matches!(self, Self::TokenBucket { .. } | Self::LeakyBucket)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::SlidingRing => "sliding",
+            Self::SlidingLog => "sliding-log",
+            Self::FixedWindow => "fixed",
+            Self::FirstWindow => "first",
+            Self::TwoPeriods => "two-periods",
+            Self::TokenBucket { .. } => "token-bucket",
+            Self::LeakyBucket => "leaky-bucket",
+            Self::Concurrency => "concurrency",
+            Self::Unpublished { .. } => "unpublished",
+        }
+    }
+}
+
+/// A limit.
+#[derive(Debug, Clone)]
+pub(crate) struct Limit {
+    pub(crate) name: Option<String>,
+    /// The requests that pass in a window, or at once.
+    pub(crate) count: u64,
+    /// The window in nanoseconds; 0 for [`Algorithm::Concurrency`].
+    pub(crate) window_ns: u64,
+    /// The size of the bucket.
+    pub(crate) burst: u64,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) key: Key,
+    pub(crate) condition: Option<RuleCondition>,
+}
+
+impl Limit {
+    /// The longest window, in nanoseconds: a year.
+    pub(crate) const WINDOW_NS_MAX: u64 = 366 * 86_400 * 1_000_000_000;
+
+    /// The highest count.
+    pub(crate) const COUNT_MAX: u64 = 1_000_000_000;
+
+    /// The count above which a request is rejected, in requests.
+    pub(super) fn threshold(&self) -> f64 {
+        match self.algorithm {
+            Algorithm::TokenBucket { delay_ns, .. } => {
+                self.burst as f64 + delay_ns as f64 * self.count as f64 / self.window_ns as f64
+            }
+            Algorithm::LeakyBucket => self.burst as f64,
+            _ => self.count as f64,
+        }
+    }
+
+    /// The setting that [`Self::threshold`] is about.
+    pub(super) fn setting(&self) -> u64 {
+        if self.algorithm.has_burst() { self.burst } else { self.count }
+    }
+
+    /// The setting with another value, as it is written.
+    pub(super) fn setting_text(&self, value: u64) -> String {
+        match self.algorithm {
+            algorithm if algorithm.has_burst() => format!("burst {value}"),
+            Algorithm::Concurrency => format!("limit {value} requests at once"),
+            _ => format!("limit {value} requests in {}", duration(self.window_ns)),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "limit {} requests", self.count)?;
+        match self.algorithm {
+            Algorithm::Concurrency => write!(formatter, " at once")?,
+            _ => write!(formatter, " in {}", duration(self.window_ns))?,
+        }
+        write!(formatter, "{}", self.key)?;
+        if let Some(condition) = &self.condition {
+            write!(formatter, " where {}", condition.text())?;
+        }
+        if self.algorithm != Algorithm::Concurrency {
+            write!(formatter, " as {}", self.algorithm.name())?;
+        }
+        if self.algorithm.has_burst() {
+            write!(formatter, " burst {}", self.burst)?;
+        }
+        Ok(())
+    }
+}
+
+/// A duration with the largest unit of which it is a multiple.
+pub(super) fn duration(nanoseconds: u64) -> String {
+    const UNITS: [(&str, u64); 6] = [
+        ("d", 86_400_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("m", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+    ];
+    let unit =
+        UNITS.iter().find(|(_, unit)| nanoseconds >= *unit && nanoseconds.is_multiple_of(*unit));
+    match unit {
+        Some((name, unit)) => format!("{}{name}", nanoseconds / unit),
+        None => format!("{nanoseconds}ns"),
+    }
+}

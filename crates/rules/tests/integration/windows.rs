@@ -1,0 +1,328 @@
+//! Limits in windows: replays against naive ones, and against less exact times.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use weir_rules::{Decision, Events, RuleFiles, RuleReport, Verdict, parse_rules};
+
+/// A request: its arrival and duration in milliseconds, and its key.
+type Request = (i64, i64, &'static str);
+
+/// A limit of the naive replay.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    algorithm: &'static str,
+    count: i64,
+    window_ms: i64,
+    burst: i64,
+}
+
+impl Limit {
+    fn text(&self) -> String {
+        let Self { algorithm, count, window_ms, burst } = self;
+        match *algorithm {
+            "concurrency" => format!("limit {count} at once by client"),
+            "token-bucket" | "leaky-bucket" => {
+                format!("limit {count} in {window_ms}ms by client as {algorithm} burst {burst}")
+            }
+            _ => format!("limit {count} in {window_ms}ms by client as {algorithm}"),
+        }
+    }
+
+    /// The limit with another threshold.
+    fn with(self, threshold: i64) -> Self {
+        match self.algorithm {
+            "token-bucket" | "leaky-bucket" => Self { burst: threshold, ..self },
+            _ => Self { count: threshold, ..self },
+        }
+    }
+
+    fn threshold(&self) -> i64 {
+        match self.algorithm {
+            "token-bucket" | "leaky-bucket" => self.burst,
+            _ => self.count,
+        }
+    }
+}
+
+struct Replayed {
+    verdicts: Vec<Verdict>,
+    report: RuleReport,
+}
+
+/// Replays requests in the order of their ends, as a server logs them; verdicts are in that order.
+fn replay(text: &str, requests: &[Request], stamp: impl Fn(i64) -> i64) -> Replayed {
+    let rules = parse_rules(text, "test", None, &RuleFiles::default()).expect(text);
+    let mut replay = rules[0].replay();
+    let mut events = Events::default();
+    for (line, (arrival_ms, duration_ms, key)) in requests.iter().enumerate() {
+        let time_ns = stamp(arrival_ms + duration_ms) * 1_000_000;
+        let time = (Some(time_ns), *duration_ms as u64 * 1_000_000);
+        assert!(events.put((line as u64, 0), time, [key.as_bytes()]));
+    }
+    for event in events.iter() {
+        replay.take(0, event.line + 1, &event);
+    }
+    let mut verdicts = Vec::new();
+    let report = replay.finish(Some(&mut |decision: &Decision<'_>| {
+        assert_eq!(decision.line, verdicts.len() as u64 + 1);
+        verdicts.push(decision.verdict);
+    }));
+    Replayed { verdicts, report }
+}
+
+/// Each algorithm as directly as it can be written, over the requests of one key by arrival.
+fn naive_of_key(limit: &Limit, requests: &[(i64, i64)]) -> Vec<Verdict> {
+    let Limit { algorithm, count, window_ms, burst } = *limit;
+    let of = |is_rejected| if is_rejected { Verdict::Rejected } else { Verdict::Passed };
+    let times: Vec<i64> = requests.iter().map(|(arrival, _)| *arrival).collect();
+    let inside = |from: i64, to: i64| to - from <= window_ms;
+    match algorithm {
+        "sliding" => {
+            // A ring whose cursor points to the oldest time.
+            let mut ring = vec![i64::MIN / 2; count as usize];
+            let mut cursor = 0;
+            let mut decide = |now: &i64| {
+                let is_rejected = inside(ring[cursor], *now);
+                if !is_rejected {
+                    ring[cursor] = *now;
+                    cursor = (cursor + 1) % ring.len();
+                }
+                of(is_rejected)
+            };
+            times.iter().map(&mut decide).collect()
+        }
+        "sliding-log" => {
+            let counted = |at: usize| {
+                times[..=at].iter().filter(|time| inside(**time, times[at])).count() as i64
+            };
+            (0..times.len()).map(|at| of(counted(at) > count)).collect()
+        }
+        "fixed" => {
+            let window = |time: i64| time.div_euclid(window_ms);
+            let counted = |at: usize| {
+                let is_same = |time: &&i64| window(**time) == window(times[at]);
+                times[..=at].iter().filter(is_same).count() as i64
+            };
+            (0..times.len()).map(|at| of(counted(at) > count)).collect()
+        }
+        "first" => {
+            let (mut start, mut counted) = (i64::MIN / 2, 0);
+            let mut decide = |now: &i64| {
+                if now - start >= window_ms {
+                    (start, counted) = (*now, 0);
+                }
+                counted += 1;
+                of(counted > count)
+            };
+            times.iter().map(&mut decide).collect()
+        }
+        "two-periods" => {
+            let (mut tick, mut current, mut previous) = (i64::MIN / 2, 0, 0);
+            let mut decide = |now: &i64| {
+                if now - tick >= window_ms {
+                    previous = current;
+                    current = 0;
+                    tick += window_ms;
+                    if now - tick >= window_ms {
+                        previous = 0;
+                        tick = *now;
+                    }
+                }
+                current += 1;
+                of(current + previous * (tick + window_ms - now) / window_ms > count)
+            };
+            times.iter().map(&mut decide).collect()
+        }
+        "token-bucket" | "leaky-bucket" => {
+            // Tokens in parts of 1 / window_ms.
+            let full = burst * window_ms;
+            let (mut tokens, mut last) = (full, i64::MIN);
+            let mut decide = |now: &i64| {
+                if last != i64::MIN {
+                    tokens = (tokens + (now - last) * count).min(full);
+                }
+                last = *now;
+                if tokens < window_ms {
+                    return Verdict::Rejected;
+                }
+                let is_delayed = algorithm == "leaky-bucket" && tokens < full;
+                tokens -= window_ms;
+                if is_delayed { Verdict::Delayed } else { Verdict::Passed }
+            };
+            times.iter().map(&mut decide).collect()
+        }
+        _ => {
+            let mut served: Vec<i64> = Vec::new();
+            let mut decide = |(now, duration): &(i64, i64)| {
+                let active = served.iter().filter(|end| **end > *now).count() as i64;
+                if active < count {
+                    served.push(now + duration);
+                }
+                of(active >= count)
+            };
+            requests.iter().map(&mut decide).collect()
+        }
+    }
+}
+
+/// The verdicts in the order of the log.
+fn naive(limit: &Limit, requests: &[Request]) -> Vec<Verdict> {
+    let mut verdicts = vec![Verdict::Unknown; requests.len()];
+    for key in ["a", "b"] {
+        let mut lines: Vec<usize> =
+            (0..requests.len()).filter(|line| requests[*line].2 == key).collect();
+        lines.sort_by_key(|line| requests[*line].0);
+        let of_key: Vec<(i64, i64)> =
+            lines.iter().map(|line| (requests[*line].0, requests[*line].1)).collect();
+        for (line, verdict) in lines.iter().zip(naive_of_key(limit, &of_key)) {
+            verdicts[*line] = verdict;
+        }
+    }
+    verdicts
+}
+
+const ALGORITHMS: [&str; 8] = [
+    "sliding",
+    "sliding-log",
+    "fixed",
+    "first",
+    "two-periods",
+    "token-bucket",
+    "leaky-bucket",
+    "concurrency",
+];
+
+fn limit() -> impl Strategy<Value = Limit> {
+    let window_ms =
+        prop_oneof![Just(1_000), Just(10_000), 100..1_000i64, 1_000..8_000i64, Just(60_000)];
+    (prop::sample::select(&ALGORITHMS[..]), 1..9i64, window_ms, 1..9i64).prop_map(
+        |(algorithm, count, window_ms, burst)| Limit { algorithm, count, window_ms, burst },
+    )
+}
+
+/// Requests in bursts with pauses between them, in the order of their ends.
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let pause = prop_oneof![6 => 0..300i64, 3 => 0..3_000i64, 1 => 5_000..130_000i64];
+    let duration = prop_oneof![3 => Just(0), 2 => 1..400i64, 1 => 400..9_000i64];
+    let key = prop_oneof![4 => Just("a"), 1 => Just("b")];
+    prop::collection::vec((pause, duration, key), 1..80).prop_map(|pauses| {
+        // A fraction of a second in the first time makes the log one with milliseconds.
+        let mut time_ms = 1_700_000_000_001;
+        let at = |(index, (pause, duration, key)): (usize, (i64, i64, &'static str))| {
+            time_ms += pause;
+            (time_ms, if index == 0 { 0 } else { duration }, key)
+        };
+        let mut requests: Vec<Request> = pauses.into_iter().enumerate().map(at).collect();
+        requests.sort_by_key(|(arrival, duration, _)| arrival + duration);
+        requests
+    })
+}
+
+fn count(truth: &[Verdict], verdict: Verdict) -> u64 {
+    truth.iter().filter(|found| **found == verdict).count() as u64
+}
+
+/// Whether each key has a rejected request.
+fn tripped(requests: &[Request], truth: &[Verdict]) -> BTreeMap<Vec<u8>, bool> {
+    let mut tripped = BTreeMap::new();
+    for ((.., key), verdict) in requests.iter().zip(truth) {
+        *tripped.entry(key.as_bytes().to_vec()).or_insert(false) |= *verdict == Verdict::Rejected;
+    }
+    tripped
+}
+
+/// Asserts that no definite verdict of a replay over whole seconds differs from the truth, and
+/// counts the verdicts that are not definite and those that are.
+fn assert_bounded(
+    limit: &Limit,
+    requests: &[Request],
+    spoken: &mut [u64; 2],
+) -> Result<(), TestCaseError> {
+    let truth = naive(limit, requests);
+    let replayed = replay(&limit.text(), requests, |time_ms| time_ms - time_ms.rem_euclid(1_000));
+    prop_assert_eq!(replayed.verdicts.len(), requests.len());
+    for (line, (verdict, true_verdict)) in replayed.verdicts.iter().zip(&truth).enumerate() {
+        let is_definite = *verdict != Verdict::Unknown;
+        spoken[usize::from(is_definite)] += 1;
+        prop_assert!(!is_definite || verdict == true_verdict, "line {}: {:?}", line + 1, verdict);
+    }
+    let counts = replayed.report.requests;
+    prop_assert!(counts.passed <= count(&truth, Verdict::Passed));
+    prop_assert!(counts.delayed <= count(&truth, Verdict::Delayed));
+    prop_assert!(counts.rejected <= count(&truth, Verdict::Rejected), "{:?}", counts);
+    let all = counts.passed + counts.delayed + counts.rejected + counts.undecided;
+    prop_assert_eq!(all, requests.len() as u64);
+    let tripped = tripped(requests, &truth);
+    for trip in &replayed.report.trips {
+        prop_assert!(trip.verdict == Verdict::Unknown || tripped[&trip.key], "{:?}", trip);
+    }
+    for trip in &replayed.report.closest {
+        prop_assert!(!tripped[&trip.key], "{:?}", trip);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+
+    #[test]
+    fn decisions_are_those_of_the_algorithm((limit, requests) in (limit(), requests())) {
+        let truth = naive(&limit, &requests);
+        let replayed = replay(&limit.text(), &requests, |time_ms| time_ms);
+        prop_assert_eq!(&replayed.verdicts, &truth);
+        let counts = replayed.report.requests;
+        prop_assert_eq!(counts.rejected, count(&truth, Verdict::Rejected));
+        prop_assert_eq!(counts.delayed, count(&truth, Verdict::Delayed));
+        prop_assert_eq!(counts.undecided, 0);
+    }
+
+    #[test]
+    fn no_definite_verdict_from_whole_seconds_is_wrong((limit, requests) in (limit(), requests())) {
+        assert_bounded(&limit, &requests, &mut [0; 2])?;
+    }
+
+    #[test]
+    fn the_peak_answers_every_threshold((limit, requests) in (limit(), requests())) {
+        let report = replay(&limit.text(), &requests, |time_ms| time_ms).report;
+        for threshold in 1..12 {
+            let truth = naive(&limit.with(threshold), &requests);
+            let tripped = tripped(&requests, &truth);
+            for key in report.trips.iter().chain(&report.closest) {
+                prop_assert_eq!(key.peak > threshold as f64, tripped[&key.key], "{}", threshold);
+            }
+        }
+        let setting = limit.threshold();
+        let others = if setting == 1 { [2, 5] } else { [setting / 2, setting * 2] };
+        for (step, other) in report.steps.iter().zip(others) {
+            let truth = naive(&limit.with(other), &requests);
+            let count = tripped(&requests, &truth).values().filter(|tripped| **tripped).count();
+            prop_assert_eq!((step.tripped, step.undecided), (count as u64, 0), "{}", &step.setting);
+        }
+    }
+}
+
+#[test]
+fn most_verdicts_from_whole_seconds_are_definite_if_bursts_are_apart() {
+    for algorithm in ALGORITHMS {
+        let limit = Limit { algorithm, count: 4, window_ms: 10_000, burst: 4 };
+        let mut requests = Vec::new();
+        for burst in 0..100i64 {
+            for request in 0..1 + burst % 12 {
+                requests.push((1_700_000_000_001 + burst * 60_000 + request * 20, 5_000, "a"));
+            }
+        }
+        let mut spoken = [0; 2];
+        assert_bounded(&limit, &requests, &mut spoken).expect("no definite verdict is wrong");
+        let report = replay(&limit.text(), &requests, |time_ms| time_ms / 1_000 * 1_000).report;
+        let rejected = count(&naive(&limit, &requests), Verdict::Rejected);
+        assert!(
+            report.requests.rejected * 10 >= rejected * 9 || algorithm == "concurrency",
+            "{algorithm}: {:?} of {rejected}",
+            report.requests
+        );
+        // Of a burst, one request is not delayed, and it is not known which.
+        let least = if algorithm == "leaky-bucket" { 9 } else { 51 };
+        assert!(spoken[1] >= least, "{algorithm}: {spoken:?}");
+    }
+}
