@@ -31,6 +31,7 @@ mod counter;
 mod evaluator;
 mod extents;
 mod group;
+mod limit_curve;
 mod periods;
 mod report;
 mod rules;
@@ -39,6 +40,7 @@ mod spread;
 mod tallies;
 
 pub use evaluator::{Answer, Evaluator, report, settled};
+pub use limit_curve::{limit_curve, suggestion};
 pub use periods::PeriodError;
 pub use report::{evaluation_by_kind, report_of_fold};
 pub use rules::{RuleAnswer, RuleQueryError, replay_rule};

@@ -8,23 +8,15 @@ use weir_core::{
     CompiledFilter, LogSource, Record, RowReader, Segment, Selection, Snapshot, SnapshotSegment,
     Snapshots, Values,
 };
-use weir_rules::{Events, LimitSweep, Line, MissingField, Rule};
-use weir_view::{CurvePoint, LimitCurve, Query, QueryError, ReplayedRule};
+use weir_rules::{Events, Line, MissingField, Rule};
+use weir_view::{LimitCurve, Query, QueryError, ReplayedRule};
 
 use crate::counter::Interruption;
+use crate::limit_curve::limit_curve;
 use crate::spread::spread;
 
 /// The segments that are observed at once, before their events are replayed.
 const SEGMENTS_AT_ONCE: usize = 64;
-
-/// The most bursts on a curve.
-const POINTS_MAX: usize = 96;
-
-/// Up to this burst a curve has every one.
-const DENSE_BURSTS: u32 = 32;
-
-/// The most peaks with a curve.
-const PEAKS_MAX: usize = 100_000;
 
 /// What a rule would have done with the records of a data set.
 ///
@@ -151,7 +143,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
     }
 
     fn answer(&self, replay: Box<dyn weir_rules::Replay + '_>, unknown_records: u64) -> RuleAnswer {
-        let curve = replay.sweep().map(|sweep| curve(&sweep));
+        let curve = replay.sweep().map(|sweep| limit_curve(&sweep));
         let names: Vec<String> =
             self.snapshot.sources.iter().map(|source| source.name().to_owned()).collect();
         let rule = ReplayedRule::new(self.rule, replay.finish(None), &names);
@@ -178,52 +170,4 @@ fn observe(
         observer.observe(&Line { number, bytes: b"", record }, &mut events);
     });
     (events, unknown)
-}
-
-/// What each burst catches, at the rate of the limit.
-fn curve(sweep: &LimitSweep) -> LimitCurve {
-    let mut peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
-    peaks.retain(|peak| *peak > 0.0);
-    peaks.sort_by(|one, other| other.total_cmp(one));
-    let highest = peaks.first().map_or(0.0, |peak| peak.ceil()) as u32;
-    let bursts = bursts(highest.max(sweep.burst()));
-    let settings = sweep.settings(0..sweep.keys(), sweep.rate(), &bursts);
-    let points = bursts.iter().zip(settings).map(|(burst, setting)| CurvePoint {
-        burst: *burst,
-        keys: setting.keys,
-        requests: setting.requests,
-    });
-    let points = points.collect();
-    peaks.truncate(PEAKS_MAX);
-    LimitCurve { rate: sweep.rate() as f64 / 1_000.0, burst: sweep.burst(), points, peaks }
-}
-
-/// Bursts from 0 to `last`: each one at first, then with growing distances.
-fn bursts(last: u32) -> Vec<u32> {
-    let mut bursts: Vec<u32> = (0..=last.min(DENSE_BURSTS)).collect();
-    let steps = POINTS_MAX - bursts.len();
-    let factor = f64::from(last.max(1)) / f64::from(DENSE_BURSTS);
-    for step in 1..=steps {
-        let burst = f64::from(DENSE_BURSTS) * factor.powf(step as f64 / steps as f64);
-        let burst = (burst.round() as u32).min(last);
-        if bursts.last().is_some_and(|last| *last < burst) {
-            bursts.push(burst);
-        }
-    }
-    bursts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{POINTS_MAX, bursts};
-
-    #[test]
-    fn bursts_ascend_from_none_to_the_last() {
-        for last in [0, 1, 5, 32, 33, 100, 5_000, u32::MAX] {
-            let bursts = bursts(last);
-            assert!(bursts.is_sorted_by(|one, other| one < other), "{last}");
-            assert_eq!((bursts[0], bursts.last()), (0, Some(&last)));
-            assert!(bursts.len() <= POINTS_MAX);
-        }
-    }
 }

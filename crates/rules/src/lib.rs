@@ -25,6 +25,7 @@ mod parse;
 mod presets;
 mod report;
 mod rule;
+mod suggestion;
 mod sweep;
 mod windows;
 
@@ -35,4 +36,5 @@ pub use report::{
     Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
 };
 pub use rule::{Family, Line, MissingField, Observer, Replay, Rule};
+pub use suggestion::Suggestion;
 pub use sweep::{LimitSweep, SweptSetting};

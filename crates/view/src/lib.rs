@@ -45,7 +45,7 @@ pub use format_fit::{FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFo
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
-pub use limit_curve::{CurvePoint, LimitCurve};
+pub use limit_curve::{CurvePoint, LimitCurve, Suggestion};
 pub use log_line::{FieldValue, LogLine};
 pub use message::{
     ConditionPlace, Failure, LiveReply, LiveRequest, RefusalBody, SelectionCount, SessionCreated,

@@ -25,3 +25,19 @@ pub struct CurvePoint {
     /// The rejected requests.
     pub requests: u64,
 }
+
+/// The burst that the peaks argue for: in the widest gap between those of most keys and those of a
+/// few.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Suggestion {
+    /// The burst.
+    pub burst: u32,
+    /// The keys over it.
+    pub keys: u64,
+    /// The requests of them that it rejects.
+    pub requests: u64,
+    /// The highest peak of the other keys.
+    pub highest_below: f64,
+    /// The lowest peak of those over it; null if the burst is over all peaks.
+    pub lowest_above: Option<f64>,
+}

@@ -7,6 +7,7 @@ use weir_rules::{Decision, Rule, RuleReport};
 
 use crate::bytes::{hex_if_needed, shown};
 use crate::json::write_json;
+use crate::limit_curve::{LimitCurve, Suggestion};
 use crate::question::instant_stamp;
 use crate::sources::CountedSources;
 
@@ -45,6 +46,12 @@ pub struct ReplayedRule {
     /// What other settings would have caught. Left out if that is not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+    /// What every burst would have caught, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curve: Option<LimitCurve>,
+    /// The burst that the peaks argue for, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<Suggestion>,
     /// Bans, in their order.
     pub bans: Vec<Ban>,
     /// Alerts, in their order.
@@ -258,6 +265,8 @@ impl ReplayedRule {
             requests: report.requests.into(),
             trips: report.trips.into_iter().map(key).collect(),
             closest: report.closest.into_iter().map(key).collect(),
+            curve: None,
+            suggestion: None,
             steps: report.steps.into_iter().map(step).collect(),
             bans: report.bans.into_iter().map(ban).collect(),
             alerts: report.alerts.into_iter().map(alert).collect(),

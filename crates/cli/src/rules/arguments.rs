@@ -35,6 +35,14 @@ pub(crate) struct RulesArguments {
     #[arg(long, conflicts_with = "json")]
     pub(super) decisions: bool,
 
+    /// Print the threshold curve too: how many keys and requests every burst of a limit catches
+    #[arg(long, conflicts_with = "decisions")]
+    pub(super) sweep: bool,
+
+    /// Print the setting that the log argues for, as text to paste with the figures in comments
+    #[arg(long, conflicts_with = "decisions")]
+    pub(super) suggest: bool,
+
     /// Print this many clients or other keys of each rule
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) top: usize,

@@ -9,7 +9,8 @@ mod text;
 use std::io::{self, BufWriter, Write};
 
 use weir_ingest::{Input, run_in_order};
-use weir_rules::{Rule, RuleReport};
+use weir_query::{limit_curve, suggestion};
+use weir_rules::{LimitSweep, Rule, RuleReport};
 use weir_view::{CountedSource, CountedSources, IncompleteSource, ReplayedRule, RulesReport};
 
 pub(crate) use arguments::RulesArguments;
@@ -73,6 +74,10 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     }
     let all = complaints.iter().chain(read_complaints);
     let read = counted_sources(&inputs, &scanned, all);
+    let sweeps = match arguments.sweep || arguments.suggest {
+        true => replays.sweeps(),
+        false => Vec::new(),
+    };
     let (reports, source_names) = match arguments.decisions {
         true => print_decisions(replays, &rules)?,
         false => replays.finish(None),
@@ -80,7 +85,8 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     let exit = exit_of(&reports, has_failed);
     let replayed = reports.into_iter().zip(&rules);
     let replayed = replayed.map(|(report, rule)| ReplayedRule::new(&**rule, report, &source_names));
-    let report = RulesReport { rules: replayed.collect(), read };
+    let mut report = RulesReport { rules: replayed.collect(), read };
+    add_sweeps(&mut report, &sweeps, arguments)?;
     if arguments.json {
         let json = weir_view::to_json(&report).map_err(Failure::new)?;
         print(&(json + "\n"))?;
@@ -88,6 +94,29 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         print(&text::rules(&report, arguments.top, zone.as_ref()))?;
     }
     Ok(exit)
+}
+
+/// Adds the curves and suggestions that are asked for.
+///
+/// # Errors
+/// If no rule has them.
+fn add_sweeps(
+    report: &mut RulesReport,
+    sweeps: &[Option<LimitSweep>],
+    arguments: &RulesArguments,
+) -> Result<(), Failure> {
+    if !sweeps.is_empty() && sweeps.iter().all(Option::is_none) {
+        let option = if arguments.sweep { "--sweep" } else { "--suggest" };
+        return Err(Failure::new(format_args!(
+            "{option}: only a rule with a single `limit_req` of nginx has a curve of its bursts"
+        )));
+    }
+    for (rule, sweep) in report.rules.iter_mut().zip(sweeps) {
+        let Some(sweep) = sweep else { continue };
+        rule.curve = arguments.sweep.then(|| limit_curve(sweep));
+        rule.suggestion = arguments.suggest.then(|| suggestion(sweep)).flatten();
+    }
+    Ok(())
 }
 
 /// Prints a line for each request, and returns the reports and the names of the sources.

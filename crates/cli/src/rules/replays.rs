@@ -1,6 +1,6 @@
 //! The replays of all rules over the events of a log.
 
-use weir_rules::{Decision, Events, Replay, Rule, RuleReport};
+use weir_rules::{Decision, Events, LimitSweep, Replay, Rule, RuleReport};
 
 /// What was found in some lines of a text.
 #[derive(Debug, Default)]
@@ -88,6 +88,11 @@ impl<'r> Replays<'r> {
             }
         }
         self.lines += chunk.lines;
+    }
+
+    /// By rule: the requests for other settings, of rules that can answer for them.
+    pub(super) fn sweeps(&self) -> Vec<Option<LimitSweep>> {
+        self.replays.iter().map(|replay| replay.sweep()).collect()
     }
 
     /// Ends the replays. Returns their reports, and the names of the sources.

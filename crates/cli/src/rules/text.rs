@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use weir_core::{Timestamp, Zone, format_rfc3339, parse_rfc3339};
-use weir_view::{ReplayedKey, ReplayedRule, RulesReport, Verdict};
+use weir_view::{
+    CurvePoint, LimitCurve, ReplayedKey, ReplayedRule, RulesReport, Suggestion, Verdict,
+};
 
 use crate::display::{safe, separated};
 use crate::terminal::{fit_middle, left, right};
@@ -57,10 +59,57 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
                 writeln!(text, "and {} with less; --top shows more", count(others as u64, "key"));
         }
     }
+    if let Some(curve) = &rule.curve {
+        text += &self::curve(curve);
+    }
+    if let Some(suggestion) = &rule.suggestion {
+        text += &self::suggestion(rule, suggestion);
+    }
     text
 }
 
+/// How many keys and requests every burst catches.
+fn curve(curve: &LimitCurve) -> String {
+    let header = ["Burst", "Keys", "Requests"].map(str::to_owned);
+    let cells =
+        |point: &CurvePoint| [u64::from(point.burst), point.keys, point.requests].map(separated);
+    let rows: Vec<[String; 3]> =
+        std::iter::once(header).chain(curve.points.iter().map(cells)).collect();
+    let mut text = "\n".to_owned();
+    for row in &rows {
+        let cells: Vec<String> = row.iter().map(|cell| right(cell, 9)).collect();
+        text += &cells.join("  ");
+        text.push('\n');
+    }
+    text
+}
+
+/// A setting to paste, with the figures in comments.
+fn suggestion(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
+    let others = rule.keys.seen.saturating_sub(suggestion.keys);
+    let highest = suggestion.highest_below;
+    let why = match suggestion.lowest_above {
+        Some(lowest) => format!(
+            "# {} of {} reach {lowest:.1} or more, the others {highest:.1} at most.\n\
+             # burst={} is between them: it rejects {} of the former, and none of the latter.\n",
+            count(suggestion.keys, "key"),
+            separated(rule.keys.seen),
+            suggestion.burst,
+            count(suggestion.requests, "request"),
+        ),
+        None => format!(
+            "# No burst tells a few of the {} from the others; the highest reaches {highest:.1}.\n\
+             # burst={} lets all of this traffic through.\n",
+            count(others, "key"),
+            suggestion.burst,
+        ),
+    };
+    let name = safe(&rule.name);
+    format!("\n{why}limit_req zone={name} burst={} nodelay;\n", suggestion.burst)
+}
+
 fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {
+    let names_sources = keys.windows(2).any(|two| two[0].source != two[1].source);
     let header = ["Key", "", "Peak", "Margin", "Rejected", "Delayed", "Passed", "At", "Line"];
     let mut rows: Vec<[String; 9]> = vec![header.map(str::to_owned)];
     for key in keys {
@@ -79,7 +128,11 @@ fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {
             separated(key.requests.delayed),
             separated(key.requests.passed),
             in_zone(&key.time, zone),
-            format!("{}:{}", safe(&key.source), key.line),
+            if names_sources {
+                format!("{}:{}", safe(&key.source), key.line)
+            } else {
+                key.line.to_string()
+            },
         ]);
     }
     let width = |column: usize| {

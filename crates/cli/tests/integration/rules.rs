@@ -114,3 +114,34 @@ fn threads_and_files_make_no_difference() {
     assert!(alone.lines().count() > 1_000);
     assert!(printed("3") == alone);
 }
+
+#[test]
+fn the_curve_and_the_suggestion_agree_with_the_replay() {
+    let folder = Folder::new();
+    let rule = folder.file("limits.conf", LIMIT.as_bytes());
+    let logs = fixtures::file("nginx-combined");
+    let options = ["rules", "--rule", text(&rule), "--sweep", "--suggest"];
+    let printed = run([&options[..], &["--json", text(&logs)]].concat());
+    let object: Value = serde_json::from_str(&printed.stdout).expect("JSON");
+    check(&schema("rules"), &object).expect("it fits the schema");
+    let rule = &object["rules"][0];
+    let (seen, suggestion) = (&rule["keys"]["seen"], &rule["suggestion"]);
+    let burst = suggestion["burst"].as_u64().expect("a number");
+    let points = rule["curve"]["points"].as_array().expect("a list");
+    let point = points.iter().find(|point| point["burst"] == burst).expect("a point");
+    assert_eq!(point["keys"], suggestion["keys"]);
+    assert_eq!(point["requests"], suggestion["requests"]);
+    assert!(suggestion["keys"].as_u64() > Some(0) && suggestion["keys"].as_u64() < seen.as_u64());
+    let shown = run([&options[..], &[text(&logs)]].concat()).stdout;
+    let last = shown.lines().last().expect("a line");
+    assert_eq!(last, format!("limit_req zone=one burst={burst} nodelay;"));
+    // The line can be pasted: with it, exactly those keys are caught.
+    let pasted = format!("{}\n{last}", LIMIT.lines().next().expect("the zone"));
+    let again = run(["rules", "--rule-text", &pasted, "--sweep", "--json", text(&logs)]);
+    let again: Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(again["rules"][0]["curve"]["points"], rule["curve"]["points"]);
+    let keys = &again["rules"][0]["keys"];
+    let (tripped, undecided) = (keys["tripped"].as_u64(), keys["undecided"].as_u64());
+    assert!(tripped <= suggestion["keys"].as_u64());
+    assert!(suggestion["keys"].as_u64() <= tripped.zip(undecided).map(|(one, other)| one + other));
+}

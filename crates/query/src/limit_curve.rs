@@ -1,0 +1,77 @@
+//! What each burst of a limit would have caught.
+
+use weir_rules::LimitSweep;
+use weir_view::{CurvePoint, LimitCurve, Suggestion};
+
+/// The most bursts on a curve.
+const POINTS_MAX: usize = 96;
+
+/// Up to this burst a curve has every one.
+const DENSE_BURSTS: u32 = 32;
+
+/// The most peaks with a curve.
+const PEAKS_MAX: usize = 100_000;
+
+/// Returns what each burst catches, at the rate of the limit itself.
+pub fn limit_curve(sweep: &LimitSweep) -> LimitCurve {
+    let mut peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
+    peaks.retain(|peak| *peak > 0.0);
+    peaks.sort_by(|one, other| other.total_cmp(one));
+    let highest = peaks.first().map_or(0.0, |peak| peak.ceil()) as u32;
+    let bursts = bursts(highest.max(sweep.burst()));
+    let settings = sweep.settings(0..sweep.keys(), sweep.rate(), &bursts);
+    let points = bursts.iter().zip(settings).map(|(burst, setting)| CurvePoint {
+        burst: *burst,
+        keys: setting.keys,
+        requests: setting.requests,
+    });
+    let points = points.collect();
+    peaks.truncate(PEAKS_MAX);
+    LimitCurve { rate: sweep.rate() as f64 / 1_000.0, burst: sweep.burst(), points, peaks }
+}
+
+/// Returns the burst that the peaks argue for, at the rate of the limit itself; `None` without
+/// requests.
+pub fn suggestion(sweep: &LimitSweep) -> Option<Suggestion> {
+    let mut peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
+    peaks.sort_by(|one, other| other.total_cmp(one));
+    let found = weir_rules::Suggestion::of_peaks(&peaks, peaks.len())?;
+    let swept = sweep.settings(0..sweep.keys(), sweep.rate(), &[found.burst]);
+    Some(Suggestion {
+        burst: found.burst,
+        keys: found.keys,
+        requests: swept.first().map_or(0, |swept| swept.requests),
+        highest_below: found.highest_below,
+        lowest_above: found.lowest_above,
+    })
+}
+
+/// Bursts from 0 to `last`: each one at first, then with growing distances.
+fn bursts(last: u32) -> Vec<u32> {
+    let mut bursts: Vec<u32> = (0..=last.min(DENSE_BURSTS)).collect();
+    let steps = POINTS_MAX - bursts.len();
+    let factor = f64::from(last.max(1)) / f64::from(DENSE_BURSTS);
+    for step in 1..=steps {
+        let burst = f64::from(DENSE_BURSTS) * factor.powf(step as f64 / steps as f64);
+        let burst = (burst.round() as u32).min(last);
+        if bursts.last().is_some_and(|last| *last < burst) {
+            bursts.push(burst);
+        }
+    }
+    bursts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{POINTS_MAX, bursts};
+
+    #[test]
+    fn bursts_ascend_from_none_to_the_last() {
+        for last in [0, 1, 5, 32, 33, 100, 5_000, u32::MAX] {
+            let bursts = bursts(last);
+            assert!(bursts.is_sorted_by(|one, other| one < other), "{last}");
+            assert_eq!((bursts[0], bursts.last()), (0, Some(&last)));
+            assert!(bursts.len() <= POINTS_MAX);
+        }
+    }
+}
