@@ -95,6 +95,8 @@ impl From<FamilyArgument> for Family {
 const EXAMPLES: &str = "\
 Examples:
   weir rules --rule nginx.conf access.log
+  weir rules --rule-text 'limit 100 requests in 1m by client where path^=/login' access.log
+  weir rules --family deny-list --rule blocked-networks.txt access.log
   weir rules --rule limits.conf --json access.log.*.gz | jq '.rules[].trips[].key'
   weir rules --rule-text 'limit_req_zone $binary_remote_addr zone=one:10m rate=5r/s;
     limit_req zone=one burst=20 nodelay;' access.log

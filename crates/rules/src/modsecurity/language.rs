@@ -43,6 +43,8 @@ pub(super) struct SecRule {
     /// The marker after which evaluation goes on if the rule matches.
     pub(super) skip_after: Option<String>,
     pub(super) is_chained: bool,
+    /// The variables that an access log does not have; the rule may match them.
+    pub(super) missing: Vec<String>,
     /// Why the rule cannot be told from a log.
     pub(super) obstacle: Option<String>,
     pub(super) range: Range<usize>,
@@ -190,12 +192,13 @@ fn rule(
         sets: Vec::new(),
         skip_after: None,
         is_chained: false,
+        missing: Vec::new(),
         obstacle: None,
         range: name.range.clone(),
     };
     if let Some((named, operator)) = test {
         match variables(&named.text) {
-            Ok(found) => rule.variables = found,
+            Ok((known, missing)) => (rule.variables, rule.missing) = (known, missing),
             Err(obstacle) => rule.obstacle = Some(obstacle),
         }
         rule.read_operator(&operator.text);

@@ -35,6 +35,8 @@ pub(crate) struct ModSecurity {
     notes: Vec<RuleError>,
     /// The number of rules that cannot be told.
     untold: usize,
+    /// The number of those that may match a part of a request that is not in the log.
+    partial: usize,
 }
 
 impl ModSecurity {
@@ -57,7 +59,12 @@ impl ModSecurity {
             let message = format!("{shown} cannot be told from this log: {obstacle}");
             notes.push(RuleError::new(link.range.clone(), message));
         }
-        Ok(Self { name: name.to_owned(), rules, notes, untold })
+        let is_partial = |links: &&[SecRule]| {
+            links.iter().all(|link| link.obstacle.is_none())
+                && links.iter().any(|link| !link.missing.is_empty())
+        };
+        let partial = rules.all().filter(is_partial).count();
+        Ok(Self { name: name.to_owned(), rules, notes, untold, partial })
     }
 }
 
@@ -133,6 +140,17 @@ impl Entries for ModSecurity {
                 self.untold
             ));
         }
+        if self.partial > 0 {
+            let missing = self.rules.all().flatten().flat_map(|link| &link.missing);
+            let mut missing: Vec<&str> = missing.map(String::as_str).collect();
+            missing.sort_unstable();
+            missing.dedup();
+            notes.push(format!(
+                "{} rules also look at what is not in this log ({}) and may match there",
+                self.partial,
+                missing.join(", ")
+            ));
+        }
         let mut matched: Vec<(u64, &[SecRule])> =
             matches.iter().copied().zip(self.rules.all()).filter(|(count, _)| *count > 0).collect();
         matched.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
@@ -147,7 +165,7 @@ impl Entries for ModSecurity {
     }
 
     fn exactness(&self) -> Exactness {
-        if self.untold > 0 { Exactness::Bounded } else { Exactness::Exact }
+        if self.untold + self.partial > 0 { Exactness::Bounded } else { Exactness::Exact }
     }
 }
 
@@ -253,10 +271,10 @@ SecRule ARGS "@rx (?<!a)b" "id:3,deny"
 SecRule ARGS "@rx a" "id:4,t:base64Decode,deny"
 SecRule ARGS "@rx a" "id:5,deny,chain"
 SecRule XML:/* "@rx a"
-SecRule ARGS "@rx a" "id:6,deny"
+SecRule REQUEST_COOKIES|!REQUEST_COOKIES:/x/|ARGS "@rx a" "id:6,deny"
 SecUploadDir /tmp"#;
         let rule = ModSecurity::parse(text, "test").expect("it is valid");
-        assert_eq!(rule.untold, 5);
+        assert_eq!((rule.untold, rule.partial), (5, 1));
         let lines: Vec<usize> = rule.notes.iter().map(|note| note.line(text)).collect();
         assert_eq!(lines, [8, 1, 2, 3, 4, 6]);
         assert!(rule.notes[1].message.starts_with("rule 1 cannot be told from this log: "));

@@ -35,12 +35,24 @@ pub(super) struct Variable {
     pub(super) is_excluded: bool,
 }
 
-/// Reads the variables of a rule.
+/// Reads the variables of a rule. Returns those that an access log has, and the others by name.
 ///
 /// # Errors
-/// With the reason if one of them cannot be told from an access log.
-pub(super) fn variables(text: &str) -> Result<Vec<Variable>, String> {
-    text.split('|').map(|text| variable(text.trim())).collect()
+/// With the reason if it has none of them, or what is left out cannot be told.
+pub(super) fn variables(text: &str) -> Result<(Vec<Variable>, Vec<String>), String> {
+    let (mut known, mut missing) = (Vec::new(), Vec::new());
+    for text in text.split('|').map(str::trim) {
+        match variable(text) {
+            Ok(variable) => known.push(variable),
+            Err(reason) if text.starts_with("!ARGS") => return Err(reason),
+            Err(_) if text.starts_with('!') => {}
+            Err(_) => missing.push(text.to_owned()),
+        }
+    }
+    match known.iter().any(|variable| !variable.is_excluded) {
+        true => Ok((known, missing)),
+        false => Err(format!("{} is not in an access log", missing.join(", "))),
+    }
 }
 
 fn variable(whole: &str) -> Result<Variable, String> {

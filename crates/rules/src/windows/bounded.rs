@@ -6,7 +6,7 @@
 //! a second had which position, the log does not tell: the verdict of a request is known if all
 //! positions that it can have agree.
 
-use super::exact::{BucketScale, for_each_count, make_unknown};
+use super::exact::{BucketScale, for_each_count, is_forgotten, make_unknown};
 use super::limit::{Algorithm, Limit};
 use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
 use super::{bounded_bucket, bounded_concurrency, bounded_periods, bounded_ring};
@@ -42,17 +42,29 @@ pub(super) fn evaluate(
             Peak { lowest: (peak.lowest / 2.0).ceil(), ..peak }
         }
     };
-    let more_rejected = agree(requests, outcomes, most_passed(limit));
+    let more_rejected = agree(limit, requests, outcomes);
     (peak, more_rejected)
 }
 
-/// The most requests that pass in a time, if the algorithm bounds that.
-fn most_passed(limit: &Limit) -> impl Fn(i64) -> Option<u64> {
-    let scale = BucketScale::new(limit);
-    let (algorithm, count, window_ns) = (limit.algorithm, limit.count, limit.window_ns as i64);
-    move |elapsed_ns| match algorithm {
-        Algorithm::SlidingRing => Some(count.saturating_mul((elapsed_ns / window_ns) as u64 + 1)),
-        Algorithm::TokenBucket { forget_s: None, .. } | Algorithm::LeakyBucket => {
+/// The most of some requests in succession that pass, if the algorithm bounds that.
+fn most_passed(limit: &Limit, requests: &[Request]) -> Option<u64> {
+    let (first, last) = (requests.first()?, requests.last()?);
+    let elapsed_ns = last.arrival_ns.saturating_sub(first.arrival_ns);
+    let elapsed_ns = elapsed_ns.saturating_add(SECOND_SPREAD_NS);
+    match limit.algorithm {
+        Algorithm::SlidingRing => {
+            let windows = elapsed_ns.unsigned_abs() / limit.window_ns.max(1) + 1;
+            Some(limit.count.saturating_mul(windows))
+        }
+        Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => {
+            let scale = BucketScale::new(limit);
+            let may_forget = |pair: &[Request]| {
+                let latest_ns = pair[1].arrival_ns.saturating_add(SECOND_SPREAD_NS);
+                is_forgotten(pair[0].arrival_ns, latest_ns, scale.forget_s)
+            };
+            if requests.windows(2).any(may_forget) {
+                return None;
+            }
             let passed = (scale.time(elapsed_ns) + scale.highest + scale.request) / scale.request;
             u64::try_from(passed).ok()
         }
@@ -171,13 +183,9 @@ fn first_window(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>
 }
 
 /// Makes the verdicts of requests unknown whose possible positions do not agree. Returns how many
-/// of the unknown ones were rejected at least: of the requests between two that surely passed, only
-/// `most_passed` in their time have passed.
-fn agree(
-    requests: &[Request],
-    outcomes: &mut [Outcome],
-    most_passed: impl Fn(i64) -> Option<u64>,
-) -> u64 {
+/// of the unknown ones were rejected at least: of those in succession that did not surely pass, only
+/// so many can have passed.
+fn agree(limit: &Limit, requests: &[Request], outcomes: &mut [Outcome]) -> u64 {
     let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
     // From each position, the end of the run with the same verdict.
     let mut run_ends = vec![verdicts.len(); verdicts.len()];
@@ -210,8 +218,7 @@ fn agree(
         if run.is_empty() {
             continue;
         }
-        let elapsed_ns = time(run.end - 1).saturating_sub(time(run.start));
-        let Some(most) = most_passed(elapsed_ns.saturating_add(SECOND_SPREAD_NS)) else { break };
+        let Some(most) = most_passed(limit, &requests[run.clone()]) else { continue };
         let known = verdicts[run].iter().filter(|it| **it == Verdict::Rejected).count() as u64;
         rejected += (length as u64).saturating_sub(most).saturating_sub(known);
     }

@@ -2,13 +2,17 @@
 //!
 //! The state is when the period began, and the counts of it and of the one before it, each with the
 //! least and most that it can be. A request may be in the same period, begin the next one, or begin
-//! one after a pause; the state after it covers all of these that are possible.
+//! one after a pause; the state after it covers all of these that are possible. If the state is not
+//! known well, bounds that hold for every beginning of the period are closer ([`AnyPeriod`]).
 
 use super::limit::Limit;
 use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
 
 /// The least and most that a number can be.
 type Range<T> = (T, T);
+
+/// The beginnings of the period are looked at in this many parts.
+const PARTS: usize = 8;
 
 #[derive(Debug, Clone, Copy)]
 struct State {
@@ -48,6 +52,7 @@ pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<O
     let period = (limit.window_ns / 1_000_000) as i64;
     let distant = i64::MIN / 4;
     let mut state = State { tick: (distant, distant), current: (0, 0), previous: (0, 0) };
+    let mut any_period = AnyPeriod::default();
     let mut peak = Peak::default();
     for (at, request) in requests.iter().enumerate() {
         let latest_ns = request.arrival_ns.saturating_add(SECOND_SPREAD_NS);
@@ -57,6 +62,8 @@ pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<O
         let rates = possible.iter().map(|state| state.rate(now, period));
         let rate = rates.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
         let (lowest, highest) = rate.unwrap_or((0, u64::MAX));
+        let (least, most) = any_period.rate(requests, at, period);
+        let (lowest, highest) = (lowest.max(least), highest.min(most));
         let joined = possible.into_iter().reduce(State::join);
         state = joined.unwrap_or(state);
         let middle = lowest.midpoint(highest);
@@ -90,4 +97,60 @@ fn after(state: State, now: Range<i64>, period: i64) -> [Option<State>; 3] {
         (age.0 < 2 * period && age.1 >= period).then_some(next),
         (age.1 >= 2 * period).then_some(new),
     ]
+}
+
+/// The bounds of the rate for a period that began at any time.
+///
+/// If it began `x` ago, the rate is the number of requests of the last `x`, and a part of those
+/// before them: `1 - x / period` of at least those within the period, and at most those within
+/// `x + period`. Both grow with the numbers, and the part falls with `x`, so the ends of an interval
+/// of `x` bound the rate in it. No request of the last period is forgotten, because a new beginning
+/// needs a pause of a period.
+#[derive(Debug, Default)]
+struct AnyPeriod {
+    /// By the end of each part: the first position that is surely within it.
+    surely: [usize; PARTS + 1],
+    /// As `surely`, for those that may be within it, and within a period more.
+    possibly: [[usize; PARTS + 1]; 2],
+}
+
+impl AnyPeriod {
+    /// The bounds for the request at a position; positions are asked for in their order.
+    fn rate(&mut self, requests: &[Request], at: usize, period: i64) -> Range<u64> {
+        let millisecond = |time_ns: i64| time_ns.div_euclid(1_000_000);
+        let earliest = |position: usize| millisecond(requests[position].arrival_ns);
+        let latest = |position: usize| {
+            millisecond(requests[position].arrival_ns.saturating_add(SECOND_SPREAD_NS))
+        };
+        let part = |index: usize| period * index as i64 / PARTS as i64;
+        let count = |first: usize| (at - first + 1) as u64;
+        let mut least = [0; PARTS + 1];
+        let mut most = [[0; PARTS + 1]; 2];
+        for index in 0..=PARTS {
+            // A beginning is less than a period ago.
+            let age = part(index).min(period - 1);
+            let surely = &mut self.surely[index];
+            while *surely < at && latest(at).saturating_sub(earliest(*surely)) > age {
+                *surely += 1;
+            }
+            least[index] = count(*surely);
+            for (more, possibly) in self.possibly.iter_mut().enumerate() {
+                let age = part(index) + period * more as i64;
+                let possibly = &mut possibly[index];
+                while *possibly < at && earliest(at).saturating_sub(latest(*possibly)) > age {
+                    *possibly += 1;
+                }
+                most[more][index] = count(*possibly);
+            }
+        }
+        let rate = |current: u64, all: u64, age: i64| {
+            let others = u128::from(all.saturating_sub(current));
+            let remain = (period - age).max(0) as u128;
+            current + (others * remain / period.max(1) as u128) as u64
+        };
+        let lowest = (0..PARTS).map(|index| rate(least[index], least[PARTS], part(index + 1)));
+        let highest =
+            (1..=PARTS).map(|index| rate(most[0][index], most[1][index], part(index - 1)));
+        (lowest.min().unwrap_or(0), highest.max().unwrap_or(u64::MAX))
+    }
 }

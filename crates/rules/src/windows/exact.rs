@@ -163,7 +163,9 @@ impl BucketScale {
             Algorithm::TokenBucket { delay_ns, forget_s } => (size, delay_ns, forget_s),
             _ => (0, 0, None),
         };
-        Self { request, count, free, highest: size + i128::from(delay_ns) * count, forget_s }
+        // A wait is cut to nanoseconds before it is compared.
+        let wait = if delay_ns > 0 { (i128::from(delay_ns) + 1) * count - 1 } else { 0 };
+        Self { request, count, free, highest: size + wait, forget_s }
     }
 
     pub(super) fn time(&self, time_ns: i64) -> i128 {

@@ -1,4 +1,6 @@
 //! Replays of whole rules, against naive oracles.
 
 mod limit_req;
+mod lists;
+mod presets;
 mod windows;

@@ -1,0 +1,82 @@
+//! Limits of other software, against direct versions of its code.
+
+use proptest::prelude::*;
+use weir_rules::{Decision, Events, Family, RuleFiles, Verdict, parse_rules};
+
+/// Replays requests of one client at times in milliseconds.
+fn replay(text: &str, family: Family, times_ms: &[i64]) -> Vec<(Verdict, Option<u64>)> {
+    let rules = parse_rules(text, "test", Some(family), &RuleFiles::default()).expect(text);
+    let mut replay = rules[0].replay();
+    let mut events = Events::default();
+    for (line, time_ms) in times_ms.iter().enumerate() {
+        assert!(events.put((line as u64, 0), (Some(time_ms * 1_000_000), 0), [&b"a"[..]]));
+    }
+    for event in events.iter() {
+        replay.take(0, event.line + 1, &event);
+    }
+    let mut verdicts = Vec::new();
+    replay.finish(Some(&mut |decision: &Decision<'_>| {
+        verdicts.push((decision.verdict, decision.delay_ms));
+    }));
+    verdicts
+}
+
+/// `Reserve` of golang.org/x/time/rate with the waits and the map of Traefik, in floating point.
+fn traefik(average: i64, burst: i64, times_ms: &[i64]) -> Vec<Verdict> {
+    let rate = average as f64;
+    let delay_max_s = 1.0 / (rate.floor() * 2.0);
+    let (mut tokens, mut last_ms) = (burst as f64, None::<i64>);
+    let mut decide = |now_ms: &i64| {
+        if let Some(last_ms) = last_ms {
+            let elapsed_s = (now_ms - last_ms) as f64 / 1_000.0;
+            tokens = (tokens + elapsed_s * rate).min(burst as f64);
+            if now_ms.div_euclid(1_000) >= last_ms.div_euclid(1_000) + 2 {
+                tokens = burst as f64;
+            }
+        }
+        last_ms = Some(*now_ms);
+        let after = tokens - 1.0;
+        let wait_s = if after < -1e-9 { -after / rate } else { 0.0 };
+        if wait_s > delay_max_s + 1e-9 {
+            return Verdict::Rejected;
+        }
+        tokens = after;
+        if wait_s > 0.0 { Verdict::Delayed } else { Verdict::Passed }
+    };
+    times_ms.iter().map(&mut decide).collect()
+}
+
+fn times() -> impl Strategy<Value = Vec<i64>> {
+    let pause = prop_oneof![6 => 0..80i64, 3 => 0..700i64, 1 => 1_000..4_000i64];
+    prop::collection::vec(pause, 1..80).prop_map(|pauses| {
+        let mut time_ms = 1_700_000_000_001;
+        let at = |pause: i64| {
+            time_ms += pause;
+            time_ms
+        };
+        pauses.into_iter().map(at).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+
+    #[test]
+    fn traefik_lets_requests_wait((average, burst, times) in (1..40i64, 1..20i64, times())) {
+        let text = format!("rateLimit:\n  average: {average}\n  burst: {burst}\n");
+        let verdicts: Vec<Verdict> =
+            replay(&text, Family::Traefik, &times).into_iter().map(|it| it.0).collect();
+        prop_assert_eq!(verdicts, traefik(average, burst, &times));
+    }
+}
+
+#[test]
+fn a_service_that_does_not_publish_is_never_sure_of_a_rejection() {
+    let text = r#"{"period": 10, "requests_per_period": 3, "mitigation_timeout": 30}"#;
+    let start = 1_700_000_000_001;
+    let times = [0, 1, 2, 3, 20_000, 40_000, 80_000].map(|time| start + time);
+    let verdicts: Vec<Verdict> =
+        replay(text, Family::Cloud, &times).into_iter().map(|it| it.0).collect();
+    use Verdict::{Passed, Unknown};
+    assert_eq!(verdicts, [Passed, Passed, Passed, Unknown, Unknown, Passed, Passed]);
+}
