@@ -40,7 +40,7 @@ pub fn parse_rules(
     text: &str,
     name: &str,
     family: Option<Family>,
-    _files: &RuleFiles,
+    files: &RuleFiles,
 ) -> Result<Vec<Box<dyn Rule>>, RuleError> {
     let family = match family {
         Some(family) => family,
@@ -53,7 +53,7 @@ pub fn parse_rules(
             boxed(presets::parse(text, name, family)?)
         }
         Family::Lists => vec![Box::new(ListRule::parse(text, name)?)],
-        Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name)?)],
+        Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name, files)?)],
     })
 }
 

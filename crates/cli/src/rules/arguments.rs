@@ -23,7 +23,8 @@ pub(crate) struct RulesArguments {
     #[arg(long, value_enum, value_name = "FAMILY")]
     pub(super) family: Option<FamilyArgument>,
 
-    /// A folder with the filters that jails of fail2ban name, such as /etc/fail2ban/filter.d
+    /// A folder with the files that rules name: the filters of fail2ban's jails, such as
+    /// /etc/fail2ban/filter.d, or the lists of words of ModSecurity
     #[arg(long = "filter-dir", value_name = "DIR")]
     pub(super) filter_dirs: Vec<PathBuf>,
 

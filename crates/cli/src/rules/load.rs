@@ -48,7 +48,8 @@ fn filter_files(arguments: &RulesArguments) -> Result<RuleFiles, Failure> {
         let entries = fs::read_dir(folder).map_err(|error| failure(&error))?;
         for entry in entries {
             let path = entry.map_err(|error| failure(&error))?.path();
-            if path.extension().is_none_or(|ending| ending != "conf" && ending != "local") {
+            let ending = path.extension().unwrap_or_default();
+            if !["conf", "local", "data"].iter().any(|known| ending == *known) {
                 continue;
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

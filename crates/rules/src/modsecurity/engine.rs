@@ -7,6 +7,7 @@ use weir_core::{Record, RecordFields};
 use super::language::{Directive, Disruption, SecRule, SetVariable};
 use super::operator::Operator;
 use super::variable::{Request, Source};
+use crate::parse::RuleFiles;
 
 /// The last phase.
 const PHASE_MAX: u8 = 5;
@@ -74,12 +75,13 @@ impl Rules {
         disruption == Disruption::Deny
     }
 
-    /// The number of the rule that denies a request. The numbers of the rules that match and look
+    /// The number of the rule that denies a request. Rules that need a field which the records lack
+    /// are left out; `lacking` has them by number. The numbers of the rules that match and look
     /// at the request itself are put into `matched`.
     pub(super) fn evaluate(
         &self,
         record: &Record<'_>,
-        fields: &RecordFields,
+        (fields, lacking): (&RecordFields, &[bool]),
         matched: &mut Vec<u32>,
     ) -> Option<u32> {
         let request = Request::new(record);
@@ -97,7 +99,8 @@ impl Rules {
                 let Some(first) = links.first().filter(|first| first.phase == phase) else {
                     continue;
                 };
-                let is_told = links.iter().all(|link| link.obstacle.is_none());
+                let is_told = links.iter().all(|link| link.obstacle.is_none())
+                    && !lacking.get(number as usize).copied().unwrap_or(false);
                 let has_matched = skipped_to.is_none()
                     && is_told
                     && links
@@ -137,15 +140,8 @@ fn matches(
     (record, fields): (&Record<'_>, &RecordFields),
     variables: &mut Variables,
 ) -> bool {
-    let excluded: Vec<&str> = rule
-        .variables
-        .iter()
-        .filter(|variable| variable.is_excluded)
-        .filter_map(|variable| match &variable.source {
-            Source::Arguments(Some(name)) => Some(&**name),
-            _ => None,
-        })
-        .collect();
+    let excluded = rule.variables.iter().filter(|variable| variable.is_excluded);
+    let excluded: Vec<&Source> = excluded.map(|variable| &variable.source).collect();
     let is_action = rule.variables.is_empty();
     let mut included = rule.variables.iter().filter(|variable| !variable.is_excluded);
     let has_matched = is_action
@@ -177,7 +173,8 @@ fn accepts(rule: &SecRule, value: Vec<u8>, variables: &Variables) -> bool {
     let accepted = match &rule.operator {
         Operator::Variable(name, variable) => {
             let number = variables.get(variable).copied().unwrap_or(0).to_string();
-            Operator::new(name, &number).is_ok_and(|operator| operator.accepts(&value))
+            Operator::new(name, &number, &RuleFiles::default())
+                .is_ok_and(|operator| operator.accepts(&value))
         }
         operator => operator.accepts(&value),
     };

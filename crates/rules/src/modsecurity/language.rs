@@ -6,6 +6,7 @@ use super::operator::Operator;
 use super::transform::{Transform, transform};
 use super::variable::{Variable, variables};
 use crate::error::RuleError;
+use crate::parse::RuleFiles;
 
 /// What a rule does with a request that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +79,10 @@ pub(crate) fn looks_like(text: &str) -> bool {
 ///
 /// # Errors
 /// If a rule is not well formed.
-pub(super) fn parse(text: &str) -> Result<(Vec<Directive>, Vec<RuleError>), RuleError> {
+pub(super) fn parse(
+    text: &str,
+    files: &RuleFiles,
+) -> Result<(Vec<Directive>, Vec<RuleError>), RuleError> {
     let (mut directives, mut notes) = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < text.len() {
@@ -86,11 +90,11 @@ pub(super) fn parse(text: &str) -> Result<(Vec<Directive>, Vec<RuleError>), Rule
         let Some((name, arguments)) = arguments.split_first() else { continue };
         match (&*name.text, arguments) {
             ("SecRule", [variables, operator, rest @ ..]) => {
-                let rule = rule(name, Some((variables, operator)), rest.first())?;
+                let rule = rule(name, Some((variables, operator)), rest.first(), files)?;
                 directives.push(Directive::Rule(Box::new(rule)));
             }
             ("SecAction", [actions]) => {
-                directives.push(Directive::Rule(Box::new(rule(name, None, Some(actions))?)));
+                directives.push(Directive::Rule(Box::new(rule(name, None, Some(actions), files)?)));
             }
             ("SecRule" | "SecAction", _) => {
                 let message = "write SecRule VARIABLES \"@operator argument\" \"actions\"";
@@ -98,7 +102,7 @@ pub(super) fn parse(text: &str) -> Result<(Vec<Directive>, Vec<RuleError>), Rule
             }
             ("SecMarker", [marker]) => directives.push(Directive::Marker(marker.text.clone())),
             ("SecDefaultAction", [actions]) => {
-                let rule = rule(name, None, Some(actions))?;
+                let rule = rule(name, None, Some(actions), files)?;
                 directives.push(Directive::Default(rule.phase, rule.disruption));
             }
             (other, _) if WITHOUT_EFFECT.contains(&other) || !other.starts_with("Sec") => {}
@@ -180,6 +184,7 @@ fn rule(
     name: &Argument,
     test: Option<(&Argument, &Argument)>,
     actions: Option<&Argument>,
+    files: &RuleFiles,
 ) -> Result<SecRule, RuleError> {
     let mut rule = SecRule {
         id: String::new(),
@@ -201,7 +206,7 @@ fn rule(
             Ok((known, missing)) => (rule.variables, rule.missing) = (known, missing),
             Err(obstacle) => rule.obstacle = Some(obstacle),
         }
-        rule.read_operator(&operator.text);
+        rule.read_operator(&operator.text, files);
     }
     if let Some(actions) = actions {
         for action in split_actions(&actions.text) {
@@ -223,7 +228,7 @@ fn split_actions(text: &str) -> Vec<&str> {
 }
 
 impl SecRule {
-    fn read_operator(&mut self, text: &str) {
+    fn read_operator(&mut self, text: &str, files: &RuleFiles) {
         let text = text.trim();
         let (is_negated, text) = match text.strip_prefix('!') {
             Some(text) => (true, text.trim_start()),
@@ -234,7 +239,7 @@ impl SecRule {
             None => ("rx", text),
         };
         self.is_negated = is_negated;
-        match Operator::new(name, argument.trim_start()) {
+        match Operator::new(name, argument.trim_start(), files) {
             _ if argument.contains("%{") => self.read_macro(name, argument.trim()),
             Ok(operator) => self.operator = operator,
             Err(obstacle) => {

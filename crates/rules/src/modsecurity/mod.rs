@@ -21,6 +21,7 @@ use self::variable::needed_field;
 use crate::deny_replay::{DenyReplay, Entries, NO_ENTRY};
 use crate::error::RuleError;
 use crate::event::Events;
+use crate::parse::RuleFiles;
 use crate::report::Exactness;
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
 
@@ -44,8 +45,8 @@ impl ModSecurity {
     ///
     /// # Errors
     /// If one is not well formed, or there is none.
-    pub(crate) fn parse(text: &str, name: &str) -> Result<Self, RuleError> {
-        let (directives, mut notes) = language::parse(text)?;
+    pub(crate) fn parse(text: &str, name: &str, files: &RuleFiles) -> Result<Self, RuleError> {
+        let (directives, mut notes) = language::parse(text, files)?;
         let rules = Rules::new(directives);
         if rules.count == 0 {
             return Err(RuleError::new(0..0, "there is no `SecRule` in it"));
@@ -101,21 +102,25 @@ impl Rule for ModSecurity {
     }
 
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
-        let told = self.rules.all().filter(|links| links.iter().all(|it| it.obstacle.is_none()));
-        for link in told.flatten() {
-            for variable in &link.variables {
-                let needed = needed_field(&variable.source).filter(|_| !variable.is_excluded);
-                if let Some(Err(error)) = needed.map(|name| fields.accessor(name)) {
-                    let message = format!("{}: {error}", title(link));
-                    return Err(MissingField { message });
-                }
+        let (mut lacking, mut first_error, mut is_useful) = (Vec::new(), None, false);
+        for links in self.rules.all() {
+            let variables = links.iter().flat_map(|link| &link.variables);
+            let needed = variables.filter(|variable| !variable.is_excluded);
+            let needed = needed.filter_map(|variable| needed_field(&variable.source));
+            let needed: Vec<&str> = needed.collect();
+            let error = needed.iter().find_map(|name| fields.accessor(name).err());
+            let is_told = links.iter().all(|link| link.obstacle.is_none());
+            lacking.push(error.is_some());
+            is_useful |= is_told && !needed.is_empty() && error.is_none();
+            if let Some(error) = error.filter(|_| is_told && first_error.is_none()) {
+                first_error = Some(format!("{}: {error}", title(&links[0])));
             }
         }
-        Ok(Box::new(ModSecurityObserver {
-            rule: self,
-            fields: fields.clone(),
-            matched: Vec::new(),
-        }))
+        if let Some(message) = first_error.filter(|_| !is_useful) {
+            return Err(MissingField { message });
+        }
+        let (fields, matched) = (fields.clone(), Vec::new());
+        Ok(Box::new(ModSecurityObserver { rule: self, fields, lacking, matched }))
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
@@ -146,7 +151,7 @@ impl Entries for ModSecurity {
             missing.sort_unstable();
             missing.dedup();
             notes.push(format!(
-                "{} rules also look at what is not in this log ({}) and may match there",
+                "{} rules also look at what may not be in this log ({}) and may match there",
                 self.partial,
                 missing.join(", ")
             ));
@@ -174,6 +179,8 @@ impl Entries for ModSecurity {
 struct ModSecurityObserver<'r> {
     rule: &'r ModSecurity,
     fields: RecordFields,
+    /// By rule: whether the records lack a field that it needs.
+    lacking: Vec<bool>,
     matched: Vec<u32>,
 }
 
@@ -181,7 +188,8 @@ impl Observer for ModSecurityObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(record) = line.record else { return };
         self.matched.clear();
-        let denied = self.rule.rules.evaluate(record, &self.fields, &mut self.matched);
+        let rules = &self.rule.rules;
+        let denied = rules.evaluate(record, (&self.fields, &self.lacking), &mut self.matched);
         let matched: Vec<u8> = self.matched.iter().flat_map(|rule| rule.to_le_bytes()).collect();
         let client = record.text(Field::Client).unwrap_or_default();
         let time_ns = record.time.map(|time| time.unix_ns);
@@ -196,11 +204,12 @@ mod tests {
     use weir_core::{Format, LineParser, Record};
 
     use super::ModSecurity;
+    use crate::parse::RuleFiles;
     use crate::rule::Rule;
 
     /// The title of the rule that denies a request line with an agent, and those that match.
     fn denied(text: &str, request: &str, agent: &str) -> (Option<u32>, Vec<u32>) {
-        let rule = ModSecurity::parse(text, "test").expect(text);
+        let rule = ModSecurity::parse(text, "test", &RuleFiles::default()).expect(text);
         let format = Format::parse(r#"$remote_addr [$time_local] "$request" "$http_user_agent""#);
         let format = Arc::new(format.expect("a format"));
         let fields = format.record_fields();
@@ -209,7 +218,8 @@ mod tests {
         let mut record = Record::new();
         LineParser::new(format).parse(line.as_bytes(), &mut record).expect("it fits");
         let mut matched = Vec::new();
-        let denied = rule.rules.evaluate(&record, &fields, &mut matched);
+        let lacking = vec![false; rule.rules.count as usize];
+        let denied = rule.rules.evaluate(&record, (&fields, &lacking), &mut matched);
         (denied, matched)
     }
 
@@ -231,6 +241,9 @@ mod tests {
             (r#"QUERY_STRING "@beginsWith q=1%27""#, true),
             (r#"REQUEST_LINE "@beginsWith GET /a/""#, true),
             (r#"REQUEST_HEADERS:User-Agent "@pm nikto sqlmap""#, true),
+            (r#"REQUEST_HEADERS "@rx nikto$""#, false),
+            (r#"REQUEST_HEADERS "@rx Nikto$""#, true),
+            (r#"REQUEST_HEADERS|!REQUEST_HEADERS:User-Agent "@rx Nikto$""#, false),
             (r#"REMOTE_ADDR "@ipMatch 192.0.2.0/24""#, true),
             ("REQUEST_HEADERS:User-Agent \"\\\"\"", true),
         ] {
@@ -273,7 +286,7 @@ SecRule ARGS "@rx a" "id:5,deny,chain"
 SecRule XML:/* "@rx a"
 SecRule REQUEST_COOKIES|!REQUEST_COOKIES:/x/|ARGS "@rx a" "id:6,deny"
 SecUploadDir /tmp"#;
-        let rule = ModSecurity::parse(text, "test").expect("it is valid");
+        let rule = ModSecurity::parse(text, "test", &RuleFiles::default()).expect("it is valid");
         assert_eq!((rule.untold, rule.partial), (5, 1));
         let lines: Vec<usize> = rule.notes.iter().map(|note| note.line(text)).collect();
         assert_eq!(lines, [8, 1, 2, 3, 4, 6]);
@@ -289,7 +302,7 @@ SecUploadDir /tmp"#;
             ("SecRule ARGS \"a\" \"phase:9\"", "\"phase:9", "`9` is not a phase"),
             ("# nothing", "", "there is no `SecRule`"),
         ] {
-            let error = ModSecurity::parse(text, "test").expect_err(text);
+            let error = ModSecurity::parse(text, "test", &RuleFiles::default()).expect_err(text);
             assert!(error.message.contains(message), "{text}: {}", error.message);
             if !place.is_empty() {
                 assert_eq!(Some(error.range.start), text.find(place), "{text}");

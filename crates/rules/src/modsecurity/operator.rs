@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use regex::bytes::{Regex, RegexBuilder};
 use weir_core::AddressBlock;
 
+use crate::parse::RuleFiles;
+
 /// The largest size of a compiled expression, in bytes.
 const REGEX_BYTES_MAX: usize = 4 << 20;
 
@@ -32,15 +34,20 @@ impl Operator {
     ///
     /// # Errors
     /// With the reason if it is not known, or its argument is not valid.
-    pub(super) fn new(name: &str, argument: &str) -> Result<Self, String> {
+    pub(super) fn new(name: &str, argument: &str, files: &RuleFiles) -> Result<Self, String> {
         let bytes = || argument.as_bytes().to_vec();
         let number =
             || argument.trim().parse::<i64>().map_err(|_| format!("`{argument}` is not a number"));
         Ok(match name.to_ascii_lowercase().as_str() {
             "rx" => Self::Matches(expression(&format!("(?s-u){argument}"))?),
-            "pm" => {
-                let words: Vec<String> = argument.split_whitespace().map(regex::escape).collect();
-                Self::Matches(expression(&format!("(?i-u){}", words.join("|")))?)
+            "pm" => words(argument.split_whitespace())?,
+            "pmfromfile" | "pmf" => {
+                let name = argument.rsplit('/').next().unwrap_or(argument);
+                let text = files
+                    .text(name)
+                    .ok_or_else(|| format!("the file `{name}` was not given with the rule"))?;
+                let lines = text.lines().map(str::trim);
+                words(lines.filter(|line| !line.is_empty() && !line.starts_with('#')))?
             }
             "contains" | "strmatch" => Self::Contains(bytes()),
             "containsword" => {
@@ -85,6 +92,15 @@ impl Operator {
     }
 }
 
+/// An operator that finds one of some texts, without regard to upper and lower case.
+fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Operator, String> {
+    let texts: Vec<String> = texts.map(regex::escape).collect();
+    match texts.is_empty() {
+        true => Ok(Operator::Never),
+        false => Ok(Operator::Matches(expression(&format!("(?i-u){}", texts.join("|")))?)),
+    }
+}
+
 fn expression(text: &str) -> Result<Regex, String> {
     let built = RegexBuilder::new(text).size_limit(REGEX_BYTES_MAX).build();
     built.map_err(|error| {
@@ -108,10 +124,14 @@ fn networks(text: &str) -> Result<Vec<AddressBlock>, String> {
 #[cfg(test)]
 mod tests {
     use super::Operator;
+    use crate::parse::RuleFiles;
 
     #[test]
     fn operators_are_those_of_the_manual() {
+        let mut files = RuleFiles::default();
+        files.add("bad.data".to_owned(), "# bad\nnikto\n\nsqlmap/1\n".to_owned());
         for (name, argument, accepted, refused) in [
+            ("pmFromFile", "x/bad.data", "a SQLMAP/1.2", "# bad"),
             ("rx", "^/a.b$", "/a\nb", "/a.b/"),
             ("pm", "Nikto sqlmap", "x NIKTO/2", "nik to"),
             ("contains", "../", "/../x", "/..x"),
@@ -125,7 +145,7 @@ mod tests {
             ("lt", "5", "4", "5"),
             ("unconditionalMatch", "", "x", ""),
         ] {
-            let operator = Operator::new(name, argument).expect(name);
+            let operator = Operator::new(name, argument, &files).expect(name);
             assert!(operator.accepts(accepted.as_bytes()), "{name} {accepted}");
             let always = name == "unconditionalMatch";
             assert!(always || !operator.accepts(refused.as_bytes()), "{name} {refused}");
@@ -134,10 +154,11 @@ mod tests {
             ("detectSQLi", "", "not supported"),
             ("rx", "(?<!a)b", "cannot be translated"),
             ("rx", "(", "cannot be translated"),
+            ("pmFromFile", "other.data", "the file `other.data` was not given"),
             ("ge", "x", "not a number"),
             ("ipMatch", "x", "not a network"),
         ] {
-            let error = Operator::new(name, argument).expect_err(name);
+            let error = Operator::new(name, argument, &files).expect_err(name);
             assert!(error.contains(reason), "{name}: {error}");
         }
     }

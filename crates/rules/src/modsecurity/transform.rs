@@ -6,7 +6,7 @@
 pub(super) type Transform = fn(&[u8]) -> Vec<u8>;
 
 /// The transformations that are known, by their names in lower case.
-const TRANSFORMS: [(&str, Transform); 13] = [
+const TRANSFORMS: [(&str, Transform); 18] = [
     ("lowercase", |value| value.to_ascii_lowercase()),
     ("uppercase", |value| value.to_ascii_uppercase()),
     ("urldecode", |value| url_decode(value, false)),
@@ -19,6 +19,11 @@ const TRANSFORMS: [(&str, Transform); 13] = [
     ("trimright", |value| trim(value, false, true)),
     ("normalizepath", normalize_path),
     ("normalisepath", normalize_path),
+    ("normalizepathwin", |value| normalize_path(&with_slashes(value))),
+    ("normalisepathwin", |value| normalize_path(&with_slashes(value))),
+    ("cmdline", command_line),
+    ("utf8tounicode", utf8_to_unicode),
+    ("htmlentitydecode", html_entity_decode),
     ("length", |value| value.len().to_string().into_bytes()),
 ];
 
@@ -90,6 +95,84 @@ fn unicode(digits: &[u8]) -> Option<u8> {
     Some(if is_full_width { low + 0x20 } else { low })
 }
 
+fn with_slashes(value: &[u8]) -> Vec<u8> {
+    value.iter().map(|byte| if *byte == b'\\' { b'/' } else { *byte }).collect()
+}
+
+/// Removes what shells ignore: backslashes, quotation marks, carets and space before `/` and `(`;
+/// makes commas, semicolons and space one space, and letters lower case.
+fn command_line(value: &[u8]) -> Vec<u8> {
+    let mut line: Vec<u8> = Vec::with_capacity(value.len());
+    for byte in value {
+        match byte {
+            b'"' | b'\'' | b'\\' | b'^' => {}
+            b' ' | b',' | b';' | b'\t' | b'\r' | b'\n' => {
+                if line.last() != Some(&b' ') {
+                    line.push(b' ');
+                }
+            }
+            b'/' | b'(' => {
+                line.pop_if(|last| *last == b' ');
+                line.push(*byte);
+            }
+            byte => line.push(byte.to_ascii_lowercase()),
+        }
+    }
+    line
+}
+
+/// Writes characters that are not ASCII as `%uxxxx`; bytes that are not UTF-8 are left as they are.
+fn utf8_to_unicode(value: &[u8]) -> Vec<u8> {
+    let mut unicode = Vec::with_capacity(value.len());
+    for chunk in value.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character.is_ascii() {
+                true => unicode.push(character as u8),
+                false => unicode.extend(format!("%u{:04x}", u32::from(character)).bytes()),
+            }
+        }
+        unicode.extend_from_slice(chunk.invalid());
+    }
+    unicode
+}
+
+/// Decodes `&#xhh;`, `&#dd;`, `&quot;`, `&nbsp;`, `&lt;`, `&gt;` and `&amp;` to a byte.
+fn html_entity_decode(value: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((byte, after)) = rest.split_first() {
+        let length = after.iter().take(10).position(|byte| *byte == b';');
+        let name = length.filter(|_| *byte == b'&').and_then(|length| after.get(..length));
+        match name.and_then(entity) {
+            Some(character) => {
+                decoded.push(character);
+                rest = after.get(length.unwrap_or(0) + 1..).unwrap_or_default();
+            }
+            None => {
+                decoded.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    decoded
+}
+
+fn entity(name: &[u8]) -> Option<u8> {
+    let name = std::str::from_utf8(name).ok()?.to_ascii_lowercase();
+    let number = |text: &str, radix| u32::from_str_radix(text, radix).ok().map(|it| it as u8);
+    match name.as_str() {
+        "quot" => Some(b'"'),
+        "amp" => Some(b'&'),
+        "lt" => Some(b'<'),
+        "gt" => Some(b'>'),
+        "nbsp" => Some(0xa0),
+        name => match name.strip_prefix("#x") {
+            Some(digits) => number(digits, 16),
+            None => number(name.strip_prefix('#')?, 10),
+        },
+    }
+}
+
 /// Removes `.`, `..` and repeated slashes from a path.
 fn normalize_path(value: &[u8]) -> Vec<u8> {
     let is_absolute = value.starts_with(b"/");
@@ -131,6 +214,10 @@ mod tests {
             ("normalizePath", "/a/./b//../c/", "/a/c/"),
             ("normalisePath", "../a/../../b", "../../b"),
             ("normalizePath", "/../../etc", "/etc"),
+            ("normalizePathWin", "\\a\\..\\b", "/b"),
+            ("cmdLine", "C^at  \"/etc\\/x\"; ,y (", "cat/etc/x y("),
+            ("utf8toUnicode", "a\u{ff0f}é", "a%uff0f%u00e9"),
+            ("htmlEntityDecode", "&lt;a&#x2f;&#46;&amp;b&x;&", "<a/.&b&x;&"),
             ("length", "abcd", "4"),
         ] {
             let found = transform(name).expect(name)(value.as_bytes());

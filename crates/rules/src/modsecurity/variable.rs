@@ -21,9 +21,14 @@ pub(super) enum Source {
     ArgumentNames,
     /// A header, or another field of the log by its name in it.
     LogField(String),
+    /// One of [`LOGGED_HEADERS`], if the log has it.
+    Header(&'static str),
     /// A variable of the transaction.
     Transaction(String),
 }
+
+/// The fields with the headers that most logs have.
+const LOGGED_HEADERS: [&str; 3] = ["user_agent", "referer", "host"];
 
 /// A variable of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,9 +48,24 @@ pub(super) fn variables(text: &str) -> Result<(Vec<Variable>, Vec<String>), Stri
     let (mut known, mut missing) = (Vec::new(), Vec::new());
     for text in text.split('|').map(str::trim) {
         match variable(text) {
-            Ok(variable) => known.push(variable),
+            Ok(variable) => {
+                let may_lack = match &variable.source {
+                    Source::LogField(name) => name.starts_with("http_"),
+                    _ => false,
+                };
+                missing.extend(Some(text.to_owned()).filter(|_| may_lack && !variable.is_excluded));
+                known.push(variable);
+            }
             Err(reason) if text.starts_with("!ARGS") => return Err(reason),
             Err(_) if text.starts_with('!') => {}
+            Err(_) if text == "REQUEST_HEADERS" => {
+                missing.push(text.to_owned());
+                known.extend(LOGGED_HEADERS.map(|field| Variable {
+                    source: Source::Header(field),
+                    is_count: false,
+                    is_excluded: false,
+                }));
+            }
             Err(_) => missing.push(text.to_owned()),
         }
     }
@@ -106,7 +126,7 @@ fn header_field(name: &str) -> String {
 /// The field that a source needs.
 pub(super) fn needed_field(source: &Source) -> Option<&str> {
     Some(match source {
-        Source::Transaction(_) => return None,
+        Source::Transaction(_) | Source::Header(_) => return None,
         Source::LogField(name) => name,
         Source::Method => "method",
         Source::Protocol => "protocol",
@@ -164,10 +184,14 @@ impl Request {
         source: &Source,
         record: &Record<'_>,
         fields: &RecordFields,
-        excluded: &[&str],
+        excluded: &[&Source],
     ) -> Vec<Vec<u8>> {
-        let is_excluded =
-            |name: &[u8]| excluded.iter().any(|other| other.as_bytes().eq_ignore_ascii_case(name));
+        let is_excluded = |name: &[u8]| {
+            excluded.iter().any(|other| match other {
+                Source::Arguments(Some(other)) => other.as_bytes().eq_ignore_ascii_case(name),
+                _ => false,
+            })
+        };
         let arguments = || self.arguments().into_iter().filter(|(name, _)| !is_excluded(name));
         match source {
             Source::Uri => vec![self.uri()],
@@ -189,15 +213,21 @@ impl Request {
                 .map(|(_, value)| value)
                 .collect(),
             Source::ArgumentNames => arguments().map(|(name, _)| name).collect(),
-            Source::LogField(name) => {
-                let accessor: Option<FieldAccessor> = fields.accessor(name).ok();
-                let value = accessor.and_then(|accessor| accessor.value(record));
-                let value = value.filter(|value| value.as_ref() != b"-");
-                value.map(|value| unescaped(&value).into_owned()).into_iter().collect()
+            Source::LogField(name) => field(name, record, fields).into_iter().collect(),
+            Source::Header(name) if excluded.contains(&&Source::LogField((*name).to_owned())) => {
+                Vec::new()
             }
+            Source::Header(name) => field(name, record, fields).into_iter().collect(),
             Source::Transaction(_) => Vec::new(),
         }
     }
+}
+
+/// The value of a field of the log.
+fn field(name: &str, record: &Record<'_>, fields: &RecordFields) -> Option<Vec<u8>> {
+    let accessor: FieldAccessor = fields.accessor(name).ok()?;
+    let value = accessor.value(record).filter(|value| value.as_ref() != b"-")?;
+    Some(unescaped(&value).into_owned())
 }
 
 /// A text without the escapes that nginx and Apache write: `\xhh`, `\"` and `\\`.

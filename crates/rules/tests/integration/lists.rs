@@ -130,3 +130,14 @@ fn rules_that_match_are_counted() {
     );
     assert!(report.notes.iter().any(|note| note.starts_with("1 rules cannot be told")));
 }
+
+#[test]
+fn a_rule_whose_header_the_log_lacks_is_left_out() {
+    let rule = "SecRule &REQUEST_HEADERS:X-A \"@eq 0\" \"id:7,deny\"\n\
+                SecRule REQUEST_FILENAME \"@streq /bad\" \"id:8,deny\"\n";
+    let lines = [line("192.0.2.1", 1, "/", "x"), line("192.0.2.1", 2, "/bad", "x")];
+    let (decided, report) = replay(rule, &lines);
+    let verdicts: Vec<Verdict> = decided.iter().map(|it| it.1).collect();
+    assert_eq!(verdicts, [Verdict::Passed, Verdict::Rejected]);
+    assert!(report.notes.iter().any(|note| note.contains("(&REQUEST_HEADERS:X-A)")), "{report:?}");
+}
