@@ -40,7 +40,7 @@ mod spread;
 mod tallies;
 
 pub use evaluator::{Answer, Evaluator, report, settled};
-pub use limit_curve::{limit_curve, suggestion};
+pub use limit_curve::{limit_curve, limit_grid, suggestion};
 pub use periods::PeriodError;
 pub use report::{evaluation_by_kind, report_of_fold};
 pub use rules::{RuleAnswer, RuleQueryError, replay_rule};

@@ -1,7 +1,15 @@
 //! What each burst of a limit would have caught.
 
-use weir_rules::LimitSweep;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+use crate::spread::spread;
+use weir_rules::{LimitSweep, SweptSetting};
 use weir_view::{CurvePoint, LimitCurve, Suggestion};
+
+/// The parts that the keys are divided into, for each thread: one with many requests should not be
+/// the last.
+const PARTS_PER_JOB: usize = 4;
 
 /// The most bursts on a curve.
 const POINTS_MAX: usize = 96;
@@ -44,6 +52,32 @@ pub fn suggestion(sweep: &LimitSweep) -> Option<Suggestion> {
         highest_below: found.highest_below,
         lowest_above: found.lowest_above,
     })
+}
+
+/// Returns what every burst does at every rate, a list for each rate, on up to `jobs` threads. Rates
+/// are in thousandths of a request in a second, bursts in requests.
+pub fn limit_grid(
+    sweep: &LimitSweep,
+    rates: &[i64],
+    bursts: &[u32],
+    jobs: usize,
+) -> Vec<Vec<SweptSetting>> {
+    let parts = sweep.parts(jobs * PARTS_PER_JOB);
+    let tasks: Vec<(usize, Range<usize>)> = (0..rates.len())
+        .flat_map(|rate| parts.iter().cloned().map(move |part| (rate, part)))
+        .collect();
+    let work = |(rate, part): &(usize, Range<usize>)| {
+        (*rate, sweep.settings(part.clone(), rates[*rate], bursts))
+    };
+    let swept = spread(jobs, tasks.iter(), &AtomicBool::new(false), work).unwrap_or_default();
+    let mut grid = vec![vec![SweptSetting::default(); bursts.len()]; rates.len()];
+    for (rate, settings) in swept {
+        for (sum, setting) in grid[rate].iter_mut().zip(settings) {
+            sum.keys += setting.keys;
+            sum.requests += setting.requests;
+        }
+    }
+    grid
 }
 
 /// Bursts from 0 to `last`: each one at first, then with growing distances.

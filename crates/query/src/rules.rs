@@ -8,7 +8,7 @@ use weir_core::{
     CompiledFilter, LogSource, Record, RowReader, Segment, Selection, Snapshot, SnapshotSegment,
     Snapshots, Values,
 };
-use weir_rules::{Events, Line, MissingField, Rule};
+use weir_rules::{Events, LimitSweep, Line, MissingField, Rule};
 use weir_view::{LimitCurve, Query, QueryError, ReplayedRule};
 
 use crate::counter::Interruption;
@@ -27,6 +27,8 @@ pub struct RuleAnswer {
     pub rule: ReplayedRule,
     /// What other bursts would have caught, if the rule is a single limit of nginx.
     pub curve: Option<LimitCurve>,
+    /// The requests for other settings, if the rule is a single limit of nginx.
+    pub sweep: Option<LimitSweep>,
     /// The records with values that were not kept, which were left out.
     pub unknown_records: u64,
 }
@@ -143,11 +145,12 @@ impl<D: Snapshots> RowReplay<'_, D> {
     }
 
     fn answer(&self, replay: Box<dyn weir_rules::Replay + '_>, unknown_records: u64) -> RuleAnswer {
-        let curve = replay.sweep().map(|sweep| limit_curve(&sweep));
+        let sweep = replay.sweep();
+        let curve = sweep.as_ref().map(limit_curve);
         let names: Vec<String> =
             self.snapshot.sources.iter().map(|source| source.name().to_owned()).collect();
         let rule = ReplayedRule::new(self.rule, replay.finish(None), &names);
-        RuleAnswer { rule, curve, unknown_records }
+        RuleAnswer { rule, curve, sweep, unknown_records }
     }
 }
 

@@ -17,7 +17,7 @@ const LANES: usize = 16;
 const DRAINED: i32 = -(1 << 29);
 
 /// The requests of a limit by key.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LimitSweep {
     /// The rate of the limit itself, in thousandths of a request in a second.
     rate: i64,

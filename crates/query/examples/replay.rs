@@ -1,0 +1,96 @@
+//! Replays a limit of nginx over a log in memory, and sweeps over other settings of it. Prints the
+//! times and the answers as JSON:
+//! `cargo run --release -p weir-query --example replay -- LOG RUNS THREADS`
+//!
+//! `replay_ms` is the time of the whole pass over the rows on one thread; `pass_ms` that over the
+//! requests, once they are put together by key; `sweep_ms` that of a thousand settings on all
+//! threads.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
+use weir_query::{limit_grid, replay_rule};
+use weir_rules::{RuleFiles, parse_rules};
+use weir_view::Query;
+
+const RULE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=2r/s;
+    limit_req zone=one burst=10;";
+
+/// The rates of the sweep, in thousandths of a request in a second: 1r/s to 25r/s.
+const RATES: usize = 25;
+
+/// The bursts of the sweep.
+const BURSTS: u32 = 40;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [log, runs, threads] = &arguments[..] else {
+        return Err("LOG RUNS THREADS".into());
+    };
+    let (runs, threads): (usize, usize) = (runs.parse()?, threads.parse()?);
+    let data = load(log, threads)?;
+    let rule = parse_rules(RULE, "bench", None, &RuleFiles::default())
+        .map_err(|error| error.to_string())?
+        .remove(0);
+    let go_on = AtomicBool::new(false);
+    let rates: Vec<i64> = (1..=RATES as i64).map(|rate| rate * 1_000).collect();
+    let bursts: Vec<u32> = (0..BURSTS).collect();
+    let (mut replay_ms, mut pass_ms, mut sweep_ms) = (Vec::new(), Vec::new(), Vec::new());
+    let mut answers = (None, None);
+    for _ in 0..runs {
+        let start = Instant::now();
+        let answer = replay_rule(&data, &Query::default(), &*rule, 1, &go_on)
+            .map_err(|error| error.to_string())?
+            .ok_or("the answer was abandoned")?;
+        replay_ms.push(start.elapsed().as_secs_f64() * 1e3);
+        let sweep = answer.sweep.as_ref().ok_or("the rule is no single limit")?;
+        let start = Instant::now();
+        let own = sweep.settings(0..sweep.keys(), sweep.rate(), &[sweep.burst()]);
+        pass_ms.push(start.elapsed().as_secs_f64() * 1e3);
+        let start = Instant::now();
+        let grid = limit_grid(sweep, &rates, &bursts, threads);
+        sweep_ms.push(start.elapsed().as_secs_f64() * 1e3);
+        if grid[1][10] != own[0] {
+            return Err("the sweep and the pass over its own setting differ".into());
+        }
+        let rejected: u64 = grid.iter().flatten().map(|setting| setting.requests).sum();
+        answers = (Some(answer), Some((own[0], rejected)));
+    }
+    let (Some(answer), Some((own, rejected))) = answers else { return Err("no runs".into()) };
+    let requests = answer.rule.requests;
+    println!(
+        "{}",
+        serde_json::json!({
+            "requests": requests.passed + requests.delayed + requests.rejected + requests.undecided,
+            "keys": answer.rule.keys.seen,
+            "rejected": requests.rejected,
+            "undecided": requests.undecided,
+            "swept": { "keys": own.keys, "requests": own.requests, "all": rejected },
+            "settings": rates.len() * bursts.len(),
+            "replay_ms": replay_ms, "pass_ms": pass_ms, "sweep_ms": sweep_ms,
+        })
+    );
+    Ok(())
+}
+
+fn load(log: &str, threads: usize) -> Result<Arc<DataSet>, Box<dyn std::error::Error>> {
+    let data = DataSet::new(Retention::Segments, 8 << 30, &[]);
+    let options = PipelineOptions::new(threads, Retention::Segments);
+    let pipeline = Pipeline::start(&options, data.clone());
+    let mut writer = pipeline.source(log, None, FormatChoice::Detect);
+    let mut file = fs::File::open(log)?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let read = std::io::Read::read(&mut file, &mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        writer.write_all(&buffer[..read]).map_err(|reason| format!("{reason:?}"))?;
+    }
+    writer.finish(SourceEnd::Done).map_err(|reason| format!("{reason:?}"))?;
+    pipeline.finish();
+    Ok(data)
+}
