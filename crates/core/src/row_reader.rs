@@ -18,6 +18,11 @@ pub struct RowReader {
     /// The columns of the fields that only some formats have, by their index in a record.
     extra_columns: Vec<ColumnId>,
     fields: RecordFields,
+    /// The known fields to read.
+    text_fields: Vec<Field>,
+    number_fields: Vec<Field>,
+    /// The extra fields to read, by their index in a record.
+    extra_fields: Vec<usize>,
 }
 
 impl RowReader {
@@ -36,7 +41,25 @@ impl RowReader {
         let has_arrival_times =
             formats().next().is_some() && formats().all(|it| it.has_arrival_times());
         let fields = RecordFields::new(fields.collect(), names, kind);
-        Self { extra_columns, fields: fields.with_arrival_times(has_arrival_times) }
+        let extra_fields = (0..extra_columns.len()).collect();
+        Self {
+            extra_columns,
+            fields: fields.with_arrival_times(has_arrival_times),
+            text_fields: Field::TEXT.to_vec(),
+            number_fields: Field::NUMBERS.to_vec(),
+            extra_fields,
+        }
+    }
+
+    /// A reader of these fields alone, by any of their names, and of the time. The others are absent.
+    #[must_use]
+    pub fn only(mut self, names: &[String]) -> Self {
+        let is_named =
+            |field: &Field| names.iter().any(|name| Field::by_name(name) == Some(*field));
+        self.text_fields.retain(is_named);
+        self.number_fields.retain(is_named);
+        self.extra_fields.retain(|index| names.contains(&self.fields.extra_fields()[*index]));
+        self
     }
 
     /// Returns the fields of the records.
@@ -55,8 +78,8 @@ impl RowReader {
     ) -> bool {
         record.clear(self.extra_columns.len());
         record.time = segment.time(row);
-        for field in Field::NUMBERS {
-            record.set_number(field, segment.number(field, row));
+        for field in &self.number_fields {
+            record.set_number(*field, segment.number(*field, row));
         }
         let mut is_known = true;
         let mut value = |column: ColumnId| {
@@ -64,12 +87,12 @@ impl RowReader {
             is_known &= id != REMAINDER;
             if id == ABSENT || id == REMAINDER { None } else { values.dictionary(column).value(id) }
         };
-        for field in Field::TEXT {
-            record.put_text(field, value(field.column()));
+        for field in &self.text_fields {
+            record.put_text(*field, value(field.column()));
         }
-        for (index, column) in self.extra_columns.iter().enumerate() {
-            if let Some(value) = value(*column) {
-                record.set_extra(index, value);
+        for index in &self.extra_fields {
+            if let Some(value) = value(self.extra_columns[*index]) {
+                record.set_extra(*index, value);
             }
         }
         is_known

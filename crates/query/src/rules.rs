@@ -114,6 +114,10 @@ impl<D: Snapshots> RowReplay<'_, D> {
             .collect();
         let kind = segments.first().map(|first| first.segment.kind()).unwrap_or_default();
         let rows = RowReader::new(&self.snapshot.formats, &self.data.values(), kind);
+        let rows = match self.rule.reads() {
+            Some(fields) => rows.only(&fields),
+            None => rows,
+        };
         if !segments.is_empty() {
             self.rule.bind(rows.fields()).map_err(RuleQueryError::MissingField)?;
         }

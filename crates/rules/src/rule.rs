@@ -77,6 +77,12 @@ pub trait Rule: fmt::Debug + Send + Sync {
         kind == RecordKind::Request
     }
 
+    /// Returns the names of the fields that its observers read; `None` for all. Others may be left
+    /// out of the records.
+    fn reads(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// Resolves the fields that the rule needs among those of some records: of a format, or of a
     /// data set.
     ///

@@ -77,3 +77,22 @@ fn values_that_were_not_kept_are_told() {
     assert!(!rows.read(&segment, 0, &values, &mut record));
     assert!(record.time.is_some());
 }
+
+#[test]
+fn only_the_fields_that_are_asked_for_are_read() {
+    let mut values = Values::new(1 << 20);
+    let (definition, lines) = LINES[0];
+    let format = Arc::new(Format::parse(definition).expect("a format"));
+    let mut reader = BlockReader::new(format.clone(), BlockLimits::default(), &mut values);
+    let segment = reader.read_segment(&Block::new(lines[0].as_bytes().to_vec()), 0, &mut values);
+    let rows = RowReader::new(&[format.clone()], &values, RecordKind::Request);
+    let names = ["uri", "http_x_key", "time"].map(str::to_owned);
+    let rows = rows.only(&names);
+    let mut record = Record::new();
+    assert!(rows.read(&segment, 0, &values, &mut record));
+    let read: Vec<String> = fields(&format, &record, &rows)
+        .into_iter()
+        .filter_map(|(name, value)| value.map(|_| name))
+        .collect();
+    assert_eq!(read, ["time", "path", "http_x_key"]);
+}

@@ -19,8 +19,9 @@ struct ZoneState {
 }
 
 impl ZoneState {
-    fn new(rate: Rate) -> Self {
-        let idle = IdleQueue::is_needed(rate).then(IdleQueue::new);
+    /// The nodes of a zone whose limits have a burst of at most `burst`.
+    fn new(rate: Rate, burst: i64) -> Self {
+        let idle = IdleQueue::is_needed(rate, burst).then(IdleQueue::new);
         Self { rate, buckets: Vec::new(), unlimited: Vec::new(), idle }
     }
 
@@ -31,7 +32,13 @@ impl ZoneState {
         let excess = self.buckets[index].map(|bucket| bucket.excess_at(now_ms, self.rate));
         if let Some(idle) = &mut self.idle {
             if excess.is_none() {
-                idle.expire(now_ms, self.rate, &mut self.buckets);
+                let (rate, unlimited) = (self.rate, &mut self.unlimited);
+                idle.expire(now_ms, rate, &mut self.buckets, |key| {
+                    let bucket = unlimited.get_mut(key as usize);
+                    if let Some(bucket) = bucket {
+                        bucket.take_if(|bucket| bucket.is_idle(now_ms, 0, rate));
+                    }
+                });
             }
             idle.touch(key);
         }
@@ -73,12 +80,12 @@ pub(super) fn replay(
     mut outcomes: Option<&mut Vec<Outcome>>,
 ) {
     let mut zones: Vec<ZoneState> =
-        rule.zones().iter().map(|zone| ZoneState::new(zone.rate)).collect();
+        rule.zones_with_bursts().map(|(zone, burst)| ZoneState::new(zone.rate, burst)).collect();
     if let Some(outcomes) = &mut outcomes {
         let unknown = Outcome { verdict: Verdict::Unknown, limit: 0, delay_ms: None, excess: None };
         outcomes.resize(requests.list.len(), unknown);
     }
-    for position in requests.by_arrival() {
+    for position in requests.replay_order(rule) {
         let request = &requests.list[position as usize];
         let limits = &rule.limit_sets()[request.set as usize].limits;
         let keys = requests.keys_of(request, limits.len());
@@ -153,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_rejected_request_counts_in_no_zone() {
-        let mut zones = [ZoneState::new(Rate(1_000)), ZoneState::new(Rate(1_000))];
+        let mut zones = [ZoneState::new(Rate(1_000), 0), ZoneState::new(Rate(1_000), 0)];
         let limits = [limit(0, 5, i64::MAX), limit(1, 1, i64::MAX)];
         let mut verdicts = Vec::new();
         for _ in 0..4 {
@@ -167,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_longest_delay_holds() {
-        let mut zones = [ZoneState::new(Rate(10_000)), ZoneState::new(Rate(1_000))];
+        let mut zones = [ZoneState::new(Rate(10_000), 0), ZoneState::new(Rate(1_000), 0)];
         let limits = [limit(0, 5, 0), limit(1, 5, 1_000)];
         let delays: Vec<_> =
             (0..4).map(|_| decide(&mut zones, &limits, &[0, 0], 0).delay_ms).collect();

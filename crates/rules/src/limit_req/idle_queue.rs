@@ -12,9 +12,9 @@ const NONE: u32 = u32::MAX;
 
 /// The nodes of a zone from the least recently used one on, as in `ngx_http_limit_req_expire`.
 ///
-/// nginx forgets a key that is idle for a minute when a new one comes. A forgotten key begins with
-/// an excess of 0, a known one with up to one request less what drains in a minute. So it only
-/// matters for rates below a request a minute and a bit: for 1r/m.
+/// nginx forgets a key that is idle for a minute and has drained when a new one comes. A forgotten
+/// key begins with an excess of 0, and one that has just drained with up to one request. So it only
+/// matters if a minute may not drain a whole burst and a request.
 #[derive(Debug)]
 pub(super) struct IdleQueue {
     /// By key: the key used before it and after it; its own number if it is not in the queue.
@@ -24,9 +24,9 @@ pub(super) struct IdleQueue {
 }
 
 impl IdleQueue {
-    /// Whether keys of a zone with this rate can be forgotten to an effect.
-    pub(super) fn is_needed(rate: Rate) -> bool {
-        super::bucket::drained(IDLE_MS, rate) < super::bucket::REQUEST
+    /// Whether keys of a zone can be forgotten to an effect, if excess is at most `burst`.
+    pub(super) fn is_needed(rate: Rate, burst: i64) -> bool {
+        super::bucket::drained(IDLE_MS, rate) < burst.saturating_add(super::bucket::REQUEST)
     }
 
     pub(super) fn new() -> Self {
@@ -49,8 +49,15 @@ impl IdleQueue {
         self.newest = key;
     }
 
-    /// Frees up to two of the oldest keys, if they have been idle and have drained.
-    pub(super) fn expire(&mut self, now_ms: i64, rate: Rate, buckets: &mut [Option<Bucket>]) {
+    /// Frees up to two of the oldest keys, if they have been idle and have drained, and passes them
+    /// on.
+    pub(super) fn expire(
+        &mut self,
+        now_ms: i64,
+        rate: Rate,
+        buckets: &mut [Option<Bucket>],
+        mut freed: impl FnMut(u32),
+    ) {
         for _ in 0..FREED_MAX {
             let oldest = self.oldest;
             let Some(bucket) = buckets.get_mut(oldest as usize) else { return };
@@ -60,6 +67,7 @@ impl IdleQueue {
             }
             *bucket = None;
             self.remove(oldest);
+            freed(oldest);
         }
     }
 

@@ -51,6 +51,15 @@ impl LimitReq {
         &self.configuration.zones
     }
 
+    /// The zones, each with the largest burst of its limits.
+    fn zones_with_bursts(&self) -> impl Iterator<Item = (&Zone, i64)> {
+        self.zones().iter().enumerate().map(|(number, zone)| {
+            let limits = self.limit_sets().iter().flat_map(|set| &set.limits);
+            let bursts = limits.filter(|limit| limit.zone == number).map(|limit| limit.burst);
+            (zone, bursts.max().unwrap_or(0))
+        })
+    }
+
     /// The limits that apply to requests together, by number.
     fn limit_sets(&self) -> &[LimitSet] {
         &self.configuration.limit_sets
@@ -72,6 +81,10 @@ impl Rule for LimitReq {
 
     fn notes(&self) -> &[RuleError] {
         &self.configuration.notes
+    }
+
+    fn reads(&self) -> Option<Vec<String>> {
+        Some(self.configuration.fields())
     }
 
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {

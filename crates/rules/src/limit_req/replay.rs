@@ -5,6 +5,7 @@ use super::LimitReq;
 use super::bounded;
 use super::bucket::REQUEST;
 use super::exact;
+use super::idle_queue::IdleQueue;
 use super::summary::Summary;
 
 use crate::event::Event;
@@ -66,6 +67,39 @@ impl Requests {
             order.sort_by_key(arrival);
         }
         order
+    }
+
+    /// The positions in an order in which the requests can be replayed: by arrival, or by key and
+    /// then by arrival if keys do not depend on each other, which keeps a key in the cache.
+    pub(super) fn replay_order(&self, rule: &LimitReq) -> Vec<u32> {
+        let order = self.by_arrival();
+        let is_alone = rule.limit_sets().iter().all(|set| set.limits.len() == 1)
+            && rule.zones().len() == 1
+            && !rule
+                .zones_with_bursts()
+                .any(|(zone, burst)| IdleQueue::is_needed(zone.rate, burst));
+        if !is_alone {
+            return order;
+        }
+        let key = |position: u32| self.keys[self.list[position as usize].keys_start as usize];
+        let keys = self.keys.iter().filter(|key| **key != NO_KEY).max();
+        // Requests without a key come last.
+        let keys = keys.map_or(0, |key| *key as usize + 1);
+        let bucket = |position: u32| (key(position) as usize).min(keys);
+        let mut next = vec![0u32; keys + 2];
+        for position in &order {
+            next[bucket(*position) + 1] += 1;
+        }
+        for bucket in 0..=keys {
+            next[bucket + 1] += next[bucket];
+        }
+        let mut by_key = vec![0; order.len()];
+        for position in order {
+            let place = &mut next[bucket(position)];
+            by_key[*place as usize] = position;
+            *place += 1;
+        }
+        by_key
     }
 
     /// Whether every source has times with fractions of a second.

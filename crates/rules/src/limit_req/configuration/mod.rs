@@ -66,6 +66,34 @@ impl Configuration {
         Ok(configuration)
     }
 
+    /// The names of the fields of a log that decide about limits and keys.
+    pub(super) fn fields(&self) -> Vec<String> {
+        let keys = self.zones.iter().map(|zone| &zone.key);
+        let maps =
+            self.maps.iter().flat_map(|map| std::iter::once(&map.subject).chain(map.values()));
+        let variables = keys.chain(maps).flat_map(|template| {
+            template.parts.iter().filter_map(|part| match part {
+                TemplatePart::Variable(name) => Some(&**name),
+                TemplatePart::Text(_) => None,
+            })
+        });
+        let of_path = ["path", "query"];
+        let fields = variables.flat_map(|name| match name {
+            "binary_remote_addr" => vec!["client"],
+            "http_host" | "server_name" => vec![name, "host"],
+            "uri" | "document_uri" | "request_uri" | "is_args" => of_path.to_vec(),
+            name if name.starts_with("arg_") => [&of_path[..], &[name]].concat(),
+            name => vec![name],
+        });
+        let always = ["time", "request_time", "request", "path", "host"];
+        let is_needed = |name: &&str| match *name {
+            "path" => !self.servers.iter().all(|server| server.root.is_uniform()),
+            "host" => self.servers.len() > 1,
+            _ => true,
+        };
+        always.into_iter().filter(is_needed).chain(fields).map(str::to_owned).collect()
+    }
+
     /// The limits in a few words.
     pub(super) fn description(&self) -> String {
         let limits = self.limit_sets.iter().flat_map(|set| &set.limits);
