@@ -9,6 +9,7 @@ mod parse;
 mod queries;
 mod receive;
 mod report;
+mod rules;
 mod scaling;
 mod stages;
 mod upload;
@@ -25,7 +26,7 @@ pub(crate) struct Benchmark {
 }
 
 /// All benchmarks.
-pub(crate) const BENCHMARKS: [Benchmark; 11] = [
+pub(crate) const BENCHMARKS: [Benchmark; 12] = [
     Benchmark { names: &["parse"], run: parse::run },
     Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
@@ -35,6 +36,7 @@ pub(crate) const BENCHMARKS: [Benchmark; 11] = [
     Benchmark { names: &["receive"], run: receive::run },
     Benchmark { names: &["feed"], run: feed::run },
     Benchmark { names: &["filter"], run: filter::run },
+    Benchmark { names: &["rules"], run: rules::run },
     Benchmark { names: &["memory"], run: memory::run },
     Benchmark { names: &["stages"], run: stages::run },
 ];

@@ -47,6 +47,10 @@ struct Excess {
     highest: i64,
 }
 
+/// By limit: the excess that a request would make; `None` if the limit does not apply, and in it if the
+/// key is new.
+type Excesses = Vec<Option<Option<Excess>>>;
+
 /// When a request arrived, in milliseconds since the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Arrival {
@@ -112,6 +116,7 @@ pub(super) fn replay(
         _ => None,
     };
     let mut decided = outcomes.as_ref().map(|_| vec![unknown; requests.list.len()]);
+    let mut excesses = Excesses::new();
     for position in &order {
         let request = &requests.list[*position as usize];
         let limits = &rule.limit_sets()[request.set as usize].limits;
@@ -119,7 +124,7 @@ pub(super) fn replay(
         let earliest_ms = request.arrival_ms - start_ms;
         let arrival = Arrival { earliest_ms, latest_ms: earliest_ms + requests.spread_ms(request) };
         let before = zones_before(&zones, only, keys);
-        let outcome = decide(&mut zones, limits, keys, arrival);
+        let outcome = decide(&mut zones, (limits, keys), arrival, &mut excesses);
         summary.count(limits, keys, outcome.verdict);
         if let Some(limit) = only {
             let zone = &mut zones[limit.zone];
@@ -288,14 +293,21 @@ impl Level {
 }
 
 /// The decision about the request at a position, and its effect.
-fn decide(zones: &mut [ZoneState], limits: &[Limit], keys: &[u32], arrival: Arrival) -> Outcome {
-    let excesses: Vec<Option<Option<Excess>>> = limits
-        .iter()
-        .zip(keys)
-        .map(|(limit, key)| (*key != NO_KEY).then(|| zones[limit.zone].excess(*key, arrival)))
-        .collect();
+fn decide(
+    zones: &mut [ZoneState],
+    (limits, keys): (&[Limit], &[u32]),
+    arrival: Arrival,
+    excesses: &mut Excesses,
+) -> Outcome {
+    excesses.clear();
+    excesses.extend(
+        limits
+            .iter()
+            .zip(keys)
+            .map(|(limit, key)| (*key != NO_KEY).then(|| zones[limit.zone].excess(*key, arrival))),
+    );
     let applying = || {
-        let numbered = limits.iter().zip(keys).zip(&excesses).enumerate();
+        let numbered = limits.iter().zip(keys).zip(&*excesses).enumerate();
         numbered.filter_map(|(number, ((limit, key), excess))| {
             let excess = (*excess)?;
             Some((number, limit, *key, excess.unwrap_or_default(), excess.is_none()))
