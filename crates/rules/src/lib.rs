@@ -17,6 +17,7 @@ mod condition;
 mod deny_replay;
 mod error;
 mod event;
+mod files;
 mod interner;
 mod limit_req;
 mod lists;
@@ -31,7 +32,8 @@ mod windows;
 
 pub use error::RuleError;
 pub use event::{Event, Events, Texts};
-pub use parse::{RuleFiles, parse_rules};
+pub use files::RuleFiles;
+pub use parse::parse_rules;
 pub use report::{
     Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
 };

@@ -1,8 +1,7 @@
 //! From a text to rules: recognises the family, and lets it read the text.
 
-use std::collections::BTreeMap;
-
 use crate::error::RuleError;
+use crate::files::RuleFiles;
 use crate::limit_req::LimitReq;
 use crate::lists::{self, ListRule};
 use crate::modsecurity::{self, ModSecurity};
@@ -12,24 +11,6 @@ use crate::windows::{self, WindowRule};
 
 /// How much of a text is looked at to tell whether it is a log.
 const LOG_BYTES: usize = 64 << 10;
-
-/// Files that rules may refer to, by their names without a folder.
-#[derive(Debug, Clone, Default)]
-pub struct RuleFiles {
-    texts: BTreeMap<String, String>,
-}
-
-impl RuleFiles {
-    /// Adds a file; one of the same name is replaced.
-    pub fn add(&mut self, name: String, text: String) {
-        self.texts.insert(name, text);
-    }
-
-    /// Returns the text of a file.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.texts.get(name).map(String::as_str)
-    }
-}
 
 /// Reads the rules of a text, which may refer to `files`. `name` is used for rules that have none of
 /// their own. The family is recognised by the text if it is not given.

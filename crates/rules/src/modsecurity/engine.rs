@@ -7,7 +7,7 @@ use weir_core::{Record, RecordFields};
 use super::language::{Directive, Disruption, SecRule, SetVariable};
 use super::operator::Operator;
 use super::variable::{Request, Source};
-use crate::parse::RuleFiles;
+use crate::files::RuleFiles;
 
 /// The last phase.
 const PHASE_MAX: u8 = 5;

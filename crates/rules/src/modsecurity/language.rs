@@ -6,7 +6,7 @@ use super::operator::Operator;
 use super::transform::{Transform, transform};
 use super::variable::{Variable, variables};
 use crate::error::RuleError;
-use crate::parse::RuleFiles;
+use crate::files::RuleFiles;
 
 /// What a rule does with a request that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use self::variable::needed_field;
 use crate::deny_replay::{DenyReplay, Entries, NO_ENTRY};
 use crate::error::RuleError;
 use crate::event::Events;
-use crate::parse::RuleFiles;
+use crate::files::RuleFiles;
 use crate::report::Exactness;
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
 
@@ -204,7 +204,7 @@ mod tests {
     use weir_core::{Format, LineParser, Record};
 
     use super::ModSecurity;
-    use crate::parse::RuleFiles;
+    use crate::files::RuleFiles;
     use crate::rule::Rule;
 
     /// The title of the rule that denies a request line with an agent, and those that match.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use regex::bytes::{Regex, RegexBuilder};
 use weir_core::AddressBlock;
 
-use crate::parse::RuleFiles;
+use crate::files::RuleFiles;
 
 /// The largest size of a compiled expression, in bytes.
 const REGEX_BYTES_MAX: usize = 4 << 20;
@@ -124,7 +124,7 @@ fn networks(text: &str) -> Result<Vec<AddressBlock>, String> {
 #[cfg(test)]
 mod tests {
     use super::Operator;
-    use crate::parse::RuleFiles;
+    use crate::files::RuleFiles;
 
     #[test]
     fn operators_are_those_of_the_manual() {
