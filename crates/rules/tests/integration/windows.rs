@@ -326,3 +326,39 @@ fn most_verdicts_from_whole_seconds_are_definite_if_bursts_are_apart() {
         assert!(spoken[1] >= least, "{algorithm}: {spoken:?}");
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn times_that_jump_are_taken_in_their_order(
+        algorithm in prop::sample::select(&ALGORITHMS[..]),
+        times in prop::collection::vec(
+            prop_oneof![
+                Just(i64::MIN),
+                Just(i64::MAX),
+                Just(0),
+                any::<i64>(),
+                -3..3i64,
+                (-3..3i64).prop_map(|second| second * 1_000_000_000),
+            ],
+            1..30,
+        ),
+        duration_ns in prop_oneof![Just(0), Just(u64::MAX), any::<u64>()],
+    ) {
+        let limit = Limit { algorithm, count: 2, window_ms: 10_000, burst: 2 };
+        let rules = parse_rules(&limit.text(), "test", None, &RuleFiles::default()).expect("valid");
+        let mut replay = rules[0].replay();
+        let mut events = Events::default();
+        for (line, time_ns) in times.iter().enumerate() {
+            let key = if line % 2 == 0 { &b"a"[..] } else { &b"b"[..] };
+            prop_assert!(events.put((line as u64, 0), (Some(*time_ns), duration_ns), [key]));
+        }
+        for event in events.iter() {
+            replay.take(0, event.line + 1, &event);
+        }
+        let counts = replay.finish(None).requests;
+        let all = counts.passed + counts.delayed + counts.rejected + counts.undecided;
+        prop_assert_eq!(all, times.len() as u64);
+    }
+}
