@@ -33,6 +33,7 @@ pub fn parse_rules(
         Family::Caddy | Family::Haproxy | Family::Traefik | Family::Cloud => {
             boxed(presets::parse(text, name, family)?)
         }
+        Family::ModEvasive => vec![Box::new(presets::evasive::parse(text, name)?)],
         Family::Lists => vec![Box::new(ListRule::parse(text, name)?)],
         Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name, files)?)],
     })
@@ -92,6 +93,7 @@ mod tests {
             ("limit_req_zone $a zone=b:1m rate=1r/s; limit_req zone=b;", Family::LimitReq),
             ("# mine\nlimit 5 requests in 1m", Family::Windows),
             ("rate_limit {\nzone a {\nevents 5\nwindow 1m\n}\n}", Family::Caddy),
+            ("DOSPageCount 5", Family::ModEvasive),
             ("rateLimit:\n  average: 5", Family::Traefik),
             ("RateBasedStatement: {Limit: 5}", Family::Cloud),
             ("# bad\n192.0.2.0/24\n2001:db8::/32 ; x", Family::Lists),

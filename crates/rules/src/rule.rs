@@ -22,6 +22,8 @@ pub enum Family {
     Haproxy,
     /// The middleware RateLimit of Traefik.
     Traefik,
+    /// mod_evasive of Apache.
+    ModEvasive,
     /// Rate limits of AWS WAF, Cloudflare and Azure.
     Cloud,
     /// Lists of networks and conditions that are allowed or denied.
@@ -32,7 +34,7 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::LimitReq,
         Self::Windows,
         Self::Caddy,
@@ -41,6 +43,7 @@ impl Family {
         Self::Cloud,
         Self::Lists,
         Self::ModSecurity,
+        Self::ModEvasive,
     ];
 
     /// The name on the command line and in JSON.
@@ -51,6 +54,7 @@ impl Family {
             Self::Caddy => "caddy",
             Self::Haproxy => "haproxy",
             Self::Traefik => "traefik",
+            Self::ModEvasive => "mod-evasive",
             Self::Cloud => "cloud",
             Self::Lists => "deny-list",
             Self::ModSecurity => "modsecurity",

@@ -70,6 +70,8 @@ pub(super) enum FamilyArgument {
     Haproxy,
     /// The middleware RateLimit of Traefik
     Traefik,
+    /// Directives of mod_evasive of Apache
+    ModEvasive,
     /// Rate limits of AWS WAF, Cloudflare and Azure
     Cloud,
     /// Lists of networks, and allow and deny lines
@@ -86,6 +88,7 @@ impl From<FamilyArgument> for Family {
             FamilyArgument::Caddy => Self::Caddy,
             FamilyArgument::Haproxy => Self::Haproxy,
             FamilyArgument::Traefik => Self::Traefik,
+            FamilyArgument::ModEvasive => Self::ModEvasive,
             FamilyArgument::Cloud => Self::Cloud,
             FamilyArgument::DenyList => Self::Lists,
             FamilyArgument::Modsecurity => Self::ModSecurity,

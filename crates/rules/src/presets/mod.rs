@@ -6,16 +6,18 @@
 //! | [`caddy`] | caddy-ratelimit | the sliding ring of its `ringbuffer.go` |
 //! | [`haproxy`] | HAProxy | the two periods of its `src/freq_ctr.c` |
 //! | [`traefik`] | Traefik | the token bucket of `golang.org/x/time/rate`, as `pkg/middlewares/ratelimiter` uses it |
+//! | [`evasive`] | mod_evasive | its own, of `mod_evasive24.c` |
 //! | [`cloud`] | AWS WAF, Cloudflare, Azure | not published |
 
 mod caddy;
 mod cloud;
+pub(crate) mod evasive;
 mod haproxy;
 mod traefik;
 
 use crate::error::RuleError;
 use crate::rule::Family;
-use crate::windows::{KeyPart, Limit, WindowRule};
+use crate::windows::{KeyPart, Limit, WindowRule, Word, words};
 
 /// A limit, and what of its text was not followed.
 struct Preset {
@@ -28,7 +30,8 @@ type Recogniser = fn(&str) -> bool;
 
 /// The family whose configuration a text looks like.
 pub(crate) fn recognise(text: &str) -> Option<Family> {
-    let families: [(Family, Recogniser); 4] = [
+    let families: [(Family, Recogniser); 5] = [
+        (Family::ModEvasive, evasive::looks_like),
         (Family::Haproxy, haproxy::looks_like),
         (Family::Caddy, caddy::looks_like),
         (Family::Cloud, cloud::looks_like),
@@ -50,6 +53,24 @@ pub(crate) fn parse(text: &str, name: &str, family: Family) -> Result<Vec<Window
     };
     let rule = |preset: Preset| WindowRule::new(preset.limit, name, family, preset.notes);
     Ok(presets.into_iter().map(rule).collect())
+}
+
+/// A directive of a configuration of Apache with its first argument.
+struct RuleSetting<'t> {
+    name: Word<'t>,
+    value: Word<'t>,
+}
+
+/// The directives that have an argument.
+fn directives(text: &str) -> Vec<RuleSetting<'_>> {
+    let mut start = 0;
+    let directive = |line| {
+        let words = words(line, start);
+        start += line.len();
+        let [name, value, ..] = words[..] else { return None };
+        Some(RuleSetting { name, value })
+    };
+    text.split_inclusive('\n').filter_map(directive).collect()
 }
 
 /// A setting of a text: a name and a value with `:`, `=` or a space between them.

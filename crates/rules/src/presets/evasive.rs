@@ -1,0 +1,426 @@
+//! mod_evasive of Apache, as `access_checker` of mod_evasive24.c decides.
+//!
+//! Times are whole seconds. A request counts for its page and for the site; a count grows as long as
+//! requests are less than the interval apart. A request over a count is rejected and puts the client
+//! on hold, and each one during the hold is rejected and begins it again.
+//!
+//! Apache logs the second in which a request arrived. If a log has the second of its end and how long
+//! it took, that of the arrival may be one of two: then a client passes if it does so with intervals a second longer, and of
+//! the others it cannot be told.
+
+use std::collections::HashMap;
+
+use weir_core::{Field, RecordFields};
+
+use super::RuleSetting;
+use crate::error::RuleError;
+use crate::event::{Event, Events};
+use crate::interner::Interner;
+use crate::report::{Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Trip, Verdict};
+use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
+
+/// The most clients that are listed, and that are within the limit.
+const LISTED_MAX: [usize; 2] = [1_000_000, 100];
+
+/// The settings, in whole seconds and requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Settings {
+    page: Count,
+    site: Count,
+    block_s: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Count {
+    most: i64,
+    interval_s: i64,
+}
+
+/// The limits of a configuration.
+#[derive(Debug)]
+pub(crate) struct EvasiveRule {
+    name: String,
+    settings: Settings,
+    notes: Vec<RuleError>,
+}
+
+/// Whether a text has directives of mod_evasive.
+pub(super) fn looks_like(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start().to_ascii_lowercase().starts_with("dos"))
+        && ["dospagecount", "dossitecount"]
+            .iter()
+            .any(|name| text.to_ascii_lowercase().contains(name))
+}
+
+/// Reads the directives; those that are missing have the defaults of the module.
+///
+/// # Errors
+/// If one is not a number.
+pub(crate) fn parse(text: &str, name: &str) -> Result<EvasiveRule, RuleError> {
+    let mut settings = Settings {
+        page: Count { most: 2, interval_s: 1 },
+        site: Count { most: 50, interval_s: 1 },
+        block_s: 10,
+    };
+    let mut notes = Vec::new();
+    for RuleSetting { name, value } in super::directives(text) {
+        let slot = match name.text.to_ascii_lowercase().as_str() {
+            "dospagecount" => &mut settings.page.most,
+            "dospageinterval" => &mut settings.page.interval_s,
+            "dossitecount" => &mut settings.site.most,
+            "dossiteinterval" => &mut settings.site.interval_s,
+            "dosblockingperiod" => &mut settings.block_s,
+            "doswhitelist" | "doswhitelisturi" => {
+                notes.push(name.error(format!("`{}` is not followed", name.text)));
+                continue;
+            }
+            _ => continue,
+        };
+        let digits = value.text.trim_matches('"');
+        *slot = digits.parse::<u32>().ok().filter(|number| *number > 0).map(i64::from).ok_or_else(
+            || value.error(format!("`{digits}` is not a number from 1 to {}", u32::MAX)),
+        )?;
+    }
+    Ok(EvasiveRule { name: name.to_owned(), settings, notes })
+}
+
+impl Rule for EvasiveRule {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn family(&self) -> Family {
+        Family::ModEvasive
+    }
+
+    fn description(&self) -> String {
+        let Settings { page, site, block_s } = self.settings;
+        format!(
+            "{} requests of a page in {} s, {} of the site in {} s, blocked for {block_s} s",
+            page.most, page.interval_s, site.most, site.interval_s
+        )
+    }
+
+    fn notes(&self) -> &[RuleError] {
+        &self.notes
+    }
+
+    fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
+        for name in ["client", "path"] {
+            fields.accessor(name).map_err(|error| MissingField { message: error.to_string() })?;
+        }
+        Ok(Box::new(EvasiveObserver { is_arrival: fields.has_arrival_times() }))
+    }
+
+    fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
+        let (requests, clients, pages, page_text) = Default::default();
+        Box::new(EvasiveReplay {
+            settings: self.settings,
+            requests,
+            clients,
+            pages,
+            page_text,
+            is_exact: true,
+            untimed: 0,
+        })
+    }
+}
+
+/// Puts an event for each request, with the client and the path. The tag tells whether its time is
+/// that of the arrival.
+struct EvasiveObserver {
+    is_arrival: bool,
+}
+
+impl Observer for EvasiveObserver {
+    fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
+        let Some(record) = line.record else { return };
+        let (Some(client), Some(path)) = (record.text(Field::Client), record.text(Field::Path))
+        else {
+            return;
+        };
+        let duration_ns = match self.is_arrival {
+            true => 0,
+            false => record.number(Field::RequestTime).unwrap_or(0),
+        };
+        let time = (record.time.map(|time| time.unix_ns), duration_ns);
+        events.put((line.number, u32::from(self.is_arrival)), time, [client, path]);
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    arrival_ns: i64,
+    line: u64,
+    source: u32,
+    client: u32,
+    page: u32,
+}
+
+/// A replay.
+///
+/// # Memory
+///
+/// 36 bytes for each request, and the text of each client and of each of its pages.
+struct EvasiveReplay {
+    settings: Settings,
+    requests: Vec<Request>,
+    clients: Interner,
+    /// Pages with their clients.
+    pages: Interner,
+    page_text: Vec<u8>,
+    /// Whether the second of every arrival is known.
+    is_exact: bool,
+    untimed: u64,
+}
+
+/// A node of the table of hits.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hits {
+    last_s: i64,
+    count: i64,
+}
+
+/// What is known of a client.
+#[derive(Debug, Clone, Default)]
+struct Client {
+    held_s: Option<i64>,
+    site: Option<Hits>,
+    requests: RequestCounts,
+    /// The highest count with its limit, and the request that reached it.
+    peak: Option<(i64, i64, usize)>,
+    first_over: Option<usize>,
+}
+
+impl Replay for EvasiveReplay {
+    fn take(&mut self, source: u32, line: u64, event: &Event<'_>) {
+        let mut texts = event.texts;
+        let (Some(time_ns), Some(client), Some(path)) = (event.time_ns, texts.next(), texts.next())
+        else {
+            self.untimed += 1;
+            return;
+        };
+        self.page_text.clear();
+        self.page_text.extend_from_slice(client);
+        self.page_text.push(b'_');
+        self.page_text.extend_from_slice(path);
+        let numbers = (self.clients.number(client), self.pages.number(&self.page_text));
+        let (Some(client), Some(page)) = numbers else {
+            self.untimed += 1;
+            return;
+        };
+        let is_whole = |ns: i128| ns % 1_000_000_000 == 0;
+        self.is_exact &=
+            event.tag == 1 || !is_whole(time_ns.into()) || is_whole(event.duration_ns.into());
+        let duration_ns = i64::try_from(event.duration_ns).unwrap_or(i64::MAX);
+        let arrival_ns = time_ns.saturating_sub(duration_ns);
+        self.requests.push(Request { arrival_ns, line, source, client, page });
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.requests.capacity() * size_of::<Request>()
+            + self.clients.memory_bytes()
+            + self.pages.memory_bytes()
+    }
+
+    fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {
+        let (clients, verdicts) = self.replay();
+        if let Some(decide) = decide {
+            for (request, verdict) in self.requests.iter().zip(&verdicts) {
+                decide(&Decision {
+                    source: request.source,
+                    line: request.line,
+                    key: self.clients.text(request.client),
+                    verdict: *verdict,
+                    delay_ms: (*verdict == Verdict::Passed).then_some(0),
+                    excess: None,
+                });
+            }
+        }
+        self.report(&clients)
+    }
+}
+
+impl EvasiveReplay {
+    fn replay(&self) -> (Vec<Client>, Vec<Verdict>) {
+        let mut order: Vec<usize> = (0..self.requests.len()).collect();
+        order.sort_by_key(|position| self.requests[*position].arrival_ns);
+        let mut clients = vec![Client::default(); self.clients.len()];
+        let mut pages: HashMap<u32, Hits> = HashMap::new();
+        let mut verdicts = vec![Verdict::Passed; self.requests.len()];
+        let more_s = i64::from(!self.is_exact);
+        for position in order {
+            let request = &self.requests[position];
+            let now_s = request.arrival_ns.div_euclid(1_000_000_000);
+            let client = &mut clients[request.client as usize];
+            let is_held = |held_s: i64| now_s.saturating_sub(held_s) < self.settings.block_s;
+            let is_over = if !self.is_exact && client.first_over.is_some() {
+                true
+            } else if client.held_s.is_some_and(is_held) {
+                client.held_s = Some(now_s);
+                true
+            } else {
+                let page = pages.entry(request.page);
+                let is_new = matches!(page, std::collections::hash_map::Entry::Vacant(_));
+                let mut page_hits = (!is_new).then(|| *page.or_default());
+                let by_page = hit(&mut page_hits, self.settings.page, now_s, more_s);
+                pages.extend(page_hits.map(|hits| (request.page, hits)));
+                let by_site = hit(&mut client.site, self.settings.site, now_s, more_s);
+                for (count, limit) in
+                    [(by_page.0, self.settings.page.most), (by_site.0, self.settings.site.most)]
+                {
+                    let is_higher = |(known, of, _): (i64, i64, usize)| count - limit > known - of;
+                    if client.peak.is_none_or(is_higher) {
+                        client.peak = Some((count, limit, position));
+                    }
+                }
+                if by_page.1 || by_site.1 {
+                    client.held_s = Some(now_s);
+                }
+                by_page.1 || by_site.1
+            };
+            let verdict = match (is_over, self.is_exact) {
+                (false, _) => Verdict::Passed,
+                (true, true) => Verdict::Rejected,
+                (true, false) => Verdict::Unknown,
+            };
+            if is_over {
+                client.first_over.get_or_insert(position);
+            }
+            match verdict {
+                Verdict::Passed | Verdict::Delayed => client.requests.passed += 1,
+                Verdict::Rejected => client.requests.rejected += 1,
+                Verdict::Unknown => client.requests.undecided += 1,
+            }
+            verdicts[position] = verdict;
+        }
+        (clients, verdicts)
+    }
+
+    fn report(&self, clients: &[Client]) -> RuleReport {
+        let (mut keys, mut counts) = (KeyCounts::default(), RequestCounts::default());
+        let (mut trips, mut closest) = (Vec::new(), Vec::new());
+        for (number, client) in clients.iter().enumerate() {
+            let Some((count, limit, peak_at)) = client.peak else { continue };
+            let verdict = match (client.first_over, self.is_exact) {
+                (None, _) => Verdict::Passed,
+                (_, true) => Verdict::Rejected,
+                (_, false) => Verdict::Unknown,
+            };
+            keys.seen += 1;
+            keys.tripped += u64::from(verdict == Verdict::Rejected);
+            keys.undecided += u64::from(verdict == Verdict::Unknown);
+            counts.passed += client.requests.passed;
+            counts.rejected += client.requests.rejected;
+            counts.undecided += client.requests.undecided;
+            let request = &self.requests[client.first_over.unwrap_or(peak_at)];
+            let list = if verdict == Verdict::Passed { &mut closest } else { &mut trips };
+            list.push(Trip {
+                key: self.clients.text(number as u32).to_vec(),
+                limit: None,
+                verdict,
+                time_ns: request.arrival_ns,
+                source: request.source,
+                line: request.line,
+                peak: count as f64,
+                peak_range: (count as f64, count as f64),
+                margin: (count - limit) as f64,
+                requests: client.requests,
+            });
+        }
+        for (list, max) in [&mut trips, &mut closest].into_iter().zip(LISTED_MAX) {
+            list.sort_by(|one, other| {
+                other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))
+            });
+            list.truncate(max);
+        }
+        counts.undecided += self.untimed;
+        let mut notes =
+            vec!["each process of Apache counts alone; one process is replayed".to_owned()];
+        if !self.is_exact {
+            notes.push(
+                "the log has whole seconds of the ends of requests; a client that passes only with \
+                 the intervals as they are cannot be told"
+                    .to_owned(),
+            );
+        }
+        let exactness = if self.is_exact { Exactness::Exact } else { Exactness::Bounded };
+        let (steps, bans, alerts) = Default::default();
+        RuleReport { exactness, notes, keys, requests: counts, trips, closest, steps, bans, alerts }
+    }
+}
+
+/// Counts a hit. Returns the count with this request, and whether it is over the limit.
+fn hit(hits: &mut Option<Hits>, limit: Count, now_s: i64, more_s: i64) -> (i64, bool) {
+    let Some(hits) = hits else {
+        *hits = Some(Hits { last_s: now_s, count: 0 });
+        return (0, false);
+    };
+    let is_apart = now_s.saturating_sub(hits.last_s) >= limit.interval_s + more_s;
+    let is_over = !is_apart && hits.count >= limit.most;
+    if is_apart {
+        hits.count = 0;
+    }
+    hits.last_s = now_s;
+    hits.count += 1;
+    (hits.count, is_over)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{looks_like, parse};
+    use crate::event::Events;
+    use crate::report::{Decision, Verdict};
+    use crate::rule::Rule;
+
+    /// The lines of rejected and undecided requests of one client, at seconds with pages.
+    fn over(text: &str, tag: u32, requests: &[(i64, &str)]) -> (Vec<u64>, Vec<u64>) {
+        let rule = parse(text, "test").expect(text);
+        let mut replay = rule.replay();
+        let mut events = Events::default();
+        for (line, (second, path)) in requests.iter().enumerate() {
+            let duration_ns = if tag == 0 { 300_000_000 } else { 0 };
+            let time = (Some(second * 1_000_000_000), duration_ns);
+            assert!(events.put((line as u64, tag), time, [&b"a"[..], path.as_bytes()]));
+        }
+        for event in events.iter() {
+            replay.take(0, event.line + 1, &event);
+        }
+        let (mut rejected, mut unknown) = (Vec::new(), Vec::new());
+        replay.finish(Some(&mut |decision: &Decision<'_>| match decision.verdict {
+            Verdict::Rejected => rejected.push(decision.line),
+            Verdict::Unknown => unknown.push(decision.line),
+            _ => {}
+        }));
+        (rejected, unknown)
+    }
+
+    #[test]
+    fn a_client_over_a_count_is_held() {
+        let text = "<IfModule mod_evasive20.c>\n  DOSPageCount 2\n  DOSPageInterval 1\n  \
+                    DOSSiteCount 4\n  DOSBlockingPeriod \"10\"\n</IfModule>";
+        assert!(looks_like(text));
+        // The fourth request of a page in a second is over a count of 2.
+        let page = [(0, "/"), (0, "/"), (0, "/"), (0, "/"), (9, "/x"), (18, "/x"), (28, "/x")];
+        assert_eq!(over(text, 1, &page), (vec![4, 5, 6], vec![]));
+        let site: Vec<(i64, &str)> =
+            ["/a", "/b", "/c", "/d", "/e", "/f"].iter().map(|path| (0, *path)).collect();
+        assert_eq!(over(text, 1, &site), (vec![6], vec![]));
+        let apart = [(0, "/"), (1, "/"), (2, "/"), (3, "/"), (4, "/"), (5, "/")];
+        assert_eq!(over(text, 1, &apart), (vec![], vec![]));
+        // With the second of the end, they may have been in one interval.
+        assert_eq!(over(text, 0, &apart), (vec![], vec![4, 5, 6]));
+    }
+
+    #[test]
+    fn mistakes_are_refused_at_their_place() {
+        let text = "DOSPageCount 2\nDOSSiteCount x\n";
+        let error = parse(text, "test").expect_err(text);
+        assert_eq!((error.line(text), &text[error.range.clone()]), (2, "x"));
+        assert!(error.message.starts_with("`x` is not a number"), "{error}");
+        let rule = parse("DOSSiteCount 9\nDOSWhitelist 10.*.*.*", "test").expect("it is valid");
+        assert_eq!(rule.notes().len(), 1);
+        let expected = "2 requests of a page in 1 s, 9 of the site in 1 s, blocked for 10 s";
+        assert_eq!(rule.description(), expected);
+    }
+}
