@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
-use crate::{bench, browsers, formats, nginx, page, readme, tidy, types, wasm};
+use crate::{bench, browsers, fail2ban, formats, nginx, page, readme, tidy, types, wasm};
 
 /// The steps to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,10 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         })?;
         step("nginx", || {
             summary.add(nginx::test()?);
+            Ok(())
+        })?;
+        step("fail2ban", || {
+            summary.add(fail2ban::test()?);
             Ok(())
         })?;
         step("browsers", || {

@@ -17,6 +17,7 @@ mod condition;
 mod deny_replay;
 mod error;
 mod event;
+mod fail2ban;
 mod files;
 mod interner;
 mod limit_req;

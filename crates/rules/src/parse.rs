@@ -1,6 +1,7 @@
 //! From a text to rules: recognises the family, and lets it read the text.
 
 use crate::error::RuleError;
+use crate::fail2ban;
 use crate::files::RuleFiles;
 use crate::limit_req::LimitReq;
 use crate::lists::{self, ListRule};
@@ -36,6 +37,7 @@ pub fn parse_rules(
         Family::ModEvasive => vec![Box::new(presets::evasive::parse(text, name)?)],
         Family::Lists => vec![Box::new(ListRule::parse(text, name)?)],
         Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name, files)?)],
+        Family::Fail2ban => fail2ban::parse(text, name, files)?,
     })
 }
 
@@ -49,6 +51,9 @@ fn recognise(text: &str) -> Result<Family, RuleError> {
     }
     if modsecurity::looks_like(text) {
         return Ok(Family::ModSecurity);
+    }
+    if fail2ban::looks_like(text) {
+        return Ok(Family::Fail2ban);
     }
     if !text.contains("limit_req") {
         if let Some(family) = presets::recognise(text) {
@@ -99,6 +104,7 @@ mod tests {
             ("# bad\n192.0.2.0/24\n2001:db8::/32 ; x", Family::Lists),
             ("allow 10.0.0.0/8;\ndeny all;", Family::Lists),
             ("# x\nSecRule ARGS a deny", Family::ModSecurity),
+            ("# x\n[web]\nfailregex = ^<HOST> x", Family::Fail2ban),
         ] {
             let rules = parse_rules(text, "name", None, &RuleFiles::default()).expect(text);
             assert_eq!(rules[0].family(), family, "{text}");

@@ -30,11 +30,13 @@ pub enum Family {
     Lists,
     /// Rules of ModSecurity.
     ModSecurity,
+    /// Jails and filters of fail2ban.
+    Fail2ban,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::LimitReq,
         Self::Windows,
         Self::Caddy,
@@ -44,6 +46,7 @@ impl Family {
         Self::Lists,
         Self::ModSecurity,
         Self::ModEvasive,
+        Self::Fail2ban,
     ];
 
     /// The name on the command line and in JSON.
@@ -58,6 +61,7 @@ impl Family {
             Self::Cloud => "cloud",
             Self::Lists => "deny-list",
             Self::ModSecurity => "modsecurity",
+            Self::Fail2ban => "fail2ban",
         }
     }
 }

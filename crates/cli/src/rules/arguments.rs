@@ -78,6 +78,8 @@ pub(super) enum FamilyArgument {
     DenyList,
     /// SecRule lines of ModSecurity
     Modsecurity,
+    /// Jails and filters of fail2ban
+    Fail2ban,
 }
 
 impl From<FamilyArgument> for Family {
@@ -92,6 +94,7 @@ impl From<FamilyArgument> for Family {
             FamilyArgument::Cloud => Self::Cloud,
             FamilyArgument::DenyList => Self::Lists,
             FamilyArgument::Modsecurity => Self::ModSecurity,
+            FamilyArgument::Fail2ban => Self::Fail2ban,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use weir_core::{Timestamp, Zone, format_rfc3339, parse_rfc3339};
 use weir_view::{
-    CurvePoint, LimitCurve, ReplayedKey, ReplayedRule, RulesReport, Suggestion, Verdict,
+    Ban, CurvePoint, LimitCurve, ReplayedKey, ReplayedRule, RulesReport, Suggestion, Verdict,
 };
 
 use crate::display::{safe, separated};
@@ -58,6 +58,9 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
             let _ =
                 writeln!(text, "and {} with less; --top shows more", count(others as u64, "key"));
         }
+    }
+    if !rule.bans.is_empty() {
+        text += &bans(&rule.bans, top, zone);
     }
     if let Some(curve) = &rule.curve {
         text += &self::curve(curve);
@@ -152,6 +155,38 @@ fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {
             .collect();
         text += cells.join("  ").trim_end();
         text.push('\n');
+    }
+    text
+}
+
+/// The first bans, with what led to them.
+fn bans(bans: &[Ban], top: usize, zone: Option<&Zone>) -> String {
+    let again = bans.iter().filter(|ban| ban.already_banned).count();
+    let mut text = format!("\n{}", count(bans.len() as u64, "ban"));
+    if again > 0 {
+        let _ = write!(text, ", {} of keys that were banned already", separated(again as u64));
+    }
+    text.push('\n');
+    for ban in bans.iter().take(top) {
+        let until = match &ban.until {
+            Some(until) => format!("until {}", in_zone(until, zone)),
+            None => "for ever".to_owned(),
+        };
+        let lines: Vec<String> = ban.matches.iter().map(|place| place.line.to_string()).collect();
+        let again = if ban.already_banned { ", banned already" } else { "" };
+        let _ = writeln!(
+            text,
+            "{}  {} {until}, at {}:{} after lines {}{again}",
+            fit_middle(&safe(&ban.key), KEY_WIDTH),
+            in_zone(&ban.time, zone),
+            safe(&ban.source),
+            ban.line,
+            lines.join(", "),
+        );
+    }
+    if bans.len() > top {
+        let _ =
+            writeln!(text, "and {} more; --top shows more", separated((bans.len() - top) as u64));
     }
     text
 }

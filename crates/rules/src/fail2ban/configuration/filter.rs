@@ -1,0 +1,161 @@
+//! Filters: their files, and the files that those include.
+//!
+//! Source: `client/filterreader.py`, `client/configreader.py` and `client/configparserinc.py` of
+//! fail2ban 1.0.2.
+
+use std::collections::BTreeMap;
+
+use super::ini::{Ini, Section, Value};
+use super::interpolation::{interpolate, replace_tags};
+use crate::error::RuleError;
+use crate::files::RuleFiles;
+
+/// The options of a filter.
+const OPTIONS: [&str; 6] =
+    ["usedns", "prefregex", "ignoreregex", "failregex", "maxlines", "datepattern"];
+
+/// The most files that a filter includes, each counted as often as it is.
+const INCLUDES_MAX: usize = 200;
+
+/// Reads a file and those that it includes, in the order in which their options count.
+///
+/// # Errors
+/// If one of them is not valid, or there are too many.
+pub(super) fn with_includes(
+    ini: Ini,
+    name: &str,
+    files: &RuleFiles,
+) -> Result<(Ini, Vec<String>), String> {
+    let mut includes = Includes { files, merged: Ini::default(), missing: Vec::new(), count: 0 };
+    includes.add(ini, &mut vec![name.to_owned()])?;
+    Ok((includes.merged, includes.missing))
+}
+
+struct Includes<'f> {
+    files: &'f RuleFiles,
+    merged: Ini,
+    missing: Vec<String>,
+    count: usize,
+}
+
+impl Includes<'_> {
+    /// Adds a file, which is the last of those that include each other.
+    fn add(&mut self, ini: Ini, open: &mut Vec<String>) -> Result<(), String> {
+        self.count += 1;
+        if self.count > INCLUDES_MAX {
+            return Err(format!("more than {INCLUDES_MAX} files are included"));
+        }
+        let names = |option| {
+            let value = ini.section("INCLUDES").and_then(|section| section.get(option));
+            value.map(|value| value.text.clone()).unwrap_or_default()
+        };
+        let (before, after) = (names("before"), names("after"));
+        self.add_named(&before, open)?;
+        self.merged.merge(ini);
+        self.add_named(&after, open)
+    }
+
+    fn add_named(&mut self, names: &str, open: &mut Vec<String>) -> Result<(), String> {
+        for name in names.lines().map(str::trim).filter(|name| !name.is_empty()) {
+            let name = name.rsplit('/').next().unwrap_or(name);
+            let local = name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned() + ".local";
+            let mut found = false;
+            for name in [name, &local] {
+                // A file that includes itself is read once, as fail2ban does it.
+                if open.iter().any(|open| open == name) {
+                    found = true;
+                    continue;
+                }
+                let Some(text) = self.files.text(name) else { continue };
+                found = true;
+                let ini = Ini::parse(text, false).map_err(|error| in_file(name, text, &error))?;
+                open.push(name.to_owned());
+                self.add(ini, open)?;
+                open.pop();
+            }
+            // The .local files are for the changes of the administrator, and need not be there.
+            if !found && !name.ends_with(".local") {
+                self.missing.push(name.to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A mistake in another file.
+pub(super) fn in_file(name: &str, text: &str, error: &RuleError) -> String {
+    format!("{name}:{}: {error}", error.line(text))
+}
+
+/// Reads the options of a filter from its merged files. `options` are those that the jail has and
+/// those in brackets after the filter's name, which go before those of the file.
+///
+/// # Errors
+/// If a value refers to one that is missing, or to itself; with the option.
+pub(super) fn options(
+    ini: &Ini,
+    mut jail: BTreeMap<String, String>,
+    mut given: BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, (String, String)> {
+    let has_own = ini.section("Definition").is_some_and(|own| own.contains_key("logtype"));
+    if !has_own && !given.contains_key("logtype") {
+        given.insert("logtype".to_owned(), "file".to_owned());
+    }
+    jail.extend(given.clone());
+    let mut combined = BTreeMap::new();
+    for option in OPTIONS.iter().filter(|option| !jail.contains_key(**option)) {
+        if let Some(value) = get(ini, "Definition", option, &jail)? {
+            combined.insert((*option).to_owned(), value);
+        }
+    }
+    for option in ini.section("Init").into_iter().flat_map(Section::keys) {
+        let Some(value) = get(ini, "Init", option, &BTreeMap::new())? else { continue };
+        given.insert(format!("known/{option}"), value.clone());
+        given.entry(option.clone()).or_insert(value);
+    }
+    let known = given.clone();
+    combined.extend(given);
+    let vars: BTreeMap<String, String> = jail.into_iter().chain(known).collect();
+    let other = |tag: &str| get(ini, "Definition", &tag.to_lowercase(), &vars).ok().flatten();
+    replace_tags(&mut combined, &other)
+        .map_err(|option| (option, "it contains itself".to_owned()))?;
+    Ok(combined)
+}
+
+/// The value of an option of a section, with the values that it refers to.
+///
+/// # Errors
+/// If one of those is missing; with the option.
+pub(super) fn get(
+    ini: &Ini,
+    section: &str,
+    option: &str,
+    vars: &BTreeMap<String, String>,
+) -> Result<Option<String>, (String, String)> {
+    let Some(value) = raw(ini, section, option, vars) else { return Ok(None) };
+    let lookup = |name: &str| raw(ini, section, name, vars);
+    interpolate(&value, &lookup).map(Some).map_err(|message| (option.to_owned(), message))
+}
+
+/// A value as it is written. A name may be that of a section and an option: `known/failregex`.
+fn raw(ini: &Ini, section: &str, name: &str, vars: &BTreeMap<String, String>) -> Option<String> {
+    if name == "__name__" {
+        return Some(section.to_owned());
+    }
+    let text = |value: &Value| value.text.clone();
+    let own = vars.get(name).cloned().or_else(|| ini.value(section, name).map(text));
+    own.or_else(|| {
+        let (other, option) = name.split_once('/')?;
+        let other = match other {
+            "known" => format!("KNOWN/{section}"),
+            "default" => return ini.defaults.get(option).map(text),
+            other => ini
+                .sections
+                .iter()
+                .map(|(name, _)| name)
+                .find(|name| name.eq_ignore_ascii_case(other))?
+                .clone(),
+        };
+        ini.value(&other, option).map(text)
+    })
+}

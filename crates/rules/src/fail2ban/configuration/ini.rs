@@ -1,0 +1,219 @@
+//! The files of fail2ban: sections of options.
+//!
+//! Source: Python's `configparser`, as fail2ban uses it, with `;` for comments at the end of lines.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::error::RuleError;
+
+/// The options of a section.
+pub(super) type Section = BTreeMap<String, Value>;
+
+/// The value of an option, before other values are put into it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Value {
+    /// Its lines, without indentation and comments.
+    pub(super) text: String,
+    /// Where the option is in the text of the rule, in bytes; empty if it is in another file.
+    pub(super) range: Range<usize>,
+}
+
+/// A file, or several that were merged.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ini {
+    /// The options of `[DEFAULT]`, which all sections have.
+    pub(super) defaults: Section,
+    /// In the order of the file.
+    pub(super) sections: Vec<(String, Section)>,
+}
+
+impl Ini {
+    /// Reads a file. Unless it is the text of the rule itself, places are left out.
+    ///
+    /// # Errors
+    /// If a line is neither a section nor an option.
+    pub(super) fn parse(text: &str, is_rule: bool) -> Result<Self, RuleError> {
+        let mut reader = Reader::default();
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            reader.line(line, start)?;
+            start += line.len();
+        }
+        let mut ini = reader.ini;
+        let sections = ini.sections.iter_mut().map(|(_, section)| section);
+        for value in sections.chain([&mut ini.defaults]).flat_map(BTreeMap::values_mut) {
+            value.text.truncate(value.text.trim_end().len());
+            if !is_rule {
+                value.range = 0..0;
+            }
+        }
+        Ok(ini)
+    }
+
+    pub(super) fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|(known, _)| known == name).map(|(_, section)| section)
+    }
+
+    /// The section, which is added if it is missing.
+    pub(super) fn section_mut(&mut self, name: &str) -> &mut Section {
+        let position = self.sections.iter().position(|(known, _)| known == name);
+        let position = position.unwrap_or_else(|| {
+            self.sections.push((name.to_owned(), Section::new()));
+            self.sections.len() - 1
+        });
+        &mut self.sections[position].1
+    }
+
+    /// The value of an option of a section, or of all.
+    pub(super) fn value(&self, section: &str, option: &str) -> Option<&Value> {
+        let own = self.section(section).and_then(|section| section.get(option));
+        own.or_else(|| self.defaults.get(option))
+    }
+
+    /// Adds the options of a file that is read after this one. Those that it replaces are kept as
+    /// `known/`.
+    pub(super) fn merge(&mut self, later: Self) {
+        self.defaults.extend(later.defaults);
+        for (name, section) in later.sections {
+            let known = self.section_mut(&name);
+            let replaced: Section = known
+                .iter()
+                .filter(|(option, _)| section.contains_key(*option))
+                .map(|(option, value)| (option.clone(), value.clone()))
+                .collect();
+            known.extend(section);
+            if !replaced.is_empty() {
+                self.section_mut(&format!("KNOWN/{name}")).extend(replaced);
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    ini: Ini,
+    /// The section and the option that a line may continue.
+    section: Option<String>,
+    option: Option<String>,
+    indentation: usize,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str, start: usize) -> Result<(), RuleError> {
+        let (text, has_comment) = without_comment(line);
+        let text = text.trim();
+        let at = start + line.find(text).unwrap_or(0);
+        let range = at..at + text.len();
+        if text.is_empty() {
+            if !has_comment && let Some(value) = self.value() {
+                value.text.push('\n');
+            }
+            return Ok(());
+        }
+        let indentation = line.len() - line.trim_start().len();
+        if indentation > self.indentation
+            && let Some(value) = self.value()
+        {
+            value.text.push('\n');
+            value.text += text;
+            value.range.end = range.end;
+            return Ok(());
+        }
+        self.indentation = indentation;
+        if let Some(name) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+            return self.begin_section(name, range);
+        }
+        self.begin_option(text, range)
+    }
+
+    fn value(&mut self) -> Option<&mut Value> {
+        let (section, option) = (self.section.as_ref()?, self.option.as_ref()?);
+        match &**section {
+            "DEFAULT" => self.ini.defaults.get_mut(option),
+            section => self.ini.section_mut(section).get_mut(option),
+        }
+    }
+
+    fn begin_section(&mut self, name: &str, range: Range<usize>) -> Result<(), RuleError> {
+        if name.is_empty() || self.ini.section(name).is_some() {
+            let message =
+                format!("the section [{name}] is there twice, or has no name; merge them");
+            return Err(RuleError::new(range, message));
+        }
+        if name != "DEFAULT" {
+            self.ini.section_mut(name);
+        }
+        self.section = Some(name.to_owned());
+        self.option = None;
+        Ok(())
+    }
+
+    fn begin_option(&mut self, text: &str, range: Range<usize>) -> Result<(), RuleError> {
+        let Some(section) = &self.section else {
+            let message = "fail2ban expects a section such as [sshd] or [Definition] first";
+            return Err(RuleError::new(range, message));
+        };
+        let Some(split) = text.find(['=', ':']).filter(|split| *split > 0) else {
+            let message = "this is neither a [section] nor an option: write `name = value`, and \
+                           indent the further lines of a value";
+            return Err(RuleError::new(range, message));
+        };
+        let name = text[..split].trim_end().to_lowercase();
+        let value = Value { text: text[split + 1..].trim().to_owned(), range: range.clone() };
+        let options = match &**section {
+            "DEFAULT" => &mut self.ini.defaults,
+            section => self.ini.section_mut(section),
+        };
+        if options.insert(name.clone(), value).is_some() {
+            let range = range.start..range.start + split;
+            let message = format!("`{name}` is set twice in this section; leave one out");
+            return Err(RuleError::new(range, message));
+        }
+        self.option = Some(name);
+        Ok(())
+    }
+}
+
+/// A line without its comment, and whether it has one.
+fn without_comment(line: &str) -> (&str, bool) {
+    if line.trim_start().starts_with(['#', ';']) {
+        return ("", true);
+    }
+    let starts = line.match_indices(';').map(|(start, _)| start);
+    let is_comment = |start: &usize| line[..*start].ends_with(char::is_whitespace);
+    match starts.into_iter().find(is_comment) {
+        Some(start) => (&line[..start], true),
+        None => (line, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ini;
+
+    #[test]
+    fn options_are_read_as_by_python() {
+        let text = "# a comment\n[DEFAULT]\nBanTime = 1h ; an hour\n[a b]\nx : 1;2\n  # no\n   3\n\n  4 = 5\ny=\n[b]\n";
+        let ini = Ini::parse(text, true).expect("it is valid");
+        let value = |section: &str, option: &str| ini.value(section, option).expect("it is there");
+        assert_eq!(value("a b", "x").text, "1;2\n3\n\n4 = 5");
+        assert_eq!(value("a b", "y").text, "");
+        assert_eq!(value("b", "bantime").text, "1h");
+        assert_eq!(&text[value("a b", "x").range.clone()], "x : 1;2\n  # no\n   3\n\n  4 = 5");
+        assert_eq!(value("b", "bantime").range, 22..34);
+    }
+
+    #[test]
+    fn mistakes_are_shown() {
+        for (text, place) in [
+            ("x = 1\n", "x = 1"),
+            ("[a]\nfailregex\n", "failregex"),
+            ("[a]\n[b]\n[a]\n", "[a]"),
+            ("[a]\nx = 1\nX = 2\n", "X "),
+        ] {
+            let error = Ini::parse(text, true).expect_err(text);
+            assert_eq!(&text[error.range.clone()], place, "{error}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Values that are put into other values: `%(name)s` and `<name>`.
+//!
+//! Sources: `client/configparserinc.py` and `substituteRecursiveTags` of `helpers.py` of fail2ban.
+
+use std::collections::BTreeMap;
+
+/// The deepest nesting, as in Python.
+const DEPTH_MAX: usize = 10;
+
+/// The most often that a tag is replaced in one value, as in fail2ban.
+const TAG_REPLACEMENTS_MAX: usize = 25;
+
+/// The most rounds in which the tags of all values are replaced.
+const ROUNDS_MAX: usize = 25;
+
+/// The longest value; a few tags that hold each other make one very long.
+const VALUE_BYTES_MAX: usize = 1 << 20;
+
+/// Puts values into a text for `%(name)s`, and `%` for `%%`.
+///
+/// # Errors
+/// A sentence if a value is missing, or contains itself.
+pub(super) fn interpolate(
+    text: &str,
+    value: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    let mut result = String::new();
+    append(text, value, 0, &mut result)?;
+    Ok(result)
+}
+
+fn append(
+    text: &str,
+    value: &dyn Fn(&str) -> Option<String>,
+    depth: usize,
+    result: &mut String,
+) -> Result<(), String> {
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        *result += before;
+        if let Some(after) = after.strip_prefix('%') {
+            result.push('%');
+            rest = after;
+            continue;
+        }
+        let name = after.strip_prefix('(').and_then(|after| after.split_once(")s"));
+        let Some((name, after)) = name else {
+            return Err("`%` stands before `(name)s`; write `%%` for the sign itself".to_owned());
+        };
+        let found = value(&name.to_lowercase());
+        let found = found.ok_or_else(|| format!("`%({name})s` is not defined"))?;
+        if depth == DEPTH_MAX || result.len() > VALUE_BYTES_MAX {
+            return Err(format!("`%({name})s` contains itself"));
+        }
+        append(&found, value, depth + 1, result)?;
+        rest = after;
+    }
+    *result += rest;
+    Ok(())
+}
+
+/// Replaces tags such as `<mode>` in all values by other values.
+///
+/// # Errors
+/// The name of a value that contains itself.
+pub(super) fn replace_tags(
+    values: &mut BTreeMap<String, String>,
+    other: &dyn Fn(&str) -> Option<String>,
+) -> Result<(), String> {
+    for _ in 0..ROUNDS_MAX {
+        let mut has_changed = false;
+        for name in values.keys().cloned().collect::<Vec<_>>() {
+            let text = values[&name].clone();
+            let replaced = replaced(&name, &text, values, other)?;
+            has_changed |= replaced != text;
+            values.insert(name, replaced);
+        }
+        if !has_changed {
+            return Ok(());
+        }
+    }
+    Err(values.keys().next().cloned().unwrap_or_default())
+}
+
+fn replaced(
+    name: &str,
+    text: &str,
+    values: &BTreeMap<String, String>,
+    other: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    let mut text = text.to_owned();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut start = 0;
+    while let Some((at, tag)) = next_tag(&text, start) {
+        let tag = tag.to_owned();
+        let count = counts.entry(tag.clone()).or_insert(0);
+        if tag == name || *count > TAG_REPLACEMENTS_MAX || text.len() > VALUE_BYTES_MAX {
+            return Err(name.to_owned());
+        }
+        match values.get(&tag).cloned().or_else(|| other(&tag)) {
+            Some(value) => {
+                text = text.replace(&format!("<{tag}>"), &value);
+                *count += 1;
+                start = (0..=at.min(text.len()))
+                    .rev()
+                    .find(|at| text.is_char_boundary(*at))
+                    .unwrap_or(0);
+            }
+            None => start = at + tag.len() + 2,
+        }
+    }
+    Ok(text)
+}
+
+/// The next tag from a position on, and where it begins.
+fn next_tag(text: &str, start: usize) -> Option<(usize, &str)> {
+    let mut open = None;
+    for (at, char) in text[start..].char_indices() {
+        match (char, open) {
+            ('<', _) => open = Some(start + at),
+            (' ', _) => open = None,
+            ('>', Some(open)) if start + at > open + 1 => {
+                return Some((open, &text[open + 1..start + at]));
+            }
+            ('>', _) => open = None,
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{interpolate, replace_tags};
+
+    #[test]
+    fn values_are_put_into_values() {
+        let value = |name: &str| match name {
+            "a" => Some("1%(b)s".to_owned()),
+            "b" => Some("2%%".to_owned()),
+            "c" => Some("%(c)s".to_owned()),
+            _ => None,
+        };
+        assert_eq!(interpolate("x%(A)s%%y", &value), Ok("x12%%y".to_owned()));
+        assert_eq!(interpolate("%(d)s", &value), Err("`%(d)s` is not defined".to_owned()));
+        assert_eq!(interpolate("%(c)s", &value), Err("`%(c)s` contains itself".to_owned()));
+        assert!(interpolate("50%", &value).is_err());
+    }
+
+    #[test]
+    fn tags_may_hold_tags() {
+        let map = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let mut values = map(&[("mode", "b"), ("r", "^<x-<mode>> <HOST> <<x> >"), ("x-b", "<y>")]);
+        let other = |name: &str| (name == "y").then(|| "Y".to_owned());
+        replace_tags(&mut values, &other).expect("they end");
+        assert_eq!(values["r"], "^Y <HOST> <<x> >");
+        let mut endless = map(&[("a", "<b>"), ("b", "<a>")]);
+        assert!(replace_tags(&mut endless, &other).is_err());
+        let mut growing = map(&[("a", "<b><b>"), ("b", "<c><c>"), ("c", "<b>")]);
+        assert!(replace_tags(&mut growing, &other).is_err());
+    }
+}

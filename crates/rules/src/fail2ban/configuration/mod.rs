@@ -1,0 +1,140 @@
+//! The text of a rule: jails, a filter, or both.
+
+mod duration;
+mod filter;
+mod ini;
+mod interpolation;
+mod options;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use self::ini::Ini;
+use crate::error::RuleError;
+use crate::files::RuleFiles;
+
+pub(super) use self::duration::seconds;
+
+/// Sections that are not jails.
+const OTHERS: [&str; 3] = ["Definition", "Init", "INCLUDES"];
+
+/// The options that tell a jail or a filter.
+const TELLING: [&str; 6] = ["failregex", "maxretry", "findtime", "bantime", "filter", "prefregex"];
+
+/// A jail as it is written, with the options of its filter.
+#[derive(Debug)]
+pub(super) struct Definition<'t> {
+    /// The text of the rule.
+    pub(super) text: &'t str,
+    pub(super) name: String,
+    /// By name; those of the jail go before those of the filter.
+    options: BTreeMap<String, String>,
+    /// Where an option, or the section, is in the text.
+    places: BTreeMap<String, Range<usize>>,
+    /// Files that are included and missing.
+    pub(super) missing: Vec<String>,
+}
+
+/// Whether a text is a jail or a filter of fail2ban.
+pub(crate) fn looks_like(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let has_section = lines.clone().any(|line| line.starts_with('[') && line.ends_with(']'));
+    let is_telling = |line: &str| {
+        let name = line.split(['=', ':']).next().unwrap_or_default().trim().to_lowercase();
+        line.len() > name.len() && TELLING.contains(&&*name)
+    };
+    has_section && lines.any(is_telling)
+}
+
+impl Definition<'_> {
+    /// An option, unless it is empty or missing.
+    pub(super) fn option(&self, name: &str) -> Option<&str> {
+        self.options.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
+    }
+
+    /// Where an option is in the text; where the jail is, if it is in another file.
+    pub(super) fn place(&self, option: &str) -> Range<usize> {
+        let place = self.places.get(option).filter(|range| !range.is_empty());
+        place.or_else(|| self.places.get("")).cloned().unwrap_or(0..0)
+    }
+
+    /// A mistake at a part of an option, which is looked for in the text.
+    pub(super) fn error(
+        &self,
+        option: &str,
+        part: &str,
+        at: Range<usize>,
+        message: &str,
+    ) -> RuleError {
+        let place = self.place(option);
+        let found = self.text.get(place.clone()).and_then(|text| text.find(part));
+        match found {
+            Some(start) if !part.is_empty() => {
+                let start = place.start + start;
+                RuleError::new(start + at.start..start + at.end, message)
+            }
+            // It was put together, so it is shown.
+            _ => {
+                let start = (0..=at.start.min(part.len()))
+                    .rev()
+                    .find(|start| part.is_char_boundary(*start))
+                    .unwrap_or(0);
+                let shown: String = part[start..].chars().take(60).collect();
+                RuleError::new(place, format!("{option}: {message}, at `{shown}`"))
+            }
+        }
+    }
+}
+
+/// Reads the jails of a text. A filter without a jail makes one with this name.
+///
+/// # Errors
+/// If the text is not valid, refers to what is missing, or has no jail that is enabled.
+pub(super) fn read<'t>(
+    text: &'t str,
+    name: &str,
+    files: &RuleFiles,
+) -> Result<Vec<Definition<'t>>, RuleError> {
+    let ini = Ini::parse(text, true)?;
+    let whole = || RuleError::new(0..text.lines().next().map_or(0, str::len), "");
+    let (ini, missing) = filter::with_includes(ini, name, files)
+        .map_err(|message| RuleError { message, ..whole() })?;
+    let has_filter = ini.section("Definition").is_some();
+    let names: Vec<&String> = ini
+        .sections
+        .iter()
+        .map(|(section, _)| section)
+        .filter(|section| !OTHERS.contains(&&***section) && !section.starts_with("KNOWN/"))
+        .filter(|section| !section.starts_with("lt_"))
+        .collect();
+    let mut jails = Vec::new();
+    for jail in &names {
+        if is_enabled(&ini, jail) {
+            jails.push(options::of_jail(text, &ini, jail, has_filter, files)?);
+        }
+    }
+    if names.is_empty() && has_filter {
+        jails.push(options::of_filter(text, &ini, name)?);
+    }
+    if jails.is_empty() {
+        let message = match names.is_empty() {
+            true => "there is no jail and no [Definition] of a filter in the text",
+            false => "no jail is enabled; write `enabled = true` into those to replay",
+        };
+        return Err(RuleError { message: message.to_owned(), ..whole() });
+    }
+    for jail in &mut jails {
+        jail.missing.extend(missing.iter().cloned());
+    }
+    Ok(jails)
+}
+
+fn is_enabled(ini: &Ini, jail: &str) -> bool {
+    let value = filter::get(ini, jail, "enabled", &BTreeMap::new()).ok().flatten();
+    value.is_none_or(|value| is_true(&value))
+}
+
+/// Whether a text is one of those that fail2ban takes as true.
+pub(super) fn is_true(text: &str) -> bool {
+    ["1", "on", "true", "yes"].contains(&&*text.trim().to_lowercase())
+}

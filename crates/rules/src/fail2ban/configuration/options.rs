@@ -1,0 +1,225 @@
+//! The options of a jail and of its filter, put together.
+//!
+//! Source: `client/jailreader.py` of fail2ban 1.0.2.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::Definition;
+use super::filter;
+use super::ini::{Ini, Section};
+use crate::error::RuleError;
+use crate::files::RuleFiles;
+
+/// Options of a jail that the values of its filter may refer to.
+type Options = BTreeMap<String, String>;
+
+/// A jail that is only a filter, with the settings that fail2ban has by default.
+pub(super) fn of_filter<'t>(
+    text: &'t str,
+    ini: &Ini,
+    name: &str,
+) -> Result<Definition<'t>, RuleError> {
+    let places = places(ini, &["Definition", "Init"], text);
+    let options = filter::options(ini, Options::new(), Options::new())
+        .map_err(|(option, message)| wrong(&places, &option, &message))?;
+    Ok(Definition { text, name: name.to_owned(), options, places, missing: Vec::new() })
+}
+
+/// A jail of the text. Its filter is that of the text, if that has one, or a file.
+pub(super) fn of_jail<'t>(
+    text: &'t str,
+    ini: &Ini,
+    jail: &str,
+    has_filter: bool,
+    files: &RuleFiles,
+) -> Result<Definition<'t>, RuleError> {
+    let places = places(ini, &["Definition", "Init", jail], text);
+    let wrong = |(option, message): (String, String)| wrong(&places, &option, &message);
+    let none = Options::new();
+    let named = filter::get(ini, jail, "filter", &none).map_err(wrong)?;
+    let named = named.filter(|named| !named.trim().is_empty());
+    let (filter_name, given) = split_filter(named.as_deref().unwrap_or(jail))
+        .map_err(|message| wrong(("filter".to_owned(), message)))?;
+    let mut missing = Vec::new();
+    let filter_ini = match has_filter {
+        true => Some(ini.clone()),
+        false => filter_file(&filter_name, files, &mut missing)
+            .map_err(|message| wrong(("filter".to_owned(), message)))?,
+    };
+    let has_own = ini.value(jail, "failregex").is_some();
+    if filter_ini.is_none() && !has_own {
+        let message = format!(
+            "the filter `{filter_name}` is missing: give the folder that has {filter_name}.conf, \
+             such as /etc/fail2ban/filter.d, or the failregex itself"
+        );
+        return Err(wrong(("filter".to_owned(), message)));
+    }
+    if filter_ini.is_none() && named.is_some() {
+        missing.push(format!("{filter_name}.conf"));
+    }
+    // Values of the jail may refer to those of the filter, and those to the jail's.
+    let mut ini = ini.clone();
+    let mut options = Options::new();
+    if let Some(filter_ini) = &filter_ini {
+        let first = own_options(&ini, jail, &["backend", "filter", "enabled"]).map_err(wrong)?;
+        let known = filter::options(filter_ini, first, given.clone()).map_err(wrong)?;
+        let section = ini.section_mut(jail);
+        for (option, value) in known {
+            // It was put together already.
+            let value = value.replace('%', "%%");
+            let value = super::ini::Value { text: value, range: 0..0 };
+            section.entry(format!("known/{option}")).or_insert(value);
+        }
+        let all: Vec<String> =
+            ini.section(jail).into_iter().flat_map(Section::keys).cloned().collect();
+        let all: Vec<&str> =
+            all.iter().map(String::as_str).filter(|option| !option.contains('/')).collect();
+        let own = own_options(&ini, jail, &all).map_err(wrong)?;
+        options = filter::options(filter_ini, own, given).map_err(wrong)?;
+    }
+    let names: Vec<String> = ini
+        .section(jail)
+        .into_iter()
+        .flat_map(Section::keys)
+        .chain(ini.defaults.keys())
+        .filter(|option| !option.contains('/'))
+        .cloned()
+        .collect();
+    for option in names {
+        // Options that do not matter, such as actions, may refer to what is not here.
+        match filter::get(&ini, jail, &option, &none) {
+            Ok(Some(value)) => _ = options.insert(option, value),
+            Ok(None) => {}
+            Err(error) if is_read(&option) => return Err(wrong(error)),
+            Err(_) => {}
+        }
+    }
+    Ok(Definition { text, name: jail.to_owned(), options, places, missing })
+}
+
+/// Whether an option has an influence on bans.
+fn is_read(option: &str) -> bool {
+    let names = ["maxretry", "maxmatches", "findtime", "logtimezone", "usedns", "maxlines"];
+    names.contains(&option)
+        || option.starts_with("bantime")
+        || option.starts_with("ignore")
+        || option.ends_with("regex")
+        || option == "datepattern"
+}
+
+fn own_options(ini: &Ini, jail: &str, names: &[&str]) -> Result<Options, (String, String)> {
+    let mut options = Options::new();
+    for name in names {
+        match filter::get(ini, jail, name, &Options::new()) {
+            Ok(Some(value)) => _ = options.insert((*name).to_owned(), value),
+            Ok(None) => {}
+            Err(error) if is_read(name) => return Err(error),
+            Err(_) => {}
+        }
+    }
+    Ok(options)
+}
+
+/// The merged files of a filter; `None` if there is none of that name.
+fn filter_file(
+    name: &str,
+    files: &RuleFiles,
+    missing: &mut Vec<String>,
+) -> Result<Option<Ini>, String> {
+    let mut merged: Option<Ini> = None;
+    for ending in ["conf", "local"] {
+        let file = format!("{name}.{ending}");
+        let Some(text) = files.text(&file) else { continue };
+        let ini = Ini::parse(text, false).map_err(|error| filter::in_file(&file, text, &error))?;
+        let (ini, not_there) = filter::with_includes(ini, &file, files)?;
+        missing.extend(not_there);
+        match &mut merged {
+            Some(merged) => merged.merge(ini),
+            None => merged = Some(ini),
+        }
+    }
+    Ok(merged)
+}
+
+/// The places of the options of some sections, and that of the last section, as the empty name.
+fn places(ini: &Ini, sections: &[&str], text: &str) -> BTreeMap<String, Range<usize>> {
+    let mut places = BTreeMap::new();
+    let options = |section: &Section| {
+        let place =
+            |(name, value): (&String, &super::ini::Value)| (name.clone(), value.range.clone());
+        section.iter().map(place).filter(|(_, range)| !range.is_empty()).collect::<Vec<_>>()
+    };
+    places.extend(options(&ini.defaults));
+    for section in sections {
+        places.extend(ini.section(section).map(options).unwrap_or_default());
+        let header = format!("[{section}]");
+        if let Some(start) = text.find(&header) {
+            places.insert(String::new(), start..start + header.len());
+        }
+    }
+    places
+}
+
+fn wrong(places: &BTreeMap<String, Range<usize>>, option: &str, message: &str) -> RuleError {
+    let place = places.get(option).or_else(|| places.get("")).cloned().unwrap_or(0..0);
+    RuleError::new(place, format!("{option}: {message}"))
+}
+
+/// Splits `name[option=value, option="value"]`.
+///
+/// # Errors
+/// If it is not of that form.
+fn split_filter(text: &str) -> Result<(String, Options), String> {
+    let text = text.trim();
+    let Some((name, rest)) = text.split_once('[') else {
+        return Ok((text.to_owned(), Options::new()));
+    };
+    let form = || "write `filter = name[option=value, option=\"value\"]`".to_owned();
+    let mut rest = rest.strip_suffix(']').ok_or_else(form)?.trim();
+    let mut options = Options::new();
+    while !rest.is_empty() {
+        let (option, after) = rest.split_once('=').ok_or_else(form)?;
+        let is_name = |char: char| char.is_alphanumeric() || "-_.".contains(char);
+        let option = option.trim();
+        if option.is_empty() || !option.chars().all(is_name) {
+            return Err(form());
+        }
+        let quote = after.chars().next().filter(|char| ['"', '\''].contains(char));
+        let (value, after) = match quote {
+            Some(quote) => after[1..].split_once(quote).ok_or_else(form)?,
+            None => after.split_at(after.find([',', ']']).unwrap_or(after.len())),
+        };
+        options.insert(option.to_owned(), value.trim().to_owned());
+        let after = after.trim_start();
+        rest = match after.chars().next() {
+            None => "",
+            Some(',') => after[1..].trim(),
+            // A further group: `name[a=1][b=2]`.
+            Some(']') => after[1..].trim_start().strip_prefix('[').ok_or_else(form)?.trim(),
+            Some(_) => return Err(form()),
+        };
+    }
+    Ok((name.trim().to_owned(), options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_filter;
+
+    #[test]
+    fn a_filter_may_have_options() {
+        let split = |text| {
+            let (name, options) = split_filter(text).expect("it is valid");
+            let options = options.iter().map(|(name, value)| format!("{name}={value}"));
+            (name, options.collect::<Vec<_>>().join(";"))
+        };
+        let expected = |name: &str, options: &str| (name.to_owned(), options.to_owned());
+        assert_eq!(split("sshd"), expected("sshd", ""));
+        assert_eq!(split("a[x=1, y=\"2, ]\"]"), expected("a", "x=1;y=2, ]"));
+        assert_eq!(split("a[x='1'][y=2]"), expected("a", "x=1;y=2"));
+        for text in ["a[x=1", "a[x]", "a[x=\"1]", "a[=1]", "a[x=\"1\"y]"] {
+            assert!(split_filter(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Finds the date of a line.
+
+use super::fast;
+use super::template::{DateTemplate, LINE_START};
+use super::value::DateValue;
+use crate::fail2ban::pattern::PatternError;
+
+/// The templates that fail2ban tries if a filter names none, in its order.
+const DEFAULTS: [&str; 17] = [
+    r"%ExY(?P<_sep>[-/.])%m(?P=_sep)%d(?:T|  ?)%H:%M:%S(?:[.,]%f)?(?:\s*%z)?",
+    r"(?:%a )?%b %d %k:%M:%S(?:\.%f)?(?: %ExY)?",
+    r"(?:%a )?%b %d %ExY %k:%M:%S(?:\.%f)?",
+    r"%d(?P<_sep>[-/])%m(?P=_sep)(?:%ExY|%Exy) %k:%M:%S",
+    r"%d(?P<_sep>[-/])%b(?P=_sep)%ExY[ :]?%H:%M:%S(?:\.%f)?(?: %z)?",
+    r"%m/%d/%ExY:%H:%M:%S",
+    r"%m-%d-%ExY %k:%M:%S(?:\.%f)?",
+    "EPOCH",
+    "{^LN-BEG}%H:%M:%S",
+    "^<%m/%d/%Exy@%H:%M:%S>",
+    r"%Exy%Exm%Exd  ?%H:%M:%S",
+    r"%b %d, %ExY %I:%M:%S %p",
+    r"^%b-%d-%Exy %k:%M:%S",
+    r"%ExY%Exm%Exd(?:T|  ?)%ExH%ExM%ExS(?:[.,]%f)?(?:\s*%z)?",
+    r"(?:%Z )?(?:%a )?%b %d %k:%M:%S(?:\.%f)?(?: %ExY)?",
+    r"(?:%z )?(?:%a )?%b %d %k:%M:%S(?:\.%f)?(?: %ExY)?",
+    "TAI64N",
+];
+
+/// The date patterns of stock filters that find the date in the first brackets of an access log,
+/// as the default templates do, and no date before it.
+const BRACKET_PATTERNS: [&str; 4] = [BRACKETED[0], BRACKETED[1], LINE_START, ISO_START];
+
+/// Those of them that do find it.
+const BRACKETED: [&str; 2] = ["{DEFAULT}", r"^[^\[]*\[({DATE})"];
+
+/// The date pattern of stock filters of nginx.
+const ISO_START: &str =
+    r"{^LN-BEG}%ExY(?P<_sep>[-/.])%m(?P=_sep)%d[T ]%H:%M:%S(?:[.,]%f)?(?:\s*%z)?";
+
+/// What the date of a line is, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::fail2ban) struct FoundDate {
+    /// What is cut out of the line, in bytes; empty if there is no date.
+    pub(in crate::fail2ban) cut: (usize, usize),
+    /// In seconds since 1970; `None` if there is none, or not all of it.
+    pub(in crate::fail2ban) time: Option<f64>,
+}
+
+/// Finds dates.
+///
+/// fail2ban remembers where the dates of the lines before were, and prefers that place. Here, each
+/// line is alone: the first template that matches at the start of the line is taken, or else the
+/// match that begins first. Both agree unless a line has two dates, and the later one is where the
+/// date of the line before was.
+#[derive(Debug, Clone)]
+pub(in crate::fail2ban) struct DateDetector {
+    templates: Vec<DateTemplate>,
+    offset_s: i64,
+    /// Whether a date in the first brackets is the one.
+    finds_brackets: bool,
+    /// Whether the date of an nginx error log at the start of the line is the one.
+    finds_start: bool,
+}
+
+impl DateDetector {
+    /// Reads a `datepattern`, one template a line, with `%` and not `%%`; the empty one stands for
+    /// the defaults. `offset_s` is the zone of dates without one, in seconds east of Greenwich.
+    ///
+    /// # Errors
+    /// If a template is not valid, with its line in the pattern.
+    pub(in crate::fail2ban) fn new(
+        pattern: &str,
+        offset_s: i64,
+    ) -> Result<Self, (String, PatternError)> {
+        let lines: Vec<&str> =
+            pattern.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let mut templates = Vec::new();
+        for line in &lines {
+            add(line, &mut templates).map_err(|error| ((*line).to_owned(), error))?;
+        }
+        if lines.is_empty() {
+            add("{DEFAULT}", &mut templates).map_err(|error| (String::new(), error))?;
+        }
+        let first = lines.first().copied().unwrap_or_default();
+        let has_brackets = |line: &&str| BRACKETED.contains(line);
+        Ok(Self {
+            templates,
+            offset_s,
+            finds_brackets: lines.iter().all(|line| BRACKET_PATTERNS.contains(line))
+                && (lines.is_empty() || lines.iter().any(has_brackets)),
+            finds_start: ["", "{DEFAULT}", LINE_START, ISO_START].contains(&first),
+        })
+    }
+
+    /// Finds the date of a line.
+    pub(in crate::fail2ban) fn find(&self, line: &str) -> FoundDate {
+        let found = |((start, end), time): fast::FastDate| FoundDate {
+            cut: (start, end),
+            time: Some(time as f64),
+        };
+        let bytes = line.as_bytes();
+        if self.finds_brackets
+            && let Some(date) = fast::in_brackets(bytes)
+        {
+            return found(date);
+        }
+        if self.finds_start
+            && let Some(date) = fast::at_start(bytes, self.offset_s)
+        {
+            return found(date);
+        }
+        self.find_by_templates(line)
+    }
+
+    fn find_by_templates(&self, line: &str) -> FoundDate {
+        let mut best = None;
+        for template in &self.templates {
+            let Some(found) = template.find(line, self.offset_s) else { continue };
+            if template.is_anchored {
+                best = Some(found);
+                break;
+            }
+            if best.is_none_or(|best| found.start < best.start) {
+                best = Some(found);
+            }
+        }
+        best.map_or(FoundDate::default(), |found| FoundDate {
+            cut: found.cut,
+            time: match found.value {
+                DateValue::Time(time) => Some(time),
+                DateValue::Unknown => None,
+            },
+        })
+    }
+}
+
+/// Adds the templates that a line of a `datepattern` stands for.
+fn add(line: &str, templates: &mut Vec<DateTemplate>) -> Result<(), PatternError> {
+    let upper = line.to_uppercase();
+    let mut all: Vec<DateTemplate> = Vec::new();
+    if line.contains('%')
+        || !["{DEFAULT}", LINE_START].contains(&&*upper) && !upper.contains("{DATE}")
+    {
+        let line = if upper == "{NONE}" { "{UNB}^" } else { line };
+        all.push(DateTemplate::new(line)?);
+    } else if upper.contains("{DATE}") {
+        let at = upper.find("{DATE}").unwrap_or(0);
+        let (before, after) = (&line[..at], &line[at + "{DATE}".len()..]);
+        for default in DEFAULTS.iter().filter(|default| default.contains('%')) {
+            let default = default.strip_prefix(LINE_START).unwrap_or(default);
+            all.push(DateTemplate::new(&format!("{before}{default}{after}"))?);
+        }
+    } else {
+        for default in DEFAULTS.iter().filter(|default| !default.contains('^')) {
+            all.push(DateTemplate::new(&format!("{LINE_START}{default}"))?);
+        }
+        for default in DEFAULTS {
+            all.push(DateTemplate::new(default)?);
+        }
+        all.retain(|template| template.is_anchored || upper == "{DEFAULT}");
+    }
+    for template in all {
+        if templates.iter().all(|known| known.text != template.text) {
+            templates.push(template);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::{BRACKETED, DateDetector, FoundDate, ISO_START, LINE_START};
+
+    fn detector(pattern: &str) -> DateDetector {
+        DateDetector::new(pattern, 3_600).expect("it is valid")
+    }
+
+    #[test]
+    fn dates_of_many_programs_are_found() {
+        let detector = detector("");
+        for (line, date, time) in [
+            (
+                "1.2.3.4 - - [17/Dec/2025:09:00:00 +0100] x",
+                "17/Dec/2025:09:00:00 +0100",
+                Some(1_765_958_400),
+            ),
+            ("2025/12/17 09:00:00 [error] x", "2025/12/17 09:00:00", Some(1_765_958_400)),
+            (
+                "[Wed Dec 17 09:00:00.123456 2025] [core:error] x",
+                "Wed Dec 17 09:00:00.123456 2025",
+                Some(1_765_958_400),
+            ),
+            ("2025-12-17T09:00:00.5Z x", "2025-12-17T09:00:00.5Z", Some(1_765_962_000)),
+            ("1765962000.123 x", "1765962000.123", Some(1_765_962_000)),
+            ("@400000006942712a x", "", None),
+            ("Dec 17 09:00:00 host x", "Dec 17 09:00:00", None),
+            ("12/17/2025:09:00:00 x", "12/17/2025:09:00:00", Some(1_765_958_400)),
+            ("no date", "", None),
+        ] {
+            let FoundDate { cut, time: found } = detector.find(line);
+            assert_eq!(&line[cut.0..cut.1], date, "{line}");
+            assert_eq!(found.map(|found| found as i64), time, "{line}");
+        }
+    }
+
+    /// The starts of lines.
+    fn start() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[0-9]{1,3}\\.[0-9]{1,3}\\.1\\.2 - [a-z-]{1,5} ",
+            "[0-9a-f:]{2,20} - - ",
+            "[0-9]{1,2}:[0-9]{2}:[0-9]{2}[ :a-f0-9]{0,5} - - ",
+            "[0-9 ]{0,16}",
+            "[ -~]{0,20}",
+            Just("2025-12-17 09:00:00 ".to_owned()),
+        ]
+    }
+
+    /// The dates of lines, some of them not valid.
+    fn date() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "\\[[0-3][0-9]/(Dec|feb|Xyz)/20[0-9]{2}:[0-2][0-9]:[0-6][0-9]:[0-6][0-9] [+-][0-2][0-9]00\\]",
+            "20[0-9]{2}/[01][0-9]/[0-3][0-9] [0-2][0-9]:[0-6][0-9]:[0-6][0-9] \\[",
+            "\\[[0-9/A-Z: +]{10,26}\\]",
+        ]
+    }
+
+    /// A detector for each way in which a date is found fast.
+    static DETECTORS: LazyLock<[DateDetector; 4]> = LazyLock::new(|| {
+        let of_nginx = [ISO_START, BRACKETED[1], LINE_START].join("\n");
+        ["", BRACKETED[1], LINE_START, &of_nginx].map(detector)
+    });
+
+    proptest! {
+        #[test]
+        fn fast_dates_are_those_of_the_templates(
+            start in start(),
+            date in date(),
+            other in date(),
+            has_start in any::<bool>(),
+        ) {
+            let start = if has_start { start } else { String::new() };
+            let line = format!("{start}{date} \"GET /{other} HTTP/1.1\" 200");
+            for detector in DETECTORS.iter() {
+                let found = detector.find_by_templates(&line);
+                prop_assert_eq!(detector.find(&line), found, "{}", line);
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The date of a line: where it is, which is cut out before patterns match, and when it is.
+//!
+//! Source: `server/datedetector.py`, `server/datetemplate.py` and `server/strptime.py` of fail2ban
+//! 1.0.2.
+
+mod detector;
+mod fast;
+mod template;
+mod value;
+
+pub(super) use detector::DateDetector;
+pub(super) use value::offset_s;

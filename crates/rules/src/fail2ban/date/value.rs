@@ -1,0 +1,170 @@
+//! The instant that the fields of a date are.
+
+use fancy_regex::Captures;
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// What the fields of a date are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum DateValue {
+    /// In seconds since 1970.
+    Time(f64),
+    /// A date without a year or a time without a date, for which fail2ban takes the present one;
+    /// or no valid date.
+    Unknown,
+}
+
+/// A date as it is written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Fields {
+    pub(super) year: i64,
+    pub(super) month: i64,
+    pub(super) day: i64,
+    pub(super) hour: i64,
+    pub(super) minute: i64,
+    pub(super) second: i64,
+    /// The zone, in seconds east of Greenwich.
+    pub(super) offset_s: i64,
+}
+
+impl Fields {
+    /// The instant, in seconds since 1970; `None` if there is no such date.
+    pub(super) fn time(&self) -> Option<i64> {
+        let Self { year, month, day, hour, minute, second, offset_s } = *self;
+        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let days = match month {
+            4 | 6 | 9 | 11 => 30,
+            2 => 28 + i64::from(is_leap),
+            1..=12 => 31,
+            _ => return None,
+        };
+        let is_valid = (1..=days).contains(&day) && hour < 24 && minute < 60 && second < 60;
+        let clock = hour * 3_600 + minute * 60 + second - offset_s;
+        is_valid.then(|| days_since_1970(year, month, day) * 86_400 + clock)
+    }
+}
+
+/// Days since 1970 in the Gregorian calendar, by Howard Hinnant's `days_from_civil`.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// Reads the named groups of a date. `default_offset_s` is for dates without a zone.
+pub(super) fn of_groups(groups: &Captures<'_, str>, default_offset_s: i64) -> DateValue {
+    let fields = fields(groups, default_offset_s);
+    match fields.and_then(|fields| fields.time()) {
+        Some(time) => DateValue::Time(time as f64),
+        None => DateValue::Unknown,
+    }
+}
+
+fn fields(groups: &Captures<'_, str>, default_offset_s: i64) -> Option<Fields> {
+    let text = |name: &str| groups.name(name).map(|group| group.as_str());
+    let number = |name: &str| text(name).map(|text| text.trim().parse::<i64>().ok());
+    let year = match (number("Y"), number("y")) {
+        (Some(year), _) => year?,
+        // The century of fail2ban is the present one.
+        (None, Some(year)) => year.map(|year| if year <= 2_000 { year + 2_000 } else { year })?,
+        (None, None) => return None,
+    };
+    let named = |name: &str| {
+        let name = name.to_lowercase();
+        let position = MONTHS.iter().position(|month| *month == name || month[..3] == name);
+        position.map(|position| position as i64 + 1)
+    };
+    let month = match (number("m"), text("b").or_else(|| text("B"))) {
+        (Some(month), _) => month?,
+        (None, Some(name)) => named(name)?,
+        (None, None) => return None,
+    };
+    let zone = text("z").or_else(|| text("Z"));
+    Some(Fields {
+        year,
+        month,
+        day: number("d")??,
+        hour: match (number("H"), number("I")) {
+            (Some(hour), _) => hour?,
+            (None, Some(hour)) => {
+                let is_pm = text("p").is_some_and(|half| half.eq_ignore_ascii_case("pm"));
+                hour? % 12 + if is_pm { 12 } else { 0 }
+            }
+            (None, None) => 0,
+        },
+        minute: number("M").unwrap_or(Some(0))?,
+        second: number("S").unwrap_or(Some(0))?,
+        offset_s: match zone {
+            Some(zone) => offset_s(zone)?,
+            None => default_offset_s,
+        },
+    })
+}
+
+/// A zone in seconds east of Greenwich: an offset, or UTC. Names of other zones are not known.
+pub(in crate::fail2ban) fn offset_s(zone: &str) -> Option<i64> {
+    let offset = ["UTC", "GMT", "Z"].iter().find_map(|name| zone.strip_prefix(name));
+    let offset = offset.unwrap_or(zone);
+    if offset.is_empty() {
+        return Some(0);
+    }
+    let sign = match offset.as_bytes()[0] {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let digits: Vec<i64> = offset[1..]
+        .bytes()
+        .filter(|byte| *byte != b':')
+        .map(|byte| byte.is_ascii_digit().then(|| i64::from(byte - b'0')))
+        .collect::<Option<_>>()?;
+    match digits[..] {
+        [hour, hours] => Some(sign * (hour * 10 + hours) * 3_600),
+        [hour, hours, minute, minutes] => {
+            Some(sign * ((hour * 10 + hours) * 3_600 + (minute * 10 + minutes) * 60))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fields, offset_s};
+
+    #[test]
+    fn dates_are_instants() {
+        let time =
+            |year, month, day, hour| Fields { year, month, day, hour, ..Fields::default() }.time();
+        assert_eq!(time(1970, 1, 1, 0), Some(0));
+        assert_eq!(time(2000, 2, 29, 12), Some(951_825_600));
+        assert_eq!(time(2026, 11, 22, 0), Some(1_795_305_600));
+        assert_eq!(time(2001, 2, 29, 0), None);
+        assert_eq!(time(2001, 13, 1, 0), None);
+    }
+
+    #[test]
+    fn zones_are_offsets() {
+        for (zone, offset) in
+            [("Z", 0), ("+0130", 5_400), ("-01:30", -5_400), ("UTC+02", 7_200), ("GMT", 0)]
+        {
+            assert_eq!(offset_s(zone), Some(offset), "{zone}");
+        }
+        assert_eq!(offset_s("CET"), None);
+        assert_eq!(offset_s("+1"), None);
+    }
+}

@@ -1,0 +1,334 @@
+//! A jail: what is a failure, how many make a ban, and how long that is.
+
+use super::address::Network;
+use super::configuration::{self, Definition};
+use super::date::{self, DateDetector};
+use super::pattern::{Groups, Pattern};
+use crate::error::RuleError;
+
+/// The settings of the `jail.conf` that fail2ban comes with.
+const MAX_RETRY: u32 = 5;
+const FIND_TIME_S: f64 = 600.0;
+const BAN_TIME_S: f64 = 600.0;
+
+/// The most lines that a ban lists, whatever `maxmatches` is.
+const MATCHES_MAX: usize = 1_000;
+
+/// The most patterns of a jail.
+const PATTERNS_MAX: usize = 1_000;
+
+/// The groups that name who fails.
+const IDENTITIES: [&str; 4] = ["fid", "ip4", "ip6", "dns"];
+
+/// The formula of ban times that fail2ban has unless one is written.
+const FORMULA: &str = "ban.Time*(1<<(ban.Countifban.Count<20else20))*banFactor";
+
+/// What fail2ban does with host names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UseDns {
+    /// It looks them up.
+    LooksUp,
+    /// `<HOST>` does not match them.
+    No,
+    /// It counts them as they are.
+    Raw,
+}
+
+/// Longer bans for those who were banned before.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Increment {
+    factor: f64,
+    multipliers: Vec<f64>,
+    max_s: Option<f64>,
+}
+
+impl Increment {
+    /// The time of a ban after `count` others, in seconds.
+    pub(super) fn ban_time_s(&self, ban_time_s: f64, count: u32) -> f64 {
+        let time = match &self.multipliers[..] {
+            [] => ban_time_s.max(ban_time_s * f64::from(1u32 << count.min(20)) * self.factor),
+            [.., last] => {
+                let multiplier = self.multipliers.get(count as usize).unwrap_or(last);
+                ban_time_s * self.factor * multiplier
+            }
+        };
+        self.max_s.map_or(time, |max| time.min(max))
+    }
+}
+
+/// The numbers of a jail.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Limits {
+    pub(super) max_retry: u32,
+    pub(super) find_time_s: f64,
+    /// Negative for ever.
+    pub(super) ban_time_s: f64,
+    pub(super) increment: Option<Increment>,
+    pub(super) matches_max: usize,
+}
+
+/// What of a line is a failure.
+#[derive(Debug, Clone)]
+pub(super) struct Filter {
+    pub(super) detector: DateDetector,
+    pub(super) prefix: Option<Pattern>,
+    pub(super) failures: Vec<Pattern>,
+    pub(super) ignored: Vec<Pattern>,
+    pub(super) use_dns: UseDns,
+    pub(super) ignored_networks: Vec<Network>,
+}
+
+/// A jail.
+#[derive(Debug)]
+pub(super) struct Jail {
+    pub(super) name: String,
+    pub(super) filter: Filter,
+    pub(super) limits: Limits,
+    /// Settings that are those of fail2ban, because none are written.
+    pub(super) defaults: Vec<&'static str>,
+    pub(super) notes: Vec<RuleError>,
+}
+
+impl Jail {
+    /// Compiles a jail.
+    ///
+    /// # Errors
+    /// If a setting or a pattern is not valid.
+    pub(super) fn new(definition: &Definition<'_>) -> Result<Self, RuleError> {
+        let mut reader = Reader { definition, defaults: Vec::new(), notes: Vec::new() };
+        let limits = reader.limits()?;
+        let filter = reader.filter()?;
+        reader.note_others();
+        let Reader { defaults, notes, .. } = reader;
+        Ok(Self { name: definition.name.clone(), filter, limits, defaults, notes })
+    }
+}
+
+struct Reader<'d> {
+    definition: &'d Definition<'d>,
+    defaults: Vec<&'static str>,
+    notes: Vec<RuleError>,
+}
+
+impl Reader<'_> {
+    fn note(&mut self, option: &str, message: impl AsRef<str>) {
+        let place = self.definition.place(option);
+        self.notes.push(RuleError::new(place, format!("{option}: {}", message.as_ref())));
+    }
+
+    fn wrong(&self, option: &str, message: &str) -> RuleError {
+        let value = self.definition.option(option).unwrap_or_default();
+        self.definition.error(option, value, 0..value.len(), message)
+    }
+
+    fn seconds(&mut self, option: &'static str, default: f64) -> Result<f64, RuleError> {
+        let Some(value) = self.definition.option(option) else {
+            self.defaults.push(option);
+            return Ok(default);
+        };
+        configuration::seconds(value).ok_or_else(|| {
+            self.wrong(option, "not a valid duration; write seconds, or `10m`, `1h 30m`, `2d`")
+        })
+    }
+
+    fn count(&mut self, option: &'static str) -> Result<Option<u32>, RuleError> {
+        let Some(value) = self.definition.option(option) else { return Ok(None) };
+        let number = value.trim().parse().ok();
+        let message = "not a valid number; write one from 0 to 4294967295";
+        number.map(Some).ok_or_else(|| self.wrong(option, message))
+    }
+
+    fn limits(&mut self) -> Result<Limits, RuleError> {
+        let max_retry = match self.count("maxretry")? {
+            Some(count) => count,
+            None => {
+                self.defaults.push("maxretry");
+                MAX_RETRY
+            }
+        };
+        let matches_max = self.count("maxmatches")?.unwrap_or(max_retry) as usize;
+        let find_time_s = self.seconds("findtime", FIND_TIME_S)?;
+        if find_time_s < 0.0 {
+            return Err(self.wrong("findtime", "a time to look back is not negative"));
+        }
+        Ok(Limits {
+            max_retry,
+            find_time_s,
+            ban_time_s: self.seconds("bantime", BAN_TIME_S)?,
+            increment: self.increment()?,
+            matches_max: matches_max.min(MATCHES_MAX),
+        })
+    }
+
+    fn increment(&mut self) -> Result<Option<Increment>, RuleError> {
+        let option = |name| self.definition.option(name);
+        if !option("bantime.increment").is_some_and(configuration::is_true) {
+            return Ok(None);
+        }
+        let number =
+            |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+        let factor = match option("bantime.factor") {
+            Some(factor) => {
+                number(factor).ok_or_else(|| self.wrong("bantime.factor", "not a valid number"))?
+            }
+            None => 1.0,
+        };
+        let multipliers = option("bantime.multipliers").unwrap_or_default();
+        let multipliers: Option<Vec<f64>> = multipliers.split_whitespace().map(number).collect();
+        let multipliers = multipliers.ok_or_else(|| {
+            self.wrong("bantime.multipliers", "not valid; write numbers with spaces between them")
+        })?;
+        let max_s = match option("bantime.maxtime") {
+            Some(_) => Some(self.seconds("bantime.maxtime", 0.0)?),
+            None => None,
+        };
+        let formula = option("bantime.formula").map(|formula| formula.replace(' ', ""));
+        if formula.is_some_and(|formula| formula != FORMULA) && multipliers.is_empty() {
+            self.note("bantime.formula", "formulas are not evaluated; the default one is used");
+        }
+        if option("bantime.rndtime").is_some() {
+            self.note("bantime.rndtime", "bans are replayed without the random time");
+        }
+        if option("bantime.overalljails").is_some_and(configuration::is_true) {
+            self.note("bantime.overalljails", "only bans of this jail are known");
+        }
+        Ok(Some(Increment { factor, multipliers, max_s }))
+    }
+
+    fn filter(&mut self) -> Result<Filter, RuleError> {
+        let use_dns = match self.definition.option("usedns").map(str::trim) {
+            None | Some("yes" | "warn") => UseDns::LooksUp,
+            Some("no") => UseDns::No,
+            Some("raw") => UseDns::Raw,
+            Some(_) => return Err(self.wrong("usedns", "write yes, warn, no or raw")),
+        };
+        let prefix = self.patterns("prefregex", use_dns, None, true)?.pop();
+        if let Some(prefix) = &prefix
+            && prefix.has_group("mlfid")
+        {
+            let message = "<F-MLFID> joins lines, which is not supported";
+            return Err(self.wrong("prefregex", message));
+        }
+        let failures = self.patterns("failregex", use_dns, prefix.as_ref(), false)?;
+        if failures.is_empty() {
+            let place = self.definition.place("failregex");
+            return Err(RuleError::new(place, "there is no failregex that can be replayed"));
+        }
+        let ignored = self.patterns("ignoreregex", use_dns, None, false)?;
+        Ok(Filter {
+            detector: self.detector()?,
+            prefix,
+            failures,
+            ignored,
+            use_dns,
+            ignored_networks: self.ignored_networks(),
+        })
+    }
+
+    /// The patterns of an option, one a line.
+    fn patterns(
+        &mut self,
+        option: &str,
+        use_dns: UseDns,
+        prefix: Option<&Pattern>,
+        is_single: bool,
+    ) -> Result<Vec<Pattern>, RuleError> {
+        let text = self.definition.option(option).unwrap_or_default();
+        let lines: Vec<&str> = match is_single {
+            true => Some(text).into_iter().filter(|text| !text.is_empty()).collect(),
+            false => text.lines().filter(|line| !line.trim().is_empty()).collect(),
+        };
+        if lines.len() > PATTERNS_MAX {
+            return Err(self.wrong(option, "there are more than 1,000 patterns; join some"));
+        }
+        let mut patterns = Vec::new();
+        for line in lines {
+            let error = |at, message: &str| self.definition.error(option, line, at, message);
+            if line.contains("<SKIPLINES>") {
+                let error = error(
+                    0..line.len(),
+                    "<SKIPLINES> joins lines, which is not supported; the pattern is left out",
+                );
+                self.notes.push(error);
+                continue;
+            }
+            let pattern = Pattern::new(line, Groups::Failure, use_dns != UseDns::No)
+                .map_err(|wrong| error(wrong.range, &wrong.message))?;
+            if pattern.has_group("mlfid") && option == "failregex" {
+                let error = error(
+                    0..line.len(),
+                    "<F-MLFID> joins lines, which is not supported; the pattern is left out",
+                );
+                self.notes.push(error);
+                continue;
+            }
+            let has_identity =
+                |pattern: &Pattern| IDENTITIES.iter().any(|identity| pattern.has_group(identity));
+            let is_complete = has_identity(&pattern) || prefix.is_some_and(has_identity);
+            if option == "failregex" && !is_complete {
+                let message = "the pattern does not say who fails; write <HOST>, <ADDR> or <F-ID>";
+                return Err(error(0..line.len(), message));
+            }
+            let joined = pattern.group_names().find(|name| {
+                name.starts_with("tuple_")
+                    || name.strip_prefix("alt_").is_some_and(|name| IDENTITIES.contains(&name))
+            });
+            if let Some(joined) = joined {
+                let message = format!("the group `{joined}` is not supported and is left out");
+                let error = error(0..line.len(), &message);
+                self.notes.push(error);
+            }
+            patterns.push(pattern);
+        }
+        Ok(patterns)
+    }
+
+    fn detector(&mut self) -> Result<DateDetector, RuleError> {
+        let offset_s = match self.definition.option("logtimezone").map(str::trim) {
+            None => 0,
+            Some(zone) => date::offset_s(zone).ok_or_else(|| {
+                self.wrong("logtimezone", "not a zone that is known; write UTC or UTC+0200")
+            })?,
+        };
+        let pattern = self.definition.option("datepattern").unwrap_or_default();
+        DateDetector::new(pattern, offset_s).map_err(|(line, error)| {
+            self.definition.error("datepattern", &line, error.range, &error.message)
+        })
+    }
+
+    fn ignored_networks(&mut self) -> Vec<Network> {
+        let text = self.definition.option("ignoreip").unwrap_or_default();
+        let mut networks = Vec::new();
+        let words = text.split([' ', ',', '\n', '\t']).filter(|word| !word.is_empty());
+        for word in words {
+            match Network::parse(word) {
+                Some(network) => networks.push(network),
+                None => self.note(
+                    "ignoreip",
+                    format!("`{word}` is not an address or network; names are not looked up"),
+                ),
+            }
+        }
+        let ignores_self = self.definition.option("ignoreself").is_none_or(configuration::is_true);
+        if ignores_self {
+            networks.extend(["127.0.0.1", "::1"].iter().filter_map(|own| Network::parse(own)));
+        }
+        networks
+    }
+
+    /// Names what else is written and has an influence on bans.
+    fn note_others(&mut self) {
+        if self.definition.option("ignorecommand").is_some() {
+            self.note("ignorecommand", "commands are not run; the addresses are not ignored");
+        }
+        let lines = self.definition.option("maxlines").and_then(|lines| lines.trim().parse().ok());
+        if lines.is_some_and(|lines: u32| lines > 1) {
+            self.note("maxlines", "lines are matched one at a time");
+        }
+        for name in &self.definition.missing {
+            let place = self.definition.place("before");
+            let message = format!("the file {name} is missing and is left out");
+            self.notes.push(RuleError::new(place, message));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Jails and filters of fail2ban.
+//!
+//! The failures, the counts and the bans are those of fail2ban 1.0.2 over the same file, with the
+//! time of each line as the present: its `Filter`, `FailManager` and `BanManager`. The module
+//! documentation of the parts names the files that they follow.
+
+mod address;
+mod bans;
+mod configuration;
+mod date;
+mod estimator;
+mod jail;
+mod observer;
+mod pattern;
+mod replay;
+mod summary;
+
+use std::fmt::Write;
+
+use weir_core::RecordFields;
+
+use self::jail::Jail;
+use self::observer::FailureObserver;
+use self::replay::JailReplay;
+use crate::error::RuleError;
+use crate::files::RuleFiles;
+use crate::rule::{Family, MissingField, Observer, Replay, Rule};
+
+pub(crate) use configuration::looks_like;
+
+/// Reads the jails of a text.
+///
+/// # Errors
+/// If the text or a pattern is not valid, or names a file that is missing.
+pub(crate) fn parse(
+    text: &str,
+    name: &str,
+    files: &RuleFiles,
+) -> Result<Vec<Box<dyn Rule>>, RuleError> {
+    let definitions = configuration::read(text, name, files)?;
+    let mut rules: Vec<Box<dyn Rule>> = Vec::new();
+    for definition in &definitions {
+        rules.push(Box::new(Jail::new(definition)?));
+    }
+    Ok(rules)
+}
+
+impl Jail {
+    /// Says which settings are not written.
+    fn default_notes(&self) -> Vec<String> {
+        match &self.defaults[..] {
+            [] => Vec::new(),
+            defaults => {
+                let names = defaults.join(", ");
+                vec![format!("not set, so the defaults of fail2ban's jail.conf hold: {names}")]
+            }
+        }
+    }
+}
+
+impl Rule for Jail {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn family(&self) -> Family {
+        Family::Fail2ban
+    }
+
+    fn description(&self) -> String {
+        let limits = &self.limits;
+        let mut text = format!(
+            "maxretry={} findtime={} bantime={}",
+            limits.max_retry, limits.find_time_s, limits.ban_time_s
+        );
+        if limits.increment.is_some() {
+            text += " bantime.increment=true";
+        }
+        let patterns = self.filter.failures.len();
+        let _ = write!(text, ", {patterns} failregex");
+        text
+    }
+
+    fn notes(&self) -> &[RuleError] {
+        &self.notes
+    }
+
+    fn bind<'r>(&'r self, _: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
+        let message = "fail2ban matches whole lines, and only records are there";
+        Err(MissingField { message: message.to_owned() })
+    }
+
+    fn observe_lines<'r>(&'r self) -> Option<Box<dyn Observer + 'r>> {
+        Some(Box::new(FailureObserver::new(&self.filter)))
+    }
+
+    fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
+        Box::new(JailReplay::new(self))
+    }
+}

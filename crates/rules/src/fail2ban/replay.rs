@@ -1,0 +1,201 @@
+//! The replay of a jail: failures in the order of the log become bans.
+
+use super::bans::{Bans, NewBan};
+use super::jail::{Jail, Limits};
+use super::observer::{FAILURE, HOST_NAME, TIME, TOO_SLOW};
+use super::summary::Summary;
+use crate::event::Event;
+use crate::interner::Interner;
+use crate::report::{Ban, Decision, RuleReport, Verdict};
+use crate::rule::Replay;
+
+/// fail2ban looks for idle tickets after this many lines of a file.
+const SERVICE_LINES: u64 = 100;
+
+/// The most bans that are listed; the others are only counted.
+const BANS_MAX: usize = 1_000_000;
+
+/// A failure, for the decisions.
+#[derive(Debug, Clone, Copy)]
+struct Failure {
+    line: u64,
+    source: u32,
+    key: u32,
+    retry: f32,
+    is_banned: bool,
+}
+
+/// Failures that could not be replayed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Undecided {
+    pub(super) host_names: u64,
+    pub(super) too_slow: u64,
+    pub(super) untimed: u64,
+}
+
+/// The replay of a jail.
+///
+/// # Memory
+///
+/// 32 bytes for each failure, some hundred and its text for each key that fails, and for each ban
+/// 100 bytes and 16 for each of its lines, of which there are `maxmatches` at most.
+#[derive(Debug)]
+pub(super) struct JailReplay<'r> {
+    jail: &'r Jail,
+    keys: Interner,
+    bans: Bans,
+    /// The same jail with another `maxretry`.
+    others: Vec<(u32, Bans, Vec<bool>)>,
+    summary: Summary,
+    listed: Vec<Ban>,
+    matches: usize,
+    failures: Vec<Failure>,
+    undecided: Undecided,
+    now_s: Option<f64>,
+    source: u32,
+    /// Lines of the sources before this one, and of this one so far.
+    lines_before: u64,
+    lines: u64,
+}
+
+impl<'r> JailReplay<'r> {
+    pub(super) fn new(jail: &'r Jail) -> Self {
+        let max_retry = jail.limits.max_retry.max(1);
+        let mut others = vec![max_retry / 2, max_retry.saturating_mul(2)];
+        others.retain(|other| *other > 0 && *other != max_retry);
+        let other = |max_retry| {
+            let limits = Limits { max_retry, matches_max: 0, ..jail.limits.clone() };
+            (max_retry, Bans::new(limits), Vec::new())
+        };
+        Self {
+            jail,
+            keys: Interner::default(),
+            bans: Bans::new(jail.limits.clone()),
+            others: others.into_iter().map(other).collect(),
+            summary: Summary::new(&jail.limits),
+            listed: Vec::new(),
+            matches: 0,
+            failures: Vec::new(),
+            undecided: Undecided::default(),
+            now_s: None,
+            source: 0,
+            lines_before: 0,
+            lines: 0,
+        }
+    }
+
+    /// Does what fail2ban does after some of the lines before this one.
+    fn move_to(&mut self, source: u32, line: u64) {
+        if source != self.source {
+            self.lines_before += self.lines;
+            self.source = source;
+            self.lines = 0;
+        }
+        let before = (self.lines_before + self.lines).saturating_sub(1) / SERVICE_LINES;
+        let done = (self.lines_before + line).saturating_sub(1) / SERVICE_LINES;
+        self.lines = line;
+        if let Some(now_s) = self.now_s.filter(|_| done > before) {
+            self.bans.service(now_s);
+            self.summary.service(now_s);
+            self.others.iter_mut().for_each(|(_, bans, _)| bans.service(now_s));
+        }
+    }
+
+    fn fail(&mut self, name: &[u8], now_s: f64, line: (u32, u64)) {
+        let Some(key) = self.keys.number(name) else {
+            self.undecided.untimed += 1;
+            return;
+        };
+        let is_banned = self.bans.is_banned(key, now_s);
+        let (retry, bans) = self.bans.fail(key, now_s, line);
+        self.summary.count(key, is_banned);
+        self.summary.fail(key, now_s, line);
+        for ban in bans {
+            self.summary.trip(key, &ban, line);
+            self.list(name, ban, line);
+        }
+        let (source, line_number) = line;
+        let retry = retry as f32;
+        self.failures.push(Failure { line: line_number, source, key, retry, is_banned });
+        for (_, bans, tripped) in &mut self.others {
+            tripped.resize(tripped.len().max(key as usize + 1), false);
+            tripped[key as usize] |= !bans.fail(key, now_s, line).1.is_empty();
+        }
+    }
+
+    fn list(&mut self, name: &[u8], ban: NewBan, (source, line): (u32, u64)) {
+        if self.listed.len() == BANS_MAX {
+            return;
+        }
+        self.matches += ban.matches.len();
+        self.listed.push(Ban {
+            key: name.to_vec(),
+            time_ns: nanoseconds(ban.time_s),
+            until_ns: ban.until_s.map(nanoseconds),
+            source,
+            line,
+            matches: ban.matches.into(),
+            already_banned: ban.already_banned,
+        });
+    }
+}
+
+/// Seconds in nanoseconds.
+fn nanoseconds(seconds: f64) -> i64 {
+    (seconds * 1e9).round() as i64
+}
+
+impl Replay for JailReplay<'_> {
+    fn take(&mut self, source: u32, line: u64, event: &Event<'_>) {
+        self.move_to(source, line);
+        if let Some(time_ns) = event.time_ns {
+            self.now_s = Some(time_ns as f64 / 1e9);
+        }
+        match (event.tag, self.now_s) {
+            (TIME, _) => {}
+            (HOST_NAME, _) => self.undecided.host_names += 1,
+            (TOO_SLOW, _) => self.undecided.too_slow += 1,
+            (FAILURE, Some(now_s)) => {
+                let mut texts = event.texts;
+                self.fail(texts.next().unwrap_or_default(), now_s, (source, line));
+            }
+            (_, _) => self.undecided.untimed += 1,
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.keys.memory_bytes()
+            + self.bans.memory_bytes()
+            + self
+                .others
+                .iter()
+                .map(|(_, bans, tripped)| bans.memory_bytes() + tripped.capacity())
+                .sum::<usize>()
+            + self.summary.memory_bytes()
+            + self.listed.capacity() * (size_of::<Ban>() + 40)
+            + self.matches * size_of::<(u32, u64)>()
+            + self.failures.capacity() * size_of::<Failure>()
+    }
+
+    fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {
+        if let Some(decide) = decide {
+            for failure in &self.failures {
+                decide(&Decision {
+                    source: failure.source,
+                    line: failure.line,
+                    key: self.keys.text(failure.key),
+                    verdict: if failure.is_banned { Verdict::Rejected } else { Verdict::Passed },
+                    delay_ms: None,
+                    excess: Some(f64::from(failure.retry)),
+                });
+            }
+        }
+        let tripped = |tripped: &[bool]| tripped.iter().filter(|tripped| **tripped).count() as u64;
+        let others: Vec<(u32, u64)> =
+            self.others.iter().map(|(max_retry, _, keys)| (*max_retry, tripped(keys))).collect();
+        let mut report = self.summary.finish(&self.keys, &others, self.undecided);
+        report.notes.splice(0..0, self.jail.default_notes());
+        report.bans = self.listed;
+        report
+    }
+}

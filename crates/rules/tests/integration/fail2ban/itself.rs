@@ -1,0 +1,299 @@
+//! The same as fail2ban itself, which is installed for these tests.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use weir_rules::RuleFiles;
+use weir_testkit::fixtures;
+
+use super::{Numbers, Replayed, ShortBan, files_of, log, replay, rules, short};
+
+/// Debian's Python, which has the modules of the package.
+const PYTHON: &str = "/usr/bin/python3";
+const FILTERS: &str = "/etc/fail2ban/filter.d";
+const SAMPLES: &str = "/usr/lib/python3/dist-packages/fail2ban/tests/files/logs";
+
+/// The settings that are tried.
+const SETTINGS: u64 = 40;
+
+/// Filters over the logs of web servers and what is behind them.
+const WEB_FILTERS: [&str; 30] = [
+    "3proxy",
+    "apache-auth",
+    "apache-badbots",
+    "apache-botsearch",
+    "apache-fakegooglebot",
+    "apache-modsecurity",
+    "apache-nohome",
+    "apache-noscript",
+    "apache-overflows",
+    "apache-pass",
+    "apache-shellshock",
+    "drupal-auth",
+    "froxlor-auth",
+    "gitlab",
+    "grafana",
+    "groupoffice",
+    "haproxy-http-auth",
+    "horde",
+    "lighttpd-auth",
+    "monitorix",
+    "nginx-bad-request",
+    "nginx-botsearch",
+    "nginx-http-auth",
+    "nginx-limit-req",
+    "php-url-fopen",
+    "phpmyadmin-syslog",
+    "roundcube-auth",
+    "sogo-auth",
+    "squid",
+    "traefik-auth",
+];
+
+/// Filters whose samples have dates without a year, for which fail2ban takes the present one: only
+/// the number of failures is compared.
+const YEARLESS: [&str; 7] = [
+    "drupal-auth",
+    "froxlor-auth",
+    "haproxy-http-auth",
+    "horde",
+    "phpmyadmin-syslog",
+    "roundcube-auth",
+    "sogo-auth",
+];
+
+/// Runs jobs through fail2ban.
+fn fail2ban(jobs: &[Value]) -> Vec<Value> {
+    let script = fixtures::root().join("../oracle/fail2ban_replay.py");
+    let mut python = Command::new(PYTHON)
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("Python is there");
+    let mut input = python.stdin.take().expect("a pipe");
+    let text: String = jobs.iter().map(|job| format!("{job}\n")).collect();
+    let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
+    let output = python.wait_with_output().expect("it ends");
+    writer.join().expect("it ends").expect("it is written");
+    let text = String::from_utf8(output.stdout).expect("it is JSON");
+    let results: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+    assert_eq!(results.len(), jobs.len(), "fail2ban did all jobs");
+    for (job, result) in jobs.iter().zip(&results) {
+        assert!(result["error"].is_null(), "{job}: {}", result["error"]);
+    }
+    results
+}
+
+fn failures(result: &Value) -> Vec<(u64, String)> {
+    let list = result["failures"].as_array().expect("a list");
+    let failure = |failure: &Value| {
+        (failure[0].as_u64().expect("a line"), failure[1].as_str().expect("a name").to_owned())
+    };
+    list.iter().map(failure).collect()
+}
+
+fn bans(result: &Value) -> Vec<ShortBan> {
+    let list = result["bans"].as_array().expect("a list");
+    let ban = |ban: &Value| {
+        (
+            ban[0].as_str().expect("a name").to_owned(),
+            ban[1].as_f64().expect("a time") as i64,
+            ban[2].as_f64().map(|until| until as i64),
+            ban[3].as_u64().expect("a line"),
+            ban[4].as_bool().expect("a flag"),
+        )
+    };
+    list.iter().map(ban).collect()
+}
+
+#[track_caller]
+fn assert_same(name: &str, replayed: &Replayed, result: &Value) {
+    let (ours, theirs) = (&replayed.failures, failures(result));
+    let difference = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
+    assert_eq!(difference, None, "{name}: failures, ours and those of fail2ban");
+    assert_eq!(ours.len(), theirs.len(), "{name}: failures");
+    let (ours, theirs): (Vec<_>, _) =
+        (replayed.report.bans.iter().map(short).collect(), bans(result));
+    let difference = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
+    assert_eq!(difference, None, "{name}: bans, ours and those of fail2ban");
+    assert_eq!(ours.len(), theirs.len(), "{name}: bans");
+}
+
+/// A log of these tests, made from a seed.
+fn written_log(seed: u64) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fail2ban-{seed}.log"));
+    std::fs::write(&path, log(seed, 2_000)).expect("it is written");
+    path
+}
+
+/// A setting: the text of the jail, and the job.
+fn setting(numbers: &mut Numbers, path: &Path) -> (String, Value) {
+    let (maxretry, findtime) = (1 + numbers.below(8), 5 + numbers.below(900));
+    let bantime = if numbers.below(8) == 0 { -1 } else { 10 + numbers.below(900) as i64 };
+    let maxmatches = numbers.below(7);
+    let patterns = [
+        r#"^<HOST> \S+ \S+ \[\] "[^"]*" (?:404|403|400) "#,
+        r#"^<ADDR> .*"GET /(?:wp-login|admin)[^"]*" (?!200)\d+ .*$"#,
+        r#"^<HOST> - - .* "<F-ID>[^"]+</F-ID>"$"#,
+        r#"^<SUBNET> - - \[\] "GET /cgi-bin"#,
+        r#"^<IP4> - (?P<user>-)(?: (?P=user)) \[\] ".* 40\d \d+ "-" "(?i:MOZILLA|CURL)"#,
+    ];
+    let pattern = numbers.one_of(&patterns);
+    let ignoreregex = numbers.one_of(&["", r#""curl/"#, r"\b301\b"]);
+    let ignoreip = numbers.one_of(&["", "192.0.2.0/30", "192.0.2.7 2001:db8::/64"]);
+    let usedns = numbers.one_of(&["warn", "no", "raw"]);
+    let mut text = format!(
+        "[seeded]\nmaxretry = {maxretry}\nfindtime = {findtime}\nbantime = {bantime}\n\
+         maxmatches = {maxmatches}\nignoreself = false\nusedns = {usedns}\nfailregex = {pattern}\n"
+    )
+    .replace("% ", "%% ");
+    let mut job = json!({
+        "maxretry": maxretry, "findtime": findtime, "bantime": bantime, "maxmatches": maxmatches,
+        "failregex": [pattern], "usedns": usedns, "files": [path.to_str()],
+        "ignoreip": ignoreip.split_whitespace().collect::<Vec<_>>(),
+    });
+    if !ignoreregex.is_empty() {
+        let _ = writeln!(text, "ignoreregex = {ignoreregex}");
+        job["ignoreregex"] = json!([ignoreregex]);
+    }
+    if !ignoreip.is_empty() {
+        let _ = writeln!(text, "ignoreip = {ignoreip}");
+    }
+    let increments = [
+        &[("increment", "true")][..],
+        &[("increment", "true"), ("factor", "2"), ("maxtime", "2000")],
+        &[("increment", "true"), ("multipliers", "1 2 4 8")],
+    ];
+    if numbers.below(2) == 0 {
+        let increment = increments[numbers.below(3) as usize];
+        for (name, value) in increment {
+            let _ = writeln!(text, "bantime.{name} = {value}");
+            job["increment"][name] = json!(value);
+        }
+    }
+    (text, job)
+}
+
+#[test]
+#[ignore = "needs fail2ban"]
+fn bans_are_the_same_at_many_settings() {
+    let mut numbers = Numbers(1);
+    let mut paths: Vec<PathBuf> = (1..=4).map(written_log).collect();
+    paths.push(fixtures::hackers_first_1000());
+    paths.push(fixtures::elastic_first_2000());
+    let settings: Vec<(String, Value)> = (0..SETTINGS)
+        .map(|number| setting(&mut numbers, &paths[number as usize % paths.len()]))
+        .collect();
+    let jobs: Vec<Value> = settings.iter().map(|(_, job)| job.clone()).collect();
+    let (mut all_failures, mut all_bans) = (0, 0);
+    for ((text, job), result) in settings.iter().zip(fail2ban(&jobs)) {
+        let rule = rules(text, &RuleFiles::default()).remove(0);
+        let log = std::fs::read(job["files"][0].as_str().expect("a path")).expect("it is read");
+        let replayed = replay(&*rule, &log);
+        assert_same(text, &replayed, &result);
+        all_failures += replayed.failures.len();
+        all_bans += replayed.report.bans.len();
+    }
+    assert!(all_failures > 5_000 && all_bans > 500, "{all_failures} failures, {all_bans} bans");
+    println!("{SETTINGS} settings: {all_failures} failures and {all_bans} bans are the same");
+}
+
+#[test]
+#[ignore = "needs fail2ban"]
+fn stock_filters_find_the_same_in_their_samples() {
+    let files = files_of(Path::new(FILTERS));
+    let mut same = 0;
+    let mut skipped = Vec::new();
+    for filter in WEB_FILTERS {
+        let sample = Path::new(SAMPLES).join(filter);
+        if !sample.exists() {
+            skipped.push(format!("{filter} (no sample)"));
+            continue;
+        }
+        same += same_with_options(filter, &sample, &files);
+    }
+    println!("{same} filters and modes are the same; skipped: {}", skipped.join(", "));
+    assert!(same >= 25, "{same}");
+}
+
+/// Compares a filter over its own sample lines, with each of the options that the sample names.
+fn same_with_options(filter: &str, sample: &Path, files: &RuleFiles) -> usize {
+    let log = std::fs::read(sample).expect("it is read");
+    let mut all: Vec<Value> = vec![json!({})];
+    for line in String::from_utf8_lossy(&log).lines() {
+        let Some(options) = line.strip_prefix("# filterOptions:") else { continue };
+        match serde_json::from_str(options.trim()).expect("it is JSON") {
+            Value::Array(several) => all.extend(several),
+            one => all.push(one),
+        }
+    }
+    for options in &mut all {
+        let options = options.as_object_mut().expect("an object");
+        options.retain(|name, _| !name.starts_with("test."));
+    }
+    all.dedup();
+    let job = |options: &Value| {
+        json!({
+            "filter": filter, "options": options, "maxretry": 2, "findtime": 600, "bantime": 60,
+            "maxmatches": 2, "files": [sample.to_str()],
+        })
+    };
+    let jobs: Vec<Value> = all.iter().map(job).collect();
+    for (options, result) in all.iter().zip(fail2ban(&jobs)) {
+        let options: Vec<String> = options
+            .as_object()
+            .expect("an object")
+            .iter()
+            .map(|(name, value)| format!("{name}=\"{}\"", value.as_str().unwrap_or_default()))
+            .collect();
+        let text = format!(
+            "[stock]\nfilter = {filter}[{}]\nmaxretry = 2\nfindtime = 600\nbantime = 60\n\
+             ignoreself = false\n",
+            options.join(", ")
+        );
+        let rule = rules(&text, files).remove(0);
+        let replayed = replay(&*rule, &log);
+        if YEARLESS.contains(&filter) {
+            let ours = replayed.failures.len() as u64 + replayed.report.requests.undecided;
+            assert_eq!(ours, failures(&result).len() as u64, "{text}");
+        } else {
+            assert_same(&text, &replayed, &result);
+        }
+    }
+    jobs.len()
+}
+
+#[test]
+#[ignore = "needs fail2ban"]
+fn stock_filters_find_the_same_in_real_logs() {
+    let files = files_of(Path::new(FILTERS));
+    let mut paths = vec![fixtures::hackers_first_1000(), fixtures::elastic_first_2000()];
+    paths.extend(fixtures::nginx_combined().into_iter().take(6));
+    let mut all_failures = 0;
+    for filter in ["apache-badbots", "nginx-botsearch", "nginx-bad-request", "php-url-fopen"] {
+        let job = |path: &PathBuf| {
+            json!({
+                "filter": filter, "maxretry": 3, "findtime": 3_600, "bantime": 600,
+                "maxmatches": 3, "files": [path.to_str()],
+            })
+        };
+        let jobs: Vec<Value> = paths.iter().map(job).collect();
+        let text = format!(
+            "[stock]\nfilter = {filter}\nmaxretry = 3\nfindtime = 1h\nbantime = 10m\n\
+             ignoreself = false\n"
+        );
+        let rule = rules(&text, &files).remove(0);
+        for (path, result) in paths.iter().zip(fail2ban(&jobs)) {
+            let log = std::fs::read(path).expect("it is read");
+            let replayed = replay(&*rule, &log);
+            assert_same(&format!("{filter} over {}", path.display()), &replayed, &result);
+            all_failures += replayed.failures.len();
+        }
+    }
+    assert!(all_failures > 50, "{all_failures}");
+}

@@ -1,0 +1,223 @@
+//! Jails that are read, mistakes in them, and small logs.
+
+use proptest::prelude::*;
+use weir_rules::{RuleFiles, Verdict, parse_rules};
+
+use super::{log, mistake, replay, replay_parts, rule, rules, short};
+
+/// A line of an access log.
+fn line(client: &str, minute: u32, second: u32, status: u16) -> String {
+    format!(
+        "{client} - - [17/Dec/2025:09:{minute:02}:{second:02} +0000] \"GET / HTTP/1.1\" {status} 1 \"-\" \"-\"\n"
+    )
+}
+
+const JAIL: &str = r#"
+[web]
+maxretry = 3
+findtime = 1m
+bantime = 2m
+failregex = ^<HOST> \S+ \S+ \[\] "[^"]*" 404
+"#;
+
+#[test]
+fn a_jail_bans_at_maxretry() {
+    let mut log = String::new();
+    for second in [0, 5, 10, 15, 20, 25] {
+        log += &line("192.0.2.1", 0, second, 404);
+        log += &line("192.0.2.2", 0, second, 200);
+    }
+    log += &line("192.0.2.1", 3, 0, 404);
+    let replayed = replay(&*rule(JAIL), log.as_bytes());
+    let start = 1_765_962_000;
+    let bans: Vec<_> = replayed.report.bans.iter().map(short).collect();
+    let ban = |second: i64, line, already_banned| {
+        let key = "192.0.2.1".to_owned();
+        (key, start + second, Some(start + second + 120), line, already_banned)
+    };
+    assert_eq!(bans, [ban(10, 5, false), ban(25, 11, true)]);
+    assert_eq!(replayed.report.bans[1].matches, [(0, 7), (0, 9), (0, 11)]);
+    let requests = replayed.report.requests;
+    assert_eq!((requests.passed, requests.rejected, requests.undecided), (4, 3, 0));
+    let [trip] = &replayed.report.trips[..] else { panic!("{:?}", replayed.report.trips) };
+    assert_eq!((trip.peak, trip.margin, trip.line), (6.0, 3.0, 5));
+    let steps: Vec<_> =
+        replayed.report.steps.iter().map(|step| (&*step.setting, step.tripped)).collect();
+    assert_eq!(steps, [("maxretry=1", 1), ("maxretry=6", 1)]);
+}
+
+#[test]
+fn longer_bans_for_those_who_were_banned_before() {
+    let jail = JAIL.to_owned() + "bantime.increment = true\nbantime.maxtime = 5m\n";
+    let mut log = String::new();
+    for minute in [0, 5, 15, 40] {
+        for second in 0..3 {
+            log += &line("192.0.2.1", minute, second, 404);
+        }
+    }
+    let replayed = replay(&*rule(&jail), log.as_bytes());
+    let bans: Vec<_> = replayed.report.bans.iter().map(short).collect();
+    let lengths: Vec<_> = bans.iter().map(|ban| (ban.3, ban.2.expect("it ends") - ban.1)).collect();
+    // After one ban a failure counts for two, after two bans for three.
+    assert_eq!(
+        lengths,
+        [
+            (3, 120),
+            (5, 240),
+            (6, 120),
+            (7, 300),
+            (8, 120),
+            (9, 120),
+            (10, 300),
+            (11, 120),
+            (12, 120)
+        ]
+    );
+    assert!(bans[2].4 && !bans[3].4);
+}
+
+#[test]
+fn addresses_of_the_jail_are_ignored() {
+    let jail = JAIL.to_owned() + "ignoreip = 192.0.2.0/28, 2001:db8::/32 example.org\n";
+    let mut log = String::new();
+    for client in ["192.0.2.1", "192.0.2.16", "2001:db8::7", "127.0.0.1"] {
+        log += &line(client, 0, 0, 404);
+    }
+    let rule = rule(&jail);
+    let replayed = replay(&*rule, log.as_bytes());
+    assert_eq!(replayed.failures, [(2, "192.0.2.16".to_owned())]);
+    let [note] = rule.notes() else { panic!("{:?}", rule.notes()) };
+    assert!(note.message.contains("`example.org` is not an address"), "{note}");
+}
+
+#[test]
+fn host_names_cannot_be_told() {
+    let log = line("host.example.org", 0, 0, 404).repeat(3);
+    let replayed = replay(&*rule(JAIL), log.as_bytes());
+    assert_eq!((replayed.report.requests.undecided, replayed.report.bans.len()), (3, 0));
+    assert!(replayed.report.notes.join(" ").contains("3 failures are of host names"));
+    let raw = JAIL.to_owned() + "usedns = raw\n";
+    assert_eq!(replay(&*rule(&raw), log.as_bytes()).report.bans.len(), 1);
+}
+
+#[test]
+fn filters_are_put_together() {
+    let mut files = RuleFiles::default();
+    let mut add = |name: &str, text: &str| files.add(name.to_owned(), text.to_owned());
+    add(
+        "web.conf",
+        "[INCLUDES]\nbefore = common.conf\n         web.conf\n[Definition]\nfailregex = ^ %(client)s (?:<bad-<mode>>)$\nmode = few\nbad-few = four\nbad-all = four|<more>\n[Init]\nmore = five\n",
+    );
+    add("web.local", "[Definition]\nbad-few = %(known/bad-few)s|4\n");
+    add("common.conf", "[DEFAULT]\nclient = <HOST>\n");
+    let of = |jail: &str, log: &str| {
+        let rule = rules(jail, &files).remove(0);
+        let clients = replay(&*rule, log.as_bytes()).failures.into_iter().map(|(_, client)| client);
+        clients.collect::<Vec<_>>().join(" ")
+    };
+    let log = "2025-12-17 09:00:00 192.0.2.1 four\n2025-12-17 09:00:00 192.0.2.2 4\n\
+               2025-12-17 09:00:00 192.0.2.3 five\n2025-12-17 09:00:00 192.0.2.4 six\n";
+    assert_eq!(of("[web]\nmaxretry = 1\n", log), "192.0.2.1 192.0.2.2");
+    assert_eq!(of("[a]\nfilter = web[mode=all]\n", log), "192.0.2.1 192.0.2.3");
+    assert_eq!(of("[a]\nfilter = web[mode=all, more=\"six\"]\n", log), "192.0.2.1 192.0.2.4");
+    let more = "[a]\nfilter = web\nfailregex = %(known/failregex)s\n  ^ <HOST> six\n";
+    assert_eq!(of(more, log), "192.0.2.1 192.0.2.2 192.0.2.4");
+}
+
+#[test]
+fn several_jails_are_several_rules() {
+    let text = "[DEFAULT]\nbantime = -1\nfailregex = ^<HOST> x\n[a]\nmaxretry = 2\n[b]\nenabled = false\n[c]\nenabled = true\n";
+    let all = rules(text, &RuleFiles::default());
+    let names: Vec<&str> = all.iter().map(|rule| rule.name()).collect();
+    assert_eq!(names, ["a", "c"]);
+    assert_eq!(all[0].description(), "maxretry=2 findtime=600 bantime=-1, 1 failregex");
+}
+
+#[test]
+fn mistakes_are_shown_at_their_place() {
+    let jail = |option: &str| format!("[web]\n{option}\n");
+    for (text, place, part) in [
+        (jail("failregex = ^<HOST> (a|b"), "(", "not closed"),
+        (jail("failregex = ^<HOST> a\n  ^<HOST> [a-"), "[", "not closed"),
+        (jail("failregex = ^<HOST> a)"), ")", "closes no group"),
+        (jail("failregex = ^<HOST> **"), "*", "repeats a repetition"),
+        (jail("failregex = ^<HOST> <ADDR>"), "<ADDR>", "twice"),
+        (jail("failregex = ^<HOST> \\y"), "\\y", "not an escape"),
+        (jail("failregex = ^no host"), "^no host", "does not say who fails"),
+        (jail("failregex = ^<HOST> (?P=user)"), "(?P=user)", "no such group"),
+        (jail("failregex = ^<HOST> (?m:a)"), "m", "flag is not supported"),
+        (jail("failregex = %(missing)s"), "failregex = %(missing)s", "not defined"),
+        (jail("failregex = ^<HOST>\nmaxretry = three"), "three", "not a valid number"),
+        (jail("failregex = ^<HOST>\nfindtime = 10 parsecs"), "10 parsecs", "not a valid duration"),
+        (jail("failregex = ^<HOST>\ndatepattern = %%Q"), "%Q", "not a field"),
+        (jail("failregex = ^<HOST>\nlogtimezone = Mars"), "Mars", "not a zone"),
+        (jail("filter = nowhere"), "filter = nowhere", "`nowhere` is missing"),
+        (jail("enabled = false"), "[web]", "no jail is enabled"),
+        (jail("maxretry"), "maxretry", "neither a [section] nor an option"),
+    ] {
+        let (message, marked) = mistake(&text);
+        assert_eq!(marked, place, "{text}: {message}");
+        assert!(message.contains(part), "{text}: {message}");
+    }
+}
+
+#[test]
+fn what_is_not_supported_is_named() {
+    let text = "[web]\nfailregex = ^<HOST> a\n  ^a<SKIPLINES>^<HOST>\n  <F-MLFID>x</F-MLFID> <HOST>\nignorecommand = /bin/true\nmaxlines = 5\nbantime.increment = true\nbantime.formula = ban.Time\nbantime.rndtime = 1m\n";
+    let rule = rule(text);
+    let notes: Vec<String> = rule.notes().iter().map(ToString::to_string).collect();
+    for part in
+        ["<SKIPLINES>", "<F-MLFID>", "commands are not run", "one at a time", "formulas", "random"]
+    {
+        assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
+    }
+}
+
+#[test]
+fn a_pattern_that_takes_too_long_ends() {
+    let text = "[web]\nfailregex = ^ <HOST> (?=((a+)+)+$)(?:(a+)+)+\\b!$\n";
+    let log = format!("2025-12-17 09:00:00 192.0.2.1 {}b\n", "a".repeat(3_000));
+    let replayed = replay(&*rule(text), log.as_bytes());
+    assert!(replayed.failures.is_empty());
+    assert!(replayed.report.requests.undecided <= 1);
+}
+
+#[test]
+fn other_texts_are_not_jails() {
+    let parsed = parse_rules(&log(1, 20), "test", None, &RuleFiles::default());
+    assert!(parsed.is_err(), "a log is not a rule");
+    let parsed = parse_rules(
+        "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s; limit_req zone=a;",
+        "test",
+        None,
+        &RuleFiles::default(),
+    );
+    assert!(parsed.is_ok_and(|rules| rules[0].name() != "test" || rules.len() == 1));
+}
+
+#[test]
+fn one_part_and_many_are_the_same() {
+    let log = log(7, 3_000);
+    let jail = JAIL.replace("404", "(?:404|403|400)");
+    let rule = rule(&jail);
+    let whole = replay(&*rule, log.as_bytes());
+    assert!(whole.report.bans.len() > 20, "{}", whole.report.bans.len());
+    assert!(whole.report.closest.iter().all(|key| key.verdict == Verdict::Passed));
+    for parts in [&[1, 2, 99, 100, 101, 1_500][..], &[2_999], &[500, 500, 700]] {
+        let apart = replay_parts(&*rule, log.as_bytes(), parts);
+        assert_eq!(apart.failures, whole.failures);
+        assert_eq!(apart.report, whole.report);
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in "(\\[(web|Definition|DEFAULT)\\]\n|(failregex|maxretry|datepattern|filter|before|findtime) = |\\^<HOST> |[a-z\\[\\](){}*+?|\\\\%<>=-]|\n  |\n){0,30}", line in ".{0,80}") {
+        let text = format!("[web]\nfailregex = {text}");
+        if let Ok(rules) = parse_rules(&text, "test", Some(weir_rules::Family::Fail2ban), &RuleFiles::default()) {
+            for rule in rules {
+                replay(&*rule, line.as_bytes());
+            }
+        }
+    }
+}
