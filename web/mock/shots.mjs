@@ -30,6 +30,11 @@ const PAGES = {
   errors: "/s/a9?kind=error_log_line",
   firewall: "/s/a9?kind=firewall_event",
   missing: "/s/a9?kind=error_log_line&by=method&f=client~starts~198&f=status~ne~404",
+  rules:
+    "/s/a0#rule=limit_req_zone%20%24binary_remote_addr%20zone%3Done%3A1m%20rate%3D5r%2Fs%3B%0Alimit_req%20zone%3Done%20burst%3D20%3B",
+  rulesHostile: "/s/a0#rule=hostile",
+  rulesNothing: "/s/a0#rule=nothing",
+  rulesMistake: "/s/a0#rule=mistake",
   nothing: "/s/a9?kind=error_log_line&f=status~eq~404",
 };
 const WIDTHS = { 420: 844, 900: 700, 1280: 800 };

@@ -1,5 +1,6 @@
 // The two WebSocket protocols of the stand-in server.
 
+import { ruled } from "./rules.mjs";
 import { DEFAULT_QUERY, grow, publish, uploadedSource, viewOf } from "./sessions.mjs";
 
 /** @typedef {import("./sessions.mjs").Session} Session */
@@ -45,7 +46,12 @@ export function live(socket, one) {
   const timer = setInterval(push, one.complete ? PUSH_MS : PUSH_MS_GROWING);
   socket.on("close", () => clearInterval(timer));
   socket.on("message", (data) => {
-    const { type, query: asked } = /** @type {LiveRequest} */ (JSON.parse(String(data)));
+    const request = /** @type {LiveRequest} */ (JSON.parse(String(data)));
+    if (request.type === "rules") {
+      if (request.rule !== null) reply(ruled(request));
+      return;
+    }
+    const { type, query: asked } = request;
     if (asked === null) return;
     if (type === "count") {
       const { kind, kinds, matching } = viewOf(one, asked).report;

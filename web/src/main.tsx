@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { followAddress } from "./control/session";
+import { followFilter } from "./rules/control";
 import { App } from "./views/App";
 import { keepFocus } from "./views/focus";
 import { followTheme } from "./views/theme";
@@ -12,6 +13,7 @@ import "./styles/progress.css";
 import "./styles/totals.css";
 import "./styles/chart.css";
 import "./styles/lists.css";
+import "./styles/rules.css";
 import "./styles/bench.css";
 
 /** The path of the measuring page of `weir bench upload`. */
@@ -23,6 +25,7 @@ if (location.pathname === BENCH_PATH) {
   void import("./bench/index").then(({ show }) => show(root));
 } else {
   followTitle();
+  followFilter();
   keepFocus(root);
   addEventListener("popstate", followAddress);
   followAddress();

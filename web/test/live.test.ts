@@ -21,6 +21,7 @@ function start() {
     view: (view) => heard.push(`view ${view.query}`),
     failed: (failure, query) => heard.push(`${failure.message} ${query}`),
     counted: (count, query) => heard.push(`count ${count?.matching} ${query}`),
+    ruled: ({ panel, query }) => heard.push(`rules ${panel} ${query}`),
   });
   return { host, heard, live };
 }
@@ -73,6 +74,31 @@ describe("live socket", () => {
     host.last.opens();
     expect(host.last.texts).toEqual([]);
     expect(heard).toEqual(["opened", "count 7 2", "count undefined 3", "lost", "opened"]);
+  });
+
+  it("asks about the rules of each panel, and again after a reconnection", () => {
+    const { host, heard, live } = start();
+    live.askRules(0, query(1), { text: "a" });
+    live.askRules(1, query(1), { text: "b" });
+    host.last.opens();
+    live.askRules(0, query(2), { text: "c" });
+    live.askRules(1, query(2), null);
+    host.last.says({ type: "rules", panel: 0, query: 2 });
+    const texts = host.last.texts.map(({ panel, rule }) => [
+      panel,
+      (rule as { text: string })?.text,
+    ]);
+    expect(texts).toEqual([
+      [0, "a"],
+      [1, "b"],
+      [0, "c"],
+      [1, undefined],
+    ]);
+    host.last.breaks();
+    host.elapse();
+    host.last.opens();
+    expect(host.last.texts).toMatchObject([{ type: "rules", panel: 0, rule: { text: "c" } }]);
+    expect(heard).toEqual(["opened", "rules 0 2", "lost", "opened"]);
   });
 
   it("stays closed", () => {

@@ -47,6 +47,14 @@ Examples:
   weir demo --size 100MiB --write access.log
   weir demo --size 1GiB --write - | weir report";
 
+/// A rule that a few clients of the attack on the log-in page trip in the default traffic.
+const RULE: &str = "\
+limit_req_zone $binary_remote_addr zone=login:10m rate=3r/m;
+server {
+    location = /wp-login.php { limit_req zone=login burst=25; }
+}
+";
+
 /// Bytes that are generated at once.
 const PIECE_BYTES: usize = 1 << 20;
 
@@ -75,7 +83,7 @@ fn traffic(arguments: &DemoArguments) -> Result<(Traffic, u64), Failure> {
 
 /// Serves the page, and fills its session at the same time.
 fn show(arguments: &DemoArguments, traffic: Traffic, bytes: u64) -> Result<Exit, Failure> {
-    let page = Page::open(&arguments.page)?;
+    let page = Page::open(&arguments.page)?.with_rule(RULE);
     let name = format!("demo traffic, seed {}", arguments.seed);
     page.serve(move |pipeline| {
         let progress = Progress::of_reading(pipeline.data().clone(), Some(bytes));

@@ -29,6 +29,7 @@ mod query_string;
 mod refusal;
 mod response;
 mod routes;
+mod rules;
 mod selection;
 mod server;
 mod session;

@@ -7,12 +7,13 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
-use weir_view::{JsonError, LiveReply, LiveRequest, NormalFilter, Now, Query};
+use weir_view::{JsonError, LiveReply, LiveRequest, LiveTopic, NormalFilter, Now, Query};
 
 use crate::answer;
 use crate::message;
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
+use crate::rules::{PanelMessages, answer_panels, refuse_panel};
 use crate::selection::answer_counts;
 use crate::session::{MadeView, Session, SharedAnswer};
 use crate::turns::{CancelOnDrop, Effort};
@@ -49,6 +50,9 @@ const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the server waits until a page has taken the end of the session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The longest query, in bytes of JSON.
+pub(crate) const QUERY_BYTES_MAX: usize = 64 << 10;
+
 /// The query of a connection.
 #[derive(Debug)]
 struct LiveQuery {
@@ -72,6 +76,7 @@ impl LiveQuery {
 struct Messages {
     query: watch::Sender<String>,
     count: watch::Sender<String>,
+    panels: PanelMessages,
 }
 
 /// Serves one connection until it or the session ends.
@@ -84,9 +89,10 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     let checking = check_queries(&session, &data, newest.query.subscribe(), &writer, &current);
     let counting = answer_counts(&session, &data, newest.count.subscribe(), &writer);
     let has_session_ended = tokio::select! {
-        () = read_messages(&mut reader, &newest) => false,
+        () = read_messages(&mut reader, &newest, &writer) => false,
         () = checking => false,
         () = counting => false,
+        () = answer_panels(&session, &data, &newest.panels, &writer) => false,
         () = publish(&session, &data, &writer, current.subscribe()) => false,
         () = session.ended() => true,
     };
@@ -105,15 +111,27 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
 
 /// Reads messages until the page disconnects. It goes on while a query is checked, so that a page
 /// that has gone leaves its place in the queue.
-async fn read_messages(reader: &mut Reader<Stream>, newest: &Messages) {
+async fn read_messages(reader: &mut Reader<Stream>, newest: &Messages, writer: &Writer<Stream>) {
     while let Ok(Some(event)) = reader.next().await {
-        if let Event::Text(text) = event {
-            let of_type = match LiveRequest::is_count(text) {
-                true => &newest.count,
-                false => &newest.query,
-            };
-            of_type.send_replace(text.to_owned());
-        }
+        let Event::Text(text) = event else { continue };
+        let of_topic = match LiveRequest::topic(text) {
+            LiveTopic::Rules(panel) => match newest.panels.get(panel as usize) {
+                Some(of_panel) => of_panel,
+                None => {
+                    refuse_panel(panel, writer).await;
+                    continue;
+                }
+            },
+            _ if text.len() > QUERY_BYTES_MAX => {
+                let reason = "a query can have 64 KiB";
+                // If this fails, the page is gone.
+                let _ = writer.close(CloseCode::TOO_BIG, reason).await;
+                return;
+            }
+            LiveTopic::Count => &newest.count,
+            LiveTopic::Query => &newest.query,
+        };
+        of_topic.send_replace(text.to_owned());
     }
 }
 
@@ -376,7 +394,7 @@ async fn wait_for_urgent(
 }
 
 /// Waits until all sources have ended.
-async fn wait_for_ends(data: &DataSet) {
+pub(crate) async fn wait_for_ends(data: &DataSet) {
     let mut version = data.version();
     while has_open_source(data) {
         // This cannot fail, because the sender lives as long as the data.
@@ -385,6 +403,6 @@ async fn wait_for_ends(data: &DataSet) {
 }
 
 /// Whether some source has not ended.
-fn has_open_source(data: &DataSet) -> bool {
+pub(crate) fn has_open_source(data: &DataSet) -> bool {
     data.sources().iter().any(|source| source.end().is_none())
 }

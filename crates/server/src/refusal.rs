@@ -37,6 +37,8 @@ pub enum Refusal {
     Busy,
     /// The client closed its sending side, and the answer took long after that.
     ClientGone,
+    /// A text is not a rule, or the rule cannot be replayed over the data. The text is the message.
+    BadRule(String),
     /// A condition of a query is not valid.
     BadCondition(InvalidCondition),
     /// A message or a parameter does not follow `docs/protocol.md`. The text is the message.
@@ -132,6 +134,7 @@ impl Refusal {
             Self::TooManySessions(_) => ("too_many_sessions", StatusCode::SERVICE_UNAVAILABLE),
             Self::NoRandomness => ("no_randomness", StatusCode::INTERNAL_SERVER_ERROR),
             Self::BadQuery(_) | Self::BadCondition(_) => ("bad_query", StatusCode::BAD_REQUEST),
+            Self::BadRule(_) => ("bad_rule", StatusCode::BAD_REQUEST),
             Self::TooSlow(_) => ("too_slow", StatusCode::SERVICE_UNAVAILABLE),
             Self::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE),
             Self::ClientGone => ("client_gone", StatusCode::REQUEST_TIMEOUT),
@@ -190,7 +193,9 @@ impl fmt::Display for Refusal {
             Self::NoRandomness => {
                 formatter.write_str("the system has no random numbers; try again later")
             }
-            Self::BadQuery(why) | Self::BadRequest(why) => formatter.write_str(why),
+            Self::BadQuery(why) | Self::BadRule(why) | Self::BadRequest(why) => {
+                formatter.write_str(why)
+            }
             Self::BadCondition(invalid) => write!(formatter, "{invalid}"),
             Self::TooSlow(seconds) => write!(
                 formatter,
@@ -322,7 +327,8 @@ mod tests {
             Refusal::UnknownSource => Refusal::TooManySessions(1),
             Refusal::TooManySessions(_) => Refusal::NoRandomness,
             Refusal::NoRandomness => Refusal::BadQuery(String::new()),
-            Refusal::BadQuery(_) => Refusal::BadCondition(InvalidCondition {
+            Refusal::BadQuery(_) => Refusal::BadRule(String::new()),
+            Refusal::BadRule(_) => Refusal::BadCondition(InvalidCondition {
                 number: 0,
                 text: String::new(),
                 error: weir_core::ConditionError { range: 0..0, message: String::new() },

@@ -13,7 +13,7 @@ use crate::file::Purpose;
 use crate::hub::Hub;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
-use crate::{answer, live, page, query_string, response, upload};
+use crate::{answer, live, page, query_string, response, rules, upload};
 
 /// Responds to any request.
 pub(crate) async fn answer(hub: Arc<Hub>, request: Request<Incoming>) -> Response<Body> {
@@ -164,8 +164,11 @@ const LIVE_READ_BUFFER_BYTES: usize = 16 << 10;
 
 fn spawn_live(session: Arc<Session>, upgrade: Upgrade) {
     let user = session.enter(Access::View);
-    let options =
-        SocketOptions { read_buffer_bytes: LIVE_READ_BUFFER_BYTES, ..SocketOptions::default() };
+    let options = SocketOptions {
+        read_buffer_bytes: LIVE_READ_BUFFER_BYTES,
+        text_bytes_max: rules::MESSAGE_BYTES_MAX,
+        ..SocketOptions::default()
+    };
     tokio::spawn(async move {
         // If the handshake fails, the connection is gone.
         if let Ok(socket) = upgrade.websocket(options).await {

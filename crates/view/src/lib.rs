@@ -24,6 +24,7 @@ mod moment;
 mod no_match;
 mod number;
 mod palette;
+mod panel;
 mod query;
 mod query_error;
 mod question;
@@ -48,8 +49,8 @@ pub use kind::{KindCount, RecordKind, main_kind};
 pub use limit_curve::{CurvePoint, LimitCurve, Suggestion};
 pub use log_line::{FieldValue, LogLine};
 pub use message::{
-    ConditionPlace, Failure, LiveReply, LiveRequest, RefusalBody, SelectionCount, SessionCreated,
-    UploadReply, UploadRequest,
+    ConditionPlace, Failure, LiveReply, LiveRequest, LiveTopic, RefusalBody, SelectionCount,
+    SessionCreated, UploadReply, UploadRequest,
 };
 pub use moment::{Moment, Now};
 pub use no_match::period_text;
@@ -58,6 +59,7 @@ pub use palette::{
     FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,
     ThemedColour, group_hues,
 };
+pub use panel::{RuleAnswer, RuleNote, RulePlace, RuleText, RulesAnswer};
 pub use query::{Clause, NormalFilter, Operator, Query};
 pub use query_error::{InvalidCondition, QueryError};
 pub use report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};

@@ -1,9 +1,10 @@
 //! What other bursts of a limit would have caught, for a picture.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How many clients and requests each burst of a limit catches, at its rate.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LimitCurve {
     /// The rate, in requests in a second.
     pub rate: f64,
@@ -16,7 +17,8 @@ pub struct LimitCurve {
 }
 
 /// What a burst catches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CurvePoint {
     /// The burst.
     pub burst: u32,
@@ -28,7 +30,8 @@ pub struct CurvePoint {
 
 /// The burst that the peaks argue for: in the widest gap between those of most keys and those of a
 /// few.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Suggestion {
     /// The burst.
     pub burst: u32,

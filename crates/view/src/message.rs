@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::from_json;
 use crate::kind::RecordKind;
+use crate::panel::{RulePlace, RuleText, RulesAnswer};
 use crate::query::Query;
 use crate::view::View;
 
@@ -44,28 +45,57 @@ pub enum LiveRequest {
         /// The query; null ends the work on the one before.
         query: Option<Query>,
     },
+    /// Asks what rules would have done with the records that a query selects. It replaces the
+    /// question of the same panel, and leaves everything else as it is. It is answered again while
+    /// the data grows.
+    Rules {
+        /// The number of the panel, which the answer repeats.
+        panel: u32,
+        /// The query.
+        #[serde(default)]
+        query: Query,
+        /// The rules; null ends the work on the question before.
+        rule: Option<RuleText>,
+    },
+}
+
+/// The question that a message replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LiveTopic {
+    /// The query of the views, or a message that cannot be read.
+    Query,
+    /// The count.
+    Count,
+    /// The rules of the panel with this number.
+    Rules(u32),
 }
 
 impl LiveRequest {
-    /// Whether a message is a `count`. Does not check the rest of it.
-    pub fn is_count(text: &str) -> bool {
-        from_json::<Tag>(text).is_ok_and(|tag| tag.name == "count")
+    /// Returns the question that a message replaces. Does not check the rest of it.
+    pub fn topic(text: &str) -> LiveTopic {
+        match from_json::<Tag>(text) {
+            Ok(Tag { name, .. }) if name == "count" => LiveTopic::Count,
+            Ok(Tag { name, panel: Some(panel) }) if name == "rules" => LiveTopic::Rules(panel),
+            _ => LiveTopic::Query,
+        }
     }
 
     /// The query of the message, if it has one.
     pub fn into_query(self) -> Option<Query> {
         match self {
-            Self::Query { query } => Some(query),
+            Self::Query { query } | Self::Rules { query, .. } => Some(query),
             Self::Count { query } => query,
         }
     }
 }
 
-/// The type of a message.
+/// The members of a message that tell what it is about.
 #[derive(Deserialize)]
 struct Tag {
     #[serde(rename = "type")]
     name: String,
+    #[serde(default)]
+    panel: Option<u32>,
 }
 
 /// A message to the page on the live socket.
@@ -97,6 +127,25 @@ pub enum LiveReply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         error: Option<Failure>,
+    },
+    /// The answer to `rules`: either what the rules would have done or why that is not known.
+    Rules {
+        /// The number of the panel.
+        panel: u32,
+        /// The id of the query; null if the message had none.
+        query: Option<u64>,
+        /// The answer; left out if the question was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        answer: Option<Box<RulesAnswer>>,
+        /// Why the question was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        error: Option<Failure>,
+        /// The part of the text of the rule that the error is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        place: Option<RulePlace>,
     },
 }
 

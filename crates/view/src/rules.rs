@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use weir_rules::{Decision, Rule, RuleReport};
 
 use crate::bytes::{hex_if_needed, shown};
@@ -22,18 +22,20 @@ pub struct RulesReport {
 }
 
 /// What a rule would have done.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ReplayedRule {
     /// Its name.
     pub name: String,
     /// Its family.
-    pub family: &'static str,
+    pub family: String,
     /// What it is, in the words of its software.
     pub description: String,
     /// How far the verdicts can be relied on.
     pub exactness: Exactness,
     /// What limits them, each a sentence. Left out if nothing does.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub notes: Vec<String>,
     /// The numbers of keys, such as clients.
     pub keys: KeyCounts,
@@ -44,13 +46,16 @@ pub struct ReplayedRule {
     /// Other keys, those closest to the limit first.
     pub closest: Vec<ReplayedKey>,
     /// What other settings would have caught. Left out if that is not known.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<Step>>"))]
     pub steps: Vec<Step>,
     /// What every burst would have caught, if it was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub curve: Option<LimitCurve>,
     /// The burst that the peaks argue for, if it was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub suggestion: Option<Suggestion>,
     /// Bans, in their order.
     pub bans: Vec<Ban>,
@@ -59,7 +64,8 @@ pub struct ReplayedRule {
 }
 
 /// How far verdicts can be relied on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Exactness {
     /// They are those of the software.
@@ -82,7 +88,8 @@ impl Exactness {
 }
 
 /// What happened to a request, or to the worst of a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Let through at once.
@@ -96,7 +103,8 @@ pub enum Verdict {
 }
 
 /// Numbers of keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct KeyCounts {
     /// Those that the rule saw.
     pub seen: u64,
@@ -107,7 +115,8 @@ pub struct KeyCounts {
 }
 
 /// Numbers of requests by what happened to them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RequestCounts {
     /// Let through at once.
     pub passed: u64,
@@ -120,15 +129,18 @@ pub struct RequestCounts {
 }
 
 /// A key, and how close it came to the limit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ReplayedKey {
     /// The key, with U+FFFD for bytes that are not UTF-8.
     pub key: String,
     /// All of its bytes in hexadecimal, if some are not UTF-8.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub key_hex: Option<String>,
     /// The limit that it came closest to, if the rule has several.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub limit: Option<String>,
     /// `rejected` if one of its requests was, `passed` if none, or `unknown`.
     pub verdict: Verdict,
@@ -141,7 +153,8 @@ pub struct ReplayedKey {
     /// The highest count without a limit, in requests.
     pub peak: f64,
     /// The lowest and highest that the peak can be, if it is not known exactly.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub peak_range: Option<[f64; 2]>,
     /// The peak less the limit; positive if it is over.
     pub margin: f64,
@@ -151,7 +164,8 @@ pub struct ReplayedKey {
 }
 
 /// What another setting would have caught.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Step {
     /// The setting, as it is written in the rule.
     pub setting: String,
@@ -162,7 +176,8 @@ pub struct Step {
 }
 
 /// A ban.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Ban {
     /// Who was banned.
     pub key: String,
@@ -181,7 +196,8 @@ pub struct Ban {
 }
 
 /// The place of a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LinePlace {
     /// The source.
     pub source: String,
@@ -190,7 +206,8 @@ pub struct LinePlace {
 }
 
 /// An alert.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Alert {
     /// The scenario.
     pub scenario: String,
@@ -253,7 +270,7 @@ impl ReplayedRule {
         let weir_rules::KeyCounts { seen, tripped, undecided } = report.keys;
         Self {
             name: rule.name().to_owned(),
-            family: rule.family().name(),
+            family: rule.family().name().to_owned(),
             description: rule.description(),
             exactness: match report.exactness {
                 weir_rules::Exactness::Exact => Exactness::Exact,

@@ -29,10 +29,32 @@ export function replaceQuestion(session: string | null, question: Question): voi
 }
 
 function entryOf(session: string | null, question: Question, steps: number) {
-  const address = addressOf(session, question);
-  if (address.length <= ADDRESS_MAX) return { entry: { depth: steps }, address };
-  const short = addressOf(session, { ...question, clauses: [], conditions: [] });
+  const { hash } = location;
+  const address = addressOf(session, question) + hash;
+  if (address.length - hash.length <= ADDRESS_MAX) return { entry: { depth: steps }, address };
+  const short = addressOf(session, { ...question, clauses: [], conditions: [] }) + hash;
   return { entry: { depth: steps, question }, address: short };
+}
+
+/** The begin of the fragment that holds a rule. It is not sent to the server. */
+const RULE = "#rule=";
+
+/** The rule in the address; empty if there is none. */
+export function ruleOfAddress(): string {
+  if (!location.hash.startsWith(RULE)) return "";
+  try {
+    return decodeURIComponent(location.hash.slice(RULE.length));
+  } catch {
+    return "";
+  }
+}
+
+/** Keeps a rule in the address, without a step. One that is too long for it is left out. */
+export function noteRule(text: string): void {
+  const hash = text.trim() === "" ? "" : RULE + encodeURIComponent(text);
+  const kept = hash.length <= ADDRESS_MAX ? hash : "";
+  if (kept !== location.hash)
+    history.replaceState(history.state, "", location.pathname + location.search + kept);
 }
 
 /** The question of the current entry. */

@@ -2,6 +2,7 @@
 
 import { bytes as bytesText } from "../format/bytes";
 import type { Query } from "../generated/Query";
+import type { RuleText } from "../generated/RuleText";
 import type { SelectionCount } from "../generated/SelectionCount";
 import { browserHost } from "../socket/host";
 import { type LiveEvents, LiveSocket } from "../socket/liveSocket";
@@ -64,6 +65,16 @@ export function countTyped(question: Question | null): void {
 /** Ends the work on a count, which would slow down the answer to the same question. */
 export function stopCount(): void {
   counter.stop();
+}
+
+/** Asks what rules would have done with the records of a question; `null` ends that. */
+export function askRules(
+  panel: number,
+  id: number,
+  question: Question,
+  rule: RuleText | null,
+): void {
+  socket?.askRules(panel, queryOf(id, question), rule);
 }
 
 /** Takes the answer to a count. */

@@ -2,6 +2,8 @@
 
 import type { Failure } from "../generated/Failure";
 import type { View } from "../generated/View";
+import { followSession } from "../rules/control";
+import { showReply } from "../rules/panel";
 import { RateMeter } from "../socket/rate";
 import { createSession, RefusedError, removeSource, sessionExists } from "../socket/session";
 import { inNextFrame } from "../state/frame";
@@ -91,8 +93,10 @@ function openSession(session: string | null): void {
     view: (view) => inNextFrame("view", () => show(session, view, meters), isUrgent(view)),
     failed: reject,
     counted: showCount,
+    ruled: showReply,
   });
   ask();
+  followSession();
 }
 
 /** The end of a session also closes the connection; `checkSession` handles that. */

@@ -2,6 +2,7 @@ import type { Failure } from "../generated/Failure";
 import type { LiveReply } from "../generated/LiveReply";
 import type { LiveRequest } from "../generated/LiveRequest";
 import type { Query } from "../generated/Query";
+import type { RuleText } from "../generated/RuleText";
 import type { SelectionCount } from "../generated/SelectionCount";
 import type { View } from "../generated/View";
 import { retryDelay } from "./backoff";
@@ -17,12 +18,16 @@ export interface LiveEvents {
   failed(failure: Failure, query: number | null): void;
   /** What a query of `count` selects; `null` if it is not valid. */
   counted(count: SelectionCount | null, query: number | null): void;
+  /** An answer to the rules of a panel, or a refusal of them. */
+  ruled(reply: Extract<LiveReply, { type: "rules" }>): void;
 }
 
 /** Receives the views of a session, and reconnects whenever the connection breaks. */
 export class LiveSocket {
   private socket: SocketLike | null = null;
   private query: Query | null = null;
+  /** The rules of each panel, which are answered until they are replaced. */
+  private readonly rules = new Map<number, LiveRequest>();
   private isOpen = false;
   /** Failed connections in a row. */
   private failures = 0;
@@ -47,6 +52,14 @@ export class LiveSocket {
     if (this.isOpen) this.send({ type: "count", query });
   }
 
+  /** Asks about rules, instead of those before in the panel; `null` only ends the work on them. */
+  askRules(panel: number, query: Query, rule: RuleText | null): void {
+    const request: LiveRequest = { type: "rules", panel, query, rule };
+    if (rule === null) this.rules.delete(panel);
+    else this.rules.set(panel, request);
+    if (this.isOpen) this.send(request);
+  }
+
   /** Closes the connection permanently. */
   close(): void {
     this.cancelTimer();
@@ -63,6 +76,7 @@ export class LiveSocket {
       this.isOpen = true;
       this.failures = 0;
       if (this.query) this.send({ type: "query", query: this.query });
+      for (const request of this.rules.values()) this.send(request);
       this.events.opened();
     };
     socket.onmessage = (event) => this.receive(String(event.data));
@@ -87,6 +101,7 @@ export class LiveSocket {
     const reply = JSON.parse(text) as LiveReply;
     if (reply.type === "view") this.events.view(reply.view);
     else if (reply.type === "count") this.events.counted(reply.count ?? null, reply.query);
+    else if (reply.type === "rules") this.events.ruled(reply);
     else this.events.failed(reply.error, reply.query);
   }
 }

@@ -8,6 +8,8 @@ import { windowText } from "../format/window";
 import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import type { Window } from "../generated/Window";
+import { RulesLine } from "../rules/RulesLine";
+import { RulesPanel } from "../rules/RulesPanel";
 import { afterFrame } from "../state/frame";
 import { hasFilter } from "../state/state";
 import { awaiting, question, stale } from "../state/store";
@@ -44,6 +46,7 @@ export function Dashboard({ view }: { view: View }) {
       {isFilterable && <FilterBar report={report} />}
       <Notes notes={view.notes} />
       {view.window && <WindowNote window={view.window} report={report} />}
+      {!isUnparsed && <RulesLine />}
       <section class="panel hero" aria-label="Traffic">
         <KindSwitch report={report} />
         <MissingFields report={report} />
@@ -55,6 +58,7 @@ export function Dashboard({ view }: { view: View }) {
         )}
       </section>
       {samplesShown && <Samples view={view} />}
+      {isPainted && !isUnparsed && <RulesPanel />}
       {isPainted && <TopLists report={report} />}
     </div>
   );

@@ -15,6 +15,7 @@ import { measuring } from "../cases/measuring.mjs";
 import { mixing } from "../cases/mixing.mjs";
 import { reading } from "../cases/reading.mjs";
 import { sources } from "../cases/sources.mjs";
+import { trying } from "../cases/trying.mjs";
 import { launch } from "./browser.mjs";
 import { generate } from "./weir.mjs";
 import { World } from "./world.mjs";
@@ -50,6 +51,7 @@ export function suite(browserName) {
       following,
       growing,
       filtering,
+      trying,
       mixing,
       hostile,
       looking,

@@ -42,6 +42,15 @@ export async function report(...args) {
   return JSON.parse(await runAnyway("report", "--json", ...args));
 }
 
+/** Returns the output of `weir rules --json`, also if a rule rejects requests. */
+export async function rules(...args) {
+  const output = run("rules", "--json", ...args).catch((error) => {
+    if (error.code === 3) return error.stdout;
+    throw error;
+  });
+  return JSON.parse(await output).rules;
+}
+
 /** Writes about `size` of synthetic traffic to a file. */
 export async function generate(file, size, seed = 1) {
   await run("demo", "--write", file, "--size", size, "--seed", String(seed));

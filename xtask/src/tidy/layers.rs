@@ -12,7 +12,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 11] = [
     ("rules", &["weir-core"]),
     ("view", &["weir-core", "weir-rules"]),
     ("query", &["weir-core", "weir-rules", "weir-view"]),
-    ("server", &["weir-core", "weir-ingest", "weir-net", "weir-query", "weir-view"]),
+    ("server", &["weir-core", "weir-ingest", "weir-net", "weir-query", "weir-rules", "weir-view"]),
     (
         "cli",
         &[

@@ -90,6 +90,8 @@ pub(crate) struct Page {
     server: Server,
     /// The scheme and the host of the addresses that are printed.
     origin: String,
+    /// What follows the path in the address of a session; empty, or with its `#`.
+    fragment: String,
     opens_browser: bool,
 }
 
@@ -130,7 +132,14 @@ impl Page {
             Some(url) => url.to_string(),
             None => format!("http://{}", server.local_addr()),
         };
-        Ok(Self { runtime, server, origin, opens_browser: !arguments.no_open })
+        let (fragment, opens_browser) = (String::new(), !arguments.no_open);
+        Ok(Self { runtime, server, origin, fragment, opens_browser })
+    }
+
+    /// Shows what a rule does with the traffic, in the rules panel.
+    pub(crate) fn with_rule(mut self, rule: &str) -> Self {
+        self.fragment = format!("#rule={}", percent_encoded(rule));
+        self
     }
 
     /// The runtime of the server, for other tasks.
@@ -174,7 +183,7 @@ impl Page {
         let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
         let shutdown = self.shutdown_signal();
-        self.announce(&session.path())?;
+        self.announce(&(session.path() + &self.fragment))?;
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || sender.send(fill_session(&session, fill)));
         self.runtime.block_on(self.server.serve(shutdown));
@@ -201,6 +210,17 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// A text as a part of an address.
+fn percent_encoded(text: &str) -> String {
+    let encoded = text.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    });
+    encoded.collect()
 }
 
 /// What the user of this command can do about the limits of a report.

@@ -292,7 +292,9 @@ fn the_demo_page_shows_the_traffic_that_the_demo_writes() {
     assert_eq!((piped.code, piped.stdout.into_bytes()), (0, log.clone()));
     let oracle = Oracle::read(Layout::Combined, &log);
     let (_served, address) = serve(&arguments);
-    let report = report(&address, oracle.lines);
+    let (address, rule) = address.split_once("#rule=").expect("a rule to try");
+    assert!(rule.starts_with("limit_req_zone%20%24binary_remote_addr%20"), "{rule}");
+    let report = report(address, oracle.lines);
     assert_eq!(
         (&report["records"], &report["bytes_sent"]),
         (&oracle.records_read.into(), &oracle.bytes_sent().into())

@@ -11,6 +11,7 @@ mod interruption;
 mod live;
 mod put;
 mod removal;
+mod rules;
 mod selection;
 mod sessions;
 mod several_connections;

@@ -1,0 +1,310 @@
+//! Answers the rules that people try in the panels of a page.
+//!
+//! Each panel has a question of its own: rules, and a query that selects the records. Its newest
+//! question is answered, and answered again while the data grows.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use weir_ingest::DataSet;
+use weir_net::websocket::{Stream, Writer};
+use weir_query::{RuleQueryError, replay_rule, settled};
+use weir_rules::{Family, Rule, RuleError, RuleFiles, parse_rules};
+use weir_view::{
+    LiveReply, LiveRequest, Now, Query, RuleAnswer, RuleNote, RulePlace, RuleText, RulesAnswer,
+};
+
+use crate::answer;
+use crate::live::{QUERY_BYTES_MAX, has_open_source, send_reply, wait_for_ends};
+use crate::refusal::Refusal;
+use crate::session::Session;
+use crate::turns::{CancelOnDrop, Cancellation, Effort};
+
+/// The number of panels of a connection. Each holds one message and the rules made from it.
+pub(crate) const PANELS_MAX: usize = 8;
+
+/// The longest text of rules, in bytes.
+const RULE_BYTES_MAX: usize = 512 << 10;
+
+/// The longest message, in bytes: in JSON, each character of a text may be escaped by another one.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 2 * RULE_BYTES_MAX + QUERY_BYTES_MAX;
+
+/// The most rules in one text. Each is replayed over all records.
+const RULES_MAX: usize = 32;
+
+/// The most keys, bans and alerts of a rule in an answer: a page cannot show more.
+const KEYS_MAX: usize = 500;
+
+/// The minimum time between two answers of a panel.
+const ANSWER_INTERVAL: Duration = Duration::from_secs(1);
+
+/// While the data grows, a panel takes at most one part in this many of the time.
+const WORK_SHARE: u32 = 8;
+
+/// The name of a rule without one of its own.
+const UNNAMED: &str = "rule";
+
+/// The newest message of each panel.
+pub(crate) type PanelMessages = [watch::Sender<String>; PANELS_MAX];
+
+/// Answers the newest message of each panel. Runs until the connection ends.
+pub(crate) async fn answer_panels(
+    session: &Arc<Session>,
+    data: &Arc<DataSet>,
+    newest: &PanelMessages,
+    writer: &Writer<Stream>,
+) {
+    let serve = |(number, newest): (u32, &watch::Sender<String>)| {
+        let panel = Panel { number, session, data, writer };
+        let newest = newest.subscribe();
+        Box::pin(async move { panel.serve(newest).await })
+    };
+    let mut panels: Vec<Pin<Box<_>>> = (0..).zip(newest).map(serve).collect();
+    let all = std::future::poll_fn(|context| {
+        let is_over = panels.iter_mut().any(|panel| panel.as_mut().poll(context).is_ready());
+        if is_over { Poll::Ready(()) } else { Poll::Pending }
+    });
+    all.await;
+}
+
+/// Answers a question about a panel that the server does not have.
+pub(crate) async fn refuse_panel(panel: u32, writer: &Writer<Stream>) {
+    let why = format!("panel {panel} is too high: a connection has panels 0 to {}", PANELS_MAX - 1);
+    let error = Some(Refusal::BadRequest(why).failure(None));
+    let reply = LiveReply::Rules { panel, query: None, answer: None, error, place: None };
+    send_reply(writer, &reply).await;
+}
+
+/// The rules of a text, in its order.
+type Rules = Vec<Box<dyn Rule>>;
+
+/// A panel of a connection.
+struct Panel<'a> {
+    number: u32,
+    session: &'a Arc<Session>,
+    data: &'a Arc<DataSet>,
+    writer: &'a Writer<Stream>,
+}
+
+/// The question of a panel, checked.
+struct Question {
+    query: Query,
+    /// Relative times of the query are resolved against it.
+    now: Now,
+    rules: Rules,
+    /// What of the text was not understood.
+    notes: Vec<RuleNote>,
+}
+
+/// Why a panel has no answer.
+struct PanelRefusal {
+    refusal: Refusal,
+    place: Option<Box<RulePlace>>,
+}
+
+impl From<Refusal> for PanelRefusal {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal, place: None }
+    }
+}
+
+impl Panel<'_> {
+    async fn serve(&self, mut newest: watch::Receiver<String>) {
+        while newest.changed().await.is_ok() {
+            let text = newest.borrow_and_update().clone();
+            let read = tokio::select! {
+                read = self.read(text) => read,
+                _ = newest.changed() => {
+                    newest.mark_changed();
+                    continue;
+                }
+            };
+            match read {
+                Ok(Some((id, question))) => self.follow(id, question, &mut newest).await,
+                Ok(None) => {}
+                Err((id, refused)) => self.refuse(id, refused).await,
+            }
+        }
+    }
+
+    /// Reads a message, and its rules. `None` if it only ends the question before. An error comes
+    /// with the id of the query, if there is one.
+    async fn read(
+        &self,
+        text: String,
+    ) -> Result<Option<(u64, Question)>, (Option<u64>, PanelRefusal)> {
+        let turns = self.session.turns();
+        let parse = move || weir_view::from_json::<LiveRequest>(&text);
+        let request = match turns.check(Effort::Short, parse).await {
+            Ok(Ok(request)) => request,
+            Ok(Err(error)) => return Err((None, Refusal::unreadable(error).into())),
+            Err(refusal) => return Err((None, refusal.into())),
+        };
+        let LiveRequest::Rules { mut query, rule: Some(rule), .. } = request else {
+            return Ok(None);
+        };
+        query.zone = query.zone.or_else(|| self.session.zone().cloned());
+        let id = query.id;
+        let data = self.data.clone();
+        let check = move || check(query, &rule, &data);
+        match turns.check(Effort::Long, check).await {
+            Ok(Ok(question)) => Ok(Some((id, question))),
+            Ok(Err(refused)) => Err((Some(id), refused)),
+            Err(refusal) => Err((Some(id), refusal.into())),
+        }
+    }
+
+    /// Answers a question, and again while the data grows, until there is a newer message.
+    async fn follow(&self, id: u64, question: Question, newest: &mut watch::Receiver<String>) {
+        let question = Arc::new(question);
+        let mut version = self.data.version();
+        loop {
+            let started = Instant::now();
+            let seen = *version.borrow_and_update();
+            let is_growing = has_open_source(self.data);
+            let cancel = CancelOnDrop::default();
+            let cancellation = cancel.cancellation();
+            let answered = tokio::select! {
+                answered = self.answer(&question, !is_growing, &cancellation) => answered,
+                _ = newest.changed() => break,
+            };
+            let work_time = started.elapsed();
+            match answered {
+                Ok(Some(answer)) => self.send(id, answer).await,
+                Ok(None) => break,
+                Err(refusal) => {
+                    let is_final = matches!(refusal, Refusal::TooSlow(_) | Refusal::SessionEnded);
+                    self.refuse(Some(id), refusal.into()).await;
+                    if is_final {
+                        return;
+                    }
+                }
+            }
+            let outdated = async {
+                let end = started + ANSWER_INTERVAL.max(work_time * WORK_SHARE);
+                tokio::select! {
+                    () = tokio::time::sleep_until(end) => {}
+                    () = wait_for_ends(self.data), if is_growing => {}
+                }
+                // This cannot fail, because the sender lives as long as the data.
+                let _ = version.wait_for(|version| *version != seen).await;
+            };
+            tokio::select! {
+                () = outdated => {}
+                _ = newest.changed() => break,
+            }
+        }
+        newest.mark_changed();
+    }
+
+    /// Replays the rules in the turns of long answers, so that no view waits for them. `None` if it
+    /// was cancelled.
+    async fn answer(
+        &self,
+        question: &Arc<Question>,
+        complete: bool,
+        cancellation: &Arc<Cancellation>,
+    ) -> Result<Option<RulesAnswer>, Refusal> {
+        let (question, data, jobs) = (question.clone(), self.data.clone(), self.session.jobs());
+        let replay = move |should_stop: &AtomicBool| {
+            replay(&question, &data, jobs, complete, should_stop).transpose()
+        };
+        self.session.turns().answer(Effort::Long, cancellation, replay).await?.transpose()
+    }
+
+    async fn send(&self, id: u64, answer: RulesAnswer) {
+        let answer = Some(Box::new(answer));
+        let (panel, query) = (self.number, Some(id));
+        let reply = LiveReply::Rules { panel, query, answer, error: None, place: None };
+        send_reply(self.writer, &reply).await;
+    }
+
+    async fn refuse(&self, query: Option<u64>, PanelRefusal { refusal, place }: PanelRefusal) {
+        let (panel, error) = (self.number, Some(refusal.failure(None)));
+        let place = place.map(|place| *place);
+        let reply = LiveReply::Rules { panel, query, answer: None, error, place };
+        send_reply(self.writer, &reply).await;
+    }
+}
+
+/// Checks the question of a panel. Compiles its expressions, which may take long.
+fn check(query: Query, rule: &RuleText, data: &DataSet) -> Result<Question, PanelRefusal> {
+    let too_long = |what: &str, max: usize| {
+        Refusal::BadRequest(format!("the {what} is too long: it can have {} KiB", max >> 10))
+    };
+    if rule.text.len() > RULE_BYTES_MAX {
+        return Err(too_long("text of the rule", RULE_BYTES_MAX).into());
+    }
+    if weir_view::to_json(&query).map_err(Refusal::internal)?.len() > QUERY_BYTES_MAX {
+        return Err(too_long("query", QUERY_BYTES_MAX).into());
+    }
+    let (rules, notes) = parse(rule)?;
+    let now = Now::read();
+    let query = answer::checked(query, data, &now)?;
+    Ok(Question { query, now, rules, notes })
+}
+
+/// The rules of a text, and what of it was not understood.
+fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), PanelRefusal> {
+    let family = rule.family.as_deref().map(family_named).transpose()?;
+    let name = rule.name.as_deref().unwrap_or(UNNAMED);
+    let text = &rule.text;
+    let rules = parse_rules(text, name, family, &RuleFiles::default()).map_err(|error| {
+        let place = Some(Box::new(RulePlace::new(&error, text)));
+        PanelRefusal { refusal: Refusal::BadRule(error.to_string()), place }
+    })?;
+    if rules.len() > RULES_MAX {
+        let found = rules.len();
+        let why = format!("the text has {found} rules; a panel replays {RULES_MAX} at once");
+        return Err(Refusal::BadRule(why).into());
+    }
+    let note = |error: &RuleError| RuleNote {
+        message: error.to_string(),
+        place: RulePlace::new(error, text),
+    };
+    let notes = rules.iter().flat_map(|rule| rule.notes()).take(KEYS_MAX).map(note).collect();
+    Ok((rules, notes))
+}
+
+fn family_named(name: &str) -> Result<Family, Refusal> {
+    Family::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| {
+        let names = Family::ALL.map(Family::name).join(", ");
+        Refusal::BadRule(format!("`{name}` is not a family of rules; use one of {names}"))
+    })
+}
+
+/// Replays the rules of a question. `None` if `should_stop` became true meanwhile.
+fn replay(
+    question: &Question,
+    data: &Arc<DataSet>,
+    jobs: usize,
+    complete: bool,
+    should_stop: &AtomicBool,
+) -> Result<Option<RulesAnswer>, Refusal> {
+    let query = settled(&question.query, &**data, &question.now)?;
+    let mut rules = Vec::new();
+    for rule in &question.rules {
+        if should_stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let answer = replay_rule(data, &query, &**rule, jobs, should_stop);
+        let Some(answered) = answer.map_err(refusal_of)? else { return Ok(None) };
+        let unknown_records = answered.unknown_records;
+        let mut answer = RuleAnswer { rule: answered.rule, curve: answered.curve, unknown_records };
+        answer.truncate(KEYS_MAX);
+        rules.push(answer);
+    }
+    Ok(Some(RulesAnswer { rules, notes: question.notes.clone(), complete }))
+}
+
+fn refusal_of(error: RuleQueryError) -> Refusal {
+    match error {
+        RuleQueryError::Query(error) => error.into(),
+        error => Refusal::BadRule(error.to_string()),
+    }
+}

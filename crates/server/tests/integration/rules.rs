@@ -1,0 +1,188 @@
+//! Rules that are tried in the panels of a page.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use weir_server::Options;
+
+use crate::common::{Live, TestServer, close_code, log, long_expressions};
+
+const RULE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s;
+limit_req zone=one burst=5;";
+
+impl Live {
+    async fn try_rule(&mut self, panel: u32, query: Value, rule: Value) {
+        let message = json!({ "type": "rules", "panel": panel, "query": query, "rule": rule });
+        self.sender.send_text(&message.to_string()).await.expect("the server reads");
+    }
+
+    /// The next answer to a panel; skips views.
+    async fn ruled(&mut self) -> Value {
+        loop {
+            let message = self.message().await;
+            if message["type"] == "rules" {
+                return message;
+            }
+            assert_eq!(message["type"], "view", "{message}");
+        }
+    }
+
+    /// The next answer that satisfies the condition.
+    async fn ruled_where(&mut self, condition: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let message = self.ruled().await;
+            if condition(&message) {
+                return message;
+            }
+        }
+    }
+}
+
+/// Requests by client and second.
+fn requests(counts: &[(&str, usize)], second: u32) -> Vec<u8> {
+    let mut log = String::new();
+    for (client, count) in counts {
+        for number in 0..*count {
+            let _ = writeln!(
+                log,
+                "{client} - - [22/Nov/2026:10:00:{second:02} +0000] \"GET /{number} HTTP/1.1\" \
+                 200 5 \"-\" \"curl/8\""
+            );
+        }
+    }
+    log.into_bytes()
+}
+
+async fn start(log: &[u8]) -> (TestServer, Live) {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    server.upload(session.id()).await.send_file("a", log, 100_000).await;
+    let mut live = server.live(session.id()).await;
+    live.view_where(|view| view.complete).await;
+    (server, live)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_is_replayed_over_what_the_query_selects() {
+    let log = requests(&[("192.0.2.1", 20), ("192.0.2.2", 3), ("192.0.2.3", 1)], 7);
+    let (server, mut live) = start(&log).await;
+    live.try_rule(0, json!({ "id": 4 }), json!({ "text": RULE, "name": "mine" })).await;
+    let reply = live.ruled().await;
+    assert_eq!((&reply["panel"], &reply["query"]), (&json!(0), &json!(4)), "{reply}");
+    let answer = &reply["answer"];
+    assert_eq!((&answer["complete"], &answer["notes"]), (&json!(true), &json!([])));
+    let [of_rule] = &answer["rules"].as_array().expect("rules")[..] else { panic!("{answer}") };
+    let rule = &of_rule["rule"];
+    assert_eq!(rule["keys"], json!({ "seen": 3, "tripped": 1, "undecided": 0 }));
+    assert_eq!((&rule["family"], &rule["exactness"]), (&json!("nginx"), &json!("bounded")));
+    assert_eq!(rule["trips"][0]["key"], "192.0.2.1");
+    assert_eq!(rule["closest"][0]["key"], "192.0.2.2");
+    let curve = &of_rule["curve"];
+    assert_eq!(curve["peaks"], json!([19.0, 2.0]));
+    assert_eq!(curve["points"][0], json!({ "burst": 0, "keys": 2, "requests": 21 }));
+    assert_eq!(curve["points"][5], json!({ "burst": 5, "keys": 1, "requests": 14 }));
+    // A filter leaves the others out.
+    let query = json!({ "id": 5, "conditions": ["client!=192.0.2.1"] });
+    live.try_rule(0, query, json!({ "text": RULE, "family": "nginx" })).await;
+    let keys = &live.ruled().await["answer"]["rules"][0]["rule"]["keys"];
+    assert_eq!(keys, &json!({ "seen": 2, "tripped": 0, "undecided": 0 }));
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mistake_is_answered_with_its_place() {
+    let (server, mut live) = start(&requests(&[("192.0.2.1", 2)], 0)).await;
+    let text = RULE.replace("burst", "brust");
+    live.try_rule(3, json!({ "id": 1 }), json!({ "text": text })).await;
+    let reply = live.ruled().await;
+    assert_eq!((&reply["panel"], &reply["answer"]), (&json!(3), &Value::Null), "{reply}");
+    assert_eq!(reply["error"]["name"], "bad_rule");
+    let place = &reply["place"];
+    assert_eq!((&place["line"], &place["column"]), (&json!(2), &json!(20)), "{reply}");
+    assert!(place["excerpt"].as_str().expect("a text").contains("\n                   ^"));
+    for (query, rule, name, part) in [
+        (json!({}), json!({ "text": RULE, "family": "iptables" }), "bad_rule", "use one of nginx"),
+        (json!({}), json!({ "text": "x".repeat(600_000) }), "bad_request", "512 KiB"),
+        (json!({ "conditions": ["status==4"] }), json!({ "text": RULE }), "bad_query", ""),
+        (json!({ "conditions": ["x".repeat(70_000)] }), json!({ "text": RULE }), "bad_request", ""),
+        (json!({}), json!(7), "bad_query", "cannot be read"),
+        (
+            json!({}),
+            json!({ "text": RULE.replace("binary_remote_addr", "http_x_key") }),
+            "bad_rule",
+            "$http_x_key",
+        ),
+    ] {
+        live.try_rule(0, query, rule).await;
+        let error = &live.ruled().await["error"];
+        let message = error["message"].as_str().expect("a text");
+        assert!(error["name"] == name && message.contains(part), "{part}: {error}");
+    }
+    live.try_rule(8, json!({}), json!({ "text": RULE })).await;
+    let reply = live.ruled().await;
+    assert_eq!((&reply["panel"], &reply["error"]["name"]), (&json!(8), &json!("bad_request")));
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_is_not_longer_because_rules_are() {
+    let (server, mut live) = start(&requests(&[("192.0.2.1", 2)], 0)).await;
+    live.ask(json!({ "conditions": ["x".repeat(70_000)] })).await;
+    assert_eq!(close_code(&mut live.receiver).await, 1009);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn panels_are_answered_apart_and_only_for_the_newest_question() {
+    let (server, mut live) = start(&log(300_000)).await;
+    let rule = json!({ "text": RULE });
+    for id in 0..50 {
+        live.try_rule(0, json!({ "id": id }), rule.clone()).await;
+    }
+    let mut answers = 1;
+    while live.ruled().await["query"] != 49 {
+        answers += 1;
+    }
+    assert!(answers < 25, "{answers} answers");
+    // One that takes long ends when it is cleared, and when there is another.
+    let clauses = json!([{ "field": "path", "op": "~", "values": long_expressions() }]);
+    live.try_rule(0, json!({ "id": 60, "clauses": clauses }), rule.clone()).await;
+    live.try_rule(0, json!({}), Value::Null).await;
+    live.try_rule(0, json!({ "id": 61, "clauses": clauses }), rule.clone()).await;
+    live.try_rule(0, json!({ "id": 62 }), rule.clone()).await;
+    assert_eq!(live.ruled().await["query"], 62);
+    // Panels do not replace each other's questions, and no view waits for them.
+    for panel in 0..8 {
+        live.try_rule(panel, json!({ "id": 70 + panel }), rule.clone()).await;
+    }
+    live.ask(json!({ "id": 7 })).await;
+    while live.message().await["view"]["query"] != 7 {}
+    let mut panels = Vec::new();
+    for panel in 0..8u64 {
+        live.try_rule(panel as u32, json!({ "id": 80 + panel }), rule.clone()).await;
+        let reply = live.ruled_where(|reply| reply["query"] == 80 + panel).await;
+        panels.push(reply["panel"].as_u64());
+    }
+    assert_eq!(panels, (0..8).map(Some).collect::<Vec<_>>());
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_renewed_when_the_data_has_grown() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let mut live = server.live(session.id()).await;
+    // The rule is tried before the first line.
+    live.try_rule(1, json!({ "id": 1 }), json!({ "text": RULE })).await;
+    let keys = |reply: &Value| reply["answer"]["rules"][0]["rule"]["keys"]["seen"].clone();
+    assert_eq!(keys(&live.ruled().await), 0);
+    let mut upload = server.upload(session.id()).await;
+    upload.send_file("a", &requests(&[("192.0.2.1", 9)], 1), 100_000).await;
+    let reply = live.ruled_where(|reply| keys(reply) == 1).await;
+    assert_eq!((&reply["panel"], &reply["query"]), (&json!(1), &json!(1)));
+    upload.send_file("b", &requests(&[("192.0.2.2", 9)], 2), 100_000).await;
+    live.ruled_where(|reply| keys(reply) == 2 && reply["answer"]["complete"] == true).await;
+    drop(live);
+    server.stop().await;
+}

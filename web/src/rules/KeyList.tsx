@@ -1,0 +1,141 @@
+import { useState } from "preact/hooks";
+import { filterBy } from "../control/questions";
+import { count, plural, trimmed } from "../format/number";
+import { capitalized, visible } from "../format/text";
+import { stampText } from "../format/time";
+import type { ReplayedKey } from "../generated/ReplayedKey";
+import type { RuleAnswer } from "../generated/RuleAnswer";
+import type { Verdict } from "../generated/Verdict";
+import { isIncluded, toggleInclude } from "../state/filter";
+import { question, state } from "../state/store";
+import { LogText } from "../views/LogText";
+import { position, verdictAt } from "./limit";
+import { isClient, keyWords, VERDICTS } from "./words";
+
+/** Keys that are shown until the person asks for more. */
+const SHOWN = 20;
+
+/** The keys of a rule, those that came closest to the limit first. `burst` is where its line stands. */
+export function KeyList({ answer, burst }: { answer: RuleAnswer; burst: number | null }) {
+  const [isLong, setLong] = useState(false);
+  const { rule } = answer;
+  const keys = [...rule.trips, ...rule.closest];
+  if (keys.length === 0) return null;
+  const { one, many } = keyWords(rule);
+  const highest = keys.reduce((most, { peak }) => Math.max(most, peak), burst ?? 0);
+  const end = Math.max(position(highest), 1e-9);
+  const shown = isLong ? keys : keys.slice(0, SHOWN);
+  return (
+    <>
+      <table class="keys" data-testid="rule-keys">
+        <caption class="visually-hidden">
+          {capitalized(many)}, the closest to the limit first
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">{capitalized(one)}</th>
+            <th scope="col" class="number" title="Requests over the rate at the worst moment">
+              Peak
+            </th>
+            <th scope="col" class="number" title="The peak less the burst">
+              Over
+            </th>
+            <th scope="col">Verdict</th>
+            <th scope="col" class="number extra">
+              Rejected
+            </th>
+            <th scope="col" class="extra">
+              When
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((key) => (
+            <KeyRow
+              key={`${key.limit} ${key.key_hex ?? key.key}`}
+              of={key}
+              burst={burst}
+              verdict={burst === null ? key.verdict : verdictAt(key, burst)}
+              scale={end}
+            />
+          ))}
+        </tbody>
+      </table>
+      {keys.length > SHOWN && (
+        <p class="more">
+          <button type="button" class="link" onClick={() => setLong(!isLong)}>
+            {isLong ? `Show ${SHOWN}` : `Show ${count(keys.length)} ${many}`}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+interface RowProps {
+  of: ReplayedKey;
+  burst: number | null;
+  verdict: Verdict;
+  /** The length of the longest bar. */
+  scale: number;
+}
+
+function KeyRow({ of: key, burst, verdict, scale }: RowProps) {
+  const share = (value: number) => Math.min(1, position(value) / scale);
+  const over = burst === null ? key.margin : key.peak - burst;
+  const limit = burst ?? key.peak - key.margin;
+  return (
+    <tr class={`key ${verdict}`} data-testid="rule-key" data-key={key.key} data-verdict={verdict}>
+      <th scope="row">
+        <span class="key-bar" style={{ transform: `scaleX(${share(key.peak)})` }} />
+        <span class="key-limit" style={{ left: `${100 * share(limit)}%` }} />
+        <KeyName of={key} />
+      </th>
+      <td class="number" title={rangeTitle(key)}>
+        {trimmed(key.peak, 1)}
+      </td>
+      <td class="number">{`${over > 0 ? "+" : over < 0 ? "−" : ""}${trimmed(Math.abs(over), 1)}`}</td>
+      <td>{VERDICTS[verdict]}</td>
+      <td class="number extra" title={requestsTitle(key)}>
+        {count(key.rejected)}
+      </td>
+      <td class="extra">{stampText(key.time)}</td>
+    </tr>
+  );
+}
+
+/** The key, which filters the page if it is a client. */
+function KeyName({ of: { key, key_hex, limit } }: { of: ReplayedKey }) {
+  const text = (
+    <>
+      <LogText value={key} edges />
+      {limit !== undefined && <span class="muted"> {visible(limit)}</span>}
+    </>
+  );
+  if (!isClient(key)) return <span class="key-name">{text}</span>;
+  const value = { value: key, value_hex: key_hex };
+  return (
+    <button
+      type="button"
+      class="key-name"
+      aria-pressed={isIncluded(question.value.clauses, "client", value)}
+      title={`Filter by ${visible(key)}`}
+      data-testid="rule-client"
+      onClick={() => filterBy(toggleInclude(state.value.question.clauses, "client", value))}
+    >
+      {text}
+    </button>
+  );
+}
+
+function rangeTitle({ peak_range }: ReplayedKey): string | undefined {
+  if (!peak_range) return undefined;
+  const [lowest, highest] = peak_range;
+  return `between ${trimmed(lowest, 1)} and ${trimmed(highest, 1)}`;
+}
+
+function requestsTitle({ passed, delayed, rejected, undecided }: ReplayedKey): string {
+  const all = plural(passed + delayed + rejected + undecided, "request");
+  const open = undecided > 0 ? `, ${count(undecided)} cannot be told` : "";
+  return `${all}: ${count(passed)} passed, ${count(delayed)} delayed, ${count(rejected)} rejected${open}`;
+}

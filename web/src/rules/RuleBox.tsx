@@ -1,0 +1,100 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { visible } from "../format/text";
+import type { RulePlace } from "../generated/RulePlace";
+import { RULE_BYTES_MAX, tryRule } from "./control";
+import { panel } from "./panel";
+
+const EXAMPLE = `limit_req_zone $binary_remote_addr zone=perip:10m rate=5r/s;
+limit_req zone=perip burst=20 nodelay;`;
+
+/** The text of the rule, to paste, type or drop. */
+export function RuleBox({ isFresh }: { isFresh: boolean }) {
+  const { text, refusal, place } = panel.value;
+  const [draft, setDraft] = useState(text ?? "");
+  const [problem, setProblem] = useState<string | null>(null);
+  const box = useRef<HTMLTextAreaElement>(null);
+  // The text also changes by the limit line.
+  useEffect(() => setDraft(text ?? ""), [text]);
+  useEffect(() => {
+    if (isFresh) box.current?.focus();
+  }, [isFresh]);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    tryRule(draft);
+  };
+  const drop = async (event: DragEvent) => {
+    const file = event.dataTransfer?.files[0];
+    if (!file) return;
+    // Anywhere else on the page, a dropped file is a log.
+    event.preventDefault();
+    event.stopPropagation();
+    const dropped = await textOf(file);
+    setProblem(dropped === null ? NOT_A_RULE : null);
+    if (dropped === null) return;
+    setDraft(dropped);
+    tryRule(dropped);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) tryRule(draft);
+    if (event.key !== "Escape") return;
+    // Here Escape leaves the box instead of undoing the last step.
+    event.preventDefault();
+    box.current?.blur();
+  };
+  const shown = problem ?? refusal;
+  return (
+    <form class="rule-box" onSubmit={submit}>
+      <textarea
+        ref={box}
+        rows={Math.min(12, Math.max(3, draft.split("\n").length))}
+        value={draft}
+        placeholder={EXAMPLE}
+        title="Paste limit_req lines of nginx, or drop the file. Ctrl+Enter tries the rule."
+        aria-label="Text of the rule"
+        aria-invalid={shown !== null}
+        aria-describedby={shown !== null ? "rule-refusal" : undefined}
+        autoCapitalize="off"
+        spellcheck={false}
+        data-testid="rule-box"
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+        onDrop={(event) => void drop(event)}
+      />
+      <p class="rule-buttons">
+        <button type="submit" class="button" data-testid="rule-try">
+          Try the rule
+        </button>
+        {draft === "" && (
+          <button type="button" class="link" onClick={() => setDraft(EXAMPLE)}>
+            Use the example
+          </button>
+        )}
+        {text !== null && (
+          <button type="button" class="link" data-testid="rule-clear" onClick={() => tryRule("")}>
+            Clear
+          </button>
+        )}
+      </p>
+      {shown !== null && <Refusal text={shown} place={problem === null ? place : null} />}
+    </form>
+  );
+}
+
+const NOT_A_RULE = `The file is not a rule: it is longer than ${RULE_BYTES_MAX >> 10} KiB.`;
+
+function Refusal({ text, place }: { text: string; place: RulePlace | null }) {
+  return (
+    <div class="refusal" id="rule-refusal" role="alert" data-testid="rule-refusal">
+      {place !== null && `Line ${place.line}, column ${place.column}: `}
+      {text.split("\n").map(visible).join("\n")}
+      {place !== null && (
+        <pre data-testid="rule-excerpt">{place.excerpt.split("\n").map(visible).join("\n")}</pre>
+      )}
+    </div>
+  );
+}
+
+/** The text of a dropped file; `null` if it is too long for a rule. */
+async function textOf(file: File): Promise<string | null> {
+  return file.size > RULE_BYTES_MAX ? null : await file.text();
+}

@@ -1,0 +1,116 @@
+import { useState } from "preact/hooks";
+import { count, plural } from "../format/number";
+import { visible } from "../format/text";
+import { stampText } from "../format/time";
+import type { ReplayedRule } from "../generated/ReplayedRule";
+import type { RuleAnswer } from "../generated/RuleAnswer";
+import { LogText } from "../views/LogText";
+import { tryRule } from "./control";
+import { KeyList } from "./KeyList";
+import { LimitChart } from "./LimitChart";
+import { withBurst } from "./limit";
+import { panel } from "./panel";
+import { exactnessText, keysText, keyWords, requestsText } from "./words";
+
+/** Bans and alerts that are shown. */
+const SHOWN = 20;
+
+/** What one rule would have done. */
+export function RuleResult({ answer, hasName }: { answer: RuleAnswer; hasName: boolean }) {
+  const { rule, curve, unknown_records } = answer;
+  const limit = useLimit(answer);
+  return (
+    <article class="rule" data-testid="rule" data-tripped={rule.keys.tripped}>
+      {hasName && <h3>{visible(rule.name)}</h3>}
+      <p class="rule-what">
+        <LogText value={rule.description} title={false} />
+      </p>
+      <p data-testid="rule-sentence">
+        <strong>{keysText(rule)}</strong> {requestsText(rule)}
+      </p>
+      <p class="hint" data-testid="rule-exactness">
+        {exactnessText(rule)}
+        {rule.notes?.map((note) => ` ${sentence(note)}`)}
+        {unknown_records > 0 &&
+          ` ${plural(unknown_records, "request")} were left out, because memory ran out for their values.`}
+      </p>
+      {curve && curve.peaks.length > 0 && (
+        <LimitChart
+          answer={answer}
+          burst={limit.burst}
+          noun={keyWords(rule)}
+          onMove={limit.move}
+          onRelease={limit.release}
+        />
+      )}
+      <KeyList answer={answer} burst={curve ? limit.burst : null} />
+      <Bans rule={rule} />
+      <Alerts rule={rule} />
+    </article>
+  );
+}
+
+/** The burst at which the line stands, and that of the rule until it is moved. */
+function useLimit({ curve }: RuleAnswer) {
+  const own = curve?.burst ?? 0;
+  const [moved, setMoved] = useState<{ burst: number; from: number } | null>(null);
+  // A line that was moved stays until the rule has its burst.
+  const burst = moved !== null && moved.from === own ? moved.burst : own;
+  return {
+    burst,
+    move: (to: number) => setMoved({ burst: to, from: own }),
+    release: (to: number) => {
+      const { text } = panel.peek();
+      if (text !== null && to !== own) tryRule(withBurst(text, to));
+    },
+  };
+}
+
+/** The bans of a rule, in their order. */
+function Bans({ rule: { bans } }: { rule: ReplayedRule }) {
+  if (bans.length === 0) return null;
+  return (
+    <div class="rule-events" data-testid="rule-bans">
+      <h3>{plural(bans.length, "ban")}</h3>
+      <ul>
+        {bans.slice(0, SHOWN).map((ban) => (
+          <li key={`${ban.key} ${ban.time}`}>
+            <LogText value={ban.key} /> {stampText(ban.time)}
+            {ban.until === null ? ", for good" : ` to ${stampText(ban.until)}`}
+            {ban.already_banned && ", already banned"}
+          </li>
+        ))}
+      </ul>
+      <Rest all={bans.length} />
+    </div>
+  );
+}
+
+/** The alerts of a rule, in their order. */
+function Alerts({ rule: { alerts } }: { rule: ReplayedRule }) {
+  if (alerts.length === 0) return null;
+  return (
+    <div class="rule-events" data-testid="rule-alerts">
+      <h3>{plural(alerts.length, "alert")}</h3>
+      <ul>
+        {alerts.slice(0, SHOWN).map((alert) => (
+          <li key={`${alert.scenario} ${alert.source} ${alert.time}`}>
+            <LogText value={alert.source} /> {stampText(alert.time)},{" "}
+            <LogText value={alert.scenario} />, {plural(alert.events, "event")}
+          </li>
+        ))}
+      </ul>
+      <Rest all={alerts.length} />
+    </div>
+  );
+}
+
+function Rest({ all }: { all: number }) {
+  return all > SHOWN ? <p class="muted">and {count(all - SHOWN)} more</p> : null;
+}
+
+/** A note as a sentence. */
+function sentence(note: string): string {
+  const text = visible(note);
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}

@@ -1,0 +1,28 @@
+import { panel } from "./panel";
+import { briefText } from "./words";
+
+/** The id of the panel, to which the line links. */
+export const PANEL_ID = "rules-panel";
+
+const REPLAYING = "1 rule, which is being replayed";
+const REFUSED = "1 rule, which cannot be replayed";
+
+/** The answer of the panel in a line, on the first screen. */
+export function RulesLine() {
+  const { answer, text, refusal } = panel.value;
+  if (text === null) return null;
+  const show = (event: MouseEvent) => {
+    // Not by the fragment of the address, which holds the rule.
+    event.preventDefault();
+    const section = document.getElementById(PANEL_ID);
+    section?.scrollIntoView({ block: "start" });
+    section?.focus({ preventScroll: true });
+  };
+  return (
+    <p class="rules-line">
+      <a href={`#${PANEL_ID}`} data-testid="rules-line" onClick={show}>
+        {answer !== null ? briefText(answer) : refusal !== null ? REFUSED : REPLAYING}
+      </a>
+    </p>
+  );
+}

@@ -1,0 +1,83 @@
+import { useState } from "preact/hooks";
+import { visible } from "../format/text";
+import type { RuleNote } from "../generated/RuleNote";
+import { hasFilter } from "../state/state";
+import { question } from "../state/store";
+import { filterRules } from "./control";
+import { panel } from "./panel";
+import { RuleBox } from "./RuleBox";
+import { RuleResult } from "./RuleResult";
+import { PANEL_ID } from "./RulesLine";
+import { CAVEAT } from "./words";
+
+/** What a rule of a firewall would have done with the requests. */
+export function RulesPanel() {
+  const [isOpen, setOpen] = useState(false);
+  const { text, answer, isAnswered } = panel.value;
+  if (!isOpen && text === null) {
+    return (
+      <section class="panel rules closed" aria-label="Rules">
+        <h2>Rules</h2>
+        <p class="muted">Which clients would a rate limit reject, and how close did others come?</p>
+        <button
+          type="button"
+          class="button small"
+          data-testid="rules-open"
+          onClick={() => setOpen(true)}
+        >
+          Try a rule
+        </button>
+      </section>
+    );
+  }
+  return (
+    <section id={PANEL_ID} class="panel rules" aria-label="Rules" tabIndex={-1} data-testid="rules">
+      <h2>Rules</h2>
+      <RuleBox isFresh={isOpen && text === null} />
+      <FilterSwitch />
+      {answer !== null && (
+        <div class="rules-answer" aria-busy={!isAnswered} data-testid="rules-answer">
+          <Notes notes={answer.notes} />
+          {answer.rules.map((one, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rules are told apart by their places
+            <RuleResult key={at} answer={one} hasName={answer.rules.length > 1} />
+          ))}
+          <p class="hint">
+            {CAVEAT} {!answer.complete && "The log is still being read."}
+          </p>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Whether the rule sees all requests or those of the filter. */
+function FilterSwitch() {
+  const { isFiltered } = panel.value;
+  if (!isFiltered && !hasFilter(question.value)) return null;
+  return (
+    <label class="rules-filter">
+      <input
+        type="checkbox"
+        checked={isFiltered}
+        data-testid="rules-filtered"
+        onChange={(event) => filterRules(event.currentTarget.checked)}
+      />{" "}
+      Only requests that the filter selects
+    </label>
+  );
+}
+
+/** What of the text was not understood. */
+function Notes({ notes }: { notes: RuleNote[] }) {
+  if (notes.length === 0) return null;
+  return (
+    <ul class="notes" aria-label="Parts of the rule that were left out">
+      {notes.map(({ message, place }) => (
+        <li key={place.start}>
+          Line {place.line}: {visible(message)}
+        </li>
+      ))}
+    </ul>
+  );
+}

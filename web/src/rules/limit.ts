@@ -1,0 +1,77 @@
+/** The limit line: what other bursts of a limit would have caught. Pure functions. */
+
+import type { LimitCurve } from "../generated/LimitCurve";
+import type { ReplayedKey } from "../generated/ReplayedKey";
+import type { RuleAnswer } from "../generated/RuleAnswer";
+import type { Verdict } from "../generated/Verdict";
+
+/** What a burst catches. */
+export interface Stop {
+  burst: number;
+  keys: number;
+  requests: number;
+}
+
+/** The bursts at which the line can stand: those of the curve, and that of the limit itself. */
+export function stopsOf({ rule, curve }: RuleAnswer): Stop[] {
+  if (!curve) return [];
+  const { burst, points } = curve;
+  const at = points.findIndex((point) => point.burst >= burst);
+  if (points[at]?.burst === burst) return points;
+  // The curve does not have it, but the rule was replayed with it.
+  const own = { burst, keys: keysOver(curve, burst), requests: rule.requests.rejected };
+  return at < 0 ? [...points, own] : [...points.slice(0, at), own, ...points.slice(at)];
+}
+
+/** The number of keys with a peak above a burst; at least that, if the curve has not all peaks. */
+export function keysOver({ peaks }: LimitCurve, burst: number): number {
+  let low = 0;
+  let high = peaks.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (peaks[middle]! > burst) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The position of the stop that is closest to a burst on the scale. */
+export function closestStop(stops: readonly Stop[], burst: number): number {
+  const distance = (at: number) => Math.abs(position(stops[at]!.burst) - position(burst));
+  let best = 0;
+  for (let at = 1; at < stops.length; at++) if (distance(at) < distance(best)) best = at;
+  return best;
+}
+
+/** Where a burst or a peak lies on a scale that has room for small and for large ones. */
+export function position(burst: number): number {
+  return Math.log1p(Math.max(0, burst));
+}
+
+/** The burst at a position. */
+export function burstAt(position: number): number {
+  return Math.expm1(position);
+}
+
+/** What a burst would do with a key, whose peak may be known only as a range. */
+export function verdictAt({ peak, peak_range }: ReplayedKey, burst: number): Verdict {
+  const [lowest, highest] = peak_range ?? [peak, peak];
+  if (lowest > burst) return "rejected";
+  return highest > burst ? "unknown" : "passed";
+}
+
+/** A comment, or a `limit_req` directive: its name, its parameters and its end. */
+const DIRECTIVE = /#[^\n]*|(\blimit_req(?=\s))([^;{}]*)(;)/g;
+
+/** The text of a rule with another burst. nginx has no `burst=0`: it is left out. */
+export function withBurst(text: string, burst: number): string {
+  return text.replace(DIRECTIVE, (found, name?: string, parameters?: string) => {
+    if (name === undefined || parameters === undefined) return found;
+    const without = parameters.replace(/\s+burst=[^\s;]*/g, "");
+    if (burst === 0) return `${name}${without};`;
+    const zone = /^\s*\S+/.exec(without)?.[0] ?? "";
+    const replaced = parameters.replace(/(\sburst=)[^\s;]*/, `$1${burst}`);
+    if (replaced !== parameters || without !== parameters) return `${name}${replaced};`;
+    return `${name}${zone} burst=${burst}${without.slice(zone.length)};`;
+  });
+}

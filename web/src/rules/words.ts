@@ -1,0 +1,78 @@
+/** The answer to a panel in sentences. */
+
+import { count, plural } from "../format/number";
+import type { Exactness } from "../generated/Exactness";
+import type { KeyCounts } from "../generated/KeyCounts";
+import type { ReplayedRule } from "../generated/ReplayedRule";
+import type { RequestCounts } from "../generated/RequestCounts";
+import type { RulesAnswer } from "../generated/RulesAnswer";
+import type { Verdict } from "../generated/Verdict";
+
+const EXACTNESS: Record<Exactness, string> = {
+  exact: "Exact, decision for decision.",
+  bounded: "Certain, except what cannot be told from the log.",
+  band: "A range, because the algorithm is not published.",
+};
+
+export const VERDICTS: Record<Verdict, string> = {
+  passed: "within",
+  delayed: "delayed",
+  rejected: "trips",
+  unknown: "cannot be told",
+};
+
+/** What such a rule does not see. */
+export const CAVEAT = "Recorded traffic already reflects the limits that were in force.";
+
+const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/;
+
+/** Whether a key of a rule is the address of a client. */
+export function isClient(key: string): boolean {
+  return ADDRESS.test(key);
+}
+
+/** The word for the keys of a rule. */
+export function keyWords({ trips, closest }: ReplayedRule): { one: string; many: string } {
+  const areClients = [...trips, ...closest].every(({ key }) => isClient(key));
+  return areClients ? { one: "client", many: "clients" } : { one: "key", many: "keys" };
+}
+
+/** `Of 812 clients, 3 trip the rule and 2 cannot be told.` */
+export function keysText(rule: ReplayedRule): string {
+  const { one, many } = keyWords(rule);
+  const { seen, tripped, undecided }: KeyCounts = rule.keys;
+  if (seen === 0) return "The rule applies to no request.";
+  const trip = `${tripped === 0 ? "none" : count(tripped)} ${tripped > 1 ? "trip" : "trips"}`;
+  const open = undecided > 0 ? `, and ${count(undecided)} cannot be told` : "";
+  return `Of ${plural(seen, one, many)}, ${trip} the rule${open}.`;
+}
+
+/** `Of 9,000 requests it passes 8,000, delays 400 and rejects 600.` */
+export function requestsText({ requests }: ReplayedRule): string {
+  const { passed, delayed, rejected, undecided }: RequestCounts = requests;
+  const all = passed + delayed + rejected + undecided;
+  if (all === 0) return "";
+  const parts = [`passes ${count(passed)}`];
+  if (delayed > 0) parts.push(`delays ${count(delayed)}`);
+  parts.push(`rejects ${count(rejected)}`);
+  const last = parts.pop()!;
+  const open = undecided > 0 ? `; ${count(undecided)} cannot be told` : "";
+  return `Of ${plural(all, "request")}, it ${parts.join(", ")} and ${last}${open}.`;
+}
+
+/** How far the answer can be relied on. */
+export function exactnessText({ exactness }: ReplayedRule): string {
+  return EXACTNESS[exactness];
+}
+
+/** The answer in a line: `1 rule, 3 clients tripped it`. */
+export function briefText({ rules }: RulesAnswer): string {
+  const [first] = rules;
+  if (rules.length !== 1 || !first) {
+    const tripped = rules.filter(({ rule }) => rule.keys.tripped > 0 || rule.bans.length > 0);
+    return `${plural(rules.length, "rule")}, ${count(tripped.length)} tripped`;
+  }
+  const { one, many } = keyWords(first.rule);
+  const { tripped } = first.rule.keys;
+  return `1 rule, ${tripped === 0 ? `no ${one}` : plural(tripped, one, many)} tripped it`;
+}
