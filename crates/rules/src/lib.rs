@@ -14,6 +14,7 @@
 //! rules is a module, whose documentation names the source that it follows.
 
 mod condition;
+mod crowdsec;
 mod deny_replay;
 mod error;
 mod event;

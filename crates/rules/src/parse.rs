@@ -1,5 +1,6 @@
 //! From a text to rules: recognises the family, and lets it read the text.
 
+use crate::crowdsec::CrowdSec;
 use crate::error::RuleError;
 use crate::fail2ban;
 use crate::files::RuleFiles;
@@ -38,6 +39,7 @@ pub fn parse_rules(
         Family::Lists => vec![Box::new(ListRule::parse(text, name)?)],
         Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name, files)?)],
         Family::Fail2ban => fail2ban::parse(text, name, files)?,
+        Family::CrowdSec => boxed(CrowdSec::parse(text, files)?),
     })
 }
 
@@ -46,6 +48,9 @@ pub fn parse_rules(
 /// # Errors
 /// If the text is a log.
 fn recognise(text: &str) -> Result<Family, RuleError> {
+    if CrowdSec::looks_like(text) {
+        return Ok(Family::CrowdSec);
+    }
     if windows::looks_like(text) {
         return Ok(Family::Windows);
     }

@@ -32,11 +32,13 @@ pub enum Family {
     ModSecurity,
     /// Jails and filters of fail2ban.
     Fail2ban,
+    /// Scenarios of CrowdSec.
+    CrowdSec,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::LimitReq,
         Self::Windows,
         Self::Caddy,
@@ -47,6 +49,7 @@ impl Family {
         Self::ModSecurity,
         Self::ModEvasive,
         Self::Fail2ban,
+        Self::CrowdSec,
     ];
 
     /// The name on the command line and in JSON.
@@ -62,6 +65,7 @@ impl Family {
             Self::Lists => "deny-list",
             Self::ModSecurity => "modsecurity",
             Self::Fail2ban => "fail2ban",
+            Self::CrowdSec => "crowdsec",
         }
     }
 }

@@ -84,6 +84,11 @@ pub fn parser_cases() -> PathBuf {
     root().join("crowdsec/parser_cases.jsonl")
 }
 
+/// Tests of CrowdSec's scenarios as JSON lines, beside the folders that they name.
+pub fn scenario_cases() -> PathBuf {
+    root().join("crowdsec/scenario_cases.jsonl")
+}
+
 /// Dirty lines: kind, source and line, separated by the first two tabs.
 pub fn dirt() -> PathBuf {
     root().join("dirt/lines.tsv")

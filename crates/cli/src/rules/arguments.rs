@@ -11,7 +11,8 @@ use crate::scan::LogArguments;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RulesArguments {
-    /// A file with rules, as their own software reads it, such as an nginx.conf
+    /// A file with rules, as their own software reads it, such as an nginx.conf, or a folder with
+    /// such files
     #[arg(long = "rule", value_name = "FILE")]
     pub(super) rule_files: Vec<PathBuf>,
 
@@ -27,6 +28,11 @@ pub(crate) struct RulesArguments {
     /// /etc/fail2ban/filter.d, or the lists of words of ModSecurity
     #[arg(long = "filter-dir", value_name = "DIR")]
     pub(super) filter_dirs: Vec<PathBuf>,
+
+    /// A folder with the data files that scenarios of CrowdSec name, such as
+    /// /var/lib/crowdsec/data
+    #[arg(long = "data-dir", value_name = "DIR")]
+    pub(super) data_dirs: Vec<PathBuf>,
 
     /// Print JSON, one object; docs/json.md describes it
     #[arg(long)]
@@ -80,6 +86,8 @@ pub(super) enum FamilyArgument {
     Modsecurity,
     /// Jails and filters of fail2ban
     Fail2ban,
+    /// Scenarios of CrowdSec
+    Crowdsec,
 }
 
 impl From<FamilyArgument> for Family {
@@ -95,6 +103,7 @@ impl From<FamilyArgument> for Family {
             FamilyArgument::DenyList => Self::Lists,
             FamilyArgument::Modsecurity => Self::ModSecurity,
             FamilyArgument::Fail2ban => Self::Fail2ban,
+            FamilyArgument::Crowdsec => Self::CrowdSec,
         }
     }
 }

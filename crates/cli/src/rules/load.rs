@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use weir_rules::{Family, Rule, RuleError, RuleFiles, parse_rules};
 
@@ -14,53 +15,160 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 /// The name of a rule without a file and without a name of its own.
 const UNNAMED: &str = "rule";
 
+/// The endings of the files in a folder of filters.
+const FILTER_ENDINGS: [&str; 3] = ["conf", "local", "data"];
+
+/// The endings of the files of a folder of rules.
+const RULE_ENDINGS: [&str; 3] = ["conf", "yaml", "yml"];
+
+/// The deepest folder in a folder of rules.
+const DEPTH_MAX: usize = 16;
+
+/// The most files of a folder of rules.
+const FOLDER_FILES_MAX: usize = 100_000;
+
+/// The rules of the command line.
+pub(super) struct LoadedRules {
+    pub(super) rules: Vec<Box<dyn Rule>>,
+    /// Whether a file of a folder has no rule that can be replayed. It was named.
+    pub(super) is_incomplete: bool,
+}
+
 /// Reads the rules, and prints what in them is not understood.
 ///
 /// # Errors
-/// If there is none, or a file cannot be read, or is not a rule; with the place.
-pub(super) fn load(arguments: &RulesArguments) -> Result<Vec<Box<dyn Rule>>, Failure> {
+/// If there is none, or a file cannot be read, or is not a rule; with the place. A file of a folder
+/// that is not a rule is only named.
+pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
     let family = arguments.family.map(Family::from);
-    let files = filter_files(arguments)?;
-    let mut rules = Vec::new();
-    for file in &arguments.rule_files {
-        let shown = file.display().to_string();
-        let text =
-            read(file).map_err(|reason| Failure::new(format_args!("--rule: {shown}: {reason}")))?;
-        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        add(&mut rules, &text, (&shown, &name), (family, &files))?;
-    }
-    for text in &arguments.rule_texts {
-        add(&mut rules, text, ("--rule-text", UNNAMED), (family, &files))?;
-    }
-    match rules.is_empty() {
-        true => Err(Failure::new("name a rule with --rule FILE or --rule-text TEXT")),
-        false => Ok(rules),
-    }
-}
-
-/// The files that rules may refer to.
-fn filter_files(arguments: &RulesArguments) -> Result<RuleFiles, Failure> {
     let mut files = RuleFiles::default();
     for folder in &arguments.filter_dirs {
-        let shown = folder.display();
-        let failure =
-            |reason: &dyn Display| Failure::new(format_args!("--filter-dir: {shown}: {reason}"));
-        let entries = fs::read_dir(folder).map_err(|error| failure(&error))?;
-        for entry in entries {
-            let path = entry.map_err(|error| failure(&error))?.path();
+        let is_filter = |path: &Path| {
             let ending = path.extension().unwrap_or_default();
-            if !["conf", "local", "data"].iter().any(|known| ending == *known) {
-                continue;
-            }
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let text = read(&path).map_err(|reason| failure(&format!("{name}: {reason}")))?;
-            files.add(name, text);
+            FILTER_ENDINGS.iter().any(|known| ending == *known)
+        };
+        add_files(&mut files, ("--filter-dir", folder), is_filter)?;
+    }
+    for folder in &arguments.data_dirs {
+        add_files(&mut files, ("--data-dir", folder), is_text)?;
+    }
+    let mut loaded = LoadedRules { rules: Vec::new(), is_incomplete: false };
+    for file in &arguments.rule_files {
+        if file.is_dir() {
+            add_folder(&mut loaded, file, (family, &files))?;
+        } else {
+            add_file(&mut loaded.rules, file, (family, &files))?;
         }
     }
-    Ok(files)
+    for text in &arguments.rule_texts {
+        add(&mut loaded.rules, text, ("--rule-text", UNNAMED), (family, &files))?;
+    }
+    match loaded.rules.is_empty() {
+        true => Err(Failure::new("name a rule with --rule FILE or --rule-text TEXT")),
+        false => Ok(loaded),
+    }
 }
 
-fn read(file: &std::path::Path) -> Result<String, String> {
+/// Adds the rules of a folder and of those in it, in the order of the names. What is not a rule is
+/// named and left out.
+fn add_folder(
+    loaded: &mut LoadedRules,
+    folder: &Path,
+    context: (Option<Family>, &RuleFiles),
+) -> Result<(), Failure> {
+    let mut paths = Vec::new();
+    list(folder, &mut paths, 0)?;
+    let (mut failed, before) = (0, loaded.rules.len());
+    for path in &paths {
+        match add_file(&mut loaded.rules, path, context) {
+            Ok(()) => {}
+            Err(Failure::Message(message)) => {
+                say(message);
+                failed += 1;
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    let shown = folder.display();
+    if loaded.rules.len() == before {
+        let message = format_args!("--rule: {shown}: the folder has no rule that can be replayed");
+        return Err(Failure::new(message));
+    }
+    if failed > 0 {
+        loaded.is_incomplete = true;
+        let files = paths.len();
+        say(format_args!("--rule: {shown}: {failed} of {files} files are not replayed"));
+    }
+    Ok(())
+}
+
+/// Lists the rule files of a folder and of those in it.
+fn list(folder: &Path, paths: &mut Vec<PathBuf>, depth: usize) -> Result<(), Failure> {
+    let shown = folder.display();
+    let failure = |reason: &dyn Display| Failure::new(format_args!("--rule: {shown}: {reason}"));
+    let entries = fs::read_dir(folder).map_err(|error| failure(&error))?;
+    let mut found = Vec::new();
+    for entry in entries {
+        found.push(entry.map_err(|error| failure(&error))?.path());
+    }
+    found.sort();
+    for path in found {
+        // A link may lead back to the folder.
+        if path.is_dir() && !path.is_symlink() {
+            if depth >= DEPTH_MAX {
+                return Err(failure(&format!("more than {DEPTH_MAX} folders lie in each other")));
+            }
+            list(&path, paths, depth + 1)?;
+        } else if path.extension().is_some_and(|end| RULE_ENDINGS.iter().any(|known| end == *known))
+        {
+            paths.push(path);
+        }
+        if paths.len() > FOLDER_FILES_MAX {
+            return Err(failure(&format!("more than {FOLDER_FILES_MAX} files")));
+        }
+    }
+    Ok(())
+}
+
+/// Adds the files of a folder that rules may refer to.
+fn add_files(
+    files: &mut RuleFiles,
+    (option, folder): (&str, &Path),
+    is_kept: impl Fn(&Path) -> bool,
+) -> Result<(), Failure> {
+    let shown = folder.display();
+    let failure = |reason: &dyn Display| Failure::new(format_args!("{option}: {shown}: {reason}"));
+    let entries = fs::read_dir(folder).map_err(|error| failure(&error))?;
+    for entry in entries {
+        let path = entry.map_err(|error| failure(&error))?.path();
+        if path.is_dir() || !is_kept(&path) {
+            continue;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = read(&path).map_err(|reason| failure(&format!("{name}: {reason}")))?;
+        files.add(name, text);
+    }
+    Ok(())
+}
+
+/// Whether a data file is a list. Databases of places are in the same folder.
+fn is_text(path: &Path) -> bool {
+    path.extension().is_none_or(|end| end != "mmdb" && end != "db")
+}
+
+fn add_file(
+    rules: &mut Vec<Box<dyn Rule>>,
+    file: &Path,
+    context: (Option<Family>, &RuleFiles),
+) -> Result<(), Failure> {
+    let shown = file.display().to_string();
+    let text =
+        read(file).map_err(|reason| Failure::new(format_args!("--rule: {shown}: {reason}")))?;
+    let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    add(rules, &text, (&shown, &name), context)
+}
+
+fn read(file: &Path) -> Result<String, String> {
     let too_large = || format!("larger than {} MiB, which no rule is", FILE_BYTES_MAX >> 20);
     let metadata = fs::metadata(file).map_err(|error| format!("cannot be read: {error}"))?;
     if metadata.len() > FILE_BYTES_MAX {

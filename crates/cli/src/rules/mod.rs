@@ -15,6 +15,7 @@ use weir_view::{CountedSource, CountedSources, IncompleteSource, ReplayedRule, R
 
 pub(crate) use arguments::RulesArguments;
 
+use self::load::LoadedRules;
 use self::replays::Replays;
 use self::scan::{Merge, RuleScan, ScannedInput};
 use crate::messages::say_all;
@@ -28,7 +29,7 @@ const WAITING_SHARE: usize = 8;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
-    let rules = load::load(arguments)?;
+    let LoadedRules { rules, is_incomplete } = load::load(arguments)?;
     let inputs = inputs_of(&arguments.logs.files)?;
     let format = arguments.logs.format_choice()?;
     let (mut inputs, complaints) = sources::find(&inputs, &format);
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     report_unparsed(scanned.iter().flat_map(|input| &input.unparsed));
     let read_complaints: Vec<&Complaint> =
         scanned.iter().flat_map(|input| &input.complaints).collect();
-    let mut has_failed = !complaints.is_empty() || !read_complaints.is_empty();
+    let mut has_failed = is_incomplete || !complaints.is_empty() || !read_complaints.is_empty();
     say_all(read_complaints.iter().copied());
     let replays = merge.into_total();
     if replays.dropped > 0 {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use weir_core::{Timestamp, Zone, format_rfc3339, parse_rfc3339};
 use weir_view::{
-    Ban, CurvePoint, LimitCurve, ReplayedKey, ReplayedRule, RulesReport, Suggestion, Verdict,
+    Alert, Ban, CurvePoint, LimitCurve, ReplayedKey, ReplayedRule, RulesReport, Suggestion, Verdict,
 };
 
 use crate::display::{safe, separated};
@@ -62,11 +62,27 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
     if !rule.bans.is_empty() {
         text += &bans(&rule.bans, top, zone);
     }
+    if !rule.alerts.is_empty() {
+        text.push('\n');
+        text += &alerts(&rule.alerts, top, zone);
+    }
     if let Some(curve) = &rule.curve {
         text += &self::curve(curve);
     }
     if let Some(suggestion) = &rule.suggestion {
         text += &self::suggestion(rule, suggestion);
+    }
+    text
+}
+
+/// The first alerts, one on a line.
+fn alerts(alerts: &[Alert], top: usize, zone: Option<&Zone>) -> String {
+    let mut text = format!("{}\n", count(alerts.len() as u64, "alert"));
+    for alert in alerts.iter().take(top) {
+        let source = fit_middle(&safe(&alert.source), KEY_WIDTH);
+        let (time, events) = (in_zone(&alert.time, zone), count(alert.events, "event"));
+        let place = format!("{}:{}", safe(&alert.file), alert.line);
+        let _ = writeln!(text, "{time}  {source}  {events}  {place}");
     }
     text
 }

@@ -4,6 +4,7 @@ mod bad_input;
 mod bursts;
 mod conditions;
 mod count;
+mod crowdsec;
 mod escapes;
 mod files;
 mod formats;

@@ -145,3 +145,52 @@ fn the_curve_and_the_suggestion_agree_with_the_replay() {
     assert!(tripped <= suggestion["keys"].as_u64());
     assert!(suggestion["keys"].as_u64() <= tripped.zip(undecided).map(|(one, other)| one + other));
 }
+
+/// A scenario of CrowdSec that names a data file.
+const SCENARIO: &str = "type: leaky\nname: test/words\ndescription: requests with a word\n\
+    filter: \"any(File('words.txt'), {evt.Meta.http_path contains #})\"\n\
+    groupby: evt.Meta.source_ip\ncapacity: 2\nleakspeed: 10s\nlabels:\n  remediation: true\n";
+
+#[test]
+fn scenarios_of_a_folder_are_replayed() {
+    let folder = Folder::new();
+    let line = |client: u8, second: u8| {
+        format!(
+            "192.0.2.{client} - - [02/Nov/2026:00:00:{second:02} +0000] \
+             \"GET /admin?{second} HTTP/1.1\" 404 5 \"-\" \"-\"\n"
+        )
+    };
+    let log: String = (0..4).map(|second| line(1, second)).chain([line(2, 5)]).collect();
+    let log = folder.file("access.log", log.as_bytes());
+    let scenarios = folder.path("scenarios").join("test");
+    let data = folder.path("data");
+    for created in [&scenarios, &data] {
+        std::fs::create_dir_all(created).expect("a folder");
+    }
+    std::fs::write(scenarios.join("words.yaml"), SCENARIO).expect("a file");
+    std::fs::write(data.join("words.txt"), "# words\nadmin\n").expect("a file");
+    let rules = folder.path("scenarios");
+    let options =
+        ["rules", "--rule", text(&rules), "--data-dir", text(&data), "--json", text(&log)];
+    let replayed = run(options);
+    assert_eq!(replayed.code, 3, "{}", replayed.stderr);
+    let object: Value = serde_json::from_str(&replayed.stdout).expect("JSON");
+    check(&schema("rules"), &object).expect("it fits the schema");
+    let rule = &object["rules"][0];
+    assert_eq!(rule["family"], "crowdsec");
+    let alert = &rule["alerts"][0];
+    assert_eq!((&alert["source"], &alert["scenario"]), (&"192.0.2.1".into(), &"test/words".into()));
+    assert_eq!((&alert["events"], &alert["line"]), (&3.into(), &3.into()));
+    assert_eq!(rule["bans"][0]["until"], "2026-11-02T04:00:02Z");
+    // A file that cannot be replayed is named, and the others are replayed.
+    std::fs::write(scenarios.join("wrong.yaml"), SCENARIO.replace("leaky", "bayesian"))
+        .expect("a file");
+    let incomplete = run(options);
+    assert_eq!(incomplete.code, 2);
+    assert!(incomplete.stderr.contains("wrong.yaml:1: bayesian"), "{}", incomplete.stderr);
+    assert!(incomplete.stderr.contains("1 of 2 files are not replayed"), "{}", incomplete.stderr);
+    assert_eq!(incomplete.stdout, replayed.stdout);
+    let without = run(["rules", "--rule", text(&rules), text(&log)]);
+    assert_eq!(without.code, 2);
+    assert!(without.stderr.contains("`words.txt` is missing"), "{}", without.stderr);
+}

@@ -1,5 +1,6 @@
 //! Replays of whole rules, against naive oracles.
 
+mod crowdsec;
 mod fail2ban;
 mod limit_req;
 mod lists;

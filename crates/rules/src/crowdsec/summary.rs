@@ -1,0 +1,249 @@
+//! What a replay comes to: alerts, and how close each key came to one.
+
+use super::bucket::Level;
+use super::scenario::{BucketKind, Scenario};
+use crate::interner::Interner;
+use crate::report::{
+    Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
+};
+
+/// The most keys without an alert that are listed.
+const CLOSEST_MAX: usize = 100;
+
+/// The most keys with an alert that are listed; the others are only counted.
+const TRIPS_MAX: usize = 1_000_000;
+
+/// The time and the line of an event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) time_ns: i64,
+    pub(super) source: u32,
+    pub(super) line: u64,
+}
+
+/// What is known of a key.
+#[derive(Debug, Clone, Copy)]
+struct KeySummary {
+    level: Level,
+    /// The highest level, in events, and when it was.
+    peak: f64,
+    peak_place: Place,
+    /// The first alert.
+    trip: Option<Place>,
+    requests: RequestCounts,
+}
+
+/// The decision about an event, kept until the end.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    key: u32,
+    source: u32,
+    line: u64,
+    level: f32,
+    is_banned: bool,
+}
+
+/// The summary of a replay. Its memory is 120 bytes for each key, 24 for each event, and the alerts.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    keys: Vec<KeySummary>,
+    outcomes: Vec<Outcome>,
+    pub(super) alerts: Vec<Alert>,
+    pub(super) bans: Vec<Ban>,
+    /// Events without a time.
+    pub(super) untimed: u64,
+    /// Overflows of events without a client's address.
+    pub(super) without_address: u64,
+    failures: u64,
+    first_failure: Vec<u8>,
+}
+
+impl Summary {
+    /// Counts an event of a key, which may be that of a banned client.
+    pub(super) fn count(&mut self, kind: BucketKind, key: u32, place: Place, is_banned: bool) {
+        let index = key as usize;
+        if index >= self.keys.len() {
+            let new = KeySummary {
+                level: Level::default(),
+                peak: 0.0,
+                peak_place: place,
+                trip: None,
+                requests: RequestCounts::default(),
+            };
+            self.keys.resize(index + 1, new);
+        }
+        let summary = &mut self.keys[index];
+        let level = match kind {
+            BucketKind::Leaky { leak_ns, .. } => summary.level.add(leak_ns, place.time_ns),
+            _ => 1.0,
+        };
+        if level > summary.peak {
+            (summary.peak, summary.peak_place) = (level, place);
+        }
+        summary.requests.rejected += u64::from(is_banned);
+        summary.requests.passed += u64::from(!is_banned);
+        let Place { source, line, .. } = place;
+        self.outcomes.push(Outcome { key, source, line, level: level as f32, is_banned });
+    }
+
+    /// Takes note of an alert of a key.
+    pub(super) fn trip(&mut self, key: u32, place: Place) {
+        if let Some(summary) = self.keys.get_mut(key as usize) {
+            summary.trip.get_or_insert(place);
+        }
+    }
+
+    /// Takes note of an expression that has no value.
+    pub(super) fn fail(&mut self, message: &[u8]) {
+        self.failures += 1;
+        if self.first_failure.is_empty() {
+            self.first_failure = message.to_vec();
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.keys.capacity() * size_of::<KeySummary>()
+            + self.outcomes.capacity() * size_of::<Outcome>()
+            + self.alerts.capacity() * (size_of::<Alert>() + 64)
+            + self.bans.capacity() * (size_of::<Ban>() + 256)
+    }
+
+    /// Ends the log. `pending` is the number of counters whose time had not come.
+    pub(super) fn finish(
+        self,
+        scenario: &Scenario,
+        keys: &Interner,
+        pending: usize,
+        decide: Option<&mut dyn FnMut(&Decision<'_>)>,
+    ) -> RuleReport {
+        if let Some(decide) = decide {
+            self.decide(scenario, keys, decide);
+        }
+        let mut requests = RequestCounts { undecided: self.untimed, ..RequestCounts::default() };
+        let (mut trips, mut closest) = (Vec::new(), Vec::new());
+        let mut counts = KeyCounts { seen: self.keys.len() as u64, ..KeyCounts::default() };
+        for (key, summary) in self.keys.iter().enumerate() {
+            requests.passed += summary.requests.passed;
+            requests.rejected += summary.requests.rejected;
+            counts.tripped += u64::from(summary.trip.is_some());
+            let list = if summary.trip.is_some() { &mut trips } else { &mut closest };
+            list.push(summary.as_trip(scenario, keys.text(key as u32)));
+            if closest.len() > 2 * CLOSEST_MAX {
+                sort(&mut closest, CLOSEST_MAX);
+            }
+            if trips.len() > 2 * TRIPS_MAX {
+                sort(&mut trips, TRIPS_MAX);
+            }
+        }
+        sort(&mut trips, TRIPS_MAX);
+        sort(&mut closest, CLOSEST_MAX);
+        RuleReport {
+            exactness: Exactness::Exact,
+            notes: self.notes(pending),
+            keys: counts,
+            requests,
+            trips,
+            closest,
+            steps: self.steps(scenario),
+            bans: self.bans,
+            alerts: self.alerts,
+        }
+    }
+
+    fn decide(&self, scenario: &Scenario, keys: &Interner, decide: &mut dyn FnMut(&Decision<'_>)) {
+        for outcome in &self.outcomes {
+            let verdict = if outcome.is_banned { Verdict::Rejected } else { Verdict::Passed };
+            let is_leaky = matches!(scenario.kind, BucketKind::Leaky { .. });
+            decide(&Decision {
+                source: outcome.source,
+                line: outcome.line,
+                key: keys.text(outcome.key),
+                verdict,
+                delay_ms: None,
+                excess: is_leaky.then_some(f64::from(outcome.level)),
+            });
+        }
+    }
+
+    fn notes(&self, pending: usize) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut add = |number: u64, one: &str, many: &str| {
+            if number > 0 {
+                let text = if number == 1 { one } else { many };
+                notes.push(format!("{number} {text}"));
+            }
+        };
+        add(
+            self.untimed,
+            "event has no time and was not replayed",
+            "events have no time and were not replayed",
+        );
+        add(
+            self.without_address,
+            "overflow is not an alert, because its client is not an address",
+            "overflows are not alerts, because their clients are not addresses",
+        );
+        add(
+            pending as u64,
+            "counter had not ended at the end of the log",
+            "counters had not ended at the end of the log",
+        );
+        if self.failures > 0 {
+            let (number, reason) = (self.failures, String::from_utf8_lossy(&self.first_failure));
+            notes.push(format!("an expression has no value for {number} events, first: {reason}"));
+        }
+        notes
+    }
+
+    /// What half and twice the capacity would have caught. Distinct values depend on the life of a
+    /// bucket, and so on its capacity: then it does not follow from the same replay.
+    fn steps(&self, scenario: &Scenario) -> Vec<Step> {
+        let BucketKind::Leaky { capacity, .. } = scenario.kind else { return Vec::new() };
+        let depends_on_more = scenario.distinct.is_some()
+            || scenario.cancel.is_some()
+            || scenario.condition.is_some()
+            || scenario.overflow_filter.is_some();
+        if depends_on_more {
+            return Vec::new();
+        }
+        let settings = [capacity / 2, capacity, capacity.saturating_mul(2)];
+        let settings = settings.into_iter().filter(|setting| *setting > 0);
+        let step = |setting: u32| Step {
+            setting: format!("capacity: {setting}"),
+            tripped: self.keys.iter().filter(|key| key.peak > f64::from(setting)).count() as u64,
+            undecided: 0,
+        };
+        settings.map(step).collect()
+    }
+}
+
+impl KeySummary {
+    fn as_trip(&self, scenario: &Scenario, key: &[u8]) -> Trip {
+        let place = self.trip.unwrap_or(self.peak_place);
+        let limit = match scenario.kind {
+            BucketKind::Leaky { capacity, .. } => f64::from(capacity),
+            BucketKind::Trigger => 0.0,
+            BucketKind::Counter { .. } | BucketKind::Conditional { .. } => self.peak,
+        };
+        Trip {
+            key: key.to_vec(),
+            limit: None,
+            verdict: if self.trip.is_some() { Verdict::Rejected } else { Verdict::Passed },
+            time_ns: place.time_ns,
+            source: place.source,
+            line: place.line,
+            peak: self.peak,
+            peak_range: (self.peak, self.peak),
+            margin: self.peak - limit,
+            requests: self.requests,
+        }
+    }
+}
+
+/// Sorts by margin, the highest first, and keeps the first of them.
+fn sort(trips: &mut Vec<Trip>, most: usize) {
+    trips.sort_by(|a, b| {
+        b.margin.total_cmp(&a.margin).then(a.time_ns.cmp(&b.time_ns)).then(a.line.cmp(&b.line))
+    });
+    trips.truncate(most);
+}
