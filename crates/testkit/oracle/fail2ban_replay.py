@@ -178,6 +178,7 @@ def replay(job):
                     date = clock.getTime(found[0].group(1), found)
                     if date is not None:
                         MyTime.setTime(date[0])
+                jail.banned.unBanList(MyTime.time())
                 flt.processLineAndAdd(line)
                 jail.ban_all()
     seconds = time.perf_counter() - begin

@@ -44,12 +44,20 @@ pub(super) struct Bans {
     manager: FailManager,
     banned: Vec<Option<Banned>>,
     next_service_s: f64,
+    /// The latest time so far: a ban that has ended stays so if the times of the log go back.
+    latest_s: f64,
 }
 
 impl Bans {
     pub(super) fn new(limits: Limits) -> Self {
         let manager = FailManager::new(limits.find_time_s, limits.matches_max);
-        Self { limits, manager, banned: Vec::new(), next_service_s: f64::NEG_INFINITY }
+        Self {
+            limits,
+            manager,
+            banned: Vec::new(),
+            next_service_s: f64::NEG_INFINITY,
+            latest_s: f64::NEG_INFINITY,
+        }
     }
 
     /// Forgets idle keys, unless that was done a moment ago. fail2ban does so after each hundredth
@@ -61,9 +69,15 @@ impl Bans {
         }
     }
 
+    /// Ends the bans that are over at the time of a line.
+    pub(super) fn see(&mut self, now_s: f64) {
+        self.latest_s = self.latest_s.max(now_s);
+    }
+
     /// Counts a failure. Returns the count of the key, and the bans that it led to: one, or two if
     /// the key was banned before.
     pub(super) fn fail(&mut self, key: u32, now_s: f64, line: (u32, u64)) -> (f64, Vec<NewBan>) {
+        self.see(now_s);
         let mut tickets = Vec::new();
         let mut retry = self.manager.add(key, now_s, 1.0, line);
         if retry >= f64::from(self.limits.max_retry) {
@@ -97,7 +111,7 @@ impl Bans {
     /// Whether a ban of a key is in force.
     pub(super) fn is_banned(&self, key: u32, now_s: f64) -> bool {
         let banned = self.banned.get(key as usize).copied().flatten();
-        banned.is_some_and(|banned| now_s <= banned.until_s)
+        banned.is_some_and(|banned| now_s.max(self.latest_s) <= banned.until_s)
     }
 
     fn ban(&mut self, key: u32, now_s: f64, ticket: Ticket) -> NewBan {

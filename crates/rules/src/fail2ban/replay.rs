@@ -149,7 +149,10 @@ impl Replay for JailReplay<'_> {
     fn take(&mut self, source: u32, line: u64, event: &Event<'_>) {
         self.move_to(source, line);
         if let Some(time_ns) = event.time_ns {
-            self.now_s = Some(time_ns as f64 / 1e9);
+            let now_s = time_ns as f64 / 1e9;
+            self.now_s = Some(now_s);
+            self.bans.see(now_s);
+            self.others.iter_mut().for_each(|(_, bans, _)| bans.see(now_s));
         }
         match (event.tag, self.now_s) {
             (TIME, _) => {}

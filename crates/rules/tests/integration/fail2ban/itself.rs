@@ -117,9 +117,13 @@ fn assert_same(name: &str, replayed: &Replayed, result: &Value) {
     let difference = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
     assert_eq!(difference, None, "{name}: failures, ours and those of fail2ban");
     assert_eq!(ours.len(), theirs.len(), "{name}: failures");
-    let (ours, theirs): (Vec<_>, _) =
-        (replayed.report.bans.iter().map(short).collect(), bans(result));
-    let difference = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
+    let ours: Vec<_> = replayed.report.bans.iter().map(short).collect();
+    assert_same_bans(name, &ours, &bans(result));
+}
+
+#[track_caller]
+fn assert_same_bans(name: &str, ours: &[ShortBan], theirs: &[ShortBan]) {
+    let difference = ours.iter().zip(theirs).find(|(ours, theirs)| ours != theirs);
     assert_eq!(difference, None, "{name}: bans, ours and those of fail2ban");
     assert_eq!(ours.len(), theirs.len(), "{name}: bans");
 }
@@ -262,7 +266,13 @@ fn same_with_options(filter: &str, sample: &Path, files: &RuleFiles) -> usize {
             let ours = replayed.failures.len() as u64 + replayed.report.requests.undecided;
             assert_eq!(ours, failures(&result).len() as u64, "{text}");
         } else {
-            assert_same(&text, &replayed, &result);
+            assert_eq!(replayed.failures, failures(&result), "{text}");
+            // The times of samples jump by years, and whether an earlier ban is still in force
+            // then depends on which lines the clock of the oracle reads a date from.
+            let unmarked = |ban: ShortBan| (ban.0, ban.1, ban.2, ban.3, false);
+            let ours: Vec<_> = replayed.report.bans.iter().map(short).map(unmarked).collect();
+            let theirs: Vec<_> = bans(&result).into_iter().map(unmarked).collect();
+            assert_same_bans(&text, &ours, &theirs);
         }
     }
     jobs.len()
