@@ -85,7 +85,7 @@ fn only_the_fields_that_are_asked_for_are_read() {
     let format = Arc::new(Format::parse(definition).expect("a format"));
     let mut reader = BlockReader::new(format.clone(), BlockLimits::default(), &mut values);
     let segment = reader.read_segment(&Block::new(lines[0].as_bytes().to_vec()), 0, &mut values);
-    let rows = RowReader::new(&[format.clone()], &values, RecordKind::Request);
+    let rows = RowReader::new(std::slice::from_ref(&format), &values, RecordKind::Request);
     let names = ["uri", "http_x_key", "time"].map(str::to_owned);
     let rows = rows.only(&names);
     let mut record = Record::new();
