@@ -114,7 +114,7 @@ impl From<ClauseError> for QueryError {
 /// What is wrong in a condition, and in which one of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidCondition {
-    /// The condition's number in [`Query::conditions`].
+    /// The condition's number in [`Query::conditions`](crate::Query::conditions).
     pub number: usize,
     /// The condition.
     pub text: String,
