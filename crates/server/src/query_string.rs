@@ -111,8 +111,10 @@ mod tests {
         let grouped = Query { group: Some("host".to_owned()), ..Query::default() };
         assert_eq!(query(Some("group=host")), Ok(grouped));
         let of_kind = Query { kind: Some(RecordKind::ErrorLogLine), ..Query::default() };
-        assert_eq!(query(Some("kind=error_log_line")), Ok(of_kind));
-        for wrong in ["top=x", "nothing=1", "kind=error-log-line"] {
+        for kind in ["kind=error_log_line", "kind=error-log-line"] {
+            assert_eq!(query(Some(kind)), Ok(of_kind.clone()), "{kind}");
+        }
+        for wrong in ["top=x", "nothing=1", "kind=errors"] {
             assert!(query(Some(wrong)).is_err(), "{wrong}");
         }
     }
