@@ -2,7 +2,6 @@
 
 mod bench;
 mod browsers;
-mod crowdsec;
 mod fail2ban;
 mod formats;
 mod nginx;

@@ -17,7 +17,7 @@ import {
 import { byId, choose, settled } from "../support/page.mjs";
 import { fixture, report, runAnyway } from "../support/weir.mjs";
 
-const NO_LOG = /^(?:ORIGIN\.md|LICENSE|.*\.tsv|expect\.jsonl|parser_cases\.jsonl)$/;
+const NO_LOG = /^(?:ORIGIN\.md|LICENSE|.*\.tsv|expect\.jsonl|(?:parser|scenario)_cases\.jsonl)$/;
 /** A log of each kind, for the outputs that show several kinds. */
 const MIXED = [
   "nginx-error/meatlabel.app.error.log-20251220",
@@ -30,8 +30,10 @@ function realLogs() {
   const folders = readdirSync(fixture(""), { withFileTypes: true });
   const found = [];
   for (const { name } of folders.filter((entry) => entry.isDirectory())) {
-    const files = readdirSync(fixture(name))
-      .filter((file) => !NO_LOG.test(file))
+    // Samples of scenarios, a few lines each, are in a folder of their own.
+    const files = readdirSync(fixture(name), { withFileTypes: true })
+      .filter((entry) => entry.isFile() && !NO_LOG.test(entry.name))
+      .map((entry) => entry.name)
       .sort();
     if (files.length > 0) found.push([name, files.map((file) => fixture(`${name}/${file}`))]);
   }
