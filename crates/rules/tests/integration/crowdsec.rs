@@ -13,8 +13,8 @@ use weir_testkit::fixtures;
 /// The format of a few logs that is not detected.
 const HOST_AND_MAIN: &str = r#"$host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for""#;
 
-/// Cases of logs in a format of their own, which are not read.
-/// or with functions that need data files which Debian does not have either.
+/// Cases of logs in a format of their own, which are not read, or with functions that need data files
+/// which Debian does not have either.
 const NOT_READ: [&str; 5] = [
     "bunkerweb-bad-user-agent",
     "bunkerweb-http-sensitive-files",
@@ -152,7 +152,33 @@ fn the_hubs_own_tests_give_the_same_alerts() {
     }
     eprintln!("{compared} cases compared; no data files for {missing:?}");
     assert!(different.is_empty(), "{}", different.join("\n"));
-    assert!(compared >= 34, "{compared}");
+    assert!(compared >= 32, "{compared}");
+}
+
+#[test]
+fn scenarios_without_a_sample_alert_on_lines_of_their_own() {
+    let scenarios = fixtures::scenario_cases().with_file_name("scenarios/crowdsecurity");
+    for (name, log, source) in [
+        (
+            "CVE-2021-4034",
+            "Jan 27 11:02:49 host pkexec[7]: somebody: The value for the SHELL variable was not found \
+             the /etc/shells file [USER=root]\n",
+            "somebody",
+        ),
+        (
+            "netgear_rce",
+            "192.0.2.7 - - [26/Apr/2023:05:11:25 +0000] \
+             \"GET /setup.cgi?next_file=netgear.cfg&todo=syscmd&cmd=id HTTP/1.0\" 404 153 \"-\" \"-\"\n\
+             192.0.2.8 - - [26/Apr/2023:05:11:26 +0000] \
+             \"GET /setup.cgi?next_file=netgear.cfg&todo=save HTTP/1.0\" 404 153 \"-\" \"-\"\n",
+            "192.0.2.7",
+        ),
+    ] {
+        let text = std::fs::read_to_string(scenarios.join(format!("{name}.yaml"))).expect(name);
+        let report = replay(&*rule(&text), log.as_bytes());
+        let alert = (format!("crowdsecurity/{name}"), source.to_owned(), 1);
+        assert_eq!(counted(&report.alerts), BTreeMap::from([(alert, 1)]), "{name}");
+    }
 }
 
 /// A scenario over web logs with further lines.
