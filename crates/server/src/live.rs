@@ -88,11 +88,12 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     let newest = Messages::default();
     let checking = check_queries(&session, &data, newest.query.subscribe(), &writer, &current);
     let counting = answer_counts(&session, &data, newest.count.subscribe(), &writer);
+    let replaying = answer_panels(&session, &data, &newest.panels, &writer);
     let has_session_ended = tokio::select! {
         () = read_messages(&mut reader, &newest, &writer) => false,
         () = checking => false,
         () = counting => false,
-        () = answer_panels(&session, &data, &newest.panels, &writer) => false,
+        () = replaying => false,
         () = publish(&session, &data, &writer, current.subscribe()) => false,
         () = session.ended() => true,
     };

@@ -52,24 +52,24 @@ const UNNAMED: &str = "rule";
 /// The newest message of each panel.
 pub(crate) type PanelMessages = [watch::Sender<String>; PANELS_MAX];
 
-/// Answers the newest message of each panel. Runs until the connection ends.
-pub(crate) async fn answer_panels(
-    session: &Arc<Session>,
-    data: &Arc<DataSet>,
+/// Answers the newest message of each panel. The future runs until the connection ends. Messages
+/// that arrive before it is polled are answered too: the panels subscribe to them here.
+pub(crate) fn answer_panels<'a>(
+    session: &'a Arc<Session>,
+    data: &'a Arc<DataSet>,
     newest: &PanelMessages,
-    writer: &Writer<Stream>,
-) {
+    writer: &'a Writer<Stream>,
+) -> impl Future<Output = ()> + use<'a> {
     let serve = |(number, newest): (u32, &watch::Sender<String>)| {
         let panel = Panel { number, session, data, writer };
         let newest = newest.subscribe();
         Box::pin(async move { panel.serve(newest).await })
     };
     let mut panels: Vec<Pin<Box<_>>> = (0..).zip(newest).map(serve).collect();
-    let all = std::future::poll_fn(|context| {
+    std::future::poll_fn(move |context| {
         let is_over = panels.iter_mut().any(|panel| panel.as_mut().poll(context).is_ready());
         if is_over { Poll::Ready(()) } else { Poll::Pending }
-    });
-    all.await;
+    })
 }
 
 /// Answers a question about a panel that the server does not have.

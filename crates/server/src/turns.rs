@@ -216,9 +216,9 @@ impl SessionTurns {
     }
 
     /// Computes an answer: in a short turn, and if it takes longer than that, in a long one. If no
-    /// long turn is free then, the work is stopped and starts again when it has one. Returns `None` if the answer was cancelled; the work should return `None` if the flag
-    /// is set. Dropping the future does not free the turn before the work ends, so the caller
-    /// should also cancel it.
+    /// long turn is free then, the work is stopped and starts again when it has one. Returns `None`
+    /// if the answer was cancelled; the work should return `None` if the flag is set. Dropping the
+    /// future does not free the turn before the work ends, so the caller should also cancel it.
     ///
     /// # Errors
     /// If the work takes longer than the session's limit; it has ended then.
