@@ -2,6 +2,7 @@
 
 mod bench;
 mod browsers;
+mod crowdsec;
 mod fail2ban;
 mod formats;
 mod nginx;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
-use crate::{bench, browsers, fail2ban, formats, nginx, page, readme, tidy, types, wasm};
+use crate::{bench, browsers, crowdsec, fail2ban, formats, nginx, page, readme, tidy, types, wasm};
 
 /// The steps to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +50,10 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         })?;
         step("fail2ban", || {
             summary.add(fail2ban::test()?);
+            Ok(())
+        })?;
+        step("CrowdSec", || {
+            summary.add(crowdsec::test()?);
             Ok(())
         })?;
         step("browsers", || {
