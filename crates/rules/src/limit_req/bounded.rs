@@ -117,10 +117,8 @@ pub(super) fn replay(
     };
     let mut decided = outcomes.as_ref().map(|_| vec![unknown; requests.list.len()]);
     let mut excesses = Excesses::new();
-    for position in &order {
-        let request = &requests.list[*position as usize];
+    requests.each(rule, &order, |position, request, keys| {
         let limits = &rule.limit_sets()[request.set as usize].limits;
-        let keys = requests.keys_of(request, limits.len());
         let earliest_ms = request.arrival_ms - start_ms;
         let arrival = Arrival { earliest_ms, latest_ms: earliest_ms + requests.spread_ms(request) };
         let before = zones_before(&zones, only, keys);
@@ -146,9 +144,9 @@ pub(super) fn replay(
             summary.trip(&limits[limit], keys[limit], request);
         }
         if let Some(decided) = &mut decided {
-            decided[*position as usize] = outcome;
+            decided[position] = outcome;
         }
-    }
+    });
     if let Some(limit) = only {
         let zone = &zones[limit.zone];
         for (key, second) in zone.seconds.iter().enumerate() {

@@ -85,10 +85,8 @@ pub(super) fn replay(
         let unknown = Outcome { verdict: Verdict::Unknown, limit: 0, delay_ms: None, excess: None };
         outcomes.resize(requests.list.len(), unknown);
     }
-    for position in requests.replay_order(rule) {
-        let request = &requests.list[position as usize];
+    requests.each(rule, &requests.replay_order(rule), |position, request, keys| {
         let limits = &rule.limit_sets()[request.set as usize].limits;
-        let keys = requests.keys_of(request, limits.len());
         let outcome = decide(&mut zones, limits, keys, request.arrival_ms);
         summary.count(limits, keys, outcome.verdict);
         for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
@@ -101,9 +99,9 @@ pub(super) fn replay(
             summary.trip(&limits[limit], keys[limit], request);
         }
         if let Some(outcomes) = &mut outcomes {
-            outcomes[position as usize] = outcome;
+            outcomes[position] = outcome;
         }
-    }
+    });
 }
 
 /// The decision about one request, and its effect: the first limit that rejects it ends the search,

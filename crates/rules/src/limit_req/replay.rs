@@ -21,8 +21,11 @@ pub(super) const NO_KEY: u32 = u32::MAX;
 /// milliseconds.
 const SECOND_SPREAD_MS: i64 = 999;
 
+/// The number of requests that are copied before they are replayed.
+const COPIED_AT_ONCE: usize = 32;
+
 /// A request that has limits.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Request {
     /// Its arrival, or the earliest that it can be, in milliseconds since 1970.
     pub(super) arrival_ms: i64,
@@ -49,6 +52,35 @@ impl Requests {
     pub(super) fn keys_of(&self, request: &Request, limits: usize) -> &[u32] {
         let start = request.keys_start as usize;
         &self.keys[start..start + limits]
+    }
+
+    /// Passes the requests of an order on, each with its position and its keys, which are as many as
+    /// its set has limits.
+    ///
+    /// They lie anywhere in memory. Some of them are copied before they are passed on, so that the
+    /// processor fetches them together instead of one after the other, which takes half the time.
+    pub(super) fn each(
+        &self,
+        rule: &LimitReq,
+        order: &[u32],
+        mut take: impl FnMut(usize, &Request, &[u32]),
+    ) {
+        let mut copied = [(Request::default(), NO_KEY); COPIED_AT_ONCE];
+        for positions in order.chunks(COPIED_AT_ONCE) {
+            for (position, (request, first_key)) in positions.iter().zip(&mut copied) {
+                *request = self.list[*position as usize];
+                let first = self.keys.get(request.keys_start as usize);
+                *first_key = first.copied().unwrap_or(NO_KEY);
+            }
+            for (position, (request, first_key)) in positions.iter().zip(&copied) {
+                let limits = rule.limit_sets()[request.set as usize].limits.len();
+                let keys = match limits {
+                    1 => std::slice::from_ref(first_key),
+                    _ => self.keys_of(request, limits),
+                };
+                take(*position as usize, request, keys);
+            }
+        }
     }
 
     /// How much later than [`Request::arrival_ms`] a request may have arrived, in milliseconds.
