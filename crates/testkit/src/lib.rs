@@ -7,6 +7,7 @@
 //! - [`lines`]: single lines of a few formats.
 //! - [`fixtures`]: paths of real logs.
 //! - [`json_schema`]: a naive validator of JSON schemas.
+//! - [`numbers`]: numbers that look random.
 //!
 //! ```
 //! use weir_testkit::oracle::{Layout, Oracle};
@@ -22,4 +23,5 @@ pub mod chunking;
 pub mod fixtures;
 pub mod json_schema;
 pub mod lines;
+pub mod numbers;
 pub mod oracle;

@@ -4,9 +4,16 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use weir_rules::{Decision, Events, Rule, RuleFiles, RuleReport, Verdict, parse_rules};
+use weir_testkit::fixtures;
+use weir_testkit::numbers::Numbers;
 
 /// A request: its time in milliseconds, and the texts of the keys.
 type Request = (i64, Vec<String>);
+
+/// The most percent of verdicts about a real log with whole seconds that cannot be told, by request
+/// and by client; docs/rules.md has what they are.
+const REQUESTS_SHARE_MAX: f64 = 19.0;
+const CLIENTS_SHARE_MAX: f64 = 3.5;
 
 /// What a replay decided: the verdict, the delay and the excess of each request, and its report.
 struct Replayed {
@@ -283,6 +290,57 @@ fn most_verdicts_from_whole_seconds_are_definite_if_bursts_are_apart() {
     assert!(counts.rejected >= 80, "{counts:?}");
     assert!(counts.passed >= 400, "{counts:?}");
     assert!(spoken[1] > 100, "{spoken:?}");
+}
+
+/// Clients and times of a real log with whole seconds, with a random moment in each second.
+fn real_requests(numbers: &mut Numbers) -> Vec<Request> {
+    let log = std::fs::read(fixtures::hackers_first_1000()).expect("a log");
+    let log = String::from_utf8_lossy(&log);
+    let request = |line: &str| {
+        let client = line.split(' ').next()?.to_owned();
+        // `[25/Oct/2015:04:11:25 +0100]`, and the next day
+        let stamp = line.split_once('[')?.1;
+        let number = |from: usize| stamp.get(from..from + 2)?.parse::<i64>().ok();
+        let (day, hour, minute, second) = (number(0)?, number(12)?, number(15)?, number(18)?);
+        let seconds = ((day * 24 + hour) * 60 + minute) * 60 + second;
+        Some((1_400_000_000_000 + seconds * 1_000, vec![client]))
+    };
+    let mut requests: Vec<Request> = log.lines().map(|line| request(line).expect(line)).collect();
+    for (time_ms, _) in &mut requests {
+        *time_ms += numbers.below(1_000) as i64;
+    }
+    requests.sort_by_key(|(time_ms, _)| *time_ms);
+    requests
+}
+
+/// A thousand settings over a real log: no definite verdict is wrong, and few are not definite.
+#[test]
+fn few_verdicts_about_a_real_log_cannot_be_told() {
+    let mut numbers = Numbers::new(20_261_122);
+    let requests = real_requests(&mut numbers);
+    let mut spoken = [0; 2];
+    let (mut seen, mut undecided) = (0, 0);
+    for _ in 0..1_000 {
+        let limit = Limit {
+            rate: 1 + numbers.below(10) as i64,
+            is_per_minute: numbers.below(4) == 0,
+            burst: numbers.below(20) as i64,
+            delay: [None, Some(0)][numbers.below(2) as usize],
+        };
+        assert_bounded(&[limit], &requests, &mut spoken).expect("no definite verdict is wrong");
+        let stamped: Vec<Request> = requests
+            .iter()
+            .map(|(time_ms, keys)| (time_ms - time_ms % 1_000, keys.clone()))
+            .collect();
+        let keys = replay(&*rule(&configuration(&[limit])), &stamped).report.keys;
+        (seen, undecided) = (seen + keys.seen, undecided + keys.undecided);
+    }
+    let share = |part: u64, all: u64| part as f64 * 100.0 / all as f64;
+    let requests_share = share(spoken[0], spoken[0] + spoken[1]);
+    let clients_share = share(undecided, seen);
+    println!("cannot be told: {requests_share:.2} % of requests, {clients_share:.2} % of clients");
+    assert!(requests_share < REQUESTS_SHARE_MAX, "{requests_share}");
+    assert!(clients_share < CLIENTS_SHARE_MAX, "{clients_share}");
 }
 
 proptest! {

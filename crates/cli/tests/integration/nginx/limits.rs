@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 use std::io::{BufReader, Write};
 use std::time::{Duration, Instant};
 
+use weir_testkit::numbers::Numbers;
+
 use super::{Nginx, TIMEOUT, read_response};
 use crate::support::{Folder, run, text};
 
@@ -46,17 +48,6 @@ struct Count {
     /// The requests since the excess was 0: nginx rounds what drains before each of them to a
     /// thousandth.
     roundings: f64,
-}
-
-/// Numbers that look random and are the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
 }
 
 /// Zones, and the limits of each location, as text and as numbers.
@@ -135,7 +126,7 @@ fn is_too_close(counts: &mut [[Option<Count>; 2]], limits: &[Limit], key: usize)
 #[test]
 #[ignore = "needs nginx; `cargo xtask test` runs it"]
 fn decisions_are_those_of_nginx() {
-    let mut numbers = Numbers(20_260_101);
+    let mut numbers = Numbers::new(20_260_101);
     let (zones, locations, settings) = settings(&mut numbers);
     let folder = Folder::new();
     let path = folder.path("nginx");

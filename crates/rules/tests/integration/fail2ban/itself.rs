@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use weir_rules::RuleFiles;
 use weir_testkit::fixtures;
+use weir_testkit::numbers::Numbers;
 
-use super::{Numbers, Replayed, ShortBan, files_of, log, replay, rules, short};
+use super::{Replayed, ShortBan, files_of, log, replay, rules, short};
 
 /// Debian's Python, which has the modules of the package.
 const PYTHON: &str = "/usr/bin/python3";
@@ -186,7 +187,7 @@ fn setting(numbers: &mut Numbers, path: &Path) -> (String, Value) {
 #[test]
 #[ignore = "needs fail2ban"]
 fn bans_are_the_same_at_many_settings() {
-    let mut numbers = Numbers(1);
+    let mut numbers = Numbers::new(1);
     let mut paths: Vec<PathBuf> = (1..=4).map(written_log).collect();
     paths.push(fixtures::hackers_first_1000());
     paths.push(fixtures::elastic_first_2000());

@@ -8,6 +8,7 @@ use std::path::Path;
 use weir_rules::{
     Ban, Decision, Events, Family, Line, Rule, RuleFiles, RuleReport, Verdict, parse_rules,
 };
+use weir_testkit::numbers::Numbers;
 
 /// What a replay came to.
 #[derive(Debug)]
@@ -89,27 +90,12 @@ fn files_of(folder: &Path) -> RuleFiles {
     files
 }
 
-/// Numbers that look random and are the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-
-    fn one_of<'t>(&mut self, all: &[&'t str]) -> &'t str {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
-
 /// A log of an nginx server: some clients, some of them names or with IPv6, times that now and
 /// then go back, and lines without a date.
 fn log(seed: u64, lines: usize) -> String {
     use std::fmt::Write;
 
-    let mut numbers = Numbers(seed);
+    let mut numbers = Numbers::new(seed);
     let mut second = 9 * 3_600;
     let mut text = String::new();
     for _ in 0..lines {
