@@ -235,10 +235,10 @@ impl ReplayedRule {
             time: instant_stamp(trip.time_ns),
             source: name(trip.source),
             line: trip.line,
-            peak: trip.peak,
+            peak: millionths(trip.peak),
             peak_range: (trip.peak_range.0 < trip.peak_range.1)
-                .then_some([trip.peak_range.0, trip.peak_range.1]),
-            margin: trip.margin,
+                .then_some([millionths(trip.peak_range.0), millionths(trip.peak_range.1)]),
+            margin: millionths(trip.margin),
             requests: trip.requests.into(),
         };
         let ban = |ban: weir_rules::Ban| Ban {
@@ -289,6 +289,11 @@ impl ReplayedRule {
             alerts: report.alerts.into_iter().map(alert).collect(),
         }
     }
+}
+
+/// A count without the traces of binary fractions: 2.6, not 2.5999999999999996.
+fn millionths(count: f64) -> f64 {
+    (count * 1e6).round() / 1e6
 }
 
 impl From<weir_rules::Verdict> for Verdict {
@@ -342,7 +347,7 @@ pub fn write_decision(
         key_hex: hex_if_needed(decision.key),
         verdict: decision.verdict.into(),
         delay_ms: decision.delay_ms,
-        excess: decision.excess,
+        excess: decision.excess.map(millionths),
     };
     write_json(output, &line)?;
     output.write_all(b"\n")

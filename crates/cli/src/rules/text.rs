@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use weir_core::{Timestamp, Zone, format_rfc3339, parse_rfc3339};
 use weir_view::{
-    Alert, Ban, CurvePoint, LimitCurve, ReplayedKey, ReplayedRule, RulesReport, Suggestion, Verdict,
+    Alert, Ban, CurvePoint, LimitCurve, LinePlace, ReplayedKey, ReplayedRule, RulesReport,
+    Suggestion, Verdict,
 };
 
 use crate::display::{safe, separated};
@@ -12,6 +13,9 @@ use crate::terminal::{fit_middle, left, right};
 
 /// The widest key; longer ones are cut in the middle.
 const KEY_WIDTH: usize = 40;
+
+/// The most lines that are listed for a ban.
+const MATCHES_MAX: usize = 10;
 
 /// All rules, one after another.
 pub(super) fn rules(report: &RulesReport, top: usize, zone: Option<&Zone>) -> String {
@@ -84,6 +88,7 @@ fn alerts(alerts: &[Alert], top: usize, zone: Option<&Zone>) -> String {
         let place = format!("{}:{}", safe(&alert.file), alert.line);
         let _ = writeln!(text, "{time}  {source}  {events}  {place}");
     }
+    text += &rest(alerts.len(), top);
     text
 }
 
@@ -188,23 +193,46 @@ fn bans(bans: &[Ban], top: usize, zone: Option<&Zone>) -> String {
             Some(until) => format!("until {}", in_zone(until, zone)),
             None => "for ever".to_owned(),
         };
-        let lines: Vec<String> = ban.matches.iter().map(|place| place.line.to_string()).collect();
         let again = if ban.already_banned { ", banned already" } else { "" };
         let _ = writeln!(
             text,
-            "{}  {} {until}, at {}:{} after lines {}{again}",
+            "{}  {} {until}, at {}:{}{}{again}",
             fit_middle(&safe(&ban.key), KEY_WIDTH),
             in_zone(&ban.time, zone),
             safe(&ban.source),
             ban.line,
-            lines.join(", "),
+            matches(ban),
         );
     }
-    if bans.len() > top {
-        let _ =
-            writeln!(text, "and {} more; --top shows more", separated((bans.len() - top) as u64));
+    text + &rest(bans.len(), top)
+}
+
+/// The last lines that led to a ban; with their files if these are not all that of the ban.
+fn matches(ban: &Ban) -> String {
+    if ban.matches.is_empty() {
+        return String::new();
     }
-    text
+    let names_sources = ban.matches.iter().any(|place| place.source != ban.source);
+    let left_out = ban.matches.len().saturating_sub(MATCHES_MAX);
+    let place = |place: &LinePlace| match names_sources {
+        true => format!("{}:{}", safe(&place.source), place.line),
+        false => place.line.to_string(),
+    };
+    let places: Vec<String> = ban.matches[left_out..].iter().map(place).collect();
+    let noun = if ban.matches.len() == 1 { "line" } else { "lines" };
+    let others = match left_out {
+        0 => String::new(),
+        left_out => format!("{} others and ", separated(left_out as u64)),
+    };
+    format!(" after {others}{noun} {}", places.join(", "))
+}
+
+/// How many entries of a list are not shown.
+fn rest(entries: usize, top: usize) -> String {
+    match entries.saturating_sub(top) {
+        0 => String::new(),
+        rest => format!("and {} more; --top shows more\n", separated(rest as u64)),
+    }
 }
 
 /// The peak, or the range that it lies in.

@@ -23,6 +23,7 @@ mod mistype;
 mod nginx;
 mod period;
 mod report;
+mod rule_cases;
 mod rules;
 mod same_format;
 mod schema;

@@ -160,7 +160,7 @@ impl Summary {
                 key: keys.text(outcome.key),
                 verdict,
                 delay_ms: None,
-                excess: is_leaky.then_some(f64::from(outcome.level)),
+                excess: is_leaky.then_some((f64::from(outcome.level) * 1e3).round() / 1e3),
             });
         }
     }

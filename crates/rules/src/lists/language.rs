@@ -119,9 +119,9 @@ fn matcher(text: &str, at: usize) -> Result<Matcher, RuleError> {
     match text {
         "" => Err(error(0, "`all`, a network or `where` and a condition is missing".to_owned())),
         "all" => Ok(Matcher::All),
-        text => network(text)
-            .map(Matcher::Network)
-            .map_err(|message| error(text.len(), message + ", `all` or `where` and a condition")),
+        text => network(text).map(Matcher::Network).map_err(|message| {
+            error(text.len(), message + "; write one, `all`, or `where` and a condition")
+        }),
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
             ("deny", "", "is missing"),
             ("deny;", "", "is missing"),
             ("allow 10.0.0.0/8;\ndeny 10.0.0.0/40;", "10.0.0.0/40", "`/40` is not a valid"),
-            ("deny al;", "al;", "`al` is not a network or an address, `all`"),
+            ("deny al;", "al;", "`al` is not a network or an address; write one, `all`"),
             ("deny where status==404", "==404", "`==` is not an operator"),
             ("x\ny", "x", "`x` is not a network"),
         ] {

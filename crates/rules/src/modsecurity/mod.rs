@@ -86,14 +86,10 @@ impl Rule for ModSecurity {
     }
 
     fn description(&self) -> String {
+        let rules = number(self.rules.count.into(), "rule");
         match self.untold {
-            0 => format!("{} rules", self.rules.count),
-            untold => {
-                format!(
-                    "{} rules, {untold} of which cannot be told from this log",
-                    self.rules.count
-                )
-            }
+            0 => rules,
+            untold => format!("{rules}, {untold} of which cannot be told from this log"),
         }
     }
 
@@ -128,6 +124,12 @@ impl Rule for ModSecurity {
     }
 }
 
+/// A number of things.
+fn number(count: u64, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 impl Entries for ModSecurity {
     fn denies(&self, entry: u32) -> bool {
         self.rules.all().nth(entry as usize).is_some()
@@ -141,8 +143,8 @@ impl Entries for ModSecurity {
         let mut notes = Vec::new();
         if self.untold > 0 {
             notes.push(format!(
-                "{} rules cannot be told from this log; a request that passed may meet one of them",
-                self.untold
+                "{} cannot be told from this log; a request that passed may meet one",
+                number(self.untold as u64, "rule")
             ));
         }
         if self.partial > 0 {
@@ -151,16 +153,16 @@ impl Entries for ModSecurity {
             missing.sort_unstable();
             missing.dedup();
             notes.push(format!(
-                "{} rules also look at what may not be in this log ({}) and may match there",
-                self.partial,
-                missing.join(", ")
+                "fields that may not be in this log ({}) are tested by {}, which may match there",
+                missing.join(", "),
+                number(self.partial as u64, "rule")
             ));
         }
         let mut matched: Vec<(u64, &[SecRule])> =
             matches.iter().copied().zip(self.rules.all()).filter(|(count, _)| *count > 0).collect();
         matched.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
         for (count, links) in matched.iter().take(LISTED_MAX) {
-            let mut note = format!("{} matched {count} requests", title(&links[0]));
+            let mut note = format!("{} matched {}", title(&links[0]), number(*count, "request"));
             if !self.rules.denies(&links[0]) {
                 let _ = write!(note, ", and lets them pass");
             }

@@ -282,7 +282,7 @@ mod tests {
     fn limits_are_read_and_written_alike() {
         for (text, expected) in [
             ("limit 5 in 10s", "limit 5 requests in 10s as sliding"),
-            ("limit 1 request per 60s by client", "limit 1 requests in 1m by client as sliding"),
+            ("limit 1 request per 60s by client", "limit 1 request in 1m by client as sliding"),
             (
                 "limit 100 requests in 1m by client where path^=/login as sliding",
                 "limit 100 requests in 1m by client where path^=/login as sliding",

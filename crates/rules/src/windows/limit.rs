@@ -120,15 +120,15 @@ impl Limit {
     pub(super) fn setting_text(&self, value: u64) -> String {
         match self.algorithm {
             algorithm if algorithm.has_burst() => format!("burst {value}"),
-            Algorithm::Concurrency => format!("limit {value} requests at once"),
-            _ => format!("limit {value} requests in {}", duration(self.window_ns)),
+            Algorithm::Concurrency => format!("limit {} at once", requests(value)),
+            _ => format!("limit {} in {}", requests(value), duration(self.window_ns)),
         }
     }
 }
 
 impl fmt::Display for Limit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "limit {} requests", self.count)?;
+        write!(formatter, "limit {}", requests(self.count))?;
         match self.algorithm {
             Algorithm::Concurrency => write!(formatter, " at once")?,
             _ => write!(formatter, " in {}", duration(self.window_ns))?,
@@ -145,6 +145,10 @@ impl fmt::Display for Limit {
         }
         Ok(())
     }
+}
+
+fn requests(count: u64) -> String {
+    format!("{count} request{}", if count == 1 { "" } else { "s" })
 }
 
 /// A duration with the largest unit of which it is a multiple.

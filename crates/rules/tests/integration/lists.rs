@@ -125,10 +125,8 @@ fn rules_that_match_are_counted() {
     assert_eq!(decided[0].1, Verdict::Rejected);
     assert_eq!((report.requests.passed, report.requests.rejected), (2, 1));
     assert_eq!(report.trips[0].limit.as_deref(), Some("rule 7"));
-    assert!(
-        report.notes.iter().any(|note| note == "rule 8 matched 1 requests, and lets them pass")
-    );
-    assert!(report.notes.iter().any(|note| note.starts_with("1 rules cannot be told")));
+    assert!(report.notes.iter().any(|note| note == "rule 8 matched 1 request, and lets them pass"));
+    assert!(report.notes.iter().any(|note| note.starts_with("1 rule cannot be told")));
 }
 
 #[test]
