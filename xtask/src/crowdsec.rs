@@ -2,7 +2,7 @@
 
 use weir_tools::packages;
 
-use crate::shell::{Outcome, command, execute_and_keep, root, target_folder};
+use crate::shell::{Outcome, execute_and_keep, ignored_tests, root, target_folder};
 use crate::summary::Summary;
 
 /// The test that is skipped where CrowdSec cannot be unpacked.
@@ -18,17 +18,6 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
         println!("{error}");
         return Ok(vec![SKIPPED.to_owned()]);
     }
-    let arguments = [
-        "test",
-        "--quiet",
-        "--package",
-        "weir",
-        "--test",
-        "integration",
-        "--",
-        "--ignored",
-        "crowdsec::",
-    ];
-    let mut test = command("cargo", &arguments);
+    let mut test = ignored_tests("weir", "crowdsec::");
     execute_and_keep(test.env("CROWDSEC_ROOT", folder), Summary::is_closing_line)
 }

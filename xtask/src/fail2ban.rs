@@ -4,7 +4,7 @@ use std::path::Path;
 
 use weir_tools::packages;
 
-use crate::shell::{Outcome, command, execute_and_keep};
+use crate::shell::{Outcome, execute_and_keep, ignored_tests};
 use crate::summary::Summary;
 
 /// Where Debian has the modules of fail2ban.
@@ -21,16 +21,5 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
         println!("{error}");
         return Ok(vec![SKIPPED.to_owned()]);
     }
-    let arguments = [
-        "test",
-        "--quiet",
-        "--package",
-        "weir-rules",
-        "--test",
-        "integration",
-        "--",
-        "--ignored",
-        "fail2ban::itself",
-    ];
-    execute_and_keep(&mut command("cargo", &arguments), Summary::is_closing_line)
+    execute_and_keep(&mut ignored_tests("weir-rules", "fail2ban::itself"), Summary::is_closing_line)
 }

@@ -35,6 +35,13 @@ pub fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
+/// The run of a package's ignored integration tests whose names contain `filter`: those that need
+/// another program.
+pub fn ignored_tests(package: &str, filter: &str) -> Command {
+    let suite = ["test", "--quiet", "--package", package, "--test", "integration"];
+    command("cargo", &[&suite[..], &["--", "--ignored", filter]].concat())
+}
+
 /// Runs a command and shows its output. Fails if the command fails.
 pub fn execute(command: &mut Command) -> Outcome {
     let status = command.status().map_err(|error| not_started(command, &error))?;
