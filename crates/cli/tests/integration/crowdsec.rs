@@ -205,7 +205,7 @@ fn logs_of(kind: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-#[ignore = "needs CrowdSec"]
+#[ignore = "needs CrowdSec; `cargo xtask test` runs it"]
 fn alerts_are_those_of_crowdsec() {
     let root = std::env::var_os(ROOT).unwrap_or_else(|| panic!("{ROOT} is the unpacked package"));
     let folder = Folder::new();
