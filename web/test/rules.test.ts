@@ -4,7 +4,7 @@ import type { ReplayedRule } from "../src/generated/ReplayedRule";
 import type { RuleAnswer } from "../src/generated/RuleAnswer";
 import { closestStop, keysOver, stopsOf, verdictAt, withBurst } from "../src/rules/limit";
 import { NO_PANEL, withReply } from "../src/rules/panel";
-import { briefText, isClient, keysText, requestsText } from "../src/rules/words";
+import { briefText, exactnessText, isClient, keysText, requestsText } from "../src/rules/words";
 
 const key = (part: Partial<ReplayedKey> = {}): ReplayedKey => ({
   key: "192.0.2.1",
@@ -137,6 +137,12 @@ describe("the rules panel", () => {
     expect(keysText(named)).toBe("Of 3 keys, 1 trips the rule.");
     const nothing = rule({ keys: { seen: 0, tripped: 0, undecided: 0 } });
     expect(keysText(nothing)).toBe("The rule applies to no request.");
+  });
+
+  it("says that parts of the rule were not followed", () => {
+    expect(exactnessText(rule())).toBe("Exact, decision for decision.");
+    const part = rule({ exactness: "bounded", not_followed: ["`if`: the block is not followed"] });
+    expect(exactnessText(part)).toContain("Parts of the rule were not followed");
   });
 
   it("has its answer in a line", () => {

@@ -149,7 +149,7 @@ impl LimitSweep {
     fn peak(&self, key: usize, rate: i64) -> i64 {
         let (mut excess, mut peak) = (0i64, 0);
         for gap_ms in self.gaps(key).iter().skip(1) {
-            excess = (excess - rate * i64::from(*gap_ms) / 1_000 + REQUEST).max(0);
+            excess = (excess - rate.saturating_mul(i64::from(*gap_ms)) / 1_000 + REQUEST).max(0);
             peak = peak.max(excess);
         }
         peak

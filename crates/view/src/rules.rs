@@ -37,6 +37,10 @@ pub struct ReplayedRule {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub notes: Vec<String>,
+    /// The parts of the rule that were not followed, each a sentence. Left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub not_followed: Vec<String>,
     /// The numbers of keys, such as clients.
     pub keys: KeyCounts,
     /// The numbers of requests that the rule saw.
@@ -70,7 +74,8 @@ pub struct ReplayedRule {
 pub enum Exactness {
     /// They are those of the software.
     Exact,
-    /// They are those of the software, or undecided.
+    /// They are those of the software, except what is undecided, or depends on parts of the rule
+    /// that were not followed.
     Bounded,
     /// A range, because the software's algorithm is not published.
     Band,
@@ -268,16 +273,18 @@ impl ReplayedRule {
             undecided: step.undecided,
         };
         let weir_rules::KeyCounts { seen, tripped, undecided } = report.keys;
+        let not_followed: Vec<String> = rule.notes().iter().map(|note| note.to_string()).collect();
         Self {
             name: rule.name().to_owned(),
             family: rule.family().name().to_owned(),
             description: rule.description(),
             exactness: match report.exactness {
-                weir_rules::Exactness::Exact => Exactness::Exact,
-                weir_rules::Exactness::Bounded => Exactness::Bounded,
+                weir_rules::Exactness::Exact if not_followed.is_empty() => Exactness::Exact,
+                weir_rules::Exactness::Exact | weir_rules::Exactness::Bounded => Exactness::Bounded,
                 weir_rules::Exactness::Band => Exactness::Band,
             },
             notes: report.notes,
+            not_followed,
             keys: KeyCounts { seen, tripped, undecided },
             requests: report.requests.into(),
             trips: report.trips.into_iter().map(key).collect(),

@@ -34,6 +34,10 @@ exactness: Exactness,
  */
 notes?: Array<string>, 
 /**
+ * The parts of the rule that were not followed, each a sentence. Left out if there are none.
+ */
+not_followed?: Array<string>, 
+/**
  * The numbers of keys, such as clients.
  */
 keys: KeyCounts, 

@@ -61,8 +61,10 @@ export function requestsText({ requests }: ReplayedRule): string {
 }
 
 /** How far the answer can be relied on. */
-export function exactnessText({ exactness }: ReplayedRule): string {
-  return EXACTNESS[exactness];
+export function exactnessText({ exactness, not_followed = [] }: ReplayedRule): string {
+  const text = EXACTNESS[exactness];
+  if (not_followed.length === 0) return text;
+  return `${text} Parts of the rule were not followed, which may change verdicts.`;
 }
 
 /** The answer in a line: `1 rule, 3 clients tripped it`. */

@@ -42,6 +42,17 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
         parts.iter().map(|(number, word)| format!("{} {word}", separated(*number))).collect();
     let _ = writeln!(text, "\nRequests: {}", parts.join(", "));
     let _ = writeln!(text, "Verdicts: {}", rule.exactness.sentence());
+    match rule.not_followed.len() {
+        0 => {}
+        1 => text += "A part of the rule was not followed, which may change verdicts.\n",
+        parts => {
+            let _ = writeln!(
+                text,
+                "{} parts of the rule were not followed, which may change verdicts.",
+                separated(parts as u64)
+            );
+        }
+    }
     for note in &rule.notes {
         let _ = writeln!(text, "Note: {}", safe(note));
     }

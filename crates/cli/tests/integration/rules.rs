@@ -66,6 +66,27 @@ fn requests_are_replayed_in_the_order_of_their_arrival() {
     assert!(shown.stdout.contains("4 passed, 0 delayed, 2 rejected, 0 cannot be told"));
 }
 
+/// A verdict that holds only without a part of the rule is not called exact.
+#[test]
+fn what_was_not_followed_makes_verdicts_less_than_exact() {
+    let folder = Folder::new();
+    let log = folder.file("a.log", log().as_bytes());
+    let zone = "limit_req_zone $remote_addr zone=one:1m rate=1r/s;";
+    let files = "location /x { try_files $uri /a; } location / { limit_req zone=one; }";
+    let rule = format!("{zone} server {{ {files} }}");
+    let options = ["rules", "--rule-text", &rule, "--format", FORMAT, text(&log)];
+    let printed = run([&options[..], &["--json"]].concat());
+    let object: Value = serde_json::from_str(&printed.stdout).expect("JSON");
+    check(&schema("rules"), &object).expect("it fits the schema");
+    let rule = &object["rules"][0];
+    assert_eq!(rule["exactness"], "bounded");
+    let parts = rule["not_followed"].as_array().expect("a list");
+    assert!(parts[0].as_str().expect("a text").contains("`try_files`"), "{parts:?}");
+    let shown = run(options);
+    assert!(shown.stdout.contains("A part of the rule was not followed"), "{}", shown.stdout);
+    assert!(shown.stderr.contains("`try_files`"), "{}", shown.stderr);
+}
+
 #[test]
 fn the_exit_code_tells_what_would_have_happened() {
     let folder = Folder::new();

@@ -117,10 +117,11 @@ pub(super) fn replay(
     };
     let mut decided = outcomes.as_ref().map(|_| vec![unknown; requests.list.len()]);
     let mut excesses = Excesses::new();
+    let spread_ms = requests.spread_ms();
     requests.each(rule, &order, |position, request, keys| {
         let limits = &rule.limit_sets()[request.set as usize].limits;
         let earliest_ms = request.arrival_ms - start_ms;
-        let arrival = Arrival { earliest_ms, latest_ms: earliest_ms + requests.spread_ms(request) };
+        let arrival = Arrival { earliest_ms, latest_ms: earliest_ms + spread_ms };
         let before = zones_before(&zones, only, keys);
         let outcome = decide(&mut zones, (limits, keys), arrival, &mut excesses);
         summary.count(limits, keys, outcome.verdict);
@@ -360,10 +361,7 @@ fn agree(rule: &LimitReq, requests: &Requests, order: &[u32], decided: &mut [Out
         order.iter().map(|position| decided[*position as usize].verdict).collect();
     for sequence in sequences(rule, requests, order) {
         let request = |at: usize| &requests.list[order[sequence[at] as usize] as usize];
-        let spread_ms = sequence
-            .iter()
-            .map(|place| requests.spread_ms(&requests.list[order[*place as usize] as usize]));
-        let spread_ms = spread_ms.max().unwrap_or(0);
+        let spread_ms = requests.spread_ms();
         // From each place, the end of the run with the same verdict.
         let mut run_ends = vec![sequence.len(); sequence.len()];
         for at in (0..sequence.len().saturating_sub(1)).rev() {

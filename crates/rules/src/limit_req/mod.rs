@@ -13,6 +13,7 @@ mod bucket;
 mod configuration;
 mod exact;
 mod idle_queue;
+mod key;
 mod observer;
 mod replay;
 mod summary;

@@ -1,58 +1,27 @@
-//! Finds the limits and keys of requests.
-
-use std::borrow::Cow;
+//! Finds the limits of requests.
 
 use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
-use super::configuration::{Configuration, Map, Server, Template, TemplatePart, Zone, normalised};
+use super::configuration::{Configuration, Server, normalised};
+use super::key::{Keys, Request};
 use crate::event::Events;
 use crate::rule::{Line, MissingField, Observer};
 
-/// The deepest nesting of maps.
-const MAP_DEPTH_MAX: usize = 8;
-
 /// The longest key; nginx leaves requests with a longer one alone.
-const KEY_BYTES_MAX: usize = 65_535;
+pub(super) const KEY_BYTES_MAX: usize = 65_535;
 
 /// Puts an event for each request that has a limit. Its tag is the number of the limits, and its
 /// texts are the keys of the limits in their order, empty where a limit does not apply.
 pub(super) struct LimitObserver<'r> {
     configuration: &'r Configuration,
     host: Option<FieldAccessor>,
-    /// By zone; `None` for zones that no limit has.
-    keys: Vec<Option<Key<'r>>>,
+    port: Option<FieldAccessor>,
+    keys: Keys<'r>,
     /// Whether all requests have the limits of the first server.
     is_uniform: bool,
-    /// Whether the path was decoded by the server that logged it.
+    /// Whether times are those of arrivals, not of ends.
     time_is_arrival: bool,
     key_texts: Vec<Vec<u8>>,
-}
-
-/// A template with its variables resolved among those of some records.
-#[derive(Debug)]
-struct Key<'r>(Vec<KeyPart<'r>>);
-
-#[derive(Debug)]
-enum KeyPart<'r> {
-    Text(&'r [u8]),
-    /// The value of a field; `-` stands for no value.
-    Field(FieldAccessor),
-    /// The normalised path.
-    Path,
-    /// Path and query as they were sent.
-    RequestUri,
-    /// `?` if there is a query.
-    QuerySeparator,
-    /// A parameter of the query.
-    QueryParameter(&'r str),
-    /// The first name of the server.
-    ServerName,
-    /// A `map` or `geo`: what is looked up, and the values.
-    Map {
-        map: &'r Map,
-        subject: Box<Key<'r>>,
-        values: Vec<Key<'r>>,
-    },
 }
 
 impl<'r> LimitObserver<'r> {
@@ -64,13 +33,6 @@ impl<'r> LimitObserver<'r> {
         configuration: &'r Configuration,
         fields: &RecordFields,
     ) -> Result<Self, MissingField> {
-        let limits = || configuration.limit_sets.iter().flat_map(|set| &set.limits);
-        let is_used = |zone| limits().any(|limit| limit.zone == zone);
-        let zones = configuration.zones.iter().enumerate();
-        let key = |(number, zone): (usize, &'r Zone)| match is_used(number) {
-            true => resolve(&zone.key, zone, configuration, fields, 0).map(Some),
-            false => Ok(None),
-        };
         let first = configuration.servers.first().map(|server| &server.root);
         let same = configuration.servers.iter().all(|server| Some(&server.root) == first);
         let host = fields.accessor("host").ok();
@@ -85,53 +47,64 @@ impl<'r> LimitObserver<'r> {
         Ok(Self {
             configuration,
             host,
-            keys: zones.map(key).collect::<Result<_, _>>()?,
+            port: fields.accessor("server_port").ok(),
+            keys: Keys::resolve(configuration, fields)?,
             is_uniform: same && first.is_some_and(|first| first.is_uniform()),
             time_is_arrival: fields.has_arrival_times(),
             key_texts: Vec::new(),
         })
     }
 
-    /// The server of a record: the one whose name fits best, or else the default one.
+    /// The server of a record: of those on its port, the one whose name fits best, or else the
+    /// default one. Of equal ones, the first that has limits.
     fn server(&self, record: &Record<'_>) -> Option<&'r Server> {
         let servers = &self.configuration.servers;
-        if servers.len() > 1
-            && let Some(host) = self.host.and_then(|host| host.value(record))
-        {
+        if let [server] = &servers[..] {
+            return Some(server);
+        }
+        let port = self.port.and_then(|port| port.value(record));
+        let port: Option<u16> = port.and_then(|port| std::str::from_utf8(&port).ok()?.parse().ok());
+        let port = port.filter(|port| servers.iter().any(|server| server.listens_on(*port)));
+        let on_port = || {
+            let listens = move |server: &&Server| port.is_none_or(|port| server.listens_on(port));
+            servers.iter().filter(listens)
+        };
+        if let Some(host) = self.host.and_then(|host| host.value(record)) {
             let host = host_name(&host);
-            let fitting =
-                servers.iter().rev().filter_map(|server| Some((server.fit(&host)?, server)));
-            if let Some((_, server)) = fitting.max_by_key(|(fit, _)| *fit) {
+            // Of equal ones, `max_by_key` takes the last.
+            let fitting = on_port().rev().filter_map(|server| Some((server.fit(&host)?, server)));
+            let best = fitting.max_by_key(|(fit, server)| (*fit, server.has_limits()));
+            if let Some((_, server)) = best {
                 return Some(server);
             }
         }
-        servers.iter().find(|server| server.is_default).or(servers.first())
+        let defaults = || on_port().filter(|server| server.is_default);
+        let mut limited = defaults().filter(|server| server.has_limits());
+        limited.next().or_else(|| defaults().next()).or_else(|| on_port().next())
     }
 }
 
 impl Observer for LimitObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(record) = line.record else { return };
-        // nginx refuses a request line that is not valid before it looks at limits.
+        // nginx refuses a request line or a path that is not valid before it looks at limits.
         if record.text(Field::Request).is_some() {
             return;
         }
+        let Some(path) = normalised(record.text(Field::Path).unwrap_or(b"/")) else { return };
         let Some(server) = self.server(record) else { return };
         let set = match self.is_uniform {
             true => server.root.limits,
-            false => {
-                let path = normalised(record.text(Field::Path).unwrap_or(b"/"));
-                path.and_then(|path| server.root.limits_of(&path))
-            }
+            false => server.root.limits_of(&path),
         };
         let Some(set) = set else { return };
         let limits = &self.configuration.limit_sets[set].limits;
         self.key_texts.resize_with(limits.len().max(self.key_texts.len()), Vec::new);
+        self.keys.begin();
+        let request = Request { record, path: &path, server };
         for (limit, text) in limits.iter().zip(&mut self.key_texts) {
             text.clear();
-            if let Some(key) = &self.keys[limit.zone] {
-                key.write(record, server, text);
-            }
+            self.keys.write(limit.zone, request, text);
             if text.len() > KEY_BYTES_MAX {
                 text.clear();
             }
@@ -149,120 +122,6 @@ impl Observer for LimitObserver<'_> {
     }
 }
 
-impl Key<'_> {
-    fn write(&self, record: &Record<'_>, server: &Server, text: &mut Vec<u8>) {
-        for part in &self.0 {
-            part.write(record, server, text);
-        }
-    }
-}
-
-impl KeyPart<'_> {
-    fn write(&self, record: &Record<'_>, server: &Server, text: &mut Vec<u8>) {
-        match self {
-            Self::Text(part) => text.extend_from_slice(part),
-            Self::Field(field) => text.extend_from_slice(&present(field.value(record))),
-            Self::Path => {
-                let path = record.text(Field::Path).unwrap_or_default();
-                match normalised(path) {
-                    Some(normal) => text.extend_from_slice(&normal),
-                    None => text.extend_from_slice(path),
-                }
-            }
-            Self::RequestUri => {
-                text.extend_from_slice(record.text(Field::Path).unwrap_or_default());
-                if let Some(query) = record.text(Field::Query) {
-                    text.push(b'?');
-                    text.extend_from_slice(query);
-                }
-            }
-            Self::QuerySeparator => {
-                if record.text(Field::Query).is_some_and(|query| !query.is_empty()) {
-                    text.push(b'?');
-                }
-            }
-            Self::QueryParameter(name) => {
-                let query = record.text(Field::Query).unwrap_or_default();
-                text.extend_from_slice(query_parameter(query, name.as_bytes()));
-            }
-            Self::ServerName => text.extend_from_slice(server.first_name.as_bytes()),
-            Self::Map { map, subject, values } => {
-                let mut found = Vec::new();
-                subject.write(record, server, &mut found);
-                let value = map.value(&found);
-                let known = map.values().iter().position(|known| std::ptr::eq(*known, value));
-                if let Some(value) = known.and_then(|known| values.get(known)) {
-                    value.write(record, server, text);
-                }
-            }
-        }
-    }
-}
-
-/// Resolves the variables of a template.
-fn resolve<'r>(
-    template: &'r Template,
-    zone: &Zone,
-    configuration: &'r Configuration,
-    fields: &RecordFields,
-    depth: usize,
-) -> Result<Key<'r>, MissingField> {
-    let part = |part: &'r TemplatePart| match part {
-        TemplatePart::Text(text) => Ok(KeyPart::Text(text.as_bytes())),
-        TemplatePart::Variable(name) => variable(name, zone, configuration, fields, depth),
-    };
-    Ok(Key(template.parts.iter().map(part).collect::<Result<_, _>>()?))
-}
-
-fn variable<'r>(
-    name: &'r str,
-    zone: &Zone,
-    configuration: &'r Configuration,
-    fields: &RecordFields,
-    depth: usize,
-) -> Result<KeyPart<'r>, MissingField> {
-    let has_path = fields.fills(Field::Path);
-    if let Some(map) = configuration.maps.iter().find(|map| map.name == name) {
-        if depth >= MAP_DEPTH_MAX {
-            let message = format!("the key of zone `{}`: ${name} depends on itself", zone.name);
-            return Err(MissingField { message });
-        }
-        let resolve = |template| resolve(template, zone, configuration, fields, depth + 1);
-        let subject = Box::new(resolve(&map.subject)?);
-        let values = map.values().into_iter().map(resolve).collect::<Result<_, _>>()?;
-        return Ok(KeyPart::Map { map, subject, values });
-    }
-    Ok(match name {
-        "uri" | "document_uri" if has_path => KeyPart::Path,
-        "request_uri" if has_path => KeyPart::RequestUri,
-        "is_args" if has_path => KeyPart::QuerySeparator,
-        "server_name" if fields.accessor(name).is_err() => KeyPart::ServerName,
-        name => {
-            if let Some(parameter) = name.strip_prefix("arg_").filter(|_| has_path) {
-                return Ok(KeyPart::QueryParameter(parameter));
-            }
-            let in_log = match name {
-                "binary_remote_addr" => "remote_addr",
-                "http_host" | "server_name" if fields.accessor(name).is_err() => "host",
-                name => name,
-            };
-            let field = fields.accessor(in_log).map_err(|_| MissingField {
-                message: format!(
-                    "the key of zone `{}` has ${name}, which the log lacks: add ${in_log} to \
-                     log_format",
-                    zone.name
-                ),
-            })?;
-            KeyPart::Field(field)
-        }
-    })
-}
-
-/// The value of a variable that is logged as `-` if it is empty.
-fn present(value: Option<Cow<'_, [u8]>>) -> Cow<'_, [u8]> {
-    value.filter(|value| value.as_ref() != b"-").unwrap_or_default()
-}
-
 /// A host without its port, in lower case.
 fn host_name(host: &[u8]) -> Vec<u8> {
     let mut name = host.to_ascii_lowercase();
@@ -275,17 +134,6 @@ fn host_name(host: &[u8]) -> Vec<u8> {
         name.pop();
     }
     name
-}
-
-/// The value of the first parameter with this name, as it was sent, as ngx_http_arg finds it.
-fn query_parameter<'q>(query: &'q [u8], name: &[u8]) -> &'q [u8] {
-    let parameters = query.split(|byte| *byte == b'&');
-    let value = |parameter: &'q [u8]| {
-        let (found, value) = parameter.split_at_checked(name.len())?;
-        let value = value.strip_prefix(b"=")?;
-        found.eq_ignore_ascii_case(name).then_some(value)
-    };
-    parameters.into_iter().find_map(value).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -302,10 +150,14 @@ mod tests {
 
     /// The key and the tag of the event of a line; `None` if there is none.
     fn key(configuration: &str, line: &str) -> Option<String> {
-        let configuration = Configuration::parse(configuration).expect("it is valid");
-        let format = Format::parse(FORMAT).expect("a format");
+        key_of(&Configuration::parse(configuration).expect("it is valid"), FORMAT, line)
+    }
+
+    /// The same with lines of another format.
+    fn key_of(configuration: &Configuration, format: &str, line: &str) -> Option<String> {
+        let format = Format::parse(format).expect("a format");
         let mut observer =
-            LimitObserver::new(&configuration, &format.record_fields()).expect("it has the fields");
+            LimitObserver::new(configuration, &format.record_fields()).expect("it has the fields");
         let mut parser = LineParser::new(std::sync::Arc::new(format));
         let mut record = Record::new();
         parser.parse(line.as_bytes(), &mut record).expect("it fits");
@@ -364,20 +216,111 @@ mod tests {
 
     #[test]
     fn malformed_requests_are_not_limited() {
-        let rule = "limit_req_zone $remote_addr zone=one:1m rate=1r/s; limit_req zone=one;";
-        assert_eq!(key(rule, r#"192.0.2.7 - 1.5 0.2 a "\x16\x03\x01" -"#), None);
+        let everywhere = "limit_req_zone $remote_addr zone=one:1m rate=1r/s; limit_req zone=one;";
+        let within = "limit_req_zone $remote_addr zone=one:1m rate=1r/s;
+            server { location / { limit_req zone=one; } }";
+        for (request, is_limited) in [
+            ("\\x16\\x03\\x01", false),
+            ("GET /../../etc/passwd HTTP/1.1", false),
+            ("GET /%zz HTTP/1.1", false),
+            ("OPTIONS * HTTP/1.1", false),
+            ("CONNECT a.example:443 HTTP/1.1", false),
+            ("GET http://a.example/x HTTP/1.1", true),
+            ("GET /x/../y HTTP/1.1", true),
+        ] {
+            let line = format!(r#"192.0.2.7 - 1.5 0.2 a "{request}" -"#);
+            let expected = is_limited.then_some("192.0.2.7");
+            assert_eq!(key(everywhere, &line).as_deref(), expected, "{request}");
+            assert_eq!(key(within, &line).as_deref(), expected, "{request}");
+        }
     }
 
     #[test]
-    fn a_variable_that_the_log_lacks_is_named() {
-        let configuration = Configuration::parse(
-            "limit_req_zone $http_x_forwarded_for zone=one:1m rate=1r/s; limit_req zone=one;",
+    fn servers_of_one_name_are_told_apart_by_their_ports() {
+        let limit = "limit_req zone=one";
+        let text = format!(
+            "limit_req_zone $server_name zone=one:1m rate=1r/s;
+            server {{ listen 80; server_name a.example; return 301 https://a.example; }}
+            server {{ listen [::]:443 ssl; server_name a.example b.example; {limit}; }}
+            server {{ listen 8443; server_name c.example a.example; {limit} burst=2; }}"
         );
-        let configuration = configuration.expect("it is valid");
-        let format = Format::parse("$remote_addr $msec").expect("a format");
-        let error = LimitObserver::new(&configuration, &format.record_fields())
-            .err()
-            .expect("it lacks the header");
-        assert!(error.message.contains("add $http_x_forwarded_for to log_format"), "{error}");
+        let configuration = Configuration::parse(&text).expect("it is valid");
+        for (format, line, expected) in [
+            ("$remote_addr $msec $host", "192.0.2.7 1.5 a.example", Some("a.example")),
+            ("$remote_addr $msec $host $server_port", "192.0.2.7 1.5 a.example 80", None),
+            (
+                "$remote_addr $msec $host $server_port",
+                "192.0.2.7 1.5 a.example 443",
+                Some("a.example"),
+            ),
+            (
+                "$remote_addr $msec $host $server_port",
+                "192.0.2.7 1.5 a.example 8443",
+                Some("c.example"),
+            ),
+            // Not a port of any server: another one passes it on.
+            (
+                "$remote_addr $msec $host $server_port",
+                "192.0.2.7 1.5 a.example 99",
+                Some("a.example"),
+            ),
+        ] {
+            assert_eq!(key_of(&configuration, format, line).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_equal_networks_and_the_longest_of_others_count() {
+        let text = "geo $block { default none; 192.0.2.0/24 first; 192.0.2.0/24 last;
+                192.0.2.128/25 longer; 192.0.0.0/16 shorter; }
+            limit_req_zone $block zone=one:1m rate=1r/s; limit_req zone=one;";
+        for (client, expected) in [
+            ("192.0.2.1", "last"),
+            ("192.0.2.200", "longer"),
+            ("192.0.3.1", "shorter"),
+            ("198.51.100.1", "none"),
+            ("a.example", "none"),
+        ] {
+            let line = format!(r#"{client} - 1.5 0.2 a "GET / HTTP/1.1" -"#);
+            assert_eq!(key(text, &line).as_deref(), Some(expected), "{client}");
+        }
+    }
+
+    /// The memory would be that of ten to the power of seven maps, and that of keys of 5^7 bytes.
+    #[test]
+    fn maps_of_maps_are_resolved_once() {
+        let mut text = String::from("map $remote_user $m7 { default xxxxx; }");
+        for level in 0..7 {
+            let next = format!("$m{}", level + 1);
+            let values: String = (0..1_000).map(|n| format!("k{n} {next};")).collect();
+            text += &format!("map $host $m{level} {{ default {}; {values} }}", next.repeat(9));
+        }
+        text += "limit_req_zone $m0 zone=one:1m rate=1r/s; limit_req zone=one;";
+        let line = r#"192.0.2.7 - 1.5 0.2 a "GET / HTTP/1.1" -"#;
+        assert_eq!(key(&text, line), None, "the key is too long");
+        let line = r#"192.0.2.7 - 1.5 0.2 k7 "GET / HTTP/1.1" -"#;
+        assert_eq!(key(&text, line).as_deref(), Some("xxxxx"));
+    }
+
+    #[test]
+    fn a_variable_that_no_key_can_have_is_named() {
+        let maps = "map $remote_addr $a { default $b; } map $remote_addr $b { default $a; }
+            map $remote_addr $c { ~(?<part>x) $part; }";
+        for (variable, message) in [
+            ("$http_x_forwarded_for", "add $http_x_forwarded_for to log_format"),
+            ("$status", "only knows after"),
+            ("$upstream_addr", "only knows after"),
+            ("$a", "depends on itself"),
+            ("$c", "not followed"),
+        ] {
+            let text = format!(
+                "{maps} limit_req_zone {variable} zone=one:1m rate=1r/s; limit_req zone=one;"
+            );
+            let configuration = Configuration::parse(&text).expect("it is valid");
+            let format = Format::parse("$remote_addr $msec $status").expect("a format");
+            let error = LimitObserver::new(&configuration, &format.record_fields());
+            let error = error.err().expect("it is refused");
+            assert!(error.message.contains(message), "{error}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::event::Event;
 use crate::interner::Interner;
 use crate::report::{Decision, Exactness, RuleReport, Verdict};
 use crate::rule::Replay;
+use crate::stamps::Stamps;
 use crate::sweep::LimitSweep;
 
 /// A key of a limit that does not apply.
@@ -43,8 +44,7 @@ pub(super) struct Requests {
     pub(super) list: Vec<Request>,
     /// The numbers of keys in their zones.
     pub(super) keys: Vec<u32>,
-    /// By source: whether a time stamp has a fraction of a second.
-    has_fractions: Vec<bool>,
+    stamps: Stamps,
 }
 
 impl Requests {
@@ -84,11 +84,11 @@ impl Requests {
     }
 
     /// How much later than [`Request::arrival_ms`] a request may have arrived, in milliseconds.
-    pub(super) fn spread_ms(&self, request: &Request) -> i64 {
-        match self.has_fractions.get(request.source as usize) {
-            Some(true) => 0,
-            _ => SECOND_SPREAD_MS,
-        }
+    ///
+    /// If one source has whole seconds, the doubt is that of all: the replay needs the earliest and
+    /// the latest arrivals in the same order.
+    pub(super) fn spread_ms(&self) -> i64 {
+        if self.stamps.have_fractions() { 0 } else { SECOND_SPREAD_MS }
     }
 
     /// The positions in the list by arrival; those at the same time in the order of the log.
@@ -133,11 +133,6 @@ impl Requests {
         }
         by_key
     }
-
-    /// Whether every source has times with fractions of a second.
-    fn are_exact(&self) -> bool {
-        self.has_fractions.iter().all(|has| *has)
-    }
 }
 
 /// What happened to a request.
@@ -179,9 +174,7 @@ impl Replay for LimitReplay<'_> {
             return;
         };
         let Some(set) = self.rule.limit_sets().get(event.tag as usize) else { return };
-        let has_fractions = &mut self.requests.has_fractions;
-        has_fractions.resize(has_fractions.len().max(source as usize + 1), false);
-        has_fractions[source as usize] |= time_ns % 1_000_000_000 != 0;
+        self.requests.stamps.count(source, time_ns);
         let Ok(keys_start) = u32::try_from(self.requests.keys.len()) else {
             self.untimed += 1;
             return;
@@ -222,7 +215,7 @@ impl Replay for LimitReplay<'_> {
         let mut summary = Summary::new(self.rule, &self.zones);
         let mut outcomes = Vec::new();
         let keeps = decide.is_some();
-        let is_exact = self.requests.are_exact();
+        let is_exact = self.requests.stamps.have_fractions();
         let replay = if is_exact { exact::replay } else { bounded::replay };
         replay(self.rule, &self.requests, &mut summary, keeps.then_some(&mut outcomes));
         if let Some(decide) = decide {

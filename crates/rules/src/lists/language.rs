@@ -9,9 +9,9 @@
 
 use std::net::IpAddr;
 
-use super::networks::Network;
 use crate::condition::RuleCondition;
 use crate::error::RuleError;
+use crate::networks::Network;
 
 /// What a line says.
 #[derive(Debug)]

@@ -2,21 +2,19 @@
 //!
 //! `allow` and `deny` lines are those of nginx (ngx_http_access_module.c): the first that matches
 //! decides, and a request that none matches passes. A line may also be a network or an address
-//! alone, which is denied. [`language`] reads the lines, and [`networks`] finds the network of an
-//! address.
+//! alone, which is denied. [`language`] reads the lines.
 
 mod language;
-mod networks;
 
 use weir_core::{Field, RecordFields, RecordPredicate};
 
 pub(crate) use self::language::looks_like;
 use self::language::{Entry, Matcher};
-use self::networks::Networks;
 use crate::condition::RuleCondition;
 use crate::deny_replay::{DenyReplay, Entries, NO_ENTRY};
 use crate::error::RuleError;
 use crate::event::Events;
+use crate::networks::Networks;
 use crate::report::Exactness;
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
 

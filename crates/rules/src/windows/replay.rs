@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::interner::Interner;
 use crate::report::{Decision, Exactness, RuleReport, Verdict};
 use crate::rule::Replay;
+use crate::stamps::Stamps;
 
 /// How far the time may lie behind a stamp without a fraction of a second, in nanoseconds.
 pub(super) const SECOND_SPREAD_NS: i64 = 999_999_999;
@@ -97,8 +98,7 @@ pub(super) struct WindowReplay<'r> {
     limit: &'r Limit,
     requests: Vec<Request>,
     keys: Interner,
-    /// By source: whether a time stamp has a fraction of a second.
-    has_fractions: Vec<bool>,
+    stamps: Stamps,
     /// Requests without a time.
     untimed: u64,
     /// Requests that came after the most that are held.
@@ -107,8 +107,8 @@ pub(super) struct WindowReplay<'r> {
 
 impl<'r> WindowReplay<'r> {
     pub(super) fn new(limit: &'r Limit) -> Self {
-        let (requests, keys, has_fractions) = Default::default();
-        Self { limit, requests, keys, has_fractions, untimed: 0, not_held: 0 }
+        let (requests, keys, stamps) = Default::default();
+        Self { limit, requests, keys, stamps, untimed: 0, not_held: 0 }
     }
 
     /// The positions of the requests by key, those of a key by arrival, those at the same time in
@@ -176,9 +176,7 @@ impl Replay for WindowReplay<'_> {
             self.not_held += 1;
             return;
         };
-        let has_fractions = &mut self.has_fractions;
-        has_fractions.resize(has_fractions.len().max(source as usize + 1), false);
-        has_fractions[source as usize] |= time_ns % 1_000_000_000 != 0;
+        self.stamps.count(source, time_ns);
         let duration_ns = i64::try_from(event.duration_ns).unwrap_or(i64::MAX);
         let before_ns = if event.tag == STAMP_IS_ARRIVAL { 0 } else { duration_ns };
         let arrival_ns = time_ns.saturating_sub(before_ns);
@@ -192,7 +190,7 @@ impl Replay for WindowReplay<'_> {
 
     fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {
         let (order, ends) = self.by_key();
-        let is_exact = self.has_fractions.iter().all(|has| *has);
+        let is_exact = self.stamps.have_fractions();
         let is_published = !matches!(self.limit.algorithm, Algorithm::Unpublished { .. });
         let mut summary = Summary::new(self.limit);
         let mut all = Vec::new();

@@ -267,6 +267,26 @@ proptest! {
     }
 }
 
+/// One log with whole seconds and one with milliseconds: an arrival is in doubt by up to a second.
+#[test]
+fn a_source_with_whole_seconds_puts_all_of_them_in_doubt() {
+    let rule = rule("limit_req_zone $a zone=one:1m rate=10r/s; limit_req zone=one burst=1;");
+    let second_ns = 1_000_000_000;
+    let start_ns = 1_700_000_000 * second_ns;
+    let mut events = Events::default();
+    for (source, after_ns) in [(0, 0), (1, second_ns / 2), (1, second_ns), (1, second_ns)] {
+        assert!(events.put((0, source), (Some(start_ns + after_ns), 0), [&b"a"[..]]));
+    }
+    let mut replay = rule.replay();
+    for event in events.iter() {
+        let source = event.tag;
+        replay.take(source, 1, &weir_rules::Event { tag: 0, ..event });
+    }
+    // If the first arrived at the end of its second, the last is one too many.
+    let report = replay.finish(None);
+    assert_eq!((report.keys.seen, report.keys.undecided), (1, 1), "{:?}", report.requests);
+}
+
 #[test]
 fn most_verdicts_from_whole_seconds_are_definite_if_bursts_are_apart() {
     let limits = [Limit { rate: 2, is_per_minute: false, burst: 4, delay: None }];
@@ -341,6 +361,26 @@ fn few_verdicts_about_a_real_log_cannot_be_told() {
     println!("cannot be told: {requests_share:.2} % of requests, {clients_share:.2} % of clients");
     assert!(requests_share < REQUESTS_SHARE_MAX, "{requests_share}");
     assert!(clients_share < CLIENTS_SHARE_MAX, "{clients_share}");
+}
+
+/// The highest rate, and the longest time between two requests.
+#[test]
+fn a_sweep_over_extreme_settings_does_not_overflow() {
+    let rule =
+        rule("limit_req_zone $a zone=one:1m rate=2147483647r/s; limit_req zone=one burst=1;");
+    let mut replay = rule.replay();
+    let mut events = Events::default();
+    let start_ns = 1_700_000_000_000_000_001;
+    for time_ns in [0, start_ns, start_ns, start_ns + 36_000_000_000_000] {
+        events.put((0, 0), (Some(time_ns), 0), [&b"a"[..]]);
+    }
+    events.iter().for_each(|event| replay.take(0, event.line, &event));
+    let sweep = replay.sweep().expect("one limit");
+    let settings = sweep.settings(0..sweep.keys(), sweep.rate(), &[0, 1]);
+    assert_eq!(
+        settings.iter().map(|it| (it.keys, it.requests)).collect::<Vec<_>>(),
+        [(1, 1), (0, 0)]
+    );
 }
 
 proptest! {

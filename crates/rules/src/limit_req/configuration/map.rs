@@ -1,29 +1,33 @@
 //! `map` and `geo`: variables whose value is looked up.
 
+use std::collections::HashMap;
+
 use regex::bytes::{Regex, RegexBuilder};
-use weir_core::AddressBlock;
 
 use super::template::Template;
 use super::tokens::{Directive, Word};
 use crate::error::RuleError;
+use crate::networks::{Network, Networks};
 
 /// A `map` or `geo` block.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(in crate::limit_req) struct Map {
     /// The variable that it makes, without `$`.
     pub(in crate::limit_req) name: String,
     /// What is looked up.
     pub(in crate::limit_req) subject: Template,
     entries: Entries,
-    default: Template,
+    /// The values that it may have, the default one first.
+    values: Vec<Template>,
 }
 
-#[derive(Debug, Clone)]
+/// What is looked up, with the numbers of the values.
+#[derive(Debug)]
 enum Entries {
-    /// Of `map`: texts first, whatever their case, then regular expressions in their order.
-    Texts { texts: Vec<(String, Template)>, expressions: Vec<(Regex, Template)> },
-    /// Of `geo`: the longest network wins.
-    Networks(Vec<(AddressBlock, u8, Template)>),
+    /// Of `map`: texts first, in lower case, then regular expressions in their order.
+    Texts { texts: HashMap<Vec<u8>, usize>, expressions: Vec<(Regex, usize)> },
+    /// Of `geo`: the longest network counts, and of equal ones the last.
+    Networks(Networks),
 }
 
 impl Map {
@@ -41,85 +45,105 @@ impl Map {
         let Some(variable) = name.text.strip_prefix('$') else {
             return Err(name.error("a variable begins with `$`"));
         };
-        let mut default = Template { parts: Vec::new() };
-        let (mut texts, mut expressions, mut networks) = (Vec::new(), Vec::new(), Vec::new());
-        for entry in directive.block.iter().flatten() {
-            let [value] = &entry.arguments[..] else {
-                if !matches!(&*entry.name.text, "volatile" | "hostnames" | "ranges") {
-                    notes.push(entry.name.error("an entry is a text and a value"));
-                } else if entry.name.text != "volatile" {
-                    notes.push(entry.name.error("this parameter is not understood"));
-                }
-                continue;
-            };
-            let value = Template::parse(value)?;
-            match &*entry.name.text {
-                "default" => default = value,
-                "include" | "proxy" | "delete" => {
-                    notes.push(entry.name.error("this parameter is not understood"));
-                }
-                _ if is_geo => networks.push(network(&entry.name, value)?),
-                text => match expression(text) {
-                    Some(Ok(expression)) => expressions.push((expression, value)),
-                    Some(Err(error)) => {
-                        notes.push(entry.name.error(format_args!("it is not understood: {error}")));
-                    }
-                    None => {
-                        let text = text.strip_prefix('\\').unwrap_or(text);
-                        texts.push((text.to_ascii_lowercase(), value));
-                    }
-                },
-            }
-        }
-        networks.sort_by_key(|(_, bits, _)| std::cmp::Reverse(*bits));
         let entries = match is_geo {
-            true => Entries::Networks(networks),
-            false => Entries::Texts { texts, expressions },
+            true => Entries::Networks(Networks::default()),
+            false => Entries::Texts { texts: HashMap::new(), expressions: Vec::new() },
         };
-        Ok(Self { name: variable.to_owned(), subject, entries, default })
-    }
-
-    /// All values that it may have.
-    pub(in crate::limit_req) fn values(&self) -> Vec<&Template> {
-        let mut values = vec![&self.default];
-        match &self.entries {
-            Entries::Texts { texts, expressions } => {
-                values.extend(texts.iter().map(|(_, value)| value));
-                values.extend(expressions.iter().map(|(_, value)| value));
-            }
-            Entries::Networks(networks) => {
-                values.extend(networks.iter().map(|(_, _, value)| value));
-            }
+        let values = vec![Template { parts: Vec::new() }];
+        let mut map = Self { name: variable.to_owned(), subject, entries, values };
+        for entry in directive.block.iter().flatten() {
+            map.read_entry(entry, notes)?;
         }
-        values
+        Ok(map)
     }
 
-    /// The value for a subject.
-    pub(in crate::limit_req) fn value(&self, subject: &[u8]) -> &Template {
+    fn read_entry(
+        &mut self,
+        entry: &Directive,
+        notes: &mut Vec<RuleError>,
+    ) -> Result<(), RuleError> {
+        let name = &entry.name;
+        let [value] = &entry.arguments[..] else {
+            if !matches!(&*name.text, "volatile" | "hostnames" | "ranges") {
+                notes.push(name.error("an entry is a text and a value"));
+            } else if name.text != "volatile" {
+                notes.push(name.error("this parameter is not understood"));
+            }
+            return Ok(());
+        };
+        let value = Template::parse(value)?;
+        let number = self.values.len();
+        match (&*name.text, &mut self.entries) {
+            ("default", _) => {
+                self.values[0] = value;
+                return Ok(());
+            }
+            ("include" | "proxy" | "delete", _) => {
+                notes.push(name.error("this parameter is not understood"));
+                return Ok(());
+            }
+            (_, Entries::Networks(networks)) => {
+                let network = network(name)?;
+                let number = u32::try_from(number).map_err(|_| name.error("too many networks"))?;
+                networks.replace(network, number);
+            }
+            (text, Entries::Texts { texts, expressions }) => match expression(text) {
+                Some(Ok(expression)) => expressions.push((expression, number)),
+                Some(Err(error)) => {
+                    notes.push(name.error(format_args!("it is not understood: {error}")));
+                    return Ok(());
+                }
+                None => {
+                    let text = text.strip_prefix('\\').unwrap_or(text).to_ascii_lowercase();
+                    if texts.insert(text.into_bytes(), number).is_some() {
+                        return Err(name.error("the text stands twice, which nginx refuses"));
+                    }
+                }
+            },
+        }
+        self.values.push(value);
+        Ok(())
+    }
+
+    /// The values that it may have, by number.
+    pub(in crate::limit_req) fn values(&self) -> &[Template] {
+        &self.values
+    }
+
+    /// The number of the value for a subject.
+    pub(in crate::limit_req) fn value(&self, subject: &[u8]) -> usize {
         let found = match &self.entries {
             Entries::Texts { texts, expressions } => {
-                let text =
-                    texts.iter().find(|(text, _)| text.as_bytes().eq_ignore_ascii_case(subject));
-                text.map(|(_, value)| value).or_else(|| {
-                    let matching = |(expression, _): &&(Regex, _)| expression.is_match(subject);
-                    expressions.iter().find(matching).map(|(_, value)| value)
+                texts.get(&subject.to_ascii_lowercase()).copied().or_else(|| {
+                    let mut expressions = expressions.iter();
+                    Some(expressions.find(|(expression, _)| expression.is_match(subject))?.1)
                 })
             }
-            Entries::Networks(networks) => {
-                let matching = networks.iter().find(|(network, ..)| network.contains(subject));
-                matching.map(|(_, _, value)| value)
-            }
+            Entries::Networks(networks) => networks.longest(subject).map(|number| number as usize),
         };
-        found.unwrap_or(&self.default)
+        found.unwrap_or(0)
+    }
+
+    /// Whether a regular expression of it has a group with this name or number, whose value it makes.
+    pub(super) fn captures(&self, name: &str) -> bool {
+        let Entries::Texts { expressions, .. } = &self.entries else { return false };
+        expressions.iter().any(|(expression, _)| {
+            let number = name.parse::<usize>();
+            expression.capture_names().flatten().any(|known| known == name)
+                || number.is_ok_and(|number| number > 0 && number < expression.captures_len())
+        })
     }
 }
 
-/// A network, and the number of its bits.
-fn network(word: &Word, value: Template) -> Result<(AddressBlock, u8, Template), RuleError> {
-    let network = AddressBlock::parse(&word.text);
-    let network = network.ok_or_else(|| word.error("it is not an address or a network"))?;
-    let bits = word.text.split_once('/').and_then(|(_, bits)| bits.parse().ok());
-    Ok((network, bits.unwrap_or(if word.text.contains(':') { 128 } else { 32 }), value))
+/// The network of an entry of `geo`.
+fn network(word: &Word) -> Result<Network, RuleError> {
+    let (address, length) = match word.text.split_once('/') {
+        Some((address, length)) => (address, length.parse().ok()),
+        None => (&*word.text, Some(if word.text.contains(':') { 128 } else { 32 })),
+    };
+    let network = address.parse().ok().zip(length);
+    let network = network.and_then(|(address, length)| Network::new(address, length));
+    network.ok_or_else(|| word.error("it is not an address or a network"))
 }
 
 /// The regular expression after `~` or `~*`.

@@ -22,7 +22,7 @@ use self::tokens::Directive;
 use crate::error::RuleError;
 
 /// The limits of a configuration.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Configuration {
     pub(super) zones: Vec<Zone>,
     pub(super) limit_sets: Vec<LimitSet>,
@@ -39,12 +39,16 @@ pub(super) struct LimitSet {
 }
 
 /// Directives that change which request is limited, and are not followed.
-const NOT_FOLLOWED: [(&str, &str); 4] = [
+const NOT_FOLLOWED: [(&str, &str); 5] = [
     ("include", "the file is not read; paste its lines if they have limits"),
     ("rewrite", "rewritten requests are taken to stay in their location"),
     ("if", "the block is not followed"),
     ("set", "the variable is not known"),
+    ("limit_req_dry_run", "the limits are replayed as if they were in force"),
 ];
+
+/// Directives that send requests to another location, where they meet its limits, too.
+const REDIRECTS: [&str; 3] = ["try_files", "index", "error_page"];
 
 impl Configuration {
     /// Reads a configuration.
@@ -66,6 +70,11 @@ impl Configuration {
         Ok(configuration)
     }
 
+    /// Whether a variable is a group of a regular expression of a `map`.
+    pub(super) fn is_capture(&self, variable: &str) -> bool {
+        self.maps.iter().any(|map| map.captures(variable))
+    }
+
     /// The names of the fields of a log that decide about limits and keys.
     pub(super) fn fields(&self) -> Vec<String> {
         let keys = self.zones.iter().map(|zone| &zone.key);
@@ -85,10 +94,9 @@ impl Configuration {
             name if name.starts_with("arg_") => [&of_path[..], &[name]].concat(),
             name => vec![name],
         });
-        let always = ["time", "request_time", "request", "path", "host"];
+        let always = ["time", "request_time", "request", "path", "host", "server_port"];
         let is_needed = |name: &&str| match *name {
-            "path" => !self.servers.iter().all(|server| server.root.is_uniform()),
-            "host" => self.servers.len() > 1,
+            "host" | "server_port" => self.servers.len() > 1,
             _ => true,
         };
         always.into_iter().filter(is_needed).chain(fields).map(str::to_owned).collect()
@@ -149,13 +157,29 @@ impl Configuration {
         let has_server = outer.iter().any(|directive| directive.name.text == "server");
         for server in outer.iter().filter(|directive| directive.name.text == "server") {
             let block = server.block.as_deref().unwrap_or_default();
-            let root = self.read_level(block, limits)?;
-            let server = Server::parse(block, root, &mut self.notes);
-            self.servers.push(server);
+            let mut root = self.read_level(block, limits)?;
+            // It ends each request of the server before locations are looked for.
+            if has(block, "return") {
+                root = Level::default();
+            } else if !root.is_uniform() {
+                self.note_redirects(block);
+            }
+            let parsed = Server::parse(block, root, &mut self.notes);
+            if parsed.is_like_one_of(&self.servers) {
+                self.notes.push(server.name.error(
+                    "an earlier server has the same name and other limits: the two are told apart \
+                     by $server_port if the log has it; if not, their requests are taken to be of \
+                     the first of them that has limits",
+                ));
+            }
+            self.servers.push(parsed);
         }
         let has_location = outer.iter().any(|directive| directive.name.text == "location");
         if has_location || limits.is_some() && !has_server {
             let root = self.read_level(&outer, limits)?;
+            if !root.is_uniform() {
+                self.note_redirects(&outer);
+            }
             self.servers.push(Server::of_all(root));
         }
         Ok(())
@@ -168,10 +192,6 @@ impl Configuration {
         outer: Option<usize>,
     ) -> Result<Level, RuleError> {
         let limits = self.read_limits(directives, outer)?;
-        // It ends the request before limits are looked at.
-        if directives.iter().any(|directive| directive.name.text == "return") {
-            return Ok(Level::default());
-        }
         let mut locations = Vec::new();
         for directive in directives {
             let name = &*directive.name.text;
@@ -188,7 +208,25 @@ impl Configuration {
                 Err(error) => self.notes.push(error),
             }
         }
+        // It ends requests before limits are looked at, but not those of a location within.
+        let limits = limits.filter(|_| !has(directives, "return"));
         Ok(Level { limits, locations })
+    }
+
+    /// Names what sends requests of a server to other locations.
+    fn note_redirects(&mut self, directives: &[Directive]) {
+        for directive in directives {
+            let name = &*directive.name.text;
+            if REDIRECTS.contains(&name) {
+                self.notes.push(directive.name.error(format_args!(
+                    "`{name}`: requests that it sends to another location are taken to stay in \
+                     their own"
+                )));
+            }
+            if name == "location" {
+                self.note_redirects(directive.block.as_deref().unwrap_or_default());
+            }
+        }
     }
 
     /// The number of the limits of a level: its own, or else the `outer` ones.
@@ -198,8 +236,14 @@ impl Configuration {
         outer: Option<usize>,
     ) -> Result<Option<usize>, RuleError> {
         let own = directives.iter().filter(|directive| directive.name.text == "limit_req");
-        let limits: Vec<Limit> =
-            own.map(|directive| Limit::parse(directive, &self.zones)).collect::<Result<_, _>>()?;
+        let mut limits: Vec<Limit> = Vec::new();
+        for directive in own {
+            let limit = Limit::parse(directive, &self.zones)?;
+            if limits.iter().any(|known| known.zone == limit.zone) {
+                return Err(directive.name.error("its zone has a limit here already"));
+            }
+            limits.push(limit);
+        }
         if limits.is_empty() {
             return Ok(outer);
         }
@@ -210,6 +254,11 @@ impl Configuration {
             self.limit_sets.len() - 1
         })))
     }
+}
+
+/// Whether there is a directive with this name.
+fn has(directives: &[Directive], name: &str) -> bool {
+    directives.iter().any(|directive| directive.name.text == name)
 }
 
 #[cfg(test)]
@@ -233,7 +282,7 @@ mod tests {
             location ~ \\.php$ { limit_req zone=one burst=4; }
             location ~* \\.JPG$ { limit_req zone=one burst=5; }
             location /api { location /api/in { limit_req zone=one burst=6; } location ~ x$ { limit_req zone=one burst=7; } }
-            location /gone { return 410; }
+            location /gone { return 410; location /gone/in { limit_req zone=one burst=8; } }
         } }";
         let configuration = Configuration::parse(&format!("{ZONE}{text}")).expect("it is valid");
         for (path, expected) in [
@@ -248,6 +297,7 @@ mod tests {
             ("/api/x", Some(7)),
             ("/api/a.php", Some(4)),
             ("/gone", None),
+            ("/gone/in", Some(8)),
         ] {
             assert_eq!(burst(&configuration, path), expected, "{path}");
         }
@@ -272,6 +322,13 @@ mod tests {
             ("limit_req_zone $ zone=two rate=1r/s;", "$ ", "the name of a variable is missing"),
             ("limit_req_zone zone=two rate=1r/s;", "limit_req_zone zone=two", "the key is missing"),
             ("server { listen 80; }", "limit_req_zone $binary", "there is no `limit_req`"),
+            (
+                "limit_req zone=one; limit_req zone=one burst=2;",
+                "limit_req zone=one burst",
+                "already",
+            ),
+            ("map $a $b { x 1; X 2; }", "X 2", "the text stands twice"),
+            ("geo $b { 192.0.2.0/33 1; }", "192.0.2.0/33", "not an address or a network"),
         ] {
             let text = format!("{ZONE}{text}");
             let error = Configuration::parse(&text).expect_err(&text);
@@ -280,11 +337,31 @@ mod tests {
         }
     }
 
+    /// The lines of the notes about a configuration.
+    fn noted_lines(text: &str) -> Vec<usize> {
+        let configuration = Configuration::parse(text).expect(text);
+        configuration.notes.iter().map(|note| note.line(text)).collect()
+    }
+
     #[test]
     fn what_is_not_followed_is_named() {
-        let text = format!("{ZONE}server {{ limit_req zone=one;\n include x.conf; if ($a) {{}} }}");
-        let configuration = Configuration::parse(&text).expect("it is valid");
-        let lines: Vec<usize> = configuration.notes.iter().map(|note| note.line(&text)).collect();
-        assert_eq!(lines, [3, 3]);
+        let server = "server { limit_req zone=one;\n include x.conf; if ($a) {} }";
+        assert_eq!(noted_lines(&format!("{ZONE}{server}")), [3, 3]);
+        let php = "location ~ \\.php$ { limit_req zone=one; }";
+        let files =
+            format!("server {{ index a.php;\n location / {{ try_files $uri /a; }}\n {php} }}");
+        assert_eq!(noted_lines(&format!("{ZONE}{files}")), [2, 3]);
+        let same = "server { limit_req zone=one; location / { try_files $uri /a; } }";
+        assert_eq!(noted_lines(&format!("{ZONE}{same}")), [0; 0]);
+    }
+
+    #[test]
+    fn servers_with_one_name_are_named() {
+        let redirect = "server { listen 80; server_name a b; return 301 https://a; }\n";
+        for (name, expected) in [("a", &[3][..]), ("*.a", &[]), ("c b", &[3])] {
+            let secure =
+                format!("server {{ listen 443; server_name {name}; limit_req zone=one; }}");
+            assert_eq!(noted_lines(&format!("{ZONE}{redirect}{secure}")), expected, "{name}");
+        }
     }
 }

@@ -9,20 +9,32 @@ use crate::error::RuleError;
 #[derive(Debug, Clone)]
 pub(in crate::limit_req) struct Server {
     names: Vec<ServerName>,
+    /// The ports that it listens on.
+    ports: Vec<u16>,
     /// The first name as it was written; the value of `$server_name`.
     pub(in crate::limit_req) first_name: String,
     pub(in crate::limit_req) is_default: bool,
     pub(in crate::limit_req) root: Level,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 enum ServerName {
     Exact(String),
     /// `*.example.com`: the part from the point on.
     Ending(String),
     /// `www.*`: the part up to the point.
     Beginning(String),
-    Expression(Regex),
+    Expression(NamePattern),
+}
+
+/// A regular expression for names, equal to another one with the same text.
+#[derive(Debug, Clone)]
+struct NamePattern(Regex);
+
+impl PartialEq for NamePattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
 }
 
 /// A server or a location: the limits of requests that end there, and the locations within.
@@ -65,7 +77,8 @@ impl PartialEq for LocationPath {
 impl Server {
     /// A server for all requests.
     pub(super) fn of_all(root: Level) -> Self {
-        Self { names: Vec::new(), first_name: String::new(), is_default: true, root }
+        let (names, ports, first_name) = Default::default();
+        Self { names, ports, first_name, is_default: true, root }
     }
 
     /// The names and the listening addresses of a `server` block.
@@ -84,8 +97,33 @@ impl Server {
         let is_default = of("listen")
             .flat_map(|directive| &directive.arguments)
             .any(|word| matches!(&*word.text, "default_server" | "default"));
+        let mut ports: Vec<u16> =
+            of("listen").filter_map(|directive| port(directive.arguments.first()?)).collect();
+        if of("listen").next().is_none() {
+            ports.push(DEFAULT_PORT);
+        }
         let first_name = words.first().map(|word| word.text.clone()).unwrap_or_default();
-        Self { names, first_name, is_default, root }
+        Self { names, ports, first_name, is_default, root }
+    }
+
+    /// Whether it has a name of an earlier server, but other limits.
+    pub(super) fn is_like_one_of(&self, earlier: &[Self]) -> bool {
+        // Servers without a name are told apart as default servers of their ports.
+        let shares_name = |other: &Self| {
+            let both_unnamed = self.names.is_empty() && other.names.is_empty();
+            both_unnamed || self.names.iter().any(|name| other.names.contains(name))
+        };
+        earlier.iter().any(|other| self.root != other.root && shares_name(other))
+    }
+
+    /// Whether it listens on a port.
+    pub(in crate::limit_req) fn listens_on(&self, port: u16) -> bool {
+        self.ports.contains(&port)
+    }
+
+    /// Whether some of its requests have limits.
+    pub(in crate::limit_req) fn has_limits(&self) -> bool {
+        self.root.has_limits()
     }
 
     /// How well a host fits: the rank of the kind of name, and its length.
@@ -98,7 +136,7 @@ impl ServerName {
     fn parse(text: &str) -> Result<Vec<Self>, regex::Error> {
         if let Some(pattern) = text.strip_prefix('~') {
             let expression = RegexBuilder::new(pattern).case_insensitive(true).build()?;
-            return Ok(vec![Self::Expression(expression)]);
+            return Ok(vec![Self::Expression(NamePattern(expression))]);
         }
         let text = text.to_ascii_lowercase();
         Ok(match (text.strip_prefix('.'), text.strip_prefix('*'), text.strip_suffix('*')) {
@@ -114,7 +152,7 @@ impl ServerName {
             Self::Exact(name) => (name.as_bytes() == host, 4, name.len()),
             Self::Ending(name) => (host.ends_with(name.as_bytes()), 3, name.len()),
             Self::Beginning(name) => (host.starts_with(name.as_bytes()), 2, name.len()),
-            Self::Expression(expression) => (expression.is_match(host), 1, 0),
+            Self::Expression(NamePattern(expression)) => (expression.is_match(host), 1, 0),
         };
         fits.then_some((rank, length))
     }
@@ -170,12 +208,29 @@ impl Level {
         fitting.max_by_key(length)
     }
 
+    fn has_limits(&self) -> bool {
+        self.limits.is_some() || self.locations.iter().any(|location| location.level.has_limits())
+    }
+
     /// Whether all requests have the same limits.
     pub(in crate::limit_req) fn is_uniform(&self) -> bool {
         self.locations
             .iter()
             .all(|location| location.level.limits == self.limits && location.level.is_uniform())
     }
+}
+
+/// The port of a server that names none.
+const DEFAULT_PORT: u16 = 80;
+
+/// The port of the address of a `listen`; `None` for a Unix socket.
+fn port(address: &Word) -> Option<u16> {
+    let text = &*address.text;
+    if text.starts_with("unix:") {
+        return None;
+    }
+    let last = text.rsplit_once(':').map_or(text, |(_, port)| port);
+    Some(last.parse().unwrap_or(DEFAULT_PORT))
 }
 
 impl LocationPath {

@@ -1,8 +1,15 @@
 //! The form of a path in which nginx compares it with locations.
 
+use std::borrow::Cow;
+
 /// Returns the normalised path: percent-encodings decoded, `.` and `..` resolved, and runs of
-/// slashes merged, as ngx_http_parse_complex_uri does. `None` if nginx refuses the path.
-pub(in crate::limit_req) fn normalised(path: &[u8]) -> Option<Vec<u8>> {
+/// slashes merged, as ngx_http_parse_complex_uri does. Scheme and host of a target in the absolute
+/// form are left out. `None` if nginx refuses the target.
+pub(in crate::limit_req) fn normalised(target: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let path = without_host(target);
+    if is_normal(path) {
+        return Some(Cow::Borrowed(path));
+    }
     let decoded = decoded(path)?;
     let absolute = decoded.strip_prefix(b"/")?;
     let mut normal: Vec<u8> = b"/".to_vec();
@@ -24,7 +31,25 @@ pub(in crate::limit_req) fn normalised(path: &[u8]) -> Option<Vec<u8>> {
             }
         }
     }
-    Some(normal)
+    Some(Cow::Owned(normal))
+}
+
+/// Whether a path is its own normal form; may be false for some that are.
+fn is_normal(path: &[u8]) -> bool {
+    let is_special = |pair: &[u8]| pair[0] == b'/' && matches!(pair[1], b'/' | b'.');
+    path.first() == Some(&b'/') && !path.contains(&b'%') && !path.windows(2).any(is_special)
+}
+
+/// The path of a target: all of it, or what is after the host in the absolute form.
+fn without_host(target: &[u8]) -> &[u8] {
+    let scheme = target.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    match target[scheme..].strip_prefix(b"://") {
+        Some(host) if scheme > 0 => {
+            let end = host.iter().position(|byte| *byte == b'/');
+            end.map_or(b"/", |end| &host[end..])
+        }
+        _ => target,
+    }
 }
 
 /// Replaces percent-encodings by their bytes; `None` if one is not valid or is a NUL.
@@ -69,6 +94,11 @@ mod tests {
             ("/%", None),
             ("/%00", None),
             ("*", None),
+            ("a.example:443", None),
+            ("http://a.example/x/../y", Some("/y")),
+            ("http://a.example", Some("/")),
+            ("://a", None),
+            ("/x://a", Some("/x:/a")),
         ] {
             let normal = normalised(path.as_bytes());
             assert_eq!(normal.as_deref(), expected.map(str::as_bytes), "{path}");

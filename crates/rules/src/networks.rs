@@ -1,4 +1,4 @@
-//! The networks of a list, found by an address.
+//! Networks, found by an address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 /// A network: the length of its prefix, and the bits of its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Network {
+pub(crate) struct Network {
     is_v4: bool,
     length: u8,
     bits: u128,
@@ -16,7 +16,7 @@ pub(super) struct Network {
 impl Network {
     /// The network of an address with a length of prefix, if that is not too long. Bits after the
     /// prefix are ignored. An IPv4 address that is written as IPv6 is IPv4.
-    pub(super) fn new(address: IpAddr, length: u8) -> Option<Self> {
+    pub(crate) fn new(address: IpAddr, length: u8) -> Option<Self> {
         let (address, length) = match address.to_canonical() {
             v4 @ IpAddr::V4(_) if address.is_ipv6() && length >= 96 => (v4, length - 96),
             v4 @ IpAddr::V4(_) if address.is_ipv4() => (v4, length),
@@ -28,7 +28,7 @@ impl Network {
     }
 
     /// The network of one address.
-    pub(super) fn of(address: IpAddr) -> Self {
+    pub(crate) fn of(address: IpAddr) -> Self {
         let address = address.to_canonical();
         let (bits, all) = bits(address);
         Self { is_v4: all == 32, length: all, bits }
@@ -67,7 +67,7 @@ fn mask(all: u8, length: u8) -> u128 {
 ///
 /// About 40 bytes for each network.
 #[derive(Debug, Default)]
-pub(super) struct Networks {
+pub(crate) struct Networks {
     tables: Vec<Table>,
 }
 
@@ -81,7 +81,7 @@ struct Table {
 
 impl Networks {
     /// Adds a network. Of equal ones, the first counts.
-    pub(super) fn add(&mut self, network: Network, entry: u32) {
+    pub(crate) fn add(&mut self, network: Network, entry: u32) {
         let Network { is_v4, length, bits } = network;
         let place =
             self.tables.binary_search_by_key(&(is_v4, length), |table| (table.is_v4, table.length));
@@ -92,23 +92,41 @@ impl Networks {
         self.tables[place].entries.entry(bits).or_insert(entry);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Adds a network in place of an equal one.
+    pub(crate) fn replace(&mut self, network: Network, entry: u32) {
+        self.add(network, entry);
+        let Network { is_v4, length, bits } = network;
+        let mut tables = self.tables.iter_mut();
+        if let Some(table) = tables.find(|table| (table.is_v4, table.length) == (is_v4, length)) {
+            table.entries.insert(bits, entry);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
 
     /// The first entry whose network has an address; `None` for a text that is not an address.
-    pub(super) fn first(&self, address: &[u8]) -> Option<u32> {
+    pub(crate) fn first(&self, address: &[u8]) -> Option<u32> {
+        self.matching(address)?.min().copied()
+    }
+
+    /// The entry of the longest network that has an address; `None` for a text that is not one.
+    pub(crate) fn longest(&self, address: &[u8]) -> Option<u32> {
+        // The tables of a family are in the order of their lengths.
+        self.matching(address)?.last().copied()
+    }
+
+    /// The entries of the networks that have an address, from the shortest to the longest.
+    fn matching(&self, address: &[u8]) -> Option<impl DoubleEndedIterator<Item = &u32>> {
         let address: IpAddr = std::str::from_utf8(address).ok()?.parse().ok()?;
         let (bits, all) = bits(address.to_canonical());
-        let tables = self.tables.iter().filter(|table| table.is_v4 == (all == 32));
-        tables
-            .filter_map(|table| table.entries.get(&(bits & mask(all, table.length))))
-            .min()
-            .copied()
+        let tables = self.tables.iter().filter(move |table| table.is_v4 == (all == 32));
+        Some(tables.filter_map(move |table| table.entries.get(&(bits & mask(all, table.length)))))
     }
 
     /// The networks with the numbers of their entries.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (u32, String)> {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (u32, String)> {
         self.tables.iter().flat_map(|table| {
             table.entries.iter().map(|(bits, entry)| {
                 let network = Network { is_v4: table.is_v4, length: table.length, bits: *bits };
@@ -172,6 +190,13 @@ mod tests {
                     AddressBlock::parse(text).is_some_and(|block| block.contains(address.as_bytes()))
                 });
                 prop_assert_eq!(table.first(address.as_bytes()), found.map(|it| it as u32));
+                let length = |text: &&String| text.split_once('/').map(|(_, length)| length.parse::<u8>());
+                let all = texts.iter().filter(|text| {
+                    AddressBlock::parse(text).is_some_and(|block| block.contains(address.as_bytes()))
+                });
+                let longest = all.filter_map(|text| length(&text)?.ok()).max();
+                let found = table.longest(address.as_bytes()).map(|it| &texts[it as usize]);
+                prop_assert_eq!(found.and_then(|text| length(&text)?.ok()), longest);
             }
         }
     }

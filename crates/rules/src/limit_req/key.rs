@@ -1,0 +1,321 @@
+//! The keys of requests: templates with their variables resolved among the fields of a log.
+
+use std::borrow::Cow;
+
+use weir_core::{Field, FieldAccessor, Record, RecordFields};
+
+use super::configuration::{Configuration, Map, Server, Template, TemplatePart, Zone};
+use super::observer::KEY_BYTES_MAX;
+use crate::rule::MissingField;
+
+/// The deepest nesting of maps.
+const MAP_DEPTH_MAX: usize = 8;
+
+/// Variables that nginx only knows after it has looked at limits: names, or how names begin.
+const LATER: [&str; 9] = [
+    "status",
+    "body_bytes_sent",
+    "bytes_sent",
+    "request_time",
+    "request_completion",
+    "limit_req_status",
+    "upstream_",
+    "sent_http_",
+    "sent_trailer_",
+];
+
+/// The keys of the zones of a configuration.
+pub(super) struct Keys<'r> {
+    /// By zone; `None` for zones that no limit has.
+    zones: Vec<Option<Key<'r>>>,
+    /// By number in the configuration; `None` for maps that no key has.
+    maps: Vec<Option<ResolvedMap<'r>>>,
+    /// By map: its value for the present request, once that is known.
+    map_values: Vec<Option<Vec<u8>>>,
+}
+
+/// A request whose keys are written.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a, 'r> {
+    pub(super) record: &'a Record<'a>,
+    /// The normalised path.
+    pub(super) path: &'a [u8],
+    pub(super) server: &'r Server,
+}
+
+/// A template with its variables resolved.
+#[derive(Debug)]
+struct Key<'r>(Vec<KeyPart<'r>>);
+
+#[derive(Debug)]
+enum KeyPart<'r> {
+    Text(&'r [u8]),
+    /// The value of a field; `-` stands for no value.
+    Field(FieldAccessor),
+    /// The normalised path.
+    Path,
+    /// Path and query as they were sent.
+    RequestUri,
+    /// `?` if there is a query.
+    QuerySeparator,
+    /// A parameter of the query.
+    QueryParameter(&'r str),
+    /// The first name of the server.
+    ServerName,
+    /// The value of the `map` or `geo` with this number.
+    Map(usize),
+}
+
+/// A `map` or `geo`: what is looked up, and the values by number.
+#[derive(Debug)]
+struct ResolvedMap<'r> {
+    map: &'r Map,
+    subject: Key<'r>,
+    values: Vec<Key<'r>>,
+    /// How deep the maps that it needs are nested.
+    height: usize,
+}
+
+impl<'r> Keys<'r> {
+    /// Resolves the keys of the zones that limits have.
+    ///
+    /// # Errors
+    /// If a key has a variable that the format lacks.
+    pub(super) fn resolve(
+        configuration: &'r Configuration,
+        fields: &RecordFields,
+    ) -> Result<Self, MissingField> {
+        let limits = || configuration.limit_sets.iter().flat_map(|set| &set.limits);
+        let is_used = |zone| limits().any(|limit| limit.zone == zone);
+        let maps = configuration.maps.iter().map(|_| None).collect();
+        let mut resolver = Resolver { configuration, fields, maps, path: Vec::new() };
+        let mut zones = Vec::new();
+        for (number, zone) in configuration.zones.iter().enumerate() {
+            let key = is_used(number).then(|| resolver.key(&zone.key, zone)).transpose()?;
+            zones.push(key.map(|(key, _)| key));
+        }
+        let map_values = vec![None; resolver.maps.len()];
+        Ok(Self { zones, maps: resolver.maps, map_values })
+    }
+
+    /// Begins another request.
+    pub(super) fn begin(&mut self) {
+        self.map_values.fill(None);
+    }
+
+    /// Appends the key of a request in a zone.
+    pub(super) fn write(&mut self, zone: usize, request: Request<'_, '_>, text: &mut Vec<u8>) {
+        let Self { zones, maps, map_values } = self;
+        if let Some(key) = &zones[zone] {
+            key.write(request, maps, map_values, text);
+        }
+    }
+}
+
+/// Resolves templates. Each map is resolved once, however many values lead to it.
+struct Resolver<'r, 'f> {
+    configuration: &'r Configuration,
+    fields: &'f RecordFields,
+    maps: Vec<Option<ResolvedMap<'r>>>,
+    /// The maps that are being resolved, each within the one before.
+    path: Vec<usize>,
+}
+
+impl<'r> Resolver<'r, '_> {
+    /// The key of a template, and how deep its maps are nested.
+    fn key(
+        &mut self,
+        template: &'r Template,
+        zone: &Zone,
+    ) -> Result<(Key<'r>, usize), MissingField> {
+        let (mut parts, mut height) = (Vec::new(), 0);
+        for part in &template.parts {
+            let part = match part {
+                TemplatePart::Text(text) => KeyPart::Text(text.as_bytes()),
+                TemplatePart::Variable(name) => self.variable(name, zone)?,
+            };
+            if let KeyPart::Map(number) = part {
+                height = height.max(self.maps[number].as_ref().map_or(0, |map| map.height));
+            }
+            parts.push(part);
+        }
+        Ok((Key(parts), height))
+    }
+
+    fn map(&mut self, number: usize, zone: &Zone) -> Result<(), MissingField> {
+        let map = &self.configuration.maps[number];
+        let too_deep = || MissingField {
+            message: format!(
+                "the key of zone `{}`: ${} depends on itself, or on more than {MAP_DEPTH_MAX} maps",
+                zone.name, map.name
+            ),
+        };
+        if self.maps[number].is_some() {
+            return Ok(());
+        }
+        if self.path.contains(&number) || self.path.len() >= MAP_DEPTH_MAX {
+            return Err(too_deep());
+        }
+        self.path.push(number);
+        let (subject, mut height) = self.key(&map.subject, zone)?;
+        let mut values = Vec::new();
+        for value in map.values() {
+            let (value, of_value) = self.key(value, zone)?;
+            height = height.max(of_value);
+            values.push(value);
+        }
+        self.path.pop();
+        if height >= MAP_DEPTH_MAX {
+            return Err(too_deep());
+        }
+        self.maps[number] = Some(ResolvedMap { map, subject, values, height: height + 1 });
+        Ok(())
+    }
+
+    fn variable(&mut self, name: &'r str, zone: &Zone) -> Result<KeyPart<'r>, MissingField> {
+        let maps = &self.configuration.maps;
+        if let Some(number) = maps.iter().position(|map| map.name == name) {
+            self.map(number, zone)?;
+            return Ok(KeyPart::Map(number));
+        }
+        let is_later = |later: &&str| match later.ends_with('_') {
+            true => name.starts_with(*later),
+            false => name == *later,
+        };
+        if LATER.iter().any(is_later) {
+            let message = format!(
+                "the key of zone `{}` has ${name}, which nginx only knows after it has applied the \
+                 limit",
+                zone.name
+            );
+            return Err(MissingField { message });
+        }
+        let has_path = self.fields.fills(Field::Path);
+        Ok(match name {
+            "uri" | "document_uri" if has_path => KeyPart::Path,
+            "request_uri" if has_path => KeyPart::RequestUri,
+            "is_args" if has_path => KeyPart::QuerySeparator,
+            "server_name" if self.fields.accessor(name).is_err() => KeyPart::ServerName,
+            name => match name.strip_prefix("arg_").filter(|_| has_path) {
+                Some(parameter) => KeyPart::QueryParameter(parameter),
+                None => KeyPart::Field(self.field(name, zone)?),
+            },
+        })
+    }
+
+    fn field(&self, name: &str, zone: &Zone) -> Result<FieldAccessor, MissingField> {
+        let in_log = match name {
+            "binary_remote_addr" => "remote_addr",
+            "http_host" | "server_name" if self.fields.accessor(name).is_err() => "host",
+            name => name,
+        };
+        self.fields.accessor(in_log).map_err(|_| {
+            let zone = &zone.name;
+            let message = match self.configuration.is_capture(name) {
+                true => format!(
+                    "the key of zone `{zone}` has ${name}, a group of a regular expression, which is \
+                     not followed"
+                ),
+                false => format!(
+                    "the key of zone `{zone}` has ${name}, which the log lacks: add ${in_log} to \
+                     log_format"
+                ),
+            };
+            MissingField { message }
+        })
+    }
+}
+
+impl Key<'_> {
+    fn write(
+        &self,
+        request: Request<'_, '_>,
+        maps: &[Option<ResolvedMap<'_>>],
+        map_values: &mut [Option<Vec<u8>>],
+        text: &mut Vec<u8>,
+    ) {
+        for part in &self.0 {
+            // It is too long already.
+            if text.len() > KEY_BYTES_MAX {
+                return;
+            }
+            match part {
+                KeyPart::Map(number) => match &map_values[*number] {
+                    Some(value) => text.extend_from_slice(value),
+                    None => {
+                        let Some(map) = &maps[*number] else { continue };
+                        let value = map.value(request, maps, map_values);
+                        text.extend_from_slice(&value);
+                        map_values[*number] = Some(value);
+                    }
+                },
+                part => part.write(request, text),
+            }
+        }
+    }
+}
+
+impl ResolvedMap<'_> {
+    /// The value for a request. A value that is longer than a key can be is cut: values that are
+    /// made of each other double their length with each map.
+    fn value(
+        &self,
+        request: Request<'_, '_>,
+        maps: &[Option<ResolvedMap<'_>>],
+        map_values: &mut [Option<Vec<u8>>],
+    ) -> Vec<u8> {
+        let (mut subject, mut value) = (Vec::new(), Vec::new());
+        self.subject.write(request, maps, map_values, &mut subject);
+        let found = self.map.value(&subject);
+        if let Some(found) = self.values.get(found) {
+            found.write(request, maps, map_values, &mut value);
+        }
+        value.truncate(KEY_BYTES_MAX + 1);
+        value
+    }
+}
+
+impl KeyPart<'_> {
+    fn write(&self, Request { record, path, server }: Request<'_, '_>, text: &mut Vec<u8>) {
+        match self {
+            Self::Text(part) => text.extend_from_slice(part),
+            Self::Field(field) => text.extend_from_slice(&present(field.value(record))),
+            Self::Path => text.extend_from_slice(path),
+            Self::RequestUri => {
+                text.extend_from_slice(record.text(Field::Path).unwrap_or_default());
+                if let Some(query) = record.text(Field::Query) {
+                    text.push(b'?');
+                    text.extend_from_slice(query);
+                }
+            }
+            Self::QuerySeparator => {
+                if record.text(Field::Query).is_some_and(|query| !query.is_empty()) {
+                    text.push(b'?');
+                }
+            }
+            Self::QueryParameter(name) => {
+                let query = record.text(Field::Query).unwrap_or_default();
+                text.extend_from_slice(query_parameter(query, name.as_bytes()));
+            }
+            Self::ServerName => text.extend_from_slice(server.first_name.as_bytes()),
+            // It is written with the values of the other maps.
+            Self::Map(_) => {}
+        }
+    }
+}
+
+/// The value of a variable that is logged as `-` if it is empty.
+fn present(value: Option<Cow<'_, [u8]>>) -> Cow<'_, [u8]> {
+    value.filter(|value| value.as_ref() != b"-").unwrap_or_default()
+}
+
+/// The value of the first parameter with this name, as it was sent, as ngx_http_arg finds it.
+fn query_parameter<'q>(query: &'q [u8], name: &[u8]) -> &'q [u8] {
+    let parameters = query.split(|byte| *byte == b'&');
+    let value = |parameter: &'q [u8]| {
+        let (found, value) = parameter.split_at_checked(name.len())?;
+        let value = value.strip_prefix(b"=")?;
+        found.eq_ignore_ascii_case(name).then_some(value)
+    };
+    parameters.into_iter().find_map(value).unwrap_or_default()
+}
