@@ -56,9 +56,12 @@ fn settings(numbers: &mut Numbers) -> (String, String, Vec<Vec<Limit>>) {
     let mut zone = 0;
     for setting in 0..SETTINGS {
         let modifier = ["", "= ", "^~ ", "~ ^"][setting % 4];
+        // Two digits, because `^~ /s2` would take the requests for `~ ^/s23$`.
         let ending = if modifier == "~ ^" { "$" } else { "" };
-        let _ =
-            write!(locations, "location {modifier}/s{setting}{ending} {{ limit_req_dry_run on; ");
+        let _ = write!(
+            locations,
+            "location {modifier}/s{setting:02}{ending} {{ limit_req_dry_run on; "
+        );
         let mut limits = Vec::new();
         for _ in 0..1 + usize::from(setting % 3 == 2) {
             let (rate_text, rate) = match numbers.below(2) {
@@ -153,7 +156,7 @@ fn decisions_are_those_of_nginx() {
                 break;
             }
             let request =
-                format!("GET /s{setting} HTTP/1.1\r\nHost: localhost\r\nX-Key: k{key}\r\n\r\n");
+                format!("GET /s{setting:02} HTTP/1.1\r\nHost: localhost\r\nX-Key: k{key}\r\n\r\n");
             stream.write_all(request.as_bytes()).expect("nginx reads");
             read_response(&mut responses);
             if begun.elapsed() > REQUEST_TIME_MAX {
