@@ -70,6 +70,10 @@ struct ZoneState {
     seconds: Vec<Option<Second>>,
 }
 
+/// The memory that the state of a key takes.
+pub(super) const KEY_BYTES: usize =
+    2 * size_of::<Option<Level>>() + size_of::<Option<(i64, i64)>>() + size_of::<Option<Second>>();
+
 /// The requests of a key that may have arrived at the same time.
 #[derive(Debug, Clone, Copy)]
 struct Second {

@@ -18,6 +18,9 @@ struct ZoneState {
     idle: Option<IdleQueue>,
 }
 
+/// The memory that the state of a key takes.
+pub(super) const KEY_BYTES: usize = 2 * size_of::<Option<Bucket>>();
+
 impl ZoneState {
     /// The nodes of a zone whose limits have a burst of at most `burst`.
     fn new(rate: Rate, burst: i64) -> Self {

@@ -6,7 +6,7 @@ use super::bounded;
 use super::bucket::REQUEST;
 use super::exact;
 use super::idle_queue::IdleQueue;
-use super::summary::Summary;
+use super::summary::{self, Summary};
 
 use crate::event::Event;
 use crate::interner::Interner;
@@ -149,7 +149,9 @@ pub(super) struct Outcome {
 ///
 /// # Memory
 ///
-/// 32 bytes for each request, 4 for each of its keys, and the text of each distinct key.
+/// 32 bytes for each request, 4 for each of its keys, and the text of each distinct key. At the end
+/// of the log, 8 bytes more for each request and about 500 for each key, which
+/// [`memory_bytes`](Replay::memory_bytes) counts from the beginning.
 #[derive(Debug)]
 pub(super) struct LimitReplay<'r> {
     rule: &'r LimitReq,
@@ -193,9 +195,13 @@ impl Replay for LimitReplay<'_> {
     }
 
     fn memory_bytes(&self) -> usize {
+        let order_bytes = 2 * size_of::<u32>();
+        let keys: usize = self.zones.iter().map(Interner::len).sum();
         self.requests.list.capacity() * size_of::<Request>()
+            + self.requests.list.len() * order_bytes
             + self.requests.keys.capacity() * size_of::<u32>()
             + self.zones.iter().map(Interner::memory_bytes).sum::<usize>()
+            + keys * (bounded::KEY_BYTES.max(exact::KEY_BYTES) + summary::KEY_BYTES)
     }
 
     fn sweep(&self) -> Option<LimitSweep> {

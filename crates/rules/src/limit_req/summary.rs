@@ -54,6 +54,9 @@ struct KeySummary {
     trip: Option<(i64, u32, u64)>,
 }
 
+/// The memory that the summary of a key takes.
+pub(super) const KEY_BYTES: usize = size_of::<KeySummary>();
+
 /// The summary of a replay.
 pub(super) struct Summary<'r> {
     rule: &'r LimitReq,
