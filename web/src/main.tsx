@@ -1,6 +1,8 @@
 import { render } from "preact";
 import { followAddress } from "./control/session";
+import { filteredLines } from "./lines/control";
 import { followFilter } from "./rules/control";
+import { followStories, followStory } from "./story/story";
 import { App } from "./views/App";
 import { keepFocus } from "./views/focus";
 import { followTheme } from "./views/theme";
@@ -14,6 +16,8 @@ import "./styles/totals.css";
 import "./styles/chart.css";
 import "./styles/lists.css";
 import "./styles/rules.css";
+import "./styles/lines.css";
+import "./styles/story.css";
 import "./styles/bench.css";
 
 /** The path of the measuring page of `weir bench upload`. */
@@ -26,8 +30,12 @@ if (location.pathname === BENCH_PATH) {
 } else {
   followTitle();
   followFilter();
+  filteredLines.follow();
+  followStories();
   keepFocus(root);
   addEventListener("popstate", followAddress);
+  addEventListener("popstate", followStory);
   followAddress();
+  followStory();
   render(<App />, root);
 }

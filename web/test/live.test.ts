@@ -22,6 +22,7 @@ function start() {
     failed: (failure, query) => heard.push(`${failure.message} ${query}`),
     counted: (count, query) => heard.push(`count ${count?.matching} ${query}`),
     ruled: ({ panel, query }) => heard.push(`rules ${panel} ${query}`),
+    lined: ({ panel, query }) => heard.push(`lines ${panel} ${query}`),
   });
   return { host, heard, live };
 }

@@ -45,9 +45,9 @@ pub use scan::{
     is_retryable, run_in_order,
 };
 pub use source::{
-    Compression, Follower, Head, Input, LayeredDecoder, LineJoiner, MemberLimit, PushDecoder,
-    ReadArchive, Text, can_follow, find_inputs, first_time, is_archive, read_archive, read_inputs,
-    read_stream, with_year,
+    Compression, Follower, FoundLine, Head, Input, LayeredDecoder, LineFile, LineJoiner,
+    MemberLimit, PlainFile, PushDecoder, ReadArchive, ReadBackError, Text, can_follow, find_inputs,
+    first_time, is_archive, read_archive, read_inputs, read_stream, with_year,
 };
 pub use weir_core::FormatChoice;
 pub use writer::{SourceOptions, SourceWriter};

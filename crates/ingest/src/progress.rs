@@ -1,7 +1,7 @@
 //! The progress of a source.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -9,6 +9,7 @@ use weir_core::{Format, LogSource, ReadCounts, UnparsedLine};
 
 use crate::error::StopReason;
 use crate::error::{ReadError, SourceError};
+use crate::source::PlainFile;
 
 /// The state of one source, shared by its writer, the parsers and all observers.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct SourceProgress {
     parsed: watch::Sender<u64>,
     cancelled: AtomicBool,
     removed: AtomicBool,
+    /// The file with its lines, if they can be read again.
+    plain_file: OnceLock<PlainFile>,
     state: Mutex<State>,
 }
 
@@ -230,6 +233,7 @@ impl SourceProgress {
             parsed: watch::Sender::new(0),
             cancelled: AtomicBool::new(false),
             removed: AtomicBool::new(false),
+            plain_file: OnceLock::new(),
             state: Mutex::default(),
         }
     }
@@ -246,6 +250,23 @@ impl SourceProgress {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The plain file that it is read from; `None` if its bytes come from elsewhere, or are
+    /// unpacked. The offsets of its lines are those in the file.
+    pub fn plain_file(&self) -> Option<&PlainFile> {
+        self.plain_file.get()
+    }
+
+    pub(crate) fn set_plain_file(&self, file: PlainFile) {
+        // A source is opened once.
+        let _ = self.plain_file.set(file);
+    }
+
+    /// Whether its bytes are unpacked, so that the offsets of its lines are not those of the bytes
+    /// that arrive.
+    pub fn is_packed(&self) -> bool {
+        self.lock().compressed
     }
 
     /// A snapshot of the source.

@@ -32,6 +32,7 @@ mod evaluator;
 mod extents;
 mod group;
 mod limit_curve;
+mod lines;
 mod periods;
 mod report;
 mod rules;
@@ -41,6 +42,7 @@ mod tallies;
 
 pub use evaluator::{Answer, Evaluator, report, settled};
 pub use limit_curve::{limit_curve, limit_grid, suggestion};
+pub use lines::LineFinder;
 pub use periods::PeriodError;
 pub use report::{evaluation_by_kind, report_of_fold};
 pub use rules::{RuleAnswer, RuleQueryError, replay_rule};

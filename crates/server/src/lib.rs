@@ -21,6 +21,7 @@
 mod answer;
 mod file;
 mod hub;
+mod lines;
 mod live;
 mod message;
 mod options;

@@ -10,6 +10,7 @@ use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
 use weir_view::{JsonError, LiveReply, LiveRequest, LiveTopic, NormalFilter, Now, Query};
 
 use crate::answer;
+use crate::lines::{LineMessages, answer_lines, refuse_line_panel};
 use crate::message;
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
@@ -77,6 +78,7 @@ struct Messages {
     query: watch::Sender<String>,
     count: watch::Sender<String>,
     panels: PanelMessages,
+    lines: LineMessages,
 }
 
 /// Serves one connection until it or the session ends.
@@ -89,11 +91,13 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     let checking = check_queries(&session, &data, newest.query.subscribe(), &writer, &current);
     let counting = answer_counts(&session, &data, newest.count.subscribe(), &writer);
     let replaying = answer_panels(&session, &data, &newest.panels, &writer);
+    let listing = answer_lines(&session, &data, &newest.lines, &writer);
     let has_session_ended = tokio::select! {
         () = read_messages(&mut reader, &newest, &writer) => false,
         () = checking => false,
         () = counting => false,
         () = replaying => false,
+        () = listing => false,
         () = publish(&session, &data, &writer, current.subscribe()) => false,
         () = session.ended() => true,
     };
@@ -129,6 +133,13 @@ async fn read_messages(reader: &mut Reader<Stream>, newest: &Messages, writer: &
                 let _ = writer.close(CloseCode::TOO_BIG, reason).await;
                 return;
             }
+            LiveTopic::Lines(panel) => match newest.lines.get(panel as usize) {
+                Some(of_panel) => of_panel,
+                None => {
+                    refuse_line_panel(panel, writer).await;
+                    continue;
+                }
+            },
             LiveTopic::Count => &newest.count,
             LiveTopic::Query => &newest.query,
         };

@@ -18,6 +18,7 @@ mod group;
 mod json;
 mod kind;
 mod limit_curve;
+mod lines;
 mod log_line;
 mod message;
 mod moment;
@@ -47,6 +48,7 @@ pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, perc
 pub use json::{JsonError, from_json, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
 pub use limit_curve::{CurvePoint, LimitCurve, Suggestion};
+pub use lines::{LineAccess, LineSource, LinesAnswer, SelectedLine};
 pub use log_line::{FieldValue, LogLine};
 pub use message::{
     ConditionPlace, Failure, LiveReply, LiveRequest, LiveTopic, RefusalBody, SelectionCount,

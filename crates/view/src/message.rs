@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::from_json;
 use crate::kind::RecordKind;
+use crate::lines::LinesAnswer;
 use crate::panel::{RulePlace, RuleText, RulesAnswer};
 use crate::query::Query;
 use crate::view::View;
@@ -57,6 +58,20 @@ pub enum LiveRequest {
         /// The rules; null ends the work on the question before.
         rule: Option<RuleText>,
     },
+    /// Asks for some of the lines of the records that a query selects. It replaces the question of
+    /// the same panel, and leaves everything else as it is. It is answered once.
+    Lines {
+        /// The number of the panel of lines, which the answer repeats.
+        panel: u32,
+        /// The query; null ends the work on the question before.
+        query: Option<Query>,
+        /// The number of lines before the first one.
+        #[serde(default)]
+        from: u64,
+        /// The most lines to return.
+        #[serde(default)]
+        count: u32,
+    },
 }
 
 /// The question that a message replaces.
@@ -68,6 +83,8 @@ pub enum LiveTopic {
     Count,
     /// The rules of the panel with this number.
     Rules(u32),
+    /// The lines of the panel of lines with this number.
+    Lines(u32),
 }
 
 impl LiveRequest {
@@ -76,6 +93,7 @@ impl LiveRequest {
         match from_json::<Tag>(text) {
             Ok(Tag { name, .. }) if name == "count" => LiveTopic::Count,
             Ok(Tag { name, panel: Some(panel) }) if name == "rules" => LiveTopic::Rules(panel),
+            Ok(Tag { name, panel: Some(panel) }) if name == "lines" => LiveTopic::Lines(panel),
             _ => LiveTopic::Query,
         }
     }
@@ -84,7 +102,7 @@ impl LiveRequest {
     pub fn into_query(self) -> Option<Query> {
         match self {
             Self::Query { query } | Self::Rules { query, .. } => Some(query),
-            Self::Count { query } => query,
+            Self::Count { query } | Self::Lines { query, .. } => query,
         }
     }
 }
@@ -146,6 +164,21 @@ pub enum LiveReply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         place: Option<RulePlace>,
+    },
+    /// The answer to `lines`: either the lines or why there are none.
+    Lines {
+        /// The number of the panel of lines.
+        panel: u32,
+        /// The id of the query; null if the message had none.
+        query: Option<u64>,
+        /// The lines; left out if the question was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        answer: Option<Box<LinesAnswer>>,
+        /// Why the question was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        error: Option<Failure>,
     },
 }
 

@@ -14,6 +14,8 @@ interface Entry {
   depth?: number;
   /** The question, if its filter is too long for the address. */
   question?: Question;
+  /** Whether the story of a client was opened by this step. */
+  isStory?: boolean;
 }
 
 /** Adds an entry. A filter that is too long for the address is kept in the entry alone. */
@@ -55,6 +57,33 @@ export function noteRule(text: string): void {
   const kept = hash.length <= ADDRESS_MAX ? hash : "";
   if (kept !== location.hash)
     history.replaceState(history.state, "", location.pathname + location.search + kept);
+}
+
+/** The parameter of the address that names the client whose story is told. */
+const STORY = "story";
+
+/** The client in the address whose story is told; `null` if there is none. */
+export function storyOfAddress(): string | null {
+  return new URLSearchParams(location.search).get(STORY) || null;
+}
+
+/** Adds an entry in which the story of a client is told. */
+export function pushStory(client: string): void {
+  history.pushState({ ...entry(), depth: depth() + 1, isStory: true }, "", addressWith(client));
+}
+
+/** Leaves the entry with a story. One that came with the address stays without the story. */
+export function leaveStory(): void {
+  if (entry().isStory) history.back();
+  else history.replaceState(history.state, "", addressWith(null));
+}
+
+function addressWith(client: string | null): string {
+  const parameters = new URLSearchParams(location.search);
+  if (client === null) parameters.delete(STORY);
+  else parameters.set(STORY, client);
+  const search = parameters.toString();
+  return location.pathname + (search === "" ? "" : `?${search}`) + location.hash;
 }
 
 /** The question of the current entry. */

@@ -77,6 +77,17 @@ export function askRules(
   socket?.askRules(panel, queryOf(id, question), rule);
 }
 
+/** Asks for lines that a question selects. */
+export function askLines(
+  panel: number,
+  id: number,
+  question: Question,
+  from: number,
+  count: number,
+): void {
+  socket?.askLines(panel, queryOf(id, question), from, count);
+}
+
 /** Takes the answer to a count. */
 export function showCount(count: SelectionCount | null, query: number | null): void {
   counter.answer(count, query);

@@ -2,6 +2,7 @@
 
 import type { Failure } from "../generated/Failure";
 import type { View } from "../generated/View";
+import { filteredLines } from "../lines/control";
 import { followSession } from "../rules/control";
 import { showReply } from "../rules/panel";
 import { RateMeter } from "../socket/rate";
@@ -11,6 +12,7 @@ import { isGrowing } from "../state/rows";
 import { canAsk, hasLines } from "../state/state";
 import { awaiting, dispatch, state } from "../state/store";
 import { sessionOf } from "../state/url";
+import { STORY_PANEL, showStoryRules, storyLines } from "../story/story";
 import type { NamedFile } from "../upload/uploads";
 import { noteDataSet, offerRoom } from "./dataSets";
 import { sorted } from "./duplicates";
@@ -93,7 +95,11 @@ function openSession(session: string | null): void {
     view: (view) => inNextFrame("view", () => show(session, view, meters), isUrgent(view)),
     failed: reject,
     counted: showCount,
-    ruled: showReply,
+    ruled: (reply) => (reply.panel === STORY_PANEL ? showStoryRules : showReply)(reply),
+    lined: (reply) => {
+      filteredLines.take(reply);
+      storyLines.take(reply);
+    },
   });
   ask();
   followSession();

@@ -5,7 +5,7 @@ import { afterFrame, inNextFrame } from "../state/frame";
 import { hasLines, type Upload } from "../state/state";
 import { dispatch, state } from "../state/store";
 import type { Transfer } from "../upload/transfer";
-import { type NamedFile, Uploads } from "../upload/uploads";
+import { type NamedFile, type OpenFile, Uploads } from "../upload/uploads";
 
 /** How often speeds are computed again while no ack arrives. */
 const RATE_TICK_MS = 500;
@@ -31,6 +31,11 @@ export function forgetUpload(file: string): void {
 /** Follows a file that was read to its end. */
 export function followUpload(file: string): void {
   void currentUploads()?.follow(file);
+}
+
+/** The file of an upload of the session on the screen; `null` if this page does not have it. */
+export async function fileOf(file: string): Promise<OpenFile | null> {
+  return (await currentUploads()?.fileOf(file)) ?? null;
 }
 
 /** Stops following a file. */

@@ -25,4 +25,20 @@ query: Query,
 /**
  * The rules; null ends the work on the question before.
  */
-rule: RuleText | null, };
+rule: RuleText | null, } | { "type": "lines", 
+/**
+ * The number of the panel of lines, which the answer repeats.
+ */
+panel: number, 
+/**
+ * The query; null ends the work on the question before.
+ */
+query: Query | null, 
+/**
+ * The number of lines before the first one.
+ */
+from: number, 
+/**
+ * The most lines to return.
+ */
+count: number, };

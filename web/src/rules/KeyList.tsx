@@ -8,6 +8,7 @@ import type { RuleAnswer } from "../generated/RuleAnswer";
 import type { Verdict } from "../generated/Verdict";
 import { isIncluded, toggleInclude } from "../state/filter";
 import { question, state } from "../state/store";
+import { StoryButton } from "../story/StoryButton";
 import { LogText } from "../views/LogText";
 import { position, verdictAt } from "./limit";
 import { isClient, keyWords, VERDICTS } from "./words";
@@ -115,16 +116,19 @@ function KeyName({ of: { key, key_hex, limit } }: { of: ReplayedKey }) {
   if (!isClient(key)) return <span class="key-name">{text}</span>;
   const value = { value: key, value_hex: key_hex };
   return (
-    <button
-      type="button"
-      class="key-name"
-      aria-pressed={isIncluded(question.value.clauses, "client", value)}
-      title={`Filter by ${visible(key)}`}
-      data-testid="rule-client"
-      onClick={() => filterBy(toggleInclude(state.value.question.clauses, "client", value))}
-    >
-      {text}
-    </button>
+    <span class="key-client">
+      <button
+        type="button"
+        class="key-name"
+        aria-pressed={isIncluded(question.value.clauses, "client", value)}
+        title={`Filter by ${visible(key)}`}
+        data-testid="rule-client"
+        onClick={() => filterBy(toggleInclude(state.value.question.clauses, "client", value))}
+      >
+        {text}
+      </button>
+      {key_hex === undefined && <StoryButton client={key} />}
+    </span>
   );
 }
 

@@ -20,6 +20,8 @@ export interface LiveEvents {
   counted(count: SelectionCount | null, query: number | null): void;
   /** An answer to the rules of a panel, or a refusal of them. */
   ruled(reply: Extract<LiveReply, { type: "rules" }>): void;
+  /** Lines of a panel of lines, or a refusal of them. */
+  lined(reply: Extract<LiveReply, { type: "lines" }>): void;
 }
 
 /** Receives the views of a session, and reconnects whenever the connection breaks. */
@@ -58,6 +60,11 @@ export class LiveSocket {
     if (rule === null) this.rules.delete(panel);
     else this.rules.set(panel, request);
     if (this.isOpen) this.send(request);
+  }
+
+  /** Asks for lines, instead of those before in the panel. Without a connection it does nothing. */
+  askLines(panel: number, query: Query, from: number, count: number): void {
+    if (this.isOpen) this.send({ type: "lines", panel, query, from, count });
   }
 
   /** Closes the connection permanently. */
@@ -102,6 +109,7 @@ export class LiveSocket {
     if (reply.type === "view") this.events.view(reply.view);
     else if (reply.type === "count") this.events.counted(reply.count ?? null, reply.query);
     else if (reply.type === "rules") this.events.ruled(reply);
+    else if (reply.type === "lines") this.events.lined(reply);
     else this.events.failed(reply.error, reply.query);
   }
 }

@@ -77,6 +77,13 @@ export class Follower {
     return this.transfers.some((transfer) => transfer.file === file);
   }
 
+  /** The file of a transfer, and where in it the transfer began; `null` if it was truncated since. */
+  async fileOf(file: string): Promise<{ blob: Blob; base: number } | null> {
+    const transfer = this.transfers.find((one) => one.file === file);
+    if (!transfer || transfer.isReplaced) return null;
+    return { blob: await this.handle.getFile(), base: transfer.start.offset };
+  }
+
   /** Reads the rest of the file, including an incomplete last line, and ends. */
   stop(): void {
     this.isStopping = true;

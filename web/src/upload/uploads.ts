@@ -21,6 +21,12 @@ export interface NamedFile {
   resumes?: string;
 }
 
+/** A file, and the offset in it at which its upload began. */
+export interface OpenFile {
+  blob: Blob;
+  base: number;
+}
+
 /** The uploads of one session: a few files at a time, the rest in a queue. */
 export class Uploads {
   private transfers: FileTransfer[] = [];
@@ -64,6 +70,14 @@ export class Uploads {
   /** Sends the part that was held back: the first lines are painted. */
   endThrottle(): void {
     this.throttle.end();
+  }
+
+  /** The file of an upload, as it is now; `null` if the page does not have it any more. */
+  async fileOf(file: string): Promise<OpenFile | null> {
+    const transfer = this.transfers.find((one) => one.file === file);
+    if (transfer) return { blob: transfer.blob, base: 0 };
+    const follower = this.followers.find((one) => one.has(file));
+    return (await follower?.fileOf(file)) ?? null;
   }
 
   /** Whether a file is being sent or waits. A followed file counts until it is read to its end. */

@@ -5,6 +5,7 @@ import { isUploading } from "../control/uploads";
 import { rowsOf } from "../state/rows";
 import { hasLines } from "../state/state";
 import { state, view } from "../state/store";
+import { StoryDialog } from "../story/StoryDialog";
 import { Banner } from "./Banner";
 import { Dashboard } from "./Dashboard";
 import { DropAnywhere } from "./DropAnywhere";
@@ -29,6 +30,7 @@ export function App() {
       </main>
       <DropAnywhere />
       <Duplicates />
+      <StoryDialog />
     </>
   );
 }

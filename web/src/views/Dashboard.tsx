@@ -8,6 +8,7 @@ import { windowText } from "../format/window";
 import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import type { Window } from "../generated/Window";
+import { LinesPanel } from "../lines/LinesPanel";
 import { RulesLine } from "../rules/RulesLine";
 import { RulesPanel } from "../rules/RulesPanel";
 import { afterFrame } from "../state/frame";
@@ -58,6 +59,7 @@ export function Dashboard({ view }: { view: View }) {
         )}
       </section>
       {samplesShown && <Samples view={view} />}
+      {isPainted && !isUnparsed && <LinesPanel />}
       {isPainted && !isUnparsed && <RulesPanel />}
       {isPainted && <TopLists report={report} />}
     </div>

@@ -1,6 +1,7 @@
 import { filterBy } from "../control/questions";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
+import { LinesButton } from "../lines/LinesPanel";
 import { type Chip, chipsOf } from "../state/chips";
 import { question } from "../state/store";
 import { editing } from "./editing";
@@ -16,6 +17,7 @@ export function FilterBar({ report }: { report: Report }) {
     <section class="filters" aria-label="Filters">
       <FilterBox report={report} />
       <Chips chips={chipsOf(question.value)} />
+      <LinesButton />
     </section>
   );
 }

@@ -21,6 +21,11 @@ export function LogText({ value, title = true, edges = false }: Props) {
   );
 }
 
+/** The same without an element of its own, as a part of a longer text. */
+export function logParts(value: string) {
+  return parts(value).map(part);
+}
+
 function part({ text, isEscape }: Part) {
   return isEscape ? <span class="escape">{text}</span> : text;
 }

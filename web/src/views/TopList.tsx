@@ -12,6 +12,7 @@ import type { TopRow } from "../generated/TopRow";
 import { REMAINDER_VALUE } from "../generated/words";
 import { exclude, isIncluded, toggleInclude } from "../state/filter";
 import { question, state } from "../state/store";
+import { StoryButton } from "../story/StoryButton";
 import { copyText } from "./copy";
 import { LogText } from "./LogText";
 import { theme } from "./theme";
@@ -154,6 +155,9 @@ function Row({ field, row, most, report, color }: RowProps) {
         −
       </button>
       {isActive && <CopyButton field={field} value={row.value} />}
+      {isActive && field === "client" && row.value_hex === undefined && (
+        <StoryButton client={row.value} />
+      )}
     </li>
   );
 }

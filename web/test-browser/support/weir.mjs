@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const BINARY =
+/** The program under test. */
+export const BINARY =
   process.env.WEIR_BINARY ?? `${process.env.CARGO_TARGET_DIR ?? `${ROOT}target`}/debug/weir`;
 const OUTPUT_MAX = 1 << 28;
 /** A server that takes longer to stop hangs. */

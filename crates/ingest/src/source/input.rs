@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::byte_counter::ByteCounter;
+use super::plain_file::PlainFile;
 use super::timeout_reader::TimeoutReader;
 use super::unpack::{HEAD_BYTES, Text, is_packed, unpack};
 use crate::error::{Fault, ReadError};
@@ -18,6 +19,13 @@ pub enum Input {
     File(PathBuf),
     /// Standard input, of which these bytes have already been read.
     Stdin(Vec<u8>),
+}
+
+/// An input that is not packed.
+pub(super) struct PlainInput {
+    pub(super) stream: Box<dyn Read + Send>,
+    /// The file with its lines, if it can be opened again.
+    pub(super) file: Option<PlainFile>,
 }
 
 /// The name of standard input.
@@ -85,16 +93,18 @@ impl Input {
         }
     }
 
-    /// The bytes of a regular file that is not packed; `None` for any other input.
+    /// The bytes of a regular file that is not packed, and the file if it has a path; `None` for
+    /// any other input.
     ///
     /// # Errors
     /// If it cannot be opened or read.
-    pub(super) fn plain(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
-        let mut file = match self {
-            Self::File(path) if self.is_file() => File::open(path)?,
-            Self::Stdin(start) if start.is_empty() && !is_stdin_live() => stdin()?,
+    pub(super) fn plain(&self) -> io::Result<Option<PlainInput>> {
+        let (mut file, path) = match self {
+            Self::File(path) if self.is_file() => (File::open(path)?, Some(path)),
+            Self::Stdin(start) if start.is_empty() && !is_stdin_live() => (stdin()?, None),
             _ => return Ok(None),
         };
+        let plain_file = path.and_then(|path| PlainFile::new(path, &file));
         let mut head = Vec::with_capacity(HEAD_BYTES);
         let length = (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
         if is_packed(&head) {
@@ -102,7 +112,8 @@ impl Input {
             file.seek_relative(-(length as i64))?;
             return Ok(None);
         }
-        Ok(Some(Box::new(Cursor::new(head).chain(file))))
+        let stream = Box::new(Cursor::new(head).chain(file));
+        Ok(Some(PlainInput { stream, file: plain_file }))
     }
 
     fn open(&self, counter: &ByteCounter) -> io::Result<Box<dyn Read>> {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::byte_counter::ByteCounter;
-use super::input::Input;
+use super::input::{Input, PlainInput};
 use super::unpack::{Text, unpack};
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Fault, FaultKind, ReadError};
@@ -166,8 +166,8 @@ impl InputOrder {
         let position = InputPosition { order: self, index, is_live };
         let mut reader = Reader::new(pipeline, format, input.bytes_total(), Some(position));
         let faults = match input.plain() {
-            Ok(Some(stream)) => {
-                reader.pull(input, stream);
+            Ok(Some(plain)) => {
+                reader.pull(input, plain);
                 Vec::new()
             }
             Ok(None) => input.read(&mut |text| reader.read(text)),
@@ -257,9 +257,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Lets the parsers read a plain file themselves.
-    fn pull(&mut self, input: &Input, stream: Box<dyn Read + Send>) {
+    fn pull(&mut self, input: &Input, PlainInput { stream, file }: PlainInput) {
         let name = input.name();
         let writer = self.open(self.options(&name, self.bytes_total).written(input.written()));
+        if let Some(file) = file {
+            writer.progress().set_plain_file(file);
+        }
         let plain_guard = self.position.as_ref().map(|position| position.order.plain.lock());
         let pulled = writer.pull(stream);
         drop(plain_guard);

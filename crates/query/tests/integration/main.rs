@@ -2,6 +2,7 @@
 
 mod answers;
 mod kinds;
+mod lines;
 mod removal;
 mod rules;
 mod timeline;

@@ -8,6 +8,7 @@ mod common;
 mod damage;
 mod growing;
 mod interruption;
+mod lines;
 mod live;
 mod put;
 mod removal;

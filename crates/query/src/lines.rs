@@ -1,0 +1,245 @@
+//! The places of the lines of the records that a query selects.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use weir_core::{
+    CompiledFilter, Field, Record, RowBits, RowReader, Segment, Snapshot, SnapshotSegment,
+    Snapshots, TimeBounds,
+};
+use weir_view::{LinesAnswer, Query, QueryError, SelectedLine, main_kind};
+
+use crate::counter::Interruption;
+use crate::extents::Extents;
+use crate::spread::spread;
+
+/// The most sources that are listed: no command names more.
+const SOURCES_MAX: usize = 1_000;
+
+/// Finds the lines of the records that a query selects, part by part.
+///
+/// The order is that of the sources, and of each source that of its lines. A part is found by the
+/// number of its first line without reading the lines before it.
+///
+/// # Memory
+/// One bit for each record of the kind, kept for the next part of the same query, and no more than
+/// that between two parts: segments that expire meanwhile are freed. If blocks have lines of
+/// several formats, a part of them takes 16 bytes for each of their selected lines meanwhile.
+#[derive(Debug, Default)]
+pub struct LineFinder {
+    /// The query that `passing` belongs to.
+    query: Query,
+    epoch: u64,
+    /// The rows that the query selects, by the number of the segment.
+    passing: HashMap<u64, (TimeBounds, Arc<RowBits>)>,
+    is_estimated: bool,
+}
+
+/// Segments of one source whose lines lie between each other's; usually only one.
+struct Run<'a> {
+    segments: Vec<(&'a Segment, Arc<RowBits>)>,
+    /// The offset of the last line.
+    end: u64,
+    /// The number of selected lines.
+    len: u64,
+}
+
+impl LineFinder {
+    /// Finds up to `count` lines after the first `from` of them, on up to `jobs` threads. Beyond the
+    /// last line there are none, but the total is counted all the same. Times in the query are RFC
+    /// 3339, see [`settled`](crate::settled). `None` if `abandoned` became true meanwhile.
+    ///
+    /// The texts of the lines and their sources are left for the caller to add.
+    ///
+    /// # Errors
+    /// Fails if the query is not valid for this data.
+    pub fn find<D: Snapshots>(
+        &mut self,
+        data: &Arc<D>,
+        query: &Query,
+        (from, count): (u64, usize),
+        jobs: usize,
+        abandoned: &AtomicBool,
+    ) -> Result<Option<LinesAnswer>, QueryError> {
+        loop {
+            let snapshot = data.snapshot();
+            match self.find_at(&**data, &snapshot, query, (from, count), (jobs, abandoned))? {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(Interruption::StaleIds) => {}
+                Err(Interruption::Abandoned) => return Ok(None),
+            }
+        }
+    }
+
+    fn find_at<D: Snapshots>(
+        &mut self,
+        data: &D,
+        snapshot: &Snapshot<D::Source>,
+        query: &Query,
+        (from, count): (u64, usize),
+        work: (usize, &AtomicBool),
+    ) -> Result<Result<LinesAnswer, Interruption>, QueryError> {
+        let mut extents = Extents::default();
+        extents.update(snapshot);
+        let kind = query.kind.unwrap_or_else(|| main_kind(&extents.kinds(snapshot)));
+        // Only what selects records, so that a change of anything else keeps the rows.
+        let query = Query {
+            clauses: query.clauses.clone(),
+            conditions: query.conditions.clone(),
+            zone: query.zone.clone(),
+            kind: Some(kind),
+            ..Query::default()
+        };
+        let of_kind = |segment: &&SnapshotSegment| segment.segment.kind() == kind.into();
+        let segments: Vec<&SnapshotSegment> = snapshot.segments.iter().filter(of_kind).collect();
+        if let Err(interruption) = self.select(data, snapshot.epoch, query, &segments, work)? {
+            return Ok(Err(interruption));
+        }
+        let runs = self.runs(&segments);
+        let total = runs.iter().map(|run| run.len).sum();
+        let values = data.values();
+        if values.reuses() != snapshot.epoch {
+            return Ok(Err(Interruption::StaleIds));
+        }
+        let names = SelectedLine::FIELDS.map(|field: Field| field.name().to_owned());
+        let reader = RowReader::new(&snapshot.formats, &values, kind.into()).only(&names);
+        let mut record = Record::new();
+        let lines = places(&runs, from, count).into_iter().map(|(segment, row)| {
+            reader.read(segment, row, &values, &mut record);
+            SelectedLine::new(segment.source(), segment.line_offset(row), &record)
+        });
+        let (lines, sources) = (lines.collect(), Vec::new());
+        let source_numbers = source_numbers(&runs);
+        let estimated = self.is_estimated;
+        Ok(Ok(LinesAnswer { kind, total, from, lines, sources, source_numbers, estimated }))
+    }
+
+    /// Learns the rows of the segments that the query selects, and forgets those of all others.
+    fn select<D: Snapshots>(
+        &mut self,
+        data: &D,
+        epoch: u64,
+        query: Query,
+        segments: &[&SnapshotSegment],
+        (jobs, abandoned): (usize, &AtomicBool),
+    ) -> Result<Result<(), Interruption>, QueryError> {
+        let mut known = std::mem::take(&mut self.passing);
+        if self.query != query || self.epoch != epoch {
+            known.clear();
+        }
+        (self.query, self.epoch) = (query, epoch);
+        let mut unknown = Vec::new();
+        for segment in segments {
+            match known.remove(&segment.number) {
+                Some((bounds, rows)) if bounds == segment.bounds => {
+                    self.passing.insert(segment.number, (bounds, rows));
+                }
+                _ => unknown.push(*segment),
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(Ok(()));
+        }
+        let values = data.values();
+        if values.reuses() != epoch {
+            return Ok(Err(Interruption::StaleIds));
+        }
+        let mut filter = CompiledFilter::new(&self.query.question(&values)?.filter);
+        filter.refresh(&values);
+        self.is_estimated = filter.is_estimated(&values);
+        drop(values);
+        let pass = |segment: &&SnapshotSegment| {
+            Arc::new(filter.pass_within(&segment.segment, &segment.bounds))
+        };
+        let rows = match spread(jobs, unknown.iter(), abandoned, pass) {
+            Ok(rows) => rows,
+            Err(interruption) => return Ok(Err(interruption)),
+        };
+        let of_segments = unknown.iter().zip(rows);
+        self.passing
+            .extend(of_segments.map(|(segment, rows)| (segment.number, (segment.bounds, rows))));
+        Ok(Ok(()))
+    }
+
+    /// The segments in the order of their lines.
+    fn runs<'a>(&self, segments: &[&'a SnapshotSegment]) -> Vec<Run<'a>> {
+        let rows = |segment: &&'a SnapshotSegment| {
+            let (_, rows) = self.passing.get(&segment.number)?;
+            Some((&*segment.segment, rows.clone()))
+        };
+        let mut ordered: Vec<(&Segment, Arc<RowBits>)> =
+            segments.iter().filter_map(rows).filter(|(_, rows)| !rows.is_empty()).collect();
+        ordered.sort_by_key(|(segment, _)| (segment.source(), segment.line_offset(0)));
+        let mut runs: Vec<Run<'a>> = Vec::new();
+        for (segment, rows) in ordered {
+            let end = segment.line_offset(segment.rows() - 1);
+            let len = rows.len() as u64;
+            match runs.last_mut() {
+                Some(last) if last.overlaps(segment) => {
+                    last.end = last.end.max(end);
+                    last.len += len;
+                    last.segments.push((segment, rows));
+                }
+                _ => runs.push(Run { segments: vec![(segment, rows)], end, len }),
+            }
+        }
+        runs
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Whether the lines of a segment begin before the end of this run.
+    fn overlaps(&self, segment: &Segment) -> bool {
+        let is_same_source =
+            self.segments.first().is_some_and(|(own, _)| own.source() == segment.source());
+        is_same_source && segment.line_offset(0) < self.end
+    }
+
+    /// The selected lines with these numbers among those of the run.
+    fn places(&self, numbers: Range<usize>) -> Vec<(&'a Segment, usize)> {
+        let mut places: Vec<(&Segment, usize)> = Vec::new();
+        let alone = self.segments.len() == 1;
+        for (segment, rows) in &self.segments {
+            let mut number = 0;
+            rows.selection().for_each(|row| {
+                // All of them have to be put in order, unless there is only one segment.
+                if !alone || numbers.contains(&number) {
+                    places.push((segment, row));
+                }
+                number += 1;
+            });
+        }
+        if alone {
+            return places;
+        }
+        places.sort_by_key(|(segment, row)| segment.line_offset(*row));
+        places.drain(numbers).collect()
+    }
+}
+
+/// The numbers of the sources, each once.
+fn source_numbers(runs: &[Run<'_>]) -> Vec<u32> {
+    let sources = runs.iter().filter_map(|run| run.segments.first());
+    let mut numbers: Vec<u32> = sources.map(|(segment, _)| segment.source()).collect();
+    numbers.dedup();
+    numbers.truncate(SOURCES_MAX);
+    numbers
+}
+
+/// The segments and rows of up to `count` lines after the first `from`.
+fn places<'a>(runs: &[Run<'a>], from: u64, count: usize) -> Vec<(&'a Segment, usize)> {
+    let mut places = Vec::new();
+    let mut before = 0;
+    let end = from.saturating_add(count as u64);
+    for run in runs {
+        let first = from.clamp(before, before + run.len) - before;
+        let last = end.clamp(before, before + run.len) - before;
+        if first < last {
+            places.extend(run.places(first as usize..last as usize));
+        }
+        before += run.len;
+    }
+    places
+}

@@ -1,0 +1,270 @@
+//! Answers the questions of pages for the lines of a selection.
+//!
+//! A data set keeps no lines, only their places. Lines of a file on the server's disk are read back
+//! from it; those of an uploaded file are read by the page that has it.
+
+use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use tokio::sync::watch;
+use weir_ingest::{DataSet, LineFile, ReadBackError, SourceProgress};
+use weir_net::websocket::{Stream, Writer};
+use weir_query::{LineFinder, settled};
+use weir_view::{
+    LineAccess, LineSource, LinesAnswer, LiveReply, LiveRequest, Now, Query, SelectedLine,
+};
+
+use crate::answer;
+use crate::live::send_reply;
+use crate::refusal::Refusal;
+use crate::session::Session;
+use crate::turns::{CancelOnDrop, Cancellation, Effort};
+
+/// The number of panels of lines of a connection. Each keeps a bit for each record.
+pub(crate) const LINE_PANELS_MAX: usize = 4;
+
+/// The most lines in one answer: several screens.
+const LINES_MAX: usize = 500;
+
+/// The most bytes of one line. A person does not read more of it.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// An answer with more bytes of text than this has fewer lines than were asked for.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// The newest message of each panel of lines.
+pub(crate) type LineMessages = [watch::Sender<String>; LINE_PANELS_MAX];
+
+/// Answers the newest message of each panel. The future runs until the connection ends.
+pub(crate) fn answer_lines<'a>(
+    session: &'a Arc<Session>,
+    data: &'a Arc<DataSet>,
+    newest: &LineMessages,
+    writer: &'a Writer<Stream>,
+) -> impl Future<Output = ()> + use<'a> {
+    let serve = |(number, newest): (u32, &watch::Sender<String>)| {
+        let finder = Arc::default();
+        let panel = LinePanel { number, session, data, writer, finder };
+        let newest = newest.subscribe();
+        Box::pin(async move { panel.serve(newest).await })
+    };
+    let mut panels: Vec<Pin<Box<_>>> = (0..).zip(newest).map(serve).collect();
+    std::future::poll_fn(move |context| {
+        let is_over = panels.iter_mut().any(|panel| panel.as_mut().poll(context).is_ready());
+        if is_over { Poll::Ready(()) } else { Poll::Pending }
+    })
+}
+
+/// Answers a question about a panel that the server does not have.
+pub(crate) async fn refuse_line_panel(panel: u32, writer: &Writer<Stream>) {
+    let last = LINE_PANELS_MAX - 1;
+    let why = format!("panel {panel} is too high: a connection has panels of lines 0 to {last}");
+    let error = Some(Refusal::BadRequest(why).failure(None));
+    send_reply(writer, &LiveReply::Lines { panel, query: None, answer: None, error }).await;
+}
+
+/// A panel of lines of a connection.
+struct LinePanel<'a> {
+    number: u32,
+    session: &'a Arc<Session>,
+    data: &'a Arc<DataSet>,
+    writer: &'a Writer<Stream>,
+    finder: Arc<Mutex<LineFinder>>,
+}
+
+/// The question of a panel.
+#[derive(Debug, Clone)]
+struct Question {
+    query: Query,
+    from: u64,
+    count: usize,
+}
+
+impl LinePanel<'_> {
+    async fn serve(&self, mut newest: watch::Receiver<String>) {
+        while newest.changed().await.is_ok() {
+            let text = newest.borrow_and_update().clone();
+            let cancel = CancelOnDrop::default();
+            let cancellation = cancel.cancellation();
+            let reply = tokio::select! {
+                reply = self.reply(text, &cancellation) => reply,
+                _ = newest.changed() => {
+                    newest.mark_changed();
+                    continue;
+                }
+            };
+            if let Some(reply) = reply {
+                send_reply(self.writer, &reply).await;
+            }
+        }
+    }
+
+    /// The answer to a message; `None` if the message only ends the question before.
+    async fn reply(&self, text: String, cancellation: &Arc<Cancellation>) -> Option<LiveReply> {
+        let panel = self.number;
+        let refused = |query, refusal: &Refusal| {
+            let error = Some(refusal.failure(None));
+            Some(LiveReply::Lines { panel, query, answer: None, error })
+        };
+        let parse = move || weir_view::from_json::<LiveRequest>(&text);
+        let request = match self.session.turns().check(Effort::Short, parse).await {
+            Ok(Ok(request)) => request,
+            Ok(Err(error)) => return refused(None, &Refusal::unreadable(error)),
+            Err(refusal) => return refused(None, &refusal),
+        };
+        let LiveRequest::Lines { query: Some(mut query), from, count, .. } = request else {
+            *self.finder.lock().unwrap_or_else(PoisonError::into_inner) = LineFinder::default();
+            return None;
+        };
+        query.zone = query.zone.or_else(|| self.session.zone().cloned());
+        let id = Some(query.id);
+        let question = Question { query, from, count: (count as usize).min(LINES_MAX) };
+        match self.answer(question, cancellation).await {
+            Ok(answer) => {
+                let answer = Some(Box::new(answer?));
+                Some(LiveReply::Lines { panel, query: id, answer, error: None })
+            }
+            Err(refusal) => refused(id, &refusal),
+        }
+    }
+
+    /// Finds and reads the lines. `None` if it was cancelled.
+    async fn answer(
+        &self,
+        question: Question,
+        cancellation: &Arc<Cancellation>,
+    ) -> Result<Option<LinesAnswer>, Refusal> {
+        let (session, data) = (self.session.clone(), self.data.clone());
+        let finder = self.finder.clone();
+        let effort = Effort::of(question.query.expressions());
+        let work = move |should_stop: &AtomicBool| {
+            let mut finder = finder.lock().unwrap_or_else(PoisonError::into_inner);
+            find(&mut finder, &session, &data, &question, should_stop).transpose()
+        };
+        self.session.turns().answer(effort, cancellation, work).await?.transpose()
+    }
+}
+
+/// Finds the lines of a question, and reads those that are on this machine. `None` if `should_stop`
+/// became true meanwhile.
+fn find(
+    finder: &mut LineFinder,
+    session: &Session,
+    data: &Arc<DataSet>,
+    Question { query, from, count }: &Question,
+    should_stop: &AtomicBool,
+) -> Result<Option<LinesAnswer>, Refusal> {
+    let now = Now::read();
+    let query = settled(&answer::checked(query.clone(), data, &now)?, &**data, &now)?;
+    let found = finder.find(data, &query, (*from, *count), session.jobs(), should_stop)?;
+    let Some(mut answer) = found else { return Ok(None) };
+    add_texts(&mut answer, session, data);
+    Ok(Some(answer))
+}
+
+/// Adds the texts of the lines, as far as they are in files on this machine, and their sources.
+fn add_texts(answer: &mut LinesAnswer, session: &Session, data: &DataSet) {
+    let mut sources: Vec<ReadSource> = Vec::new();
+    let mut bytes = 0;
+    let mut lines_read = 0;
+    for line in &mut answer.lines {
+        if bytes > TEXT_BYTES_MAX {
+            break;
+        }
+        if sources.last().is_none_or(|last| last.of.number != line.source) {
+            sources.push(ReadSource::open(line.source, session, data));
+        }
+        if let Some(source) = sources.last_mut() {
+            bytes += source.read(line);
+        }
+        lines_read += 1;
+    }
+    answer.lines.truncate(lines_read);
+    answer.sources = sources.into_iter().map(|source| source.of).collect();
+}
+
+/// A source whose lines are being read.
+struct ReadSource {
+    of: LineSource,
+    /// The file, if it is on this machine and is still the same.
+    file: Option<LineFile>,
+}
+
+impl ReadSource {
+    fn open(number: u32, session: &Session, data: &DataSet) -> Self {
+        let progress = data.source(number);
+        let name = progress.as_ref().map_or_else(String::new, |source| source.name().to_owned());
+        let mut of = LineSource {
+            number,
+            name,
+            file: String::new(),
+            access: LineAccess::None,
+            message: None,
+        };
+        let Some(progress) = progress else { return Self { of, file: None } };
+        if let Some(plain) = progress.plain_file() {
+            let opened = plain.open();
+            let mut source = Self { of, file: None };
+            match opened {
+                Ok(file) => (source.of.access, source.file) = (LineAccess::Server, Some(file)),
+                Err(error) => source.fail(&error),
+            }
+            return source;
+        }
+        of.file = file_of(session, number);
+        if of.file.is_empty() || progress.is_packed() {
+            of.message = Some(why_none(&progress));
+        } else {
+            of.access = LineAccess::Page;
+        }
+        Self { of, file: None }
+    }
+
+    /// Adds the text to a line of this source. Returns its length in bytes.
+    fn read(&mut self, line: &mut SelectedLine) -> usize {
+        let Some(file) = &mut self.file else { return 0 };
+        match file.line(line.offset, LINE_BYTES_MAX) {
+            Ok(found) if shows(line.client.as_deref(), found.bytes) || found.is_cut => {
+                line.set_text(found.bytes, found.is_cut);
+                return found.bytes.len();
+            }
+            Ok(_) => self.fail(&ReadBackError::Changed),
+            Err(error) => self.fail(&error),
+        }
+        0
+    }
+
+    /// Gives up: other lines than those that were parsed must not be shown.
+    fn fail(&mut self, error: &ReadBackError) {
+        self.file = None;
+        self.of.access = LineAccess::None;
+        self.of.message = Some(format!("{} cannot be read again: {error}", self.of.name));
+    }
+}
+
+/// The page's id of the file that is the source of this number; empty if there is none.
+fn file_of(session: &Session, number: u32) -> String {
+    let files = session.files();
+    let file = files.iter().find(|file| file.progress().number() == number);
+    file.map(|file| file.id().to_owned()).unwrap_or_default()
+}
+
+/// Why the lines of a source cannot be read again.
+fn why_none(source: &SourceProgress) -> String {
+    let name = source.name();
+    match source.is_packed() {
+        true => format!("{name} was unpacked while it was read, and its lines were not kept"),
+        false => format!("{name} was read as a stream, and its lines were not kept"),
+    }
+}
+
+/// Whether a line can be that of a client: an address is in the line as the log writes it. Other
+/// names may be written in several ways, so they show nothing.
+fn shows(client: Option<&str>, line: &[u8]) -> bool {
+    let Some(client) = client.filter(|client| client.parse::<std::net::IpAddr>().is_ok()) else {
+        return true;
+    };
+    line.windows(client.len()).any(|part| part == client.as_bytes())
+}

@@ -1,0 +1,42 @@
+import { stampText } from "../format/time";
+import type { SelectedLine } from "../generated/SelectedLine";
+import { logParts } from "../views/LogText";
+import { type MarkedPart, markedParts } from "./highlight";
+import type { ShownLine } from "./shown";
+
+/** The most characters of a line in the list. */
+const SHOWN_MAX = 1_000;
+
+/** A line of the log, always shown as text, with its fields marked. */
+export function LineText({ of: { line, text }, max = SHOWN_MAX }: { of: ShownLine; max?: number }) {
+  if (text === null) return <Fields line={line} />;
+  const shown = text.length > max ? text.slice(0, max) : text;
+  return (
+    <bdi class="log-text" dir="ltr">
+      {markedParts(shown, line).map((part, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a line have no other identity
+        <span key={at} class={classOf(part)}>
+          {logParts(part.text)}
+        </span>
+      ))}
+      {shown.length < text.length && "…"}
+    </bdi>
+  );
+}
+
+function classOf({ text, mark }: MarkedPart): string | undefined {
+  if (mark !== "status") return mark === null ? undefined : `line-${mark}`;
+  return /^[45]/.test(text) ? "line-status bad" : "line-status";
+}
+
+/** What is known of a line whose text was not kept. */
+function Fields({ line }: { line: SelectedLine }) {
+  const { time, client, method, path, status, user_agent } = line;
+  const values = [time && stampText(time), client, method, path, status, user_agent];
+  const text = values.filter(Boolean).join("  ");
+  return (
+    <bdi class="log-text line-fields" dir="ltr">
+      {logParts(text)}
+    </bdi>
+  );
+}

@@ -1,0 +1,57 @@
+/** The command that prints the lines of a selection. */
+
+import type { Source } from "../generated/Source";
+import { conditionOf } from "../state/conditionText";
+import type { Question } from "../state/state";
+
+/** A member of an archive, which is named behind it. */
+const MEMBER = /^(.*\.(?:zip|tar|tgz|txz|tbz2?|tar\.[a-z0-9]+))\/./i;
+
+/** The name of standard input, and how a command names it. */
+const STDIN = "standard input";
+
+/** The part of a question that selects records. */
+export type Selection = Pick<Question, "clauses" | "conditions" | "zone">;
+
+/** The command that prints the lines that a question selects of these sources. */
+export function grepCommand(selection: Selection, sources: readonly Source[]): string {
+  const { clauses, conditions, zone } = selection;
+  const files = filesOf(sources);
+  const wheres = [...clauses.map(conditionOf), ...conditions];
+  const hasUnparsed = sources.some((source) => source.unparsed_lines + source.too_long_lines > 0);
+  // Without a condition it would print the lines that are no records too.
+  if (wheres.length === 0 && hasUnparsed) wheres.push(ANY_RECORD);
+  const parts = ["weir grep"];
+  if (files.length > 1) parts.push("--no-filename");
+  if (zone !== null) parts.push(`--tz ${shellQuoted(zone)}`);
+  parts.push(...wheres.map((text) => `--where ${shellQuoted(text)}`));
+  // A pattern, so that the first file is not taken for one.
+  parts.push("-e ''", "--", ...files.map(shellQuoted));
+  return parts.join(" ");
+}
+
+/** A condition that every record meets. */
+const ANY_RECORD = "status=(none) or status!=(none)";
+
+/** The files to name, each once. */
+function filesOf(sources: readonly Source[]): string[] {
+  const names = sources.map(({ name }) =>
+    name === STDIN ? "-" : (MEMBER.exec(name)?.[1] ?? name),
+  );
+  return [...new Set(names)];
+}
+
+/** A word as a POSIX shell reads it. Control characters, which a terminal obeys, are escaped. */
+export function shellQuoted(word: string): string {
+  if (/^[\w./:=@%+,-]+$/.test(word)) return word;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
+  if (!/[\u0000-\u001f\u007f-\u009f]/.test(word)) return `'${word.replaceAll("'", "'\\''")}'`;
+  const escaped = [...word].map((character) => {
+    const code = character.codePointAt(0)!;
+    if (character === "'" || character === "\\") return `\\${character}`;
+    if (code >= 32 && (code < 127 || code > 159)) return character;
+    const bytes = [...new TextEncoder().encode(character)];
+    return bytes.map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+  });
+  return `$'${escaped.join("")}'`;
+}

@@ -1,0 +1,200 @@
+/** The lines of one selection: those that were fetched, and what is known about all of them. */
+
+import { type ReadonlySignal, signal } from "@preact/signals";
+import type { LineSource } from "../generated/LineSource";
+import type { LinesAnswer } from "../generated/LinesAnswer";
+import type { SelectedLine } from "../generated/SelectedLine";
+import type { OpenFile } from "../upload/uploads";
+import { readLines } from "./fileLines";
+import type { LineReader } from "./reader";
+import { keptAround, missingFrom, type ShownLine, WINDOW } from "./shown";
+
+/** What is known of the lines. */
+export interface Lines {
+  /** The number of the selection: another one begins at its first line. */
+  selection: number;
+  /** The number of all lines; `null` before the first answer. */
+  total: number | null;
+  /** Those that were fetched, by their numbers from 0. */
+  shown: ReadonlyMap<number, ShownLine>;
+  /** Why lines of some sources cannot be read. */
+  messages: readonly string[];
+  /** The sources of all lines, by their numbers. */
+  sources: readonly number[];
+  /** Whether memory ran out, so that lines may be missing. */
+  isEstimated: boolean;
+  /** Why there are no lines. */
+  refusal: string | null;
+}
+
+const NO_LINES: Lines = {
+  selection: 0,
+  total: null,
+  shown: new Map(),
+  messages: [],
+  sources: [],
+  isEstimated: false,
+  refusal: null,
+};
+
+/** Returns a file of the page by its id; `null` if the page does not have it. */
+export type FileOf = (file: string) => Promise<OpenFile | null>;
+
+const NOT_HERE =
+  "is not on this page any more: it was reloaded. Add the file again to see its lines";
+const CHANGED = "has changed since it was read";
+
+/** The lines of the selection that the reader asks about. */
+export class LineList {
+  private readonly current = signal<Lines>(NO_LINES);
+  /** The lines that the screen shows. */
+  private wanted = { first: 0, end: WINDOW };
+  private isReading = false;
+
+  constructor(
+    private readonly reader: LineReader,
+    private readonly fileOf: FileOf,
+  ) {}
+
+  get lines(): ReadonlySignal<Lines> {
+    return this.current;
+  }
+
+  /** Begins a new selection. */
+  restart(): void {
+    const { total, selection } = this.current.value;
+    // The old total stays, so that the list does not vanish meanwhile.
+    this.current.value = { ...NO_LINES, total, selection: selection + 1 };
+    this.wanted = { first: 0, end: WINDOW };
+    this.refresh();
+  }
+
+  /** Fetches the lines on the screen again: there may be more. */
+  refresh(): void {
+    this.reader.stop();
+    const { first } = this.wanted;
+    void this.fetch(first - (first % WINDOW), true);
+  }
+
+  /** Gives up everything. */
+  close(): void {
+    this.reader.stop();
+    this.current.value = { ...NO_LINES, selection: this.current.value.selection };
+  }
+
+  /** Fetches the lines from `first` to `end` if they are not there. */
+  show(first: number, end: number): void {
+    this.wanted = { first, end };
+    if (!this.isReading) this.fetchMissing();
+  }
+
+  private fetchMissing(): void {
+    const { total, shown, refusal } = this.current.value;
+    if (total === null || refusal !== null) return;
+    const { first, end } = this.wanted;
+    const from = missingFrom(shown, first, Math.min(end, total));
+    if (from !== null) void this.fetch(from, false);
+  }
+
+  private async fetch(from: number, isNew: boolean): Promise<void> {
+    this.isReading = true;
+    const read = await this.reader.read(from, WINDOW);
+    // Another question goes on.
+    if (read === null) return;
+    this.isReading = false;
+    if (read.answer === null) {
+      const { selection } = this.current.value;
+      this.current.value = { ...NO_LINES, selection, refusal: read.refusal };
+      return;
+    }
+    this.take(read.answer, isNew);
+    await this.readFiles(read.answer);
+    if (!this.isReading) this.fetchMissing();
+  }
+
+  private take(answer: LinesAnswer, isNew: boolean): void {
+    const before = this.current.value;
+    // Lines that were added to a source move those of the sources after it.
+    const isSame = !isNew && before.total === answer.total;
+    const shown = isSame ? keptAround(before.shown, answer.from) : new Map<number, ShownLine>();
+    for (const [at, line] of answer.lines.entries()) {
+      const { text = null, cut = false } = line;
+      shown.set(answer.from + at, { line, text, isCut: cut });
+    }
+    const messages = isSame ? before.messages : [];
+    this.current.value = {
+      selection: before.selection,
+      total: answer.total,
+      shown,
+      messages: joined(
+        messages,
+        answer.sources.flatMap(({ message }) => message ?? []),
+      ),
+      sources: answer.source_numbers,
+      isEstimated: answer.estimated ?? false,
+      refusal: null,
+    };
+  }
+
+  /** Adds the texts of lines whose files are on this page. */
+  private async readFiles(answer: LinesAnswer): Promise<void> {
+    const { texts, messages } = await textsOf(answer, this.fileOf);
+    if (texts.size === 0 && messages.length === 0) return;
+    const before = this.current.value;
+    const shown = new Map(before.shown);
+    for (const [at, shownLine] of texts) {
+      const number = answer.from + at;
+      // The selection may have changed meanwhile.
+      if (shown.get(number)?.line === shownLine.line) shown.set(number, shownLine);
+    }
+    this.current.value = { ...before, shown, messages: joined(before.messages, messages) };
+  }
+}
+
+/** The texts of the lines of an answer that this page can read, by their places in the answer. */
+export async function textsOf(
+  { lines, sources }: LinesAnswer,
+  fileOf: FileOf,
+): Promise<{ texts: Map<number, ShownLine>; messages: string[] }> {
+  const texts = new Map<number, ShownLine>();
+  const messages: string[] = [];
+  for (const source of sources) {
+    if (source.access !== "page") continue;
+    const own = [...lines.entries()].filter(([, line]) => line.source === source.number);
+    const found = await linesOf(source, own, fileOf).catch(() => null);
+    if (typeof found === "string") messages.push(`${source.name} ${found}`);
+    else if (found === null) messages.push(`${source.name} ${CHANGED}`);
+    else for (const [at, line] of found) texts.set(at, line);
+  }
+  return { texts, messages };
+}
+
+/** The texts of the lines of one source, or why there are none. */
+async function linesOf(
+  source: LineSource,
+  lines: [number, SelectedLine][],
+  fileOf: FileOf,
+): Promise<Map<number, ShownLine> | string> {
+  const file = await fileOf(source.file);
+  if (file === null) return NOT_HERE;
+  const read = await readLines(
+    file,
+    lines.map(([, { offset }]) => offset),
+  );
+  const found = new Map<number, ShownLine>();
+  for (const [index, [at, line]] of lines.entries()) {
+    const text = read[index];
+    if (!text || !shows(line, text.text)) return CHANGED;
+    found.set(at, { line, text: text.text, isCut: text.isCut });
+  }
+  return found;
+}
+
+/** Whether a text can be the line of a record: an address is in it as it is. */
+function shows({ client }: SelectedLine, text: string): boolean {
+  return !client || !/^[\d.]+$|^[\da-f:.]*:[\da-f:.]+$/i.test(client) || text.includes(client);
+}
+
+function joined(before: readonly string[], more: readonly string[]): readonly string[] {
+  return [...new Set([...before, ...more])];
+}

@@ -1,0 +1,153 @@
+import { useEffect, useRef } from "preact/hooks";
+import { fieldTitle } from "../format/field";
+import { count, share } from "../format/number";
+import { capitalized, visible } from "../format/text";
+import type { Report } from "../generated/Report";
+import { LinesView } from "../lines/LinesView";
+import { panel } from "../rules/panel";
+import { LogText } from "../views/LogText";
+import { gapsOf, gapText, refusedText, ruleText, totalsText } from "./facts";
+import { closeStory, filterByClient, story, storyClient, storyLines } from "./story";
+import { Timeline } from "./Timeline";
+
+/** The lists of a story. */
+const FIELDS = ["status", "path", "user_agent"];
+
+/** What one client did: its requests over time, what they were, and which rules it crossed. */
+export function StoryDialog() {
+  const client = storyClient.value;
+  return client !== null && <Story key={client} client={client} />;
+}
+
+function Story({ client }: { client: string }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (!dialog.current?.open) dialog.current?.showModal();
+  }, []);
+  const { report, refusal } = story.value;
+  return (
+    <dialog
+      ref={dialog}
+      class="story"
+      aria-labelledby="story-title"
+      data-testid="story"
+      data-client={client}
+      onCancel={(event) => {
+        event.preventDefault();
+        closeStory();
+      }}
+      // Escape must not undo the last step of the page behind.
+      onKeyDown={(event) => event.stopPropagation()}
+    >
+      <div class="story-head">
+        <h2 id="story-title">
+          <LogText value={client} edges />
+        </h2>
+        <button
+          type="button"
+          class="button small"
+          data-testid="story-filter"
+          onClick={() => filterByClient(client)}
+        >
+          Filter by it
+        </button>
+        <button
+          type="button"
+          class="button small"
+          autofocus
+          data-testid="story-close"
+          onClick={closeStory}
+        >
+          Close
+        </button>
+      </div>
+      {refusal !== null && <p class="bad">{visible(refusal)}</p>}
+      {report === null ? (
+        refusal === null && <p class="muted">Reading its requests…</p>
+      ) : (
+        <Facts report={report} />
+      )}
+      <Rules client={client} />
+      <section class="story-part" aria-label="Lines of the client">
+        <h3>Lines</h3>
+        <LinesView of={storyLines} id="story-line" />
+      </section>
+    </dialog>
+  );
+}
+
+function Facts({ report }: { report: Report }) {
+  const gaps = report.histogram ? gapsOf(report.histogram) : [];
+  const refused = refusedText(report);
+  return (
+    <>
+      <p data-testid="story-totals" data-requests={report.matching}>
+        {totalsText(report)} {refused !== null && <strong>{refused}</strong>}
+      </p>
+      {report.histogram && <Timeline histogram={report.histogram} />}
+      {gaps.length > 0 && (
+        <ul class="hint" data-testid="story-gaps">
+          {gaps.map((gap) => (
+            <li key={gap.from}>{gapText(gap)}</li>
+          ))}
+        </ul>
+      )}
+      <div class="story-lists">
+        {FIELDS.filter((field) => (report.top[field]?.length ?? 0) > 0).map((field) => (
+          <Values key={field} field={field} report={report} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** The most frequent values of a field. */
+function Values({ field, report }: { field: string; report: Report }) {
+  const rows = report.top[field] ?? [];
+  const more = (report.distinct[field] ?? rows.length) - rows.length;
+  return (
+    <section class="story-part" aria-label={fieldTitle(field)} data-testid={`story-${field}`}>
+      <h3>{fieldTitle(field)}</h3>
+      <ul>
+        {rows.map((row) => (
+          <li key={row.value_hex ?? row.value}>
+            <span class="story-value">
+              <LogText value={row.value} edges />
+            </span>
+            <span class="top-count">{count(row.count)}</span>
+            <span class="top-share">{share(row.count, report.matching)}</span>
+          </li>
+        ))}
+      </ul>
+      {more > 0 && <p class="muted">and {count(more)} more</p>}
+    </section>
+  );
+}
+
+/** The rules of the rules panel, and which of them the client crossed. */
+function Rules({ client }: { client: string }) {
+  const { rules } = story.value;
+  const hasRule = panel.value.text !== null;
+  return (
+    <section class="story-part" aria-label="Rules" data-testid="story-rules">
+      <h3>Rules</h3>
+      {!hasRule && (
+        <p class="hint">
+          Put a rule into the rules panel to see whether this client would have crossed it.
+        </p>
+      )}
+      {hasRule && rules === null && <p class="muted">Replaying…</p>}
+      <ul>
+        {rules?.rules.map(({ rule }, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: rules are told apart by their places
+          <li key={at} data-tripped={rule.keys.tripped}>
+            <span class="muted">
+              <LogText value={rule.description} title={false} />
+            </span>{" "}
+            {visible(capitalized(ruleText(rule, client)))}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,150 @@
+/** The story of one client: which one is told, and what is known of it. */
+
+import { effect, type ReadonlySignal, signal } from "@preact/signals";
+import { leaveStory, pushStory, storyOfAddress } from "../control/history";
+import { askRules } from "../control/live";
+import { filterBy } from "../control/questions";
+import type { Report } from "../generated/Report";
+import type { RulesAnswer } from "../generated/RulesAnswer";
+import { LinePanel } from "../lines/control";
+import { type RulesReply, panel as rulesPanel } from "../rules/panel";
+import { conditionOf } from "../state/conditionText";
+import type { Question } from "../state/state";
+import { state, view } from "../state/store";
+
+/** The number of the panel of rules on the connection: the last one. */
+export const STORY_PANEL = 7;
+
+/** The number of the first of its panels of lines. */
+const LINE_PANEL = 2;
+
+/** The steps of its timeline. */
+const BUCKETS = 200;
+
+/** The time between two reports while the data grows. */
+const REFRESH_MS = 2_000;
+
+/** What is known of the client. */
+export interface Story {
+  report: Report | null;
+  /** What the rules of the panel would have done with it; `null` if there are none. */
+  rules: RulesAnswer | null;
+  /** Why something is missing. */
+  refusal: string | null;
+}
+
+const NO_STORY: Story = { report: null, rules: null, refusal: null };
+
+const client = signal<string | null>(null);
+const current = signal<Story>(NO_STORY);
+let asked = 0;
+
+/** The client whose story is shown; `null` if none is. */
+export const storyClient: ReadonlySignal<string | null> = client;
+
+/** What is known of it. */
+export const story: ReadonlySignal<Story> = current;
+
+/** Its lines. */
+export const storyLines = new LinePanel(LINE_PANEL, () =>
+  client.value === null ? null : questionOf(client.value),
+);
+
+/** Shows the story of a client, as one step that Back undoes. */
+export function tellStory(of: string): void {
+  pushStory(of);
+  client.value = of;
+}
+
+/** Closes the story. */
+export function closeStory(): void {
+  leaveStory();
+  client.value = null;
+}
+
+/** Closes the story, and filters the page by its client. */
+export function filterByClient(of: string): void {
+  client.value = null;
+  filterBy([{ field: "client", op: "=", values: [of] }], []);
+}
+
+/** Shows the story that the address names. */
+export function followStory(): void {
+  client.value = storyOfAddress();
+}
+
+/** Takes what the rules would have done. */
+export function showStoryRules({ query, answer, error }: RulesReply): void {
+  if (query !== asked) return;
+  current.value = { ...current.value, rules: answer ?? null };
+  if (error) current.value = { ...current.value, refusal: error.message };
+}
+
+/** Asks for everything whenever another client is chosen, and again while the data grows. */
+export function followStories(): void {
+  storyLines.follow();
+  let last = "";
+  let size = -1;
+  let isWaiting = false;
+  effect(() => {
+    const { session, connection, question } = state.value;
+    const { text } = rulesPanel.value;
+    const of = connection === "open" && session !== null ? client.value : null;
+    const { zone, kind } = question;
+    const key = of === null ? "" : JSON.stringify([session, of, text, zone, kind]);
+    const records = view.value?.report.records ?? 0;
+    if (key !== last) {
+      last = key;
+      size = records;
+      current.value = NO_STORY;
+      tell(session, of, text);
+    } else if (of !== null && session !== null && records !== size) {
+      size = records;
+      if (isWaiting) return;
+      isWaiting = true;
+      setTimeout(() => {
+        isWaiting = false;
+        if (last === key) void report(session, of);
+      }, REFRESH_MS);
+    }
+  });
+}
+
+function tell(session: string | null, of: string | null, text: string | null): void {
+  asked += 1;
+  if (of === null || session === null) {
+    if (asked > 1) askRules(STORY_PANEL, asked, state.peek().question, null);
+    return;
+  }
+  void report(session, of);
+  if (text !== null) askRules(STORY_PANEL, asked, questionOf(of), { text });
+}
+
+async function report(session: string, of: string): Promise<void> {
+  const { zone, kind } = state.peek().question;
+  const parameters = new URLSearchParams({
+    where: conditionOf({ field: "client", op: "=", values: [of] }),
+    buckets: String(BUCKETS),
+    top: "10",
+  });
+  if (zone !== null) parameters.set("zone", zone);
+  if (kind !== null) parameters.set("kind", kind);
+  try {
+    const response = await fetch(`/api/sessions/${session}/report?${parameters}`);
+    const body: unknown = await response.json();
+    if (client.peek() !== of) return;
+    if (response.ok) current.value = { ...current.peek(), report: body as Report };
+    else refuse((body as { message: string }).message);
+  } catch {
+    if (client.peek() === of) refuse("Weir does not answer.");
+  }
+}
+
+function refuse(refusal: string): void {
+  current.value = { ...current.peek(), refusal };
+}
+
+function questionOf(of: string): Question {
+  const clauses = [{ field: "client", op: "=" as const, values: [of] }];
+  return { ...state.value.question, clauses, conditions: [] };
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import type { Histogram } from "../src/generated/Histogram";
+import type { ReplayedKey } from "../src/generated/ReplayedKey";
+import type { ReplayedRule } from "../src/generated/ReplayedRule";
+import type { Report } from "../src/generated/Report";
+import { gapsOf, gapText, refusedText, ruleText, totalsText } from "../src/story/facts";
+
+const histogram = (counts: number[]): Histogram => ({
+  step_s: 60,
+  field: "status_class",
+  groups: ["2xx"],
+  until: at(counts.length),
+  buckets: counts.map((count, minute) => ({ start: at(minute), count, by: { "2xx": count } })),
+});
+
+const at = (minute: number) => new Date(minute * 60_000).toISOString();
+
+describe("the silences of a client", () => {
+  it("are between its requests, the longest ones in their order", () => {
+    const found = gapsOf(histogram([0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]));
+    expect(found.map(({ seconds }) => seconds)).toEqual([240, 180]);
+    expect(gapText(found[0]!)).toBe("No request for about 4 min: 1970-01-01 00:07 to 00:11 UTC.");
+    const many = [1, ...[3, 9, 4, 8, 5].flatMap((length) => [...Array(length).fill(0), 1])];
+    expect(gapsOf(histogram(many)).map(({ seconds }) => seconds)).toEqual([540, 480, 300]);
+    expect(gapsOf(histogram([0, 0, 0, 0]))).toEqual([]);
+    expect(gapsOf(histogram([]))).toEqual([]);
+  });
+});
+
+const key = (part: Partial<ReplayedKey> = {}): ReplayedKey => ({
+  key: "192.0.2.1",
+  verdict: "rejected",
+  time: "2026-11-22T10:00:00Z",
+  source: "a",
+  line: 1,
+  peak: 19,
+  margin: 14,
+  passed: 6,
+  delayed: 0,
+  rejected: 14,
+  undecided: 0,
+  ...part,
+});
+
+const rule = (part: Partial<ReplayedRule> = {}): ReplayedRule => ({
+  name: "mine",
+  family: "nginx",
+  description: "limit_req",
+  exactness: "exact",
+  keys: { seen: 1, tripped: 1, undecided: 0 },
+  requests: { passed: 6, delayed: 0, rejected: 14, undecided: 0 },
+  trips: [],
+  closest: [],
+  bans: [],
+  alerts: [],
+  ...part,
+});
+
+describe("the rules that a client crossed", () => {
+  it("are told with time and margin", () => {
+    expect(ruleText(rule({ trips: [key()] }), "192.0.2.1")).toBe(
+      "tripped, first 2026-11-22 10:00:00 UTC: peak 19, 14 over, 14 requests rejected.",
+    );
+    const below = key({ verdict: "passed", peak: 2, margin: -3, rejected: 0 });
+    expect(ruleText(rule({ closest: [below] }), "192.0.2.1")).toBe(
+      "stayed below, peak 2, 3 to spare.",
+    );
+    const unknown = key({ verdict: "unknown" });
+    expect(ruleText(rule({ closest: [unknown] }), "192.0.2.1")).toContain("cannot be told");
+    const ban = { key: "192.0.2.1", time: "2026-11-22T10:00:00Z", until: null };
+    const bans = [{ ...ban, source: "a", line: 1, matches: [], already_banned: false }];
+    expect(ruleText(rule({ bans }), "192.0.2.1")).toBe("1 ban, first 2026-11-22 10:00:00 UTC.");
+  });
+
+  it("may count other keys than the client", () => {
+    const keys = { seen: 3, tripped: 2, undecided: 0 };
+    expect(ruleText(rule({ keys }), "192.0.2.1")).toBe("2 of its 3 keys tripped it.");
+    expect(ruleText(rule({ keys: { ...keys, tripped: 0 } }), "192.0.2.1")).toBe("It stayed below.");
+    const none = { seen: 0, tripped: 0, undecided: 0 };
+    expect(ruleText(rule({ keys: none }), "192.0.2.1")).toBe("It sees none of its requests.");
+  });
+});
+
+describe("the totals of a client", () => {
+  const report = (part: Partial<Report>) =>
+    ({
+      matching: 1200,
+      errors: 30,
+      absent: [],
+      top: {},
+      time: { first: "2026-11-22T10:00:00Z", last: "2026-11-22T12:05:00Z" },
+      ...part,
+    }) as unknown as Report;
+
+  it("are a sentence", () => {
+    expect(totalsText(report({}))).toBe(
+      "1,200 requests from 2026-11-22 10:00:00 UTC to 2026-11-22 12:05:00 UTC, within 2 h 5 min. " +
+        "30 of them ended with an error (2.5%).",
+    );
+    const time = { first: null, last: null } as unknown as Report["time"];
+    expect(totalsText(report({ matching: 0, time }))).toBe("0 requests.");
+    expect(totalsText(report({ absent: ["errors"], time }))).toBe("1,200 requests.");
+  });
+
+  it("name the refusals of the server", () => {
+    const row = (value: string, count: number) => ({ value, count, errors: 0, bytes_sent: 0 });
+    const top = { status: [row("200", 900), row("429", 250), row("403", 50)] };
+    expect(refusedText(report({ top }))).toBe(
+      "The server refused 300 of 1,200: 250 with 429, 50 with 403.",
+    );
+    expect(refusedText(report({ top: { status: [row("404", 3)] } }))).toBeNull();
+  });
+});
