@@ -21,6 +21,7 @@ mod scenario;
 mod service_observer;
 mod service_time;
 mod services;
+mod subject;
 mod summary;
 mod yaml;
 

@@ -16,7 +16,8 @@ use super::bucket::Tokens;
 use super::expression::Fields;
 use super::observer::{CANCELS, FAILED, HAS_DISTINCT, TEXTS_BEFORE_FIELDS};
 use super::scenario::{BucketKind, Scenario, Scope};
-use super::summary::{Place, Summary};
+use super::subject::{Subject, subjects_of};
+use super::summary::{Place, Summary, alert_bytes};
 use crate::event::Event;
 use crate::interner::Interner;
 use crate::report::{Alert, Ban, Decision, RuleReport};
@@ -36,6 +37,9 @@ const SEEN_BYTES: usize = 8;
 struct Held {
     /// The number of the subject.
     subject: u32,
+    /// The memory that an alert about the subject will take, in bytes; 0 if it is that of the event
+    /// before.
+    alert_bytes: u32,
     place: Place,
     /// The values of [`Scenario::queue_fields`].
     values: Box<[Box<[u8]>]>,
@@ -60,9 +64,11 @@ struct Bucket {
 /// # Memory
 ///
 /// 24 bytes for each event, about 200 for each key, and the texts of keys and distinct values. While a
-/// bucket lives, 200 bytes for it, 8 for each distinct value, and 48 for each event that it keeps, with
+/// bucket lives, 200 bytes for it, 8 for each distinct value, and 64 for each event that it keeps, with
 /// the fields that its conditions name. It keeps at most one event more than its capacity or
-/// `cache_size`; counters and conditional buckets without a `cache_size` keep all.
+/// `cache_size`; with a capacity of -1 and no `cache_size` it keeps all. An alert takes about 200 bytes
+/// and its texts, and a ban 16 for each line that it lists, of which there are 100 at most. This memory
+/// is counted as soon as the events are in a bucket, because one event may end many buckets.
 #[derive(Debug)]
 pub(super) struct ScenarioReplay<'r> {
     scenario: &'r Scenario,
@@ -143,10 +149,13 @@ impl<'r> ScenarioReplay<'r> {
             _ => false,
         };
         if bucket.queue.len() >= scenario.queue_max {
-            let oldest = bucket.queue.pop_front();
-            self.bucket_bytes -= oldest.map_or(0, |oldest| oldest.bytes());
+            self.bucket_bytes -= bucket.drop_oldest();
         }
-        let held = event.held(scenario);
+        let mut held = event.held(scenario);
+        if bucket.queue.back().is_none_or(|last| last.subject != held.subject) {
+            let bytes = alert_bytes(scenario, self.subjects.text(held.subject));
+            held.alert_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        }
         self.bucket_bytes += held.bytes();
         bucket.queue.push_back(held);
         let holds = |condition: &super::expression::Expression| {
@@ -212,14 +221,9 @@ impl<'r> ScenarioReplay<'r> {
             return;
         }
         let Some(last) = queue.back() else { return };
-        let mut subjects: Vec<u32> = Vec::new();
-        for held in queue {
-            if !subjects.contains(&held.subject) {
-                subjects.push(held.subject);
-            }
-        }
-        let is_address = |subject: &u32| {
-            let text = std::str::from_utf8(self.subjects.text(*subject)).ok();
+        let subjects = subjects_of(queue.iter().map(|held| (held.subject, held.place)));
+        let is_address = |subject: &Subject| {
+            let text = std::str::from_utf8(self.subjects.text(subject.number)).ok();
             text.is_some_and(|text| text.parse::<IpAddr>().is_ok())
         };
         if matches!(scenario.scope, Scope::Address) && !subjects.iter().all(is_address) {
@@ -229,8 +233,8 @@ impl<'r> ScenarioReplay<'r> {
         let place = Place { time_ns: now_ns, ..last.place };
         self.summary.trip(key, place);
         for subject in subjects {
-            let text = self.subjects.text(subject).to_vec();
-            self.summary.alerts.push(Alert {
+            let text = self.subjects.text(subject.number).to_vec();
+            self.summary.raise(Alert {
                 scenario: scenario.name.clone(),
                 subject: text.clone(),
                 time_ns: now_ns,
@@ -240,14 +244,14 @@ impl<'r> ScenarioReplay<'r> {
             });
             let Some(ban_ns) = scenario.ban_ns else { continue };
             let until_ns = now_ns.saturating_add(ban_ns);
-            let before = self.banned_until.insert(subject, until_ns);
-            self.summary.bans.push(Ban {
+            let before = self.banned_until.insert(subject.number, until_ns);
+            self.summary.ban(Ban {
                 key: text,
                 time_ns: now_ns,
                 until_ns: Some(until_ns),
                 source: place.source,
                 line: place.line,
-                matches: queue.iter().map(|held| (held.place.source, held.place.line)).collect(),
+                matches: subject.lines.into(),
                 already_banned: before.is_some_and(|before| before > now_ns),
             });
         }
@@ -344,6 +348,15 @@ impl Bucket {
         }
     }
 
+    /// Removes the oldest event. Returns the memory that it took.
+    fn drop_oldest(&mut self) -> usize {
+        let Some(mut oldest) = self.queue.pop_front() else { return 0 };
+        if let Some(next) = self.queue.front_mut().filter(|next| next.subject == oldest.subject) {
+            next.alert_bytes = std::mem::take(&mut oldest.alert_bytes);
+        }
+        oldest.bytes()
+    }
+
     /// The memory of its events and distinct values.
     fn bytes(&self) -> usize {
         self.queue.iter().map(Held::bytes).sum::<usize>() + self.seen.len() * SEEN_BYTES
@@ -353,7 +366,8 @@ impl Bucket {
 impl Held {
     fn bytes(&self) -> usize {
         let values = self.values.iter().map(|value| size_of::<Box<[u8]>>() + value.len());
-        size_of::<Self>() + values.sum::<usize>()
+        let line_of_ban = size_of::<(u32, u64)>();
+        size_of::<Self>() + line_of_ban + self.alert_bytes as usize + values.sum::<usize>()
     }
 }
 
@@ -370,7 +384,7 @@ impl Pour<'_> {
     fn held(&self, scenario: &Scenario) -> Held {
         debug_assert!(self.values.len() <= scenario.queue_fields.len() + TEXTS_BEFORE_FIELDS);
         let values = self.values.iter().map(|value| Box::from(&value[..])).collect();
-        Held { subject: self.subject, place: self.place, values }
+        Held { subject: self.subject, alert_bytes: 0, place: self.place, values }
     }
 }
 

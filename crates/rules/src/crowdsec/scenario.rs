@@ -88,6 +88,8 @@ pub(super) struct Scenario {
     /// The services whose lines it is about, if it is not about web logs.
     pub(super) services: Vec<usize>,
     pub(super) notes: Vec<RuleError>,
+    /// CrowdSec's warning about the capacity.
+    pub(super) capacity_warning: Option<String>,
 }
 
 /// A document while it is read.
@@ -155,6 +157,7 @@ impl Scenario {
             queue_fields,
             services: named_in(reader.required("filter")?),
             notes,
+            capacity_warning: reader.capacity_warning(kind)?,
         })
     }
 
@@ -252,6 +255,10 @@ impl<'t> Reader<'t> {
                     Err(RuleError::new(at("duration"), message))
                 }
             },
+            "conditional" if capacity < -1 => {
+                let message = "`capacity` is -1 for all events, or 0 or more";
+                Err(RuleError::new(at("capacity"), message))
+            }
             "conditional" => Ok(BucketKind::Conditional { leak_ns: leak_ns()? }),
             "bayesian" => {
                 let message = "bayesian scenarios are not supported";
@@ -264,6 +271,22 @@ impl<'t> Reader<'t> {
                 Err(RuleError::new(value.range.clone(), message))
             }
         }
+    }
+
+    /// CrowdSec's warning about a conditional scenario that does not keep all events.
+    fn capacity_warning(&self, kind: BucketKind) -> Result<Option<String>, RuleError> {
+        let capacity = self.integer("capacity")?.unwrap_or(0);
+        if !matches!(kind, BucketKind::Conditional { .. }) || capacity == -1 {
+            return Ok(None);
+        }
+        let kept = match capacity {
+            0 => "event".to_owned(),
+            _ => format!("{} events", capacity.saturating_add(1)),
+        };
+        Ok(Some(format!(
+            "a bucket keeps only its last {kept}, since `capacity` is {capacity}; with \
+             `capacity: -1` it keeps all"
+        )))
     }
 
     fn integer(&self, key: &str) -> Result<Option<i64>, RuleError> {
@@ -284,12 +307,17 @@ impl<'t> Reader<'t> {
         parse_duration_ns(text).map(Some).ok_or_else(message)
     }
 
-    /// How many events a bucket keeps: one more than the smaller of capacity and cache.
+    /// How many events a bucket keeps: one more than the smaller of capacity and cache. A capacity of
+    /// -1 keeps all.
     fn queue_max(&self, kind: BucketKind) -> Result<usize, RuleError> {
         let capacity = match kind {
             BucketKind::Leaky { capacity, .. } => capacity as usize,
             BucketKind::Trigger => 0,
-            BucketKind::Counter { .. } | BucketKind::Conditional { .. } => usize::MAX - 1,
+            BucketKind::Counter { .. } => usize::MAX - 1,
+            BucketKind::Conditional { .. } => {
+                let capacity = self.integer("capacity")?.unwrap_or(0);
+                usize::try_from(capacity).unwrap_or(usize::MAX).min(usize::MAX - 1)
+            }
         };
         let cache = self.integer("cache_size")?.and_then(|size| usize::try_from(size).ok());
         let cache = cache.filter(|size| *size > 0).unwrap_or(capacity);

@@ -43,13 +43,23 @@ struct Outcome {
     is_banned: bool,
 }
 
-/// The summary of a replay. Its memory is 120 bytes for each key, 24 for each event, and the alerts.
+/// The memory of an alert about a subject, and of the ban that follows, without its lines.
+pub(super) fn alert_bytes(scenario: &Scenario, subject: &[u8]) -> usize {
+    let alert = size_of::<Alert>() + scenario.name.len() + subject.len();
+    let ban = size_of::<Ban>() + subject.len();
+    alert + if scenario.ban_ns.is_some() { ban } else { 0 }
+}
+
+/// The summary of a replay. Its memory is 120 bytes for each key, 24 for each event, and the alerts and
+/// bans with their texts and lines.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     keys: Vec<KeySummary>,
     outcomes: Vec<Outcome>,
-    pub(super) alerts: Vec<Alert>,
-    pub(super) bans: Vec<Ban>,
+    alerts: Vec<Alert>,
+    bans: Vec<Ban>,
+    /// The memory of the texts and lines of alerts and bans.
+    alert_bytes: usize,
     /// Events without a time.
     pub(super) untimed: u64,
     /// Overflows of events without a client's address.
@@ -93,6 +103,16 @@ impl Summary {
         }
     }
 
+    pub(super) fn raise(&mut self, alert: Alert) {
+        self.alert_bytes += alert.scenario.len() + alert.subject.len();
+        self.alerts.push(alert);
+    }
+
+    pub(super) fn ban(&mut self, ban: Ban) {
+        self.alert_bytes += ban.key.len() + size_of_val(&ban.matches[..]);
+        self.bans.push(ban);
+    }
+
     /// Takes note of an expression that has no value.
     pub(super) fn fail(&mut self, message: &[u8]) {
         self.failures += 1;
@@ -104,8 +124,9 @@ impl Summary {
     pub(super) fn memory_bytes(&self) -> usize {
         self.keys.capacity() * size_of::<KeySummary>()
             + self.outcomes.capacity() * size_of::<Outcome>()
-            + self.alerts.capacity() * (size_of::<Alert>() + 64)
-            + self.bans.capacity() * (size_of::<Ban>() + 256)
+            + self.alerts.capacity() * size_of::<Alert>()
+            + self.bans.capacity() * size_of::<Ban>()
+            + self.alert_bytes
     }
 
     /// Ends the log. `pending` is the number of counters whose time had not come.
@@ -139,7 +160,7 @@ impl Summary {
         sort(&mut closest, CLOSEST_MAX);
         RuleReport {
             exactness: Exactness::Exact,
-            notes: self.notes(pending),
+            notes: scenario.capacity_warning.iter().cloned().chain(self.notes(pending)).collect(),
             keys: counts,
             requests,
             trips,

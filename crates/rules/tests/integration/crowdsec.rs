@@ -32,6 +32,11 @@ const DATA_DIRECTORY: &str = "/usr/share/crowdsec/data";
 
 /// Replays a rule over a log.
 fn replay(rule: &dyn Rule, log: &[u8]) -> RuleReport {
+    replay_measured(rule, log).0
+}
+
+/// Replays a rule over a log. Returns the memory after each event, too.
+fn replay_measured(rule: &dyn Rule, log: &[u8]) -> (RuleReport, Vec<usize>) {
     let mut events = Events::default();
     if let Some(mut observer) = rule.observe_lines() {
         for (number, line) in Lines::new(log).enumerate() {
@@ -52,10 +57,12 @@ fn replay(rule: &dyn Rule, log: &[u8]) -> RuleReport {
         }
     }
     let mut replay = rule.replay();
+    let mut memory_bytes = Vec::new();
     for event in events.iter() {
         replay.take(0, event.line + 1, &event);
+        memory_bytes.push(replay.memory_bytes());
     }
-    replay.finish(None)
+    (replay.finish(None), memory_bytes)
 }
 
 fn format_of(log: &[u8]) -> Arc<Format> {
@@ -347,7 +354,10 @@ fn alerts_are_about_each_source_and_ban_it() {
     let report = replay(&*rule(&text), &combined(&requests));
     assert_eq!(report.alerts.len(), 2);
     assert_eq!(report.bans.len(), 2);
-    assert_eq!(report.bans[0].matches, [(0, 1), (0, 2)]);
+    assert_eq!(
+        (&report.bans[0].matches[..], &report.bans[1].matches[..]),
+        (&[(0, 1)][..], &[(0, 2)][..])
+    );
     // The last request comes from a banned address.
     assert_eq!((report.requests.passed, report.requests.rejected), (2, 1));
     let scoped =
@@ -355,6 +365,71 @@ fn alerts_are_about_each_source_and_ban_it() {
     assert_eq!(alerts(&scoped, &[(0, "192.0.2.1", "/a")]), [(1, "/A".to_owned(), 1)]);
     let named = alerts(&scenario("type: trigger\n"), &[(0, "client.example", "/a")]);
     assert!(named.is_empty(), "a name is not an address: {named:?}");
+}
+
+#[test]
+fn a_conditional_bucket_keeps_what_its_capacity_says() {
+    let text = |capacity: &str| {
+        scenario(&format!(
+            "type: conditional\nleakspeed: 60s\n{capacity}condition: len(queue.Queue) >= 3\n"
+        ))
+    };
+    let requests: Vec<_> = (0..9).map(|second| (second, "192.0.2.1", "/")).collect();
+    // The queue of CrowdSec holds one event more than its capacity.
+    for (capacity, alerted) in [
+        ("", 0),
+        ("capacity: 0\n", 0),
+        ("capacity: 1\n", 0),
+        ("capacity: 2\n", 3),
+        ("capacity: -1\n", 3),
+    ] {
+        let text = text(capacity);
+        assert_eq!(alerts(&text, &requests).len(), alerted, "{capacity}");
+        let rule = rule(&text);
+        assert!(rule.notes().is_empty(), "it is replayed as CrowdSec does it");
+        let notes = replay(&*rule, &combined(&requests)).notes;
+        let is_warned = notes.iter().any(|note| note.contains("with `capacity: -1` it keeps all"));
+        assert_eq!(is_warned, !capacity.contains("-1"), "{notes:?}");
+    }
+    let error = parse_rules(&text("capacity: -2\n"), "test", None, &RuleFiles::default());
+    assert!(error.expect_err("it is negative").message.contains("-1 for all events"));
+}
+
+#[test]
+fn the_memory_of_bans_is_counted_before_they_are_there() {
+    let clients: Vec<String> =
+        (0..3_000).map(|number| format!("10.0.{}.{}", number / 250, number % 250)).collect();
+    let mut requests: Vec<_> = clients.iter().map(|client| (0, &client[..], "/")).collect();
+    requests.extend([(1, "10.9.9.9", "/"); 300]);
+    requests.push((400, "192.0.2.1", "/"));
+    let text =
+        scenario("type: counter\ncapacity: -1\nduration: 60s\nlabels:\n  remediation: true\n");
+    let (report, memory_bytes) = replay_measured(&*rule(&text), &combined(&requests));
+    let [.., before, after] = memory_bytes[..] else { panic!("there are events") };
+    let texts: usize = report.bans.iter().map(|ban| ban.key.len() + 16 * ban.matches.len()).sum();
+    assert!(after > texts + report.bans.len() * size_of::<weir_rules::Ban>(), "{after}");
+    assert!(after < before + before / 4, "{before} {after}");
+    assert_eq!(report.bans.len(), 3_001);
+    for (number, ban) in report.bans.iter().enumerate().take(3_000) {
+        assert_eq!(ban.matches, [(0, number as u64 + 1)]);
+    }
+    // Of the client with 300 lines, the last 100.
+    let last: Vec<(u32, u64)> = (3_201..=3_300).map(|line| (0, line)).collect();
+    assert_eq!(report.bans[3_000].matches, last);
+}
+
+#[test]
+fn an_expression_that_grows_has_no_value() {
+    let mut text = "let a0 = evt.Line.Raw; ".to_owned();
+    for number in 0..30 {
+        text += &format!("let a{} = a{number} + a{number}; ", number + 1);
+    }
+    let text = format!(
+        "type: trigger\nname: test\ndescription: a test\nfilter: \"{text}a30 contains 'zz'\"\n"
+    );
+    let report = replay(&*rule(&text), &combined(&[(0, "192.0.2.1", "/"), (1, "192.0.2.1", "/")]));
+    let [note] = &report.notes[..] else { panic!("{:?}", report.notes) };
+    assert!(note.contains("no value for 2 events") && note.contains("more than 4 MiB"), "{note}");
 }
 
 #[test]

@@ -10,6 +10,10 @@ use super::syntax::{Node, Operator, Part};
 use super::value::{Kind, Value};
 use crate::error::RuleError;
 
+/// The longest text that is put in the place of a part that does not depend on an event, in bytes, so
+/// that the memory of an expression follows from its length.
+const FOLDED_BYTES_MAX: usize = 64 << 10;
+
 impl Parser<'_> {
     /// `and` or `or`: a list of all that are joined, so that long ones are flat.
     pub(super) fn junction(
@@ -136,7 +140,9 @@ fn constants(parts: &[Part]) -> Option<Vec<Value<'static>>> {
 /// The value of a part that does not depend on an event, if it is a simple one.
 fn folded(part: Part) -> Part {
     let owned = match Evaluation::new(&NoFields).value(&part) {
-        Ok(Value::Text(text)) => Value::Text(text.into_owned().into()),
+        Ok(Value::Text(text)) if text.len() <= FOLDED_BYTES_MAX => {
+            Value::Text(text.into_owned().into())
+        }
         Ok(Value::Integer(number)) => Value::Integer(number),
         Ok(Value::Float(number)) => Value::Float(number),
         Ok(Value::Boolean(value)) => Value::Boolean(value),

@@ -3,24 +3,44 @@
 use std::borrow::Cow;
 
 use super::syntax::{Node, Operator, Part, Quantifier};
-use super::value::{Kind, Value};
+use super::value::{ITEM_BYTES, Kind, Value};
 use super::{Failure, Fields};
+
+/// The most memory that an expression uses for an event, in bytes. Everything counts that it makes, and
+/// one for each item of a list that it goes through, so that it ends soon, too.
+const BYTES_MAX: usize = 4 << 20;
+
+/// Why an expression that would use more has no value.
+pub(super) const TOO_LARGE: &str = "its texts and lists take more than 4 MiB";
 
 /// The evaluation of an expression for one event.
 pub(super) struct Evaluation<'a> {
     fields: &'a dyn Fields,
     /// Variables, and the elements of the lists that are gone through.
     stack: Vec<Value<'a>>,
+    /// The memory that may still be used, in bytes.
+    bytes_left: usize,
 }
 
 impl<'a> Evaluation<'a> {
     pub(super) fn new(fields: &'a dyn Fields) -> Self {
-        Self { fields, stack: Vec::new() }
+        Self { fields, stack: Vec::new(), bytes_left: BYTES_MAX }
+    }
+
+    /// Takes note of memory that a part needs.
+    fn take(&mut self, bytes: usize, part: &Part) -> Result<(), Failure> {
+        let left = self.bytes_left.checked_sub(bytes);
+        self.bytes_left = left.ok_or_else(|| failure(part, TOO_LARGE.to_owned()))?;
+        Ok(())
     }
 
     pub(super) fn value(&mut self, part: &'a Part) -> Result<Value<'a>, Failure> {
         Ok(match &part.node {
-            Node::Constant(value) => value.borrowed(),
+            Node::Constant(value) => {
+                let value = value.borrowed();
+                self.take(value.bytes(), part)?;
+                value
+            }
             Node::Field(field) => Value::Text(self.fields.value(*field)),
             Node::ElementField(position, field) => match self.stack.get(*position) {
                 Some(Value::Event(event)) => {
@@ -28,7 +48,11 @@ impl<'a> Evaluation<'a> {
                 }
                 _ => Value::Text(Cow::Borrowed(b"")),
             },
-            Node::Variable(position) => self.stack.get(*position).cloned().unwrap_or(Value::Nil),
+            Node::Variable(position) => {
+                let bytes = self.stack.get(*position).map_or(0, Value::bytes);
+                self.take(bytes, part)?;
+                self.stack.get(*position).cloned().unwrap_or(Value::Nil)
+            }
             Node::Queue => Value::Queue,
             Node::Not(inner) => Value::Boolean(!self.boolean(inner)?),
             Node::Negate(inner) => match self.value(inner)? {
@@ -59,6 +83,7 @@ impl<'a> Evaluation<'a> {
                 result?
             }
             Node::List(parts) => {
+                self.take(parts.len() * ITEM_BYTES, part)?;
                 let values = parts.iter().map(|part| self.value(part));
                 Value::List(values.collect::<Result<_, _>>()?)
             }
@@ -68,7 +93,10 @@ impl<'a> Evaluation<'a> {
                 let arguments: Vec<Value<'a>> =
                     parts.iter().map(|part| self.value(part)).collect::<Result<_, _>>()?;
                 let length = self.fields.queue_length();
-                function.value(&arguments, length).map_err(|message| failure(part, message))?
+                let value = function.value(&arguments, length, self.bytes_left);
+                let value = value.map_err(|message| failure(part, message))?;
+                self.take(value.bytes(), part)?;
+                value
             }
         })
     }
@@ -135,7 +163,12 @@ impl<'a> Evaluation<'a> {
                 Value::List(values) => values.iter().any(|value| value.equals(&left)),
                 _ => return Err(wrong_kind(right_part, &right, Kind::List)),
             },
-            _ => return arithmetic(operator, &left, &right).map_err(|text| failure(part, text)),
+            _ => {
+                if let (Some(left), Some(right)) = (left.text(), right.text()) {
+                    self.take(left.len() + right.len(), part)?;
+                }
+                return arithmetic(operator, &left, &right).map_err(|text| failure(part, text));
+            }
         }))
     }
 
@@ -149,10 +182,12 @@ impl<'a> Evaluation<'a> {
         let length = self.length(&values);
         // Items before the first are counted from the end.
         let position = if number < 0 { number + length as i64 } else { number };
-        usize::try_from(position)
+        let element = usize::try_from(position)
             .ok()
             .and_then(|position| self.element(&values, position))
-            .ok_or_else(|| failure(index, format!("the list has {length} items")))
+            .ok_or_else(|| failure(index, format!("the list has {length} items")))?;
+        self.take(element.bytes(), list)?;
+        Ok(element)
     }
 
     fn length(&self, list: &Value<'_>) -> usize {
@@ -185,12 +220,20 @@ impl<'a> Evaluation<'a> {
         let mut position = 0;
         while let Some(element) = self.element(&values, position) {
             position += 1;
-            let kept = (quantifier == Quantifier::Filter).then(|| element.clone());
+            self.take(1 + element.bytes(), list)?;
+            let kept = match quantifier {
+                Quantifier::Filter => {
+                    self.take(ITEM_BYTES + element.bytes(), list)?;
+                    Some(element.clone())
+                }
+                _ => None,
+            };
             self.stack.push(element);
             let tested = self.value(test);
             self.stack.pop();
             let tested = tested?;
             if quantifier == Quantifier::Map {
+                self.take(ITEM_BYTES, list)?;
                 found.push(tested);
                 continue;
             }

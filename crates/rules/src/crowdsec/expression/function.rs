@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use weir_core::{AddressBlock, nearest_name};
 
+use super::characters::{self, characters};
+use super::evaluate::TOO_LARGE;
 use super::syntax::Part;
-use super::value::{Kind, Value};
+use super::value::{ITEM_BYTES, Kind, Value};
 use crate::error::RuleError;
 
 /// Functions by name, with the kinds of their arguments and of their value. A name in CrowdSec's
@@ -148,10 +150,14 @@ impl Function {
     }
 
     /// The value for arguments; `queue_length` is the number of events in the bucket.
+    ///
+    /// # Errors
+    /// A sentence, if there is no value, or a text or list longer than `bytes_max`.
     pub(super) fn value<'a>(
         self,
         arguments: &[Value<'a>],
         queue_length: usize,
+        bytes_max: usize,
     ) -> Result<Value<'a>, String> {
         let text = |index: usize| match arguments.get(index) {
             Some(Value::Text(text)) => Ok(&text[..]),
@@ -166,8 +172,11 @@ impl Function {
             Self::Upper => owned(mapped(text(0)?, u8::to_ascii_uppercase, char::to_uppercase)),
             Self::Lower => owned(mapped(text(0)?, u8::to_ascii_lowercase, char::to_lowercase)),
             Self::Length => length(arguments.first(), queue_length).map(Value::Integer),
-            Self::TrimSpace => owned(text(0)?.trim_ascii().to_vec()),
-            Self::Trim => owned(trimmed(text(0)?, text(1)?).to_vec()),
+            Self::TrimSpace => owned(characters::trimmed(text(0)?, char::is_whitespace).to_vec()),
+            Self::Trim => {
+                let set: Vec<char> = characters(text(1)?).map(|(character, _)| character).collect();
+                owned(characters::trimmed(text(0)?, |character| set.contains(&character)).to_vec())
+            }
             Self::TrimPrefix => {
                 let all = text(0)?;
                 owned(all.strip_prefix(text(1)?).unwrap_or(all).to_vec())
@@ -185,15 +194,14 @@ impl Function {
             Self::Replace => {
                 let count = arguments.get(3).and_then(Value::number).unwrap_or(-1.0);
                 let count = if count < 0.0 { usize::MAX } else { count as usize };
-                owned(replaced(text(0)?, text(1)?, text(2)?, count))
+                owned(replaced(text(0)?, (text(1)?, text(2)?), count, bytes_max)?)
             }
-            Self::ReplaceAll => owned(replaced(text(0)?, text(1)?, text(2)?, usize::MAX)),
-            Self::Split => Ok(list(split(text(0)?, text(1)?))),
-            Self::Words => {
-                let words = text(0)?.split(u8::is_ascii_whitespace);
-                Ok(list(words.filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()))
+            Self::ReplaceAll => {
+                owned(replaced(text(0)?, (text(1)?, text(2)?), usize::MAX, bytes_max)?)
             }
-            Self::Join => joined(arguments.first(), text(1)?).map(|text| Value::Text(text.into())),
+            Self::Split => list(split(text(0)?, text(1)?), bytes_max),
+            Self::Words => list(characters::words(text(0)?).into_iter(), bytes_max),
+            Self::Join => owned(joined(arguments.first(), text(1)?, bytes_max)?),
             Self::WildcardMatch => boolean(fits_wildcard(text(0)?, text(1)?)),
             // CrowdSec takes what is not a number as 0.
             Self::ParseFloat => Ok(Value::Float(parsed(text(0)?).unwrap_or(0.0))),
@@ -209,7 +217,7 @@ impl Function {
             Self::IsIpv4 => boolean(address(text(0)?).is_some_and(|ip| ip.is_ipv4())),
             Self::IsIpv6 => boolean(address(text(0)?).is_some_and(|ip| ip.is_ipv6())),
             Self::Format => {
-                formatted(text(0)?, &arguments[1..]).map(|text| Value::Text(text.into()))
+                formatted(text(0)?, &arguments[1..], bytes_max).map(|text| Value::Text(text.into()))
             }
             Self::LogInfo => boolean(true),
         }
@@ -232,12 +240,12 @@ fn mapped<I: Iterator<Item = char>>(
             _ => c,
         }
     };
-    String::from_utf8_lossy(text).chars().map(map).collect::<String>().into_bytes()
+    characters(text).map(|(character, _)| map(character)).collect::<String>().into_bytes()
 }
 
 fn length(value: Option<&Value<'_>>, queue_length: usize) -> Result<i64, String> {
     let length = match value {
-        Some(Value::Text(text)) => text.len(),
+        Some(Value::Text(text)) => characters::count(text),
         Some(Value::List(values)) => values.len(),
         Some(Value::Lines(lines)) => lines.len(),
         Some(Value::Queue) => queue_length,
@@ -247,13 +255,6 @@ fn length(value: Option<&Value<'_>>, queue_length: usize) -> Result<i64, String>
         }
     };
     Ok(length as i64)
-}
-
-fn trimmed<'t>(text: &'t [u8], set: &[u8]) -> &'t [u8] {
-    let is_kept = |byte: &u8| !set.contains(byte);
-    let start = text.iter().position(is_kept).unwrap_or(text.len());
-    let end = text.iter().rposition(is_kept).map_or(start, |last| last + 1);
-    &text[start..end]
 }
 
 /// Decodes percent escapes. A text with a wrong one is left as it is, as in CrowdSec.
@@ -288,45 +289,84 @@ fn escaped(text: &[u8], kept: &[u8], is_query: bool) -> Vec<u8> {
     encoded
 }
 
-fn replaced(text: &[u8], from: &[u8], to: &[u8], count: usize) -> Vec<u8> {
-    if from.is_empty() {
-        return text.to_vec();
-    }
+/// Replaces the first `count` places at which a text stands. The empty text stands before and after
+/// each character.
+fn replaced(
+    text: &[u8],
+    (from, to): (&[u8], &[u8]),
+    count: usize,
+    bytes_max: usize,
+) -> Result<Vec<u8>, String> {
     let mut result = Vec::with_capacity(text.len());
     let mut start = 0;
-    for at in memchr::memmem::find_iter(text, from).take(count) {
-        result.extend_from_slice(&text[start..at]);
+    for place in places(text, from).take(count) {
+        result.extend_from_slice(&text[start..place]);
         result.extend_from_slice(to);
-        start = at + from.len();
+        start = place + from.len();
+        if result.len() > bytes_max {
+            return Err(TOO_LARGE.to_owned());
+        }
     }
     result.extend_from_slice(&text[start..]);
-    result
+    Ok(result)
 }
 
-fn split(text: &[u8], separator: &[u8]) -> Vec<Vec<u8>> {
+/// Where a part stands in a text.
+fn places<'t>(text: &'t [u8], part: &'t [u8]) -> Box<dyn Iterator<Item = usize> + 't> {
+    if !part.is_empty() {
+        return Box::new(memchr::memmem::find_iter(text, part));
+    }
+    let ends = characters(text).scan(0, |end, (_, bytes)| {
+        *end += bytes.len();
+        Some(*end)
+    });
+    Box::new(std::iter::once(0).chain(ends))
+}
+
+/// The parts of a text between separators. An empty one separates all characters.
+fn split<'t>(text: &'t [u8], separator: &'t [u8]) -> Box<dyn Iterator<Item = &'t [u8]> + 't> {
     if separator.is_empty() {
-        return text.iter().map(|byte| vec![*byte]).collect();
+        return Box::new(characters(text).map(|(_, bytes)| bytes));
     }
-    let mut parts = Vec::new();
-    let mut start = 0;
-    for at in memchr::memmem::find_iter(text, separator) {
-        parts.push(text[start..at].to_vec());
-        start = at + separator.len();
-    }
-    parts.push(text[start..].to_vec());
-    parts
+    let ends = memchr::memmem::find_iter(text, separator).chain([text.len()]);
+    let length = separator.len();
+    Box::new(ends.scan(0, move |start, end| {
+        let part = &text[*start..end];
+        *start = end + length;
+        Some(part)
+    }))
 }
 
-fn list(texts: Vec<Vec<u8>>) -> Value<'static> {
-    Value::List(texts.into_iter().map(|text| Value::Text(text.into())).collect())
+fn list<'t>(
+    texts: impl Iterator<Item = &'t [u8]>,
+    bytes_max: usize,
+) -> Result<Value<'static>, String> {
+    let mut values = Vec::new();
+    let mut bytes = 0;
+    for text in texts {
+        bytes += ITEM_BYTES + text.len();
+        if bytes > bytes_max {
+            return Err(TOO_LARGE.to_owned());
+        }
+        values.push(Value::Text(text.to_vec().into()));
+    }
+    Ok(Value::List(values))
 }
 
-fn joined(values: Option<&Value<'_>>, separator: &[u8]) -> Result<Vec<u8>, String> {
+fn joined(
+    values: Option<&Value<'_>>,
+    separator: &[u8],
+    bytes_max: usize,
+) -> Result<Vec<u8>, String> {
     let texts: Vec<&[u8]> = match values {
         Some(Value::List(values)) => values.iter().filter_map(Value::text).collect(),
         Some(Value::Lines(lines)) => lines.iter().map(Vec::as_slice).collect(),
         _ => return Err("only a list can be joined".to_owned()),
     };
+    let bytes: usize = texts.iter().map(|text| text.len() + separator.len()).sum();
+    if bytes > bytes_max.saturating_add(separator.len()) {
+        return Err(TOO_LARGE.to_owned());
+    }
     Ok(texts.join(separator))
 }
 
@@ -391,7 +431,7 @@ fn is_in_range(text: &[u8], range: &[u8]) -> bool {
 }
 
 /// `Sprintf` with `%s`, `%d`, `%v`, `%q` and `%%`.
-fn formatted(format: &[u8], values: &[Value<'_>]) -> Result<Vec<u8>, String> {
+fn formatted(format: &[u8], values: &[Value<'_>], bytes_max: usize) -> Result<Vec<u8>, String> {
     let mut text = Vec::new();
     let mut values = values.iter();
     let mut bytes = format.iter();
@@ -408,6 +448,9 @@ fn formatted(format: &[u8], values: &[Value<'_>]) -> Result<Vec<u8>, String> {
             },
             other => text.push(*other),
         }
+        if text.len() > bytes_max {
+            return Err(TOO_LARGE.to_owned());
+        }
     }
     Ok(text)
 }
@@ -415,7 +458,11 @@ fn formatted(format: &[u8], values: &[Value<'_>]) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 mod tests {
     use super::super::evaluate::contains;
-    use super::{escaped, fits_wildcard, is_in_range, mapped, replaced, split, unescaped};
+    use super::{
+        escaped, fits_wildcard, formatted, is_in_range, joined, list, mapped, replaced, split,
+        unescaped,
+    };
+    use crate::crowdsec::expression::value::Value;
 
     #[test]
     fn escapes_are_those_of_go() {
@@ -442,13 +489,35 @@ mod tests {
     #[test]
     fn texts_are_searched_and_changed() {
         assert!(contains(b"abc", b"") && contains(b"abc", b"bc") && !contains(b"abc", b"cb"));
-        assert_eq!(replaced(b"aXbXc", b"X", b"--", 1), b"a--bXc");
-        assert_eq!(split(b"a,,b", b","), [b"a".to_vec(), b"".to_vec(), b"b".to_vec()]);
+        let replaced = |text: &'static str, from: &'static str, count| {
+            replaced(text.as_bytes(), (from.as_bytes(), b"--"), count, 99).expect("it is short")
+        };
+        assert_eq!(replaced("aXbXc", "X", 1), b"a--bXc");
+        assert_eq!(replaced("aé", "", usize::MAX), "--a--é--".as_bytes());
+        assert_eq!(replaced("aé", "", 2), "--a--é".as_bytes());
+        let split = |text: &'static str, separator: &'static str| {
+            split(text.as_bytes(), separator.as_bytes()).collect::<Vec<_>>()
+        };
+        assert_eq!(split("a,,b", ","), [&b"a"[..], b"", b"b"]);
+        assert_eq!(split("", ","), [b""]);
+        assert_eq!(split("aé", ""), [&b"a"[..], "é".as_bytes()]);
         for (pattern, text, fits) in
             [("a*c", "abbc", true), ("a?c", "abc", true), ("a*c*", "ab", false), ("*", "", true)]
         {
             assert_eq!(fits_wildcard(pattern.as_bytes(), text.as_bytes()), fits, "{pattern}");
         }
+    }
+
+    #[test]
+    fn texts_and_lists_are_bounded() {
+        let one = || Value::Text((&b"1234567890"[..]).into());
+        let ten = Value::List(vec![one(); 10]);
+        assert!(replaced(b"aaaa", (b"a", b"1234567890"), usize::MAX, 30).is_err());
+        assert!(joined(Some(&ten), b",", 109).is_ok() && joined(Some(&ten), b",", 108).is_err());
+        assert!(formatted(b"%s%s", &[one(), one()], 19).is_err());
+        assert!(formatted(b"%s%s", &[one(), one()], 20).is_ok());
+        assert!(list(split(b"1234567890", b""), 10 * 65).is_ok());
+        assert!(list(split(b"1234567890", b""), 10 * 65 - 1).is_err());
     }
 
     #[test]

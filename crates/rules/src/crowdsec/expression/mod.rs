@@ -6,6 +6,7 @@
 //! seldom fails.
 
 mod binary;
+mod characters;
 mod evaluate;
 mod function;
 mod members;

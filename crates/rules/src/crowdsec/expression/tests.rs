@@ -112,12 +112,45 @@ fn conditions_hold_as_in_expr() {
         "(nil ?? 'a') == 'a'",
         "evt.SetMeta('a', 'b') and evt.GetType() == 'log'",
         "any(['a', 'b'], # == 'b') // a remark",
+        "len('éé') == 2 and len(Split('aéb', '')) == 3 and Split('aéb', '')[1] == 'é'",
+        "Trim('éaèé', 'é') == 'aè' and TrimSpace('\u{a0} a\u{b}') == 'a'",
+        "len(Fields('a\u{b}b c')) == 3 and Replace('éa', '', '-', 2) == '-é-a'",
         "len(filter([1, 2, 3], {# > 1})) == 2 and map([1], {# + 1}) == [2]",
     ] {
         if text.contains("queue.Queue[0]") || text.contains("1e3") {
             continue;
         }
         assert!(holds(text), "{text}");
+    }
+}
+
+#[test]
+fn the_memory_of_an_event_is_bounded() {
+    let doubled = (0..30).fold("let a0 = 'x'; ".to_owned(), |text, number| {
+        text + &format!("let a{} = a{number} + a{number}; ", number + 1)
+    });
+    let replaced = (0..9).fold("evt.Meta.http_path".to_owned(), |text, _| {
+        format!("ReplaceAll({text}, '', '0123456789')")
+    });
+    let listed = (0..9).fold("Split('0123456789', '')".to_owned(), |list, _| {
+        format!("map(Split('0123456789', ''), {{{list}}})")
+    });
+    let counted = (0..9)
+        .fold("true".to_owned(), |test, _| format!("all(Split('0123456789', ''), {{{test}}})"));
+    for text in [
+        format!("{doubled}a30 == ''"),
+        format!("{replaced} == ''"),
+        format!("len({listed}) == 10"),
+        counted,
+        format!("{doubled}Join(Split('aaaaaaaaaa', ''), a19) == ''"),
+        format!(
+            "{doubled}Sprintf('%s%s%s%s%s%s%s%s', a19, a19, a19, a19, a19, a19, a19, a19) == ''"
+        ),
+    ] {
+        let mut known = Known::default();
+        let condition = Expression::condition(&text, &mut known).expect("it is valid");
+        let failure = condition.holds(&event(&known)).expect_err("it is too large");
+        assert!(failure.message.contains("more than 4 MiB"), "{text}: {failure:?}");
     }
 }
 

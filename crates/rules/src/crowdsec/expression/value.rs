@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// The memory of an item of a list, besides its text.
+pub(super) const ITEM_BYTES: usize = 64;
+
 /// A value while an expression is evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value<'a> {
@@ -71,6 +74,15 @@ impl<'a> Value<'a> {
             Self::Text(_) => Kind::Text,
             Self::List(_) | Self::Lines(_) | Self::Queue => Kind::List,
             Self::Event(_) => Kind::Event,
+        }
+    }
+
+    /// The memory of a copy, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Text(Cow::Owned(text)) => text.len(),
+            Self::List(values) => values.iter().map(|value| ITEM_BYTES + value.bytes()).sum(),
+            _ => 0,
         }
     }
 
