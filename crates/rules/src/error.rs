@@ -46,6 +46,55 @@ impl fmt::Display for RuleError {
 
 impl std::error::Error for RuleError {}
 
+/// Why the rules of a text cannot be replayed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ParseError {
+    /// The text is not a rule.
+    Rule(RuleError),
+    /// The text has more rules than are wanted.
+    TooMany {
+        /// The number of rules in the text.
+        found: usize,
+        /// The most that are wanted.
+        max: usize,
+    },
+}
+
+impl ParseError {
+    /// Checks the number of rules in a text.
+    pub(crate) fn check_count(found: usize, max: usize) -> Result<(), Self> {
+        if found > max { Err(Self::TooMany { found, max }) } else { Ok(()) }
+    }
+}
+
+impl From<RuleError> for ParseError {
+    fn from(error: RuleError) -> Self {
+        Self::Rule(error)
+    }
+}
+
+impl From<ParseError> for RuleError {
+    fn from(error: ParseError) -> Self {
+        match error {
+            ParseError::Rule(error) => error,
+            ParseError::TooMany { .. } => Self::new(0..0, error),
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule(error) => error.fmt(formatter),
+            Self::TooMany { found, max } => {
+                write!(formatter, "the text has {found} rules; leave {max} of them")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
+
 #[cfg(test)]
 mod tests {
     use super::RuleError;

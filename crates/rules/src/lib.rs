@@ -34,10 +34,10 @@ mod suggestion;
 mod sweep;
 mod windows;
 
-pub use error::RuleError;
+pub use error::{ParseError, RuleError};
 pub use event::{Event, Events, Texts};
 pub use files::RuleFiles;
-pub use parse::parse_rules;
+pub use parse::{parse_rules, parse_rules_up_to};
 pub use report::{
     Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
 };

@@ -1,7 +1,7 @@
 //! From a text to rules: recognises the family, and lets it read the text.
 
 use crate::crowdsec::CrowdSec;
-use crate::error::RuleError;
+use crate::error::{ParseError, RuleError};
 use crate::fail2ban;
 use crate::files::RuleFiles;
 use crate::limit_req::LimitReq;
@@ -25,22 +25,39 @@ pub fn parse_rules(
     family: Option<Family>,
     files: &RuleFiles,
 ) -> Result<Vec<Box<dyn Rule>>, RuleError> {
+    Ok(parse_rules_up_to(usize::MAX, text, name, family, files)?)
+}
+
+/// Reads the rules of a text as [`parse_rules`] does, but no more than `rules_max`. They are counted
+/// before their patterns are compiled, which may take long.
+///
+/// # Errors
+/// If the text is not a rule of the family, or of any, or has more rules.
+pub fn parse_rules_up_to(
+    rules_max: usize,
+    text: &str,
+    name: &str,
+    family: Option<Family>,
+    files: &RuleFiles,
+) -> Result<Vec<Box<dyn Rule>>, ParseError> {
     let family = match family {
         Some(family) => family,
         None => recognise(text)?,
     };
-    Ok(match family {
+    let rules: Vec<Box<dyn Rule>> = match family {
         Family::LimitReq => vec![Box::new(LimitReq::parse(text, name)?)],
-        Family::Windows => boxed(WindowRule::parse(text, name)?),
+        Family::Windows => boxed(WindowRule::parse(text, name, rules_max)?),
         Family::Caddy | Family::Haproxy | Family::Traefik | Family::Cloud => {
             boxed(presets::parse(text, name, family)?)
         }
         Family::ModEvasive => vec![Box::new(presets::evasive::parse(text, name)?)],
         Family::Lists => vec![Box::new(ListRule::parse(text, name)?)],
         Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name, files)?)],
-        Family::Fail2ban => fail2ban::parse(text, name, files)?,
-        Family::CrowdSec => boxed(CrowdSec::parse(text, files)?),
-    })
+        Family::Fail2ban => fail2ban::parse(text, name, files, rules_max)?,
+        Family::CrowdSec => boxed(CrowdSec::parse(text, files, rules_max)?),
+    };
+    ParseError::check_count(rules.len(), rules_max)?;
+    Ok(rules)
 }
 
 /// The family that a text looks like.
@@ -94,7 +111,7 @@ fn boxed<R: Rule + 'static>(rules: Vec<R>) -> Vec<Box<dyn Rule>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RuleFiles, parse_rules};
+    use super::{ParseError, RuleFiles, parse_rules, parse_rules_up_to};
     use crate::rule::Family;
 
     #[test]
@@ -113,6 +130,21 @@ mod tests {
         ] {
             let rules = parse_rules(text, "name", None, &RuleFiles::default()).expect(text);
             assert_eq!(rules[0].family(), family, "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_are_counted_before_they_are_compiled() {
+        let jail = |number| format!("[j{number}]\nfailregex = ^<HOST> ({number}\n");
+        let scenario = "type: trigger\nname: a\ndescription: b\nfilter: 1\n---\n".to_owned();
+        for text in [
+            (0..40).map(jail).collect::<String>(),
+            "limit 5 requests in 1m where user_agent~(\n".repeat(40),
+            scenario.repeat(40),
+            "rate_limit {\n".to_owned() + &"zone a {\nevents 5\nwindow 1m\n}\n".repeat(40) + "}",
+        ] {
+            let parsed = parse_rules_up_to(32, &text, "name", None, &RuleFiles::default());
+            assert_eq!(parsed.err(), Some(ParseError::TooMany { found: 40, max: 32 }), "{text}");
         }
     }
 

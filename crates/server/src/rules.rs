@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{Stream, Writer};
 use weir_query::{RuleQueryError, replay_rule, settled};
-use weir_rules::{Family, Rule, RuleError, RuleFiles, parse_rules};
+use weir_rules::{Family, ParseError, Rule, RuleError, RuleFiles, parse_rules_up_to};
 use weir_view::{
     LiveReply, LiveRequest, Now, Query, RuleAnswer, RuleNote, RulePlace, RuleText, RulesAnswer,
 };
@@ -254,15 +254,17 @@ fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), PanelRefusal> {
     let family = rule.family.as_deref().map(family_named).transpose()?;
     let name = rule.name.as_deref().unwrap_or(UNNAMED);
     let text = &rule.text;
-    let rules = parse_rules(text, name, family, &RuleFiles::default()).map_err(|error| {
-        let place = Some(Box::new(RulePlace::new(&error, text)));
-        PanelRefusal { refusal: Refusal::BadRule(error.to_string()), place }
+    let rules = parse_rules_up_to(RULES_MAX, text, name, family, &RuleFiles::default());
+    let rules = rules.map_err(|error| match error {
+        ParseError::Rule(error) => {
+            let place = Some(Box::new(RulePlace::new(&error, text)));
+            PanelRefusal { refusal: Refusal::BadRule(error.to_string()), place }
+        }
+        ParseError::TooMany { found, max } => {
+            let why = format!("the text has {found} rules; a panel replays {max} at once");
+            Refusal::BadRule(why).into()
+        }
     })?;
-    if rules.len() > RULES_MAX {
-        let found = rules.len();
-        let why = format!("the text has {found} rules; a panel replays {RULES_MAX} at once");
-        return Err(Refusal::BadRule(why).into());
-    }
     let note = |error: &RuleError| RuleNote {
         message: error.to_string(),
         place: RulePlace::new(error, text),

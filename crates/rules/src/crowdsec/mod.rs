@@ -32,7 +32,7 @@ use self::observer::RecordObserver;
 use self::replay::ScenarioReplay;
 use self::scenario::{BucketKind, Scenario};
 use self::service_observer::ServiceObserver;
-use crate::error::RuleError;
+use crate::error::{ParseError, RuleError};
 use crate::files::RuleFiles;
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
@@ -55,16 +55,21 @@ impl CrowdSec {
     /// Reads the scenarios of a text.
     ///
     /// # Errors
-    /// If it is not YAML, or one of its documents cannot be replayed.
-    pub(crate) fn parse(text: &str, files: &RuleFiles) -> Result<Vec<Self>, RuleError> {
+    /// If it is not YAML, or one of its documents cannot be replayed, or there are more than `rules_max`.
+    pub(crate) fn parse(
+        text: &str,
+        files: &RuleFiles,
+        rules_max: usize,
+    ) -> Result<Vec<Self>, ParseError> {
         let documents = yaml::documents(text)?;
         if documents.is_empty() {
-            return Err(RuleError::new(0..text.len(), "the text has no scenario"));
+            return Err(RuleError::new(0..text.len(), "the text has no scenario").into());
         }
+        ParseError::check_count(documents.len(), rules_max)?;
         let mut data = DataFiles::new(files);
         let ban_ns = profile::ban_ns(files.text(profile::PROFILES))?;
         let read = |document| Scenario::read(text, document, &mut data, ban_ns).map(Self);
-        documents.iter().map(read).collect()
+        Ok(documents.iter().map(read).collect::<Result<_, RuleError>>()?)
     }
 }
 

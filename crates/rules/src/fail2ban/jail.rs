@@ -2,7 +2,7 @@
 
 use super::address::Network;
 use super::configuration::{self, Definition};
-use super::date::{self, DateDetector};
+use super::date::{self, DateDetector, DateTemplates};
 use super::pattern::{Groups, Pattern};
 use crate::error::RuleError;
 
@@ -90,14 +90,17 @@ pub(super) struct Jail {
 }
 
 impl Jail {
-    /// Compiles a jail.
+    /// Compiles a jail. Jails with the same `datepattern` share their `templates`.
     ///
     /// # Errors
     /// If a setting or a pattern is not valid.
-    pub(super) fn new(definition: &Definition<'_>) -> Result<Self, RuleError> {
+    pub(super) fn new(
+        definition: &Definition<'_>,
+        templates: &mut DateTemplates,
+    ) -> Result<Self, RuleError> {
         let mut reader = Reader { definition, defaults: Vec::new(), notes: Vec::new() };
         let limits = reader.limits()?;
-        let filter = reader.filter()?;
+        let filter = reader.filter(templates)?;
         reader.note_others();
         let Reader { defaults, notes, .. } = reader;
         Ok(Self { name: definition.name.clone(), filter, limits, defaults, notes })
@@ -195,7 +198,7 @@ impl Reader<'_> {
         Ok(Some(Increment { factor, multipliers, max_s }))
     }
 
-    fn filter(&mut self) -> Result<Filter, RuleError> {
+    fn filter(&mut self, templates: &mut DateTemplates) -> Result<Filter, RuleError> {
         let use_dns = match self.definition.option("usedns").map(str::trim) {
             None | Some("yes" | "warn") => UseDns::LooksUp,
             Some("no") => UseDns::No,
@@ -216,7 +219,7 @@ impl Reader<'_> {
         }
         let ignored = self.patterns("ignoreregex", use_dns, None, false)?;
         Ok(Filter {
-            detector: self.detector()?,
+            detector: self.detector(templates)?,
             prefix,
             failures,
             ignored,
@@ -283,7 +286,7 @@ impl Reader<'_> {
         Ok(patterns)
     }
 
-    fn detector(&mut self) -> Result<DateDetector, RuleError> {
+    fn detector(&mut self, templates: &mut DateTemplates) -> Result<DateDetector, RuleError> {
         let offset_s = match self.definition.option("logtimezone").map(str::trim) {
             None => 0,
             Some(zone) => date::offset_s(zone).ok_or_else(|| {
@@ -291,7 +294,7 @@ impl Reader<'_> {
             })?,
         };
         let pattern = self.definition.option("datepattern").unwrap_or_default();
-        DateDetector::new(pattern, offset_s).map_err(|(line, error)| {
+        DateDetector::new(pattern, offset_s, templates).map_err(|(line, error)| {
             self.definition.error("datepattern", &line, error.range, &error.message)
         })
     }

@@ -19,10 +19,11 @@ use std::fmt::Write;
 
 use weir_core::RecordFields;
 
+use self::date::DateTemplates;
 use self::jail::Jail;
 use self::observer::FailureObserver;
 use self::replay::JailReplay;
-use crate::error::RuleError;
+use crate::error::{ParseError, RuleError};
 use crate::files::RuleFiles;
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
@@ -31,16 +32,19 @@ pub(crate) use configuration::looks_like;
 /// Reads the jails of a text.
 ///
 /// # Errors
-/// If the text or a pattern is not valid, or names a file that is missing.
+/// If the text or a pattern is not valid, or names a file that is missing, or there are more than
+/// `rules_max` jails.
 pub(crate) fn parse(
     text: &str,
     name: &str,
     files: &RuleFiles,
-) -> Result<Vec<Box<dyn Rule>>, RuleError> {
-    let definitions = configuration::read(text, name, files)?;
+    rules_max: usize,
+) -> Result<Vec<Box<dyn Rule>>, ParseError> {
+    let definitions = configuration::read(text, name, files, rules_max)?;
+    let mut templates = DateTemplates::default();
     let mut rules: Vec<Box<dyn Rule>> = Vec::new();
     for definition in &definitions {
-        rules.push(Box::new(Jail::new(definition)?));
+        rules.push(Box::new(Jail::new(definition, &mut templates)?));
     }
     Ok(rules)
 }

@@ -16,7 +16,7 @@ use super::key::{Key, KeyPart};
 use super::limit::{Algorithm, Limit};
 use super::words::{Word, words};
 use crate::condition::RuleCondition;
-use crate::error::RuleError;
+use crate::error::{ParseError, RuleError};
 
 /// The words that begin a clause.
 const CLAUSES: [&str; 5] = ["by", "where", "as", "burst", "named"];
@@ -43,21 +43,23 @@ pub(crate) fn looks_like(text: &str) -> bool {
 /// Reads the limits of a text, one in each line.
 ///
 /// # Errors
-/// At the first mistake, and if there is no limit.
-pub(super) fn parse(text: &str) -> Result<Vec<Limit>, RuleError> {
-    let mut limits = Vec::new();
+/// At the first mistake, and if there is no limit, or more than `rules_max`.
+pub(super) fn parse(text: &str, rules_max: usize) -> Result<Vec<Limit>, ParseError> {
+    let mut lines = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let words = words(line, start);
         start += line.len();
         if !words.is_empty() {
-            limits.push(Line { text, words, at: 0 }.limit()?);
+            lines.push(Line { text, words, at: 0 });
         }
     }
-    match limits.is_empty() {
-        true => Err(RuleError::new(0..0, format!("there is no limit in it; write `{EXAMPLE}`"))),
-        false => Ok(limits),
+    if lines.is_empty() {
+        let message = format!("there is no limit in it; write `{EXAMPLE}`");
+        return Err(RuleError::new(0..0, message).into());
     }
+    ParseError::check_count(lines.len(), rules_max)?;
+    Ok(lines.into_iter().map(Line::limit).collect::<Result<_, RuleError>>()?)
 }
 
 /// A line that is read word by word.
@@ -276,7 +278,11 @@ fn unquoted(text: &str) -> &str {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{looks_like, parse};
+    use super::looks_like;
+
+    fn parse(text: &str) -> Result<Vec<super::Limit>, crate::error::RuleError> {
+        Ok(super::parse(text, usize::MAX)?)
+    }
 
     #[test]
     fn limits_are_read_and_written_alike() {

@@ -31,7 +31,7 @@ pub(crate) use self::limit::{Algorithm, Limit};
 use self::observer::WindowObserver;
 use self::replay::WindowReplay;
 pub(crate) use self::words::{Word, words};
-use crate::error::RuleError;
+use crate::error::{ParseError, RuleError};
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
 /// A limit that is replayed alone.
@@ -54,8 +54,8 @@ impl WindowRule {
     ///
     /// # Errors
     /// If a line is not a limit, or there is none.
-    pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<Self>, RuleError> {
-        let limits = language::parse(text)?;
+    pub(crate) fn parse(text: &str, name: &str, rules_max: usize) -> Result<Vec<Self>, ParseError> {
+        let limits = language::parse(text, rules_max)?;
         let numbered = limits.len() > 1;
         let rule = |(index, limit): (usize, Limit)| {
             let name = if numbered { format!("{name}-{}", index + 1) } else { name.to_owned() };

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::ini::{Ini, Section, Value};
-use super::interpolation::{interpolate, replace_tags};
+use super::interpolation::{Budget, interpolate, replace_tags};
 use crate::error::RuleError;
 use crate::files::RuleFiles;
 
@@ -96,6 +96,7 @@ pub(super) fn options(
     ini: &Ini,
     mut jail: BTreeMap<String, String>,
     mut given: BTreeMap<String, String>,
+    budget: &Budget,
 ) -> Result<BTreeMap<String, String>, (String, String)> {
     let has_own = ini.section("Definition").is_some_and(|own| own.contains_key("logtype"));
     if !has_own && !given.contains_key("logtype") {
@@ -104,37 +105,38 @@ pub(super) fn options(
     jail.extend(given.clone());
     let mut combined = BTreeMap::new();
     for option in OPTIONS.iter().filter(|option| !jail.contains_key(**option)) {
-        if let Some(value) = get(ini, "Definition", option, &jail)? {
+        if let Some(value) = get(ini, "Definition", option, &jail, budget)? {
             combined.insert((*option).to_owned(), value);
         }
     }
     for option in ini.section("Init").into_iter().flat_map(Section::keys) {
-        let Some(value) = get(ini, "Init", option, &BTreeMap::new())? else { continue };
+        let Some(value) = get(ini, "Init", option, &BTreeMap::new(), budget)? else { continue };
         given.insert(format!("known/{option}"), value.clone());
         given.entry(option.clone()).or_insert(value);
     }
     let known = given.clone();
     combined.extend(given);
     let vars: BTreeMap<String, String> = jail.into_iter().chain(known).collect();
-    let other = |tag: &str| get(ini, "Definition", &tag.to_lowercase(), &vars).ok().flatten();
-    replace_tags(&mut combined, &other)
-        .map_err(|option| (option, "it contains itself".to_owned()))?;
+    let other =
+        |tag: &str| get(ini, "Definition", &tag.to_lowercase(), &vars, budget).ok().flatten();
+    replace_tags(&mut combined, &other, budget)?;
     Ok(combined)
 }
 
 /// The value of an option of a section, with the values that it refers to.
 ///
 /// # Errors
-/// If one of those is missing; with the option.
+/// If one of those is missing, or they come to too much; with the option.
 pub(super) fn get(
     ini: &Ini,
     section: &str,
     option: &str,
     vars: &BTreeMap<String, String>,
+    budget: &Budget,
 ) -> Result<Option<String>, (String, String)> {
     let Some(value) = raw(ini, section, option, vars) else { return Ok(None) };
     let lookup = |name: &str| raw(ini, section, name, vars);
-    interpolate(&value, &lookup).map(Some).map_err(|message| (option.to_owned(), message))
+    interpolate(&value, &lookup, budget).map(Some).map_err(|message| (option.to_owned(), message))
 }
 
 /// A value as it is written. A name may be that of a section and an option: `known/failregex`.

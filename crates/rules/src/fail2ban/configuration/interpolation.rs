@@ -2,6 +2,7 @@
 //!
 //! Sources: `client/configparserinc.py` and `substituteRecursiveTags` of `helpers.py` of fail2ban.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// The deepest nesting, as in Python.
@@ -10,28 +11,66 @@ const DEPTH_MAX: usize = 10;
 /// The most often that a tag is replaced in one value, as in fail2ban.
 const TAG_REPLACEMENTS_MAX: usize = 25;
 
+/// Why a value with such a tag is refused.
+const CONTAINS_ITSELF: &str = "it contains itself";
+
 /// The most rounds in which the tags of all values are replaced.
 const ROUNDS_MAX: usize = 25;
 
 /// The longest value; a few tags that hold each other make one very long.
 const VALUE_BYTES_MAX: usize = 1 << 20;
 
+/// How much the values of a jail may come to, in bytes. Those of all stock filters take less than a tenth.
+const TOTAL_BYTES_MAX: usize = 8 << 20;
+
+/// What each value that is put into another one counts besides its length, so that empty ones end, too.
+const REPLACEMENT_BYTES: usize = 64;
+
+/// Finds a value by its name.
+type Lookup<'l> = &'l dyn Fn(&str) -> Option<String>;
+
+/// How much may still be put into values, in bytes. It bounds the time and the memory that values take
+/// that hold many others, each of which holds many others.
+#[derive(Debug)]
+pub(super) struct Budget(Cell<usize>);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(Cell::new(TOTAL_BYTES_MAX))
+    }
+}
+
+impl Budget {
+    /// Takes note of a value of some length.
+    ///
+    /// # Errors
+    /// A sentence, if the values come to too much.
+    fn take(&self, bytes: usize) -> Result<(), String> {
+        let left = self.0.get().checked_sub(bytes.saturating_add(REPLACEMENT_BYTES));
+        self.0.set(left.unwrap_or(0));
+        left.map(|_| ()).ok_or_else(|| {
+            "the values that it refers to come to more than 8 MiB; write fewer of them".to_owned()
+        })
+    }
+}
+
 /// Puts values into a text for `%(name)s`, and `%` for `%%`.
 ///
 /// # Errors
-/// A sentence if a value is missing, or contains itself.
+/// A sentence if a value is missing, or contains itself, or they come to too much.
 pub(super) fn interpolate(
     text: &str,
-    value: &dyn Fn(&str) -> Option<String>,
+    value: Lookup<'_>,
+    budget: &Budget,
 ) -> Result<String, String> {
     let mut result = String::new();
-    append(text, value, 0, &mut result)?;
+    append(text, (value, budget), 0, &mut result)?;
     Ok(result)
 }
 
 fn append(
     text: &str,
-    value: &dyn Fn(&str) -> Option<String>,
+    (value, budget): (Lookup<'_>, &Budget),
     depth: usize,
     result: &mut String,
 ) -> Result<(), String> {
@@ -52,7 +91,8 @@ fn append(
         if depth == DEPTH_MAX || result.len() > VALUE_BYTES_MAX {
             return Err(format!("`%({name})s` contains itself"));
         }
-        append(&found, value, depth + 1, result)?;
+        budget.take(found.len())?;
+        append(&found, (value, budget), depth + 1, result)?;
         rest = after;
     }
     *result += rest;
@@ -62,16 +102,18 @@ fn append(
 /// Replaces tags such as `<mode>` in all values by other values.
 ///
 /// # Errors
-/// The name of a value that contains itself.
+/// The name of a value and a sentence, if it contains itself, or they come to too much.
 pub(super) fn replace_tags(
     values: &mut BTreeMap<String, String>,
-    other: &dyn Fn(&str) -> Option<String>,
-) -> Result<(), String> {
+    other: Lookup<'_>,
+    budget: &Budget,
+) -> Result<(), (String, String)> {
     for _ in 0..ROUNDS_MAX {
         let mut has_changed = false;
         for name in values.keys().cloned().collect::<Vec<_>>() {
             let text = values[&name].clone();
-            let replaced = replaced(&name, &text, values, other)?;
+            let replaced = replaced(&name, &text, (values, other), budget);
+            let replaced = replaced.map_err(|message| (name.clone(), message))?;
             has_changed |= replaced != text;
             values.insert(name, replaced);
         }
@@ -79,14 +121,14 @@ pub(super) fn replace_tags(
             return Ok(());
         }
     }
-    Err(values.keys().next().cloned().unwrap_or_default())
+    Err((values.keys().next().cloned().unwrap_or_default(), CONTAINS_ITSELF.to_owned()))
 }
 
 fn replaced(
     name: &str,
     text: &str,
-    values: &BTreeMap<String, String>,
-    other: &dyn Fn(&str) -> Option<String>,
+    (values, other): (&BTreeMap<String, String>, Lookup<'_>),
+    budget: &Budget,
 ) -> Result<String, String> {
     let mut text = text.to_owned();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -95,11 +137,14 @@ fn replaced(
         let tag = tag.to_owned();
         let count = counts.entry(tag.clone()).or_insert(0);
         if tag == name || *count > TAG_REPLACEMENTS_MAX || text.len() > VALUE_BYTES_MAX {
-            return Err(name.to_owned());
+            return Err(CONTAINS_ITSELF.to_owned());
         }
         match values.get(&tag).cloned().or_else(|| other(&tag)) {
             Some(value) => {
-                text = text.replace(&format!("<{tag}>"), &value);
+                let tag = format!("<{tag}>");
+                let added = text.matches(&*tag).count().saturating_mul(value.len());
+                budget.take(text.len().saturating_add(added))?;
+                text = text.replace(&tag, &value);
                 *count += 1;
                 start = (0..=at.min(text.len()))
                     .rev()
@@ -131,7 +176,11 @@ fn next_tag(text: &str, start: usize) -> Option<(usize, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{interpolate, replace_tags};
+    use super::{Budget, replace_tags};
+
+    fn interpolate(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+        super::interpolate(text, value, &Budget::default())
+    }
 
     #[test]
     fn values_are_put_into_values() {
@@ -154,11 +203,11 @@ mod tests {
         };
         let mut values = map(&[("mode", "b"), ("r", "^<x-<mode>> <HOST> <<x> >"), ("x-b", "<y>")]);
         let other = |name: &str| (name == "y").then(|| "Y".to_owned());
-        replace_tags(&mut values, &other).expect("they end");
+        replace_tags(&mut values, &other, &Budget::default()).expect("they end");
         assert_eq!(values["r"], "^Y <HOST> <<x> >");
         let mut endless = map(&[("a", "<b>"), ("b", "<a>")]);
-        assert!(replace_tags(&mut endless, &other).is_err());
+        assert!(replace_tags(&mut endless, &other, &Budget::default()).is_err());
         let mut growing = map(&[("a", "<b><b>"), ("b", "<c><c>"), ("c", "<b>")]);
-        assert!(replace_tags(&mut growing, &other).is_err());
+        assert!(replace_tags(&mut growing, &other, &Budget::default()).is_err());
     }
 }

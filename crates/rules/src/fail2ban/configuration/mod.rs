@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use self::ini::Ini;
-use crate::error::RuleError;
+use self::interpolation::Budget;
+use crate::error::{ParseError, RuleError};
 use crate::files::RuleFiles;
 
 pub(super) use self::duration::seconds;
@@ -89,12 +90,14 @@ impl Definition<'_> {
 /// Reads the jails of a text. A filter without a jail makes one with this name.
 ///
 /// # Errors
-/// If the text is not valid, refers to what is missing, or has no jail that is enabled.
+/// If the text is not valid, refers to what is missing, or has no jail that is enabled, or more than
+/// `rules_max`.
 pub(super) fn read<'t>(
     text: &'t str,
     name: &str,
     files: &RuleFiles,
-) -> Result<Vec<Definition<'t>>, RuleError> {
+    rules_max: usize,
+) -> Result<Vec<Definition<'t>>, ParseError> {
     let ini = Ini::parse(text, true)?;
     let whole = || RuleError::new(0..text.lines().next().map_or(0, str::len), "");
     let (ini, missing) = filter::with_includes(ini, name, files)
@@ -107,11 +110,13 @@ pub(super) fn read<'t>(
         .filter(|section| !OTHERS.contains(&&***section) && !section.starts_with("KNOWN/"))
         .filter(|section| !section.starts_with("lt_"))
         .collect();
+    let budget = Budget::default();
+    let enabled = names.iter().filter(|jail| is_enabled(&ini, jail, &budget));
+    let enabled: Vec<&String> = enabled.copied().collect();
+    ParseError::check_count(enabled.len(), rules_max)?;
     let mut jails = Vec::new();
-    for jail in &names {
-        if is_enabled(&ini, jail) {
-            jails.push(options::of_jail(text, &ini, jail, has_filter, files)?);
-        }
+    for jail in enabled {
+        jails.push(options::of_jail(text, &ini, jail, has_filter, files)?);
     }
     if names.is_empty() && has_filter {
         jails.push(options::of_filter(text, &ini, name)?);
@@ -121,7 +126,7 @@ pub(super) fn read<'t>(
             true => "there is no jail and no [Definition] of a filter in the text",
             false => "no jail is enabled; write `enabled = true` into those to replay",
         };
-        return Err(RuleError { message: message.to_owned(), ..whole() });
+        return Err(RuleError { message: message.to_owned(), ..whole() }.into());
     }
     for jail in &mut jails {
         jail.missing.extend(missing.iter().cloned());
@@ -129,8 +134,8 @@ pub(super) fn read<'t>(
     Ok(jails)
 }
 
-fn is_enabled(ini: &Ini, jail: &str) -> bool {
-    let value = filter::get(ini, jail, "enabled", &BTreeMap::new()).ok().flatten();
+fn is_enabled(ini: &Ini, jail: &str, budget: &Budget) -> bool {
+    let value = filter::get(ini, jail, "enabled", &BTreeMap::new(), budget).ok().flatten();
     value.is_none_or(|value| is_true(&value))
 }
 

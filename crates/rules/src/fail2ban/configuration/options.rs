@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::Definition;
 use super::filter;
 use super::ini::{Ini, Section};
+use super::interpolation::Budget;
 use crate::error::RuleError;
 use crate::files::RuleFiles;
 
@@ -21,7 +22,7 @@ pub(super) fn of_filter<'t>(
     name: &str,
 ) -> Result<Definition<'t>, RuleError> {
     let places = places(ini, &["Definition", "Init"], text);
-    let options = filter::options(ini, Options::new(), Options::new())
+    let options = filter::options(ini, Options::new(), Options::new(), &Budget::default())
         .map_err(|(option, message)| wrong(&places, &option, &message))?;
     Ok(Definition { text, name: name.to_owned(), options, places, missing: Vec::new() })
 }
@@ -36,8 +37,8 @@ pub(super) fn of_jail<'t>(
 ) -> Result<Definition<'t>, RuleError> {
     let places = places(ini, &["Definition", "Init", jail], text);
     let wrong = |(option, message): (String, String)| wrong(&places, &option, &message);
-    let none = Options::new();
-    let named = filter::get(ini, jail, "filter", &none).map_err(wrong)?;
+    let (none, budget) = (Options::new(), Budget::default());
+    let named = filter::get(ini, jail, "filter", &none, &budget).map_err(wrong)?;
     let named = named.filter(|named| !named.trim().is_empty());
     let (filter_name, given) = split_filter(named.as_deref().unwrap_or(jail))
         .map_err(|message| wrong(("filter".to_owned(), message)))?;
@@ -62,8 +63,9 @@ pub(super) fn of_jail<'t>(
     let mut ini = ini.clone();
     let mut options = Options::new();
     if let Some(filter_ini) = &filter_ini {
-        let first = own_options(&ini, jail, &["backend", "filter", "enabled"]).map_err(wrong)?;
-        let known = filter::options(filter_ini, first, given.clone()).map_err(wrong)?;
+        let names = ["backend", "filter", "enabled"];
+        let first = own_options(&ini, jail, &names, &budget).map_err(wrong)?;
+        let known = filter::options(filter_ini, first, given.clone(), &budget).map_err(wrong)?;
         let section = ini.section_mut(jail);
         for (option, value) in known {
             // It was put together already.
@@ -75,8 +77,8 @@ pub(super) fn of_jail<'t>(
             ini.section(jail).into_iter().flat_map(Section::keys).cloned().collect();
         let all: Vec<&str> =
             all.iter().map(String::as_str).filter(|option| !option.contains('/')).collect();
-        let own = own_options(&ini, jail, &all).map_err(wrong)?;
-        options = filter::options(filter_ini, own, given).map_err(wrong)?;
+        let own = own_options(&ini, jail, &all, &budget).map_err(wrong)?;
+        options = filter::options(filter_ini, own, given, &budget).map_err(wrong)?;
     }
     let names: Vec<String> = ini
         .section(jail)
@@ -88,7 +90,7 @@ pub(super) fn of_jail<'t>(
         .collect();
     for option in names {
         // Options that do not matter, such as actions, may refer to what is not here.
-        match filter::get(&ini, jail, &option, &none) {
+        match filter::get(&ini, jail, &option, &none, &budget) {
             Ok(Some(value)) => _ = options.insert(option, value),
             Ok(None) => {}
             Err(error) if is_read(&option) => return Err(wrong(error)),
@@ -108,10 +110,15 @@ fn is_read(option: &str) -> bool {
         || option == "datepattern"
 }
 
-fn own_options(ini: &Ini, jail: &str, names: &[&str]) -> Result<Options, (String, String)> {
+fn own_options(
+    ini: &Ini,
+    jail: &str,
+    names: &[&str],
+    budget: &Budget,
+) -> Result<Options, (String, String)> {
     let mut options = Options::new();
     for name in names {
-        match filter::get(ini, jail, name, &Options::new()) {
+        match filter::get(ini, jail, name, &Options::new(), budget) {
             Ok(Some(value)) => _ = options.insert((*name).to_owned(), value),
             Ok(None) => {}
             Err(error) if is_read(name) => return Err(error),

@@ -1,5 +1,8 @@
 //! Finds the date of a line.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::fast;
 use super::template::{DateTemplate, LINE_START};
 use super::value::DateValue;
@@ -46,6 +49,31 @@ pub(in crate::fail2ban) struct FoundDate {
     pub(in crate::fail2ban) time: Option<f64>,
 }
 
+/// The templates of date patterns. They take a few megabytes for each pattern, so that jails with the
+/// same one share them.
+#[derive(Debug, Default)]
+pub(in crate::fail2ban) struct DateTemplates(HashMap<String, Arc<[DateTemplate]>>);
+
+impl DateTemplates {
+    /// Those of the lines of a pattern.
+    fn of(&mut self, lines: &[&str]) -> Result<Arc<[DateTemplate]>, (String, PatternError)> {
+        let pattern = lines.join("\n");
+        if let Some(known) = self.0.get(&pattern) {
+            return Ok(Arc::clone(known));
+        }
+        let mut templates = Vec::new();
+        for line in lines {
+            add(line, &mut templates).map_err(|error| ((*line).to_owned(), error))?;
+        }
+        if lines.is_empty() {
+            add("{DEFAULT}", &mut templates).map_err(|error| (String::new(), error))?;
+        }
+        let templates: Arc<[DateTemplate]> = templates.into();
+        self.0.insert(pattern, Arc::clone(&templates));
+        Ok(templates)
+    }
+}
+
 /// Finds dates.
 ///
 /// fail2ban remembers where the dates of the lines before were, and prefers that place. Here, each
@@ -54,7 +82,7 @@ pub(in crate::fail2ban) struct FoundDate {
 /// date of the line before was.
 #[derive(Debug, Clone)]
 pub(in crate::fail2ban) struct DateDetector {
-    templates: Vec<DateTemplate>,
+    templates: Arc<[DateTemplate]>,
     offset_s: i64,
     /// Whether a date in the first brackets is the one.
     finds_brackets: bool,
@@ -71,16 +99,11 @@ impl DateDetector {
     pub(in crate::fail2ban) fn new(
         pattern: &str,
         offset_s: i64,
+        templates: &mut DateTemplates,
     ) -> Result<Self, (String, PatternError)> {
         let lines: Vec<&str> =
             pattern.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let mut templates = Vec::new();
-        for line in &lines {
-            add(line, &mut templates).map_err(|error| ((*line).to_owned(), error))?;
-        }
-        if lines.is_empty() {
-            add("{DEFAULT}", &mut templates).map_err(|error| (String::new(), error))?;
-        }
+        let templates = templates.of(&lines)?;
         let first = lines.first().copied().unwrap_or_default();
         let has_brackets = |line: &&str| BRACKETED.contains(line);
         Ok(Self {
@@ -114,7 +137,7 @@ impl DateDetector {
 
     fn find_by_templates(&self, line: &str) -> FoundDate {
         let mut best = None;
-        for template in &self.templates {
+        for template in &self.templates[..] {
             let Some(found) = template.find(line, self.offset_s) else { continue };
             if template.is_anchored {
                 best = Some(found);
@@ -169,14 +192,26 @@ fn add(line: &str, templates: &mut Vec<DateTemplate>) -> Result<(), PatternError
 
 #[cfg(test)]
 mod tests {
-    use std::sync::LazyLock;
+    use std::sync::{Arc, LazyLock};
 
     use proptest::prelude::*;
 
-    use super::{BRACKETED, DateDetector, FoundDate, ISO_START, LINE_START};
+    use super::{BRACKETED, DateDetector, DateTemplates, FoundDate, ISO_START, LINE_START};
 
     fn detector(pattern: &str) -> DateDetector {
-        DateDetector::new(pattern, 3_600).expect("it is valid")
+        DateDetector::new(pattern, 3_600, &mut DateTemplates::default()).expect("it is valid")
+    }
+
+    #[test]
+    fn equal_patterns_share_their_templates() {
+        let mut templates = DateTemplates::default();
+        let mut detector = |pattern, offset_s| {
+            DateDetector::new(pattern, offset_s, &mut templates).expect("it is valid").templates
+        };
+        let first = detector("", 0);
+        assert!(Arc::ptr_eq(&first, &detector(" \n", 3_600)));
+        assert!(!Arc::ptr_eq(&first, &detector("{EPOCH}", 0)));
+        assert!(Arc::ptr_eq(&detector("{EPOCH}", 0), &detector("{EPOCH}", 0)));
     }
 
     #[test]

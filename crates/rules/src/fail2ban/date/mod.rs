@@ -8,5 +8,5 @@ mod fast;
 mod template;
 mod value;
 
-pub(super) use detector::DateDetector;
+pub(super) use detector::{DateDetector, DateTemplates};
 pub(super) use value::offset_s;

@@ -183,6 +183,26 @@ fn a_pattern_that_takes_too_long_ends() {
 }
 
 #[test]
+fn values_that_multiply_are_refused() {
+    let mut nested = "[x]\nfailregex = ^<HOST> x%(a0)s\n".to_owned();
+    for number in 0..9 {
+        nested += &format!("a{number} = {}\n", format!("%(a{})s", number + 1).repeat(20));
+    }
+    let repeated = format!("a = {}\nb = {}\n", "<b>".repeat(60_000), "x".repeat(100_000));
+    let repeated = format!("[Definition]\nfailregex = ^<HOST> <a>\n{repeated}");
+    for text in [nested.clone() + "a9 =\n", nested.clone() + "a9 = y\n", repeated] {
+        let (message, _) = mistake(&text);
+        assert!(message.contains("come to more than 8 MiB"), "{message}");
+    }
+    // The same in an option that is read for each section.
+    let enabled = (0..200).map(|number| format!("[s{number}]\nenabled = %(a0)s\n"));
+    let defaults = nested.replace("[x]", "[DEFAULT]") + "a9 =\n";
+    let files = RuleFiles::default();
+    let parsed = parse_rules(&(defaults + &enabled.collect::<String>()), "test", None, &files);
+    assert!(parsed.is_err());
+}
+
+#[test]
 fn other_texts_are_not_jails() {
     let parsed = parse_rules(&log(1, 20), "test", None, &RuleFiles::default());
     assert!(parsed.is_err(), "a log is not a rule");
