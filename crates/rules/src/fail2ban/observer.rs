@@ -40,6 +40,15 @@ pub(super) struct FailureObserver {
     time: Option<f64>,
 }
 
+/// Whether a pattern of `ignoreregex` matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ignoring {
+    Yes,
+    No,
+    /// None does, but one took too many steps.
+    TooSlow,
+}
+
 /// What is known of who failed.
 enum Identity {
     Name(String),
@@ -67,7 +76,8 @@ impl FailureObserver {
         let too_slow = Some((TOO_SLOW, String::new()));
         // As in fail2ban, the whole line is searched only if there are few of these patterns.
         let searches_line = self.filter.ignored.len() + 2 < self.filter.failures.len();
-        if searches_line && self.is_ignored(text)? {
+        let of_line = if searches_line { self.ignoring(text) } else { Ignoring::No };
+        if of_line == Ignoring::Yes {
             return None;
         }
         let (prefix, content) = match &self.filter.prefix {
@@ -92,19 +102,29 @@ impl FailureObserver {
                 Found::Nothing => {}
                 Found::TooSlow => return too_slow,
                 Found::Match(groups) => {
-                    if self.is_ignored(&content)? {
-                        return None;
-                    }
-                    return self.counted((pattern, groups), prefix);
+                    return match self.ignoring(&content) {
+                        Ignoring::Yes => None,
+                        Ignoring::No if of_line == Ignoring::No => {
+                            self.counted((pattern, groups), prefix)
+                        }
+                        Ignoring::No | Ignoring::TooSlow => too_slow,
+                    };
                 }
             }
         }
         None
     }
 
-    /// Whether a pattern of `ignoreregex` matches; one that is too slow does not.
-    fn is_ignored(&self, text: &str) -> Option<bool> {
-        Some(self.filter.ignored.iter().any(|pattern| pattern.is_match(text).unwrap_or(false)))
+    fn ignoring(&self, text: &str) -> Ignoring {
+        let mut ignoring = Ignoring::No;
+        for pattern in &self.filter.ignored {
+            match pattern.is_match(text) {
+                Some(true) => return Ignoring::Yes,
+                Some(false) => {}
+                None => ignoring = Ignoring::TooSlow,
+            }
+        }
+        ignoring
     }
 
     fn counted(

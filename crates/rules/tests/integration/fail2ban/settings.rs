@@ -183,6 +183,39 @@ fn a_pattern_that_takes_too_long_ends() {
 }
 
 #[test]
+fn an_ignoreregex_that_takes_too_long_makes_its_line_undecided() {
+    let jail = |ignored: &str| {
+        format!("[web]\nfailregex = ^ <HOST> \nmaxretry = 1\nignoreregex = {ignored}\n")
+    };
+    let log = format!(
+        "2025-12-17 09:00:00 192.0.2.1 {}x HTTP\n2025-12-17 09:00:00 192.0.2.2 b\n",
+        "a".repeat(60)
+    );
+    let slow = "(?:(?=a)a+)+y";
+    for (ignored, bans, undecided) in [
+        (slow.to_owned(), 1, 1),
+        (format!("{slow}|x HTTP"), 1, 1),
+        // fail2ban ignores a line that any of them matches.
+        (format!("{slow}\n  x HTTP"), 1, 0),
+        ("nothing".to_owned(), 2, 0),
+    ] {
+        let replayed = replay(&*rule(&jail(&ignored)), log.as_bytes());
+        let report = replayed.report;
+        assert_eq!((report.bans.len(), report.requests.undecided), (bans, undecided), "{ignored}");
+        let is_named = report.notes.iter().any(|note| note.contains("take a pattern too long"));
+        assert_eq!(is_named, undecided > 0, "{:?}", report.notes);
+    }
+    // With more patterns for failures, the whole line is searched first.
+    let several =
+        jail(slow).replace("^ <HOST> ", "^ <HOST> c\n ^ <HOST> d\n ^ <HOST> e\n ^ <HOST> ");
+    let report = replay(&*rule(&several), log.as_bytes()).report;
+    assert_eq!((report.bans.len(), report.requests.undecided), (1, 1));
+    let unmatched = several.replace("^ <HOST> \n", "^ <HOST> f\n");
+    let report = replay(&*rule(&unmatched), log.as_bytes()).report;
+    assert_eq!((report.bans.len(), report.requests.undecided), (0, 0));
+}
+
+#[test]
 fn values_that_multiply_are_refused() {
     let mut nested = "[x]\nfailregex = ^<HOST> x%(a0)s\n".to_owned();
     for number in 0..9 {
