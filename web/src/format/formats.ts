@@ -16,5 +16,6 @@ export const FORMAT_NOTES: [string[], string][] = [
   [["CLOUDFLARE", "CLOUDSTORAGE", "AZUREGATEWAY"], "Cloudflare, Google, Azure"],
   [["NGINXERROR", "APACHEERROR", "APACHESYSLOG", "LIGHTTPDERROR"], "error logs"],
   [["FIREWALL"], "UFW, iptables, nftables"],
+  [["FAIL2BAN", "CROWDSEC", "CROWDSECALERTS"], "fail2ban and CrowdSec"],
   [["SYSLOG", "DOCKER", "CRI"], "around the lines of any of them"],
 ];

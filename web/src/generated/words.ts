@@ -78,6 +78,9 @@ export const FORMATS = [
   "APACHESYSLOG",
   "LIGHTTPDERROR",
   "FIREWALL",
+  "FAIL2BAN",
+  "CROWDSEC",
+  "CROWDSECALERTS",
 ];
 
 /** The names of what may wrap each line of a log. */

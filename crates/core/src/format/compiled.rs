@@ -79,6 +79,14 @@ impl Format {
         }
     }
 
+    /// The same format, whose JSON objects are about something else than requests.
+    pub(super) fn of_kind(mut self, kind: RecordKind) -> Self {
+        if let Program::Json(program) = &mut self.program {
+            program.kind = kind;
+        }
+        self
+    }
+
     /// The format of the same lines inside a wrapper, such as `COMBINED in SYSLOG`.
     ///
     /// Returns `None` if the lines are wrapped already, and if directives stand between them.

@@ -15,10 +15,11 @@ use super::notation;
 use super::program::Program;
 use super::program::handwritten::HandwrittenProgram;
 use super::program::wrapper::Wrapper;
+use crate::schema::RecordKind;
 
 /// The files, the more specific formats first: of two formats that match a log equally well,
 /// detection chooses the earlier.
-const FILES: [&str; 43] = [
+const FILES: [&str; 46] = [
     include_str!("vmain.txt"),
     include_str!("vcombined.txt"),
     include_str!("vcommon.txt"),
@@ -62,6 +63,9 @@ const FILES: [&str; 43] = [
     include_str!("apachesyslog.txt"),
     include_str!("lighttpderror.txt"),
     include_str!("firewall.txt"),
+    include_str!("fail2ban.txt"),
+    include_str!("crowdsec.txt"),
+    include_str!("crowdsecalerts.txt"),
 ];
 
 /// The description of a known format.
@@ -91,6 +95,8 @@ pub struct FormatNotes {
     /// Whether [`crate::detect`] tries the format. One whose lines another format reads as well, but
     /// means otherwise, is only taken by name.
     pub is_detected: bool,
+    /// What the records are about, if the definition does not tell.
+    kind: Option<RecordKind>,
     /// A line in the format, after the directives that it needs.
     pub sample: Vec<&'static str>,
 }
@@ -117,6 +123,7 @@ impl FormatNotes {
             definition,
             is_shape: file.contains("\nshape: "),
             is_detected: value("detected: ") != "no",
+            kind: (value("kind: ") == "firewall_event").then_some(RecordKind::FirewallEvent),
             sample: sample(file),
         }
     }
@@ -128,6 +135,10 @@ impl FormatNotes {
             Format::new(&self.definition, fields, extra_fields, Program::Handwritten(program))
         } else {
             notation::compile(&self.definition)?.ok()?
+        };
+        let format = match self.kind {
+            Some(kind) => format.of_kind(kind),
+            None => format,
         };
         Some(format.with_name(self.name))
     }

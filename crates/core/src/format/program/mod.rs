@@ -113,7 +113,8 @@ impl Program {
         match self {
             Self::Handwritten(program) => program.kind(),
             Self::Delimited(program) => program.kind,
-            Self::Line(_) | Self::Json(_) => RecordKind::Request,
+            Self::Json(program) => program.kind,
+            Self::Line(_) => RecordKind::Request,
         }
     }
 

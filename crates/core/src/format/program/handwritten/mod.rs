@@ -7,8 +7,10 @@
 //! client of nginx's error log.
 
 mod apache_error;
+mod crowdsec;
 mod cursor;
 mod definition;
+mod fail2ban;
 mod firewall;
 mod haproxy;
 mod lighttpd_error;
@@ -21,7 +23,7 @@ use crate::field::Field;
 use crate::record::Record;
 use crate::schema::RecordKind;
 
-const ALL: [&Definition; 7] = [
+const ALL: [&Definition; 9] = [
     &haproxy::HAPROXY,
     &haproxy::HAPROXYTCP,
     &nginx_error::NGINXERROR,
@@ -29,6 +31,8 @@ const ALL: [&Definition; 7] = [
     &apache_error::APACHESYSLOG,
     &lighttpd_error::LIGHTTPDERROR,
     &firewall::FIREWALL,
+    &fail2ban::FAIL2BAN,
+    &crowdsec::CROWDSEC,
 ];
 
 /// The program of a hand-written format.

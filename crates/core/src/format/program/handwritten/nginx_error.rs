@@ -41,7 +41,7 @@ pub(super) const NGINXERROR: Definition = Definition {
         Field::Request,
         Field::Time,
     ],
-    extra_fields: &["level", "message", "server", "upstream"],
+    extra_fields: &["level", "message", "server", "upstream", "zone", "excess"],
     parse,
     lacks_year: false,
 };
@@ -110,6 +110,7 @@ fn set_message<'a>(text: &'a [u8], record: &mut Record<'a>, state: &LineState) {
         return;
     };
     record.set_extra(1, &text[..first]);
+    set_limit(&text[..first], record);
     record.set_text(Field::Client, tail.client);
     if let Some(server) = tail.server {
         record.set_extra(2, server);
@@ -122,6 +123,34 @@ fn set_message<'a>(text: &'a [u8], record: &mut Record<'a>, state: &LineState) {
     }
     record.put_text(Field::Host, tail.host);
     record.put_text(Field::Referer, tail.referrer);
+}
+
+/// Stores the zone and the excess of a message of ngx_http_limit_req_module.c or
+/// ngx_http_limit_conn_module.c:
+///
+/// ```text
+/// limiting requests, excess: 20.520 by zone "one"
+/// delaying request, dry run, excess: 0.960, by zone "one"
+/// limiting connections by zone "one"
+/// ```
+fn set_limit<'a>(message: &'a [u8], record: &mut Record<'a>) {
+    const STARTS: [&[u8]; 3] = [b"limiting requests", b"delaying request", b"limiting connections"];
+    let Some(rest) = STARTS.iter().find_map(|start| message.strip_prefix(*start)) else { return };
+    let rest = rest.strip_prefix(b", dry run").unwrap_or(rest);
+    let (excess, rest) = match rest.strip_prefix(b", excess: ") {
+        Some(text) => {
+            let is_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b'.';
+            let (excess, rest) = text.split_at(text.iter().take_while(is_number).count());
+            (Some(excess), rest.strip_prefix(b",").unwrap_or(rest))
+        }
+        None => (None, rest),
+    };
+    let zone = rest.strip_prefix(b" by zone \"").and_then(|zone| zone.strip_suffix(b"\""));
+    let Some(zone) = zone else { return };
+    record.set_extra(4, zone);
+    if let Some(excess) = excess {
+        record.set_extra(5, excess);
+    }
 }
 
 /// The values after `, client: `.

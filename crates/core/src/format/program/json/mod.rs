@@ -36,6 +36,7 @@ use super::sink::{LineState, Sink};
 use super::span::Span;
 use crate::field::Field;
 use crate::record::Record;
+use crate::schema::RecordKind;
 
 /// Reads lines that are JSON objects.
 #[derive(Debug, Clone)]
@@ -44,6 +45,8 @@ pub(in crate::format) struct JsonProgram {
     entries: Vec<Entry>,
     /// A line must have a value for at least one entry of each list.
     requirements: Vec<Vec<usize>>,
+    /// What the objects are about.
+    pub(in crate::format) kind: RecordKind,
 }
 
 /// A key and the meaning of its value.
@@ -120,7 +123,7 @@ impl JsonProgram {
             requirements.push(one_of.iter().flat_map(members).collect());
         }
         let keys = Keys::new(entries.iter().map(|entry| entry.path.as_str()));
-        Self { keys, entries, requirements }
+        Self { keys, entries, requirements, kind: RecordKind::Request }
     }
 
     /// Reads a line into an empty record. Texts with escapes are decoded into `decoded`.
