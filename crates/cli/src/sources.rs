@@ -98,6 +98,16 @@ pub(crate) fn read_all(
     complaints(read_inputs(pipeline, inputs, format, threads))
 }
 
+/// Reads all inputs without a word about those that cannot be read.
+pub(crate) fn read_quietly(
+    pipeline: &Pipeline,
+    inputs: &[Input],
+    format: &FormatChoice,
+    threads: usize,
+) {
+    read_inputs(pipeline, inputs, format, threads);
+}
+
 /// Reads all inputs, and the lines that are appended to plain files, until the pipeline ends. Files
 /// that do not exist yet are read as soon as they do.
 pub(crate) fn follow_all(

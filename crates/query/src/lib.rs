@@ -25,6 +25,7 @@
 //! # Ok::<(), weir_view::QueryError>(())
 //! ```
 
+mod blocks;
 mod cache;
 mod comparison;
 mod counter;
@@ -40,6 +41,10 @@ mod selection;
 mod spread;
 mod tallies;
 
+pub use blocks::{
+    BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks, blocks_report,
+    filter_and_zone,
+};
 pub use evaluator::{Answer, Evaluator, report, settled};
 pub use limit_curve::{limit_curve, limit_grid, suggestion};
 pub use lines::LineFinder;

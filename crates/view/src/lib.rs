@@ -4,6 +4,7 @@
 //! the page draws. The TypeScript declarations of the
 //! page are generated from these types (feature `typescript`).
 
+mod blocks;
 mod build;
 mod bytes;
 mod characters;
@@ -37,6 +38,10 @@ mod view;
 mod words;
 mod zone;
 
+pub use blocks::{
+    BlockCause, BlockClock, BlockRule, BlockedActivity, BlockedClient, BlocksAnswer,
+    BlocksQuestion, BlocksReport, ClockEstimate, ClockEvidence, ValueShare,
+};
 pub use build::Timeline;
 pub use characters::is_invisible;
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
@@ -56,7 +61,7 @@ pub use message::{
 };
 pub use moment::{Moment, Now};
 pub use no_match::period_text;
-pub use number::separated;
+pub use number::{rounded, separated, share, span};
 pub use palette::{
     FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,
     ThemedColour, group_hues,

@@ -1,4 +1,4 @@
-//! Numbers for people, and what JSON leaves out.
+//! Numbers and lengths of time for people, and what JSON leaves out.
 
 /// A number with its digits grouped: `1,234,567`.
 pub fn separated(number: u64) -> String {
@@ -11,6 +11,53 @@ pub fn separated(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A share of a whole in percent, with one decimal. Only nothing is `0%`, and only the whole is
+/// `100%`. A share of nothing is `–`.
+pub fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "–".to_owned();
+    }
+    let percent = part as f64 * 100.0 / whole as f64;
+    match percent {
+        _ if part == 0 => "0%".to_owned(),
+        _ if part == whole => "100%".to_owned(),
+        p if p < 0.05 => "<0.1%".to_owned(),
+        p if p >= 99.95 => ">99.9%".to_owned(),
+        p => format!("{}%", rounded(p, 1)),
+    }
+}
+
+/// A number with this many decimals. A number in the middle of two is rounded up, as the page's
+/// `toFixed` does, and not to the even digit, as `format!` does: 87.25 is `87.3`.
+pub fn rounded(number: f64, decimals: usize) -> String {
+    let scale = 10_f64.powi(decimals as i32);
+    let scaled = number * scale;
+    let is_exact = number.mul_add(scale, -scaled) == 0.0;
+    if is_exact && scaled.fract() == 0.5 {
+        return format!("{:.decimals$}", scaled.ceil() / scale);
+    }
+    format!("{number:.decimals$}")
+}
+
+/// The length of a time range in its two largest units: `17 days 3 h`, `5 min 2 s`.
+pub fn span(seconds: u64) -> String {
+    const UNITS: [(u64, &str, &str); 4] =
+        [(86_400, "day", "days"), (3_600, "h", "h"), (60, "min", "min"), (1, "s", "s")];
+    let mut rest = seconds;
+    let mut words: Vec<String> = Vec::new();
+    for (unit_s, one, many) in UNITS {
+        let count = rest / unit_s;
+        rest %= unit_s;
+        if count > 0 {
+            words.push(format!("{count} {}", if count == 1 { one } else { many }));
+        } else if !words.is_empty() {
+            break;
+        }
+    }
+    words.truncate(2);
+    if words.is_empty() { "0 s".to_owned() } else { words.join(" ") }
 }
 
 // The signature is that of serde.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::blocks::BlocksReport;
 use crate::comparison::Comparison;
 use crate::group::{Group, Tally};
 use crate::kind::{KindCount, RecordKind};
@@ -106,6 +107,11 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub compare: Option<Comparison>,
+    /// What tripped the rules in force: in `weir report --json`, if the log has blocks beside
+    /// requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub blocks: Option<BlocksReport>,
     /// Reports about the other kinds of records, where all kinds are answered at once: in
     /// `weir report --json`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,7 +1,7 @@
 //! Numbers for people, in the form that docs/vocabulary.md describes and the page uses too.
 
-use weir_view::percent;
-pub(crate) use weir_view::separated;
+use weir_view::{percent, rounded};
+pub(crate) use weir_view::{separated, share};
 
 use super::time::span;
 
@@ -50,22 +50,6 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// A share of a whole in percent, with one decimal. Only nothing is `0%`, and only the whole is
-/// `100%`. A share of nothing is `–`.
-pub(crate) fn share(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "–".to_owned();
-    }
-    let percent = part as f64 * 100.0 / whole as f64;
-    match percent {
-        _ if part == 0 => "0%".to_owned(),
-        _ if part == whole => "100%".to_owned(),
-        p if p < 0.05 => "<0.1%".to_owned(),
-        p if p >= 99.95 => ">99.9%".to_owned(),
-        p => format!("{}%", rounded(p, 1)),
-    }
-}
-
 /// A difference with its sign and grouped digits: `+1,234`, `-5`.
 pub(crate) fn signed(difference: i64) -> String {
     let sign = if difference < 0 { '-' } else { '+' };
@@ -89,18 +73,6 @@ fn three_digits(number: f64) -> String {
         n if n < 99.95 => rounded(n, 1),
         n => rounded(n, 0),
     }
-}
-
-/// A number with this many decimals. A number in the middle of two is rounded up, as the page's
-/// `toFixed` does, and not to the even digit, as `format!` does: 87.25 is `87.3`.
-fn rounded(number: f64, decimals: usize) -> String {
-    let scale = 10_f64.powi(decimals as i32);
-    let scaled = number * scale;
-    let is_exact = number.mul_add(scale, -scaled) == 0.0;
-    if is_exact && scaled.fract() == 0.5 {
-        return format!("{:.decimals$}", scaled.ceil() / scale);
-    }
-    format!("{number:.decimals$}")
 }
 
 #[cfg(test)]

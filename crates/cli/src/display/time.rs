@@ -1,6 +1,7 @@
 //! Times and lengths of time for people, from the RFC 3339 stamps of a report.
 
 use jiff::civil::DateTime;
+pub(crate) use weir_view::span;
 
 /// The local time of a stamp, without its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,25 +79,6 @@ pub(crate) fn step(step_s: u64) -> String {
         }
     }
     format!("{step_s} seconds")
-}
-
-/// The length of a time range in its two largest units: `17 days 3 h`, `5 min 2 s`.
-pub(crate) fn span(seconds: u64) -> String {
-    const UNITS: [(u64, &str, &str); 4] =
-        [(86_400, "day", "days"), (3_600, "h", "h"), (60, "min", "min"), (1, "s", "s")];
-    let mut rest = seconds;
-    let mut words: Vec<String> = Vec::new();
-    for (unit_s, one, many) in UNITS {
-        let count = rest / unit_s;
-        rest %= unit_s;
-        if count > 0 {
-            words.push(format!("{count} {}", if count == 1 { one } else { many }));
-        } else if !words.is_empty() {
-            break;
-        }
-    }
-    words.truncate(2);
-    if words.is_empty() { "0 s".to_owned() } else { words.join(" ") }
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! The arguments of `weir report`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use weir_view::BlocksQuestion;
 
-use crate::options::{KindArgument, OutputArguments, PeriodArguments, ReadArguments};
+use crate::options::{
+    KindArgument, OutputArguments, PeriodArguments, ReadArguments, parse_duration,
+};
 
 /// Print totals, a histogram and top lists
 #[derive(Debug, Args)]
@@ -46,6 +50,12 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kind: Option<KindArgument>,
 
+    /// How far the clock of the error logs and firewall logs is ahead of that of the access logs,
+    /// such as 2h or -30s, for the list of what tripped your rules [default: estimated]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true,
+        value_parser = parse_clock_offset)]
+    pub(crate) clock_offset: Option<i64>,
+
     /// Print values whole on a terminal too, as in a pipe, instead of cutting them to its width
     #[arg(long)]
     pub(crate) wide: bool,
@@ -68,6 +78,22 @@ pub(crate) struct ReportArguments {
     pub(crate) read: ReadArguments,
 }
 
+/// Parses a duration of whole seconds that may be negative.
+fn parse_clock_offset(text: &str) -> Result<i64, String> {
+    let (is_behind, length) = match text.strip_prefix('-') {
+        Some(length) => (true, length),
+        None => (false, text),
+    };
+    let max_s = BlocksQuestion::CLOCK_OFFSET_S_MAX;
+    let length = if length == "0" { Some(Duration::ZERO) } else { parse_duration(length) };
+    let seconds = length.and_then(|length| i64::try_from(length.as_secs()).ok());
+    match seconds.filter(|seconds| *seconds <= max_s) {
+        Some(seconds) if is_behind => Ok(-seconds),
+        Some(seconds) => Ok(seconds),
+        None => Err("write it as 90s, 15m or -2h, up to 48h".to_owned()),
+    }
+}
+
 const REPORT_EXAMPLES: &str = "\
 Examples:
   weir report access.log access.log.1.gz
@@ -85,3 +111,18 @@ They are joined by and, or, not and brackets. Text in quotation marks stands for
 
 Exit codes: 0 something was read; 1 no line matched the format; 2 wrong usage, or a file could
 not be read to its end.";
+
+#[cfg(test)]
+mod tests {
+    use super::parse_clock_offset;
+
+    #[test]
+    fn offsets_of_clocks_may_be_negative() {
+        for (text, seconds) in [("0", 0), ("90s", 90), ("-2h", -7_200), ("48h", 172_800)] {
+            assert_eq!(parse_clock_offset(text), Ok(seconds), "{text}");
+        }
+        for text in ["", "-", "5", "--5s", "49h", "1x"] {
+            assert!(parse_clock_offset(text).is_err(), "{text}");
+        }
+    }
+}

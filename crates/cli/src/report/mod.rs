@@ -1,6 +1,7 @@
 //! `weir report`: totals, a histogram and top lists of some logs.
 
 mod arguments;
+mod blocks;
 mod csv;
 mod findings;
 mod html;
@@ -21,6 +22,7 @@ use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::sources::{self, Complaint};
 use crate::terminal::{self, Progress, Screen};
+use blocks::{Blocks, ReportFold};
 use request::Request;
 
 /// Runs the command.
@@ -115,25 +117,32 @@ fn read(
     let columns = request.query.extra_columns();
     let data = DataSet::new(retention, options.memory_bytes_max, &columns);
     let evaluations = evaluation_by_kind(&request.query, &data.values()).map_err(query_failure)?;
-    let (pipeline, answer) = Pipeline::start_with(&options, data.clone(), evaluations);
+    let census = blocks::census(arguments, request, &data.values())?;
+    let fold = ReportFold { evaluations, census };
+    let (pipeline, answer) = Pipeline::start_with(&options, data.clone(), fold);
 
     let progress = Progress::of_reading(data.clone(), sources::bytes_total(inputs));
     let mut complaints = sources::read_all(&pipeline, inputs, &request.format, options.jobs);
     pipeline.finish();
     progress.end();
 
-    let answer = answer.merged().ok_or_else(|| {
-        Failure::new("the parser threads could not be started; try fewer with -j 1")
-    })?;
+    let ReportFold { evaluations: answer, census } = answer.merged().ok_or_else(no_threads)?;
     let snapshot = data.snapshot();
     findings::check_fields(arguments, &snapshot.sources, &snapshot.formats)?;
     complaints.extend(findings::truncated(&snapshot.sources));
     let compared = if arguments.compare { compared(&data, request, options.jobs)? } else { None };
-    let report = compared
+    let mut report = compared
         .unwrap_or_else(|| report_of_fold(&answer, &data.values(), &snapshot, &request.query));
     let log_ns = answer.time_range_ns(report.kind.into());
     let mut notes = findings::notes(&snapshot.sources, &report, log_ns);
     notes.extend(findings::mixed_offsets(answer.offset_range_s(), &report));
+    if let Some(census) = census {
+        match blocks::read(&census, &data.values(), (arguments, inputs, request))? {
+            Some(Blocks::Report(blocks)) => report.blocks = Some(*blocks),
+            Some(Blocks::Note(note)) => notes.push(note),
+            None => {}
+        }
+    }
     Ok(Reading { report, sources: snapshot.sources, complaints, notes })
 }
 
@@ -180,6 +189,10 @@ fn compared(
             "--compare: the log has no period to divide; set its start with --since",
         )),
     }
+}
+
+fn no_threads() -> Failure {
+    Failure::new("the parser threads could not be started; try fewer with -j 1")
 }
 
 /// A failure that names the option with the error.

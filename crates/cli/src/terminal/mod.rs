@@ -1,5 +1,6 @@
 //! Draws the report for a terminal, and the progress of reading.
 
+mod blocks;
 mod chart;
 mod comparison;
 mod group;
@@ -70,6 +71,9 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
     let mut lines = vec![totals::heading(report, sources, screen), String::new()];
     lines.extend(totals::incomplete(report, screen));
     lines.extend(records(report, true, screen));
+    if let Some(blocks) = &report.blocks {
+        lines.extend(blocks::draw(blocks, screen));
+    }
     for other in &report.other_kinds {
         lines.extend(records(other, false, screen));
     }

@@ -1,6 +1,7 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
 mod answers;
+mod blocks;
 mod kinds;
 mod lines;
 mod removal;

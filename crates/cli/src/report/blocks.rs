@@ -1,0 +1,142 @@
+//! What tripped the rules in force: blocks beside requests.
+//!
+//! A report keeps no records. The addresses that were blocked are known after the logs are read,
+//! so the logs are read again to count what these addresses requested, if there are any.
+
+use weir_core::{EvaluationByKind, Fold, Segment, Values, Zone};
+use weir_ingest::{DataSet, Input, Pipeline, PipelineOptions, Retention};
+use weir_query::{
+    BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks_report,
+    filter_and_zone,
+};
+use weir_view::{BlocksQuestion, BlocksReport};
+
+use super::request::Request;
+use super::{ReportArguments, query_failure};
+use crate::options::OutputKind;
+use crate::outcome::Failure;
+use crate::sources;
+use crate::terminal::Progress;
+
+/// What is counted while the logs are read: the report, and the addresses that were blocked, if
+/// the output has a place for them.
+#[derive(Clone)]
+pub(super) struct ReportFold {
+    pub(super) evaluations: EvaluationByKind,
+    pub(super) census: Option<BlockCensus>,
+}
+
+impl Fold for ReportFold {
+    fn refresh(&mut self, values: &Values) {
+        self.evaluations.refresh(values);
+        if let Some(census) = &mut self.census {
+            census.refresh(values);
+        }
+    }
+
+    fn update(&mut self, segment: &Segment) {
+        self.evaluations.update(segment);
+        if let Some(census) = &mut self.census {
+            census.update(segment);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.evaluations.merge(&other.evaluations);
+        if let (Some(own), Some(other)) = (&mut self.census, &other.census) {
+            own.merge(other);
+        }
+    }
+}
+
+/// A census, if the output has a place for what it finds. A report on one kind and one that
+/// compares two periods have none.
+pub(super) fn census(
+    arguments: &ReportArguments,
+    request: &Request,
+    values: &Values,
+) -> Result<Option<BlockCensus>, Failure> {
+    let has_place = match arguments.output.kind() {
+        OutputKind::Json => true,
+        OutputKind::Text => arguments.html.is_none(),
+        OutputKind::Csv => false,
+    };
+    if !has_place || request.query.kind.is_some() || arguments.compare {
+        return Ok(None);
+    }
+    let (filter, _) = filter_and_zone(&request.query, values).map_err(query_failure)?;
+    Ok(Some(BlockCensus::new(filter)))
+}
+
+/// The blocks of a report, or a note that says why they are left out.
+pub(super) enum Blocks {
+    Report(Box<BlocksReport>),
+    Note(String),
+}
+
+/// Reads the inputs again, and reports on the addresses of a census. `None` if there are no blocks
+/// beside requests.
+pub(super) fn read(
+    census: &BlockCensus,
+    values: &Values,
+    (arguments, inputs, request): (&ReportArguments, &[Input], &Request),
+) -> Result<Option<Blocks>, Failure> {
+    let max = (arguments.top as usize).min(BLOCKED_ADDRESSES_MAX);
+    let Some(addresses) = census.addresses(values, max) else { return Ok(None) };
+    if !inputs.iter().all(is_plain) {
+        return Ok(Some(Blocks::Note(
+            "the log has blocks beside requests; to list what tripped your rules, weir reads it \
+             twice: name files instead of standard input or a pipe"
+                .to_owned(),
+        )));
+    }
+    let (_, zone) = filter_and_zone(&request.query, values).map_err(query_failure)?;
+    let look = SecondLook { arguments, inputs, request, addresses, zone };
+    let given_s = arguments.clock_offset;
+    let (mut report, estimated_s) = look.report(given_s.unwrap_or(0))?;
+    if given_s.is_none() && estimated_s != 0 {
+        (report, _) = look.report(estimated_s)?;
+    }
+    Ok(Some(Blocks::Report(Box::new(report))))
+}
+
+/// Whether an input can be read again.
+fn is_plain(input: &Input) -> bool {
+    match input {
+        Input::File(path) => std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()),
+        Input::Stdin(_) => false,
+    }
+}
+
+struct SecondLook<'a> {
+    arguments: &'a ReportArguments,
+    inputs: &'a [Input],
+    request: &'a Request,
+    addresses: BlockedAddresses,
+    zone: Zone,
+}
+
+impl SecondLook<'_> {
+    /// The report if the clock of the blocks is `offset_s` ahead, and the estimate of that, or 0.
+    fn report(&self, offset_s: i64) -> Result<(BlocksReport, i64), Failure> {
+        let retention = Retention::ValuesOnly;
+        let options: PipelineOptions = self.arguments.read.pipeline_options(retention)?;
+        let columns = self.request.query.extra_columns();
+        let data = DataSet::new(retention, options.memory_bytes_max, &columns);
+        let (filter, _) =
+            filter_and_zone(&self.request.query, &data.values()).map_err(query_failure)?;
+        let window_s = BlocksQuestion::default().window_s;
+        let blank = BlockHistories::new(filter, &self.addresses, (window_s, offset_s));
+        let (pipeline, found) = Pipeline::start_with(&options, data.clone(), blank);
+        let progress = Progress::of_reading(data.clone(), sources::bytes_total(self.inputs));
+        // What is wrong with the inputs was said when they were first read.
+        sources::read_quietly(&pipeline, self.inputs, &self.request.format, options.jobs);
+        pipeline.finish();
+        progress.end();
+        let found = found.merged().ok_or_else(super::no_threads)?;
+        let estimate = found.clock_estimate();
+        let settings = (window_s, offset_s, estimate);
+        let report = blocks_report(&self.addresses, &found, &data.values(), &self.zone, settings);
+        Ok((report, estimate.map_or(0, |estimate| estimate.offset_s)))
+    }
+}

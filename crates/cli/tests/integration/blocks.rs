@@ -1,0 +1,124 @@
+//! What tripped the rules in force, in the report of several logs.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use weir_testkit::json_schema::check;
+
+use crate::support::{Folder, finish, line, run_with_stdin, weir};
+
+/// An attack on a shop: its access log in UTC, an error log of nginx and a log of fail2ban two hours
+/// ahead, and the kernel's log.
+fn attack(folder: &Folder) {
+    let (mut access, mut errors) = (String::new(), String::new());
+    let mut bans = String::from(
+        "2026-11-22 11:59:00,001 fail2ban.jail           [7]: INFO    Jail 'nginx-limit-req' started\n",
+    );
+    for second in 0..40_u32 {
+        let time = format!("22/Nov/2026:10:{:02}:{:02} +0000", second / 30, second % 30);
+        access += &line("198.51.100.4", &time, "GET /cart HTTP/1.1", 200, "Mozilla/5.0");
+        for request in 0..second % 7 {
+            let status = if request < 3 { 200 } else { 503 };
+            access += &line("203.0.113.7", &time, "POST /login?u=1 HTTP/1.1", status, "curl/8");
+            if request >= 3 {
+                errors += &format!(
+                    "2026/11/22 12:{:02}:{:02} [error] 8#8: *{second} limiting requests, excess: \
+                     {request}.0{second:02} by zone \"one\", client: 203.0.113.7, server: _, \
+                     request: \"POST /login?u=1 HTTP/1.1\", host: \"shop.example\"\n",
+                    second / 30,
+                    second % 30
+                );
+            }
+        }
+    }
+    let head = "2026-11-22 12:01:09,500 fail2ban.actions        [7]: NOTICE  [nginx-limit-req]";
+    bans += &format!("{head} Ban 203.0.113.7\n{head} Ban 198.51.100.99\n");
+    let packet = "IN=eth0 OUT= SRC=192.0.2.66 DST=192.0.2.2 LEN=44 PROTO=TCP SPT=1 DPT=23";
+    let kernel = format!("2026-11-22T10:00:05Z fw kernel: [9.1] [UFW BLOCK] {packet} SYN URGP=0\n");
+    for (name, content) in [
+        ("access.log", access),
+        ("error.log", errors),
+        ("fail2ban.log", bans),
+        ("kern.log", kernel),
+    ] {
+        folder.file(name, content.as_bytes());
+    }
+}
+
+const LOGS: [&str; 4] = ["access.log", "error.log", "fail2ban.log", "kern.log"];
+
+fn report(folder: &Folder, options: &[&str], logs: &[&str]) -> String {
+    let mut command = weir([&["report"], options, logs].concat());
+    let run = finish(command.current_dir(folder.path("")));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run.stdout
+}
+
+fn blocks(folder: &Folder, options: &[&str], logs: &[&str]) -> Value {
+    let json = report(folder, &[&["--json"], options].concat(), logs);
+    let report: Value = serde_json::from_str(&json).expect("JSON");
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/report.json");
+    let schema =
+        serde_json::from_str(&fs::read_to_string(schema).expect("a schema")).expect("JSON");
+    check(&schema, &report).unwrap_or_else(|error| panic!("{error}"));
+    report["blocks"].clone()
+}
+
+/// The section of the report, compared with a file that was reviewed.
+#[test]
+fn the_section_is_that_of_the_golden_file() {
+    let folder = Folder::new();
+    attack(&folder);
+    let text = report(&folder, &[], &LOGS);
+    let start = text.find("What tripped your rules").expect("the section");
+    let section = &text[start..start + text[start..].find("\n\n").expect("its end") + 1];
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/blocks-80.txt");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, section).expect("a golden file");
+    }
+    assert_eq!(section, fs::read_to_string(&path).unwrap_or_default(), "{}", path.display());
+}
+
+#[test]
+fn the_clocks_are_told_from_rejections_or_set() {
+    let folder = Folder::new();
+    attack(&folder);
+    let found = blocks(&folder, &[], &LOGS);
+    assert_eq!(found["clock"]["offset_s"], 7_200);
+    assert_eq!(found["clock"]["estimate"]["agreeing"], found["clock"]["estimate"]["pairs"]);
+    assert_eq!(found["clients"][0]["client"], "203.0.113.7");
+    assert!(found["clients"][0]["before"]["requests"].as_u64() > Some(0));
+    assert_eq!(found["sampled"], true);
+    // With other threads it is the same, and without an offset nothing was before.
+    assert_eq!(blocks(&folder, &["-j", "3"], &LOGS), found);
+    let unset = blocks(&folder, &["--clock-offset", "-2h"], &LOGS);
+    assert_eq!(unset["clock"]["offset_s"], -7_200);
+    assert_eq!(unset["clients"][0]["before"]["requests"], 0);
+    let counts =
+        |blocks: &Value| ["blocks", "addresses", "unknown"].map(|name| blocks[name].clone());
+    assert_eq!(counts(&unset), counts(&found));
+}
+
+#[test]
+fn there_is_no_list_without_blocks_and_requests() {
+    let folder = Folder::new();
+    attack(&folder);
+    assert_eq!(blocks(&folder, &[], &LOGS[..1]), Value::Null);
+    assert_eq!(blocks(&folder, &[], &LOGS[1..]), Value::Null);
+    assert_eq!(blocks(&folder, &["--kind", "request"], &LOGS), Value::Null);
+    assert_eq!(blocks(&folder, &["--where", "status=404"], &LOGS), Value::Null);
+    let of_one = blocks(&folder, &["--where", "client=198.51.100.99"], &LOGS);
+    assert_eq!((&of_one["addresses"], &of_one["blocks"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn standard_input_is_named_as_the_reason() {
+    let folder = Folder::new();
+    attack(&folder);
+    let mut log = fs::read(folder.path("access.log")).expect("a log");
+    log.extend(fs::read(folder.path("error.log")).expect("a log"));
+    let run = run_with_stdin(["report", "-"], &log);
+    assert!(!run.stdout.contains("What tripped"), "{}", run.stdout);
+    assert!(run.stderr.contains("name files instead of standard input"), "{}", run.stderr);
+}

@@ -1,0 +1,147 @@
+//! The first look at a log: which addresses were blocked, how often, and when first.
+
+use std::collections::HashMap;
+
+use weir_core::{
+    ABSENT, CompiledFilter, Field, Fold, REMAINDER, RecordKind, Segment, TimeBounds, Values,
+};
+
+use super::addresses::usual_spelling;
+use super::events::BlockFinder;
+
+/// The addresses that were blocked in some segments.
+///
+/// It takes 32 bytes for each spelling of each address that was blocked.
+#[derive(Debug, Clone)]
+pub struct BlockCensus {
+    filter: CompiledFilter,
+    finder: BlockFinder,
+    clients: HashMap<u32, Blocked>,
+    unknown: u64,
+    is_sampled: bool,
+    has_requests: bool,
+}
+
+/// The blocks of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Blocked {
+    blocks: u64,
+    /// The time of the first one that has a time; the largest number if none has.
+    first_ns: i64,
+}
+
+/// What a census has found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BlockedAddresses {
+    pub(super) blocks: u64,
+    pub(super) unknown: u64,
+    pub(super) addresses: u64,
+    pub(super) is_sampled: bool,
+    /// Those with the most blocks, in order.
+    pub(super) listed: Vec<BlockedAddress>,
+}
+
+/// An address with its blocks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BlockedAddress {
+    /// In the usual spelling.
+    pub(super) address: Vec<u8>,
+    pub(super) blocks: u64,
+    pub(super) first_ns: Option<i64>,
+}
+
+impl BlockCensus {
+    /// A census of the records that pass the filter, which has seen none.
+    pub fn new(filter: CompiledFilter) -> Self {
+        Self {
+            filter,
+            finder: BlockFinder::default(),
+            clients: HashMap::new(),
+            unknown: 0,
+            is_sampled: false,
+            has_requests: false,
+        }
+    }
+
+    /// Adds the rows of a segment within the bounds.
+    pub(super) fn update_within(&mut self, segment: &Segment, bounds: &TimeBounds) {
+        if segment.kind() == RecordKind::Request {
+            self.has_requests |= segment.rows() > 0;
+            return;
+        }
+        if !self.finder.has_blocks() {
+            return;
+        }
+        let Self { filter, finder, clients, unknown, is_sampled, .. } = self;
+        finder.for_each(segment, &filter.pass_within(segment, bounds), |block| {
+            *is_sampled |= block.is_sampled;
+            if block.client == ABSENT || block.client == REMAINDER {
+                *unknown += 1;
+                return;
+            }
+            let time_ns = block.time_ns.unwrap_or(i64::MAX);
+            let one = Blocked { blocks: 1, first_ns: time_ns };
+            clients.entry(block.client).and_modify(|known| known.add(one)).or_insert(one);
+        });
+    }
+
+    /// The addresses that were found; `None` if there are no blocks beside requests. `max` is the
+    /// number of addresses to list.
+    pub fn addresses(&self, values: &Values, max: usize) -> Option<BlockedAddresses> {
+        let blocks = self.unknown + self.clients.values().map(|known| known.blocks).sum::<u64>();
+        if blocks == 0 || !self.has_requests {
+            return None;
+        }
+        let dictionary = values.dictionary(Field::Client.column());
+        let mut by_address: HashMap<Vec<u8>, Blocked> = HashMap::new();
+        for (id, blocked) in &self.clients {
+            let address = usual_spelling(dictionary.value(*id).unwrap_or_default()).into_owned();
+            let known = by_address.entry(address);
+            known.and_modify(|known| known.add(*blocked)).or_insert(*blocked);
+        }
+        let addresses = by_address.len() as u64;
+        let address = |(address, Blocked { blocks, first_ns })| BlockedAddress {
+            address,
+            blocks,
+            first_ns: Some(first_ns).filter(|first_ns| *first_ns != i64::MAX),
+        };
+        let mut listed: Vec<BlockedAddress> = by_address.into_iter().map(address).collect();
+        listed.sort_unstable_by(|one, other| {
+            other.blocks.cmp(&one.blocks).then_with(|| one.address.cmp(&other.address))
+        });
+        listed.truncate(max);
+        let (unknown, is_sampled) = (self.unknown, self.is_sampled);
+        Some(BlockedAddresses { blocks, unknown, addresses, is_sampled, listed })
+    }
+}
+
+impl Blocked {
+    fn add(&mut self, other: Self) {
+        self.blocks += other.blocks;
+        self.first_ns = self.first_ns.min(other.first_ns);
+    }
+}
+
+impl Fold for BlockCensus {
+    fn refresh(&mut self, values: &Values) {
+        self.finder.refresh(values);
+        // A log without blocks is not filtered a second time.
+        if self.finder.has_blocks() {
+            self.filter.refresh(values);
+        }
+    }
+
+    fn update(&mut self, segment: &Segment) {
+        self.update_within(segment, &TimeBounds::ALL);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (id, blocked) in &other.clients {
+            let known = self.clients.entry(*id);
+            known.and_modify(|known| known.add(*blocked)).or_insert(*blocked);
+        }
+        self.unknown += other.unknown;
+        self.is_sampled |= other.is_sampled;
+        self.has_requests |= other.has_requests;
+    }
+}

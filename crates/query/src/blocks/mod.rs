@@ -1,0 +1,137 @@
+//! What tripped the rules in force: blocks in error logs and logs of firewalls, beside requests.
+//!
+//! A log is looked at twice: a [`BlockCensus`] finds the addresses that were blocked, and
+//! [`BlockHistories`] what the listed ones had requested. Both are folds, so a program that keeps no
+//! records runs them over files that it reads twice. [`blocks`] runs them over a data set.
+
+mod addresses;
+mod answer;
+mod census;
+mod clocks;
+mod events;
+mod histories;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use weir_core::{
+    CompiledFilter, Fold, Segment, Snapshot, SnapshotSegment, Snapshots, TimeBounds, Values, Zone,
+};
+use weir_view::{BlocksQuestion, BlocksReport, Query, QueryError};
+
+pub use answer::blocks_report;
+pub use census::{BlockCensus, BlockedAddresses};
+pub use histories::BlockHistories;
+
+use crate::counter::Interruption;
+use crate::spread::spread_with;
+
+/// The addresses that a report lists. All are counted.
+pub const BLOCKED_ADDRESSES_MAX: usize = 1_000;
+
+/// What tripped the rules in force, over the current records of a data set that a query selects,
+/// on up to `jobs` threads. The kind in the query does not matter. Times in the query are RFC 3339,
+/// see [`settled`](crate::settled). The inner `None` states that there are no blocks beside
+/// requests; the outer one that `abandoned` became true meanwhile.
+///
+/// # Errors
+/// Fails if the query is not valid for this data.
+pub fn blocks<D: Snapshots>(
+    data: &Arc<D>,
+    query: &Query,
+    question: &BlocksQuestion,
+    jobs: usize,
+    abandoned: &AtomicBool,
+) -> Result<Option<Option<BlocksReport>>, QueryError> {
+    loop {
+        let snapshot = data.snapshot();
+        let (filter, zone) = filter_and_zone(query, &data.values())?;
+        let look = Look { data, snapshot: &snapshot, jobs, abandoned };
+        match look.report(&filter, &zone, question) {
+            Ok(report) => return Ok(Some(report)),
+            Err(Interruption::StaleIds) => {}
+            Err(Interruption::Abandoned) => return Ok(None),
+        }
+    }
+}
+
+/// The filter of a query for records of all kinds, and the zone of its times.
+///
+/// # Errors
+/// Fails if the query is not valid for this data.
+pub fn filter_and_zone(
+    query: &Query,
+    values: &Values,
+) -> Result<(CompiledFilter, Zone), QueryError> {
+    let query = Query { kind: None, ..query.clone() };
+    let question = query.question(values)?;
+    let log_zone = || values.first_offset_s().map_or_else(Zone::utc, Zone::fixed);
+    Ok((CompiledFilter::new(&question.filter), question.zone.unwrap_or_else(log_zone)))
+}
+
+/// A look at one snapshot.
+struct Look<'a, D: Snapshots> {
+    data: &'a Arc<D>,
+    snapshot: &'a Snapshot<D::Source>,
+    jobs: usize,
+    abandoned: &'a AtomicBool,
+}
+
+impl<D: Snapshots> Look<'_, D> {
+    fn report(
+        &self,
+        filter: &CompiledFilter,
+        zone: &Zone,
+        question: &BlocksQuestion,
+    ) -> Result<Option<BlocksReport>, Interruption> {
+        let census = self.fold(BlockCensus::new(filter.clone()), BlockCensus::update_within)?;
+        let addresses =
+            self.with_values(|values| census.addresses(values, BLOCKED_ADDRESSES_MAX))?;
+        let Some(addresses) = addresses else { return Ok(None) };
+        let window_s = question.window_s.min(BlocksQuestion::WINDOW_S_MAX);
+        let histories = |offset_s: i64| {
+            let blank = BlockHistories::new(filter.clone(), &addresses, (window_s, offset_s));
+            self.fold(blank, BlockHistories::update_within)
+        };
+        let mut offset_s = question.clock_offset_s.unwrap_or(0);
+        let mut found = histories(offset_s)?;
+        let estimate = found.clock_estimate();
+        let estimated_s = estimate.map_or(0, |estimate| estimate.offset_s);
+        if question.clock_offset_s.is_none() && estimated_s != 0 {
+            offset_s = estimated_s;
+            found = histories(offset_s)?;
+        }
+        let settings = (window_s, offset_s, estimate);
+        let report = |values: &Values| blocks_report(&addresses, &found, values, zone, settings);
+        self.with_values(report).map(Some)
+    }
+
+    /// A fold over all segments.
+    fn fold<F: Fold + Clone + Send + Sync>(
+        &self,
+        mut fold: F,
+        update: impl Fn(&mut F, &Segment, &TimeBounds) + Sync,
+    ) -> Result<F, Interruption> {
+        self.with_values(|values| fold.refresh(values))?;
+        let work = |part: &mut F, segment: &SnapshotSegment| {
+            update(part, &segment.segment, &segment.bounds);
+        };
+        let segments: Vec<&SnapshotSegment> = self.snapshot.segments.iter().collect();
+        let begin = || fold.clone();
+        let parts = spread_with(self.jobs, segments.into_iter(), self.abandoned, begin, work)?;
+        let merged = parts.into_iter().reduce(|mut all, part| {
+            all.merge(&part);
+            all
+        });
+        Ok(merged.unwrap_or(fold))
+    }
+
+    fn with_values<T>(&self, look: impl FnOnce(&Values) -> T) -> Result<T, Interruption> {
+        let guard = self.data.values();
+        let values: &Values = &guard;
+        if values.reuses() != self.snapshot.epoch {
+            return Err(Interruption::StaleIds);
+        }
+        Ok(look(values))
+    }
+}

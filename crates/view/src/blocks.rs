@@ -1,0 +1,416 @@
+//! What tripped the rules that were in force: a block log beside an access log.
+//!
+//! A *block* is a record of an error log or of a firewall that states that an address was refused,
+//! delayed or banned. [`BlocksReport`] lists the addresses with the most blocks, with what they
+//! had requested before.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::{hex_if_needed, shown};
+use crate::number::{rounded, separated, share, span};
+
+/// Longer names and paths are cut in sentences, in characters.
+const SENTENCE_TEXT_MAX: usize = 60;
+
+/// What is asked about blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct BlocksQuestion {
+    /// The time before the first block of an address in which its requests count, in seconds, up
+    /// to an hour.
+    #[serde(default = "window_s")]
+    pub window_s: u64,
+    /// How far the clock of the block log is ahead of that of the access log, in seconds; null to
+    /// estimate it.
+    #[serde(default)]
+    pub clock_offset_s: Option<i64>,
+}
+
+fn window_s() -> u64 {
+    BlocksQuestion::default().window_s
+}
+
+impl BlocksQuestion {
+    /// The longest window: the requests in each second of it are counted for each listed address.
+    pub const WINDOW_S_MAX: u64 = 3_600;
+
+    /// The largest offset: two days, more than that between any two zones.
+    pub const CLOCK_OFFSET_S_MAX: i64 = 172_800;
+}
+
+impl Default for BlocksQuestion {
+    fn default() -> Self {
+        Self { window_s: 600, clock_offset_s: None }
+    }
+}
+
+/// The answer to a panel about blocks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct BlocksAnswer {
+    /// The report; null without blocks beside requests.
+    pub report: Option<BlocksReport>,
+    /// Whether all sources had ended, so that the answer is the last one.
+    pub complete: bool,
+}
+
+/// The addresses that were blocked, and what they had done before.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct BlocksReport {
+    /// All blocks, also of addresses that are not listed.
+    pub blocks: u64,
+    /// Blocks without an address that is known: the log lacks it, or memory ran out.
+    pub unknown: u64,
+    /// The addresses that were blocked.
+    pub addresses: u64,
+    /// The time before the first block of an address in which its requests count, in seconds.
+    pub window_s: u64,
+    /// The clocks of the two logs.
+    pub clock: BlockClock,
+    /// Whether a part of the blocks is from a log that has only a sample, as that of UFW, which
+    /// logs 3 packets in a minute.
+    pub sampled: bool,
+    /// The addresses with the most blocks, by number of blocks and then by address.
+    pub clients: Vec<BlockedClient>,
+}
+
+/// How far the clock of the block log is ahead of that of the access log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct BlockClock {
+    /// The offset that was used, in seconds: that of the question, or the estimate, or 0.
+    pub offset_s: i64,
+    /// The estimate; null if it cannot be told from the logs.
+    pub estimate: Option<ClockEstimate>,
+}
+
+/// An estimate of the offset of two clocks, and what it rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct ClockEstimate {
+    /// The offset in seconds.
+    pub offset_s: i64,
+    /// What was compared.
+    pub by: ClockEvidence,
+    /// The number of pairs that were compared.
+    pub pairs: u64,
+    /// The pairs that agree with the offset.
+    pub agreeing: u64,
+}
+
+/// What an estimate of clocks rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum ClockEvidence {
+    /// Rejections in the error log, and requests of the same client with status 429 or 503.
+    Rejections,
+    /// The last ban of an address, and its last request.
+    Bans,
+}
+
+/// What blocked an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum BlockCause {
+    /// nginx's `limit_req` rejected a request; the rule is the zone.
+    RequestLimit,
+    /// nginx's `limit_req` delayed a request; the rule is the zone.
+    RequestDelay,
+    /// nginx's `limit_req` or `limit_conn` would have rejected a request, in a dry run.
+    DryRun,
+    /// nginx's `limit_conn` rejected a request; the rule is the zone.
+    ConnectionLimit,
+    /// nginx's `deny` rejected a request; the log does not name the rule.
+    AccessRule,
+    /// fail2ban banned the address; the rule is the jail.
+    Jail,
+    /// CrowdSec decided against the address; the rule is the scenario.
+    Scenario,
+    /// A packet filter dropped a packet; the rule is the prefix of its log.
+    PacketFilter,
+}
+
+/// An address that was blocked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct BlockedClient {
+    /// The address, with U+FFFD for bytes that are not UTF-8.
+    pub client: String,
+    /// All of its bytes in hexadecimal, if some are not UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub client_hex: Option<String>,
+    /// How often it was blocked.
+    pub blocks: u64,
+    /// The first block, RFC 3339, by the clock of the block log; null if no block has a time.
+    pub first: Option<String>,
+    /// The last block.
+    pub last: Option<String>,
+    /// The rules that blocked it, the one with the most blocks first, 5 at most.
+    pub rules: Vec<BlockRule>,
+    /// The requests up to the first block, in the window. If its time is in whole seconds, the
+    /// requests of its second are among them.
+    pub before: BlockedActivity,
+    /// The requests after that.
+    pub after: BlockedActivity,
+    /// All of this in a sentence. It has text of the log.
+    pub sentence: String,
+}
+
+/// A rule that blocked an address.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct BlockRule {
+    /// What kind of rule it is.
+    pub cause: BlockCause,
+    /// Its name; null if the log does not have it.
+    pub name: Option<String>,
+    /// How often it blocked the address.
+    pub blocks: u64,
+    /// The lowest and the highest excess in requests, if the log has it: by how much the client was
+    /// over the rate. The burst is below the lowest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub excess: Option<[f64; 2]>,
+}
+
+/// What an address requested in some time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct BlockedActivity {
+    /// The number of requests.
+    pub requests: u64,
+    /// The most requests in a second of the clock; only of those before the first block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub peak_per_second: Option<u64>,
+    /// The statuses, the most frequent first, 5 at most.
+    pub statuses: Vec<ValueShare>,
+    /// The most frequent method and path; null if there are none, or too many to count. Only of
+    /// the requests before the first block, as is the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub target: Option<ValueShare>,
+    /// The most frequent user agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub user_agent: Option<ValueShare>,
+}
+
+/// A value, and the number of requests that have it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct ValueShare {
+    /// The value, with U+FFFD for bytes that are not UTF-8.
+    pub value: String,
+    /// The requests.
+    pub requests: u64,
+}
+
+impl BlockedClient {
+    /// An address, given as its bytes.
+    pub fn new(address: &[u8], blocks: u64) -> Self {
+        let (client, client_hex) = (shown(address), hex_if_needed(address));
+        Self { client, client_hex, blocks, ..Self::default() }
+    }
+
+    /// Adds the sentence. `span_s` is the time from the first to the last block.
+    #[must_use]
+    pub fn with_sentence(mut self, window_s: u64, span_s: Option<u64>, is_sampled: bool) -> Self {
+        let mut sentence = format!("{} was ", self.client);
+        let least = if is_sampled { "at least " } else { "" };
+        for (number, rule) in self.rules.iter().enumerate() {
+            let and = match number {
+                0 => "",
+                _ if number + 1 == self.rules.len() => " and ",
+                _ => ", ",
+            };
+            let (verb, times) = (rule.cause.participle(), times(rule.blocks));
+            sentence.push_str(&format!("{and}{verb} {least}{times} by {}", rule.text()));
+        }
+        if let Some(span_s) = span_s.filter(|_| self.blocks > 1) {
+            sentence.push_str(&match span_s {
+                0 => " within a second".to_owned(),
+                _ => format!(" within {}", span(span_s)),
+            });
+        }
+        sentence.push_str("; ");
+        sentence.push_str(&self.before.text(window_s));
+        let after = match self.after.requests {
+            0 => "nothing".to_owned(),
+            1 => "1 request".to_owned(),
+            many => format!("{} requests", separated(many)),
+        };
+        sentence.push_str(&format!("; after it, {after}"));
+        self.sentence = sentence;
+        self
+    }
+}
+
+impl BlockRule {
+    /// `zone "one" (excess 3.978 to 3.986)`.
+    fn text(&self) -> String {
+        let name = self.name.as_deref().map(cut);
+        let mut text = match (self.cause, name) {
+            (BlockCause::Jail, Some(name)) => format!("jail {name}"),
+            (BlockCause::Scenario, Some(name)) => format!("scenario {name}"),
+            (BlockCause::PacketFilter, Some(name)) => format!("packet filter rule {name}"),
+            (BlockCause::PacketFilter, None) => "a packet filter".to_owned(),
+            (BlockCause::AccessRule, _) => "an access rule".to_owned(),
+            (_, Some(name)) => format!("zone \"{name}\""),
+            (_, None) => "a rule without a name".to_owned(),
+        };
+        if let Some(excess) = self.excess {
+            let [low, high] = excess.map(|requests| rounded(requests, 1));
+            text.push_str(&match low == high {
+                true => format!(" (excess {high})"),
+                false => format!(" (excess {low} to {high})"),
+            });
+        }
+        text
+    }
+}
+
+impl BlockCause {
+    /// What happened to the address: `rejected`.
+    pub fn participle(self) -> &'static str {
+        match self {
+            Self::RequestLimit | Self::ConnectionLimit => "rejected",
+            Self::RequestDelay => "delayed",
+            Self::DryRun => "let through in a dry run",
+            Self::AccessRule => "forbidden",
+            Self::Jail | Self::Scenario => "banned",
+            Self::PacketFilter => "blocked",
+        }
+    }
+}
+
+impl BlockedActivity {
+    /// `in the 10 min up to the first, it sent 9 requests, at most 9 a second, all of them GET /`.
+    fn text(&self, window_s: u64) -> String {
+        let window = span(window_s);
+        if self.requests == 0 {
+            return format!("in the {window} up to the first, it sent no request");
+        }
+        let (target, status) = (self.target.as_ref(), self.statuses.first());
+        if self.requests == 1 {
+            let target = target.map_or_else(|| "1 request".to_owned(), |it| cut(&it.value));
+            let status =
+                status.map_or_else(String::new, |it| format!(" with status {}", cut(&it.value)));
+            return format!("in the {window} up to the first, it sent only {target}{status}");
+        }
+        let mut text = format!(
+            "in the {window} up to the first, it sent {} requests",
+            separated(self.requests)
+        );
+        if let Some(peak) = self.peak_per_second.filter(|peak| *peak > 1) {
+            text.push_str(&format!(", at most {} a second", separated(peak)));
+        }
+        let of_all = |requests: u64| match requests == self.requests {
+            true => "all".to_owned(),
+            false => share(requests, self.requests),
+        };
+        match target {
+            // None of its targets stands out.
+            Some(target) if target.requests * 5 < self.requests => {
+                text.push_str(", to many targets");
+            }
+            Some(target) => {
+                let share = of_all(target.requests);
+                text.push_str(&format!(", {share} of them {}", cut(&target.value)));
+            }
+            None => {}
+        }
+        if let Some(status) = status {
+            let (share, value) = (of_all(status.requests), cut(&status.value));
+            text.push_str(&format!(", {share} with status {value}"));
+        }
+        text
+    }
+}
+
+/// `once`, `twice`, `1,204 times`.
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        many => format!("{} times", separated(many)),
+    }
+}
+
+/// The beginning of a long text, followed by `…`.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SENTENCE_TEXT_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BlockCause, BlockRule, BlockedActivity, BlockedClient, ValueShare};
+
+    fn rule(cause: BlockCause, name: Option<&str>, blocks: u64) -> BlockRule {
+        BlockRule { cause, name: name.map(str::to_owned), blocks, excess: None }
+    }
+
+    fn value(value: &str, requests: u64) -> ValueShare {
+        ValueShare { value: value.to_owned(), requests }
+    }
+
+    #[test]
+    fn the_sentence_states_who_which_rule_how_often_and_what_they_did() {
+        let limit = BlockRule {
+            excess: Some([10.04, 20.52]),
+            ..rule(BlockCause::RequestLimit, Some("one"), 1_204)
+        };
+        let before = BlockedActivity {
+            requests: 1_310,
+            peak_per_second: Some(38),
+            statuses: vec![value("200", 1_000), value("503", 310)],
+            target: Some(value("POST /wp-login.php", 1_258)),
+            user_agent: None,
+        };
+        let client = BlockedClient {
+            rules: vec![limit, rule(BlockCause::Jail, Some("nginx"), 2)],
+            before,
+            after: BlockedActivity { requests: 3, ..BlockedActivity::default() },
+            ..BlockedClient::new(b"203.0.113.7", 1_206)
+        };
+        assert_eq!(
+            client.with_sentence(600, Some(180), false).sentence,
+            "203.0.113.7 was rejected 1,204 times by zone \"one\" (excess 10.0 to 20.5) and banned \
+             twice by jail nginx within 3 min; in the 10 min up to the first, it sent 1,310 \
+             requests, at most 38 a second, 96.0% of them POST /wp-login.php, 76.3% with status \
+             200; after it, 3 requests"
+        );
+    }
+
+    #[test]
+    fn a_sample_and_silence_are_called_so() {
+        let client = BlockedClient {
+            rules: vec![rule(BlockCause::PacketFilter, None, 3)],
+            ..BlockedClient::new(b"2001:db8::1", 3)
+        };
+        assert_eq!(
+            client.with_sentence(60, Some(0), true).sentence,
+            "2001:db8::1 was blocked at least 3 times by a packet filter within a second; in the \
+             1 min up to the first, it sent no request; after it, nothing"
+        );
+    }
+
+    #[test]
+    fn long_texts_are_cut_at_characters() {
+        let name = "é".repeat(100);
+        let client = BlockedClient {
+            rules: vec![rule(BlockCause::PacketFilter, Some(&name), 1)],
+            ..BlockedClient::new(b"a\xFF", 1)
+        };
+        let client = client.with_sentence(600, None, false);
+        assert_eq!(client.client_hex.as_deref(), Some("61ff"));
+        assert!(client.sentence.contains(&format!("rule {}…;", "é".repeat(60))));
+    }
+}
