@@ -1,5 +1,6 @@
 // The two WebSocket protocols of the stand-in server.
 
+import { blocked } from "./blocks.mjs";
 import { ruled } from "./rules.mjs";
 import { DEFAULT_QUERY, grow, publish, uploadedSource, viewOf } from "./sessions.mjs";
 
@@ -47,8 +48,9 @@ export function live(socket, one) {
   socket.on("close", () => clearInterval(timer));
   socket.on("message", (data) => {
     const request = /** @type {LiveRequest} */ (JSON.parse(String(data)));
-    if (request.type === "rules") {
-      if (request.rule !== null) reply(ruled(request));
+    if (request.type === "rules" || request.type === "blocks") {
+      const answer = answerOfPanel(request);
+      if (answer !== null) reply(answer);
       return;
     }
     const { type, query: asked } = request;
@@ -66,6 +68,17 @@ export function live(socket, one) {
     query = asked;
     setTimeout(push, 20);
   });
+}
+
+/**
+ * The answer to a panel; `null` if the message only ends its question.
+ *
+ * @param {Extract<LiveRequest, { type: "rules" | "blocks" }>} request
+ * @returns {LiveReply | null}
+ */
+function answerOfPanel(request) {
+  if (request.type === "rules") return request.rule === null ? null : ruled(request);
+  return request.question === null ? null : blocked(request);
 }
 
 /**

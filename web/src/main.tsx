@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { followBlocks } from "./blocks/control";
 import { followAddress } from "./control/session";
 import { filteredLines } from "./lines/control";
 import { followFilter } from "./rules/control";
@@ -18,6 +19,7 @@ import "./styles/lists.css";
 import "./styles/rules.css";
 import "./styles/lines.css";
 import "./styles/story.css";
+import "./styles/blocks.css";
 import "./styles/bench.css";
 
 /** The path of the measuring page of `weir bench upload`. */
@@ -32,6 +34,7 @@ if (location.pathname === BENCH_PATH) {
   followFilter();
   filteredLines.follow();
   followStories();
+  followBlocks();
   keepFocus(root);
   addEventListener("popstate", followAddress);
   addEventListener("popstate", followStory);

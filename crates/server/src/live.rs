@@ -120,7 +120,7 @@ async fn read_messages(reader: &mut Reader<Stream>, newest: &Messages, writer: &
     while let Ok(Some(event)) = reader.next().await {
         let Event::Text(text) = event else { continue };
         let of_topic = match LiveRequest::topic(text) {
-            LiveTopic::Rules(panel) => match newest.panels.get(panel as usize) {
+            LiveTopic::Panel(panel) => match newest.panels.get(panel as usize) {
                 Some(of_panel) => of_panel,
                 None => {
                     refuse_panel(panel, writer).await;

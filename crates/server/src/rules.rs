@@ -1,7 +1,7 @@
-//! Answers the rules that people try in the panels of a page.
+//! Answers the panels of a page: the rules that people try, and the blocks that the logs have.
 //!
-//! Each panel has a question of its own: rules, and a query that selects the records. Its newest
-//! question is answered, and answered again while the data grows.
+//! Each panel has a question of its own, and a query that selects the records. Its newest question
+//! is answered, and answered again while the data grows.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,10 +13,11 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{Stream, Writer};
-use weir_query::{RuleQueryError, replay_rule, settled};
+use weir_query::{RuleQueryError, blocks, replay_rule, settled};
 use weir_rules::{Family, ParseError, Rule, RuleError, RuleFiles, parse_rules_up_to};
 use weir_view::{
-    LiveReply, LiveRequest, Now, Query, RuleAnswer, RuleNote, RulePlace, RuleText, RulesAnswer,
+    BlocksAnswer, BlocksQuestion, LiveReply, LiveRequest, Now, Query, RuleAnswer, RuleNote,
+    RulePlace, RuleText, RulesAnswer,
 };
 
 use crate::answer;
@@ -96,20 +97,41 @@ struct Question {
     query: Query,
     /// Relative times of the query are resolved against it.
     now: Now,
-    rules: Rules,
-    /// What of the text was not understood.
-    notes: Vec<RuleNote>,
+    subject: Subject,
 }
 
-/// Why a panel has no answer.
+/// What a panel is about.
+enum Subject {
+    Rules {
+        rules: Rules,
+        /// What of the text was not understood.
+        notes: Vec<RuleNote>,
+    },
+    Blocks(BlocksQuestion),
+}
+
+/// The answer to a question.
+enum PanelAnswer {
+    Rules(RulesAnswer),
+    Blocks(BlocksAnswer),
+}
+
+/// What a message asks a panel, before it is checked.
+enum Asked {
+    Rules(RuleText),
+    Blocks(BlocksQuestion),
+}
+
+/// Why a panel has no answer. A message that cannot be read is taken for one about rules.
 struct PanelRefusal {
     refusal: Refusal,
     place: Option<Box<RulePlace>>,
+    is_about_blocks: bool,
 }
 
 impl From<Refusal> for PanelRefusal {
     fn from(refusal: Refusal) -> Self {
-        Self { refusal, place: None }
+        Self { refusal, place: None, is_about_blocks: false }
     }
 }
 
@@ -145,17 +167,22 @@ impl Panel<'_> {
             Ok(Err(error)) => return Err((None, Refusal::unreadable(error).into())),
             Err(refusal) => return Err((None, refusal.into())),
         };
-        let LiveRequest::Rules { mut query, rule: Some(rule), .. } = request else {
-            return Ok(None);
+        let (mut query, asked) = match request {
+            LiveRequest::Rules { query, rule: Some(rule), .. } => (query, Asked::Rules(rule)),
+            LiveRequest::Blocks { query, question: Some(question), .. } => {
+                (query, Asked::Blocks(question))
+            }
+            _ => return Ok(None),
         };
         query.zone = query.zone.or_else(|| self.session.zone().cloned());
         let id = query.id;
         let data = self.data.clone();
-        let check = move || check(query, &rule, &data);
+        let is_about_blocks = matches!(asked, Asked::Blocks(_));
+        let check = move || check(query, &asked, &data);
         match turns.check(Effort::Long, check).await {
             Ok(Ok(question)) => Ok(Some((id, question))),
-            Ok(Err(refused)) => Err((Some(id), refused)),
-            Err(refusal) => Err((Some(id), refusal.into())),
+            Ok(Err(refused)) => Err((Some(id), PanelRefusal { is_about_blocks, ..refused })),
+            Err(refusal) => Err((Some(id), PanelRefusal { is_about_blocks, ..refusal.into() })),
         }
     }
 
@@ -179,7 +206,9 @@ impl Panel<'_> {
                 Ok(None) => break,
                 Err(refusal) => {
                     let is_final = matches!(refusal, Refusal::TooSlow(_) | Refusal::SessionEnded);
-                    self.refuse(Some(id), refusal.into()).await;
+                    let is_about_blocks = matches!(question.subject, Subject::Blocks(_));
+                    let refused = PanelRefusal { is_about_blocks, ..refusal.into() };
+                    self.refuse(Some(id), refused).await;
                     if is_final {
                         return;
                     }
@@ -209,44 +238,78 @@ impl Panel<'_> {
         question: &Arc<Question>,
         complete: bool,
         cancellation: &Arc<Cancellation>,
-    ) -> Result<Option<RulesAnswer>, Refusal> {
+    ) -> Result<Option<PanelAnswer>, Refusal> {
         let (question, data, jobs) = (question.clone(), self.data.clone(), self.session.jobs());
-        let replay = move |should_stop: &AtomicBool| {
-            replay(&question, &data, jobs, complete, should_stop).transpose()
+        let answer = move |should_stop: &AtomicBool| {
+            answer_question(&question, &data, jobs, complete, should_stop).transpose()
         };
-        self.session.turns().answer(Effort::Long, cancellation, replay).await?.transpose()
+        self.session.turns().answer(Effort::Long, cancellation, answer).await?.transpose()
     }
 
-    async fn send(&self, id: u64, answer: RulesAnswer) {
-        let answer = Some(Box::new(answer));
-        let (panel, query) = (self.number, Some(id));
-        let reply = LiveReply::Rules { panel, query, answer, error: None, place: None };
+    async fn send(&self, id: u64, answer: PanelAnswer) {
+        let (panel, query, error) = (self.number, Some(id), None);
+        let reply = match answer {
+            PanelAnswer::Rules(answer) => {
+                let answer = Some(Box::new(answer));
+                LiveReply::Rules { panel, query, answer, error, place: None }
+            }
+            PanelAnswer::Blocks(answer) => {
+                LiveReply::Blocks { panel, query, answer: Some(Box::new(answer)), error }
+            }
+        };
         send_reply(self.writer, &reply).await;
     }
 
-    async fn refuse(&self, query: Option<u64>, PanelRefusal { refusal, place }: PanelRefusal) {
+    async fn refuse(&self, query: Option<u64>, refused: PanelRefusal) {
+        let PanelRefusal { refusal, place, is_about_blocks } = refused;
         let (panel, error) = (self.number, Some(refusal.failure(None)));
         let place = place.map(|place| *place);
-        let reply = LiveReply::Rules { panel, query, answer: None, error, place };
+        let reply = match is_about_blocks {
+            true => LiveReply::Blocks { panel, query, answer: None, error },
+            false => LiveReply::Rules { panel, query, answer: None, error, place },
+        };
         send_reply(self.writer, &reply).await;
     }
 }
 
 /// Checks the question of a panel. Compiles its expressions, which may take long.
-fn check(query: Query, rule: &RuleText, data: &DataSet) -> Result<Question, PanelRefusal> {
+fn check(query: Query, asked: &Asked, data: &DataSet) -> Result<Question, PanelRefusal> {
     let too_long = |what: &str, max: usize| {
         Refusal::BadRequest(format!("the {what} is too long: it can have {} KiB", max >> 10))
     };
-    if rule.text.len() > RULE_BYTES_MAX {
+    if let Asked::Rules(rule) = asked
+        && rule.text.len() > RULE_BYTES_MAX
+    {
         return Err(too_long("text of the rule", RULE_BYTES_MAX).into());
     }
     if weir_view::to_json(&query).map_err(Refusal::internal)?.len() > QUERY_BYTES_MAX {
         return Err(too_long("query", QUERY_BYTES_MAX).into());
     }
-    let (rules, notes) = parse(rule)?;
+    let subject = match asked {
+        Asked::Rules(rule) => {
+            let (rules, notes) = parse(rule)?;
+            Subject::Rules { rules, notes }
+        }
+        Asked::Blocks(question) => Subject::Blocks(checked_blocks(*question)?),
+    };
     let now = Now::read();
     let query = answer::checked(query, data, &now)?;
-    Ok(Question { query, now, rules, notes })
+    Ok(Question { query, now, subject })
+}
+
+fn checked_blocks(question: BlocksQuestion) -> Result<BlocksQuestion, Refusal> {
+    let (window_max, offset_max) =
+        (BlocksQuestion::WINDOW_S_MAX, BlocksQuestion::CLOCK_OFFSET_S_MAX);
+    let offset_s = question.clock_offset_s.unwrap_or(0);
+    if !(1..=window_max).contains(&question.window_s) {
+        let why = format!("`window_s` is not valid: it can be 1 to {window_max}");
+        return Err(Refusal::BadRequest(why));
+    }
+    if !(-offset_max..=offset_max).contains(&offset_s) {
+        let why = format!("`clock_offset_s` is not valid: it can be -{offset_max} to {offset_max}");
+        return Err(Refusal::BadRequest(why));
+    }
+    Ok(question)
 }
 
 /// The rules of a text, and what of it was not understood.
@@ -258,7 +321,7 @@ fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), PanelRefusal> {
     let rules = rules.map_err(|error| match error {
         ParseError::Rule(error) => {
             let place = Some(Box::new(RulePlace::new(&error, text)));
-            PanelRefusal { refusal: Refusal::BadRule(error.to_string()), place }
+            PanelRefusal { place, ..Refusal::BadRule(error.to_string()).into() }
         }
         ParseError::TooMany { found, max } => {
             let why = format!("the text has {found} rules; a panel replays {max} at once");
@@ -280,28 +343,53 @@ fn family_named(name: &str) -> Result<Family, Refusal> {
     })
 }
 
-/// Replays the rules of a question. `None` if `should_stop` became true meanwhile.
-fn replay(
+/// Answers a question. `None` if `should_stop` became true meanwhile.
+fn answer_question(
     question: &Question,
     data: &Arc<DataSet>,
     jobs: usize,
     complete: bool,
     should_stop: &AtomicBool,
-) -> Result<Option<RulesAnswer>, Refusal> {
+) -> Result<Option<PanelAnswer>, Refusal> {
     let query = settled(&question.query, &**data, &question.now)?;
+    match &question.subject {
+        Subject::Rules { rules, notes } => {
+            let rules = replay(rules, &query, (data, jobs), should_stop)?;
+            let answer = |rules| RulesAnswer { rules, notes: notes.clone(), complete };
+            Ok(rules.map(answer).map(PanelAnswer::Rules))
+        }
+        Subject::Blocks(asked) => {
+            let Some(mut report) = blocks(data, &query, asked, jobs, should_stop)? else {
+                return Ok(None);
+            };
+            if let Some(report) = &mut report {
+                report.clients.truncate(KEYS_MAX);
+            }
+            Ok(Some(PanelAnswer::Blocks(BlocksAnswer { report, complete })))
+        }
+    }
+}
+
+/// Replays rules. `None` if `should_stop` became true meanwhile.
+fn replay(
+    replayed: &Rules,
+    query: &Query,
+    (data, jobs): (&Arc<DataSet>, usize),
+    should_stop: &AtomicBool,
+) -> Result<Option<Vec<RuleAnswer>>, Refusal> {
     let mut rules = Vec::new();
-    for rule in &question.rules {
+    for rule in replayed {
         if should_stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let answer = replay_rule(data, &query, &**rule, jobs, should_stop);
+        let answer = replay_rule(data, query, &**rule, jobs, should_stop);
         let Some(answered) = answer.map_err(refusal_of)? else { return Ok(None) };
         let unknown_records = answered.unknown_records;
         let mut answer = RuleAnswer { rule: answered.rule, curve: answered.curve, unknown_records };
         answer.truncate(KEYS_MAX);
         rules.push(answer);
     }
-    Ok(Some(RulesAnswer { rules, notes: question.notes.clone(), complete }))
+    Ok(Some(rules))
 }
 
 fn refusal_of(error: RuleQueryError) -> Refusal {

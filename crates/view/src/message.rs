@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::blocks::{BlocksAnswer, BlocksQuestion};
 use crate::json::from_json;
 use crate::kind::RecordKind;
 use crate::lines::LinesAnswer;
@@ -72,6 +73,16 @@ pub enum LiveRequest {
         #[serde(default)]
         count: u32,
     },
+    /// Asks what tripped the rules that were in force, in a panel as for `rules`.
+    Blocks {
+        /// The number of the panel, which the answer repeats.
+        panel: u32,
+        /// The query.
+        #[serde(default)]
+        query: Query,
+        /// What is asked; null ends the work on the question before.
+        question: Option<BlocksQuestion>,
+    },
 }
 
 /// The question that a message replaces.
@@ -81,8 +92,8 @@ pub enum LiveTopic {
     Query,
     /// The count.
     Count,
-    /// The rules of the panel with this number.
-    Rules(u32),
+    /// The rules or the blocks of the panel with this number.
+    Panel(u32),
     /// The lines of the panel of lines with this number.
     Lines(u32),
 }
@@ -92,7 +103,9 @@ impl LiveRequest {
     pub fn topic(text: &str) -> LiveTopic {
         match from_json::<Tag>(text) {
             Ok(Tag { name, .. }) if name == "count" => LiveTopic::Count,
-            Ok(Tag { name, panel: Some(panel) }) if name == "rules" => LiveTopic::Rules(panel),
+            Ok(Tag { name, panel: Some(panel) }) if name == "rules" || name == "blocks" => {
+                LiveTopic::Panel(panel)
+            }
             Ok(Tag { name, panel: Some(panel) }) if name == "lines" => LiveTopic::Lines(panel),
             _ => LiveTopic::Query,
         }
@@ -101,7 +114,9 @@ impl LiveRequest {
     /// The query of the message, if it has one.
     pub fn into_query(self) -> Option<Query> {
         match self {
-            Self::Query { query } | Self::Rules { query, .. } => Some(query),
+            Self::Query { query } | Self::Rules { query, .. } | Self::Blocks { query, .. } => {
+                Some(query)
+            }
             Self::Count { query } | Self::Lines { query, .. } => query,
         }
     }
@@ -175,6 +190,21 @@ pub enum LiveReply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         answer: Option<Box<LinesAnswer>>,
+        /// Why the question was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        error: Option<Failure>,
+    },
+    /// The answer to `blocks`: either what tripped the rules or why that is not known.
+    Blocks {
+        /// The number of the panel.
+        panel: u32,
+        /// The id of the query; null if the message had none.
+        query: Option<u64>,
+        /// The answer; left out if the question was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        answer: Option<Box<BlocksAnswer>>,
         /// Why the question was refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]

@@ -1,6 +1,7 @@
 /** The live connection of the session on the screen. */
 
 import { bytes as bytesText } from "../format/bytes";
+import type { BlocksQuestion } from "../generated/BlocksQuestion";
 import type { Query } from "../generated/Query";
 import type { RuleText } from "../generated/RuleText";
 import type { SelectionCount } from "../generated/SelectionCount";
@@ -86,6 +87,16 @@ export function askLines(
   count: number,
 ): void {
   socket?.askLines(panel, queryOf(id, question), from, count);
+}
+
+/** Asks what tripped the rules in force. */
+export function askBlocks(
+  panel: number,
+  id: number,
+  question: Question,
+  blocks: BlocksQuestion,
+): void {
+  socket?.askBlocks(panel, queryOf(id, question), blocks);
 }
 
 /** Takes the answer to a count. */

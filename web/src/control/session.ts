@@ -1,5 +1,6 @@
 /** The session on the screen: begun by files or by the address, shown as its views arrive. */
 
+import { showBlocks } from "../blocks/panel";
 import type { Failure } from "../generated/Failure";
 import type { View } from "../generated/View";
 import { filteredLines } from "../lines/control";
@@ -100,6 +101,7 @@ function openSession(session: string | null): void {
       filteredLines.take(reply);
       storyLines.take(reply);
     },
+    blocked: showBlocks,
   });
   ask();
   followSession();

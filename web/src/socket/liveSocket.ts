@@ -1,3 +1,4 @@
+import type { BlocksQuestion } from "../generated/BlocksQuestion";
 import type { Failure } from "../generated/Failure";
 import type { LiveReply } from "../generated/LiveReply";
 import type { LiveRequest } from "../generated/LiveRequest";
@@ -22,14 +23,16 @@ export interface LiveEvents {
   ruled(reply: Extract<LiveReply, { type: "rules" }>): void;
   /** Lines of a panel of lines, or a refusal of them. */
   lined(reply: Extract<LiveReply, { type: "lines" }>): void;
+  /** An answer about the blocks of the logs, or a refusal. */
+  blocked(reply: Extract<LiveReply, { type: "blocks" }>): void;
 }
 
 /** Receives the views of a session, and reconnects whenever the connection breaks. */
 export class LiveSocket {
   private socket: SocketLike | null = null;
   private query: Query | null = null;
-  /** The rules of each panel, which are answered until they are replaced. */
-  private readonly rules = new Map<number, LiveRequest>();
+  /** The question of each panel, which is answered until it is replaced. */
+  private readonly panels = new Map<number, LiveRequest>();
   private isOpen = false;
   /** Failed connections in a row. */
   private failures = 0;
@@ -57,8 +60,15 @@ export class LiveSocket {
   /** Asks about rules, instead of those before in the panel; `null` only ends the work on them. */
   askRules(panel: number, query: Query, rule: RuleText | null): void {
     const request: LiveRequest = { type: "rules", panel, query, rule };
-    if (rule === null) this.rules.delete(panel);
-    else this.rules.set(panel, request);
+    if (rule === null) this.panels.delete(panel);
+    else this.panels.set(panel, request);
+    if (this.isOpen) this.send(request);
+  }
+
+  /** Asks what tripped the rules in force, instead of the question before in the panel. */
+  askBlocks(panel: number, query: Query, question: BlocksQuestion): void {
+    const request: LiveRequest = { type: "blocks", panel, query, question };
+    this.panels.set(panel, request);
     if (this.isOpen) this.send(request);
   }
 
@@ -83,7 +93,7 @@ export class LiveSocket {
       this.isOpen = true;
       this.failures = 0;
       if (this.query) this.send({ type: "query", query: this.query });
-      for (const request of this.rules.values()) this.send(request);
+      for (const request of this.panels.values()) this.send(request);
       this.events.opened();
     };
     socket.onmessage = (event) => this.receive(String(event.data));
@@ -110,6 +120,7 @@ export class LiveSocket {
     else if (reply.type === "count") this.events.counted(reply.count ?? null, reply.query);
     else if (reply.type === "rules") this.events.ruled(reply);
     else if (reply.type === "lines") this.events.lined(reply);
+    else if (reply.type === "blocks") this.events.blocked(reply);
     else this.events.failed(reply.error, reply.query);
   }
 }

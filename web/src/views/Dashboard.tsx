@@ -1,6 +1,7 @@
 import { effect } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { BlocksPanel } from "../blocks/BlocksPanel";
 import { commonNoun, missingFieldsText, recordsOfKind, wordsOf } from "../format/kind";
 import { count, plural } from "../format/number";
 import { visible } from "../format/text";
@@ -60,6 +61,7 @@ export function Dashboard({ view }: { view: View }) {
       </section>
       {samplesShown && <Samples view={view} />}
       {isPainted && !isUnparsed && <LinesPanel />}
+      {isPainted && !isUnparsed && <BlocksPanel />}
       {isPainted && !isUnparsed && <RulesPanel />}
       {isPainted && <TopLists report={report} />}
     </div>

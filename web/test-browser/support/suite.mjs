@@ -16,6 +16,7 @@ import { measuring } from "../cases/measuring.mjs";
 import { mixing } from "../cases/mixing.mjs";
 import { reading } from "../cases/reading.mjs";
 import { sources } from "../cases/sources.mjs";
+import { tripping } from "../cases/tripping.mjs";
 import { trying } from "../cases/trying.mjs";
 import { launch } from "./browser.mjs";
 import { generate } from "./weir.mjs";
@@ -54,6 +55,7 @@ export function suite(browserName) {
       filtering,
       trying,
       lines,
+      tripping,
       mixing,
       hostile,
       looking,

@@ -4,6 +4,7 @@ mod addresses;
 mod archives;
 mod attack;
 mod bench;
+mod blocks;
 mod common;
 mod damage;
 mod growing;

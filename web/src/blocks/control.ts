@@ -1,0 +1,49 @@
+/** The question of the blocks panel: asked by itself where a log may have blocks beside requests. */
+
+import { effect } from "@preact/signals";
+import { askBlocks } from "../control/live";
+import type { KindCount } from "../generated/KindCount";
+import { state } from "../state/store";
+import { blocks, NO_BLOCKS, setBlocks } from "./panel";
+
+/** The number of the panel on the connection. */
+const PANEL = 6;
+
+/** The time before the first block in which requests count, in seconds. */
+const WINDOW_S = 600;
+
+/** Asks whenever the records of the session begin to have two kinds, or the zone changes. */
+export function followBlocks(): void {
+  let last = "";
+  effect(() => {
+    const { session, view, question } = state.value;
+    const mayHave = view !== null && mayHaveBlocks(view.report.kinds);
+    const asked = mayHave ? JSON.stringify([session, question.zone]) : "";
+    if (asked === last) return;
+    const isSameSession = asked !== "" && last.startsWith(JSON.stringify([session]).slice(0, -1));
+    last = asked;
+    if (!isSameSession) setBlocks({ ...NO_BLOCKS, asked: blocks.peek().asked });
+    if (mayHave) ask();
+  });
+}
+
+/** Sets how far the clock of the blocks is ahead; `null` estimates it. */
+export function setClockOffset(clockOffset_s: number | null): void {
+  setBlocks({ clockOffset_s });
+  ask();
+}
+
+/** Whether records of these kinds may be blocks beside requests. */
+export function mayHaveBlocks(kinds: readonly KindCount[]): boolean {
+  const has = (wanted: (kind: string) => boolean) =>
+    kinds.some(({ kind, records }) => records > 0 && wanted(kind));
+  return has((kind) => kind === "request") && has((kind) => kind !== "request");
+}
+
+function ask(): void {
+  const { asked, clockOffset_s } = blocks.peek();
+  const { question } = state.peek();
+  setBlocks({ asked: asked + 1, isAnswered: false });
+  const all = { ...question, clauses: [], conditions: [], kind: null, hasOverlay: false };
+  askBlocks(PANEL, asked + 1, all, { window_s: WINDOW_S, clock_offset_s: clockOffset_s });
+}

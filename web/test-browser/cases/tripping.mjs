@@ -1,0 +1,89 @@
+// What tripped the rules in force: blocks of an error log beside an access log.
+
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { byId, chips, choose, settled, until } from "../support/page.mjs";
+
+const SECONDS = 12;
+const REQUESTS = 6;
+const REJECTED_FROM = 2;
+
+const two = (number) => String(number).padStart(2, "0");
+
+/** An attack on a log-in in UTC, and an error log of nginx that is two hours ahead. */
+async function writeLogs(world) {
+  let access = "";
+  let errors = "";
+  for (let second = 0; second < SECONDS; second++) {
+    access += `198.51.100.4 - - [22/Nov/2026:10:00:${two(second)} +0000] "GET /a HTTP/1.1" 200 5 "-" "-"\n`;
+    for (let request = 0; request < REQUESTS - (second % 2); request++) {
+      const isRejected = request >= REJECTED_FROM;
+      access +=
+        `203.0.113.7 - - [22/Nov/2026:10:00:${two(second)} +0000] "POST /login HTTP/1.1" ` +
+        `${isRejected ? 503 : 200} 5 "-" "curl/8"\n`;
+      if (!isRejected) continue;
+      errors +=
+        `2026/11/22 12:00:${two(second)} [error] 8#8: *5 limiting requests, excess: 5.${two(second)}0 ` +
+        'by zone "one", client: 203.0.113.7, server: _, request: "POST /login HTTP/1.1", host: "a"\n';
+    }
+  }
+  const files = [world.path("access.log"), world.path("error.log")];
+  await writeFile(files[0], access);
+  await writeFile(files[1], errors);
+  return files;
+}
+
+const textOf = (page, id) => page.$eval(byId(id), (element) => element.textContent);
+
+/** Waits until what is known of the clocks is on the screen. */
+const clockSays = (page, part) =>
+  until(
+    page,
+    (part) =>
+      document.querySelector('[data-testid="blocks-clock"]')?.textContent.includes(part) &&
+      document.querySelector('[data-testid="blocks"]')?.getAttribute("aria-busy") === "false",
+    part,
+  );
+
+async function setOffset(page, text) {
+  await page.click(byId("blocks-offset"), { count: 3 });
+  await page.keyboard.type(text);
+  await page.click(byId("blocks-set"));
+}
+
+export function tripping(define) {
+  define("the panel says what tripped the rules, and filters by the address", async (world) => {
+    const { page, server } = world;
+    const files = await writeLogs(world);
+    await page.goto(server.url);
+    await choose(page, ...files);
+    await settled(page);
+    await clockSays(page, "2 h ahead of that of the requests: 42 of 42 rejections agree");
+    const sentence = await textOf(page, "blocked");
+    assert.match(
+      sentence,
+      /^203\.0\.113\.7 was rejected 42 times by zone "one" \(excess 5\.0 to 5\.1\)/,
+    );
+    assert.match(sentence, /it sent 6 requests, at most 6 a second, all of them POST \/login/);
+    assert.match(sentence, /; after it, 60 requests\.$/);
+    await page.click(byId("blocked-client"));
+    await chips(page, 1);
+    // The list is about the whole log, whatever the filter.
+    assert.match(await textOf(page, "blocked"), /was rejected 42 times/);
+  });
+
+  define("the offset of the clocks is set, refused, and estimated again", async (world) => {
+    const { page, server } = world;
+    await page.goto(server.url);
+    await choose(page, ...(await writeLogs(world)));
+    await clockSays(page, "2 h ahead");
+    await setOffset(page, "-1h30min");
+    await clockSays(page, "You have set that it is 1 h 30 min behind");
+    assert.match(await textOf(page, "blocked"), /it sent no request; after it, nothing/);
+    await setOffset(page, "never");
+    assert.equal(await page.$eval(byId("blocks-offset"), (box) => box.ariaInvalid), "true");
+    await page.click(byId("blocks-estimate"));
+    await clockSays(page, "42 of 42 rejections agree.");
+    assert.match(await textOf(page, "blocked"), /it sent 6 requests/);
+  });
+}

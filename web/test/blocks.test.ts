@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { mayHaveBlocks } from "../src/blocks/control";
+import { NO_BLOCKS, withReply } from "../src/blocks/panel";
+import {
+  clockText,
+  countsText,
+  crossings,
+  crossingText,
+  durationText,
+  parseOffset,
+  restOfSentence,
+} from "../src/blocks/words";
+import type { BlockedClient } from "../src/generated/BlockedClient";
+import type { BlocksReport } from "../src/generated/BlocksReport";
+import type { RuleAnswer } from "../src/generated/RuleAnswer";
+
+const client = (part: Partial<BlockedClient> = {}): BlockedClient => ({
+  client: "192.0.2.1",
+  blocks: 3,
+  first: "2026-11-22T12:00:09Z",
+  last: "2026-11-22T12:00:12Z",
+  rules: [],
+  before: { requests: 0, statuses: [] },
+  after: { requests: 0, statuses: [] },
+  sentence: "192.0.2.1 was rejected 3 times",
+  ...part,
+});
+
+const report = (part: Partial<BlocksReport> = {}): BlocksReport => ({
+  blocks: 3,
+  unknown: 0,
+  addresses: 1,
+  window_s: 600,
+  clock: { offset_s: 0, estimate: null },
+  sampled: false,
+  clients: [client()],
+  ...part,
+});
+
+describe("the blocks panel", () => {
+  it("takes the reply to its last question alone", () => {
+    const asked = { ...NO_BLOCKS, asked: 2, isAnswered: false };
+    const answer = { report: report(), complete: true };
+    expect(withReply(asked, { type: "blocks", panel: 7, query: 1, answer })).toBe(asked);
+    const answered = withReply(asked, { type: "blocks", panel: 7, query: 2, answer });
+    expect(answered).toMatchObject({ isAnswered: true, isComplete: true, refusal: null });
+    expect(answered.report?.blocks).toBe(3);
+    const error = { name: "bad_request", message: "why", file: null };
+    const refused = withReply(answered, { type: "blocks", panel: 7, query: 2, error });
+    expect(refused.refusal).toBe("why");
+    expect(refused.report).not.toBeNull();
+  });
+
+  it("asks only if there are requests and something else", () => {
+    expect(mayHaveBlocks([])).toBe(false);
+    expect(mayHaveBlocks([{ kind: "request", records: 5 }])).toBe(false);
+    const errors = { kind: "error_log_line" as const, records: 1 };
+    expect(mayHaveBlocks([errors])).toBe(false);
+    expect(mayHaveBlocks([{ kind: "request", records: 5 }, errors])).toBe(true);
+    expect(mayHaveBlocks([{ kind: "request", records: 0 }, errors])).toBe(false);
+  });
+});
+
+describe("the words about blocks", () => {
+  it("count blocks and addresses", () => {
+    expect(countsText(report())).toBe("3 blocks of 1 address");
+    expect(countsText(report({ blocks: 1, addresses: 1200 }))).toBe("1 block of 1,200 addresses");
+    expect(restOfSentence(client())).toBe(" was rejected 3 times.");
+  });
+
+  it("describe the clocks", () => {
+    const estimate = { offset_s: 7200, by: "rejections" as const, pairs: 40, agreeing: 39 };
+    expect(clockText({ offset_s: 7200, estimate })).toBe(
+      "The clock of the blocks is 2 h ahead of that of the requests: 39 of 40 rejections agree.",
+    );
+    expect(clockText({ offset_s: -90, estimate })).toMatch(
+      /You have set that it is 1 min 30 s behind that of the requests\.$/,
+    );
+    expect(clockText({ offset_s: 0, estimate: null })).toMatch(/cannot be told/);
+    expect(clockText({ offset_s: 5, estimate: null })).toMatch(/5 s ahead .* as you have set it/);
+  });
+
+  it("read the offsets that they write", () => {
+    for (const seconds of [0, 1, 59, 60, 3600, 3661, 7200, 172_800]) {
+      expect(parseOffset(durationText(seconds))).toBe(seconds);
+      if (seconds > 0) expect(parseOffset(`-${durationText(seconds)}`)).toBe(-seconds);
+    }
+    expect(parseOffset(" 2h ")).toBe(7200);
+    expect(parseOffset("-1h30min")).toBe(-5400);
+    expect(parseOffset("90s")).toBe(90);
+    for (const text of ["", "-", "x", "2", "1.5h", "49h", "5s 2h", "--2h"]) {
+      expect(parseOffset(text)).toBeNull();
+    }
+  });
+
+  it("tell which replayed rules a client crossed, and when", () => {
+    const answer = (key: string, time: string) =>
+      ({ rule: { name: "one", trips: [{ key, time }], bans: [] } }) as unknown as RuleAnswer;
+    const rules = [
+      answer("192.0.2.1", "2026-11-22T10:00:04Z"),
+      answer("192.0.2.2", "2026-11-22T10:00:04Z"),
+    ];
+    const [crossing, ...others] = crossings(client(), rules, 7200);
+    expect(others).toEqual([]);
+    expect(crossing).toEqual({ rule: "one", before_s: 5 });
+    expect(crossingText(crossing!)).toBe("crosses one 5 s before the first block");
+    expect(crossingText({ rule: "one", before_s: -61 })).toBe(
+      "crosses one 1 min 1 s after the first block",
+    );
+    expect(crossingText({ rule: "one", before_s: 0.4 })).toBe("crosses one at the first block");
+    const [untimed] = crossings(client({ first: null }), rules, 0);
+    expect(crossingText(untimed!)).toBe("crosses one");
+  });
+});
