@@ -27,6 +27,7 @@
 mod clock;
 mod error;
 mod pipeline;
+mod plain_file;
 mod progress;
 mod queue;
 mod scan;
@@ -38,6 +39,7 @@ pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamDefe
 pub use pipeline::{
     DataSet, MachineClock, OrderedSegments, Pipeline, PipelineFold, PipelineOptions, Retention,
 };
+pub use plain_file::{FoundLine, LineFile, PlainFile, ReadBackError};
 pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
 pub use scan::{
     FileRanges, FormatBinding, LineBlocks, MemoryBudget, OrderedMerge, OrderedOutput, Part,
@@ -45,9 +47,9 @@ pub use scan::{
     is_retryable, run_in_order,
 };
 pub use source::{
-    Compression, Follower, FoundLine, Head, Input, LayeredDecoder, LineFile, LineJoiner,
-    MemberLimit, PlainFile, PushDecoder, ReadArchive, ReadBackError, Text, can_follow, find_inputs,
-    first_time, is_archive, read_archive, read_inputs, read_stream, with_year,
+    Compression, Follower, Head, Input, LayeredDecoder, LineJoiner, MemberLimit, PushDecoder,
+    ReadArchive, Text, can_follow, find_inputs, first_time, is_archive, read_archive, read_inputs,
+    read_stream, with_year,
 };
 pub use weir_core::FormatChoice;
 pub use writer::{SourceOptions, SourceWriter};

@@ -1,7 +1,7 @@
 //! The progress of a source.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -9,7 +9,7 @@ use weir_core::{Format, LogSource, ReadCounts, UnparsedLine};
 
 use crate::error::StopReason;
 use crate::error::{ReadError, SourceError};
-use crate::source::PlainFile;
+use crate::plain_file::{FileParts, PlainFile};
 
 /// The state of one source, shared by its writer, the parsers and all observers.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ pub struct SourceProgress {
     parsed: watch::Sender<u64>,
     cancelled: AtomicBool,
     removed: AtomicBool,
-    /// The file with its lines, if they can be read again.
-    plain_file: OnceLock<PlainFile>,
+    /// The files with its lines, if they can be read again.
+    parts: Mutex<FileParts>,
     state: Mutex<State>,
 }
 
@@ -233,7 +233,7 @@ impl SourceProgress {
             parsed: watch::Sender::new(0),
             cancelled: AtomicBool::new(false),
             removed: AtomicBool::new(false),
-            plain_file: OnceLock::new(),
+            parts: Mutex::default(),
             state: Mutex::default(),
         }
     }
@@ -252,15 +252,24 @@ impl SourceProgress {
         &self.name
     }
 
-    /// The plain file that it is read from; `None` if its bytes come from elsewhere, or are
-    /// unpacked. The offsets of its lines are those in the file.
-    pub fn plain_file(&self) -> Option<&PlainFile> {
-        self.plain_file.get()
+    /// The plain file that has the line at an offset of the source, and the line's offset in it.
+    /// `None` if the line comes from elsewhere or was unpacked, or if the file was truncated since.
+    pub fn place_of(&self, offset: u64) -> Option<(PlainFile, u64)> {
+        self.lock_parts().find(offset)
     }
 
-    pub(crate) fn set_plain_file(&self, file: PlainFile) {
-        // A source is opened once.
-        let _ = self.plain_file.set(file);
+    /// Notes that the bytes from an offset on are those of a file from another offset on.
+    pub(crate) fn add_part(&self, start: u64, file: &PlainFile, file_start: u64) {
+        self.lock_parts().add(start, file, file_start);
+    }
+
+    /// Forgets the parts of a file that was truncated.
+    pub(crate) fn forget_parts(&self, file: &PlainFile) {
+        self.lock_parts().forget(file);
+    }
+
+    fn lock_parts(&self) -> MutexGuard<'_, FileParts> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether its bytes are unpacked, so that the offsets of its lines are not those of the bytes

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use tokio::sync::watch;
-use weir_ingest::{DataSet, LineFile, ReadBackError, SourceProgress};
+use weir_ingest::{DataSet, LineFile, PlainFile, ReadBackError, SourceProgress};
 use weir_net::websocket::{Stream, Writer};
 use weir_query::{LineFinder, settled};
 use weir_view::{
@@ -188,44 +188,46 @@ fn add_texts(answer: &mut LinesAnswer, session: &Session, data: &DataSet) {
 /// A source whose lines are being read.
 struct ReadSource {
     of: LineSource,
-    /// The file, if it is on this machine and is still the same.
-    file: Option<LineFile>,
+    progress: Option<Arc<SourceProgress>>,
+    /// The file on this machine with the last line, open if it is still the same.
+    file: Option<(PlainFile, Option<LineFile>)>,
 }
 
 impl ReadSource {
     fn open(number: u32, session: &Session, data: &DataSet) -> Self {
         let progress = data.source(number);
         let name = progress.as_ref().map_or_else(String::new, |source| source.name().to_owned());
-        let mut of = LineSource {
+        let of = LineSource {
             number,
             name,
             file: String::new(),
             access: LineAccess::None,
             message: None,
         };
-        let Some(progress) = progress else { return Self { of, file: None } };
-        if let Some(plain) = progress.plain_file() {
-            let opened = plain.open();
-            let mut source = Self { of, file: None };
-            match opened {
-                Ok(file) => (source.of.access, source.file) = (LineAccess::Server, Some(file)),
-                Err(error) => source.fail(&error),
-            }
-            return source;
+        let mut source = Self { of, progress, file: None };
+        let Some(progress) = &source.progress else { return source };
+        source.of.file = file_of(session, number);
+        if !source.of.file.is_empty() && !progress.is_packed() {
+            source.of.access = LineAccess::Page;
         }
-        of.file = file_of(session, number);
-        if of.file.is_empty() || progress.is_packed() {
-            of.message = Some(why_none(&progress));
-        } else {
-            of.access = LineAccess::Page;
-        }
-        Self { of, file: None }
+        source
     }
 
-    /// Adds the text to a line of this source. Returns its length in bytes.
+    /// Adds the text to a line of this source, if it is on this machine. Returns its length in bytes.
     fn read(&mut self, line: &mut SelectedLine) -> usize {
-        let Some(file) = &mut self.file else { return 0 };
-        match file.line(line.offset, LINE_BYTES_MAX) {
+        let Some(progress) = &self.progress else { return 0 };
+        if self.of.access == LineAccess::Page {
+            return 0;
+        }
+        let Some((plain, offset)) = progress.place_of(line.offset) else {
+            self.of.message = Some(why_none(progress));
+            return 0;
+        };
+        if self.file.as_ref().is_none_or(|(file, _)| *file != plain) {
+            self.open_file(plain);
+        }
+        let Some((_, Some(file))) = &mut self.file else { return 0 };
+        match file.line(offset, LINE_BYTES_MAX) {
             Ok(found) if shows(line.client.as_deref(), found.bytes) || found.is_cut => {
                 line.set_text(found.bytes, found.is_cut);
                 return found.bytes.len();
@@ -236,9 +238,24 @@ impl ReadSource {
         0
     }
 
+    fn open_file(&mut self, plain: PlainFile) {
+        match plain.open() {
+            Ok(file) => {
+                self.of.access = LineAccess::Server;
+                self.file = Some((plain, Some(file)));
+            }
+            Err(error) => {
+                self.file = Some((plain, None));
+                self.fail(&error);
+            }
+        }
+    }
+
     /// Gives up: other lines than those that were parsed must not be shown.
     fn fail(&mut self, error: &ReadBackError) {
-        self.file = None;
+        if let Some((_, open)) = &mut self.file {
+            *open = None;
+        }
         self.of.access = LineAccess::None;
         self.of.message = Some(format!("{} cannot be read again: {error}", self.of.name));
     }
@@ -256,7 +273,7 @@ fn why_none(source: &SourceProgress) -> String {
     let name = source.name();
     match source.is_packed() {
         true => format!("{name} was unpacked while it was read, and its lines were not kept"),
-        false => format!("{name} was read as a stream, and its lines were not kept"),
+        false => format!("{name} was a stream, or was truncated; its lines were not kept"),
     }
 }
 

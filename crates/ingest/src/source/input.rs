@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::byte_counter::ByteCounter;
-use super::plain_file::PlainFile;
 use super::timeout_reader::TimeoutReader;
 use super::unpack::{HEAD_BYTES, Text, is_packed, unpack};
 use crate::error::{Fault, ReadError};
+use crate::plain_file::PlainFile;
 
 /// Something to read.
 #[derive(Debug, Clone, PartialEq, Eq)]

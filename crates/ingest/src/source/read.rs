@@ -261,7 +261,7 @@ impl<'a> Reader<'a> {
         let name = input.name();
         let writer = self.open(self.options(&name, self.bytes_total).written(input.written()));
         if let Some(file) = file {
-            writer.progress().set_plain_file(file);
+            writer.progress().add_part(0, &file, 0);
         }
         let plain_guard = self.position.as_ref().map(|position| position.order.plain.lock());
         let pulled = writer.pull(stream);

@@ -172,6 +172,60 @@ fn rotation_by_renaming_neither_loses_nor_duplicates_lines() {
 }
 
 #[test]
+fn followed_lines_are_read_again_from_their_files() {
+    let folder = Folder::new("read-again");
+    let (path, rotated) = (folder.0.join("access.log"), folder.0.join("access.log.1"));
+    let options = PipelineOptions::new(1, Retention::Segments);
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&options, data.clone());
+    let clock = PollClock::new(Duration::ZERO);
+    let paths = [path.clone()];
+    let mut follower = Follower::with_clock(&pipeline, &paths, &FormatChoice::Detect, clock);
+    let mut write = |path: &Path, numbers: std::ops::Range<u64>| {
+        let text: String = numbers.map(line).collect();
+        // A piece of a line waits for its rest.
+        let (start, rest) = text.split_at(text.len() - 20);
+        for part in [start, rest] {
+            appending(path).write_all(part.as_bytes()).expect("a file");
+            while follower.poll() {}
+        }
+    };
+    write(&path, 0..5);
+    fs::rename(&path, &rotated).expect("a rotation");
+    write(&path, 5..9);
+    // The writer of the old file opens the new one late.
+    write(&rotated, 9..11);
+    write(&path, 11..14);
+    File::create(&path).expect("a truncation");
+    write(&path, 14..20);
+    follower.run(&AtomicBool::new(true), |_| {});
+    pipeline.finish();
+    let source = data.source(0).expect("the source");
+    let values = data.values();
+    let mut read = Vec::new();
+    for segment in data.snapshot().segments.iter().map(|kept| &kept.segment) {
+        let ids = segment.text(Field::Path.column()).expect("paths");
+        for row in 0..segment.rows() {
+            let id = ids.get(row) as u32;
+            let number = values.dictionary(Field::Path.column()).value(id).expect("a path");
+            let number: u64 =
+                std::str::from_utf8(&number[1..]).expect("a number").parse().expect("one");
+            let place = source.place_of(segment.line_offset(row));
+            if let Some((file, offset)) = place {
+                let mut file = file.open().expect("the file is there");
+                let found = file.line(offset, 1_000).expect("a line").bytes.to_vec();
+                assert_eq!([&found[..], b"\n"].concat(), line(number).into_bytes(), "{number}");
+                read.push(number);
+            }
+        }
+    }
+    read.sort_unstable();
+    // Those of the file before it was truncated are lost.
+    let expected: Vec<u64> = (0..5).chain(9..11).chain(14..20).collect();
+    assert_eq!(read, expected);
+}
+
+#[test]
 fn deletion_and_truncation_neither_lose_nor_duplicate_lines() {
     let folder = Folder::new("truncate");
     let path = folder.0.join("access.log");

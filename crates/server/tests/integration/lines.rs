@@ -145,7 +145,7 @@ fn says(message: &Value, part: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_of_a_rotated_file_are_not_those_of_the_new_one() {
     let rotate = |folder: &Folder, path: &Path| {
-        fs::rename(path, folder.0.join("access.log.1")).expect("a rotation");
+        fs::rename(path, folder.0.join("access.log.old")).expect("a rotation");
         fs::write(path, log(60_000)).expect("a new file");
     };
     says(&refusal_after("rotated", rotate).await, "another file");

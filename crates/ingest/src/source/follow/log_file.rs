@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::error::StopReason;
+use crate::plain_file::PlainFile;
 use crate::source::cri::is_cri;
 use crate::source::line_joiner::LineJoiner;
 use crate::source::unpack::is_packed;
@@ -37,6 +38,8 @@ const HEAD_BYTES: u64 = 512;
 pub(super) struct LogFile {
     file: File,
     id: FileId,
+    /// The file, to read its lines again; `None` if its lines are joined.
+    plain: Option<PlainFile>,
     clock: Arc<dyn Clock>,
     /// Bytes read.
     position: u64,
@@ -67,6 +70,7 @@ impl LogFile {
             _watch: watcher.and_then(|watcher| watcher.watch(&file)),
             last_read: clock.elapsed(),
             id: id_of(&metadata),
+            plain: PlainFile::new(path, &file),
             file,
             last_growth: clock.elapsed(),
             clock: clock.clone(),
@@ -135,6 +139,13 @@ impl LogFile {
         let start = self.fingerprint.len();
         let buffer = std::mem::take(&mut self.buffer);
         let (before, bytes) = (&buffer[..start + fresh], &buffer[start..start + fresh]);
+        if self.position == 0 && is_cri(bytes) {
+            self.plain = None;
+        }
+        if let Some(plain) = &self.plain {
+            let line_start = self.position - self.line.len() as u64;
+            writer.progress().add_part(writer.offset(), plain, line_start);
+        }
         self.position += fresh as u64;
         self.fingerprint = before[before.len().saturating_sub(FINGERPRINT_BYTES)..].to_vec();
         self.last_growth = self.clock.elapsed();
@@ -166,6 +177,9 @@ impl LogFile {
     fn restart(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         let unread = self.clock.elapsed().saturating_sub(self.last_read);
         writer.progress().note_truncation(unread);
+        if let Some(plain) = &self.plain {
+            writer.progress().forget_parts(plain);
+        }
         self.position = 0;
         self.fingerprint.clear();
         self.end_line(writer)

@@ -19,6 +19,60 @@ pub struct PlainFile {
     identity: FileIdentity,
 }
 
+/// The most parts of files that a source remembers. A file that is rotated every hour has as many
+/// in a week.
+const PARTS_MAX: usize = 168;
+
+/// The parts of files that a source was read from, in the order of their offsets in it.
+#[derive(Debug, Default)]
+pub(crate) struct FileParts(Vec<FilePart>);
+
+/// A part of a source that was read from one file without a gap.
+#[derive(Debug)]
+struct FilePart {
+    /// Where it begins in the source.
+    start: u64,
+    file: PlainFile,
+    /// Where it begins in the file.
+    file_start: u64,
+}
+
+impl FileParts {
+    /// Notes that the bytes of a source from an offset on are those of a file. The oldest part is
+    /// forgotten if there are too many.
+    pub(crate) fn add(&mut self, start: u64, file: &PlainFile, file_start: u64) {
+        let goes_on = self.0.last().is_some_and(|last| {
+            last.file == *file
+                && start.checked_sub(last.start) == file_start.checked_sub(last.file_start)
+                && file_start >= last.file_start
+        });
+        if goes_on {
+            return;
+        }
+        if self.0.len() == PARTS_MAX {
+            self.0.remove(0);
+        }
+        self.0.push(FilePart { start, file: file.clone(), file_start });
+    }
+
+    /// Forgets where the parts of a file are, because it was truncated.
+    pub(crate) fn forget(&mut self, file: &PlainFile) {
+        for part in &mut self.0 {
+            if part.file == *file {
+                part.file_start = u64::MAX;
+            }
+        }
+    }
+
+    /// The file with the byte at an offset of the source, and the offset there.
+    pub(crate) fn find(&self, offset: u64) -> Option<(PlainFile, u64)> {
+        let after = self.0.partition_point(|part| part.start <= offset);
+        let part = self.0.get(after.checked_sub(1)?)?;
+        let at = part.file_start.checked_add(offset - part.start)?;
+        (part.file_start != u64::MAX).then(|| (part.file.clone(), at))
+    }
+}
+
 /// What tells a file from another one that has later taken its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileIdentity {
@@ -84,16 +138,26 @@ impl PlainFile {
         Some(Self { path: path.to_owned(), identity })
     }
 
-    /// Opens the file again.
+    /// Opens the file again. If it was rotated, it is looked for at its path with `.1` after it.
     ///
     /// # Errors
-    /// If it cannot be opened, or if another file is at its path.
+    /// If it cannot be opened, or if other files are at these paths.
     pub fn open(&self) -> Result<LineFile, ReadBackError> {
+        let at_path = self.open_at(&self.path);
+        if at_path.is_ok() {
+            return at_path;
+        }
+        let mut rotated = self.path.clone().into_os_string();
+        rotated.push(".1");
+        self.open_at(Path::new(&rotated)).or(at_path)
+    }
+
+    fn open_at(&self, path: &Path) -> Result<LineFile, ReadBackError> {
         // A pipe that has taken the path would make the caller wait.
-        if !std::fs::metadata(&self.path)?.is_file() {
+        if !std::fs::metadata(path)?.is_file() {
             return Err(ReadBackError::Replaced);
         }
-        let file = File::open(&self.path)?;
+        let file = File::open(path)?;
         if FileIdentity::of(&file.metadata()?) != self.identity {
             return Err(ReadBackError::Replaced);
         }
@@ -189,7 +253,7 @@ mod tests {
     use std::fs::{self, File};
     use std::path::PathBuf;
 
-    use super::{PlainFile, READ_BYTES, ReadBackError};
+    use super::{FileParts, PARTS_MAX, PlainFile, READ_BYTES, ReadBackError};
 
     /// A file of a test, which is deleted with it.
     struct Temporary(PathBuf);
@@ -273,6 +337,50 @@ mod tests {
         fs::create_dir(&file.0).expect("a free path");
         assert!(matches!(plain.open(), Err(ReadBackError::Replaced)));
         fs::remove_dir(&file.0).expect("the folder");
+    }
+
+    #[test]
+    fn a_rotated_file_is_found() {
+        let file = Temporary::new("rotated", b"one\ntwo\n");
+        let plain = file.plain();
+        let rotated = Temporary(file.0.with_extension("1"));
+        assert!(plain.path.extension().is_none());
+        fs::rename(&file.0, &rotated.0).expect("the same folder");
+        fs::write(&file.0, b"uno\ndos\n").expect("a writable folder");
+        let mut open = plain.open().expect("the same file");
+        assert_eq!(open.line(4, 100).expect("a line").bytes, b"two");
+    }
+
+    #[test]
+    fn parts_are_found_by_their_offsets() {
+        let files = ["parts-one", "parts-two"].map(|name| Temporary::new(name, name.as_bytes()));
+        let [one, two] = [files[0].plain(), files[1].plain()];
+        let mut parts = FileParts::default();
+        assert_eq!(parts.find(0), None);
+        for (start, file, file_start) in
+            [(0, &one, 10), (5, &one, 15), (9, &one, 30), (12, &two, 0), (20, &one, 41)]
+        {
+            parts.add(start, file, file_start);
+        }
+        assert_eq!(parts.0.len(), 4);
+        for (offset, file, at) in [
+            (0, &one, 10),
+            (8, &one, 18),
+            (9, &one, 30),
+            (12, &two, 0),
+            (19, &two, 7),
+            (25, &one, 46),
+        ] {
+            assert_eq!(parts.find(offset), Some((file.clone(), at)), "{offset}");
+        }
+        parts.forget(&one);
+        assert_eq!((parts.find(8), parts.find(25)), (None, None));
+        assert_eq!(parts.find(13), Some((two, 1)));
+        for start in 0..1_000 {
+            parts.add(100 + start, &one, 0);
+        }
+        assert_eq!(parts.0.len(), PARTS_MAX);
+        assert_eq!((parts.find(13), parts.find(1_099)), (None, Some((one, 0))));
     }
 
     #[test]
