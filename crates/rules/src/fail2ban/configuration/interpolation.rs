@@ -20,7 +20,7 @@ const ROUNDS_MAX: usize = 25;
 /// The longest value; a few tags that hold each other make one very long.
 const VALUE_BYTES_MAX: usize = 1 << 20;
 
-/// How much the values of a jail may come to, in bytes. Those of all stock filters take less than a tenth.
+/// How much the values of a jail may come to, in bytes. Those of fail2ban's own jails fit.
 const TOTAL_BYTES_MAX: usize = 8 << 20;
 
 /// What each value that is put into another one counts besides its length, so that empty ones end, too.
