@@ -4,13 +4,10 @@ use std::collections::HashMap;
 
 use weir_core::{Record, RecordFields};
 
-use super::language::{Directive, Disruption, SecRule, SetVariable};
+use super::language::{AllowScope, Directive, Disruption, PHASE_LOGGING, SecRule, SetVariable};
 use super::operator::Operator;
 use super::variable::{Request, Source};
 use crate::files::RuleFiles;
-
-/// The last phase.
-const PHASE_MAX: u8 = 5;
 
 /// A step of the evaluation.
 #[derive(Debug)]
@@ -20,11 +17,10 @@ enum Step {
     Marker(String),
 }
 
-/// The rules in the order of the text, with what `block` does in each phase.
+/// The rules in the order of the text.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     steps: Vec<Step>,
-    defaults: [Option<Disruption>; PHASE_MAX as usize + 1],
     /// The number of rules.
     pub(super) count: u32,
 }
@@ -39,9 +35,6 @@ impl Rules {
         for directive in directives {
             match directive {
                 Directive::Marker(name) => rules.steps.push(Step::Marker(name)),
-                Directive::Default(phase, disruption) => {
-                    rules.defaults[usize::from(phase)] = Some(disruption);
-                }
                 Directive::Rule(rule) => {
                     let continues = std::mem::replace(&mut is_chained, rule.is_chained);
                     match rules.steps.last_mut() {
@@ -65,16 +58,6 @@ impl Rules {
         })
     }
 
-    /// Whether a rule denies what it matches.
-    pub(super) fn denies(&self, rule: &SecRule) -> bool {
-        let default = self.defaults[usize::from(rule.phase)].unwrap_or(Disruption::Pass);
-        let disruption = match rule.disruption {
-            Disruption::Block => default,
-            disruption => disruption,
-        };
-        disruption == Disruption::Deny
-    }
-
     /// The number of the rule that denies a request. Rules that need a field which the records lack
     /// are left out; `lacking` has them by number. The numbers of the rules that match and look
     /// at the request itself are put into `matched`.
@@ -86,7 +69,11 @@ impl Rules {
     ) -> Option<u32> {
         let request = Request::new(record);
         let mut variables = Variables::new();
-        for phase in 1..=PHASE_MAX {
+        let mut allowed_phase = 0;
+        for phase in 1..=PHASE_LOGGING {
+            if phase <= allowed_phase {
+                continue;
+            }
             let mut skipped_to: Option<&str> = None;
             for step in &self.steps {
                 let (number, links) = match step {
@@ -103,9 +90,10 @@ impl Rules {
                     && !lacking.get(number as usize).copied().unwrap_or(false);
                 let has_matched = skipped_to.is_none()
                     && is_told
-                    && links
-                        .iter()
-                        .all(|link| matches(link, &request, (record, fields), &mut variables));
+                    && links.iter().all(|link| {
+                        let ends = !link.is_chained && first.disruption != Disruption::Pass;
+                        matches((link, ends), &request, (record, fields), &mut variables)
+                    });
                 if !has_matched {
                     continue;
                 }
@@ -114,16 +102,29 @@ impl Rules {
                 if links.iter().any(is_of_request) {
                     matched.push(number);
                 }
-                if self.denies(first) {
-                    return Some(number);
-                }
-                if first.disruption == Disruption::Allow {
-                    return None;
+                match first.disruption {
+                    Disruption::Deny => return Some(number),
+                    Disruption::Allow(scope) => {
+                        allowed_phase = scope.last_phase(phase);
+                        break;
+                    }
+                    Disruption::Pass | Disruption::Block => {}
                 }
                 skipped_to = first.skip_after.as_deref();
             }
         }
         None
+    }
+}
+
+impl AllowScope {
+    /// The last phase whose rules are skipped after a match in a phase.
+    fn last_phase(self, phase: u8) -> u8 {
+        match self {
+            Self::Phase => phase,
+            Self::Request => phase.max(2),
+            Self::Transaction => phase.max(PHASE_LOGGING - 1),
+        }
     }
 }
 
@@ -133,39 +134,57 @@ impl Source {
     }
 }
 
-/// Whether a link matches; if so, its variables are set.
+/// Whether a link matches. Its variables are set once for each value that it matches, as
+/// `execute_operator` of ModSecurity 2.9 does; only for the first one if that `ends` the rule.
 fn matches(
-    rule: &SecRule,
+    (rule, ends): (&SecRule, bool),
     request: &Request,
     (record, fields): (&Record<'_>, &RecordFields),
     variables: &mut Variables,
 ) -> bool {
-    let excluded = rule.variables.iter().filter(|variable| variable.is_excluded);
-    let excluded: Vec<&Source> = excluded.map(|variable| &variable.source).collect();
-    let is_action = rule.variables.is_empty();
-    let mut included = rule.variables.iter().filter(|variable| !variable.is_excluded);
-    let has_matched = is_action
-        || included.any(|variable| {
-            let values = match &variable.source {
-                Source::Transaction(name) => variables
-                    .get(name)
-                    .map(|value| value.to_string().into_bytes())
-                    .into_iter()
-                    .collect(),
-                source => request.values(source, record, fields, &excluded),
-            };
-            let values = match variable.is_count {
-                true => vec![values.len().to_string().into_bytes()],
-                false => values,
-            };
-            values.into_iter().any(|value| accepts(rule, value, variables))
-        });
-    if has_matched {
-        for set in &rule.sets {
-            change(variables, set);
+    if rule.variables.is_empty() {
+        rule.sets.iter().for_each(|set| change(variables, set));
+        return true;
+    }
+    let mut has_matched = false;
+    for value in targets(rule, request, (record, fields), variables) {
+        if !accepts(rule, value, variables) {
+            continue;
+        }
+        has_matched = true;
+        rule.sets.iter().for_each(|set| change(variables, set));
+        if ends || rule.sets.is_empty() {
+            break;
         }
     }
     has_matched
+}
+
+/// The values that a link tests.
+fn targets(
+    rule: &SecRule,
+    request: &Request,
+    (record, fields): (&Record<'_>, &RecordFields),
+    variables: &Variables,
+) -> Vec<Vec<u8>> {
+    let excluded = rule.variables.iter().filter(|variable| variable.is_excluded);
+    let excluded: Vec<&Source> = excluded.map(|variable| &variable.source).collect();
+    let mut targets = Vec::new();
+    for variable in rule.variables.iter().filter(|variable| !variable.is_excluded) {
+        let values = match &variable.source {
+            Source::Transaction(name) => variables
+                .get(name)
+                .map(|value| value.to_string().into_bytes())
+                .into_iter()
+                .collect(),
+            source => request.values(source, record, fields, &excluded),
+        };
+        match variable.is_count {
+            true => targets.push(values.len().to_string().into_bytes()),
+            false => targets.extend(values),
+        }
+    }
+    targets
 }
 
 fn accepts(rule: &SecRule, value: Vec<u8>, variables: &Variables) -> bool {
@@ -182,6 +201,10 @@ fn accepts(rule: &SecRule, value: Vec<u8>, variables: &Variables) -> bool {
 }
 
 fn change(variables: &mut Variables, set: &SetVariable) {
+    if set.operator == '!' {
+        variables.remove(&set.name);
+        return;
+    }
     let of_variable = set.value.strip_prefix("%{tx.").and_then(|text| text.strip_suffix('}'));
     let value = match of_variable {
         Some(name) => variables.get(name).copied(),

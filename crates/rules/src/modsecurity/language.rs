@@ -13,10 +13,21 @@ use crate::files::RuleFiles;
 pub(super) enum Disruption {
     Deny,
     /// The other rules are not looked at.
-    Allow,
+    Allow(AllowScope),
     Pass,
-    /// What `SecDefaultAction` says.
+    /// What the `SecDefaultAction` before the rule says.
     Block,
+}
+
+/// Which rules `allow` skips.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AllowScope {
+    /// Those of the same phase.
+    Phase,
+    /// Those of the phases of the request, 1 and 2.
+    Request,
+    /// All but those of the logging phase.
+    Transaction,
 }
 
 /// A change of a variable of the transaction.
@@ -24,14 +35,14 @@ pub(super) enum Disruption {
 pub(super) struct SetVariable {
     /// In lower case.
     pub(super) name: String,
-    /// `=`, `+` or `-`.
+    /// `=`, `+`, `-`, or `!` if it is removed.
     pub(super) operator: char,
     /// A number, or `%{tx.name}`.
     pub(super) value: String,
 }
 
-/// A rule, or a link of a chain.
-#[derive(Debug)]
+/// A rule, or a link of a chain. It begins as a copy of the last `SecDefaultAction`.
+#[derive(Debug, Clone)]
 pub(super) struct SecRule {
     pub(super) id: String,
     pub(super) phase: u8,
@@ -40,6 +51,8 @@ pub(super) struct SecRule {
     pub(super) is_negated: bool,
     pub(super) transforms: Vec<Transform>,
     pub(super) disruption: Disruption,
+    /// Whether the disruption is that of `SecDefaultAction`.
+    inherits_disruption: bool,
     pub(super) sets: Vec<SetVariable>,
     /// The marker after which evaluation goes on if the rule matches.
     pub(super) skip_after: Option<String>,
@@ -56,9 +69,10 @@ pub(super) struct SecRule {
 pub(super) enum Directive {
     Rule(Box<SecRule>),
     Marker(String),
-    /// `SecDefaultAction` with a phase and what `block` does in it.
-    Default(u8, Disruption),
 }
+
+/// The phase after the answer, in which nothing can be denied.
+pub(super) const PHASE_LOGGING: u8 = 5;
 
 /// An argument of a line, without its quotation marks, and its place.
 struct Argument {
@@ -67,8 +81,7 @@ struct Argument {
 }
 
 /// Directives that have no effect on which requests are denied.
-const WITHOUT_EFFECT: [&str; 4] =
-    ["SecComponentSignature", "SecCollectionTimeout", "SecRuleEngine", "SecDebugLog"];
+const WITHOUT_EFFECT: [&str; 3] = ["SecComponentSignature", "SecCollectionTimeout", "SecDebugLog"];
 
 /// Whether a text has rules of ModSecurity.
 pub(crate) fn looks_like(text: &str) -> bool {
@@ -83,36 +96,133 @@ pub(super) fn parse(
     text: &str,
     files: &RuleFiles,
 ) -> Result<(Vec<Directive>, Vec<RuleError>), RuleError> {
-    let (mut directives, mut notes) = (Vec::new(), Vec::new());
+    let mut reader = Reader::new();
     let mut at = 0;
     while at < text.len() {
         let arguments = arguments(text, &mut at)?;
         let Some((name, arguments)) = arguments.split_first() else { continue };
+        reader.read(name, arguments, files)?;
+    }
+    Ok((reader.directives, reader.notes))
+}
+
+/// Reads lines, each with those before it in mind.
+struct Reader {
+    directives: Vec<Directive>,
+    notes: Vec<RuleError>,
+    /// The actions with which each rule begins.
+    defaults: SecRule,
+    /// Whether the next rule is a link of the last one.
+    is_chained: bool,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let (directives, notes, is_chained) = Default::default();
+        Self { directives, notes, defaults: SecRule::new(0..0), is_chained }
+    }
+
+    fn read(
+        &mut self,
+        name: &Argument,
+        arguments: &[Argument],
+        files: &RuleFiles,
+    ) -> Result<(), RuleError> {
         match (&*name.text, arguments) {
             ("SecRule", [variables, operator, rest @ ..]) => {
-                let rule = rule(name, Some((variables, operator)), rest.first(), files)?;
-                directives.push(Directive::Rule(Box::new(rule)));
+                let test = Some((variables, operator));
+                let rule = rule(&self.defaults, name, test, rest.first(), files)?;
+                self.add(rule);
             }
             ("SecAction", [actions]) => {
-                directives.push(Directive::Rule(Box::new(rule(name, None, Some(actions), files)?)));
+                let rule = rule(&self.defaults, name, None, Some(actions), files)?;
+                self.add(rule);
             }
             ("SecRule" | "SecAction", _) => {
                 let message = "write SecRule VARIABLES \"@operator argument\" \"actions\"";
                 return Err(RuleError::new(name.range.clone(), message));
             }
-            ("SecMarker", [marker]) => directives.push(Directive::Marker(marker.text.clone())),
-            ("SecDefaultAction", [actions]) => {
-                let rule = rule(name, None, Some(actions), files)?;
-                directives.push(Directive::Default(rule.phase, rule.disruption));
+            ("SecMarker", [marker]) => {
+                self.directives.push(Directive::Marker(marker.text.clone()));
             }
-            (other, _) if WITHOUT_EFFECT.contains(&other) || !other.starts_with("Sec") => {}
-            (other, _) => {
-                let message = format!("`{other}` is not followed");
-                notes.push(RuleError::new(name.range.clone(), message));
+            ("SecDefaultAction", [actions]) => {
+                let defaults =
+                    rule(&SecRule::new(name.range.clone()), name, None, Some(actions), files)?;
+                self.replace_defaults(defaults);
+            }
+            _ => self.note_directive(name, arguments),
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, mut rule: SecRule) {
+        let is_link = std::mem::replace(&mut self.is_chained, rule.is_chained);
+        if !is_link && rule.disruption == Disruption::Deny {
+            if rule.phase == PHASE_LOGGING {
+                rule.disruption = Disruption::Pass;
+                let message = "phase 5 is after the answer: the rule denies nothing there, and \
+                               ModSecurity 2.9 refuses it";
+                self.notes.push(RuleError::new(rule.range.clone(), message));
+            } else if rule.inherits_disruption {
+                self.note_inheritance();
             }
         }
+        self.directives.push(Directive::Rule(Box::new(rule)));
     }
-    Ok((directives, notes))
+
+    /// Names that versions differ in what a rule inherits, once for each `SecDefaultAction`.
+    fn note_inheritance(&mut self) {
+        let message = "rules that do not say whether they deny inherit it from this line, as in \
+                       ModSecurity 2.9; 3.0 lets pass what they match";
+        let note = RuleError::new(self.defaults.range.clone(), message);
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Takes the actions with which the next rules begin, of whatever phase.
+    fn replace_defaults(&mut self, defaults: SecRule) {
+        let is_first = self.defaults.range.is_empty();
+        if !is_first
+            && defaults.phase != self.defaults.phase
+            && defaults.disruption != self.defaults.disruption
+        {
+            let message = "the rules after this line inherit its actions in all phases, as in \
+                           ModSecurity 2.9; 3.0 has default actions for each phase";
+            self.notes.push(RuleError::new(defaults.range.clone(), message));
+        }
+        self.defaults = defaults;
+    }
+
+    /// Names a line that changes what the rules do and is not followed.
+    fn note_directive(&mut self, name: &Argument, arguments: &[Argument]) {
+        let first = arguments.first().map_or("", |argument| &*argument.text);
+        let is = |other: &str| name.text.eq_ignore_ascii_case(other);
+        let message = if is("SecRuleEngine") {
+            if first.eq_ignore_ascii_case("on") {
+                return;
+            }
+            format!(
+                "the engine is `{first}`: requests that it would reject if it were `On` are shown \
+                 as rejected"
+            )
+        } else if is("Include") || is("IncludeOptional") {
+            "the included rules are not read; give their files as rules".to_owned()
+        } else if name.text.starts_with('<') {
+            let is_engine =
+                is("<IfModule") && !first.starts_with('!') && first.contains("security");
+            if name.text.starts_with("</") || is_engine {
+                return;
+            }
+            let shown = name.text.trim_matches(['<', '>']);
+            format!("`<{shown}>` is not followed: the rules in it are tested on all requests")
+        } else if name.text.starts_with("Sec") && !WITHOUT_EFFECT.contains(&&*name.text) {
+            format!("`{}` is not followed", name.text)
+        } else {
+            return;
+        };
+        self.notes.push(RuleError::new(name.range.clone(), message));
+    }
 }
 
 /// The arguments of the line at `at`, which is moved after it. A backslash at its end continues it.
@@ -179,28 +289,17 @@ fn arguments(text: &str, at: &mut usize) -> Result<Vec<Argument>, RuleError> {
     }
 }
 
-/// Reads a rule. Without variables and an operator it is a `SecAction`, which always matches.
+/// Reads a rule that begins with the default actions. Without variables and an operator it is a
+/// `SecAction`, which always matches.
 fn rule(
+    defaults: &SecRule,
     name: &Argument,
     test: Option<(&Argument, &Argument)>,
     actions: Option<&Argument>,
     files: &RuleFiles,
 ) -> Result<SecRule, RuleError> {
-    let mut rule = SecRule {
-        id: String::new(),
-        phase: 2,
-        variables: Vec::new(),
-        operator: Operator::Always,
-        is_negated: false,
-        transforms: Vec::new(),
-        disruption: Disruption::Pass,
-        sets: Vec::new(),
-        skip_after: None,
-        is_chained: false,
-        missing: Vec::new(),
-        obstacle: None,
-        range: name.range.clone(),
-    };
+    let mut rule =
+        SecRule { range: name.range.clone(), inherits_disruption: true, ..defaults.clone() };
     if let Some((named, operator)) = test {
         match variables(&named.text) {
             Ok((known, missing)) => (rule.variables, rule.missing) = (known, missing),
@@ -213,6 +312,9 @@ fn rule(
             rule.read_action(action)
                 .map_err(|message| RuleError::new(actions.range.clone(), message))?;
         }
+    }
+    if rule.disruption == Disruption::Block {
+        rule.disruption = defaults.disruption;
     }
     Ok(rule)
 }
@@ -228,6 +330,26 @@ fn split_actions(text: &str) -> Vec<&str> {
 }
 
 impl SecRule {
+    /// The actions without a `SecDefaultAction`.
+    fn new(range: Range<usize>) -> Self {
+        Self {
+            id: String::new(),
+            phase: 2,
+            variables: Vec::new(),
+            operator: Operator::Always,
+            is_negated: false,
+            transforms: Vec::new(),
+            disruption: Disruption::Pass,
+            inherits_disruption: true,
+            sets: Vec::new(),
+            skip_after: None,
+            is_chained: false,
+            missing: Vec::new(),
+            obstacle: None,
+            range,
+        }
+    }
+
     fn read_operator(&mut self, text: &str, files: &RuleFiles) {
         let text = text.trim();
         let (is_negated, text) = match text.strip_prefix('!') {
@@ -281,10 +403,10 @@ impl SecRule {
                         .ok_or_else(|| format!("`{number}` is not a phase (1 to 5)"))?,
                 }
             }
-            "deny" | "drop" | "redirect" | "proxy" => self.disruption = Disruption::Deny,
-            "allow" => self.disruption = Disruption::Allow,
-            "block" => self.disruption = Disruption::Block,
-            "pass" => self.disruption = Disruption::Pass,
+            "deny" | "drop" | "redirect" | "proxy" => self.disrupt(Disruption::Deny),
+            "allow" => self.disrupt(Disruption::Allow(allow_scope(value)?)),
+            "block" => self.disrupt(Disruption::Block),
+            "pass" => self.disrupt(Disruption::Pass),
             "chain" => self.is_chained = true,
             "skipAfter" => self.skip_after = Some(value.to_owned()),
             "t" if value == "none" => self.transforms.clear(),
@@ -296,12 +418,25 @@ impl SecRule {
                 }
             },
             "setvar" => self.sets.extend(set_variable(value)),
-            "skip" | "ctl" | "initcol" | "exec" => {
+            "skip" | "ctl" | "initcol" | "exec" | "multiMatch" => {
                 self.obstacle.get_or_insert(format!("the action `{name}` is not supported"));
             }
             _ => {}
         }
         Ok(())
+    }
+
+    fn disrupt(&mut self, disruption: Disruption) {
+        (self.disruption, self.inherits_disruption) = (disruption, false);
+    }
+}
+
+fn allow_scope(text: &str) -> Result<AllowScope, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "" => Ok(AllowScope::Transaction),
+        "phase" => Ok(AllowScope::Phase),
+        "request" => Ok(AllowScope::Request),
+        _ => Err(format!("`{text}` is not a scope of `allow`; write `phase` or `request`")),
     }
 }
 
@@ -309,6 +444,9 @@ impl SecRule {
 /// request, and are left out.
 fn set_variable(text: &str) -> Option<SetVariable> {
     let lower = text.to_ascii_lowercase();
+    if let Some(name) = lower.strip_prefix("!tx.") {
+        return Some(SetVariable { name: name.to_owned(), operator: '!', value: String::new() });
+    }
     let text = lower.strip_prefix("tx.")?;
     let (name, value) = text.split_once('=').unwrap_or((text, "1"));
     let (operator, value) = match value.chars().next() {

@@ -15,8 +15,8 @@ use std::fmt::Write;
 use weir_core::{Field, RecordFields};
 
 use self::engine::Rules;
-use self::language::SecRule;
 pub(crate) use self::language::looks_like;
+use self::language::{Disruption, SecRule};
 use self::variable::needed_field;
 use crate::deny_replay::{DenyReplay, Entries, NO_ENTRY};
 use crate::error::RuleError;
@@ -163,7 +163,7 @@ impl Entries for ModSecurity {
         matched.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
         for (count, links) in matched.iter().take(LISTED_MAX) {
             let mut note = format!("{} matched {}", title(&links[0]), number(*count, "request"));
-            if !self.rules.denies(&links[0]) {
+            if links[0].disruption != Disruption::Deny {
                 let _ = write!(note, ", and lets them pass");
             }
             notes.push(note);
@@ -279,6 +279,104 @@ SecMarker END
     }
 
     #[test]
+    fn variables_are_set_for_each_value_that_matches() {
+        let text = r#"
+SecAction "id:1,phase:1,pass,setvar:tx.seen=9"
+SecRule ARGS|ARGS_NAMES "@contains evil" "id:2,phase:1,pass,setvar:!tx.seen,setvar:'tx.score=+3'"
+SecRule ARGS "@streq on" "id:3,phase:1,pass,chain,setvar:tx.score=+10"
+    SecRule REQUEST_METHOD "@streq POST" "setvar:tx.score=+100"
+SecRule TX:SCORE "@eq LIMIT" "id:4,phase:2,deny"
+SecRule TX:SEEN "@eq 9" "id:5,phase:2,deny"
+"#;
+        for (request, score) in [
+            ("GET /?a=evil HTTP/1.1", 3),
+            ("GET /?a=evil&b=evil HTTP/1.1", 6),
+            ("GET /?evil=evil&b=evil&c=x HTTP/1.1", 9),
+            ("GET /?a=evil&b=on&c=on HTTP/1.1", 23),
+            ("POST /?a=evil&b=on&c=on HTTP/1.1", 123),
+        ] {
+            for limit in [score - 1, score, score + 1] {
+                let text = text.replace("LIMIT", &limit.to_string());
+                let expected = (limit == score).then_some(3);
+                assert_eq!(denied(&text, request, "x").0, expected, "{request} {limit}");
+            }
+        }
+        assert_eq!(denied(text, "GET /?a=b HTTP/1.1", "x").0, Some(4));
+    }
+
+    #[test]
+    fn rules_begin_with_the_default_actions_before_them() {
+        let request = "GET /?a=EVIL HTTP/1.1";
+        let default = "SecDefaultAction \"phase:2,deny,t:lowercase\"";
+        let test = "SecRule ARGS \"@contains evil\"";
+        for (text, expected) in [
+            (format!("{default}\n{test} \"id:1\""), true),
+            (format!("{default}\n{test}"), true),
+            (format!("{default}\n{test} \"id:1,phase:1,block\""), true),
+            (format!("{default}\n{test} \"id:1,pass\""), false),
+            (format!("{default}\n{test} \"id:1,t:none\""), false),
+            (format!("{test} \"id:1,block,t:lowercase\"\n{default}"), false),
+            (format!("{default}\nSecDefaultAction \"phase:1,pass\"\n{test} \"id:1\""), false),
+            (
+                format!(
+                    "{default}\nSecDefaultAction \"phase:1,pass\"\n{test} \"id:1,deny,t:lowercase\""
+                ),
+                true,
+            ),
+        ] {
+            assert_eq!(denied(&text, request, "x").0.is_some(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn allow_ends_the_phases_of_its_scope() {
+        for (scope, phase, expected) in [
+            ("allow", 1, false),
+            ("allow", 2, false),
+            ("allow", 4, false),
+            ("allow:request", 2, false),
+            ("allow:request", 3, true),
+            ("allow:phase", 1, false),
+            ("allow:phase", 2, true),
+        ] {
+            let text = format!(
+                "SecRule REQUEST_METHOD \"@streq GET\" \"id:1,phase:1,{scope}\"\n\
+                 SecRule ARGS \"@contains evil\" \"id:2,phase:{phase},deny\""
+            );
+            let denied = denied(&text, "GET /?a=evil HTTP/1.1", "x").0.is_some();
+            assert_eq!(denied, expected, "{scope} {phase}");
+        }
+    }
+
+    #[test]
+    fn directives_that_change_verdicts_are_named() {
+        let test = "SecRule ARGS \"@contains evil\"";
+        for (lines, expected) in [
+            ("SecRuleEngine On\n<IfModule security2_module>\n</IfModule>\nServerName a", None),
+            ("SecRuleEngine DetectionOnly", Some("the engine is `DetectionOnly`")),
+            ("Include crs/*.conf", Some("the included rules are not read")),
+            ("<LocationMatch \"^/a\">\n</LocationMatch>", Some("`<LocationMatch>`")),
+            ("<IfModule !security2_module>", Some("`<IfModule>`")),
+            ("SecDefaultAction \"phase:2,deny\"", Some("rules that do not say")),
+            (
+                "SecDefaultAction \"phase:1,deny\"\nSecDefaultAction \"phase:2,pass\"",
+                Some("the rules after this line"),
+            ),
+        ] {
+            let text = format!("{lines}\n{test} \"id:1\"\n{test} \"id:2\"");
+            let rule = ModSecurity::parse(&text, "test", &RuleFiles::default()).expect(lines);
+            let notes: Vec<&str> = rule.notes.iter().map(|note| &*note.message).collect();
+            assert_eq!(notes.len(), usize::from(expected.is_some()), "{lines}: {notes:?}");
+            let starts = |note: &&str| note.starts_with(expected.unwrap_or_default());
+            assert!(notes.iter().all(starts), "{lines}: {notes:?}");
+        }
+        let text = format!("{test} \"id:1,phase:5,deny\"");
+        assert_eq!(denied(&text, "GET /?a=evil HTTP/1.1", "x"), (None, vec![0]));
+        let rule = ModSecurity::parse(&text, "test", &RuleFiles::default()).expect("it is valid");
+        assert!(rule.notes[0].message.starts_with("phase 5 is after the answer"));
+    }
+
+    #[test]
     fn what_cannot_be_told_is_named() {
         let text = r#"SecRule REQUEST_BODY "@rx a" "id:1,deny"
 SecRule ARGS "@detectSQLi" "id:2,deny"
@@ -302,6 +400,7 @@ SecUploadDir /tmp"#;
             ("SecRule ARGS", "SecRule", "write SecRule VARIABLES"),
             ("SecRule ARGS \"a", "\"a", "is not closed"),
             ("SecRule ARGS \"a\" \"phase:9\"", "\"phase:9", "`9` is not a phase"),
+            ("SecRule ARGS \"a\" \"allow:x\"", "\"allow:x", "`x` is not a scope"),
             ("# nothing", "", "there is no `SecRule`"),
         ] {
             let error = ModSecurity::parse(text, "test", &RuleFiles::default()).expect_err(text);
