@@ -2,8 +2,9 @@
 //!
 //! The state is when the period began, and the counts of it and of the one before it, each with the
 //! least and most that it can be. A request may be in the same period, begin the next one, or begin
-//! one after a pause; the state after it covers all of these that are possible. If the state is not
-//! known well, bounds that hold for every beginning of the period are closer ([`AnyPeriod`]).
+//! one after a pause; the state after it covers all of these that are possible. A period begins at an
+//! even millisecond of HAProxy's clock, so up to one before the request or the end of the last period.
+//! If the state is not known well, bounds that hold for every beginning of the period are closer ([`AnyPeriod`]).
 
 use super::limit::Limit;
 use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
@@ -85,13 +86,14 @@ fn after(state: State, now: Range<i64>, period: i64) -> [Option<State>; 3] {
     };
     let next = State {
         tick: (
-            state.tick.0.saturating_add(period).max(now.0.saturating_sub(period - 1)),
+            state.tick.0.saturating_add(period - 1).max(now.0.saturating_sub(period - 1)),
             state.tick.1.saturating_add(period).min(now.1),
         ),
         current: (1, 1),
         previous: state.current,
     };
-    let new = State { tick: now, current: (1, 1), previous: (0, 0) };
+    let tick = (now.0.saturating_sub(1), now.1);
+    let new = State { tick, current: (1, 1), previous: (0, 0) };
     [
         (age.0 < period).then_some(same),
         (age.0 < 2 * period && age.1 >= period).then_some(next),
@@ -105,7 +107,8 @@ fn after(state: State, now: Range<i64>, period: i64) -> [Option<State>; 3] {
 /// before them: `1 - x / period` of at least those within the period, and at most those within
 /// `x + period`. Both grow with the numbers, and the part falls with `x`, so the ends of an interval
 /// of `x` bound the rate in it. No request of the last period is forgotten, because a new beginning
-/// needs a pause of a period.
+/// needs a pause of a period. That it is at an even millisecond may move one request over its end, so
+/// what is surely within a time is within a millisecond less.
 #[derive(Debug, Default)]
 struct AnyPeriod {
     /// By the end of each part: the first position that is surely within it.
@@ -130,7 +133,7 @@ impl AnyPeriod {
             // A beginning is less than a period ago.
             let age = part(index).min(period - 1);
             let surely = &mut self.surely[index];
-            while *surely < at && latest(at).saturating_sub(earliest(*surely)) > age {
+            while *surely < at && latest(at).saturating_sub(earliest(*surely)) > age - 1 {
                 *surely += 1;
             }
             least[index] = count(*surely);

@@ -121,25 +121,62 @@ fn first_window(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>
     peak
 }
 
-/// `update_freq_ctr_period` and `read_freq_ctr_period` of HAProxy, in milliseconds.
+/// The counter of HAProxy, with times in milliseconds.
+#[derive(Debug, Clone, Copy)]
+struct FrequencyCounter {
+    tick: i64,
+    current: u64,
+    previous: u64,
+    /// Whether periods begin at odd milliseconds since 1970.
+    is_odd: bool,
+}
+
+impl FrequencyCounter {
+    fn new(is_odd: bool) -> Self {
+        Self { tick: i64::MIN / 4, current: 0, previous: 0, is_odd }
+    }
+
+    /// Counts a request and returns the rate with it: `update_freq_ctr_period` and
+    /// `read_freq_ctr_period`.
+    fn count(&mut self, now: i64, period: i64) -> u64 {
+        match now - self.tick {
+            age if age < period => self.current += 1,
+            age if age < 2 * period => self.begin(self.tick + period, self.current),
+            _ => self.begin(now, 0),
+        }
+        let remain = (self.tick + period - now).max(0) as u128;
+        let part = u128::from(self.previous) * remain / period.max(1) as u128;
+        self.current + part as u64
+    }
+
+    /// Begins a period with a request. `curr_tick & ~1` cuts its beginning to an even millisecond of
+    /// HAProxy's clock.
+    fn begin(&mut self, tick: i64, previous: u64) {
+        self.tick = tick - (tick - i64::from(self.is_odd)).rem_euclid(2);
+        (self.previous, self.current) = (previous, 1);
+    }
+}
+
+/// The rate of HAProxy. Whether its clock is even when that of the log is, is not known, so a verdict
+/// holds for both.
 fn two_periods(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
     let period = (limit.window_ns / 1_000_000) as i64;
-    let (mut tick, mut current, mut previous) = (i64::MIN / 4, 0_u64, 0_u64);
-    let mut peak = Peak::default();
+    let mut counters = [false, true].map(FrequencyCounter::new);
+    let (mut peak, mut peaks) = (Peak::default(), [0; 2]);
     for (at, request) in requests.iter().enumerate() {
         let now = request.arrival_ns.div_euclid(1_000_000);
-        match now - tick {
-            age if age < period => current += 1,
-            age if age < 2 * period => (tick, previous, current) = (tick + period, current, 1),
-            _ => (tick, previous, current) = (now, 0, 1),
+        let rates = counters.each_mut().map(|counter| counter.count(now, period));
+        peaks = [peaks[0].max(rates[0]), peaks[1].max(rates[1])];
+        let highest = rates[0].max(rates[1]);
+        peak.take(at, highest as f64);
+        let is_over = rates.map(|rate| rate > limit.count);
+        let mut outcome = Outcome::of(is_over[0], highest as f64);
+        if is_over[0] != is_over[1] {
+            outcome = Outcome::verdict(Verdict::Unknown);
         }
-        let remain = (tick + period - now) as u128;
-        let rate = u128::from(current) + u128::from(previous) * remain / period.max(1) as u128;
-        let rate = rate as u64;
-        peak.take(at, rate as f64);
-        outcomes.push(Outcome::of(rate > limit.count, rate as f64));
+        outcomes.push(outcome);
     }
-    peak
+    Peak { lowest: peaks[0].min(peaks[1]) as f64, ..peak }
 }
 
 /// The parameters of a bucket. Times are in nanoseconds multiplied by the count of the limit, so

@@ -14,6 +14,10 @@ use crate::stamps::Stamps;
 /// How far the time may lie behind a stamp without a fraction of a second, in nanoseconds.
 pub(super) const SECOND_SPREAD_NS: i64 = 999_999_999;
 
+/// Why a verdict of the two periods may not be known although all times are.
+const EVEN_NOTE: &str = "HAProxy begins periods at even milliseconds of its own clock, which is not in \
+                         the log; a verdict that depends on this millisecond cannot be told";
+
 /// The most requests that are held.
 const REQUESTS_MAX: usize = u32::MAX as usize;
 
@@ -232,7 +236,12 @@ impl Replay for WindowReplay<'_> {
         let mut report = summary.finish();
         report.requests.undecided += self.untimed + self.not_held;
         report.notes = self.notes(is_exact);
-        report.exactness = match (is_published, is_exact) {
+        let is_even_known =
+            self.limit.algorithm != Algorithm::TwoPeriods || report.requests.undecided == 0;
+        if is_exact && !is_even_known {
+            report.notes.push(EVEN_NOTE.to_owned());
+        }
+        report.exactness = match (is_published, is_exact && is_even_known) {
             (false, _) => Exactness::Band,
             (true, false) => Exactness::Bounded,
             (true, true) => Exactness::Exact,
