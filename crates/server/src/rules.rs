@@ -3,6 +3,7 @@
 //! Each panel has a question of its own, and a query that selects the records. Its newest question
 //! is answered, and answered again while the data grows.
 
+use std::collections::HashSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -332,7 +333,11 @@ fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), PanelRefusal> {
         message: error.to_string(),
         place: RulePlace::new(error, text),
     };
-    let notes = rules.iter().flat_map(|rule| rule.notes()).take(KEYS_MAX).map(note).collect();
+    // Rules of one text may have the same notes.
+    let mut places = HashSet::new();
+    let is_new = |note: &&RuleError| places.insert((note.range.start, note.message.clone()));
+    let notes = rules.iter().flat_map(|rule| rule.notes()).filter(is_new);
+    let notes = notes.take(KEYS_MAX).map(note).collect();
     Ok((rules, notes))
 }
 

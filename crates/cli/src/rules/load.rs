@@ -1,5 +1,6 @@
 //! Reads the rules of the command line.
 
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -186,11 +187,19 @@ fn add(
 ) -> Result<(), Failure> {
     let parsed = parse_rules(text, name, family, files)
         .map_err(|error| Failure::new(placed(origin, text, &error)))?;
-    for note in parsed.iter().flat_map(|rule| rule.notes()) {
-        say(placed(origin, text, note));
-    }
+    say_notes(&parsed, (origin, text));
     rules.extend(parsed);
     Ok(())
+}
+
+/// Says what of a text is not followed. Several rules of it may have the same notes.
+fn say_notes(rules: &[Box<dyn Rule>], (origin, text): (&str, &str)) {
+    let mut said = HashSet::new();
+    for note in rules.iter().flat_map(|rule| rule.notes()) {
+        if said.insert((note.range.start, &note.message)) {
+            say(placed(origin, text, note));
+        }
+    }
 }
 
 /// An error with its place in the text.

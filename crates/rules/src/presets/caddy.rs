@@ -25,14 +25,87 @@ fn is_zone(line: &[Word<'_>]) -> bool {
     matches!(line, [first, _, last] if first.text == "zone" && last.text == "{")
 }
 
+/// A block within a zone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Matchers,
+    /// What is not followed.
+    Skipped,
+}
+
 /// A zone that is read.
 struct Zone<'t> {
     name: Word<'t>,
     key: Option<Key>,
     window_ns: Option<u64>,
     events: Option<u64>,
-    conditions: Vec<String>,
+    /// The blocks that are open, from the outermost on.
+    blocks: Vec<Block>,
+    /// A request that meets one of them counts.
+    matchers: Vec<MatcherSet>,
     notes: Vec<RuleError>,
+}
+
+/// A block of matchers, as conditions. A request meets it if it meets one condition of each kind.
+#[derive(Default)]
+struct MatcherSet {
+    methods: Vec<String>,
+    hosts: Vec<String>,
+    paths: Vec<String>,
+}
+
+impl MatcherSet {
+    /// The condition of the set; `None` if all requests meet it.
+    fn condition(&self) -> Option<String> {
+        let kinds = [&self.methods, &self.hosts, &self.paths];
+        let kinds = kinds.into_iter().filter(|kind| !kind.is_empty());
+        let kinds: Vec<String> = kinds.map(|kind| format!("({})", kind.join(" or "))).collect();
+        (!kinds.is_empty()).then(|| kinds.join(" and "))
+    }
+}
+
+/// What is outside of the zones.
+#[derive(Default)]
+struct Surroundings<'t> {
+    /// The number of `rate_limit` lines.
+    handlers: usize,
+    /// The first words of the blocks that are open, and whether they have arguments.
+    blocks: Vec<(Word<'t>, bool)>,
+    notes: Vec<RuleError>,
+}
+
+impl<'t> Surroundings<'t> {
+    /// Reads a line that is not in a zone.
+    fn read(&mut self, line: &[Word<'t>]) {
+        let Some(first) = line.first() else { return };
+        if first.text == "}" {
+            self.blocks.pop();
+            return;
+        }
+        let arguments = line[1..].iter().filter(|word| word.text != "{").count();
+        match first.text {
+            "rate_limit" => {
+                self.handlers += 1;
+                let routes = ["handle", "handle_path", "route"];
+                let is_matched = |(word, has_arguments): &&(Word<'_>, bool)| {
+                    *has_arguments && routes.contains(&word.text)
+                };
+                let matched = self.blocks.iter().find(is_matched).map(|(word, _)| *word);
+                if let Some(word) = matched.or(Some(*first).filter(|_| arguments > 0)) {
+                    let message = "which requests this is for is not followed: all of them count";
+                    self.notes.push(word.error(message));
+                }
+            }
+            "distributed" => {
+                let message = "the other instances are not in the log; this one alone is replayed";
+                self.notes.push(first.error(message));
+            }
+            _ => {}
+        }
+        if line.last().is_some_and(|word| word.text == "{") {
+            self.blocks.push((*first, arguments > 0));
+        }
+    }
 }
 
 /// Reads the zones.
@@ -40,25 +113,27 @@ struct Zone<'t> {
 /// # Errors
 /// If there is none, or one lacks its window or its events.
 pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
-    let (mut presets, mut zone, mut depth) = (Vec::new(), None::<Zone<'_>>, 0_usize);
+    let (mut zones, mut zone) = (Vec::new(), None::<Zone<'_>>);
+    let mut surroundings = Surroundings::default();
     for line in lines(text) {
-        let Some(first) = line.first().copied() else { continue };
-        if is_zone(&line) {
-            let (key, window_ns, events) = Default::default();
-            let (conditions, notes) = Default::default();
-            zone = Some(Zone { name: line[1], key, window_ns, events, conditions, notes });
-            depth = 0;
-            continue;
+        match &mut zone {
+            None if is_zone(&line) => zone = Some(Zone::new(line[1])),
+            None => surroundings.read(&line),
+            Some(current) => {
+                if current.read(&line)? {
+                    zones.extend(zone.take());
+                }
+            }
         }
-        let Some(current) = &mut zone else { continue };
-        match (first.text, line.get(1)) {
-            ("}", _) if depth == 0 => presets.extend(zone.take().map(Zone::preset).transpose()?),
-            ("}", _) => depth -= 1,
-            ("match", Some(open)) if open.text == "{" => depth += 1,
-            (_, Some(value)) if depth == 0 => current.read(first, *value)?,
-            (_, Some(_)) => current.read_condition(&line),
-            _ => {}
-        }
+    }
+    let mut presets = zones
+        .into_iter()
+        .map(|zone| Ok((zone.name, zone.preset()?)))
+        .collect::<Result<Vec<_>, RuleError>>()?;
+    note_order(&mut presets, surroundings.handlers);
+    let mut presets: Vec<Preset> = presets.into_iter().map(|(_, preset)| preset).collect();
+    for preset in &mut presets {
+        preset.notes.extend(surroundings.notes.iter().cloned());
     }
     match presets.is_empty() {
         true => Err(RuleError::new(0..0, "there is no `zone NAME { ... }` that ends with `}`")),
@@ -66,8 +141,63 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
     }
 }
 
-impl Zone<'_> {
-    fn read(&mut self, name: Word<'_>, value: Word<'_>) -> Result<(), RuleError> {
+/// Names the zones that others come before. `ServeHTTP` of handler.go asks the zones with the most
+/// events in a time first, and ends with the first that rejects, so that later ones do not count
+/// the request.
+fn note_order(zones: &mut [(Word<'_>, Preset)], handlers: usize) {
+    let events_of =
+        |limit: &Limit, other: &Limit| limit.count as u128 * u128::from(other.window_ns);
+    let is_after =
+        |limit: &Limit, other: &Limit| events_of(limit, other) <= events_of(other, limit);
+    let is_later = |at: usize| {
+        let others = zones.iter().enumerate().filter(|(other, _)| *other != at);
+        others
+            .into_iter()
+            .any(|(_, (_, other))| handlers > 1 || is_after(&zones[at].1.limit, &other.limit))
+    };
+    let later: Vec<usize> = (0..zones.len()).filter(|at| is_later(*at)).collect();
+    for at in later {
+        let (name, preset) = &mut zones[at];
+        let message = "the zone is replayed alone: requests that another zone rejects before count \
+                       here, and not in Caddy";
+        preset.notes.push(name.error(message));
+    }
+}
+
+impl<'t> Zone<'t> {
+    fn new(name: Word<'t>) -> Self {
+        let (key, window_ns, events) = Default::default();
+        let (blocks, matchers, notes) = Default::default();
+        Self { name, key, window_ns, events, blocks, matchers, notes }
+    }
+
+    /// Reads a line of the zone. Returns whether it ends the zone.
+    fn read(&mut self, line: &[Word<'t>]) -> Result<bool, RuleError> {
+        let Some(first) = line.first().copied() else { return Ok(false) };
+        if first.text == "}" {
+            return Ok(self.blocks.pop().is_none());
+        }
+        let opens = line.last().is_some_and(|word| word.text == "{");
+        match (self.blocks.last(), line.get(1)) {
+            (Some(Block::Skipped), _) => {}
+            (None, Some(_)) if opens && first.text == "match" => {
+                self.matchers.push(MatcherSet::default());
+                self.blocks.push(Block::Matchers);
+                return Ok(false);
+            }
+            (None, Some(value)) if !opens => self.read_setting(first, *value)?,
+            (None, _) => {
+                self.notes.push(first.error(format!("`{}` is not followed", first.text)));
+            }
+            (Some(Block::Matchers), _) => self.read_matcher(line),
+        }
+        if opens {
+            self.blocks.push(Block::Skipped);
+        }
+        Ok(false)
+    }
+
+    fn read_setting(&mut self, name: Word<'_>, value: Word<'_>) -> Result<(), RuleError> {
         match name.text {
             "key" => self.key = Some(key(value)?),
             "window" => {
@@ -88,44 +218,45 @@ impl Zone<'_> {
         Ok(())
     }
 
-    /// Reads a line of a matcher of requests.
-    fn read_condition(&mut self, line: &[Word<'_>]) {
-        let values: Vec<&str> = line[1..].iter().map(|word| word.text).collect();
-        let quoted = |value: &str| format!("'{value}'");
-        let paths = || {
-            let path = |value: &&str| match value.strip_suffix('*') {
-                Some(prefix) => format!("path^={}", quoted(prefix)),
-                None => format!("path={}", quoted(value)),
-            };
-            values.iter().map(path).collect::<Vec<_>>().join(" or ")
+    /// Reads a line of a matcher of requests. Several lines of one kind are alternatives.
+    fn read_matcher(&mut self, line: &[Word<'_>]) {
+        let values = line[1..].iter().map(|word| word.text.trim_matches('"'));
+        let conditions = |condition: fn(&str) -> Option<String>| -> Option<Vec<String>> {
+            values.clone().map(condition).collect()
         };
-        let list = || values.iter().map(|value| quoted(value)).collect::<Vec<_>>().join(",");
-        let condition = match line[0].text {
-            "method" => format!("method={}", list()),
-            "host" => format!("host={}", list()),
-            "path" if values.iter().all(|value| !value.trim_end_matches('*').contains('*')) => {
-                format!("({})", paths())
-            }
-            other => {
-                let message = format!("the matcher `{other}` is not followed: all requests match");
+        let kind = line[0].text;
+        let conditions = match kind {
+            "method" => conditions(|value| Some(format!("method={}", quoted(value)?))),
+            "host" => conditions(host),
+            "path" => conditions(path),
+            _ => None,
+        };
+        match (conditions.filter(|it| !it.is_empty()), self.matchers.last_mut()) {
+            (Some(conditions), Some(set)) => match kind {
+                "method" => set.methods.extend(conditions),
+                "host" => set.hosts.extend(conditions),
+                _ => set.paths.extend(conditions),
+            },
+            _ => {
+                let message = format!(
+                    "the matcher `{kind}` is not followed: requests count whether they meet it or not"
+                );
                 self.notes.push(line[0].error(message));
-                return;
             }
-        };
-        self.conditions.push(condition);
+        }
     }
 
     fn preset(self) -> Result<Preset, RuleError> {
         let missing = |what: &str| self.name.error(format!("the zone has no `{what}`"));
         let count = self.events.ok_or_else(|| missing("events"))?;
         let window_ns = self.window_ns.ok_or_else(|| missing("window"))?;
-        let condition = match &self.conditions[..] {
-            [] => None,
-            conditions => Some(
-                RuleCondition::parse(&conditions.join(" and "))
-                    .map_err(|error| self.name.error(error.message))?,
-            ),
+        let sets: Option<Vec<String>> = self.matchers.iter().map(MatcherSet::condition).collect();
+        let condition = match sets.as_deref() {
+            None | Some([]) => None,
+            Some([set]) => Some(set.clone()),
+            Some(sets) => Some(format!("({})", sets.join(") or ("))),
         };
+        let condition = condition.map(|text| RuleCondition::parse(&text)).transpose();
         let limit = Limit {
             name: Some(self.name.text.to_owned()),
             count,
@@ -133,10 +264,34 @@ impl Zone<'_> {
             burst: count,
             algorithm: Algorithm::SlidingRing,
             key: self.key.unwrap_or_default(),
-            condition,
+            condition: condition.map_err(|error| self.name.error(error.message))?,
         };
         Ok(Preset { limit, notes: self.notes })
     }
+}
+
+/// A text as a value of a condition, if it can be one.
+fn quoted(text: &str) -> Option<String> {
+    (!text.contains(['\'', '{'])).then(|| format!("'{text}'"))
+}
+
+/// The condition of a host without wildcards. Case is ignored.
+fn host(value: &str) -> Option<String> {
+    let pattern = quoted(&format!("(?i)^{}$", regex::escape(value)))?;
+    (!value.contains('*')).then(|| format!("host~{pattern}"))
+}
+
+/// The condition of a path with `*` at its ends at most, as `MatchPath` of Caddy compares them: case
+/// is ignored.
+fn path(value: &str) -> Option<String> {
+    let (is_open, rest) = value.strip_prefix('*').map_or((false, value), |rest| (true, rest));
+    let (is_prefix, rest) = rest.strip_suffix('*').map_or((false, rest), |rest| (true, rest));
+    if rest.contains(['*', '?', '[', '\\']) {
+        return None;
+    }
+    let (begin, end) = (if is_open { "" } else { "^" }, if is_prefix { "" } else { "$" });
+    let pattern = quoted(&format!("(?i){begin}{}{end}", regex::escape(rest)))?;
+    Some(format!("path~{pattern}"))
 }
 
 /// The key of a zone: a placeholder, or a text that all requests have.
@@ -202,11 +357,82 @@ mod tests {
         assert!(looks_like(TEXT));
         let presets = parse(TEXT).expect("it is valid");
         let texts: Vec<String> = presets.iter().map(|preset| preset.limit.to_string()).collect();
-        let login = r#"limit 5 requests in 90s by client where method="POST" and (path^="/login" or path="/signin") as sliding"#;
+        let login = r#"limit 5 requests in 90s by client where method="POST" and (path~'(?i)^/login' or path~'(?i)^/signin$') as sliding"#;
         assert_eq!(texts, [login, "limit 100 requests in 1s as sliding"]);
         assert_eq!(presets[0].limit.name.as_deref(), Some("login"));
         let notes: Vec<usize> = presets[0].notes.iter().map(|note| note.line(TEXT)).collect();
-        assert_eq!(notes, [7]);
+        // The zone with 100 events in a second comes before it.
+        assert_eq!(notes, [7, 3]);
+        assert!(presets[1].notes.is_empty());
+    }
+
+    /// The condition of a zone with matchers, and the lines of its notes.
+    fn matched(matchers: &str) -> (String, Vec<usize>) {
+        let text = format!("zone a {{\n{matchers}\nkey {{remote_host}}\nwindow 1m\nevents 2\n}}");
+        let preset = parse(&text).expect(&text).remove(0);
+        let condition = preset.limit.condition.map(|it| it.text().to_owned()).unwrap_or_default();
+        (condition, preset.notes.iter().map(|note| note.line(&text)).collect())
+    }
+
+    #[test]
+    fn matchers_are_conditions() {
+        for (matchers, condition, notes) in [
+            ("match {\nnot {\npath /api/*\n}\n}", "", vec![3]),
+            (
+                "match {\nnot {\nnot {\npath /a\n}\npath /b\n}\nmethod GET\n}",
+                r#"method="GET""#,
+                vec![3],
+            ),
+            ("match {\nnot path /api/*\n}", "", vec![3]),
+            ("match {\npath /API/*\n}", r#"path~'(?i)^/API/'"#, vec![]),
+            (
+                "match {\npath *.php\npath */x/*\n}",
+                r#"path~'(?i)\.php$' or path~'(?i)/x/'"#,
+                vec![],
+            ),
+            ("match {\npath /a*b\n}", "", vec![3]),
+            ("match {\npath {vars.x}\n}", "", vec![3]),
+            (
+                "match {\nhost A.example\nmethod GET POST\n}",
+                r#"(method="GET" or method="POST") and host~'(?i)^A\.example$'"#,
+                vec![],
+            ),
+            ("match {\nhost *.example\n}", "", vec![3]),
+            (
+                "match {\nmethod GET\n}\nmatch {\npath /b\n}",
+                r#"method="GET" or path~'(?i)^/b$'"#,
+                vec![],
+            ),
+            ("match {\nmethod GET\n}\nmatch {\nprotocol https\n}", "", vec![6]),
+            ("other {\nevents 7\n}", "", vec![2]),
+        ] {
+            assert_eq!(matched(matchers), (condition.to_owned(), notes), "{matchers}");
+        }
+    }
+
+    #[test]
+    fn zones_after_others_are_named() {
+        let zone = |name, events, window| {
+            format!("zone {name} {{\nevents {events}\nwindow {window}\n}}\n")
+        };
+        let noted = |text: &str| {
+            let presets = parse(text).expect(text);
+            presets.iter().map(|preset| preset.notes.len()).collect::<Vec<_>>()
+        };
+        let (fast, slow) = (zone("a", 1, "1s"), zone("b", 5, "10s"));
+        for (text, expected) in [
+            (format!("rate_limit {{\n{fast}}}"), vec![0]),
+            (format!("rate_limit {{\n{fast}{slow}}}"), vec![0, 1]),
+            (format!("rate_limit {{\n{slow}{fast}}}"), vec![1, 0]),
+            (format!("rate_limit {{\n{fast}{fast}}}"), vec![1, 1]),
+            (format!("rate_limit {{\n{fast}}}\nrate_limit {{\n{slow}}}"), vec![1, 1]),
+            (format!("rate_limit @api {{\n{fast}}}"), vec![1]),
+            (format!("a.example {{\nhandle /api/* {{\nrate_limit {{\n{fast}}}\n}}\n}}"), vec![1]),
+            (format!("handle /api/* {{\n}}\nhandle {{\nrate_limit {{\n{fast}}}\n}}"), vec![0]),
+            (format!("rate_limit {{\n{fast}distributed {{\n}}\n}}"), vec![1]),
+        ] {
+            assert_eq!(noted(&text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! on hold, and each one during the hold is rejected and begins it again.
 //!
 //! Apache logs the second in which a request arrived. If a log has the second of its end and how long
-//! it took, that of the arrival may be one of two: then a client passes if it does so with intervals a second longer, and of
-//! the others it cannot be told.
+//! it took, that of the arrival may be one of two: then a client passes if it does so with intervals a
+//! second longer, and of the others it cannot be told.
 
 use std::collections::HashMap;
 
@@ -18,6 +18,7 @@ use crate::event::{Event, Events};
 use crate::interner::Interner;
 use crate::report::{Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Trip, Verdict};
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
+use crate::stamps::Stamps;
 
 /// The most clients that are listed, and that are within the limit.
 const LISTED_MAX: [usize; 2] = [1_000_000, 100];
@@ -120,7 +121,8 @@ impl Rule for EvasiveRule {
             clients,
             pages,
             page_text,
-            is_exact: true,
+            stamps: Stamps::default(),
+            is_ambiguous: false,
             untimed: 0,
         })
     }
@@ -169,8 +171,10 @@ struct EvasiveReplay {
     /// Pages with their clients.
     pages: Interner,
     page_text: Vec<u8>,
-    /// Whether the second of every arrival is known.
-    is_exact: bool,
+    /// Those of the ends of requests.
+    stamps: Stamps,
+    /// Whether the arrival may be in the second before, for a request whose stamp is cut to the second.
+    is_ambiguous: bool,
     untimed: u64,
 }
 
@@ -209,9 +213,12 @@ impl Replay for EvasiveReplay {
             self.untimed += 1;
             return;
         };
-        let is_whole = |ns: i128| ns % 1_000_000_000 == 0;
-        self.is_exact &=
-            event.tag == 1 || !is_whole(time_ns.into()) || is_whole(event.duration_ns.into());
+        if event.tag == 0 {
+            let has_fraction = |ns: i128| ns % 1_000_000_000 != 0;
+            self.stamps.count(source, time_ns);
+            self.is_ambiguous |=
+                !has_fraction(time_ns.into()) && has_fraction(event.duration_ns.into());
+        }
         let duration_ns = i64::try_from(event.duration_ns).unwrap_or(i64::MAX);
         let arrival_ns = time_ns.saturating_sub(duration_ns);
         self.requests.push(Request { arrival_ns, line, source, client, page });
@@ -224,7 +231,8 @@ impl Replay for EvasiveReplay {
     }
 
     fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {
-        let (clients, verdicts) = self.replay();
+        let is_exact = !self.is_ambiguous || self.stamps.have_fractions();
+        let (clients, verdicts) = self.replay(is_exact);
         if let Some(decide) = decide {
             for (request, verdict) in self.requests.iter().zip(&verdicts) {
                 decide(&Decision {
@@ -237,24 +245,24 @@ impl Replay for EvasiveReplay {
                 });
             }
         }
-        self.report(&clients)
+        self.report(&clients, is_exact)
     }
 }
 
 impl EvasiveReplay {
-    fn replay(&self) -> (Vec<Client>, Vec<Verdict>) {
+    fn replay(&self, is_exact: bool) -> (Vec<Client>, Vec<Verdict>) {
         let mut order: Vec<usize> = (0..self.requests.len()).collect();
         order.sort_by_key(|position| self.requests[*position].arrival_ns);
         let mut clients = vec![Client::default(); self.clients.len()];
         let mut pages: HashMap<u32, Hits> = HashMap::new();
         let mut verdicts = vec![Verdict::Passed; self.requests.len()];
-        let more_s = i64::from(!self.is_exact);
+        let more_s = i64::from(!is_exact);
         for position in order {
             let request = &self.requests[position];
             let now_s = request.arrival_ns.div_euclid(1_000_000_000);
             let client = &mut clients[request.client as usize];
             let is_held = |held_s: i64| now_s.saturating_sub(held_s) < self.settings.block_s;
-            let is_over = if !self.is_exact && client.first_over.is_some() {
+            let is_over = if !is_exact && client.first_over.is_some() {
                 true
             } else if client.held_s.is_some_and(is_held) {
                 client.held_s = Some(now_s);
@@ -279,7 +287,7 @@ impl EvasiveReplay {
                 }
                 by_page.1 || by_site.1
             };
-            let verdict = match (is_over, self.is_exact) {
+            let verdict = match (is_over, is_exact) {
                 (false, _) => Verdict::Passed,
                 (true, true) => Verdict::Rejected,
                 (true, false) => Verdict::Unknown,
@@ -297,12 +305,12 @@ impl EvasiveReplay {
         (clients, verdicts)
     }
 
-    fn report(&self, clients: &[Client]) -> RuleReport {
+    fn report(&self, clients: &[Client], is_exact: bool) -> RuleReport {
         let (mut keys, mut counts) = (KeyCounts::default(), RequestCounts::default());
         let (mut trips, mut closest) = (Vec::new(), Vec::new());
         for (number, client) in clients.iter().enumerate() {
             let Some((count, limit, peak_at)) = client.peak else { continue };
-            let verdict = match (client.first_over, self.is_exact) {
+            let verdict = match (client.first_over, is_exact) {
                 (None, _) => Verdict::Passed,
                 (_, true) => Verdict::Rejected,
                 (_, false) => Verdict::Unknown,
@@ -337,14 +345,14 @@ impl EvasiveReplay {
         counts.undecided += self.untimed;
         let mut notes =
             vec!["each process of Apache counts alone; one process is replayed".to_owned()];
-        if !self.is_exact {
+        if !is_exact {
             notes.push(
                 "the log has whole seconds of the ends of requests; a client that passes only with \
                  the intervals as they are cannot be told"
                     .to_owned(),
             );
         }
-        let exactness = if self.is_exact { Exactness::Exact } else { Exactness::Bounded };
+        let exactness = if is_exact { Exactness::Exact } else { Exactness::Bounded };
         let (steps, bans, alerts) = Default::default();
         RuleReport { exactness, notes, keys, requests: counts, trips, closest, steps, bans, alerts }
     }
@@ -368,19 +376,23 @@ fn hit(hits: &mut Option<Hits>, limit: Count, now_s: i64, more_s: i64) -> (i64, 
 
 #[cfg(test)]
 mod tests {
-    use super::{looks_like, parse};
+    use proptest::prelude::*;
+
+    use super::{Count, Settings, looks_like, parse};
     use crate::event::Events;
     use crate::report::{Decision, Verdict};
     use crate::rule::Rule;
 
-    /// The lines of rejected and undecided requests of one client, at seconds with pages.
-    fn over(text: &str, tag: u32, requests: &[(i64, &str)]) -> (Vec<u64>, Vec<u64>) {
+    /// A request of one client: its stamp and duration in milliseconds, and its page.
+    type Request<'a> = (i64, u64, &'a str);
+
+    /// The lines of rejected and undecided requests.
+    fn replayed(text: &str, tag: u32, requests: &[Request<'_>]) -> (Vec<u64>, Vec<u64>) {
         let rule = parse(text, "test").expect(text);
         let mut replay = rule.replay();
         let mut events = Events::default();
-        for (line, (second, path)) in requests.iter().enumerate() {
-            let duration_ns = if tag == 0 { 300_000_000 } else { 0 };
-            let time = (Some(second * 1_000_000_000), duration_ns);
+        for (line, (stamp_ms, duration_ms, path)) in requests.iter().enumerate() {
+            let time = (Some(stamp_ms * 1_000_000), duration_ms * 1_000_000);
             assert!(events.put((line as u64, tag), time, [&b"a"[..], path.as_bytes()]));
         }
         for event in events.iter() {
@@ -393,6 +405,107 @@ mod tests {
             _ => {}
         }));
         (rejected, unknown)
+    }
+
+    /// As [`replayed`], with whole seconds, and durations if the stamps are those of ends.
+    fn over(text: &str, tag: u32, requests: &[(i64, &str)]) -> (Vec<u64>, Vec<u64>) {
+        let duration_ms = if tag == 0 { 300 } else { 0 };
+        let requests: Vec<_> =
+            requests.iter().map(|(second, path)| (second * 1_000, duration_ms, *path)).collect();
+        replayed(text, tag, &requests)
+    }
+
+    /// `access_checker` and the table of mod_evasive24.c, line by line. Returns the lines that are
+    /// rejected.
+    fn naive(settings: &Settings, requests: &[Request<'_>]) -> Vec<u64> {
+        let mut nodes: Vec<(String, i64, i64)> = Vec::new();
+        let mut rejected = Vec::new();
+        for (index, (stamp_ms, duration_ms, path)) in requests.iter().enumerate() {
+            let now = (stamp_ms - *duration_ms as i64).div_euclid(1_000);
+            let find = |nodes: &[(String, i64, i64)], key: &str| {
+                nodes.iter().position(|(known, ..)| known == key)
+            };
+            let mut result_is_forbidden = false;
+            let held = find(&nodes, "a").filter(|at| now - nodes[*at].1 < settings.block_s);
+            if let Some(at) = held {
+                result_is_forbidden = true;
+                nodes[at].1 = now;
+            } else {
+                for (key, limit) in
+                    [(format!("a_{path}"), settings.page), ("a_SITE".to_owned(), settings.site)]
+                {
+                    match find(&nodes, &key) {
+                        Some(at) => {
+                            let (_, last, count) = &mut nodes[at];
+                            if now - *last < limit.interval_s && *count >= limit.most {
+                                result_is_forbidden = true;
+                            } else if now - *last >= limit.interval_s {
+                                *count = 0;
+                            }
+                            (*last, *count) = (now, *count + 1);
+                        }
+                        None => nodes.push((key, now, 0)),
+                    }
+                }
+                if result_is_forbidden {
+                    match find(&nodes, "a") {
+                        Some(at) => nodes[at].1 = now,
+                        None => nodes.push(("a".to_owned(), now, 0)),
+                    }
+                }
+            }
+            if result_is_forbidden {
+                rejected.push(index as u64 + 1);
+            }
+        }
+        rejected
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+
+        #[test]
+        fn decisions_are_those_of_the_module(
+            (page, site) in ((1..4i64, 1..4i64), (1..8i64, 1..4i64)),
+            block_s in 1..12i64,
+            pauses in prop::collection::vec(
+                (
+                    prop_oneof![6 => 0..200i64, 3 => 0..1_500i64, 1 => 3_000..15_000i64],
+                    0..900u64,
+                    prop::sample::select(&["/", "/a", "/b"][..]),
+                ),
+                1..80,
+            ),
+        ) {
+            let (page, site) = (
+                Count { most: page.0, interval_s: page.1 },
+                Count { most: site.0, interval_s: site.1 },
+            );
+            let settings = Settings { page, site, block_s };
+            let text = format!(
+                "DOSPageCount {}\nDOSPageInterval {}\nDOSSiteCount {}\nDOSSiteInterval {}\n\
+                 DOSBlockingPeriod {block_s}",
+                page.most, page.interval_s, site.most, site.interval_s
+            );
+            let mut arrival_ms = 1_700_000_000_001;
+            let mut requests: Vec<Request<'_>> = Vec::new();
+            for (pause_ms, duration_ms, path) in pauses {
+                arrival_ms += pause_ms;
+                requests.push((arrival_ms + duration_ms as i64, duration_ms, path));
+            }
+            let (rejected, unknown) = replayed(&text, 0, &requests);
+            prop_assert_eq!(&rejected, &naive(&settings, &requests));
+            prop_assert!(unknown.is_empty());
+            // The same log with the seconds of the ends: no client passes that the module rejects.
+            let cut = |(stamp_ms, duration_ms, path): &Request<'static>| {
+                (stamp_ms - stamp_ms.rem_euclid(1_000), *duration_ms, *path)
+            };
+            let requests: Vec<_> = requests.iter().map(cut).collect();
+            let (sure, unknown) = replayed(&text, 0, &requests);
+            let of_whole_durations = requests.iter().all(|(_, duration_ms, _)| *duration_ms == 0);
+            prop_assert!(sure.is_empty() || of_whole_durations);
+            prop_assert!(rejected.is_empty() || !unknown.is_empty() || of_whole_durations);
+        }
     }
 
     #[test]
@@ -410,6 +523,60 @@ mod tests {
         assert_eq!(over(text, 1, &apart), (vec![], vec![]));
         // With the second of the end, they may have been in one interval.
         assert_eq!(over(text, 0, &apart), (vec![], vec![4, 5, 6]));
+    }
+
+    #[test]
+    fn a_stamp_that_is_a_whole_second_by_chance_leaves_a_log_exact() {
+        let text = "DOSPageCount 2\nDOSPageInterval 1\nDOSSiteCount 500";
+        let start = 1_795_341_600_000;
+        let mut requests: Vec<_> = (100..105).map(|at| (start + at, 1, "/a")).collect();
+        requests.push((start + 50_000, 5, "/b"));
+        assert_eq!(replayed(text, 0, &requests), (vec![4, 5], vec![]));
+        // The same of mostly whole seconds: it cannot be told.
+        let requests: Vec<_> = (0..5).map(|at| (start + i64::from(at == 4), 1, "/a")).collect();
+        assert_eq!(replayed(text, 0, &requests), (vec![], vec![4, 5]));
+    }
+
+    #[test]
+    fn directives_are_read_as_apache_reads_them() {
+        let default = Settings {
+            page: Count { most: 2, interval_s: 1 },
+            site: Count { most: 50, interval_s: 1 },
+            block_s: 10,
+        };
+        let page = |most| Settings { page: Count { most, ..default.page }, ..default };
+        let site = |most| Settings { site: Count { most, ..default.site }, ..default };
+        for (text, expected, notes) in [
+            ("DOSHashTableSize 3097\nDOSEmailNotify a@b.example", default, 0),
+            ("dospagecount 7", page(7), 0),
+            ("<IfModule mod_evasive24.c>\r\n\tDOSPageCount\t\"7\"\r\n</IfModule>\r\n", page(7), 0),
+            ("# DOSPageCount 9\nDOSPageCount 7 # DOSPageCount 9", page(7), 0),
+            ("DOSSiteCount 8\nDOSSiteCount 9", site(9), 0),
+            ("DOSSiteCount 4294967295", site(4_294_967_295), 0),
+            ("DOSPageCount", default, 0),
+            (
+                "DOSPageInterval 3\nDOSSiteInterval 4\nDOSBlockingPeriod 5",
+                Settings {
+                    page: Count { most: 2, interval_s: 3 },
+                    site: Count { most: 50, interval_s: 4 },
+                    block_s: 5,
+                },
+                0,
+            ),
+            ("DOSWhitelist 10.*.*.*\nDOSWhitelistUri /a", default, 2),
+        ] {
+            let rule = parse(text, "test").expect(text);
+            assert_eq!((rule.settings, rule.notes().len()), (expected, notes), "{text}");
+        }
+        for text in [
+            "DOSPageCount 0",
+            "DOSPageCount -1",
+            "DOSPageCount 2x",
+            "DOSPageCount \"\"",
+            "DOSBlockingPeriod 4294967296",
+        ] {
+            assert!(parse(text, "test").is_err(), "{text}");
+        }
     }
 
     #[test]

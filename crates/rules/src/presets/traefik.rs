@@ -3,6 +3,8 @@
 //! A request takes a token, and waits for it at most the time that the middleware allows. A bucket
 //! that is not used for some whole seconds is forgotten, and so full again.
 
+use std::ops::Range;
+
 use super::{Preset, Setting, client, duration_ns, header_field, settings};
 use crate::error::RuleError;
 use crate::windows::{Algorithm, Key, KeyPart, Limit};
@@ -45,11 +47,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
         Some(burst) => burst.number()?.max(1),
         None => 1,
     };
-    let mut notes = Vec::new();
-    for name in ["depth", "excludedIPs", "ipv6Subnet", "redis"] {
-        let found = find(name);
-        notes.extend(found.iter().map(|it| it.error(format!("`{name}` is not followed"))));
-    }
+    let notes = unfollowed(text);
     let key = match (find("requestHeaderName").first(), find("requestHost").first()) {
         (Some(header), _) => vec![KeyPart::Field(header_field(header.value))],
         (_, Some(host)) if host.value == "true" => vec![KeyPart::Field("host".to_owned())],
@@ -65,6 +63,64 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
         condition: None,
     };
     Ok(vec![Preset { limit, notes }])
+}
+
+/// Settings that are not followed, whether they have a value, a list or a block.
+const UNFOLLOWED: [&str; 4] = ["depth", "excludedIPs", "ipv6Subnet", "redis"];
+
+/// Names each of [`UNFOLLOWED`] at the first place where it is set.
+fn unfollowed(text: &str) -> Vec<RuleError> {
+    let lower = text.to_ascii_lowercase();
+    let from = lower.find("ratelimit").unwrap_or(0);
+    let mut notes: Vec<RuleError> = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        for key in keys(line) {
+            let range = start + key.start..start + key.end;
+            // Names of middlewares come before that of the limit.
+            let segments = text[range.clone()].split('.').rev();
+            let mut segments = segments.take_while(|it| !it.eq_ignore_ascii_case("ratelimit"));
+            let found = segments
+                .find_map(|it| UNFOLLOWED.iter().find(|name| name.eq_ignore_ascii_case(it)));
+            let Some(name) = found.filter(|_| range.start >= from || range.end > from) else {
+                continue;
+            };
+            let message = format!("`{name}` is not followed");
+            if notes.iter().all(|note| note.message != message) {
+                notes.push(RuleError::new(range, message));
+            }
+        }
+        start += line.len();
+    }
+    notes
+}
+
+/// The places of the names in a line that have a value, a list or a block: before `:` or `=`, and
+/// those of a table of TOML. A comment has none.
+fn keys(line: &str) -> Vec<Range<usize>> {
+    let is_name = |next: char| next.is_ascii_alphanumeric() || "_-.".contains(next);
+    let is_table = line.trim_start().starts_with('[');
+    let mut keys = Vec::new();
+    let mut at = 0;
+    while let Some(found) = line[at..].find(|next| is_name(next) || next == '#') {
+        let start = at + found;
+        if line[start..].starts_with('#') {
+            break;
+        }
+        at = start + line[start..].find(|next| !is_name(next)).unwrap_or(line.len() - start);
+        let after = line[at..].trim_start_matches(['"', '\'', '`']);
+        let is_quoted = after.len() < line.len() - at;
+        let after = after.trim_start_matches([' ', '\t']);
+        // `redis:8080` is an address.
+        let is_key = match after.strip_prefix(':') {
+            Some(value) => is_quoted || !value.starts_with(|next| is_name(next) || next == '/'),
+            None => after.starts_with('='),
+        };
+        if is_key || is_table && after.starts_with(']') {
+            keys.push(start..at);
+        }
+    }
+    keys
 }
 
 /// The longest wait and the life of a bucket, as `New` of rate_limiter.go computes them from the
@@ -101,6 +157,55 @@ mod tests {
             algorithm("average = 6\nperiod = \"1m\""),
             Algorithm::TokenBucket { delay_ns: 500_000_000, forget_s: Some(11) }
         );
+    }
+
+    #[test]
+    fn settings_that_are_not_followed_are_named_in_every_notation() {
+        for (text, expected) in [
+            (
+                "rateLimit:\n  average: 2\n  sourceCriterion:\n    ipStrategy:\n      excludedIPs:\n        - 192.0.2.7\n",
+                vec![(5, "excludedIPs")],
+            ),
+            (
+                "rateLimit:\n  average: 2\n  sourceCriterion: {ipStrategy: {depth: 2, ipv6Subnet: 64}}",
+                vec![(3, "depth"), (3, "ipv6Subnet")],
+            ),
+            (
+                "{\"rateLimit\": {\"average\": 2, \"redis\": {\"endpoints\": [\"redis:6379\"]}}}",
+                vec![(1, "redis")],
+            ),
+            (
+                "[http.middlewares.a.rateLimit]\naverage = 2\n[http.middlewares.a.rateLimit.redis]\nendpoints = [\"a:1\"]\n",
+                vec![(3, "redis")],
+            ),
+            (
+                "[http.middlewares.a.rateLimit]\naverage = 2\n[http.middlewares.a.rateLimit.sourceCriterion.ipStrategy]\nexcludedIPs = [\"a\"]\n",
+                vec![(4, "excludedIPs")],
+            ),
+            (
+                "- \"traefik.http.middlewares.a.ratelimit.average=2\"\n- \"traefik.http.middlewares.a.ratelimit.sourcecriterion.ipstrategy.excludedips=192.0.2.7\"",
+                vec![(2, "excludedIPs")],
+            ),
+            (
+                "- \"traefik.http.middlewares.a.ratelimit.average=2\"\n- \"traefik.http.middlewares.a.ratelimit.redis.endpoints=r:1\"\n- \"traefik.http.middlewares.a.ratelimit.redis.db=1\"",
+                vec![(2, "redis")],
+            ),
+            (
+                "redis:\n  rateLimit:\n    average: 2\n# redis:\nservers:\n  - url: http://redis:8080\n",
+                vec![],
+            ),
+            ("- \"traefik.http.middlewares.redis.ratelimit.average=2\"", vec![]),
+        ] {
+            let notes = parse(text).expect(text).remove(0).notes;
+            let found: Vec<_> =
+                notes.iter().map(|note| (note.line(text), &*note.message)).collect();
+            let expected: Vec<_> = expected
+                .into_iter()
+                .map(|(line, name)| (line, format!("`{name}` is not followed")))
+                .collect();
+            let expected: Vec<_> = expected.iter().map(|(line, name)| (*line, &**name)).collect();
+            assert_eq!(found, expected, "{text}");
+        }
     }
 
     #[test]

@@ -21,23 +21,28 @@ fn replay(text: &str, family: Family, times_ms: &[i64]) -> Vec<(Verdict, Option<
     verdicts
 }
 
-/// `Reserve` of golang.org/x/time/rate with the waits and the map of Traefik, in floating point.
-fn traefik(average: i64, burst: i64, times_ms: &[i64]) -> Vec<Verdict> {
-    let rate = average as f64;
-    let delay_max_s = 1.0 / (rate.floor() * 2.0);
+/// `Reserve` of golang.org/x/time/rate with the waits and the map of Traefik (`New` of
+/// rate_limiter.go), in floating point.
+fn traefik(average: i64, period_s: i64, burst: i64, times_ms: &[i64]) -> Vec<Verdict> {
+    let rate = average as f64 / period_s as f64;
+    let (delay_max_ns, forget_s) = match rate < 1.0 {
+        true => (500_000_000, 1 + (1.0 / rate) as i64),
+        false => (1_000_000_000 / (rate as i64 * 2), 2),
+    };
     let (mut tokens, mut last_ms) = (burst as f64, None::<i64>);
     let mut decide = |now_ms: &i64| {
         if let Some(last_ms) = last_ms {
             let elapsed_s = (now_ms - last_ms) as f64 / 1_000.0;
             tokens = (tokens + elapsed_s * rate).min(burst as f64);
-            if now_ms.div_euclid(1_000) >= last_ms.div_euclid(1_000) + 2 {
+            if now_ms.div_euclid(1_000) >= last_ms.div_euclid(1_000) + forget_s {
                 tokens = burst as f64;
             }
         }
         last_ms = Some(*now_ms);
         let after = tokens - 1.0;
         let wait_s = if after < -1e-9 { -after / rate } else { 0.0 };
-        if wait_s > delay_max_s + 1e-9 {
+        // A wait is cut to nanoseconds.
+        if (wait_s * 1e9 + 1e-3) as i64 > delay_max_ns {
             return Verdict::Rejected;
         }
         tokens = after;
@@ -47,7 +52,8 @@ fn traefik(average: i64, burst: i64, times_ms: &[i64]) -> Vec<Verdict> {
 }
 
 fn times() -> impl Strategy<Value = Vec<i64>> {
-    let pause = prop_oneof![6 => 0..80i64, 3 => 0..700i64, 1 => 1_000..4_000i64];
+    let pause =
+        prop_oneof![6 => 0..80i64, 3 => 0..700i64, 1 => 1_000..4_000i64, 1 => 5_000..90_000i64];
     prop::collection::vec(pause, 1..80).prop_map(|pauses| {
         let mut time_ms = 1_700_000_000_001;
         let at = |pause: i64| {
@@ -62,11 +68,18 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
 
     #[test]
-    fn traefik_lets_requests_wait((average, burst, times) in (1..40i64, 1..20i64, times())) {
-        let text = format!("rateLimit:\n  average: {average}\n  burst: {burst}\n");
+    fn traefik_lets_requests_wait(
+        average in 1..40i64,
+        period_s in prop_oneof![2 => Just(1), 1 => 2..10i64, 1 => Just(60), 1 => Just(3_600)],
+        burst in 1..20i64,
+        times in times(),
+    ) {
+        let text = format!(
+            "rateLimit:\n  average: {average}\n  period: {period_s}s\n  burst: {burst}\n"
+        );
         let verdicts: Vec<Verdict> =
             replay(&text, Family::Traefik, &times).into_iter().map(|it| it.0).collect();
-        prop_assert_eq!(verdicts, traefik(average, burst, &times));
+        prop_assert_eq!(verdicts, traefik(average, period_s, burst, &times));
     }
 }
 
