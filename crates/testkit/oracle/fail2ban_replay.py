@@ -5,11 +5,14 @@ Usage: /usr/bin/python3 fail2ban_replay.py < JOBS
 Each line of the input is a JSON object with the options of a jail and the files to read:
 {"filter": NAME or null, "options": {filter options}, "failregex": [...], "ignoreregex": [...],
  "datepattern": TEXT or null, "maxretry": N, "findtime": S, "bantime": S, "maxmatches": N,
- "ignoreip": [...], "usedns": TEXT, "increment": {name: value} or null, "files": [PATH, ...]}
+ "ignoreip": [...], "usedns": TEXT, "increment": {name: value} or null, "files": [PATH, ...],
+ "is_timed": FLAG}
 For each a JSON object is printed:
 {"failures": [[line, name], ...], "bans": [[name, time, until, line, already_banned], ...],
  "seconds": S, "errors": [TEXT, ...], "error": TEXT or null}
 Lines are counted from 1 over all files. The present is the time of the last line with a date.
+If the job is timed, that is the date which the filter itself finds, and failures are not listed, so
+that fail2ban does no more than it does by itself.
 """
 
 import json
@@ -153,6 +156,8 @@ def replay(job):
     jail = Recorder(job["bantime"], increment)
     flt = set_up(job, jail)
     observers.Observers.Main = DirectObserver() if increment is not None else None
+    if job.get("is_timed"):
+        return timed(job, jail, flt)
     failures = []
     manager = flt.failManager
     add = manager.addFailure
@@ -184,6 +189,31 @@ def replay(job):
     seconds = time.perf_counter() - begin
     MyTime.setTime(None)
     return {"failures": failures, "bans": jail.bans, "seconds": seconds,
+            "errors": jail.errors, "error": None}
+
+
+def timed(job, jail, flt):
+    get_time = flt.dateDetector.getTime
+
+    def get_and_set_time(text, match=None):
+        found = get_time(text, match)
+        if found is not None:
+            MyTime.setTime(found[0])
+        return found
+
+    flt.dateDetector.getTime = get_and_set_time
+    begin = time.perf_counter()
+    for path in job["files"]:
+        with open(path, "rb") as file:
+            for raw in file:
+                jail.line += 1
+                flt.processLineAndAdd(raw.decode("UTF-8", "replace").rstrip("\r\n"))
+                if jail.queue:
+                    jail.banned.unBanList(MyTime.time())
+                    jail.ban_all()
+    seconds = time.perf_counter() - begin
+    MyTime.setTime(None)
+    return {"failures": [], "bans": jail.bans, "seconds": seconds,
             "errors": jail.errors, "error": None}
 
 

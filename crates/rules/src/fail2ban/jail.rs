@@ -3,7 +3,7 @@
 use super::address::Network;
 use super::configuration::{self, Definition};
 use super::date::{self, DateDetector, DateTemplates};
-use super::pattern::{Groups, Pattern};
+use super::pattern::{Groups, Pattern, Prefilter};
 use crate::error::RuleError;
 
 /// The settings of the `jail.conf` that fail2ban comes with.
@@ -73,6 +73,10 @@ pub(super) struct Filter {
     pub(super) detector: DateDetector,
     pub(super) prefix: Option<Pattern>,
     pub(super) failures: Vec<Pattern>,
+    /// What a line must have, with its date, so that one of the failures may match.
+    pub(super) any_failure: Prefilter,
+    /// By failure: what the text that it is matched with must have.
+    pub(super) each_failure: Vec<Prefilter>,
     pub(super) ignored: Vec<Pattern>,
     pub(super) use_dns: UseDns,
     pub(super) ignored_networks: Vec<Network>,
@@ -220,7 +224,9 @@ impl Reader<'_> {
         let ignored = self.patterns("ignoreregex", use_dns, None, false)?;
         Ok(Filter {
             detector: self.detector(templates)?,
+            any_failure: Prefilter::of_line(prefix.as_ref(), &failures),
             prefix,
+            each_failure: failures.iter().map(Prefilter::of).collect(),
             failures,
             ignored,
             use_dns,

@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use fancy_regex::Captures;
 
 use super::address::{self, Network};
+use super::date::{BracketDates, FoundDate};
 use super::jail::{Filter, UseDns};
-use super::pattern::{Found, Pattern, Prefilter};
+use super::pattern::{Found, Pattern};
 use crate::event::Events;
 use crate::rule::{Line, Observer};
 
@@ -32,9 +33,7 @@ pub(super) const TOO_SLOW: u32 = 3;
 #[derive(Debug)]
 pub(super) struct FailureObserver {
     filter: Filter,
-    prefix: Prefilter,
-    any: Prefilter,
-    failures: Vec<Prefilter>,
+    dates: BracketDates,
     /// The line without its date.
     text: String,
     time: Option<f64>,
@@ -58,10 +57,8 @@ enum Identity {
 impl FailureObserver {
     pub(super) fn new(filter: &Filter) -> Self {
         Self {
-            prefix: filter.prefix.as_ref().map(Prefilter::of).unwrap_or_default(),
-            any: Prefilter::of_any(&filter.failures),
-            failures: filter.failures.iter().map(Prefilter::of).collect(),
             filter: filter.clone(),
+            dates: BracketDates::default(),
             text: String::new(),
             time: None,
         }
@@ -70,9 +67,6 @@ impl FailureObserver {
     /// Finds who failed in the line without its date; the tag of an event and a name.
     fn failure(&self) -> Option<(u32, String)> {
         let text = &*self.text;
-        if !self.prefix.accepts(text) || !self.any.accepts(text) {
-            return None;
-        }
         let too_slow = Some((TOO_SLOW, String::new()));
         // As in fail2ban, the whole line is searched only if there are few of these patterns.
         let searches_line = self.filter.ignored.len() + 2 < self.filter.failures.len();
@@ -94,8 +88,8 @@ impl FailureObserver {
                 }
             },
         };
-        for (pattern, prefilter) in self.filter.failures.iter().zip(&self.failures) {
-            if !prefilter.accepts(&content) {
+        for (pattern, prefilter) in self.filter.failures.iter().zip(&self.filter.each_failure) {
+            if !prefilter.accepts(content.as_bytes()) {
                 continue;
             }
             match pattern.find(&content) {
@@ -181,20 +175,40 @@ impl FailureObserver {
     }
 }
 
-impl Observer for FailureObserver {
-    fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
-        let whole = String::from_utf8_lossy(without_line_end(line.bytes));
-        let date = self.filter.detector.find(&whole);
+impl FailureObserver {
+    /// Puts the time of a line if it is not that of the line before, and returns it.
+    fn see(&mut self, date: FoundDate, line: u64, events: &mut Events) -> Option<i64> {
         let time_ns = date.time.map(|time| (time * 1e9).round() as i64);
         if date.time.is_some() && date.time != self.time {
             self.time = date.time;
-            events.put((line.number, TIME), (time_ns, 0), []);
+            events.put((line, TIME), (time_ns, 0), []);
         }
+        time_ns
+    }
+}
+
+impl Observer for FailureObserver {
+    fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
+        let bytes = without_line_end(line.bytes);
+        let fast = self.filter.detector.find_fast(bytes, &mut self.dates);
+        if let Some(date) = fast
+            && !self.filter.any_failure.accepts(bytes)
+        {
+            self.see(date, line.number, events);
+            return;
+        }
+        let whole = String::from_utf8_lossy(bytes);
+        let date = fast.unwrap_or_else(|| self.filter.detector.find_by_templates(&whole));
+        let time_ns = self.see(date, line.number, events);
         let (start, end) = date.cut;
         self.text.clear();
         self.text += &whole[..start];
         self.text += &whole[end..];
         self.text.push('\n');
+        // A date in the middle of a line parts texts that a pattern finds next to each other.
+        if fast.is_none() && !self.filter.any_failure.accepts(self.text.as_bytes()) {
+            return;
+        }
         if let Some((tag, name)) = self.failure() {
             events.put((line.number, tag), (time_ns, 0), [name.as_bytes()]);
         }

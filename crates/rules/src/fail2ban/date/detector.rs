@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::fast;
+use super::fast::{self, BracketDates, FastDate};
 use super::template::{DateTemplate, LINE_START};
 use super::value::DateValue;
 use crate::fail2ban::pattern::PatternError;
@@ -115,27 +115,21 @@ impl DateDetector {
         })
     }
 
-    /// Finds the date of a line.
-    pub(in crate::fail2ban) fn find(&self, line: &str) -> FoundDate {
-        let found = |((start, end), time): fast::FastDate| FoundDate {
-            cut: (start, end),
-            time: Some(time as f64),
-        };
-        let bytes = line.as_bytes();
-        if self.finds_brackets
-            && let Some(date) = fast::in_brackets(bytes)
-        {
-            return found(date);
-        }
-        if self.finds_start
-            && let Some(date) = fast::at_start(bytes, self.offset_s)
-        {
-            return found(date);
-        }
-        self.find_by_templates(line)
+    /// Finds the date of a line of a web server, where the templates would find it. `None` if the
+    /// line has to be searched by them.
+    pub(in crate::fail2ban) fn find_fast(
+        &self,
+        line: &[u8],
+        dates: &mut BracketDates,
+    ) -> Option<FoundDate> {
+        let in_brackets = if self.finds_brackets { dates.find(line) } else { None };
+        let at_start = || fast::at_start(line, self.offset_s).filter(|_| self.finds_start);
+        let (cut, time): FastDate = in_brackets.or_else(at_start)?;
+        Some(FoundDate { cut, time: Some(time as f64) })
     }
 
-    fn find_by_templates(&self, line: &str) -> FoundDate {
+    /// Finds the date of a line.
+    pub(in crate::fail2ban) fn find_by_templates(&self, line: &str) -> FoundDate {
         let mut best = None;
         for template in &self.templates[..] {
             let Some(found) = template.find(line, self.offset_s) else { continue };
@@ -165,7 +159,9 @@ fn add(line: &str, templates: &mut Vec<DateTemplate>) -> Result<(), PatternError
         || !["{DEFAULT}", LINE_START].contains(&&*upper) && !upper.contains("{DATE}")
     {
         let line = if upper == "{NONE}" { "{UNB}^" } else { line };
-        all.push(DateTemplate::new(line)?);
+        let template = DateTemplate::new(line)?;
+        template.compile(line)?;
+        all.push(template);
     } else if upper.contains("{DATE}") {
         let at = upper.find("{DATE}").unwrap_or(0);
         let (before, after) = (&line[..at], &line[at + "{DATE}".len()..]);
@@ -173,6 +169,8 @@ fn add(line: &str, templates: &mut Vec<DateTemplate>) -> Result<(), PatternError
             let default = default.strip_prefix(LINE_START).unwrap_or(default);
             all.push(DateTemplate::new(&format!("{before}{default}{after}"))?);
         }
+        // What is before and after the dates is the same in all of them.
+        all.first().map_or(Ok(()), |template| template.compile(line))?;
     } else {
         for default in DEFAULTS.iter().filter(|default| !default.contains('^')) {
             all.push(DateTemplate::new(&format!("{LINE_START}{default}"))?);
@@ -196,7 +194,9 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{BRACKETED, DateDetector, DateTemplates, FoundDate, ISO_START, LINE_START};
+    use super::{
+        BRACKETED, BracketDates, DateDetector, DateTemplates, FoundDate, ISO_START, LINE_START,
+    };
 
     fn detector(pattern: &str) -> DateDetector {
         DateDetector::new(pattern, 3_600, &mut DateTemplates::default()).expect("it is valid")
@@ -212,6 +212,11 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &detector(" \n", 3_600)));
         assert!(!Arc::ptr_eq(&first, &detector("{EPOCH}", 0)));
         assert!(Arc::ptr_eq(&detector("{EPOCH}", 0), &detector("{EPOCH}", 0)));
+    }
+
+    fn find(detector: &DateDetector, line: &str, dates: &mut BracketDates) -> FoundDate {
+        let fast = detector.find_fast(line.as_bytes(), dates);
+        fast.unwrap_or_else(|| detector.find_by_templates(line))
     }
 
     #[test]
@@ -236,7 +241,8 @@ mod tests {
             ("12/17/2025:09:00:00 x", "12/17/2025:09:00:00", Some(1_765_958_400)),
             ("no date", "", None),
         ] {
-            let FoundDate { cut, time: found } = detector.find(line);
+            let FoundDate { cut, time: found } =
+                find(&detector, line, &mut BracketDates::default());
             assert_eq!(&line[cut.0..cut.1], date, "{line}");
             assert_eq!(found.map(|found| found as i64), time, "{line}");
         }
@@ -275,13 +281,25 @@ mod tests {
             start in start(),
             date in date(),
             other in date(),
+            clock in "[0-2][0-9]:[0-6][0-9]:[0-6][0-9]",
             has_start in any::<bool>(),
         ) {
             let start = if has_start { start } else { String::new() };
             let line = format!("{start}{date} \"GET /{other} HTTP/1.1\" 200");
+            // Another time of the same day follows, if the date has the form of access logs.
+            let next = match line.find("/20") {
+                Some(at) => line.char_indices().map(|(place, letter)| {
+                    let letter_of_clock = place.checked_sub(at + 6).and_then(|place| clock.get(place..=place));
+                    letter_of_clock.and_then(|text| text.chars().next()).unwrap_or(letter)
+                }).collect(),
+                None => line.clone(),
+            };
             for detector in DETECTORS.iter() {
-                let found = detector.find_by_templates(&line);
-                prop_assert_eq!(detector.find(&line), found, "{}", line);
+                let mut dates = BracketDates::default();
+                for line in [&line, &next] {
+                    let found = detector.find_by_templates(line);
+                    prop_assert_eq!(find(detector, line, &mut dates), found, "{}", line);
+                }
             }
         }
     }

@@ -7,36 +7,60 @@ use super::value::Fields;
 /// A date at a place.
 pub(super) type FastDate = ((usize, usize), i64);
 
-/// The date of an access log, `[17/Dec/2025:09:00:00 +0000]`, if it is the first date of the line.
-pub(super) fn in_brackets(line: &[u8]) -> Option<FastDate> {
-    let bracket = memchr::memchr(b'[', line)?;
-    let text: &[u8; 27] = line.get(bracket + 1..)?.first_chunk()?;
-    let is_plain = text[2] == b'/'
-        && text[6] == b'/'
-        && text[11] == b':'
-        && text[14] == b':'
-        && text[17] == b':'
-        && text[20] == b' '
-        && text[26] == b']';
-    if !is_plain || bracket < 2 || may_have_date(&line[..bracket]) {
-        return None;
+/// Finds the dates of access logs, `[17/Dec/2025:09:00:00 +0000]`. It remembers the day of the last
+/// line.
+#[derive(Debug, Clone, Default)]
+pub(in crate::fail2ban) struct BracketDates {
+    /// The day and the zone as they are written.
+    day: [u8; 12],
+    zone: [u8; 7],
+    /// When that day begins in that zone, in seconds since 1970.
+    midnight_s: i64,
+}
+
+impl BracketDates {
+    /// Finds the date in the first brackets, if it is the first date of the line.
+    pub(super) fn find(&mut self, line: &[u8]) -> Option<FastDate> {
+        let bracket = memchr::memchr(b'[', line)?;
+        let text: &[u8; 27] = line.get(bracket + 1..)?.first_chunk()?;
+        if bracket < 2 || may_have_date(&line[..bracket]) {
+            return None;
+        }
+        let (day, rest) = text.split_first_chunk()?;
+        let (clock, zone) = rest.split_last_chunk()?;
+        if *day != self.day || *zone != self.zone {
+            let midnight_s = midnight_s(day, zone)?;
+            *self = Self { day: *day, zone: *zone, midnight_s };
+        }
+        if (clock[2], clock[5]) != (b':', b':') {
+            return None;
+        }
+        let [hour, minute, second] = [0, 3, 6].map(|start| digits(clock, start, 2));
+        let (hour, minute, second) = (hour?, minute?, second?);
+        let is_valid = hour < 24 && minute < 60 && second < 60;
+        let time_s = self.midnight_s + hour * 3_600 + minute * 60 + second;
+        is_valid.then_some(((bracket + 1, bracket + 27), time_s))
     }
-    let sign = match text[21] {
+}
+
+/// When a day, `17/Dec/2025:`, begins in a zone, ` +0000]`, in seconds since 1970.
+fn midnight_s(day: &[u8; 12], zone: &[u8; 7]) -> Option<i64> {
+    let is_plain =
+        (day[2], day[6], day[11]) == (b'/', b'/', b':') && (zone[0], zone[6]) == (b' ', b']');
+    let sign = match zone[1] {
         b'+' => 1,
         b'-' => -1,
         _ => return None,
     };
-    let zone_hour = digits(text, 22, 2).filter(|hour| *hour < 20)?;
+    let zone_hour = digits(zone, 2, 2).filter(|hour| is_plain && *hour < 20)?;
     let fields = Fields {
-        year: digits(text, 7, 4).filter(|year| (2_000..2_100).contains(year))?,
-        month: month(&text[3..6])?,
-        day: digits(text, 0, 2)?,
-        hour: digits(text, 12, 2)?,
-        minute: digits(text, 15, 2)?,
-        second: digits(text, 18, 2)?,
-        offset_s: sign * (zone_hour * 3_600 + digits(text, 24, 2)? * 60),
+        year: digits(day, 7, 4).filter(|year| (2_000..2_100).contains(year))?,
+        month: month(&day[3..6])?,
+        day: digits(day, 0, 2)?,
+        offset_s: sign * (zone_hour * 3_600 + digits(zone, 4, 2)? * 60),
+        ..Fields::default()
     };
-    Some(((bracket + 1, bracket + 27), fields.time()?))
+    fields.time()
 }
 
 /// The date of an error log of nginx, `2025/12/17 09:00:00 [`, at the start of the line.

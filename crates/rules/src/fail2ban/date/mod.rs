@@ -8,5 +8,6 @@ mod fast;
 mod template;
 mod value;
 
-pub(super) use detector::{DateDetector, DateTemplates};
+pub(super) use detector::{DateDetector, DateTemplates, FoundDate};
+pub(super) use fast::BracketDates;
 pub(super) use value::offset_s;

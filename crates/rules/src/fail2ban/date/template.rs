@@ -204,11 +204,17 @@ impl DateTemplate {
         is_anchored |= LINE_STARTS.holds(&regex) || LINE_ENDS.holds(&regex);
         let regex = UNBOUND_START.0.replace(&regex, "$1");
         let regex = format!("{flags}{}", UNBOUND_END.0.replace(&regex, "$1"));
-        let compiled = Pattern::new(&regex, Groups::All, false).map_err(|error| PatternError {
-            range: 0..pattern.len(),
-            message: format!("this is not a valid date pattern: {}", error.message),
-        })?;
-        Ok(Self { pattern: compiled, kind, is_anchored, text: regex })
+        let lazy = Pattern::lazy(&regex, Groups::All, false)
+            .map_err(|error| not_valid(pattern, &error.message))?;
+        Ok(Self { pattern: lazy, kind, is_anchored, text: regex })
+    }
+
+    /// Compiles the template, which is else done when it is first used. `pattern` is its text.
+    ///
+    /// # Errors
+    /// If it cannot be compiled; such a template finds nothing.
+    pub(super) fn compile(&self, pattern: &str) -> Result<(), PatternError> {
+        self.pattern.compile().map_err(|message| not_valid(pattern, &message))
     }
 
     /// Finds the date in a line. `default_offset_s` is for dates without a zone.
@@ -227,6 +233,13 @@ impl DateTemplate {
             }
         };
         Some(TemplateMatch { start: groups.get(0).map_or(0, |whole| whole.start()), cut, value })
+    }
+}
+
+fn not_valid(pattern: &str, reason: &str) -> PatternError {
+    PatternError {
+        range: 0..pattern.len(),
+        message: format!("this is not a valid date pattern: {reason}"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Patterns that are ready to match.
 
 use std::fmt::Write;
+use std::sync::{Arc, OnceLock};
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
 
@@ -29,10 +30,41 @@ pub(in crate::fail2ban) enum Groups {
 /// A pattern that is ready to match.
 #[derive(Debug, Clone)]
 pub(in crate::fail2ban) struct Pattern {
-    regex: Regex,
+    regex: LazyRegex,
     names: Vec<String>,
     /// Lists of texts, of each of which one must occur.
     pub(super) required: Vec<Texts>,
+}
+
+/// An expression that is compiled when it is first used. Clones have caches of their own.
+#[derive(Debug)]
+struct LazyRegex {
+    shared: Arc<(String, OnceLock<Result<Regex, String>>)>,
+    own: OnceLock<Option<Regex>>,
+}
+
+impl LazyRegex {
+    fn new(text: String) -> Self {
+        Self { shared: Arc::new((text, OnceLock::new())), own: OnceLock::new() }
+    }
+
+    fn compiled(&self) -> &Result<Regex, String> {
+        let (text, compiled) = &*self.shared;
+        compiled.get_or_init(|| {
+            let builder = RegexBuilder::new(text).backtrack_limit(STEPS_MAX).build();
+            builder.map_err(|error| error.to_string())
+        })
+    }
+
+    fn get(&self) -> Option<&Regex> {
+        self.own.get_or_init(|| self.compiled().clone().ok()).as_ref()
+    }
+}
+
+impl Clone for LazyRegex {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), own: OnceLock::new() }
+    }
 }
 
 /// What came of a search.
@@ -54,13 +86,34 @@ impl Pattern {
         groups: Groups,
         host_may_be_name: bool,
     ) -> Result<Self, PatternError> {
+        let read = Self::lazy(pattern, groups, host_may_be_name)?;
+        match read.compile() {
+            Ok(()) => Ok(read),
+            Err(message) => Err(PatternError { range: 0..pattern.len(), message }),
+        }
+    }
+
+    /// Compiles the pattern.
+    ///
+    /// # Errors
+    /// If it cannot be translated.
+    pub(in crate::fail2ban) fn compile(&self) -> Result<(), String> {
+        let compiled = self.regex.compiled().as_ref();
+        compiled.map(|_| ()).map_err(|error| format!("the pattern cannot be translated: {error}"))
+    }
+
+    /// Reads a pattern that can be translated, or else matches nothing. It is compiled when it is
+    /// first used.
+    ///
+    /// # Errors
+    /// If it is not a pattern.
+    pub(in crate::fail2ban) fn lazy(
+        pattern: &str,
+        groups: Groups,
+        host_may_be_name: bool,
+    ) -> Result<Self, PatternError> {
         let syntax = parse(pattern, host_may_be_name)?;
-        let translated = translate(&syntax, groups);
-        let builder = RegexBuilder::new(&translated).backtrack_limit(STEPS_MAX).build();
-        let regex = builder.map_err(|error| PatternError {
-            range: 0..pattern.len(),
-            message: format!("the pattern cannot be translated: {error}"),
-        })?;
+        let regex = LazyRegex::new(translate(&syntax, groups));
         let required = literals::required(&syntax.node, REQUIRED_MAX);
         Ok(Self { regex, names: syntax.groups.into_iter().flatten().collect(), required })
     }
@@ -77,16 +130,16 @@ impl Pattern {
 
     /// Finds the first match.
     pub(in crate::fail2ban) fn find<'t>(&self, text: &'t str) -> Found<'t> {
-        match self.regex.captures(text) {
-            Ok(Some(captures)) => Found::Match(captures),
-            Ok(None) => Found::Nothing,
-            Err(_) => Found::TooSlow,
+        match self.regex.get().map(|regex| regex.captures(text)) {
+            Some(Ok(Some(captures))) => Found::Match(captures),
+            Some(Ok(None)) | None => Found::Nothing,
+            Some(Err(_)) => Found::TooSlow,
         }
     }
 
     /// Whether there is a match; `None` if it took too many steps.
     pub(in crate::fail2ban) fn is_match(&self, text: &str) -> Option<bool> {
-        self.regex.is_match(text).ok()
+        self.regex.get().map_or(Some(false), |regex| regex.is_match(text).ok())
     }
 }
 

@@ -47,6 +47,39 @@ fn a_jail_bans_at_maxretry() {
 }
 
 #[test]
+fn texts_that_are_searched_first_change_nothing() {
+    let mut middle = String::new();
+    for second in 10..30 {
+        let client = second % 7;
+        middle += &format!("denied 2025-12-17 09:00:{second} from 192.0.2.{client}\r\n");
+        middle += &format!("refused from 192.0.2.{client} at [17/Dec/2025:09:00:{second} +0000]\n");
+    }
+    let logs = [log(1, 500), log(2, 500), middle];
+    let mut failures = 0;
+    for pattern in [
+        r#"^<HOST> - - \[\] "GET /admin"#,
+        r#"^<HOST> .*" 40[34] 162 "-" "-"$"#,
+        r#"^<ADDR> \S+ \S+ \[\] "(?:GET|POST) /(?:wp-login|cgi-bin)"#,
+        r"^denied  from <HOST>$",
+        r"^refused from <HOST> at \[\]$",
+    ] {
+        let jail = |pattern: &str| {
+            let (start, _) = JAIL.split_once("failregex").expect("the pattern");
+            rule(&format!("{start}failregex = {pattern}\n"))
+        };
+        // No text is certain if upper and lower case are the same.
+        let (fast, slow) = (jail(pattern), jail(&format!("(?i:{pattern})")));
+        for log in &logs {
+            let (fast, slow) = (replay(&*fast, log.as_bytes()), replay(&*slow, log.as_bytes()));
+            assert_eq!(fast.failures, slow.failures, "{pattern}");
+            assert_eq!(fast.report.bans, slow.report.bans, "{pattern}");
+            failures += fast.failures.len();
+        }
+    }
+    assert!(failures > 200, "{failures}");
+}
+
+#[test]
 fn longer_bans_for_those_who_were_banned_before() {
     let jail = JAIL.to_owned() + "bantime.increment = true\nbantime.maxtime = 5m\n";
     let mut log = String::new();

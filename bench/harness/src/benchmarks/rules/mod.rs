@@ -1,4 +1,7 @@
-//! Rules: a limit of nginx over a data set in memory, and a thousand settings of it.
+//! Rules: a limit of nginx over a data set in memory, and a thousand settings of it; a jail beside
+//! fail2ban.
+
+mod fail2ban;
 
 use serde_json::Value;
 
@@ -43,7 +46,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let per_second = pass_s.map(|seconds| requests.as_f64().unwrap_or(0.0) / seconds);
     table.add_goal("requests a second a core", per_second, Threshold::AtLeast(PASS_PER_SECOND_MIN));
     table.add_goal("seconds of the sweep", sweep_s, Threshold::AtMost(SWEEP_S_MAX));
-    Ok(vec![table])
+    Ok(vec![table, fail2ban::run(settings)?])
 }
 
 /// Checks that the sweep agrees with the replay: what it rejects at the rule's own setting is between
