@@ -2,20 +2,35 @@
 
 use std::collections::BTreeMap;
 
+use crate::crowdsec::SharedData;
+
 /// Files that rules may refer to, by their names without a folder.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct RuleFiles {
     texts: BTreeMap<String, String>,
+    /// What scenarios have read of them.
+    scenario_data: SharedData,
 }
 
 impl RuleFiles {
     /// Adds a file; one of the same name is replaced.
     pub fn add(&mut self, name: String, text: String) {
         self.texts.insert(name, text);
+        self.scenario_data = SharedData::default();
     }
 
     /// Returns the text of a file.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.texts.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn scenario_data(&self) -> &SharedData {
+        &self.scenario_data
+    }
+}
+
+impl Clone for RuleFiles {
+    fn clone(&self) -> Self {
+        Self { texts: self.texts.clone(), scenario_data: SharedData::default() }
     }
 }

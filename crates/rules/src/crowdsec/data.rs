@@ -3,28 +3,69 @@
 //! As in CrowdSec (pkg/exprhelpers), empty lines and lines that begin with `#` are left out.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use regex::bytes::RegexSet;
+use regex::bytes::{Regex, RegexSet};
 
-use super::expression::compile_set;
+use super::expression::{compile_pattern, compile_set};
 use super::yaml::{Yaml, YamlValue};
 use crate::error::RuleError;
 use crate::files::RuleFiles;
+
+/// The most memory that the patterns of all scenarios may take, in bytes.
+const PATTERNS_BYTES_MAX: usize = 1 << 30;
+
+/// What the scenarios of several texts share: each data file and each pattern is read once.
+///
+/// # Memory
+///
+/// The lines of the data files, the patterns of each of them (256 MiB at most), and 1 GiB at most
+/// for the patterns that are written in scenarios.
+#[derive(Debug, Default)]
+pub(crate) struct SharedData(Mutex<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    lines: HashMap<String, Arc<[Vec<u8>]>>,
+    sets: HashMap<String, Arc<RegexSet>>,
+    patterns: HashMap<String, Regex>,
+    /// The most that the patterns may take.
+    patterns_bytes: usize,
+}
+
+impl SharedData {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    fn pattern(&mut self, text: &str) -> Result<Regex, String> {
+        if let Some(pattern) = self.patterns.get(text) {
+            return Ok(pattern.clone());
+        }
+        let (pattern, bytes) = compile_pattern(text)?;
+        if self.patterns_bytes + bytes > PATTERNS_BYTES_MAX {
+            return Err("the patterns of the scenarios before it take all memory; \
+                        replay fewer scenarios at once"
+                .to_owned());
+        }
+        self.patterns_bytes += bytes;
+        self.patterns.insert(text.to_owned(), pattern.clone());
+        Ok(pattern)
+    }
+}
 
 /// The data files of the scenarios of a text.
 pub(super) struct DataFiles<'d> {
     files: &'d RuleFiles,
     /// Where CrowdSec downloads a file from.
     addresses: HashMap<String, String>,
-    lines: HashMap<String, Arc<[Vec<u8>]>>,
-    patterns: HashMap<String, Arc<RegexSet>>,
 }
 
 impl<'d> DataFiles<'d> {
     pub(super) fn new(files: &'d RuleFiles) -> Self {
-        let (addresses, lines, patterns) = Default::default();
-        Self { files, addresses, lines, patterns }
+        Self { files, addresses: HashMap::new() }
     }
 
     /// Takes note of the files that a scenario declares.
@@ -54,24 +95,34 @@ impl<'d> DataFiles<'d> {
     ///
     /// # Errors
     /// A sentence, if it cannot be read.
-    pub(super) fn lines(&mut self, file: &str) -> Result<Arc<[Vec<u8>]>, String> {
-        if let Some(lines) = self.lines.get(file) {
+    pub(super) fn lines(&self, file: &str) -> Result<Arc<[Vec<u8>]>, String> {
+        let mut shared = self.files.scenario_data().lock();
+        if let Some(lines) = shared.lines.get(file) {
             return Ok(Arc::clone(lines));
         }
         let lines = self.text(file)?.lines();
         let kept = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
         let lines: Arc<[Vec<u8>]> = kept.map(|line| line.as_bytes().to_vec()).collect();
-        self.lines.insert(file.to_owned(), Arc::clone(&lines));
+        shared.lines.insert(file.to_owned(), Arc::clone(&lines));
         Ok(lines)
+    }
+
+    /// A pattern that is written in a scenario.
+    ///
+    /// # Errors
+    /// A sentence, if it is not a valid pattern or too large.
+    pub(super) fn pattern(&self, text: &str) -> Result<Regex, String> {
+        self.files.scenario_data().lock().pattern(text)
     }
 
     /// The patterns of a file.
     ///
     /// # Errors
     /// A sentence, if it cannot be read or has a wrong pattern.
-    pub(super) fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, String> {
-        if let Some(patterns) = self.patterns.get(file) {
-            return Ok(Arc::clone(patterns));
+    pub(super) fn patterns(&self, file: &str) -> Result<Arc<RegexSet>, String> {
+        let known = self.files.scenario_data().lock().sets.get(file).map(Arc::clone);
+        if let Some(set) = known {
+            return Ok(set);
         }
         let lines = self.lines(file)?;
         let set = compile_set(&lines).map_err(|(position, reason)| match position {
@@ -82,7 +133,7 @@ impl<'d> DataFiles<'d> {
             None => format!("the patterns of the data file `{file}` cannot be used: {reason}"),
         })?;
         let set = Arc::new(set);
-        self.patterns.insert(file.to_owned(), Arc::clone(&set));
+        self.files.scenario_data().lock().sets.insert(file.to_owned(), Arc::clone(&set));
         Ok(set)
     }
 
@@ -94,5 +145,48 @@ impl<'d> DataFiles<'d> {
             format!("the data file `{file}` is missing{from}; put it into the folder of data files")
         };
         self.files.text(file).ok_or_else(missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{DataFiles, PATTERNS_BYTES_MAX};
+    use crate::files::RuleFiles;
+
+    #[test]
+    fn scenarios_share_what_is_read() {
+        let mut files = RuleFiles::default();
+        files.add("agents".to_owned(), "# agents\ncurl\n".to_owned());
+        let (one, other) = (DataFiles::new(&files), DataFiles::new(&files));
+        let sets =
+            [one.patterns("agents"), other.patterns("agents")].map(|set| set.expect("a set"));
+        assert!(Arc::ptr_eq(&sets[0], &sets[1]));
+        for data in [one, other] {
+            assert!(data.pattern("a+").expect("a pattern").is_match(b"caat"));
+        }
+        let shared = files.scenario_data().lock();
+        assert_eq!((shared.patterns.len(), shared.lines.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_is_read_again() {
+        let mut files = RuleFiles::default();
+        for words in ["one", "other"] {
+            files.add("words".to_owned(), words.to_owned());
+            let lines = DataFiles::new(&files).lines("words").expect("the lines");
+            assert_eq!(lines[0], words.as_bytes());
+        }
+    }
+
+    #[test]
+    fn the_memory_of_patterns_is_bounded() {
+        let files = RuleFiles::default();
+        let data = DataFiles::new(&files);
+        data.pattern("a").expect("a pattern");
+        files.scenario_data().lock().patterns_bytes = PATTERNS_BYTES_MAX;
+        data.pattern("a").expect("it is known");
+        assert!(data.pattern("b").is_err_and(|reason| reason.contains("fewer scenarios")));
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex::bytes::RegexSet;
+use regex::bytes::{Regex, RegexSet};
 
 use super::data::DataFiles;
 use super::expression::{Names, number_of};
@@ -88,6 +88,10 @@ impl Names for ScenarioNames<'_, '_> {
 
     fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, String> {
         self.data.patterns(file)
+    }
+
+    fn pattern(&mut self, text: &str) -> Result<Regex, String> {
+        self.data.pattern(text)
     }
 
     fn has_queue(&self) -> bool {

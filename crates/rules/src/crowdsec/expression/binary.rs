@@ -5,7 +5,6 @@ use super::NoFields;
 use super::evaluate::Evaluation;
 use super::function::Function;
 use super::parse::{Parser, require};
-use super::pattern;
 use super::syntax::{Node, Operator, Part};
 use super::value::{Kind, Value};
 use crate::error::RuleError;
@@ -38,7 +37,7 @@ impl Parser<'_> {
     }
 
     /// `matches`, whose pattern is compiled at once.
-    pub(super) fn matches(&self, left: Part, right: Part) -> Result<Part, RuleError> {
+    pub(super) fn matches(&mut self, left: Part, right: Part) -> Result<Part, RuleError> {
         require(&left, Kind::Text)?;
         require(&right, Kind::Text)?;
         let range = left.range.start..right.range.end;
@@ -48,7 +47,7 @@ impl Parser<'_> {
         };
         let compiled = std::str::from_utf8(text)
             .map_err(|_| "it is not UTF-8".to_owned())
-            .and_then(pattern::compile);
+            .and_then(|text| self.names.pattern(text));
         let regex = compiled.map_err(|reason| {
             let message = format_args!("this is not a valid pattern: {reason}");
             RuleError::new(right.range.clone(), message)

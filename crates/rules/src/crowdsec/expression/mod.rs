@@ -20,9 +20,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex::bytes::RegexSet;
+use regex::bytes::{Regex, RegexSet};
 
-pub(super) use self::pattern::compile_set;
+pub(super) use self::pattern::{compile as compile_pattern, compile_set};
 
 use self::evaluate::Evaluation;
 use self::parse::Parser;
@@ -50,6 +50,12 @@ pub(super) trait Names {
     /// # Errors
     /// A sentence, if it is missing or has a wrong pattern.
     fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, String>;
+
+    /// A pattern that is written in an expression.
+    ///
+    /// # Errors
+    /// A sentence, if it is not a valid pattern or too large.
+    fn pattern(&mut self, text: &str) -> Result<Regex, String>;
 
     /// Whether there is a bucket with events, `queue`.
     fn has_queue(&self) -> bool;

@@ -6,23 +6,29 @@
 
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
-/// The most memory that a compiled pattern may take, in bytes.
-const PATTERN_BYTES_MAX: usize = 16 << 20;
+/// The sizes that are tried for a compiled pattern, in bytes.
+const PATTERN_BYTES: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
 
 /// The same for the patterns of a file.
 const SET_BYTES_MAX: usize = 256 << 20;
 
-/// Compiles a pattern.
+/// Compiles a pattern. Returns the most memory that it may take, too, in bytes.
 ///
 /// # Errors
 /// A sentence, if it is not a valid pattern or too large.
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
+pub(in super::super) fn compile(pattern: &str) -> Result<(Regex, usize), String> {
     let translated = translated(pattern);
-    let compiled = RegexBuilder::new(&translated)
-        .unicode(needs_unicode(&translated))
-        .size_limit(PATTERN_BYTES_MAX)
-        .build();
-    compiled.map_err(|error| reason(&error))
+    let mut builder = RegexBuilder::new(&translated);
+    builder.unicode(needs_unicode(&translated));
+    let mut compiled = Err(String::new());
+    for bytes in PATTERN_BYTES {
+        compiled = match builder.size_limit(bytes).build() {
+            Ok(regex) => return Ok((regex, bytes)),
+            Err(error @ regex::Error::CompiledTooBig(_)) => Err(reason(&error)),
+            Err(error) => return Err(reason(&error)),
+        };
+    }
+    compiled
 }
 
 /// Compiles the patterns of a file, of which one must match.
@@ -161,7 +167,7 @@ mod tests {
             (r"(?i)^get$", "GET", true),
             (r"(?P<a>x)", "x", true),
         ] {
-            let regex = compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            let (regex, _) = compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
             assert_eq!(regex.is_match(text.as_bytes()), matches, "{pattern} on {text}");
         }
         assert_eq!(translated(r"[\]a]"), r"[\]a]");
@@ -169,7 +175,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_text_are_matched() {
-        let regex = compile("^a.*b$").expect("a pattern");
+        let (regex, _) = compile("^a.*b$").expect("a pattern");
         assert!(regex.is_match(b"a\xff\xfeb"));
     }
 

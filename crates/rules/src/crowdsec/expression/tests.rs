@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex::bytes::RegexSet;
+use regex::bytes::{Regex, RegexSet};
 
-use super::{Expression, Fields, Names, compile_set};
+use super::{Expression, Fields, Names, compile_pattern, compile_set};
 
 /// Fields are named in the order in which they are met.
 #[derive(Default)]
@@ -33,6 +33,10 @@ impl Names for Known {
     fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, String> {
         let lines = self.lines(file)?;
         compile_set(&lines).map(Arc::new).map_err(|(_, reason)| reason)
+    }
+
+    fn pattern(&mut self, text: &str) -> Result<Regex, String> {
+        compile_pattern(text).map(|(regex, _)| regex)
     }
 
     fn has_queue(&self) -> bool {
