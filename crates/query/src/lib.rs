@@ -25,8 +25,11 @@
 //! # Ok::<(), weir_view::QueryError>(())
 //! ```
 
+mod advice;
 mod blocks;
 mod cache;
+mod client_traits;
+mod collateral;
 mod comparison;
 mod counter;
 mod evaluator;
@@ -36,6 +39,7 @@ mod limit_curve;
 mod lines;
 mod periods;
 mod report;
+mod rule_comparison;
 mod rules;
 mod selection;
 mod spread;
@@ -50,5 +54,6 @@ pub use limit_curve::{limit_curve, limit_grid, suggestion};
 pub use lines::LineFinder;
 pub use periods::PeriodError;
 pub use report::{evaluation_by_kind, report_of_fold};
-pub use rules::{RuleAnswer, RuleQueryError, replay_rule};
+pub use rule_comparison::compare_rules;
+pub use rules::{RuleAnswer, RuleOptions, RuleQueryError, replay_rule, replay_rules};
 pub use selection::count_selection;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
+use crate::counter::Interruption;
 use crate::spread::spread;
 use weir_rules::{LimitSweep, SweptSetting};
 use weir_view::{CurvePoint, LimitCurve, Suggestion};
@@ -54,6 +55,35 @@ pub fn suggestion(sweep: &LimitSweep) -> Option<Suggestion> {
     })
 }
 
+/// The work of [`limit_grid`], which can be interrupted.
+///
+/// # Errors
+/// If `abandoned` becomes true.
+pub(crate) fn swept_grid(
+    sweep: &LimitSweep,
+    rates: &[i64],
+    bursts: &[u32],
+    jobs: usize,
+    abandoned: &AtomicBool,
+) -> Result<Vec<Vec<SweptSetting>>, Interruption> {
+    let parts = sweep.parts(jobs * PARTS_PER_JOB);
+    let tasks: Vec<(usize, Range<usize>)> = (0..rates.len())
+        .flat_map(|rate| parts.iter().cloned().map(move |part| (rate, part)))
+        .collect();
+    let work = |(rate, part): &(usize, Range<usize>)| {
+        (*rate, sweep.settings(part.clone(), rates[*rate], bursts))
+    };
+    let swept = spread(jobs, tasks.iter(), abandoned, work)?;
+    let mut grid = vec![vec![SweptSetting::default(); bursts.len()]; rates.len()];
+    for (rate, settings) in swept {
+        for (sum, setting) in grid[rate].iter_mut().zip(settings) {
+            sum.keys += setting.keys;
+            sum.requests += setting.requests;
+        }
+    }
+    Ok(grid)
+}
+
 /// Returns what every burst does at every rate, a list for each rate, on up to `jobs` threads. Rates
 /// are in thousandths of a request in a second, bursts in requests.
 pub fn limit_grid(
@@ -62,22 +92,7 @@ pub fn limit_grid(
     bursts: &[u32],
     jobs: usize,
 ) -> Vec<Vec<SweptSetting>> {
-    let parts = sweep.parts(jobs * PARTS_PER_JOB);
-    let tasks: Vec<(usize, Range<usize>)> = (0..rates.len())
-        .flat_map(|rate| parts.iter().cloned().map(move |part| (rate, part)))
-        .collect();
-    let work = |(rate, part): &(usize, Range<usize>)| {
-        (*rate, sweep.settings(part.clone(), rates[*rate], bursts))
-    };
-    let swept = spread(jobs, tasks.iter(), &AtomicBool::new(false), work).unwrap_or_default();
-    let mut grid = vec![vec![SweptSetting::default(); bursts.len()]; rates.len()];
-    for (rate, settings) in swept {
-        for (sum, setting) in grid[rate].iter_mut().zip(settings) {
-            sum.keys += setting.keys;
-            sum.requests += setting.requests;
-        }
-    }
-    grid
+    swept_grid(sweep, rates, bursts, jobs, &AtomicBool::new(false)).unwrap_or_default()
 }
 
 /// Bursts from 0 to `last`: each one at first, then with growing distances.

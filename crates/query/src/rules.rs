@@ -5,14 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    CompiledFilter, LogSource, Record, RowReader, Segment, Selection, Snapshot, SnapshotSegment,
-    Snapshots, Values,
+    AddressBlock, CompiledFilter, LogSource, Record, RowReader, Segment, Selection, Snapshot,
+    SnapshotSegment, Snapshots, Values,
 };
-use weir_rules::{Events, LimitSweep, Line, MissingField, Rule};
-use weir_view::{LimitCurve, Query, QueryError, ReplayedRule};
+use weir_rules::{Events, LimitSweep, Line, MissingField, Replay, Rule};
+use weir_view::{Collateral, LimitAdvice, LimitCurve, LimitGrid, Query, QueryError, ReplayedRule};
 
+use crate::advice::{advice, grid};
+use crate::client_traits::ClientTraits;
+use crate::collateral::{collateral, good_peaks};
 use crate::counter::Interruption;
 use crate::limit_curve::limit_curve;
+use crate::rule_comparison::caught;
 use crate::spread::spread;
 
 /// The segments that are observed at once, before their events are replayed.
@@ -29,8 +33,28 @@ pub struct RuleAnswer {
     pub curve: Option<LimitCurve>,
     /// The requests for other settings, if the rule is a single limit of nginx.
     pub sweep: Option<LimitSweep>,
+    /// What other rates and bursts would have caught, if [`RuleOptions::has_grid`].
+    pub grid: Option<LimitGrid>,
+    /// The good clients among the keys that trip it, if [`RuleOptions::has_collateral`].
+    pub collateral: Option<Collateral>,
+    /// The keys that trip it, if [`RuleOptions::has_caught`]. One of several limits may be there
+    /// several times. At most a million.
+    pub caught: Vec<Box<[u8]>>,
     /// The records with values that were not kept, which were left out.
     pub unknown_records: u64,
+}
+
+/// What is found out beyond the replay itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RuleOptions {
+    /// Whether other rates and bursts are tried, if the rule is a single limit of nginx.
+    pub has_grid: bool,
+    /// Whether the good clients among the keys are found.
+    pub has_collateral: bool,
+    /// The networks whose clients are good.
+    pub good_networks: Vec<AddressBlock>,
+    /// Whether all keys that trip are kept, for [`compare_rules`](crate::compare_rules).
+    pub has_caught: bool,
 }
 
 /// Why a rule was not replayed.
@@ -77,49 +101,96 @@ pub fn replay_rule<D: Snapshots>(
     jobs: usize,
     abandoned: &AtomicBool,
 ) -> Result<Option<RuleAnswer>, RuleQueryError> {
-    if rule.observe_lines().is_some() {
+    let options = RuleOptions::default();
+    let answers = replay_rules(data, query, &[rule], &options, jobs, abandoned)?;
+    Ok(answers.and_then(|answers| answers.into_iter().next()))
+}
+
+/// Replays some rules over the same records, as [`replay_rule`] does.
+///
+/// # Errors
+/// Fails if the query is not valid for this data, or the data lacks a field of a rule.
+pub fn replay_rules<D: Snapshots>(
+    data: &Arc<D>,
+    query: &Query,
+    rules: &[&dyn Rule],
+    options: &RuleOptions,
+    jobs: usize,
+    abandoned: &AtomicBool,
+) -> Result<Option<Vec<RuleAnswer>>, RuleQueryError> {
+    if rules.iter().any(|rule| rule.observe_lines().is_some()) {
         return Err(RuleQueryError::ReadsLines);
     }
     loop {
         let snapshot = data.snapshot();
-        let replay = RowReplay { data, snapshot: &snapshot, rule, jobs, abandoned };
-        match replay.run(query)? {
-            Ok(answer) => return Ok(Some(answer)),
+        let replay = RowReplay { data, snapshot: &snapshot, options, jobs, abandoned };
+        match replay.run_all(query, rules)? {
+            Ok(answers) => return Ok(Some(answers)),
             Err(Interruption::StaleIds) => {}
             Err(Interruption::Abandoned) => return Ok(None),
         }
     }
 }
 
-/// The replay over one snapshot.
+/// The replays over one snapshot.
 struct RowReplay<'a, D: Snapshots> {
     data: &'a Arc<D>,
     snapshot: &'a Snapshot<D::Source>,
-    rule: &'a dyn Rule,
+    options: &'a RuleOptions,
     jobs: usize,
     abandoned: &'a AtomicBool,
 }
 
 impl<D: Snapshots> RowReplay<'_, D> {
-    fn run(&self, query: &Query) -> Result<Result<RuleAnswer, Interruption>, RuleQueryError> {
+    fn run_all(
+        &self,
+        query: &Query,
+        rules: &[&dyn Rule],
+    ) -> Result<Result<Vec<RuleAnswer>, Interruption>, RuleQueryError> {
+        let has_traits = self.options.has_grid || self.options.has_collateral;
+        let networks = &self.options.good_networks;
+        let work = (self.jobs, self.abandoned);
+        let traits = has_traits
+            .then(|| ClientTraits::of(&**self.data, self.snapshot, networks, work))
+            .transpose();
+        let traits = match traits {
+            Ok(traits) => traits,
+            Err(interruption) => return Ok(Err(interruption)),
+        };
+        let mut answers = Vec::new();
+        for rule in rules {
+            match self.run(query, *rule, traits.as_ref())? {
+                Ok(answer) => answers.push(answer),
+                Err(interruption) => return Ok(Err(interruption)),
+            }
+        }
+        Ok(Ok(answers))
+    }
+
+    fn run(
+        &self,
+        query: &Query,
+        rule: &dyn Rule,
+        traits: Option<&ClientTraits>,
+    ) -> Result<Result<RuleAnswer, Interruption>, RuleQueryError> {
         let mut filter = CompiledFilter::new(&query.question(&self.data.values())?.filter);
         filter.refresh(&self.data.values());
-        let mut replay = self.rule.replay();
+        let mut replay = rule.replay();
         let mut unknown_records = 0;
         let segments: Vec<&SnapshotSegment> = self
             .snapshot
             .segments
             .iter()
-            .filter(|segment| self.rule.sees(segment.segment.kind()))
+            .filter(|segment| rule.sees(segment.segment.kind()))
             .collect();
         let kind = segments.first().map(|first| first.segment.kind()).unwrap_or_default();
         let rows = RowReader::new(&self.snapshot.formats, &self.data.values(), kind);
-        let rows = match self.rule.reads() {
+        let rows = match rule.reads() {
             Some(fields) => rows.only(&fields),
             None => rows,
         };
         if !segments.is_empty() {
-            self.rule.bind(rows.fields()).map_err(RuleQueryError::MissingField)?;
+            rule.bind(rows.fields()).map_err(RuleQueryError::MissingField)?;
         }
         for chunk in segments.chunks(SEGMENTS_AT_ONCE) {
             // Parsers wait while the values are read, so they are not kept from chunk to chunk.
@@ -128,7 +199,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
             if values.reuses() != self.snapshot.epoch {
                 return Ok(Err(Interruption::StaleIds));
             }
-            let (rule, filter, rows) = (self.rule, &filter, &rows);
+            let (filter, rows) = (&filter, &rows);
             let observe = |segment: &&SnapshotSegment| {
                 let selection = filter.pass_within(&segment.segment, &segment.bounds).selection();
                 observe(rule, (rows, values), &segment.segment, &selection)
@@ -145,16 +216,68 @@ impl<D: Snapshots> RowReplay<'_, D> {
                 }
             }
         }
-        Ok(Ok(self.answer(replay, unknown_records)))
+        Ok(self.answer(rule, replay, unknown_records, traits))
     }
 
-    fn answer(&self, replay: Box<dyn weir_rules::Replay + '_>, unknown_records: u64) -> RuleAnswer {
+    fn answer(
+        &self,
+        rule: &dyn Rule,
+        replay: Box<dyn Replay + '_>,
+        unknown_records: u64,
+        traits: Option<&ClientTraits>,
+    ) -> Result<RuleAnswer, Interruption> {
         let sweep = replay.sweep();
-        let curve = sweep.as_ref().map(limit_curve);
+        let (advice, good_peaks) = match (&sweep, traits) {
+            (Some(sweep), Some(traits)) => self.judge_keys(&*replay, sweep, traits)?,
+            _ => (None, Vec::new()),
+        };
+        let grid = sweep
+            .as_ref()
+            .filter(|_| self.options.has_grid)
+            .map(|sweep| grid(sweep, advice, self.jobs, self.abandoned))
+            .transpose()?;
         let names: Vec<String> =
             self.snapshot.sources.iter().map(|source| source.name().to_owned()).collect();
-        let rule = ReplayedRule::new(self.rule, replay.finish(None), &names);
-        RuleAnswer { rule, curve, sweep, unknown_records }
+        let report = replay.finish(None);
+        let traits = traits.filter(|_| self.options.has_collateral);
+        let collateral = match traits {
+            Some(traits) => self.with_values(|values| collateral(&report, traits, values))?,
+            None => None,
+        };
+        Ok(RuleAnswer {
+            curve: sweep.as_ref().map(limit_curve),
+            grid,
+            collateral: collateral.map(|found| Collateral { peaks: good_peaks, ..found }),
+            caught: if self.options.has_caught { caught(&report) } else { Vec::new() },
+            rule: ReplayedRule::new(rule, report, &names),
+            sweep,
+            unknown_records,
+        })
+    }
+
+    /// The advice about a limit, and the peaks of its good clients.
+    fn judge_keys(
+        &self,
+        replay: &dyn Replay,
+        sweep: &LimitSweep,
+        traits: &ClientTraits,
+    ) -> Result<(Option<LimitAdvice>, Vec<f64>), Interruption> {
+        let key = |number: usize| replay.sweep_key(u32::try_from(number).ok()?);
+        self.with_values(|values| {
+            let advice = self.options.has_grid.then(|| advice(sweep, key, traits, values));
+            let has_peaks = self.options.has_collateral;
+            let peaks = has_peaks.then(|| good_peaks(sweep, key, traits, values));
+            (advice.flatten(), peaks.unwrap_or_default())
+        })
+    }
+
+    /// Looks something up in the values of the snapshot.
+    fn with_values<T>(&self, look_up: impl FnOnce(&Values) -> T) -> Result<T, Interruption> {
+        let values = self.data.values();
+        if values.reuses() != self.snapshot.epoch {
+            return Err(Interruption::StaleIds);
+        }
+        Ok(look_up(&values))
     }
 }
 

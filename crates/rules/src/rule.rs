@@ -146,6 +146,11 @@ pub trait Replay: Send {
         None
     }
 
+    /// Returns the text of a key of the sweep, by its number there; `None` if there is no such key.
+    fn sweep_key(&self, _number: u32) -> Option<&[u8]> {
+        None
+    }
+
     /// Ends the log. Decisions are passed on in the order of the log.
     fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport;
 }

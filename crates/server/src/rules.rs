@@ -6,19 +6,20 @@
 use std::collections::HashSet;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
+use weir_core::AddressBlock;
 use weir_ingest::DataSet;
 use weir_net::websocket::{Stream, Writer};
-use weir_query::{RuleQueryError, blocks, replay_rule, settled};
+use weir_query::{RuleOptions, RuleQueryError, blocks, compare_rules, replay_rules, settled};
 use weir_rules::{Family, ParseError, Rule, RuleError, RuleFiles, parse_rules_up_to};
 use weir_view::{
-    BlocksAnswer, BlocksQuestion, LiveReply, LiveRequest, Now, Query, RuleAnswer, RuleNote,
-    RulePlace, RuleText, RulesAnswer,
+    BlocksAnswer, BlocksQuestion, LiveReply, LiveRequest, Now, Query, RuleAnswer, RuleDetails,
+    RuleNote, RulePlace, RuleText, RulesAnswer,
 };
 
 use crate::answer;
@@ -34,7 +35,15 @@ pub(crate) const PANELS_MAX: usize = 8;
 const RULE_BYTES_MAX: usize = 512 << 10;
 
 /// The longest message, in bytes: in JSON, each character of a text may be escaped by another one.
-pub(crate) const MESSAGE_BYTES_MAX: usize = 2 * RULE_BYTES_MAX + QUERY_BYTES_MAX;
+/// A message has two texts if rules are compared.
+pub(crate) const MESSAGE_BYTES_MAX: usize =
+    2 * 2 * RULE_BYTES_MAX + QUERY_BYTES_MAX + NETWORKS_MAX * NETWORK_BYTES_MAX;
+
+/// The most networks of good clients. Each is compared with each key.
+const NETWORKS_MAX: usize = 256;
+
+/// The longest network in a message: 43 characters of IPv6 with its prefix, and JSON around it.
+const NETWORK_BYTES_MAX: usize = 64;
 
 /// The most rules in one text. Each is replayed over all records.
 const RULES_MAX: usize = 32;
@@ -103,12 +112,19 @@ struct Question {
 
 /// What a panel is about.
 enum Subject {
-    Rules {
-        rules: Rules,
-        /// What of the text was not understood.
-        notes: Vec<RuleNote>,
-    },
+    Rules(AskedRules),
     Blocks(BlocksQuestion),
+}
+
+/// Rules, and what else is asked about them.
+struct AskedRules {
+    rules: Rules,
+    /// The rules to compare with; none if their text was refused.
+    against: Rules,
+    /// What is asked beyond the replay.
+    options: RuleOptions,
+    /// What of the text was not understood.
+    notes: Vec<RuleNote>,
 }
 
 /// The answer to a question.
@@ -119,7 +135,7 @@ enum PanelAnswer {
 
 /// What a message asks a panel, before it is checked.
 enum Asked {
-    Rules(RuleText),
+    Rules(RuleText, RuleDetails),
     Blocks(BlocksQuestion),
 }
 
@@ -169,7 +185,9 @@ impl Panel<'_> {
             Err(refusal) => return Err((None, refusal.into())),
         };
         let (mut query, asked) = match request {
-            LiveRequest::Rules { query, rule: Some(rule), .. } => (query, Asked::Rules(rule)),
+            LiveRequest::Rules { query, rule: Some(rule), details, .. } => {
+                (query, Asked::Rules(rule, details))
+            }
             LiveRequest::Blocks { query, question: Some(question), .. } => {
                 (query, Asked::Blocks(question))
             }
@@ -278,19 +296,18 @@ fn check(query: Query, asked: &Asked, data: &DataSet) -> Result<Question, PanelR
     let too_long = |what: &str, max: usize| {
         Refusal::BadRequest(format!("the {what} is too long: it can have {} KiB", max >> 10))
     };
-    if let Asked::Rules(rule) = asked
-        && rule.text.len() > RULE_BYTES_MAX
-    {
+    let texts = match asked {
+        Asked::Rules(rule, details) => [Some(rule), details.against.as_ref()],
+        Asked::Blocks(_) => [None, None],
+    };
+    if texts.into_iter().flatten().any(|rule| rule.text.len() > RULE_BYTES_MAX) {
         return Err(too_long("text of the rule", RULE_BYTES_MAX).into());
     }
     if weir_view::to_json(&query).map_err(Refusal::internal)?.len() > QUERY_BYTES_MAX {
         return Err(too_long("query", QUERY_BYTES_MAX).into());
     }
     let subject = match asked {
-        Asked::Rules(rule) => {
-            let (rules, notes) = parse(rule)?;
-            Subject::Rules { rules, notes }
-        }
+        Asked::Rules(rule, details) => Subject::Rules(checked_rules(rule, details)?),
         Asked::Blocks(question) => Subject::Blocks(checked_blocks(*question)?),
     };
     let now = Now::read();
@@ -311,6 +328,42 @@ fn checked_blocks(question: BlocksQuestion) -> Result<BlocksQuestion, Refusal> {
         return Err(Refusal::BadRequest(why));
     }
     Ok(question)
+}
+
+/// Reads the text of a question about rules, and what else it asks.
+fn checked_rules(rule: &RuleText, details: &RuleDetails) -> Result<AskedRules, PanelRefusal> {
+    let options = RuleOptions {
+        has_grid: details.grid,
+        has_collateral: true,
+        good_networks: good_networks(&details.good_networks)?,
+        has_caught: details.against.is_some(),
+    };
+    let (rules, notes) = parse(rule)?;
+    // The panel that asks about the other text answers what is wrong with it.
+    let against = details.against.as_ref().and_then(|against| parse(against).ok());
+    let against = against.map(|(rules, _)| rules).unwrap_or_default();
+    Ok(AskedRules { rules, against, options, notes })
+}
+
+/// The networks of good clients.
+fn good_networks(texts: &[String]) -> Result<Vec<AddressBlock>, Refusal> {
+    if texts.len() > NETWORKS_MAX {
+        let found = texts.len();
+        let why =
+            format!("there are {found} networks of good clients; name at most {NETWORKS_MAX}");
+        return Err(Refusal::BadRequest(why));
+    }
+    let network = |text: &String| {
+        let address = || Some(AddressBlock::of(text.parse().ok()?));
+        AddressBlock::parse(text).or_else(address).ok_or_else(|| {
+            let shown: String = text.chars().take(NETWORK_BYTES_MAX).collect();
+            Refusal::BadRequest(format!(
+                "`{shown}` is not a valid network: write an address, or one with the length of its \
+                 prefix, such as 192.0.2.0/24"
+            ))
+        })
+    };
+    texts.iter().map(network).collect()
 }
 
 /// The rules of a text, and what of it was not understood.
@@ -358,10 +411,9 @@ fn answer_question(
 ) -> Result<Option<PanelAnswer>, Refusal> {
     let query = settled(&question.query, &**data, &question.now)?;
     match &question.subject {
-        Subject::Rules { rules, notes } => {
-            let rules = replay(rules, &query, (data, jobs), should_stop)?;
-            let answer = |rules| RulesAnswer { rules, notes: notes.clone(), complete };
-            Ok(rules.map(answer).map(PanelAnswer::Rules))
+        Subject::Rules(asked) => {
+            let answer = replay(asked, &query, (data, jobs, complete), should_stop)?;
+            Ok(answer.map(PanelAnswer::Rules))
         }
         Subject::Blocks(asked) => {
             let Some(mut report) = blocks(data, &query, asked, jobs, should_stop)? else {
@@ -377,24 +429,35 @@ fn answer_question(
 
 /// Replays rules. `None` if `should_stop` became true meanwhile.
 fn replay(
-    replayed: &Rules,
+    asked: &AskedRules,
     query: &Query,
-    (data, jobs): (&Arc<DataSet>, usize),
+    (data, jobs, complete): (&Arc<DataSet>, usize, bool),
     should_stop: &AtomicBool,
-) -> Result<Option<Vec<RuleAnswer>>, Refusal> {
-    let mut rules = Vec::new();
-    for rule in replayed {
-        if should_stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        let answer = replay_rule(data, query, &**rule, jobs, should_stop);
-        let Some(answered) = answer.map_err(refusal_of)? else { return Ok(None) };
-        let unknown_records = answered.unknown_records;
-        let mut answer = RuleAnswer { rule: answered.rule, curve: answered.curve, unknown_records };
-        answer.truncate(KEYS_MAX);
-        rules.push(answer);
-    }
-    Ok(Some(rules))
+) -> Result<Option<RulesAnswer>, Refusal> {
+    let AskedRules { rules, against, options, notes } = asked;
+    let run = |against: &Rules| {
+        let all: Vec<&dyn Rule> = rules.iter().chain(against).map(|rule| &**rule).collect();
+        replay_rules(data, query, &all, options, jobs, should_stop)
+    };
+    // All over the same records, so that a comparison is one of the rules alone.
+    let answers = match run(against) {
+        // The rules of the other text may need what the data lacks.
+        Err(_) if !against.is_empty() => run(&Rules::new()),
+        answers => answers,
+    };
+    let Some(mut answers) = answers.map_err(refusal_of)? else { return Ok(None) };
+    let others = answers.split_off(rules.len());
+    let comparison = (!others.is_empty()).then(|| compare_rules(&others, &answers));
+    let rules = answers.into_iter().map(shown).collect();
+    Ok(Some(RulesAnswer { rules, notes: notes.clone(), comparison, complete }))
+}
+
+/// The part of an answer that a page shows.
+fn shown(answered: weir_query::RuleAnswer) -> RuleAnswer {
+    let weir_query::RuleAnswer { rule, curve, grid, collateral, unknown_records, .. } = answered;
+    let mut answer = RuleAnswer { rule, curve, grid, collateral, unknown_records };
+    answer.truncate(KEYS_MAX);
+    answer
 }
 
 fn refusal_of(error: RuleQueryError) -> Refusal {

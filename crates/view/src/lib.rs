@@ -8,6 +8,7 @@ mod blocks;
 mod build;
 mod bytes;
 mod characters;
+mod collateral;
 mod comparison;
 mod count;
 mod equalities;
@@ -19,6 +20,7 @@ mod group;
 mod json;
 mod kind;
 mod limit_curve;
+mod limit_grid;
 mod lines;
 mod log_line;
 mod message;
@@ -32,6 +34,7 @@ mod query_error;
 mod question;
 mod report;
 mod row_value;
+mod rule_comparison;
 mod rules;
 mod sources;
 mod view;
@@ -44,6 +47,7 @@ pub use blocks::{
 };
 pub use build::Timeline;
 pub use characters::is_invisible;
+pub use collateral::{Collateral, GoodClient, GoodReason, ReasonCount};
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
 pub use count::{
     ColumnTotal, CountTable, FileLines, LineCounts, RecordCount, TableRow, ValueCount, ValueCounts,
@@ -53,6 +57,7 @@ pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, perc
 pub use json::{JsonError, from_json, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
 pub use limit_curve::{CurvePoint, LimitCurve, Suggestion};
+pub use limit_grid::{GridRate, LimitAdvice, LimitGrid, NotedClient};
 pub use lines::{LineAccess, LineSource, LinesAnswer, SelectedLine};
 pub use log_line::{FieldValue, LogLine};
 pub use message::{
@@ -66,11 +71,12 @@ pub use palette::{
     FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,
     ThemedColour, group_hues,
 };
-pub use panel::{RuleAnswer, RuleNote, RulePlace, RuleText, RulesAnswer};
+pub use panel::{RuleAnswer, RuleDetails, RuleNote, RulePlace, RuleText, RulesAnswer};
 pub use query::{Clause, NormalFilter, Operator, Query};
 pub use query_error::{InvalidCondition, QueryError};
 pub use report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};
 pub use row_value::RowValue;
+pub use rule_comparison::{KeySet, RuleComparison, RuleSide};
 pub use rules::{
     Alert, Ban, Exactness, KeyCounts, LinePlace, ReplayedKey, ReplayedRule, RequestCounts,
     RulesReport, Step, Verdict, write_decision,

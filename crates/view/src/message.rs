@@ -6,7 +6,7 @@ use crate::blocks::{BlocksAnswer, BlocksQuestion};
 use crate::json::from_json;
 use crate::kind::RecordKind;
 use crate::lines::LinesAnswer;
-use crate::panel::{RulePlace, RuleText, RulesAnswer};
+use crate::panel::{RuleDetails, RulePlace, RuleText, RulesAnswer};
 use crate::query::Query;
 use crate::view::View;
 
@@ -58,6 +58,10 @@ pub enum LiveRequest {
         query: Query,
         /// The rules; null ends the work on the question before.
         rule: Option<RuleText>,
+        /// What else is asked.
+        #[serde(default)]
+        #[cfg_attr(feature = "typescript", ts(optional, as = "Option<RuleDetails>"))]
+        details: RuleDetails,
     },
     /// Asks for some of the lines of the records that a query selects. It replaces the question of
     /// the same panel, and leaves everything else as it is. It is answered once.

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use weir_rules::RuleError;
 
+use crate::collateral::Collateral;
 use crate::limit_curve::LimitCurve;
+use crate::limit_grid::LimitGrid;
+use crate::rule_comparison::RuleComparison;
 use crate::rules::ReplayedRule;
 
 /// The text of one or several rules.
@@ -22,6 +25,22 @@ pub struct RuleText {
     pub family: Option<String>,
 }
 
+/// What a question about rules asks beyond the replay.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(default)]
+pub struct RuleDetails {
+    /// Whether to try other rates and bursts, if the rule is a single limit of nginx.
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub grid: bool,
+    /// Addresses and networks, such as `192.0.2.0/24`, whose clients are good.
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub good_networks: Vec<String>,
+    /// Another text of rules, to compare with.
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub against: Option<RuleText>,
+}
+
 /// The answer to a panel: what each rule of its text would have done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -30,6 +49,11 @@ pub struct RulesAnswer {
     pub rules: Vec<RuleAnswer>,
     /// What of the text was not understood. The rules are replayed without it.
     pub notes: Vec<RuleNote>,
+    /// The keys that the rules catch beside those of another text, if the question names one that
+    /// can be replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub comparison: Option<RuleComparison>,
     /// Whether all sources had ended, so that the answer is the last one.
     pub complete: bool,
 }
@@ -46,6 +70,15 @@ pub struct RuleAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub curve: Option<LimitCurve>,
+    /// What other rates and bursts would have caught, if it was asked for and the rule is a single
+    /// limit of nginx.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub grid: Option<LimitGrid>,
+    /// The good clients that it catches. Left out if its keys are not addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub collateral: Option<Collateral>,
     /// The records with values that were not kept, which were left out.
     pub unknown_records: u64,
 }

@@ -5,6 +5,7 @@ mod blocks;
 mod kinds;
 mod lines;
 mod removal;
+mod rule_details;
 mod rules;
 mod timeline;
 mod window;

@@ -21,11 +21,11 @@ fn log() -> Vec<u8> {
     log
 }
 
-fn rule(text: &str) -> Box<dyn Rule> {
+pub(crate) fn rule(text: &str) -> Box<dyn Rule> {
     parse_rules(text, "test", None, &RuleFiles::default()).expect(text).remove(0)
 }
 
-async fn data_of(log: &[u8]) -> Arc<DataSet> {
+pub(crate) async fn data_of(log: &[u8]) -> Arc<DataSet> {
     let limits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 16 };
     let options = PipelineOptions { limits, ..PipelineOptions::new(2, Retention::Segments) };
     let data = DataSet::new(Retention::Segments, 1 << 30, &[]);

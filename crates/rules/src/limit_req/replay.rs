@@ -217,6 +217,13 @@ impl Replay for LimitReplay<'_> {
         Some(LimitSweep::new((rate, burst), requests.filter(|(key, _)| *key != NO_KEY)))
     }
 
+    fn sweep_key(&self, number: u32) -> Option<&[u8]> {
+        let [set] = self.rule.limit_sets() else { return None };
+        let [limit] = &set.limits[..] else { return None };
+        let keys = &self.zones[limit.zone];
+        ((number as usize) < keys.len()).then(|| keys.text(number))
+    }
+
     fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {
         let mut summary = Summary::new(self.rule, &self.zones);
         let mut outcomes = Vec::new();

@@ -16,6 +16,13 @@ impl Live {
         self.sender.send_text(&message.to_string()).await.expect("the server reads");
     }
 
+    async fn try_rule_with(&mut self, id: u64, rule: Value, details: Value) {
+        let message = json!({
+            "type": "rules", "panel": 0, "query": { "id": id }, "rule": rule, "details": details,
+        });
+        self.sender.send_text(&message.to_string()).await.expect("the server reads");
+    }
+
     /// The next answer to a panel; skips views.
     async fn ruled(&mut self) -> Value {
         loop {
@@ -183,6 +190,75 @@ async fn an_answer_is_renewed_when_the_data_has_grown() {
     assert_eq!((&reply["panel"], &reply["query"]), (&json!(1), &json!(1)));
     upload.send_file("b", &requests(&[("192.0.2.2", 9)], 2), 100_000).await;
     live.ruled_where(|reply| keys(reply) == 2 && reply["answer"]["complete"] == true).await;
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_may_ask_for_other_settings_good_clients_and_a_comparison() {
+    let counts = [("192.0.2.1", 90), ("192.0.2.2", 9), ("192.0.2.3", 4), ("10.0.0.1", 12)];
+    let (server, mut live) = start(&requests(&counts, 7)).await;
+    let rule = json!({ "text": RULE });
+    live.try_rule_with(1, rule.clone(), json!({})).await;
+    let answer = &live.ruled().await["answer"];
+    let [of_rule] = &answer["rules"].as_array().expect("rules")[..] else { panic!("{answer}") };
+    assert_eq!((&of_rule["grid"], &answer["comparison"]), (&Value::Null, &Value::Null));
+    let none = json!({
+        "judged": 3, "good": 0, "requests": 0, "reasons": [], "clients": [], "peaks": [],
+        "is_incomplete": false,
+    });
+    assert_eq!(of_rule["collateral"], none);
+
+    let against = json!({ "text": RULE.replace("burst=5", "burst=20") });
+    let details = json!({
+        "grid": true, "good_networks": ["10.0.0.0/8", "192.0.2.3"], "against": against,
+    });
+    live.try_rule_with(2, rule.clone(), details).await;
+    let answer = &live.ruled().await["answer"];
+    let of_rule = &answer["rules"][0];
+    let grid = &of_rule["grid"];
+    let [own_rate, own_burst] =
+        [0, 1].map(|at| grid["own"][at].as_u64().expect("a place") as usize);
+    assert_eq!(
+        (&grid["rates"][own_rate]["setting"], &grid["bursts"][own_burst]),
+        (&json!("1r/s"), &json!(5))
+    );
+    assert_eq!(grid["keys"][own_rate][own_burst], 3);
+    let advice = &grid["advice"];
+    assert_eq!(
+        (&advice["suggestion"]["keys"], &advice["slowest_attack"]["key"]),
+        (&json!(1), &json!("192.0.2.1"))
+    );
+    assert_eq!(advice["busiest_human"], Value::Null, "curl is a program");
+    let collateral = &of_rule["collateral"];
+    assert_eq!((&collateral["judged"], &collateral["good"]), (&json!(3), &json!(1)));
+    assert_eq!(collateral["reasons"], json!([{ "reason": "named_network", "keys": 1 }]));
+    assert_eq!(collateral["clients"][0]["key"], "10.0.0.1");
+    assert_eq!(collateral["peaks"], json!([11.0, 3.0]));
+    let compared = &answer["comparison"];
+    assert_eq!(compared["both"], json!({ "keys": 1, "list": ["192.0.2.1"] }));
+    assert_eq!(compared["first_only"], json!({ "keys": 0, "list": [] }));
+    assert_eq!(compared["second_only"], json!({ "keys": 2, "list": ["10.0.0.1", "192.0.2.2"] }));
+    assert_eq!(compared["first"]["rejected"], 69);
+
+    // A text that is no rule, and one that the log has no field for, are not compared with.
+    for text in ["limit_req brust;".to_owned(), RULE.replace("binary_remote_addr", "http_x_key")] {
+        live.try_rule_with(3, rule.clone(), json!({ "against": { "text": text } })).await;
+        let answer = &live.ruled().await["answer"];
+        assert_eq!(answer["comparison"], Value::Null);
+        assert_eq!(answer["rules"][0]["rule"]["keys"]["tripped"], 3, "{answer}");
+    }
+    for (networks, part) in [
+        (vec!["10.0.0.0/33".to_owned()], "`10.0.0.0/33` is not a valid network"),
+        (vec!["x".repeat(900)], "is not a valid network"),
+        (vec!["10.0.0.0/8".to_owned(); 257], "name at most 256"),
+    ] {
+        live.try_rule_with(4, rule.clone(), json!({ "good_networks": networks })).await;
+        let error = &live.ruled().await["error"];
+        let message = error["message"].as_str().expect("a text");
+        assert!(error["name"] == "bad_request" && message.contains(part), "{message}");
+        assert!(message.len() < 300, "{message}");
+    }
     drop(live);
     server.stop().await;
 }

@@ -1,0 +1,168 @@
+//! Other rates and bursts of a limit, and the setting that the log argues for.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+use weir_core::Values;
+use weir_rules::LimitSweep;
+use weir_view::{GridRate, LimitAdvice, LimitGrid, NotedClient};
+
+use crate::client_traits::{ClientLook, ClientTraits};
+use crate::counter::Interruption;
+use crate::limit_curve::{suggestion, swept_grid};
+
+/// Rates that people write, in a minute and in a second.
+const RATES_PER_MINUTE: [i64; 7] = [1, 3, 6, 10, 15, 20, 30];
+const RATES_PER_SECOND: [i64; 14] = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500, 1_000];
+
+/// The rates of a grid on each side of that of the limit itself.
+const RATES_ASIDE: usize = 7;
+
+/// The first digits of the bursts of a grid: 1, 2, 3, 5, 7, 10, 20 and so on.
+const BURST_DIGITS: [u32; 5] = [1, 2, 3, 5, 7];
+
+/// The most bursts of a grid, beside those of the limit itself and of the advice.
+const BURSTS_MAX: usize = 22;
+
+/// Returns what the log argues for, without a place in a grid. `key` returns the key with a number
+/// in the sweep. `None` without requests.
+pub(crate) fn advice<'k>(
+    sweep: &LimitSweep,
+    key: impl Fn(usize) -> Option<&'k [u8]>,
+    traits: &ClientTraits,
+    values: &Values,
+) -> Option<LimitAdvice> {
+    let suggestion = suggestion(sweep)?;
+    let peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
+    let mut order: Vec<usize> = (0..peaks.len()).collect();
+    order.sort_by(|one, other| peaks[*other].total_cmp(&peaks[*one]));
+    let (over, within) = order.split_at(order.len().min(suggestion.keys as usize));
+    let noted = |number: &usize, is_fitting: &dyn Fn(ClientLook) -> bool| {
+        let key = key(*number)?;
+        let look = traits.look(key, values).filter(|look| is_fitting(*look))?;
+        let key = String::from_utf8_lossy(key).into_owned();
+        Some(NotedClient { key, peak: peaks[*number], is_signed_in: look.is_signed_in() })
+    };
+    let is_attack = |look: ClientLook| !look.is_human() && !look.is_good();
+    Some(LimitAdvice {
+        suggestion,
+        at: 0,
+        busiest_human: within.iter().find_map(|number| noted(number, &ClientLook::is_human)),
+        slowest_attack: over.iter().rev().find_map(|number| noted(number, &is_attack)),
+    })
+}
+
+/// Returns what rates and bursts around those of a limit would have caught, on up to `jobs`
+/// threads.
+///
+/// # Errors
+/// If `abandoned` becomes true.
+pub(crate) fn grid(
+    sweep: &LimitSweep,
+    mut advice: Option<LimitAdvice>,
+    jobs: usize,
+    abandoned: &AtomicBool,
+) -> Result<LimitGrid, Interruption> {
+    let rates = rates(sweep.rate());
+    let suggested = advice.as_ref().map(|advice| advice.suggestion.burst);
+    let peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
+    let highest = peaks.into_iter().fold(0.0, f64::max).ceil() as u32;
+    let bursts = bursts(highest, [Some(sweep.burst()), suggested].into_iter().flatten());
+    let swept = swept_grid(sweep, &rates, &bursts, jobs, abandoned)?;
+    let at = |burst: u32| bursts.partition_point(|other| *other < burst);
+    if let Some(advice) = &mut advice {
+        advice.at = at(advice.suggestion.burst);
+    }
+    Ok(LimitGrid {
+        own: [rates.partition_point(|rate| *rate < sweep.rate()), at(sweep.burst())],
+        keys: swept.iter().map(|row| row.iter().map(|cell| cell.keys).collect()).collect(),
+        requests: swept.iter().map(|row| row.iter().map(|cell| cell.requests).collect()).collect(),
+        rates: rates.iter().map(|rate| grid_rate(*rate)).collect(),
+        bursts,
+        advice,
+    })
+}
+
+/// Rates around one, in thousandths of a request in a second.
+fn rates(own: i64) -> Vec<i64> {
+    let in_minute = RATES_PER_MINUTE.map(thousandths_of_rate_per_minute);
+    let in_second = RATES_PER_SECOND.map(|rate| rate * 1_000);
+    let all: BTreeSet<i64> = in_minute.into_iter().chain(in_second).chain([own]).collect();
+    let all: Vec<i64> = all.into_iter().collect();
+    let at = all.partition_point(|rate| *rate < own);
+    all[at.saturating_sub(RATES_ASIDE)..all.len().min(at + RATES_ASIDE + 1)].to_vec()
+}
+
+/// As nginx computes it.
+fn thousandths_of_rate_per_minute(rate: i64) -> i64 {
+    rate * 1_000 / 60
+}
+
+/// A rate as nginx reads it.
+fn grid_rate(thousandths: i64) -> GridRate {
+    let setting = if thousandths % 1_000 == 0 {
+        format!("{}r/s", thousandths / 1_000)
+    } else {
+        // The lowest rate in a minute with these thousandths.
+        format!("{}r/m", (thousandths * 60 + 999) / 1_000)
+    };
+    GridRate { setting, per_second: thousandths as f64 / 1_000.0 }
+}
+
+/// Bursts from 0 to the first above `highest`, and some others, in ascending order.
+fn bursts(highest: u32, others: impl Iterator<Item = u32>) -> Vec<u32> {
+    let powers = (0..9).map(|power| 10u32.pow(power));
+    let round = powers.flat_map(|power| BURST_DIGITS.map(|digit| digit * power));
+    let mut round: Vec<u32> = [0].into_iter().chain(round).collect();
+    let needed = round.partition_point(|burst| *burst < highest) + 1;
+    round.truncate(needed);
+    let mut digits = BURST_DIGITS.to_vec();
+    for left_out in [7, 3, 2] {
+        if round.len() > BURSTS_MAX {
+            digits.retain(|digit| *digit != left_out);
+            round.retain(|burst| *burst < 10 || digits.contains(&first_digit(*burst)));
+        }
+    }
+    let bursts: BTreeSet<u32> = round.into_iter().chain([highest]).chain(others).collect();
+    bursts.into_iter().collect()
+}
+
+fn first_digit(mut number: u32) -> u32 {
+    while number >= 10 {
+        number /= 10;
+    }
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bursts, grid_rate, rates, thousandths_of_rate_per_minute};
+
+    #[test]
+    fn rates_are_written_as_they_are_read() {
+        for rate in 1..60 {
+            let thousandths = thousandths_of_rate_per_minute(rate);
+            let setting = grid_rate(thousandths).setting;
+            let number: i64 = setting.trim_end_matches("r/m").parse().expect(&setting);
+            assert_eq!(thousandths_of_rate_per_minute(number), thousandths, "{setting}");
+        }
+        assert_eq!(grid_rate(5_000).setting, "5r/s");
+        assert_eq!(grid_rate(500).setting, "30r/m");
+        assert_eq!(grid_rate(1_500).setting, "90r/m");
+    }
+
+    #[test]
+    fn a_grid_is_around_the_limit() {
+        for own in [16, 500, 1_000, 4_000, 25_000, 1_000_000, 9_000_000] {
+            let rates = rates(own);
+            assert!(rates.contains(&own) && rates.len() >= 8, "{own}: {rates:?}");
+            assert!(rates.is_sorted_by(|one, other| one < other) && rates.len() <= 15);
+        }
+        for highest in [0, 1, 6, 43, 999, 70_000, 4_000_000, u32::MAX] {
+            let bursts = bursts(highest, [17, 43].into_iter());
+            assert!(bursts.is_sorted_by(|one, other| one < other), "{bursts:?}");
+            assert!(bursts.contains(&0) && bursts.contains(&17) && bursts.contains(&43));
+            assert!(bursts.last() >= Some(&highest) && bursts.len() <= 26, "{bursts:?}");
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! What the requests of each client tell about it: whether it signed in, its agents, and whether it
+//! loads pages as browsers do.
+//!
+//! A client is judged by all of its requests in the data set, also by those that a rule does not
+//! see. Values are classified once each, and requests are read by their ids alone.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use weir_core::{
+    ABSENT, AddressBlock, Codes, CompiledFilter, Dictionary, Field, Filter, REMAINDER, RecordKind,
+    Snapshot, SnapshotSegment, Snapshots, Values,
+};
+use weir_view::GoodReason;
+
+use crate::counter::Interruption;
+use crate::spread::spread;
+
+const SIGNED_IN: u8 = 1;
+const SEARCH_CRAWLER: u8 = 1 << 1;
+const MONITOR: u8 = 1 << 2;
+/// An agent that is a program and no browser.
+const ROBOT: u8 = 1 << 3;
+/// A page that was answered, and a file that pages consist of.
+const PAGE: u8 = 1 << 4;
+const ASSET: u8 = 1 << 5;
+/// A value of a request was not kept.
+const UNKNOWN: u8 = 1 << 6;
+
+/// Crawlers of search engines that send visitors, so that a refusal costs some.
+const SEARCH_CRAWLERS: [&[u8]; 10] = [
+    b"googlebot",
+    b"google-inspectiontool",
+    b"bingbot",
+    b"applebot",
+    b"duckduckbot",
+    b"yandexbot",
+    b"baiduspider",
+    b"qwantbot",
+    b"seznambot",
+    b"yahoo! slurp",
+];
+
+/// Monitors and health checks, which raise an alarm if they are refused.
+const MONITORS: [&[u8]; 14] = [
+    b"uptimerobot",
+    b"pingdom",
+    b"statuscake",
+    b"site24x7",
+    b"better uptime",
+    b"better stack",
+    b"nodeping",
+    b"datadog/synthetics",
+    b"googlestackdrivermonitoring",
+    b"elb-healthchecker",
+    b"kube-probe",
+    b"amazon-route53-health-check",
+    b"blackbox exporter",
+    b"check_http",
+];
+
+/// Parts of the agents of programs that are no browsers.
+const ROBOTS: [&[u8]; 18] = [
+    b"bot",
+    b"crawl",
+    b"spider",
+    b"slurp",
+    b"curl",
+    b"wget",
+    b"python",
+    b"go-http",
+    b"java/",
+    b"libwww",
+    b"http-client",
+    b"httpclient",
+    b"okhttp",
+    b"scrapy",
+    b"headless",
+    b"scan",
+    b"nikto",
+    b"sqlmap",
+];
+
+/// The endings of files that pages consist of.
+const ASSET_ENDINGS: [&[u8]; 16] = [
+    b"css", b"js", b"mjs", b"png", b"jpg", b"jpeg", b"gif", b"svg", b"ico", b"webp", b"avif",
+    b"woff", b"woff2", b"ttf", b"otf", b"eot",
+];
+
+/// The endings of pages; a page may have none.
+const PAGE_ENDINGS: [&[u8]; 8] =
+    [b"html", b"htm", b"xhtml", b"php", b"asp", b"aspx", b"jsp", b"cgi"];
+
+/// What is known of the clients of a data set.
+///
+/// # Memory
+///
+/// One byte for each distinct client, and while they are judged one for each distinct agent, user,
+/// status and path.
+pub(crate) struct ClientTraits {
+    /// By the id of the client.
+    flags: Vec<u8>,
+    networks: Vec<AddressBlock>,
+}
+
+/// What is known of one client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientLook {
+    flags: u8,
+    is_named: bool,
+}
+
+/// The flags of the values of a column, by id.
+struct Classes {
+    field: Field,
+    flags: Vec<u8>,
+}
+
+impl ClientTraits {
+    /// Judges the clients of a snapshot on up to `jobs` threads. Clients in `networks` are good.
+    ///
+    /// # Errors
+    /// If ids of the snapshot stand for other values by now, or `abandoned` becomes true.
+    pub(crate) fn of<D: Snapshots>(
+        data: &D,
+        snapshot: &Snapshot<D::Source>,
+        networks: &[AddressBlock],
+        (jobs, abandoned): (usize, &AtomicBool),
+    ) -> Result<Self, Interruption> {
+        // Parsers wait while the values are read, so they are not kept for the requests.
+        let (tables, clients) = {
+            let values = data.values();
+            if values.reuses() != snapshot.epoch {
+                return Err(Interruption::StaleIds);
+            }
+            (Tables::new(&values), values.dictionary(Field::Client.column()).ids())
+        };
+        let flags: Vec<AtomicU8> = (0..clients).map(|_| AtomicU8::new(0)).collect();
+        let is_request = |it: &&SnapshotSegment| it.segment.kind() == RecordKind::Request;
+        let segments: Vec<&SnapshotSegment> = snapshot.segments.iter().filter(is_request).collect();
+        let all = CompiledFilter::new(&Filter::default());
+        let judge = |segment: &SnapshotSegment| tables.judge(segment, &all, &flags);
+        spread(jobs, segments.into_iter(), abandoned, judge)?;
+        let flags = flags.into_iter().map(AtomicU8::into_inner).collect();
+        Ok(Self { flags, networks: networks.to_vec() })
+    }
+
+    /// Returns what is known of a key; `None` if it is not an address.
+    pub(crate) fn look(&self, key: &[u8], values: &Values) -> Option<ClientLook> {
+        std::str::from_utf8(key).ok()?.parse::<IpAddr>().ok()?;
+        let id = values.dictionary(Field::Client.column()).find(key);
+        let flags = id.and_then(|id| self.flags.get(id as usize)).copied();
+        let is_named = AddressBlock::any_contains(&self.networks, key);
+        Some(ClientLook { flags: flags.unwrap_or(0), is_named })
+    }
+
+    /// Returns whether values of some requests were not kept.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.flags.iter().any(|flags| flags & UNKNOWN != 0)
+    }
+}
+
+impl ClientLook {
+    /// Returns why the client is good: nothing if it does not look so.
+    pub(crate) fn reasons(self) -> Vec<GoodReason> {
+        let has = |reason: &GoodReason| match reason {
+            GoodReason::SignedIn => self.is_signed_in(),
+            GoodReason::SearchCrawler => self.flags & SEARCH_CRAWLER != 0,
+            GoodReason::Monitor => self.flags & MONITOR != 0,
+            GoodReason::NamedNetwork => self.is_named,
+        };
+        GoodReason::ALL.into_iter().filter(has).collect()
+    }
+
+    pub(crate) fn is_good(self) -> bool {
+        self.is_named || self.flags & (SIGNED_IN | SEARCH_CRAWLER | MONITOR) != 0
+    }
+
+    pub(crate) fn is_signed_in(self) -> bool {
+        self.flags & SIGNED_IN != 0
+    }
+
+    /// Returns whether no agent is a robot's, and the client signed in or loaded a page and a file
+    /// that pages consist of.
+    pub(crate) fn is_human(self) -> bool {
+        let has_page = self.flags & PAGE != 0 && self.flags & ASSET != 0;
+        self.flags & ROBOT == 0 && (has_page || self.is_signed_in())
+    }
+}
+
+/// The flags of values of the columns that tell something about a client.
+struct Tables {
+    agents: Classes,
+    users: Classes,
+    /// Whether the status is below 400, as 1.
+    statuses: Classes,
+    paths: Classes,
+}
+
+impl Tables {
+    fn new(values: &Values) -> Self {
+        let classes = |field: Field, classify: fn(&[u8]) -> u8| {
+            let dictionary: &Dictionary = values.dictionary(field.column());
+            let ids = 0..dictionary.ids() as u32;
+            let flags = ids.map(|id| dictionary.value(id).map_or(0, classify)).collect();
+            Classes { field, flags }
+        };
+        Self {
+            agents: classes(Field::UserAgent, agent_flags),
+            users: classes(Field::User, |user| if is_set(user) { SIGNED_IN } else { 0 }),
+            statuses: classes(Field::Status, |status| u8::from(is_below_400(status))),
+            paths: classes(Field::Path, path_flags),
+        }
+    }
+
+    fn judge(&self, segment: &SnapshotSegment, all: &CompiledFilter, clients: &[AtomicU8]) {
+        let SnapshotSegment { segment, bounds, .. } = segment;
+        let Some(of_rows) = segment.text(Field::Client.column()) else { return };
+        let [agents, users, statuses, paths] =
+            [&self.agents, &self.users, &self.statuses, &self.paths]
+                .map(|classes| (classes, segment.text(classes.field.column())));
+        all.pass_within(segment, bounds).selection().for_each(|row| {
+            let Some(client) = clients.get(of_rows.get(row) as usize) else { return };
+            let mut flags = flags_at(agents, row);
+            let status = flags_at(statuses, row);
+            if status & 1 != 0 {
+                flags |= flags_at(users, row) | flags_at(paths, row);
+            }
+            flags |= status & UNKNOWN;
+            if client.load(Ordering::Relaxed) & flags != flags {
+                client.fetch_or(flags, Ordering::Relaxed);
+            }
+        });
+    }
+}
+
+/// The flags of the value that a row has in a column.
+fn flags_at((classes, codes): (&Classes, Option<&Codes>), row: usize) -> u8 {
+    let Some(codes) = codes else { return 0 };
+    match codes.get(row) as u32 {
+        ABSENT => 0,
+        REMAINDER => UNKNOWN,
+        id => classes.flags.get(id as usize).copied().unwrap_or(0),
+    }
+}
+
+/// An agent that is missing is that of a program.
+fn agent_flags(agent: &[u8]) -> u8 {
+    let agent = agent.to_ascii_lowercase();
+    let has_one = |parts: &[&[u8]]| {
+        parts.iter().any(|part| agent.windows(part.len()).any(|window| window == *part))
+    };
+    let mut flags = 0;
+    if has_one(&SEARCH_CRAWLERS) {
+        flags |= SEARCH_CRAWLER | ROBOT;
+    }
+    if has_one(&MONITORS) {
+        flags |= MONITOR | ROBOT;
+    }
+    if !is_set(&agent) || has_one(&ROBOTS) {
+        flags |= ROBOT;
+    }
+    flags
+}
+
+fn path_flags(path: &[u8]) -> u8 {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else { return PAGE };
+    let ending = name[dot + 1..].to_ascii_lowercase();
+    match ending.as_slice() {
+        ending if ASSET_ENDINGS.contains(&ending) => ASSET,
+        ending if PAGE_ENDINGS.contains(&ending) => PAGE,
+        _ => 0,
+    }
+}
+
+fn is_set(value: &[u8]) -> bool {
+    !matches!(value, b"" | b"-")
+}
+
+fn is_below_400(status: &[u8]) -> bool {
+    matches!(status, [b'1'..=b'3', b'0'..=b'9', b'0'..=b'9'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        ASSET, MONITOR, PAGE, ROBOT, SEARCH_CRAWLER, agent_flags, is_below_400, path_flags,
+    };
+
+    #[test]
+    fn agents_are_told_apart() {
+        for (agent, flags) in [
+            ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", 0),
+            ("Mozilla/5.0 (compatible; Googlebot/2.1)", SEARCH_CRAWLER | ROBOT),
+            ("Mozilla/5.0 (compatible; Yahoo! Slurp)", SEARCH_CRAWLER | ROBOT),
+            ("Mozilla/5.0+(compatible; UptimeRobot/2.0)", MONITOR | ROBOT),
+            ("GPTBot/1.2", ROBOT),
+            ("curl/8.5.0", ROBOT),
+            ("-", ROBOT),
+            ("", ROBOT),
+        ] {
+            assert_eq!(agent_flags(agent.as_bytes()), flags, "{agent}");
+        }
+    }
+
+    #[test]
+    fn pages_and_their_files_are_told_apart() {
+        for (path, flags) in [
+            ("/", PAGE),
+            ("/a.b/c", PAGE),
+            ("/index.HTML", PAGE),
+            ("/a/site.css", ASSET),
+            ("/a.b.JS", ASSET),
+            ("/feed.xml", 0),
+            ("/a.", 0),
+            ("", PAGE),
+        ] {
+            assert_eq!(path_flags(path.as_bytes()), flags, "{path}");
+        }
+        assert!(is_below_400(b"200") && is_below_400(b"304"));
+        assert!(!is_below_400(b"404") && !is_below_400(b"-") && !is_below_400(b"2000"));
+    }
+}
