@@ -17,6 +17,7 @@ import "./styles/totals.css";
 import "./styles/chart.css";
 import "./styles/lists.css";
 import "./styles/rules.css";
+import "./styles/lab.css";
 import "./styles/lines.css";
 import "./styles/story.css";
 import "./styles/blocks.css";

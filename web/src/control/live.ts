@@ -3,6 +3,7 @@
 import { bytes as bytesText } from "../format/bytes";
 import type { BlocksQuestion } from "../generated/BlocksQuestion";
 import type { Query } from "../generated/Query";
+import type { RuleDetails } from "../generated/RuleDetails";
 import type { RuleText } from "../generated/RuleText";
 import type { SelectionCount } from "../generated/SelectionCount";
 import { browserHost } from "../socket/host";
@@ -74,8 +75,9 @@ export function askRules(
   id: number,
   question: Question,
   rule: RuleText | null,
+  details: RuleDetails = {},
 ): void {
-  socket?.askRules(panel, queryOf(id, question), rule);
+  socket?.askRules(panel, queryOf(id, question), rule, details);
 }
 
 /** Asks for lines that a question selects. */

@@ -1,8 +1,9 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { filterBy } from "../control/questions";
 import { count, plural, trimmed } from "../format/number";
 import { capitalized, visible } from "../format/text";
 import { stampText } from "../format/time";
+import type { GoodReason } from "../generated/GoodReason";
 import type { ReplayedKey } from "../generated/ReplayedKey";
 import type { RuleAnswer } from "../generated/RuleAnswer";
 import type { Verdict } from "../generated/Verdict";
@@ -10,6 +11,7 @@ import { isIncluded, toggleInclude } from "../state/filter";
 import { question, state } from "../state/store";
 import { StoryButton } from "../story/StoryButton";
 import { LogText } from "../views/LogText";
+import { REASON_TITLES, reasonText } from "./good";
 import { position, verdictAt } from "./limit";
 import { isClient, keyWords, VERDICTS } from "./words";
 
@@ -20,12 +22,16 @@ const SHOWN = 20;
 export function KeyList({ answer, burst }: { answer: RuleAnswer; burst: number | null }) {
   const [isLong, setLong] = useState(false);
   const { rule } = answer;
-  const keys = [...rule.trips, ...rule.closest];
-  if (keys.length === 0) return null;
+  const keys = useMemo(() => [...rule.trips, ...rule.closest], [rule]);
   const { one, many } = keyWords(rule);
   const highest = keys.reduce((most, { peak }) => Math.max(most, peak), burst ?? 0);
   const end = Math.max(position(highest), 1e-9);
   const shown = isLong ? keys : keys.slice(0, SHOWN);
+  const good = useMemo(
+    () => new Map(answer.collateral?.clients.map(({ key, reasons }) => [key, reasons])),
+    [answer],
+  );
+  if (keys.length === 0) return null;
   return (
     <>
       <table class="keys" data-testid="rule-keys">
@@ -55,6 +61,7 @@ export function KeyList({ answer, burst }: { answer: RuleAnswer; burst: number |
             <KeyRow
               key={`${key.limit} ${key.key_hex ?? key.key}`}
               of={key}
+              good={good.get(key.key)}
               burst={burst}
               verdict={burst === null ? key.verdict : verdictAt(key, burst)}
               scale={end}
@@ -75,13 +82,15 @@ export function KeyList({ answer, burst }: { answer: RuleAnswer; burst: number |
 
 interface RowProps {
   of: ReplayedKey;
+  /** Why it looks good, if it does. */
+  good: GoodReason[] | undefined;
   burst: number | null;
   verdict: Verdict;
   /** The length of the longest bar. */
   scale: number;
 }
 
-function KeyRow({ of: key, burst, verdict, scale }: RowProps) {
+function KeyRow({ of: key, good, burst, verdict, scale }: RowProps) {
   const share = (value: number) => Math.min(1, position(value) / scale);
   const over = burst === null ? key.margin : key.peak - burst;
   const limit = burst ?? key.peak - key.margin;
@@ -91,6 +100,18 @@ function KeyRow({ of: key, burst, verdict, scale }: RowProps) {
         <span class="key-bar" style={{ transform: `scaleX(${share(key.peak)})` }} />
         <span class="key-limit" style={{ left: `${100 * share(limit)}%` }} />
         <KeyName of={key} />
+        {good && (
+          <span
+            class="key-good"
+            title={good.map((reason) => REASON_TITLES[reason]).join(". ")}
+            data-testid="key-good"
+          >
+            <span class="key-reasons">{good.map(reasonText).join(", ")}</span>
+            <span class="key-brief" aria-hidden="true">
+              good
+            </span>
+          </span>
+        )}
       </th>
       <td class="number" title={rangeTitle(key)}>
         {trimmed(key.peak, 1)}

@@ -1,15 +1,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { visible } from "../format/text";
 import type { RulePlace } from "../generated/RulePlace";
-import { RULE_BYTES_MAX, tryRule } from "./control";
-import { panel } from "./panel";
+import { compareWith, endComparison, RULE_BYTES_MAX, tryRule } from "./control";
+import { lab, OTHER, OWN, panels, type Slot } from "./panel";
 
 const EXAMPLE = `limit_req_zone $binary_remote_addr zone=perip:10m rate=5r/s;
 limit_req zone=perip burst=20 nodelay;`;
 
 /** The text of the rule, to paste, type or drop. */
-export function RuleBox({ isFresh }: { isFresh: boolean }) {
-  const { text, refusal, place } = panel.value;
+export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot }) {
+  const { text, refusal, place } = panels[slot]!.value;
   const [draft, setDraft] = useState(text ?? "");
   const [problem, setProblem] = useState<string | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
@@ -20,7 +20,7 @@ export function RuleBox({ isFresh }: { isFresh: boolean }) {
   }, [isFresh]);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    tryRule(draft);
+    tryRule(draft, slot);
   };
   const drop = async (event: DragEvent) => {
     const file = event.dataTransfer?.files[0];
@@ -32,10 +32,10 @@ export function RuleBox({ isFresh }: { isFresh: boolean }) {
     setProblem(dropped === null ? NOT_A_RULE : null);
     if (dropped === null) return;
     setDraft(dropped);
-    tryRule(dropped);
+    tryRule(dropped, slot);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) tryRule(draft);
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) tryRule(draft, slot);
     if (event.key !== "Escape") return;
     // Here Escape leaves the box instead of undoing the last step.
     event.preventDefault();
@@ -50,9 +50,9 @@ export function RuleBox({ isFresh }: { isFresh: boolean }) {
         value={draft}
         placeholder={EXAMPLE}
         title="Paste limit_req lines of nginx, or drop the file. Ctrl+Enter tries the rule."
-        aria-label="Text of the rule"
+        aria-label={slot === OWN ? "Text of the rule" : "Text of the other rule"}
         aria-invalid={shown !== null}
-        aria-describedby={shown !== null ? "rule-refusal" : undefined}
+        aria-describedby={shown !== null ? `rule-refusal-${slot}` : undefined}
         autoCapitalize="off"
         spellcheck={false}
         data-testid="rule-box"
@@ -69,22 +69,64 @@ export function RuleBox({ isFresh }: { isFresh: boolean }) {
             Use the example
           </button>
         )}
-        {text !== null && (
-          <button type="button" class="link" data-testid="rule-clear" onClick={() => tryRule("")}>
-            Clear
+        {slot === OTHER ? (
+          <button type="button" class="link" data-testid="rule-alone" onClick={endComparison}>
+            End the comparison
           </button>
+        ) : (
+          text !== null && <OwnButtons text={text} />
         )}
       </p>
-      {shown !== null && <Refusal text={shown} place={problem === null ? place : null} />}
+      {shown !== null && (
+        <Refusal id={`rule-refusal-${slot}`} text={shown} place={problem === null ? place : null} />
+      )}
     </form>
   );
 }
 
 const NOT_A_RULE = `The file is not a rule: it is longer than ${RULE_BYTES_MAX >> 10} KiB.`;
 
-function Refusal({ text, place }: { text: string; place: RulePlace | null }) {
+/** What else can be done with the rule of the panel. */
+function OwnButtons({ text }: { text: string }) {
   return (
-    <div class="refusal" id="rule-refusal" role="alert" data-testid="rule-refusal">
+    <>
+      <button type="button" class="link" data-testid="rule-clear" onClick={() => tryRule("")}>
+        Clear
+      </button>
+      {!lab.value.hasOther && (
+        <>
+          <button
+            type="button"
+            class="link"
+            data-testid="rule-compare"
+            onClick={() => compareWith("")}
+          >
+            Compare with another rule
+          </button>
+          <button
+            type="button"
+            class="link"
+            title="Puts a copy of the rule beside it, to see what your changes change"
+            data-testid="rule-keep"
+            onClick={() => compareWith(text)}
+          >
+            Keep this version and edit
+          </button>
+        </>
+      )}
+    </>
+  );
+}
+
+interface RefusalProps {
+  id: string;
+  text: string;
+  place: RulePlace | null;
+}
+
+function Refusal({ id, text, place }: RefusalProps) {
+  return (
+    <div class="refusal" id={id} role="alert" data-testid="rule-refusal">
       {place !== null && `Line ${place.line}, column ${place.column}: `}
       {text.split("\n").map(visible).join("\n")}
       {place !== null && (

@@ -1,24 +1,32 @@
-import { useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { count, plural } from "../format/number";
 import { visible } from "../format/text";
 import { stampText } from "../format/time";
 import type { ReplayedRule } from "../generated/ReplayedRule";
 import type { RuleAnswer } from "../generated/RuleAnswer";
 import { LogText } from "../views/LogText";
-import { tryRule } from "./control";
+import { CollateralLine } from "./Collateral";
+import { showGrid, tryRule } from "./control";
 import { KeyList } from "./KeyList";
 import { LimitChart } from "./LimitChart";
+import { LimitGrid } from "./LimitGrid";
 import { withBurst } from "./limit";
-import { panel } from "./panel";
+import { lab, OWN, panels, type Slot } from "./panel";
 import { exactnessText, keysText, keyWords, requestsText } from "./words";
 
 /** Bans and alerts that are shown. */
 const SHOWN = 20;
 
+interface Props {
+  answer: RuleAnswer;
+  hasName: boolean;
+  slot: Slot;
+}
+
 /** What one rule would have done. */
-export function RuleResult({ answer, hasName }: { answer: RuleAnswer; hasName: boolean }) {
-  const { rule, curve, unknown_records } = answer;
-  const limit = useLimit(answer);
+export function RuleResult({ answer, hasName, slot }: Props) {
+  const { rule, curve, collateral, unknown_records } = answer;
+  const limit = useLimit(answer, slot);
   return (
     <article class="rule" data-testid="rule" data-tripped={rule.keys.tripped}>
       {hasName && <h3>{visible(rule.name)}</h3>}
@@ -43,6 +51,14 @@ export function RuleResult({ answer, hasName }: { answer: RuleAnswer; hasName: b
           onRelease={limit.release}
         />
       )}
+      {collateral && (
+        <CollateralLine
+          answer={answer}
+          collateral={collateral}
+          burst={curve ? limit.burst : null}
+        />
+      )}
+      {slot === OWN && curve && <OtherSettings answer={answer} />}
       <KeyList answer={answer} burst={curve ? limit.burst : null} />
       <Bans rule={rule} />
       <Alerts rule={rule} />
@@ -50,18 +66,45 @@ export function RuleResult({ answer, hasName }: { answer: RuleAnswer; hasName: b
   );
 }
 
+/** Other rates and bursts, once the person asks for them. */
+function OtherSettings({ answer: { grid, rule } }: { answer: RuleAnswer }) {
+  const { hasGrid } = lab.value;
+  // The picture is not drawn again while the limit line moves.
+  const picture = useMemo(
+    () => grid && <LimitGrid grid={grid} noun={keyWords(rule)} />,
+    [grid, rule],
+  );
+  return (
+    <div class="other-settings">
+      <button
+        type="button"
+        class="button small"
+        aria-expanded={hasGrid}
+        data-testid="grid-open"
+        onClick={() => showGrid(!hasGrid)}
+      >
+        {hasGrid ? "Hide other settings" : "What limit should I set?"}
+      </button>
+      {hasGrid && (picture ?? <p class="muted">Other rates and bursts are being tried.</p>)}
+    </div>
+  );
+}
+
 /** The burst at which the line stands, and that of the rule until it is moved. */
-function useLimit({ curve }: RuleAnswer) {
+function useLimit({ curve }: RuleAnswer, slot: Slot) {
   const own = curve?.burst ?? 0;
   const [moved, setMoved] = useState<{ burst: number; from: number } | null>(null);
   // A line that was moved stays until the rule has its burst.
   const burst = moved !== null && moved.from === own ? moved.burst : own;
+  // Or it would stand there again once the rule is changed back.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is about the change of the rule
+  useEffect(() => setMoved(null), [own]);
   return {
     burst,
     move: (to: number) => setMoved({ burst: to, from: own }),
     release: (to: number) => {
-      const { text } = panel.peek();
-      if (text !== null && to !== own) tryRule(withBurst(text, to));
+      const { text } = panels[slot]!.peek();
+      if (text !== null && to !== own) tryRule(withBurst(text, to), slot);
     },
   };
 }

@@ -1,14 +1,17 @@
 import { useState } from "preact/hooks";
 import { visible } from "../format/text";
 import type { RuleNote } from "../generated/RuleNote";
+import type { RulesAnswer } from "../generated/RulesAnswer";
 import { hasFilter } from "../state/state";
 import { question } from "../state/store";
+import { NetworksBox } from "./Collateral";
+import { Comparison } from "./Comparison";
 import { filterRules } from "./control";
-import { panel } from "./panel";
+import { lab, OTHER, OWN, panel, panels, type Slot } from "./panel";
 import { RuleBox } from "./RuleBox";
 import { RuleResult } from "./RuleResult";
 import { PANEL_ID } from "./RulesLine";
-import { CAVEAT } from "./words";
+import { CAVEAT, keyWords } from "./words";
 
 /** What a rule of a firewall would have done with the requests. */
 export function RulesPanel() {
@@ -30,24 +33,69 @@ export function RulesPanel() {
       </section>
     );
   }
+  const { hasOther } = lab.value;
+  const comparison = hasOther ? panels[OTHER]!.value.answer?.comparison : undefined;
   return (
     <section id={PANEL_ID} class="panel rules" aria-label="Rules" tabIndex={-1} data-testid="rules">
       <h2>Rules</h2>
-      <RuleBox isFresh={isOpen && text === null} />
-      <FilterSwitch />
-      {answer !== null && (
-        <div class="rules-answer" aria-busy={!isAnswered} data-testid="rules-answer">
-          <Notes notes={answer.notes} />
-          {answer.rules.map((one, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rules are told apart by their places
-            <RuleResult key={at} answer={one} hasName={answer.rules.length > 1} />
-          ))}
-          <p class="hint">
-            {CAVEAT} {!answer.complete && "The log is still being read."}
-          </p>
-        </div>
+      {comparison && answer !== null && (
+        <Comparison comparison={comparison} noun={nounOf(answer)} />
       )}
+      <div class={hasOther ? "rules-columns" : ""}>
+        <div class="rules-column">
+          {hasOther && <h3>This rule</h3>}
+          <RuleBox isFresh={isOpen && text === null} />
+          <FilterSwitch />
+          {answer !== null && <NetworksBox />}
+          <Answer answer={answer} isAnswered={isAnswered} slot={OWN} />
+        </div>
+        {hasOther && <OtherColumn />}
+      </div>
     </section>
+  );
+}
+
+/** The word for the keys of all rules of a text. */
+function nounOf({ rules }: RulesAnswer) {
+  const nouns = rules.map(({ rule }) => keyWords(rule));
+  return nouns.find(({ one }) => one !== "client") ?? nouns[0] ?? { one: "key", many: "keys" };
+}
+
+/** The rule that is compared with that of the panel. */
+function OtherColumn() {
+  const { text, answer, isAnswered } = panels[OTHER]!.value;
+  return (
+    <div class="rules-column" data-testid="other-rule">
+      <h3>Other rule</h3>
+      <RuleBox isFresh={text === null} slot={OTHER} />
+      <Answer answer={answer} isAnswered={isAnswered} slot={OTHER} />
+    </div>
+  );
+}
+
+interface AnswerProps {
+  answer: RulesAnswer | null;
+  isAnswered: boolean;
+  slot: Slot;
+}
+
+function Answer({ answer, isAnswered, slot }: AnswerProps) {
+  if (answer === null) return null;
+  return (
+    <div
+      class="rules-answer"
+      aria-busy={!isAnswered}
+      data-testid={slot === OWN ? "rules-answer" : "other-answer"}
+    >
+      <Notes notes={answer.notes} />
+      {answer.rules.map((one, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rules are told apart by their places
+        <RuleResult key={at} answer={one} hasName={answer.rules.length > 1} slot={slot} />
+      ))}
+      <p class="hint">
+        {CAVEAT} {!answer.complete && "The log is still being read."}
+      </p>
+    </div>
   );
 }
 

@@ -3,41 +3,85 @@
 import { effect } from "@preact/signals";
 import { noteRule, ruleOfAddress } from "../control/history";
 import { askRules } from "../control/live";
+import type { RuleDetails } from "../generated/RuleDetails";
 import { state } from "../state/store";
-import { NO_PANEL, panel, setPanel } from "./panel";
+import { withBurst, withRate } from "./limit";
+import { networksOf } from "./networks";
+import { lab, NO_PANEL, OTHER, OWN, panels, type Slot, setLab, setPanel } from "./panel";
 
 /** The longest text of rules, in bytes, which is the limit of the server. */
 export const RULE_BYTES_MAX = 512 << 10;
 
-/** The number of the panel on the connection. */
-const PANEL = 0;
+/** Where the browser keeps the networks of good clients. */
+const NETWORKS_KEY = "weir-good-networks";
 
-/** Asks what the rules of a text would have done; an empty text clears the panel. */
-export function tryRule(text: string): void {
-  noteRule(text);
+/** Asks what the rules of a text would have done; an empty text clears them. */
+export function tryRule(text: string, slot: Slot = OWN): void {
+  if (slot === OWN) noteRule(text);
   if (text.trim() === "") {
-    clear();
-    return;
-  }
-  if (new TextEncoder().encode(text).length > RULE_BYTES_MAX) {
+    clear(slot);
+  } else if (new TextEncoder().encode(text).length > RULE_BYTES_MAX) {
     const refusal = `The text is too long: a panel takes ${RULE_BYTES_MAX >> 10} KiB.`;
-    setPanel({ ...NO_PANEL, asked: panel.value.asked, text, refusal });
+    setPanel({ ...NO_PANEL, asked: panels[slot]!.value.asked, text, refusal }, slot);
     return;
+  } else {
+    setPanel({ text }, slot);
+    ask(slot);
   }
-  setPanel({ text });
-  ask();
+  // The other rule is compared with this one.
+  if (slot === OWN) ask(OTHER);
 }
 
 /** Replays all requests, or only those that the filter selects. */
 export function filterRules(isFiltered: boolean): void {
   setPanel({ isFiltered });
-  if (panel.value.text !== null) ask();
+  askAll();
 }
 
-/** Asks about the rule of the address, or the last one, on a new connection. */
+/** Tries other rates and bursts, or no longer. */
+export function showGrid(hasGrid: boolean): void {
+  setLab({ hasGrid });
+  ask(OWN);
+}
+
+/** Writes a rate and a burst into the rule, and replays it. */
+export function applySetting(rate: string, burst: number): void {
+  const { text } = panels[OWN]!.peek();
+  if (text !== null) tryRule(withBurst(withRate(text, rate), burst));
+}
+
+/** Opens the place of another rule, with this text in it. */
+export function compareWith(text: string): void {
+  setLab({ hasOther: true });
+  if (text !== "") tryRule(text, OTHER);
+}
+
+/** Ends the comparison. */
+export function endComparison(): void {
+  setLab({ hasOther: false });
+  clear(OTHER);
+}
+
+/** Names the networks whose clients are good. */
+export function nameNetworks(networks: string): void {
+  setLab({ networks });
+  try {
+    localStorage.setItem(NETWORKS_KEY, networks);
+  } catch {
+    // Without storage they last as long as the page.
+  }
+  askAll();
+}
+
+/** Asks about the rules of the panel, or that of the address, on a new connection. */
 export function followSession(): void {
-  const text = panel.value.text ?? ruleOfAddress();
-  setPanel({ answer: null });
+  try {
+    setLab({ networks: localStorage.getItem(NETWORKS_KEY) ?? "" });
+  } catch {
+    // A browser may refuse storage.
+  }
+  const text = panels[OWN]!.value.text ?? ruleOfAddress();
+  for (const slot of [OWN, OTHER] as const) setPanel({ answer: null }, slot);
   if (text !== "") tryRule(text);
 }
 
@@ -49,23 +93,36 @@ export function followFilter(): void {
     const filter = JSON.stringify([clauses, conditions]);
     if (filter === last) return;
     last = filter;
-    const { text, isFiltered } = panel.peek();
-    if (isFiltered && text !== null) ask();
+    if (panels[OWN]!.peek().isFiltered) askAll();
   });
 }
 
-function ask(): void {
-  const { text, isFiltered, asked } = panel.peek();
+function askAll(): void {
+  ask(OWN);
+  ask(OTHER);
+}
+
+function ask(slot: Slot): void {
+  const { text, asked } = panels[slot]!.peek();
   if (text === null) return;
+  const { isFiltered } = panels[OWN]!.peek();
   const { question } = state.peek();
   const { clauses, conditions, zone } = question;
   const filter = isFiltered ? { clauses, conditions } : { clauses: [], conditions: [] };
-  setPanel({ asked: asked + 1, isAnswered: false, refusal: null, place: null });
-  askRules(PANEL, asked + 1, { ...question, ...filter, zone }, { text });
+  setPanel({ asked: asked + 1, isAnswered: false, refusal: null, place: null }, slot);
+  askRules(slot, asked + 1, { ...question, ...filter, zone }, { text }, detailsOf(slot));
 }
 
-function clear(): void {
-  const { asked, isFiltered } = panel.value;
-  setPanel({ ...NO_PANEL, asked: asked + 1, isFiltered });
-  askRules(PANEL, asked + 1, state.peek().question, null);
+function detailsOf(slot: Slot): RuleDetails {
+  const { hasGrid, networks } = lab.peek();
+  const good_networks = networksOf(networks).valid;
+  const own = panels[OWN]!.peek().text;
+  if (slot === OWN) return { grid: hasGrid, good_networks };
+  return own === null ? { good_networks } : { good_networks, against: { text: own } };
+}
+
+function clear(slot: Slot): void {
+  const { asked, isFiltered } = panels[slot]!.value;
+  setPanel({ ...NO_PANEL, asked: asked + 1, isFiltered }, slot);
+  askRules(slot, asked + 1, state.peek().question, null);
 }

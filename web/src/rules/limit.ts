@@ -75,3 +75,26 @@ export function withBurst(text: string, burst: number): string {
     return `${name}${zone} burst=${burst}${without.slice(zone.length)};`;
   });
 }
+
+/** The zone of the first `limit_req` of a text. */
+function zoneOf(text: string): string | null {
+  for (const [, name, parameters] of text.matchAll(DIRECTIVE)) {
+    const zone = name && /(?:^|\s)zone=([^\s;]+)/.exec(parameters ?? "");
+    if (zone) return zone[1]!;
+  }
+  return null;
+}
+
+/** A comment, or a `limit_req_zone` directive: its name and its parameters. */
+const ZONE = /#[^\n]*|(\blimit_req_zone(?=\s))([^;{}]*)/g;
+
+/** The text of a rule with another rate, such as `5r/s`, of the zone of its limit. */
+export function withRate(text: string, rate: string): string {
+  const zone = zoneOf(text);
+  return text.replace(ZONE, (found, name?: string, parameters?: string) => {
+    if (name === undefined || parameters === undefined || zone === null) return found;
+    const own = /\szone=([^\s:]+)/.exec(parameters)?.[1];
+    if (own !== zone) return found;
+    return name + parameters.replace(/(\srate=)\S+/, `$1${rate}`);
+  });
+}

@@ -1,6 +1,6 @@
-/** The rules panel: its text, its question and the answer. */
+/** The rules panel: the texts of its rule and of one beside it, its questions and the answers. */
 
-import { type ReadonlySignal, signal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { LiveReply } from "../generated/LiveReply";
 import type { RulePlace } from "../generated/RulePlace";
 import type { RulesAnswer } from "../generated/RulesAnswer";
@@ -36,19 +36,48 @@ export const NO_PANEL: Panel = {
   place: null,
 };
 
-const current = signal<Panel>(NO_PANEL);
+/** The rule of the panel, and the one that it is compared with: their numbers on the connection. */
+export const OWN = 0;
+export const OTHER = 1;
+export type Slot = typeof OWN | typeof OTHER;
 
-/** The panel, read-only. */
-export const panel: ReadonlySignal<Panel> = current;
+const slots: [Signal<Panel>, Signal<Panel>] = [signal(NO_PANEL), signal(NO_PANEL)];
 
-/** Changes a part of the panel. */
-export function setPanel(part: Partial<Panel>): void {
-  current.value = { ...current.value, ...part };
+/** Both rules, read-only. */
+export const panels: readonly ReadonlySignal<Panel>[] = slots;
+
+/** The rule of the panel, read-only. */
+export const panel: ReadonlySignal<Panel> = slots[OWN];
+
+/** Changes a part of the state of a rule. */
+export function setPanel(part: Partial<Panel>, slot: Slot = OWN): void {
+  slots[slot].value = { ...slots[slot].value, ...part };
 }
 
 /** Shows a reply, unless it is to an earlier question. */
 export function showReply(reply: RulesReply): void {
-  current.value = withReply(current.value, reply);
+  const current = slots[reply.panel];
+  if (current) current.value = withReply(current.value, reply);
+}
+
+/** What a person asks of the panel beyond the replay. */
+export interface Lab {
+  /** Whether other rates and bursts are tried. */
+  hasGrid: boolean;
+  /** Whether another rule is beside that of the panel. */
+  hasOther: boolean;
+  /** The networks whose clients are good, as they were typed. */
+  networks: string;
+}
+
+const currentLab = signal<Lab>({ hasGrid: false, hasOther: false, networks: "" });
+
+/** What is asked beyond the replay, read-only. */
+export const lab: ReadonlySignal<Lab> = currentLab;
+
+/** Changes a part of it. */
+export function setLab(part: Partial<Lab>): void {
+  currentLab.value = { ...currentLab.value, ...part };
 }
 
 /** The panel after a reply. One without an id refuses a message that could not be read. */

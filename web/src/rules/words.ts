@@ -5,6 +5,7 @@ import type { Exactness } from "../generated/Exactness";
 import type { KeyCounts } from "../generated/KeyCounts";
 import type { ReplayedRule } from "../generated/ReplayedRule";
 import type { RequestCounts } from "../generated/RequestCounts";
+import type { RuleComparison } from "../generated/RuleComparison";
 import type { RulesAnswer } from "../generated/RulesAnswer";
 import type { Verdict } from "../generated/Verdict";
 
@@ -77,4 +78,14 @@ export function briefText({ rules }: RulesAnswer): string {
   const { one, many } = keyWords(first.rule);
   const { tripped } = first.rule.keys;
   return `1 rule, ${tripped === 0 ? `no ${one}` : plural(tripped, one, many)} tripped it`;
+}
+
+/** `This rule rejects 400 requests, the other 620.` */
+export function comparedRequests({ first, second }: RuleComparison): string {
+  const open = first.undecided_keys + second.undecided_keys;
+  const rest = open > 0 ? " Clients that cannot be told count as not caught." : "";
+  return (
+    `This rule rejects ${plural(first.rejected, "request")}, the other ` +
+    `${count(second.rejected)}.${rest}`
+  );
 }

@@ -3,6 +3,7 @@ import type { Failure } from "../generated/Failure";
 import type { LiveReply } from "../generated/LiveReply";
 import type { LiveRequest } from "../generated/LiveRequest";
 import type { Query } from "../generated/Query";
+import type { RuleDetails } from "../generated/RuleDetails";
 import type { RuleText } from "../generated/RuleText";
 import type { SelectionCount } from "../generated/SelectionCount";
 import type { View } from "../generated/View";
@@ -58,8 +59,8 @@ export class LiveSocket {
   }
 
   /** Asks about rules, instead of those before in the panel; `null` only ends the work on them. */
-  askRules(panel: number, query: Query, rule: RuleText | null): void {
-    const request: LiveRequest = { type: "rules", panel, query, rule };
+  askRules(panel: number, query: Query, rule: RuleText | null, details: RuleDetails = {}): void {
+    const request: LiveRequest = { type: "rules", panel, query, rule, details };
     if (rule === null) this.panels.delete(panel);
     else this.panels.set(panel, request);
     if (this.isOpen) this.send(request);

@@ -10,7 +10,7 @@ import { fixture, rules } from "../support/weir.mjs";
 const LOG = fixture("apache-combined/elastic-first-2000.log");
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
-const ruleOf = (burst) =>
+export const ruleOf = (burst) =>
   `limit_req_zone $binary_remote_addr zone=one:10m rate=6r/m;\nlimit_req zone=one burst=${burst};`;
 
 /** What `weir rules` says about a rule. */
@@ -21,14 +21,14 @@ async function replay(world, text) {
   return replayed;
 }
 
-async function opened({ page, server }) {
+export async function opened({ page, server }) {
   await page.goto(server.url);
   await choose(page, LOG);
   await settled(page);
 }
 
 /** Replaces the text of the rule, and tries it. */
-async function tryRule(page, text) {
+export async function tryRule(page, text) {
   await page.$eval(
     byId("rule-box"),
     (box, text) => {
@@ -40,10 +40,10 @@ async function tryRule(page, text) {
   await page.click(byId("rule-try"));
 }
 
-const textOf = (page, id) => page.$eval(byId(id), (element) => element.textContent);
+export const textOf = (page, id) => page.$eval(byId(id), (element) => element.textContent);
 
 /** Waits until the panel shows the answer to the rule in the box. */
-const answered = (page, tripped) =>
+export const answered = (page, tripped) =>
   until(
     page,
     (tripped) =>
@@ -59,7 +59,7 @@ const keysOf = (page) =>
   );
 
 /** The place of a share of the limit chart. */
-async function placeOf(page, share) {
+export async function placeOf(page, share) {
   const frame = await page.$(".limit-frame");
   await frame.scrollIntoView();
   const box = await frame.boundingBox();
@@ -67,7 +67,7 @@ async function placeOf(page, share) {
 }
 
 /** The burst of the line, and what the page says about it. */
-const lineOf = (page) =>
+export const lineOf = (page) =>
   page.evaluate(() => ({
     burst: Number(
       document.querySelector('[data-testid="limit-line"]').getAttribute("aria-valuenow"),

@@ -10,6 +10,7 @@ import { filtering } from "../cases/filtering.mjs";
 import { following } from "../cases/following.mjs";
 import { growing } from "../cases/growing.mjs";
 import { hostile } from "../cases/hostile.mjs";
+import { lab } from "../cases/lab.mjs";
 import { lines } from "../cases/lines.mjs";
 import { looking } from "../cases/looking.mjs";
 import { measuring } from "../cases/measuring.mjs";
@@ -54,6 +55,7 @@ export function suite(browserName) {
       growing,
       filtering,
       trying,
+      lab,
       lines,
       tripping,
       mixing,

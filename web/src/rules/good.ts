@@ -1,0 +1,71 @@
+/** The good clients that a rule catches, in words. Pure functions. */
+
+import { count, plural } from "../format/number";
+import type { Collateral } from "../generated/Collateral";
+import type { GoodReason } from "../generated/GoodReason";
+import type { RuleAnswer } from "../generated/RuleAnswer";
+import { stopsOf } from "./limit";
+
+const REASONS: Record<GoodReason, { one: string; many: string }> = {
+  signed_in: { one: "signed in", many: "signed in" },
+  search_crawler: { one: "search crawler", many: "search crawlers" },
+  monitor: { one: "monitor", many: "monitors" },
+  named_network: { one: "in a network that you named", many: "in networks that you named" },
+};
+
+/** Why a client looks good, for its title. */
+export const REASON_TITLES: Record<GoodReason, string> = {
+  signed_in: "A request of it with a user was answered with a status below 400",
+  search_crawler: "Its agent is that of a search engine, which is only a claim: anyone can send it",
+  monitor: "Its agent is that of a monitor, which is only a claim: anyone can send it",
+  named_network: "It is in a network that you named",
+};
+
+/** `search crawler`. */
+export function reasonText(reason: GoodReason): string {
+  return REASONS[reason].one;
+}
+
+/** The number of good clients that a burst catches. */
+export function goodAbove({ peaks }: Collateral, burst: number): number {
+  let low = 0;
+  let high = peaks.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (peaks[middle]! > burst) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * `It would catch 14 clients, 3 of them good: 1 signed in, 2 search crawlers.` With `burst`, what
+ * that one would catch, as the times are written.
+ */
+export function collateralText(
+  answer: RuleAnswer,
+  collateral: Collateral,
+  burst: number | null,
+): string {
+  if (burst !== null) {
+    const stop = stopsOf(answer).find((one) => one.burst === burst);
+    const good = goodAbove(collateral, burst);
+    return `burst=${count(burst)} would catch about ${plural(stop?.keys ?? 0, "client")}, ${goodText(good)}.`;
+  }
+  const { judged, good, reasons, requests } = collateral;
+  if (judged === 0) {
+    const isOpen = answer.rule.keys.undecided > 0;
+    return `It would catch no client${isOpen ? " for certain" : ""}.`;
+  }
+  const caught = `It would catch ${plural(judged, "client")}, ${goodText(good)}`;
+  if (good === 0) return `${caught}.`;
+  const parts = reasons.map(({ reason, keys }) => {
+    const { one, many } = REASONS[reason];
+    return `${count(keys)} ${keys === 1 ? one : many}`;
+  });
+  return `${caught}: ${parts.join(", ")}. Of the good, it rejects ${plural(requests, "request")}.`;
+}
+
+function goodText(good: number): string {
+  return good === 0 ? "none of them known to be good" : `${count(good)} of them good`;
+}
