@@ -1,7 +1,8 @@
-//! Rules: a limit of nginx over a data set in memory, and a thousand settings of it; a jail beside
-//! fail2ban.
+//! Rules: a limit of nginx over a data set in memory, and a thousand settings of it; its limit line in
+//! a browser; a jail beside fail2ban.
 
 mod fail2ban;
+mod limit_line;
 
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ const PASS_PER_SECOND_MIN: f64 = 10_000_000.0;
 /// The goal for a thousand settings over four million requests.
 const SWEEP_S_MAX: f64 = 1.0;
 
-/// Measures the replay over rows, the pass over the requests, and the sweep.
+/// Measures the replay over rows, the pass over the requests, the sweep, and the limit line.
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     build::weir(settings)?;
     let log = input::as_text(&input::combined(settings)?)?;
@@ -46,7 +47,12 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let per_second = pass_s.map(|seconds| requests.as_f64().unwrap_or(0.0) / seconds);
     table.add_goal("requests a second a core", per_second, Threshold::AtLeast(PASS_PER_SECOND_MIN));
     table.add_goal("seconds of the sweep", sweep_s, Threshold::AtMost(SWEEP_S_MAX));
-    Ok(vec![table, fail2ban::run(settings)?])
+    let mut tables = vec![table];
+    if !settings.skips_page {
+        tables.push(limit_line::run(settings)?);
+    }
+    tables.push(fail2ban::run(settings)?);
+    Ok(tables)
 }
 
 /// Checks that the sweep agrees with the replay: what it rejects at the rule's own setting is between
