@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::crowdsec::SharedData;
+use crate::shared_data::SharedData;
 
 /// Files that rules may refer to, by their names without a folder.
 #[derive(Debug, Default)]

@@ -29,6 +29,7 @@ mod parse;
 mod presets;
 mod report;
 mod rule;
+mod shared_data;
 mod stamps;
 mod suggestion;
 mod sweep;

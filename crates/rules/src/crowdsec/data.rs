@@ -3,7 +3,7 @@
 //! As in CrowdSec (pkg/exprhelpers), empty lines and lines that begin with `#` are left out.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexSet};
 
@@ -11,33 +11,10 @@ use super::expression::{compile_pattern, compile_set};
 use super::yaml::{Yaml, YamlValue};
 use crate::error::RuleError;
 use crate::files::RuleFiles;
+use crate::shared_data::Shared;
 
 /// The most memory that the patterns of all scenarios may take, in bytes.
 const PATTERNS_BYTES_MAX: usize = 1 << 30;
-
-/// What the scenarios of several texts share: each data file and each pattern is read once.
-///
-/// # Memory
-///
-/// The lines of the data files, the patterns of each of them (256 MiB at most), and 1 GiB at most
-/// for the patterns that are written in scenarios.
-#[derive(Debug, Default)]
-pub(crate) struct SharedData(Mutex<Shared>);
-
-#[derive(Debug, Default)]
-struct Shared {
-    lines: HashMap<String, Arc<[Vec<u8>]>>,
-    sets: HashMap<String, Arc<RegexSet>>,
-    patterns: HashMap<String, Regex>,
-    /// The most that the patterns may take.
-    patterns_bytes: usize,
-}
-
-impl SharedData {
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl Shared {
     fn pattern(&mut self, text: &str) -> Result<Regex, String> {

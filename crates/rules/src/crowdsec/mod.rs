@@ -27,8 +27,6 @@ mod yaml;
 
 use weir_core::{RecordFields, RecordKind};
 
-pub(crate) use self::data::SharedData;
-
 use self::data::DataFiles;
 use self::observer::RecordObserver;
 use self::replay::ScenarioReplay;
