@@ -7,6 +7,8 @@ use weir_rules::{Decision, Events, Rule, RuleFiles, RuleReport, Verdict, parse_r
 use weir_testkit::fixtures;
 use weir_testkit::numbers::Numbers;
 
+use crate::have_milliseconds;
+
 /// A request: its time in milliseconds, and the texts of the keys.
 type Request = (i64, Vec<String>);
 
@@ -164,15 +166,17 @@ fn requests(limits: usize) -> impl Strategy<Value = Vec<Request>> {
         }
         keys
     });
-    prop::collection::vec((pause, keys), 1..80).prop_map(|pauses| {
-        // A fraction of a second in the first time makes the log one with milliseconds.
+    let requests = prop::collection::vec((pause, keys), 1..80).prop_map(|pauses| {
         let mut time_ms = 1_700_000_000_001;
         let at = |(pause, keys): (i64, Vec<String>)| {
             let now_ms = time_ms;
             time_ms += pause;
             (now_ms, keys)
         };
-        pauses.into_iter().map(at).collect()
+        pauses.into_iter().map(at).collect::<Vec<Request>>()
+    });
+    requests.prop_filter("milliseconds", |requests| {
+        have_milliseconds(requests.iter().map(|(time_ms, _)| *time_ms))
     })
 }
 

@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use weir_rules::{Decision, Events, Family, RuleFiles, Verdict, parse_rules};
 
+use crate::have_milliseconds;
+
 /// Replays requests of one client at times in milliseconds.
 fn replay(text: &str, family: Family, times_ms: &[i64]) -> Vec<(Verdict, Option<u64>)> {
     let rules = parse_rules(text, "test", Some(family), &RuleFiles::default()).expect(text);
@@ -54,14 +56,15 @@ fn traefik(average: i64, period_s: i64, burst: i64, times_ms: &[i64]) -> Vec<Ver
 fn times() -> impl Strategy<Value = Vec<i64>> {
     let pause =
         prop_oneof![6 => 0..80i64, 3 => 0..700i64, 1 => 1_000..4_000i64, 1 => 5_000..90_000i64];
-    prop::collection::vec(pause, 1..80).prop_map(|pauses| {
+    let times = prop::collection::vec(pause, 1..80).prop_map(|pauses| {
         let mut time_ms = 1_700_000_000_001;
         let at = |pause: i64| {
             time_ms += pause;
             time_ms
         };
-        pauses.into_iter().map(at).collect()
-    })
+        pauses.into_iter().map(at).collect::<Vec<i64>>()
+    });
+    times.prop_filter("milliseconds", |times| have_milliseconds(times.iter().copied()))
 }
 
 proptest! {

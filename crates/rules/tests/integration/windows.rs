@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use weir_rules::{Decision, Events, Exactness, RuleFiles, RuleReport, Verdict, parse_rules};
 
+use crate::have_milliseconds;
+
 /// A request: its arrival and duration in milliseconds, and its key.
 type Request = (i64, i64, &'static str);
 
@@ -218,8 +220,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     let pause = prop_oneof![6 => 0..300i64, 3 => 0..3_000i64, 1 => 5_000..130_000i64];
     let duration = prop_oneof![3 => Just(0), 2 => 1..400i64, 1 => 400..9_000i64];
     let key = prop_oneof![4 => Just("a"), 1 => Just("b")];
-    prop::collection::vec((pause, duration, key), 1..80).prop_map(|pauses| {
-        // A fraction of a second in the first time makes the log one with milliseconds.
+    let requests = prop::collection::vec((pause, duration, key), 1..80).prop_map(|pauses| {
         let mut time_ms = 1_700_000_000_001;
         let at = |(index, (pause, duration, key)): (usize, (i64, i64, &'static str))| {
             time_ms += pause;
@@ -228,6 +229,9 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
         let mut requests: Vec<Request> = pauses.into_iter().enumerate().map(at).collect();
         requests.sort_by_key(|(arrival, duration, _)| arrival + duration);
         requests
+    });
+    requests.prop_filter("milliseconds", |requests| {
+        have_milliseconds(requests.iter().map(|(arrival, duration, _)| arrival + duration))
     })
 }
 
