@@ -18,14 +18,15 @@ async function withStatus(status) {
   return text.split("\n").filter((line) => line.includes(`" ${status} `));
 }
 
-/** Waits until the list of lines has this many, and those on the screen have texts. */
+/** Waits until the list has this many lines, and those on the screen are read, not only fetched. */
 const listed = (page, total) =>
   until(
     page,
     (total) => {
       const list = document.querySelector('[data-testid="line-rows"]');
       const lines = [...document.querySelectorAll('[data-testid="line"] .line-text')];
-      const areRead = lines.length > 0 && lines.every((line) => line.textContent !== "…");
+      const isRead = (line) => line.textContent !== "…" && !line.querySelector(".line-fields");
+      const areRead = lines.length > 0 && lines.every(isRead);
       return list?.dataset.total === String(total) && areRead;
     },
     total,
