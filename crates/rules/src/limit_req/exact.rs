@@ -34,7 +34,8 @@ impl ZoneState {
         self.buckets.resize(self.buckets.len().max(index + 1), None);
         let excess = self.buckets[index].map(|bucket| bucket.excess_at(now_ms, self.rate));
         if let Some(idle) = &mut self.idle {
-            if excess.is_none() {
+            // A request that another limit rejects leaves a node without a count.
+            if !idle.contains(key) {
                 let (rate, unlimited) = (self.rate, &mut self.unlimited);
                 idle.expire(now_ms, rate, &mut self.buckets, |key| {
                     let bucket = unlimited.get_mut(key as usize);
@@ -171,6 +172,22 @@ mod tests {
         assert_eq!(decided[..2], [(Verdict::Passed, 0), (Verdict::Passed, 0)]);
         assert_eq!(decided[2..], [(Verdict::Rejected, 1), (Verdict::Rejected, 1)]);
         assert_eq!(zones[0].excess(0, 0), Some(2_000), "two have passed");
+    }
+
+    #[test]
+    fn a_node_without_a_count_is_not_made_anew() {
+        let mut zone = ZoneState::new(Rate(16), 1_000);
+        let (counted, uncounted, new) = (0, 1, 2);
+        for _ in 0..2 {
+            let excess = zone.excess(counted, 0);
+            zone.count(counted, 0, excess);
+        }
+        zone.excess(uncounted, 0);
+        zone.excess(uncounted, 62_500);
+        assert_eq!(zone.excess(counted, 62_500), Some(1_000), "no node was made, so none is freed");
+        zone.excess(uncounted, 62_500);
+        zone.excess(new, 62_500);
+        assert_eq!(zone.excess(counted, 62_500), None, "it was idle for a minute and has drained");
     }
 
     #[test]

@@ -33,6 +33,11 @@ impl IdleQueue {
         Self { links: Vec::new(), oldest: NONE, newest: NONE }
     }
 
+    /// Whether the zone has a node of this key, with a count or without.
+    pub(super) fn contains(&self, key: u32) -> bool {
+        self.links.get(key as usize).is_some_and(|(before, _)| *before != key)
+    }
+
     /// Moves a key to the end, where the most recently used one is.
     pub(super) fn touch(&mut self, key: u32) {
         self.remove(key);
