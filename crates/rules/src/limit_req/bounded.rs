@@ -19,15 +19,13 @@
 use super::LimitReq;
 use super::bucket::{REQUEST, Rate, delay_ms, drained};
 use super::configuration::Limit;
+use super::idle_queue::IDLE_MS;
 use super::replay::{NO_KEY, Outcome, Request, Requests};
 use super::summary::{Peak, Summary};
 use crate::report::Verdict;
 
 /// Of levels, a thousandth of a request.
 const THOUSANDTH: i128 = 1_000;
-
-/// How long nginx keeps a drained key at least, in milliseconds.
-const IDLE_MS: i64 = 60_000;
 
 /// The least and the most that a level can be, in millionths of a request.
 #[derive(Debug, Clone, Copy)]

@@ -6,6 +6,7 @@ use super::configuration::Limit;
 use super::idle_queue::IdleQueue;
 use super::replay::{NO_KEY, Outcome, Requests};
 use super::summary::{Peak, Summary};
+use super::unlimited::{self, UnlimitedBuckets};
 use crate::report::Verdict;
 
 /// The nodes of a zone.
@@ -13,19 +14,18 @@ struct ZoneState {
     rate: Rate,
     /// By key.
     buckets: Vec<Option<Bucket>>,
-    /// By key: the bucket if no request were rejected.
-    unlimited: Vec<Option<Bucket>>,
+    unlimited: UnlimitedBuckets,
     idle: Option<IdleQueue>,
 }
 
 /// The memory that the state of a key takes.
-pub(super) const KEY_BYTES: usize = 2 * size_of::<Option<Bucket>>();
+pub(super) const KEY_BYTES: usize = size_of::<Option<Bucket>>() + unlimited::KEY_BYTES;
 
 impl ZoneState {
     /// The nodes of a zone whose limits have a burst of at most `burst`.
     fn new(rate: Rate, burst: i64) -> Self {
         let idle = IdleQueue::is_needed(rate, burst).then(IdleQueue::new);
-        Self { rate, buckets: Vec::new(), unlimited: Vec::new(), idle }
+        Self { rate, buckets: Vec::new(), unlimited: UnlimitedBuckets::new(rate), idle }
     }
 
     /// The excess that a request would make; `None` for the first request of a key.
@@ -36,12 +36,9 @@ impl ZoneState {
         if let Some(idle) = &mut self.idle {
             // A request that another limit rejects leaves a node without a count.
             if !idle.contains(key) {
-                let (rate, unlimited) = (self.rate, &mut self.unlimited);
-                idle.expire(now_ms, rate, &mut self.buckets, |key| {
-                    let bucket = unlimited.get_mut(key as usize);
-                    if let Some(bucket) = bucket {
-                        bucket.take_if(|bucket| bucket.is_idle(now_ms, 0, rate));
-                    }
+                let unlimited = &mut self.unlimited;
+                idle.expire(now_ms, self.rate, &mut self.buckets, |key| {
+                    unlimited.forget(key, now_ms);
                 });
             }
             idle.touch(key);
@@ -54,24 +51,6 @@ impl ZoneState {
         match (bucket, excess) {
             (Some(bucket), Some(excess)) => bucket.count(now_ms, excess),
             (bucket, _) => *bucket = Some(Bucket::first(now_ms)),
-        }
-    }
-
-    /// The excess of a request if none had been rejected.
-    fn unlimited_excess(&mut self, key: u32, now_ms: i64) -> i64 {
-        let index = key as usize;
-        self.unlimited.resize(self.unlimited.len().max(index + 1), None);
-        let bucket = &mut self.unlimited[index];
-        match bucket {
-            Some(bucket) => {
-                let excess = bucket.excess_at(now_ms, self.rate);
-                bucket.count(now_ms, excess);
-                excess
-            }
-            None => {
-                *bucket = Some(Bucket::first(now_ms));
-                0
-            }
         }
     }
 }
@@ -94,8 +73,9 @@ pub(super) fn replay(
         let outcome = decide(&mut zones, limits, keys, request.arrival_ms);
         summary.count(limits, keys, outcome.verdict);
         for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
-            let excess = zones[limit.zone].unlimited_excess(*key, request.arrival_ms);
-            let peak = Peak::exact(excess, request.arrival_ms, request);
+            let excess = zones[limit.zone].unlimited.count(*key, request.arrival_ms);
+            let excess = (excess.replayed, excess.lowest, excess.highest);
+            let peak = Peak::between(excess, request.arrival_ms, request);
             summary.peak(limit, *key, peak);
         }
         if outcome.verdict == Verdict::Rejected {

@@ -3,7 +3,7 @@
 use super::bucket::{Bucket, Rate};
 
 /// How long a node must be idle before nginx frees it, in milliseconds.
-const IDLE_MS: i64 = 60_000;
+pub(super) const IDLE_MS: i64 = 60_000;
 
 /// The most nodes that are freed when one is made.
 const FREED_MAX: usize = 2;

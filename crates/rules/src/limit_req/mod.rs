@@ -17,6 +17,7 @@ mod key;
 mod observer;
 mod replay;
 mod summary;
+mod unlimited;
 
 use weir_core::RecordFields;
 

@@ -225,10 +225,10 @@ impl Replay for LimitReplay<'_> {
     }
 
     fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {
-        let mut summary = Summary::new(self.rule, &self.zones);
+        let is_exact = self.requests.stamps.have_fractions();
+        let mut summary = Summary::new(self.rule, &self.zones, is_exact);
         let mut outcomes = Vec::new();
         let keeps = decide.is_some();
-        let is_exact = self.requests.stamps.have_fractions();
         let replay = if is_exact { exact::replay } else { bounded::replay };
         replay(self.rule, &self.requests, &mut summary, keeps.then_some(&mut outcomes));
         if let Some(decide) = decide {

@@ -26,11 +26,6 @@ pub(super) struct Peak {
 }
 
 impl Peak {
-    /// A peak that is known.
-    pub(super) fn exact(excess: i64, time_ms: i64, request: &Request) -> Self {
-        Self::between((excess, excess, excess), time_ms, request)
-    }
-
     /// A peak as replayed, and the least and most that it can be.
     pub(super) fn between(
         (excess, lowest, highest): (i64, i64, i64),
@@ -63,12 +58,14 @@ pub(super) struct Summary<'r> {
     /// By zone and key.
     keys: Vec<Vec<KeySummary>>,
     requests: RequestCounts,
+    /// Whether every verdict is known.
+    is_exact: bool,
 }
 
 impl<'r> Summary<'r> {
-    pub(super) fn new(rule: &'r LimitReq, zones: &[Interner]) -> Self {
+    pub(super) fn new(rule: &'r LimitReq, zones: &[Interner], is_exact: bool) -> Self {
         let keys = zones.iter().map(|zone| vec![KeySummary::default(); zone.len()]).collect();
-        Self { rule, keys, requests: RequestCounts::default() }
+        Self { rule, keys, requests: RequestCounts::default(), is_exact }
     }
 
     /// Counts a request, once and for each of its keys.
@@ -114,9 +111,10 @@ impl<'r> Summary<'r> {
         let (mut trips, mut closest) = (Vec::new(), Vec::new());
         let has_several = self.rule.zones().len() > 1;
         let is_alone = self.rule.limit_sets().iter().all(|set| set.limits.len() == 1);
+        let in_doubt = is_alone && !self.is_exact;
         for ((zone, keys), texts) in self.rule.zones().iter().zip(&self.keys).zip(zones) {
             for (number, key) in keys.iter().enumerate() {
-                let Some(verdict) = key.verdict(is_alone) else { continue };
+                let Some(verdict) = key.verdict(in_doubt) else { continue };
                 counts.seen += 1;
                 counts.tripped += u64::from(verdict == Verdict::Rejected);
                 counts.undecided += u64::from(verdict == Verdict::Unknown);
@@ -166,13 +164,13 @@ impl<'r> Summary<'r> {
 }
 
 impl KeySummary {
-    /// Whether a request was rejected; `None` if the key has none. The lowest margin tells it only
-    /// if no other limit may have rejected requests before.
-    fn verdict(&self, is_alone: bool) -> Option<Verdict> {
+    /// Whether a request was rejected; `None` if the key has none. If that is `in_doubt`, the margins
+    /// tell it; they cannot if another limit may have rejected requests before.
+    fn verdict(&self, in_doubt: bool) -> Option<Verdict> {
         let (lowest, highest) = self.margins?;
-        Some(match (self.trip.is_some() || is_alone && lowest > 0, highest > 0) {
+        Some(match (self.trip.is_some() || in_doubt && lowest > 0, highest > 0) {
             (true, _) => Verdict::Rejected,
-            (false, true) if self.requests.undecided > 0 || is_alone => Verdict::Unknown,
+            (false, true) if self.requests.undecided > 0 || in_doubt => Verdict::Unknown,
             (false, _) => Verdict::Passed,
         })
     }

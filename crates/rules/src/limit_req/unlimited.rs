@@ -1,0 +1,149 @@
+//! The excess of each key if no request were rejected, from which every burst can be answered.
+//!
+//! nginx forgets a key that is idle for a minute and has drained when it makes another node. Whether
+//! it does depends on the burst, because a smaller one lets less excess build up in the nodes before
+//! it. A forgotten key begins with an excess of 0, and one that has drained with up to a request. So
+//! from such a pause on, the excess at other bursts is only known within bounds.
+
+use std::collections::HashMap;
+
+use super::bucket::{Bucket, Rate};
+use super::idle_queue::IDLE_MS;
+
+/// The buckets of a zone that rejects nothing.
+pub(super) struct UnlimitedBuckets {
+    rate: Rate,
+    /// By key: the bucket, forgotten when the replayed burst forgets it.
+    replayed: Vec<Option<Bucket>>,
+    /// Of the keys that may have been forgotten at another burst.
+    bounds: HashMap<u32, Bounds>,
+}
+
+/// The buckets of a key that is forgotten as soon as it can be, and never.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    lowest: Bucket,
+    highest: Bucket,
+}
+
+/// An excess as replayed, and the least and the most that it is at any burst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BoundedExcess {
+    pub(super) replayed: i64,
+    pub(super) lowest: i64,
+    pub(super) highest: i64,
+}
+
+/// The memory that the state of a key takes at most.
+pub(super) const KEY_BYTES: usize =
+    size_of::<Option<Bucket>>() + 2 * (size_of::<u32>() + size_of::<Bounds>());
+
+impl UnlimitedBuckets {
+    pub(super) fn new(rate: Rate) -> Self {
+        Self { rate, replayed: Vec::new(), bounds: HashMap::new() }
+    }
+
+    /// Counts a request and returns its excess.
+    pub(super) fn count(&mut self, key: u32, now_ms: i64) -> BoundedExcess {
+        let index = key as usize;
+        if index >= self.replayed.len() {
+            self.replayed.resize(index + 1, None);
+        }
+        let before = self.replayed[index];
+        let replayed = count(&mut self.replayed[index], now_ms, self.rate);
+        let may_be_forgotten = |bucket: Bucket| bucket.is_idle(now_ms, IDLE_MS, self.rate);
+        let begins = replayed > 0 && before.is_some_and(may_be_forgotten);
+        if !begins && self.bounds.is_empty() {
+            return BoundedExcess { replayed, lowest: replayed, highest: replayed };
+        }
+        let new = || before.filter(|_| begins).map(|lowest| Bounds { lowest, highest: lowest });
+        let Some(bounds) = self.bounds.get(&key).copied().or_else(new) else {
+            return BoundedExcess { replayed, lowest: replayed, highest: replayed };
+        };
+        let mut lowest_bucket = Some(bounds.lowest).filter(|bucket| !may_be_forgotten(*bucket));
+        let mut highest_bucket = Some(bounds.highest);
+        let lowest = count(&mut lowest_bucket, now_ms, self.rate);
+        let highest = count(&mut highest_bucket, now_ms, self.rate);
+        match (lowest_bucket, highest_bucket) {
+            (Some(lowest), Some(highest)) if lowest != highest => {
+                self.bounds.insert(key, Bounds { lowest, highest });
+            }
+            _ => {
+                self.bounds.remove(&key);
+            }
+        }
+        BoundedExcess { replayed, lowest, highest }
+    }
+
+    /// Forgets a key because the replayed burst does, if it has drained without a burst as well.
+    pub(super) fn forget(&mut self, key: u32, now_ms: i64) {
+        let Some(bucket) = self.replayed.get_mut(key as usize) else { return };
+        if let Some(freed) = bucket.take_if(|bucket| bucket.is_idle(now_ms, 0, self.rate)) {
+            self.bounds.entry(key).or_insert(Bounds { lowest: freed, highest: freed });
+        }
+    }
+}
+
+/// Counts a request in a bucket and returns its excess.
+#[inline]
+fn count(bucket: &mut Option<Bucket>, now_ms: i64, rate: Rate) -> i64 {
+    match bucket {
+        Some(bucket) => {
+            let excess = bucket.excess_at(now_ms, rate);
+            bucket.count(now_ms, excess);
+            excess
+        }
+        None => {
+            *bucket = Some(Bucket::first(now_ms));
+            0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BoundedExcess, UnlimitedBuckets};
+    use crate::limit_req::bucket::Rate;
+
+    /// A key with an excess of 3 requests that has drained to the last thousandth after a minute.
+    fn drained() -> UnlimitedBuckets {
+        let mut buckets = UnlimitedBuckets::new(Rate(50));
+        for _ in 0..4 {
+            buckets.count(0, 1);
+        }
+        buckets
+    }
+
+    #[test]
+    fn after_a_pause_the_excess_lies_within_a_request() {
+        let mut buckets = drained();
+        let excess = buckets.count(0, 60_001);
+        assert_eq!(excess, BoundedExcess { replayed: 1_000, lowest: 0, highest: 1_000 });
+        let excess = buckets.count(0, 60_001);
+        assert_eq!(excess, BoundedExcess { replayed: 2_000, lowest: 1_000, highest: 2_000 });
+        // When both have drained, they agree again.
+        let excess = buckets.count(0, 110_001);
+        assert_eq!(excess, BoundedExcess { replayed: 500, lowest: 0, highest: 500 });
+        let excess = buckets.count(0, 150_001);
+        assert_eq!(excess, BoundedExcess { replayed: 0, lowest: 0, highest: 0 });
+        assert!(buckets.bounds.is_empty());
+    }
+
+    #[test]
+    fn a_forgotten_key_may_be_remembered_at_another_burst() {
+        let mut buckets = drained();
+        buckets.forget(0, 60_001);
+        let excess = buckets.count(0, 60_001);
+        assert_eq!(excess, BoundedExcess { replayed: 0, lowest: 0, highest: 1_000 });
+    }
+
+    #[test]
+    fn a_shorter_pause_forgets_nothing() {
+        let mut buckets = UnlimitedBuckets::new(Rate(50));
+        for _ in 0..3 {
+            buckets.count(0, 0);
+        }
+        let excess = buckets.count(0, 59_999);
+        assert_eq!(excess, BoundedExcess { replayed: 1, lowest: 1, highest: 1 });
+    }
+}
