@@ -39,29 +39,21 @@ pub struct SweptSetting {
 }
 
 impl LimitSweep {
-    /// The requests in the order of their arrival: the number of the key, and the time in
-    /// milliseconds.
-    pub(crate) fn new(
+    /// The arrivals of each key in their order, in milliseconds, and the number of all requests.
+    pub(crate) fn new<'a>(
         (rate, burst): (i64, u32),
-        requests: impl Iterator<Item = (u32, i64)> + Clone,
+        requests: usize,
+        keys: impl Iterator<Item = &'a [i64]>,
     ) -> Self {
-        let keys = requests.clone().map(|(key, _)| key as usize + 1).max().unwrap_or(0);
-        let mut starts = vec![0u32; keys + 1];
-        for (key, _) in requests.clone() {
-            starts[key as usize + 1] += 1;
-        }
-        for key in 0..keys {
-            starts[key + 1] += starts[key];
-        }
-        let mut gaps_ms = vec![0; starts[keys] as usize];
-        let mut next = starts.clone();
-        let mut last_ms: Vec<Option<i64>> = vec![None; keys];
-        for (key, arrival_ms) in requests {
-            let key = key as usize;
-            let before_ms = last_ms[key].replace(arrival_ms);
-            let gap_ms = before_ms.map_or(0, |before_ms| arrival_ms.saturating_sub(before_ms));
-            gaps_ms[next[key] as usize] = u32::try_from(gap_ms.max(0)).unwrap_or(u32::MAX);
-            next[key] += 1;
+        let (mut starts, mut gaps_ms) = (vec![0], Vec::with_capacity(requests));
+        for arrivals_ms in keys {
+            let mut before_ms = arrivals_ms.first().copied().unwrap_or(0);
+            for arrival_ms in arrivals_ms {
+                let gap_ms = arrival_ms.saturating_sub(before_ms).max(0);
+                gaps_ms.push(u32::try_from(gap_ms).unwrap_or(u32::MAX));
+                before_ms = *arrival_ms;
+            }
+            starts.push(gaps_ms.len() as u32);
         }
         Self { rate, burst, starts, gaps_ms }
     }

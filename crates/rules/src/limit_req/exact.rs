@@ -74,13 +74,11 @@ pub(super) fn replay(
         summary.count(limits, keys, outcome.verdict);
         for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
             let excess = zones[limit.zone].unlimited.count(*key, request.arrival_ms);
-            let excess = (excess.replayed, excess.lowest, excess.highest);
-            let peak = Peak::between(excess, request.arrival_ms, request);
-            summary.peak(limit, *key, peak);
+            summary.peak(limit, *key, Peak::between(excess.into(), position as u32));
         }
         if outcome.verdict == Verdict::Rejected {
             let limit = outcome.limit as usize;
-            summary.trip(&limits[limit], keys[limit], request);
+            summary.trip(&limits[limit], keys[limit], position as u32);
         }
         if let Some(outcomes) = &mut outcomes {
             outcomes[position] = outcome;

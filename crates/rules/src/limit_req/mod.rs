@@ -9,11 +9,15 @@
 //! the request time, the stamp is taken.
 
 mod bounded;
+mod bounded_by_key;
 mod bucket;
+mod by_key;
 mod configuration;
 mod exact;
+mod exact_by_key;
 mod idle_queue;
 mod key;
+mod level;
 mod observer;
 mod replay;
 mod summary;
@@ -21,7 +25,7 @@ mod unlimited;
 
 use weir_core::RecordFields;
 
-use self::configuration::{Configuration, LimitSet, Zone};
+use self::configuration::{Configuration, Limit, LimitSet, Zone};
 use self::observer::LimitObserver;
 use self::replay::LimitReplay;
 use crate::error::RuleError;
@@ -60,6 +64,13 @@ impl LimitReq {
             let bursts = limits.filter(|limit| limit.zone == number).map(|limit| limit.burst);
             (zone, bursts.max().unwrap_or(0))
         })
+    }
+
+    /// The limit, if there is only one.
+    fn single_limit(&self) -> Option<&Limit> {
+        let [set] = self.limit_sets() else { return None };
+        let [limit] = &set.limits[..] else { return None };
+        Some(limit)
     }
 
     /// The limits that apply to requests together, by number.

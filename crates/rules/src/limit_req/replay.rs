@@ -1,13 +1,15 @@
 //! The replay of a configuration: requests are held until the end of the log, then put into the
 //! order of their arrival.
 
+use std::cell::OnceCell;
+
 use super::LimitReq;
-use super::bounded;
 use super::bucket::REQUEST;
-use super::exact;
+use super::by_key::ByKey;
+use super::configuration::Limit;
 use super::idle_queue::IdleQueue;
 use super::summary::{self, Summary};
-
+use super::{bounded, bounded_by_key, exact, exact_by_key};
 use crate::event::Event;
 use crate::interner::Interner;
 use crate::report::{Decision, Exactness, RuleReport, Verdict};
@@ -91,6 +93,16 @@ impl Requests {
         if self.stamps.have_fractions() { 0 } else { SECOND_SPREAD_MS }
     }
 
+    /// The first arrival, in milliseconds; 0 without requests.
+    pub(super) fn start_ms(&self) -> i64 {
+        self.list.iter().map(|request| request.arrival_ms).min().unwrap_or(0)
+    }
+
+    /// The last arrival, in milliseconds; 0 without requests.
+    pub(super) fn end_ms(&self) -> i64 {
+        self.list.iter().map(|request| request.arrival_ms).max().unwrap_or(0)
+    }
+
     /// The positions in the list by arrival; those at the same time in the order of the log.
     pub(super) fn by_arrival(&self) -> Vec<u32> {
         let arrival = |position: &u32| self.list[*position as usize].arrival_ms;
@@ -136,7 +148,7 @@ impl Requests {
 }
 
 /// What happened to a request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) verdict: Verdict,
     /// The position of the limit that decided, in its list.
@@ -150,12 +162,14 @@ pub(super) struct Outcome {
 /// # Memory
 ///
 /// 32 bytes for each request, 4 for each of its keys, and the text of each distinct key. At the end
-/// of the log, 8 bytes more for each request and about 500 for each key, which
+/// of the log, 12 bytes more for each request and about 400 for each key, which
 /// [`memory_bytes`](Replay::memory_bytes) counts from the beginning.
 #[derive(Debug)]
 pub(super) struct LimitReplay<'r> {
     rule: &'r LimitReq,
     requests: Requests,
+    /// The requests so far by key, once they were needed.
+    by_key: OnceCell<ByKey>,
     /// The keys of each zone.
     zones: Vec<Interner>,
     /// Requests without a time.
@@ -165,7 +179,66 @@ pub(super) struct LimitReplay<'r> {
 impl<'r> LimitReplay<'r> {
     pub(super) fn new(rule: &'r LimitReq) -> Self {
         let zones = rule.zones().iter().map(|_| Interner::default()).collect();
-        Self { rule, requests: Requests::default(), zones, untimed: 0 }
+        Self { rule, requests: Requests::default(), by_key: OnceCell::new(), zones, untimed: 0 }
+    }
+
+    /// The keys by zone, the requests, and whether their times are exact.
+    #[cfg(test)]
+    pub(super) fn parts(&self) -> (&[Interner], &Requests, bool) {
+        (&self.zones, &self.requests, self.requests.stamps.have_fractions())
+    }
+
+    /// The requests of the single limit by key.
+    pub(super) fn by_key(&self, limit: &Limit) -> &ByKey {
+        let keys = self.zones[limit.zone].len();
+        self.by_key.get_or_init(|| ByKey::new(&self.requests, keys))
+    }
+
+    /// Replays the requests, and keeps their outcomes if asked to.
+    pub(super) fn replay(&self, summary: &mut Summary<'_>, outcomes: Option<&mut Vec<Outcome>>) {
+        let is_exact = self.requests.stamps.have_fractions();
+        let limit = self.rule.single_limit().filter(|limit| {
+            // A zone that forgets keys is replayed in the order of arrivals.
+            let zone = &self.rule.zones()[limit.zone];
+            !is_exact || !IdleQueue::is_needed(zone.rate, limit.burst)
+        });
+        match limit {
+            Some(limit) => self.replay_by_key(limit, summary, outcomes),
+            None => {
+                let replay = if is_exact { exact::replay } else { bounded::replay };
+                replay(self.rule, &self.requests, summary, outcomes);
+            }
+        }
+    }
+
+    /// The same for the single limit, if keys do not depend on each other.
+    fn replay_by_key(
+        &self,
+        limit: &Limit,
+        summary: &mut Summary<'_>,
+        outcomes: Option<&mut Vec<Outcome>>,
+    ) {
+        let by_key = self.by_key(limit);
+        let rate = self.rule.zones()[limit.zone].rate;
+        let is_exact = self.requests.stamps.have_fractions();
+        // No limit applies to a request without a key.
+        summary.pass_unkeyed(self.requests.list.len() - by_key.requests());
+        let unkeyed = Outcome {
+            verdict: Verdict::Passed,
+            limit: 0,
+            delay_ms: is_exact.then_some(0),
+            excess: is_exact.then_some(0),
+        };
+        let outcomes = outcomes.map(|outcomes| {
+            outcomes.resize(self.requests.list.len(), unkeyed);
+            &mut outcomes[..]
+        });
+        match is_exact {
+            true => exact_by_key::replay((limit, rate), by_key, summary, outcomes),
+            false => {
+                bounded_by_key::replay((limit, rate), (&self.requests, by_key), summary, outcomes);
+            }
+        }
     }
 }
 
@@ -176,6 +249,7 @@ impl Replay for LimitReplay<'_> {
             return;
         };
         let Some(set) = self.rule.limit_sets().get(event.tag as usize) else { return };
+        self.by_key.take();
         self.requests.stamps.count(source, time_ns);
         let Ok(keys_start) = u32::try_from(self.requests.keys.len()) else {
             self.untimed += 1;
@@ -195,7 +269,7 @@ impl Replay for LimitReplay<'_> {
     }
 
     fn memory_bytes(&self) -> usize {
-        let order_bytes = 2 * size_of::<u32>();
+        let order_bytes = ByKey::REQUEST_BYTES.max(2 * size_of::<u32>());
         let keys: usize = self.zones.iter().map(Interner::len).sum();
         self.requests.list.capacity() * size_of::<Request>()
             + self.requests.list.len() * order_bytes
@@ -205,22 +279,16 @@ impl Replay for LimitReplay<'_> {
     }
 
     fn sweep(&self) -> Option<LimitSweep> {
-        let [set] = self.rule.limit_sets() else { return None };
-        let [limit] = &set.limits[..] else { return None };
+        let limit = self.rule.single_limit()?;
         let rate = self.rule.zones()[limit.zone].rate.0;
         let burst = u32::try_from(limit.burst / REQUEST).ok()?;
-        let order = self.requests.by_arrival();
-        let requests = order.iter().map(|position| {
-            let request = &self.requests.list[*position as usize];
-            (self.requests.keys[request.keys_start as usize], request.arrival_ms)
-        });
-        Some(LimitSweep::new((rate, burst), requests.filter(|(key, _)| *key != NO_KEY)))
+        let by_key = self.by_key(limit);
+        let keys = by_key.iter().map(|(_, (arrivals_ms, _))| arrivals_ms);
+        Some(LimitSweep::new((rate, burst), by_key.requests(), keys))
     }
 
     fn sweep_key(&self, number: u32) -> Option<&[u8]> {
-        let [set] = self.rule.limit_sets() else { return None };
-        let [limit] = &set.limits[..] else { return None };
-        let keys = &self.zones[limit.zone];
+        let keys = &self.zones[self.rule.single_limit()?.zone];
         ((number as usize) < keys.len()).then(|| keys.text(number))
     }
 
@@ -229,12 +297,11 @@ impl Replay for LimitReplay<'_> {
         let mut summary = Summary::new(self.rule, &self.zones, is_exact);
         let mut outcomes = Vec::new();
         let keeps = decide.is_some();
-        let replay = if is_exact { exact::replay } else { bounded::replay };
-        replay(self.rule, &self.requests, &mut summary, keeps.then_some(&mut outcomes));
+        self.replay(&mut summary, keeps.then_some(&mut outcomes));
         if let Some(decide) = decide {
             self.decide(&outcomes, decide);
         }
-        let mut report = summary.finish(&self.zones);
+        let mut report = summary.finish(&self.zones, &self.requests.list);
         report.requests.undecided += self.untimed;
         if self.untimed > 0 {
             report

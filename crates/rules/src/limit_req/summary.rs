@@ -17,36 +17,30 @@ const TRIPS_MAX: usize = 1_000_000;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peak {
     /// As replayed.
-    pub(super) excess: i64,
-    pub(super) lowest: i64,
-    pub(super) highest: i64,
-    time_ms: i64,
-    source: u32,
-    line: u64,
+    excess: i64,
+    lowest: i64,
+    highest: i64,
+    /// The position of the request in the log.
+    position: u32,
 }
 
 impl Peak {
     /// A peak as replayed, and the least and most that it can be.
-    pub(super) fn between(
-        (excess, lowest, highest): (i64, i64, i64),
-        time_ms: i64,
-        request: &Request,
-    ) -> Self {
-        let Request { source, line, .. } = *request;
-        Self { excess, lowest, highest, time_ms, source, line }
+    pub(super) fn between((excess, lowest, highest): (i64, i64, i64), position: u32) -> Self {
+        Self { excess, lowest, highest, position }
     }
 }
 
 /// What is known of a key of a zone.
 #[derive(Debug, Clone, Copy, Default)]
-struct KeySummary {
+pub(super) struct KeySummary {
     requests: RequestCounts,
     /// The peak that is closest to its limit, or farthest over it, and that limit.
     peak: Option<(Peak, i64)>,
     /// The highest margins that any request surely has, and may have.
     margins: Option<(i64, i64)>,
-    /// The first rejected request: its time, source and line.
-    trip: Option<(i64, u32, u64)>,
+    /// The position of the first rejected request in the log.
+    trip: Option<u32>,
 }
 
 /// The memory that the summary of a key takes.
@@ -78,35 +72,31 @@ impl<'r> Summary<'r> {
 
     /// Takes the excess at a request into account.
     pub(super) fn peak(&mut self, limit: &Limit, key: u32, peak: Peak) {
-        let summary = &mut self.keys[limit.zone][key as usize];
-        let margin = peak.excess - limit.burst;
-        if summary.peak.is_none_or(|(known, burst)| margin > known.excess - burst) {
-            summary.peak = Some((peak, limit.burst));
-        }
-        let margins = (peak.lowest - limit.burst, peak.highest - limit.burst);
-        summary.margins = Some(match summary.margins {
-            Some(known) => (known.0.max(margins.0), known.1.max(margins.1)),
-            None => margins,
-        });
+        self.keys[limit.zone][key as usize].peak(limit.burst, peak);
     }
 
-    /// Counts undecided requests of a key as rejected.
-    pub(super) fn reject_undecided(&mut self, limit: &Limit, key: u32, requests: u64) {
-        let of_key = &mut self.keys[limit.zone][key as usize].requests;
-        for counts in [&mut self.requests, of_key] {
-            counts.rejected += requests;
-            counts.undecided -= requests;
-        }
+    /// Notes that the request at a position was rejected.
+    pub(super) fn trip(&mut self, limit: &Limit, key: u32, position: u32) {
+        self.keys[limit.zone][key as usize].trip(position);
     }
 
-    /// Notes that a request was rejected.
-    pub(super) fn trip(&mut self, limit: &Limit, key: u32, request: &Request) {
-        let summary = &mut self.keys[limit.zone][key as usize];
-        summary.trip.get_or_insert((request.arrival_ms, request.source, request.line));
+    /// Counts requests without a key.
+    pub(super) fn pass_unkeyed(&mut self, requests: usize) {
+        self.requests.passed += requests as u64;
     }
 
-    /// The report. Exactness and notes are added by the replay.
-    pub(super) fn finish(self, zones: &[Interner]) -> RuleReport {
+    /// Puts a key that was summed up on its own, and counts its requests.
+    pub(super) fn put(&mut self, limit: &Limit, key: u32, summary: KeySummary) {
+        let RequestCounts { passed, delayed, rejected, undecided } = summary.requests;
+        self.requests.passed += passed;
+        self.requests.delayed += delayed;
+        self.requests.rejected += rejected;
+        self.requests.undecided += undecided;
+        self.keys[limit.zone][key as usize] = summary;
+    }
+
+    /// The report about these requests. Exactness and notes are added by the replay.
+    pub(super) fn finish(self, zones: &[Interner], requests: &[Request]) -> RuleReport {
         let mut counts = KeyCounts::default();
         let (mut trips, mut closest) = (Vec::new(), Vec::new());
         let has_several = self.rule.zones().len() > 1;
@@ -121,7 +111,7 @@ impl<'r> Summary<'r> {
                 let text = texts.text(number as u32);
                 let list = if verdict == Verdict::Passed { &mut closest } else { &mut trips };
                 let limit = has_several.then(|| zone.name.clone());
-                list.extend(key.entry(text, limit, verdict));
+                list.extend(key.entry(requests, text, limit, verdict));
                 if closest.len() > 2 * CLOSEST_MAX {
                     sort(&mut closest, CLOSEST_MAX);
                 }
@@ -145,8 +135,7 @@ impl<'r> Summary<'r> {
 
     /// What half and twice the burst would have caught, if there is only one limit.
     fn steps(&self) -> Vec<Step> {
-        let [set] = self.rule.limit_sets() else { return Vec::new() };
-        let [limit] = &set.limits[..] else { return Vec::new() };
+        let Some(limit) = self.rule.single_limit() else { return Vec::new() };
         let burst = limit.burst / REQUEST;
         let others = match burst {
             0 => vec![1, 5],
@@ -164,6 +153,38 @@ impl<'r> Summary<'r> {
 }
 
 impl KeySummary {
+    /// Counts a request.
+    #[inline]
+    pub(super) fn count(&mut self, verdict: Verdict) {
+        add(&mut self.requests, verdict);
+    }
+
+    /// Takes the excess at a request of a limit with this burst into account.
+    #[inline]
+    pub(super) fn peak(&mut self, burst: i64, peak: Peak) {
+        let margin = peak.excess - burst;
+        if self.peak.is_none_or(|(known, burst)| margin > known.excess - burst) {
+            self.peak = Some((peak, burst));
+        }
+        let margins = (peak.lowest - burst, peak.highest - burst);
+        self.margins = Some(match self.margins {
+            Some(known) => (known.0.max(margins.0), known.1.max(margins.1)),
+            None => margins,
+        });
+    }
+
+    /// Notes that the request at a position was rejected.
+    #[inline]
+    pub(super) fn trip(&mut self, position: u32) {
+        self.trip.get_or_insert(position);
+    }
+
+    /// Counts undecided requests as rejected.
+    pub(super) fn reject_undecided(&mut self, requests: u64) {
+        self.requests.rejected += requests;
+        self.requests.undecided -= requests;
+    }
+
     /// Whether a request was rejected; `None` if the key has none. If that is `in_doubt`, the margins
     /// tell it; they cannot if another limit may have rejected requests before.
     fn verdict(&self, in_doubt: bool) -> Option<Verdict> {
@@ -175,18 +196,24 @@ impl KeySummary {
         })
     }
 
-    fn entry(&self, key: &[u8], limit: Option<String>, verdict: Verdict) -> Option<Trip> {
+    fn entry(
+        &self,
+        requests: &[Request],
+        key: &[u8],
+        limit: Option<String>,
+        verdict: Verdict,
+    ) -> Option<Trip> {
         let (peak, burst) = self.peak?;
         let (lowest, highest) = self.margins?;
-        let (time_ms, source, line) = self.trip.unwrap_or((peak.time_ms, peak.source, peak.line));
+        let request = requests.get(self.trip.unwrap_or(peak.position) as usize)?;
         let in_requests = |count: i64| count as f64 / REQUEST as f64;
         Some(Trip {
             key: key.to_vec(),
             limit,
             verdict,
-            time_ns: time_ms.saturating_mul(1_000_000),
-            source,
-            line,
+            time_ns: request.arrival_ms.saturating_mul(1_000_000),
+            source: request.source,
+            line: request.line,
             peak: in_requests(peak.excess),
             peak_range: (in_requests(lowest + burst), in_requests(highest + burst)),
             margin: in_requests(peak.excess - burst),

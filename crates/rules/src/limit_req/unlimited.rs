@@ -60,18 +60,11 @@ impl UnlimitedBuckets {
         let Some(bounds) = self.bounds.get(&key).copied().or_else(new) else {
             return BoundedExcess { replayed, lowest: replayed, highest: replayed };
         };
-        let mut lowest_bucket = Some(bounds.lowest).filter(|bucket| !may_be_forgotten(*bucket));
-        let mut highest_bucket = Some(bounds.highest);
-        let lowest = count(&mut lowest_bucket, now_ms, self.rate);
-        let highest = count(&mut highest_bucket, now_ms, self.rate);
-        match (lowest_bucket, highest_bucket) {
-            (Some(lowest), Some(highest)) if lowest != highest => {
-                self.bounds.insert(key, Bounds { lowest, highest });
-            }
-            _ => {
-                self.bounds.remove(&key);
-            }
-        }
+        let (lowest, highest, bounds) = bounds.count(now_ms, self.rate);
+        match bounds {
+            Some(bounds) => self.bounds.insert(key, bounds),
+            None => self.bounds.remove(&key),
+        };
         BoundedExcess { replayed, lowest, highest }
     }
 
@@ -81,6 +74,57 @@ impl UnlimitedBuckets {
         if let Some(freed) = bucket.take_if(|bucket| bucket.is_idle(now_ms, 0, self.rate)) {
             self.bounds.entry(key).or_insert(Bounds { lowest: freed, highest: freed });
         }
+    }
+}
+
+/// The bucket of a key that rejects nothing, in a zone that forgets no key at the replayed burst.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UnlimitedBucket {
+    replayed: Bucket,
+    /// If it may have been forgotten at another burst.
+    bounds: Option<Bounds>,
+}
+
+impl UnlimitedBucket {
+    /// The bucket after the first request of a key.
+    pub(super) fn first(now_ms: i64) -> Self {
+        Self { replayed: Bucket::first(now_ms), bounds: None }
+    }
+
+    /// Counts a request and returns its excess.
+    #[inline]
+    pub(super) fn count(&mut self, now_ms: i64, rate: Rate) -> BoundedExcess {
+        let before = self.replayed;
+        let replayed = before.excess_at(now_ms, rate);
+        self.replayed.count(now_ms, replayed);
+        if replayed > 0 && self.bounds.is_none() && before.is_idle(now_ms, IDLE_MS, rate) {
+            self.bounds = Some(Bounds { lowest: before, highest: before });
+        }
+        let Some(bounds) = self.bounds else {
+            return BoundedExcess { replayed, lowest: replayed, highest: replayed };
+        };
+        let (lowest, highest, bounds) = bounds.count(now_ms, rate);
+        self.bounds = bounds;
+        BoundedExcess { replayed, lowest, highest }
+    }
+}
+
+impl Bounds {
+    /// Counts a request. Returns its excesses, and the bounds after it if they do not agree.
+    fn count(self, now_ms: i64, rate: Rate) -> (i64, i64, Option<Self>) {
+        let may_be_forgotten = self.lowest.is_idle(now_ms, IDLE_MS, rate);
+        let mut lowest_bucket = Some(self.lowest).filter(|_| !may_be_forgotten);
+        let mut highest_bucket = Some(self.highest);
+        let lowest = count(&mut lowest_bucket, now_ms, rate);
+        let highest = count(&mut highest_bucket, now_ms, rate);
+        let buckets = lowest_bucket.zip(highest_bucket).filter(|(one, other)| one != other);
+        (lowest, highest, buckets.map(|(lowest, highest)| Self { lowest, highest }))
+    }
+}
+
+impl From<BoundedExcess> for (i64, i64, i64) {
+    fn from(BoundedExcess { replayed, lowest, highest }: BoundedExcess) -> Self {
+        (replayed, lowest, highest)
     }
 }
 

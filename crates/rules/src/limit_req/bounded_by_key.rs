@@ -1,0 +1,169 @@
+//! The replay of a single limit over times to the second, one key after another.
+//!
+//! Levels and verdicts are those of [`bounded`](super::bounded), which replays any limits. With a
+//! single one, more can be said about a second with many requests: no position may be known to be
+//! rejected, because the requests may have been anywhere in it. But only so many can have passed
+//! ([`Second`]); the others count as rejected.
+
+use super::bounded::{UNKNOWN, agree};
+use super::bucket::{REQUEST, Rate, delay_ms};
+use super::by_key::ByKey;
+use super::configuration::Limit;
+use super::level::{
+    Arrival, Level, LevelNumber, THOUSANDTH, UnlimitedLevel, WHOLE, fits_64_bits, rate_times,
+};
+use super::replay::{Outcome, Requests};
+use super::summary::{KeySummary, Peak, Summary};
+use crate::report::Verdict;
+
+/// Replays the requests, and changes their outcomes if they are kept, by position in the log.
+pub(super) fn replay(
+    (limit, rate): (&Limit, Rate),
+    (requests, by_key): (&Requests, &ByKey),
+    summary: &mut Summary<'_>,
+    outcomes: Option<&mut [Outcome]>,
+) {
+    let length_ms = requests.end_ms().saturating_sub(requests.start_ms());
+    let replay = match fits_64_bits(rate, limit.burst, length_ms) {
+        true => replay_with::<i64>,
+        false => replay_with::<i128>,
+    };
+    replay((limit, rate), (requests, by_key), summary, outcomes);
+}
+
+pub(super) fn replay_with<N: LevelNumber>(
+    (limit, rate): (&Limit, Rate),
+    (requests, by_key): (&Requests, &ByKey),
+    summary: &mut Summary<'_>,
+    mut outcomes: Option<&mut [Outcome]>,
+) {
+    let (start_ms, spread_ms) = (requests.start_ms(), requests.spread_ms());
+    for (key, (arrivals_ms, positions)) in by_key.iter().filter(|(_, (own, _))| !own.is_empty()) {
+        let mut replay = KeyReplay::<N>::new(limit, rate);
+        for (arrival_ms, position) in arrivals_ms.iter().zip(positions) {
+            let arrival = Arrival::within(arrival_ms - start_ms, spread_ms);
+            let verdict = replay.count(arrival, *position);
+            if let Some(outcomes) = &mut outcomes {
+                outcomes[*position as usize] = Outcome { verdict, ..UNKNOWN };
+            }
+        }
+        summary.put(limit, key, replay.finish());
+    }
+    if let Some(outcomes) = outcomes {
+        let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
+        for (_, (_, positions)) in by_key.iter() {
+            agree(requests, positions, &verdicts, outcomes);
+        }
+    }
+}
+
+/// The replay of one key.
+struct KeyReplay<'r, N> {
+    limit: &'r Limit,
+    rate: Rate,
+    level: Option<Level<N>>,
+    unlimited: Option<UnlimitedLevel<N>>,
+    second: Option<Second<N>>,
+    summary: KeySummary,
+}
+
+/// The requests of a key that may have arrived at the same time.
+#[derive(Debug, Clone, Copy)]
+struct Second<N> {
+    arrival: Arrival,
+    /// The least that the level was before them.
+    lowest: N,
+    requests: u64,
+    /// Those known to be rejected.
+    rejected: u64,
+    undecided: u64,
+}
+
+impl<'r, N: LevelNumber> KeyReplay<'r, N> {
+    fn new(limit: &'r Limit, rate: Rate) -> Self {
+        let (level, unlimited, second) = (None, None, None);
+        Self { limit, rate, level, unlimited, second, summary: KeySummary::default() }
+    }
+
+    /// Replays the request at a position in the log.
+    fn count(&mut self, arrival: Arrival, position: u32) -> Verdict {
+        let before = self.level;
+        let verdict = self.decide(arrival);
+        self.summary.count(verdict);
+        self.count_in_second(before, arrival, verdict);
+        let excess = UnlimitedLevel::count(&mut self.unlimited, arrival, self.rate);
+        self.summary.peak(self.limit.burst, Peak::between(excess, position));
+        if verdict == Verdict::Rejected {
+            self.summary.trip(position);
+        }
+        verdict
+    }
+
+    fn finish(mut self) -> KeySummary {
+        self.end_second();
+        self.summary
+    }
+
+    /// The decision about the request at a position, and its effect.
+    fn decide(&mut self, arrival: Arrival) -> Verdict {
+        let Self { limit, rate, level: before, .. } = *self;
+        let known = before.map(|level| level.excess_at(arrival, rate));
+        let excess = known.unwrap_or_default();
+        if excess.lowest > limit.burst {
+            return Verdict::Rejected;
+        }
+        let passed = Level::passed(before, excess, limit.burst, arrival, rate);
+        if excess.highest > limit.burst {
+            let over = N::from((limit.burst - REQUEST) * THOUSANDTH);
+            let over = over + rate_times(rate, arrival.earliest_ms);
+            self.level = Level::either(before, passed, Some(over));
+            return Verdict::Unknown;
+        }
+        self.level = Some(passed);
+        let is_delayed = |excess: i64| delay_ms(excess, limit.delay, rate) > 0;
+        match (is_delayed(excess.lowest), is_delayed(excess.highest)) {
+            (true, _) => Verdict::Delayed,
+            (false, false) => Verdict::Passed,
+            (false, true) => Verdict::Unknown,
+        }
+    }
+
+    /// Counts a request in the second of its key, whose level was `before`.
+    fn count_in_second(&mut self, before: Option<Level<N>>, arrival: Arrival, verdict: Verdict) {
+        if self.second.is_some_and(|second| second.arrival != arrival) {
+            self.end_second();
+        }
+        let second = self.second.get_or_insert_with(|| {
+            // The level after the first request is at least that at its time.
+            let new = rate_times::<N>(self.rate, arrival.earliest_ms) - N::from(WHOLE);
+            let lowest = match before {
+                Some(level) if !level.may_be_forgotten(arrival, self.rate) => level.lowest.max(new),
+                _ => new,
+            };
+            Second { arrival, lowest, requests: 0, rejected: 0, undecided: 0 }
+        });
+        second.requests += 1;
+        second.rejected += u64::from(verdict == Verdict::Rejected);
+        second.undecided += u64::from(verdict == Verdict::Unknown);
+    }
+
+    /// Counts those of the undecided requests of the last second as rejected that must have been.
+    fn end_second(&mut self) {
+        let second = self.second.take().filter(|second| second.undecided > 0);
+        if let Some(second) = second {
+            self.summary.reject_undecided(second.rejected_at_least(self.limit.burst, self.rate));
+        }
+    }
+}
+
+impl<N: LevelNumber> Second<N> {
+    /// How many of the undecided requests were rejected at least: those that pass raise the level
+    /// by one each, up to the burst.
+    fn rejected_at_least(&self, burst: i64, rate: Rate) -> u64 {
+        let most = N::from(burst) * N::from(THOUSANDTH) + rate_times(rate, self.arrival.latest_ms);
+        let passed = (most - self.lowest).div_floor(WHOLE);
+        let passed = u64::try_from(passed).unwrap_or(0);
+        let rejected = self.requests.saturating_sub(passed);
+        rejected.saturating_sub(self.rejected).min(self.undecided)
+    }
+}

@@ -1,0 +1,64 @@
+//! The replay of a single limit over arrival times to the millisecond, one key after another.
+//!
+//! The decisions are those of [`exact`](super::exact), which replays any limits.
+
+use super::bucket::{Bucket, Rate, delay_ms};
+use super::by_key::ByKey;
+use super::configuration::Limit;
+use super::replay::Outcome;
+use super::summary::{KeySummary, Peak, Summary};
+use super::unlimited::UnlimitedBucket;
+use crate::report::Verdict;
+
+/// Replays the requests, and changes their outcomes if they are kept, by position in the log.
+pub(super) fn replay(
+    (limit, rate): (&Limit, Rate),
+    requests: &ByKey,
+    summary: &mut Summary<'_>,
+    mut outcomes: Option<&mut [Outcome]>,
+) {
+    for (key, (arrivals_ms, positions)) in requests.iter() {
+        let Some((first_ms, first)) = arrivals_ms.first().zip(positions.first()) else { continue };
+        let mut of_key = KeySummary::default();
+        let mut keep = |position: u32, outcome| {
+            if let Some(outcomes) = &mut outcomes {
+                outcomes[position as usize] = outcome;
+            }
+        };
+        of_key.count(Verdict::Passed);
+        of_key.peak(limit.burst, Peak::between((0, 0, 0), *first));
+        keep(*first, outcome(Verdict::Passed, Some(0), 0));
+        let mut bucket = Bucket::first(*first_ms);
+        let mut unlimited = UnlimitedBucket::first(*first_ms);
+        for (now_ms, position) in arrivals_ms[1..].iter().zip(&positions[1..]) {
+            let excess = bucket.excess_at(*now_ms, rate);
+            let outcome = decide(limit, rate, excess);
+            of_key.count(outcome.verdict);
+            if outcome.verdict == Verdict::Rejected {
+                of_key.trip(*position);
+            } else {
+                bucket.count(*now_ms, excess);
+            }
+            let excess = unlimited.count(*now_ms, rate);
+            of_key.peak(limit.burst, Peak::between(excess.into(), *position));
+            keep(*position, outcome);
+        }
+        summary.put(limit, key, of_key);
+    }
+}
+
+/// The decision about a request that would make this excess.
+#[inline]
+fn decide(limit: &Limit, rate: Rate, excess: i64) -> Outcome {
+    if excess > limit.burst {
+        return outcome(Verdict::Rejected, None, excess);
+    }
+    match delay_ms(excess, limit.delay, rate) as u64 {
+        0 => outcome(Verdict::Passed, Some(0), excess),
+        delay => outcome(Verdict::Delayed, Some(delay), excess),
+    }
+}
+
+fn outcome(verdict: Verdict, delay_ms: Option<u64>, excess: i64) -> Outcome {
+    Outcome { verdict, limit: 0, delay_ms, excess: Some(excess) }
+}
