@@ -21,6 +21,7 @@ mod event;
 mod fail2ban;
 mod files;
 mod interner;
+mod limit_conn;
 mod limit_req;
 mod lists;
 mod modsecurity;

@@ -4,6 +4,7 @@ use crate::crowdsec::CrowdSec;
 use crate::error::{ParseError, RuleError};
 use crate::fail2ban;
 use crate::files::RuleFiles;
+use crate::limit_conn::LimitConn;
 use crate::limit_req::LimitReq;
 use crate::lists::{self, ListRule};
 use crate::modsecurity::{self, ModSecurity};
@@ -45,7 +46,8 @@ pub fn parse_rules_up_to(
         None => recognise(text)?,
     };
     let rules: Vec<Box<dyn Rule>> = match family {
-        Family::LimitReq => vec![Box::new(LimitReq::parse(text, name)?)],
+        Family::LimitReq => nginx_rules(text, name)?,
+        Family::LimitConn => vec![Box::new(LimitConn::parse(text, name)?)],
         Family::Windows => boxed(WindowRule::parse(text, name, rules_max)?),
         Family::Caddy | Family::Haproxy | Family::Traefik | Family::Cloud => {
             boxed(presets::parse(text, name, family)?)
@@ -58,6 +60,22 @@ pub fn parse_rules_up_to(
     };
     ParseError::check_count(rules.len(), rules_max)?;
     Ok(rules)
+}
+
+/// The rules of a configuration of nginx: its limits of requests, of connections, or both.
+fn nginx_rules(text: &str, name: &str) -> Result<Vec<Box<dyn Rule>>, RuleError> {
+    if !LimitConn::is_in(text)? {
+        return Ok(vec![Box::new(LimitReq::parse(text, name)?)]);
+    }
+    let mut of_connections = LimitConn::parse(text, name)?;
+    if !LimitReq::is_in(text)? {
+        return Ok(vec![Box::new(of_connections)]);
+    }
+    let of_requests = LimitReq::parse(text, name)?;
+    if of_requests.name() == of_connections.name() {
+        of_connections.add_kind_to_name();
+    }
+    Ok(vec![Box::new(of_requests), Box::new(of_connections)])
 }
 
 /// The family that a text looks like.
@@ -77,7 +95,7 @@ fn recognise(text: &str) -> Result<Family, RuleError> {
     if fail2ban::looks_like(text) {
         return Ok(Family::Fail2ban);
     }
-    if !text.contains("limit_req") {
+    if !text.contains("limit_req") && !text.contains("limit_conn") {
         if let Some(family) = presets::recognise(text) {
             return Ok(family);
         }

@@ -14,6 +14,8 @@ use crate::sweep::LimitSweep;
 pub enum Family {
     /// `limit_req` of nginx.
     LimitReq,
+    /// `limit_conn` of nginx.
+    LimitConn,
     /// Limits of requests in a window, in a language of their own.
     Windows,
     /// Zones of caddy-ratelimit.
@@ -38,8 +40,9 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::LimitReq,
+        Self::LimitConn,
         Self::Windows,
         Self::Caddy,
         Self::Haproxy,
@@ -56,6 +59,7 @@ impl Family {
     pub const fn name(self) -> &'static str {
         match self {
             Self::LimitReq => "nginx",
+            Self::LimitConn => "limit_conn",
             Self::Windows => "limit",
             Self::Caddy => "caddy",
             Self::Haproxy => "haproxy",

@@ -66,8 +66,11 @@ pub(crate) struct RulesArguments {
 /// A family of rules, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum FamilyArgument {
-    /// limit_req of nginx
+    /// limit_req and limit_conn of nginx
     Nginx,
+    /// limit_conn of nginx alone
+    #[value(name = "limit_conn")]
+    LimitConn,
     /// Lines such as `limit 100 requests in 1m by client`; docs/rules.md describes them
     Limit,
     /// Zones of rate_limit in a Caddyfile
@@ -94,6 +97,7 @@ impl From<FamilyArgument> for Family {
     fn from(argument: FamilyArgument) -> Self {
         match argument {
             FamilyArgument::Nginx => Self::LimitReq,
+            FamilyArgument::LimitConn => Self::LimitConn,
             FamilyArgument::Limit => Self::Windows,
             FamilyArgument::Caddy => Self::Caddy,
             FamilyArgument::Haproxy => Self::Haproxy,

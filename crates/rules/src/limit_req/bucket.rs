@@ -11,7 +11,7 @@ const CLOCK_STEP_MS_MAX: i64 = 60_000;
 
 /// The rate of a zone, in thousandths of a request in a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Rate(pub(super) i64);
+pub(crate) struct Rate(pub(super) i64);
 
 /// What a zone remembers of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
-use super::configuration::{Configuration, Map, Server, Template, TemplatePart, Zone};
+use super::configuration::{
+    Configuration, LimitKind, Map, Server, Template, TemplatePart, ZoneKind,
+};
 use super::observer::KEY_BYTES_MAX;
 use crate::rule::MissingField;
 
@@ -81,17 +83,18 @@ impl<'r> Keys<'r> {
     ///
     /// # Errors
     /// If a key has a variable that the format lacks.
-    pub(super) fn resolve(
-        configuration: &'r Configuration,
+    pub(super) fn resolve<L: LimitKind>(
+        configuration: &'r Configuration<L>,
         fields: &RecordFields,
     ) -> Result<Self, MissingField> {
         let limits = || configuration.limit_sets.iter().flat_map(|set| &set.limits);
-        let is_used = |zone| limits().any(|limit| limit.zone == zone);
+        let is_used = |zone| limits().any(|limit| limit.zone() == zone);
         let maps = configuration.maps.iter().map(|_| None).collect();
-        let mut resolver = Resolver { configuration, fields, maps, path: Vec::new() };
+        let written = &configuration.maps[..];
+        let mut resolver = Resolver { written, fields, maps, path: Vec::new() };
         let mut zones = Vec::new();
         for (number, zone) in configuration.zones.iter().enumerate() {
-            let key = is_used(number).then(|| resolver.key(&zone.key, zone)).transpose()?;
+            let key = is_used(number).then(|| resolver.key(zone.key(), zone.name())).transpose()?;
             zones.push(key.map(|(key, _)| key));
         }
         let map_values = vec![None; resolver.maps.len()];
@@ -114,7 +117,8 @@ impl<'r> Keys<'r> {
 
 /// Resolves templates. Each map is resolved once, however many values lead to it.
 struct Resolver<'r, 'f> {
-    configuration: &'r Configuration,
+    /// The maps of the configuration.
+    written: &'r [Map],
     fields: &'f RecordFields,
     maps: Vec<Option<ResolvedMap<'r>>>,
     /// The maps that are being resolved, each within the one before.
@@ -126,7 +130,7 @@ impl<'r> Resolver<'r, '_> {
     fn key(
         &mut self,
         template: &'r Template,
-        zone: &Zone,
+        zone: &str,
     ) -> Result<(Key<'r>, usize), MissingField> {
         let (mut parts, mut height) = (Vec::new(), 0);
         for part in &template.parts {
@@ -142,12 +146,12 @@ impl<'r> Resolver<'r, '_> {
         Ok((Key(parts), height))
     }
 
-    fn map(&mut self, number: usize, zone: &Zone) -> Result<(), MissingField> {
-        let map = &self.configuration.maps[number];
+    fn map(&mut self, number: usize, zone: &str) -> Result<(), MissingField> {
+        let map = &self.written[number];
         let too_deep = || MissingField {
             message: format!(
-                "the key of zone `{}`: ${} depends on itself, or on more than {MAP_DEPTH_MAX} maps",
-                zone.name, map.name
+                "the key of zone `{zone}`: ${} depends on itself, or on more than {MAP_DEPTH_MAX} maps",
+                map.name
             ),
         };
         if self.maps[number].is_some() {
@@ -172,9 +176,8 @@ impl<'r> Resolver<'r, '_> {
         Ok(())
     }
 
-    fn variable(&mut self, name: &'r str, zone: &Zone) -> Result<KeyPart<'r>, MissingField> {
-        let maps = &self.configuration.maps;
-        if let Some(number) = maps.iter().position(|map| map.name == name) {
+    fn variable(&mut self, name: &'r str, zone: &str) -> Result<KeyPart<'r>, MissingField> {
+        if let Some(number) = self.written.iter().position(|map| map.name == name) {
             self.map(number, zone)?;
             return Ok(KeyPart::Map(number));
         }
@@ -184,9 +187,8 @@ impl<'r> Resolver<'r, '_> {
         };
         if LATER.iter().any(is_later) {
             let message = format!(
-                "the key of zone `{}` has ${name}, which nginx only knows after it has applied the \
-                 limit",
-                zone.name
+                "the key of zone `{zone}` has ${name}, which nginx only knows after it has applied the \
+                 limit"
             );
             return Err(MissingField { message });
         }
@@ -203,15 +205,14 @@ impl<'r> Resolver<'r, '_> {
         })
     }
 
-    fn field(&self, name: &str, zone: &Zone) -> Result<FieldAccessor, MissingField> {
+    fn field(&self, name: &str, zone: &str) -> Result<FieldAccessor, MissingField> {
         let in_log = match name {
             "binary_remote_addr" => "remote_addr",
             "http_host" | "server_name" if self.fields.accessor(name).is_err() => "host",
             name => name,
         };
         self.fields.accessor(in_log).map_err(|_| {
-            let zone = &zone.name;
-            let message = match self.configuration.is_capture(name) {
+            let message = match self.written.iter().any(|map| map.captures(name)) {
                 true => format!(
                     "the key of zone `{zone}` has ${name}, a group of a regular expression, which is \
                      not followed"

@@ -12,20 +12,20 @@ mod bounded;
 mod bounded_by_key;
 mod bucket;
 mod by_key;
-mod configuration;
+pub(crate) mod configuration;
 mod exact;
 mod exact_by_key;
 mod idle_queue;
 mod key;
 mod level;
-mod observer;
+pub(crate) mod observer;
 mod replay;
-mod summary;
+pub(crate) mod summary;
 mod unlimited;
 
 use weir_core::RecordFields;
 
-use self::configuration::{Configuration, Limit, LimitSet, Zone};
+use self::configuration::{Configuration, Limit, LimitSet, Zone, directive_place};
 use self::observer::LimitObserver;
 use self::replay::LimitReplay;
 use crate::error::RuleError;
@@ -44,12 +44,20 @@ impl LimitReq {
     /// # Errors
     /// If the text is not a configuration, or has no limit.
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self, RuleError> {
-        let configuration = Configuration::parse(text)?;
+        let configuration = Configuration::<Limit>::parse(text)?;
         let name = match &configuration.zones[..] {
             [zone] => zone.name.clone(),
             _ => name.to_owned(),
         };
         Ok(Self { name, configuration })
+    }
+
+    /// Whether a text has such a limit.
+    ///
+    /// # Errors
+    /// If the text is not a configuration.
+    pub(crate) fn is_in(text: &str) -> Result<bool, RuleError> {
+        Ok(directive_place(text, "limit_req")?.is_some())
     }
 
     /// The zones, by number.

@@ -2,7 +2,7 @@
 
 use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
-use super::configuration::{Configuration, Server, normalised};
+use super::configuration::{Configuration, Limit, LimitKind, Server, normalised};
 use super::key::{Keys, Request};
 use crate::event::Events;
 use crate::rule::{Line, MissingField, Observer};
@@ -10,10 +10,11 @@ use crate::rule::{Line, MissingField, Observer};
 /// The longest key; nginx leaves requests with a longer one alone.
 pub(super) const KEY_BYTES_MAX: usize = 65_535;
 
-/// Puts an event for each request that has a limit. Its tag is the number of the limits, and its
-/// texts are the keys of the limits in their order, empty where a limit does not apply.
-pub(super) struct LimitObserver<'r> {
-    configuration: &'r Configuration,
+/// Finds the limits of one kind of requests, and puts an event for each request that has a
+/// `limit_req`. Its tag is the number of the limits, and its texts are the keys of the limits in
+/// their order, empty where a limit does not apply.
+pub(crate) struct LimitObserver<'r, L: LimitKind = Limit> {
+    configuration: &'r Configuration<L>,
     host: Option<FieldAccessor>,
     port: Option<FieldAccessor>,
     keys: Keys<'r>,
@@ -24,13 +25,13 @@ pub(super) struct LimitObserver<'r> {
     key_texts: Vec<Vec<u8>>,
 }
 
-impl<'r> LimitObserver<'r> {
+impl<'r, L: LimitKind> LimitObserver<'r, L> {
     /// Resolves the keys of a configuration among those of some records.
     ///
     /// # Errors
     /// If a key has a variable that the format lacks.
-    pub(super) fn new(
-        configuration: &'r Configuration,
+    pub(crate) fn new(
+        configuration: &'r Configuration<L>,
         fields: &RecordFields,
     ) -> Result<Self, MissingField> {
         let first = configuration.servers.first().map(|server| &server.root);
@@ -82,42 +83,49 @@ impl<'r> LimitObserver<'r> {
         let mut limited = defaults().filter(|server| server.has_limits());
         limited.next().or_else(|| defaults().next()).or_else(|| on_port().next())
     }
-}
 
-impl Observer for LimitObserver<'_> {
-    fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
-        let Some(record) = line.record else { return };
+    /// The number of the limits of a record, and their keys in their order, those that are empty or
+    /// longer than `key_bytes_max` as empty texts. `None` if no limit applies.
+    pub(crate) fn limits(
+        &mut self,
+        record: &Record<'_>,
+        key_bytes_max: usize,
+    ) -> Option<(usize, &[Vec<u8>])> {
         // nginx refuses a request line or a path that is not valid before it looks at limits.
         if record.text(Field::Request).is_some() {
-            return;
+            return None;
         }
-        let Some(path) = normalised(record.text(Field::Path).unwrap_or(b"/")) else { return };
-        let Some(server) = self.server(record) else { return };
+        let path = normalised(record.text(Field::Path).unwrap_or(b"/"))?;
+        let server = self.server(record)?;
         let set = match self.is_uniform {
             true => server.root.limits,
             false => server.root.limits_of(&path),
-        };
-        let Some(set) = set else { return };
+        }?;
         let limits = &self.configuration.limit_sets[set].limits;
         self.key_texts.resize_with(limits.len().max(self.key_texts.len()), Vec::new);
         self.keys.begin();
         let request = Request { record, path: &path, server };
         for (limit, text) in limits.iter().zip(&mut self.key_texts) {
             text.clear();
-            self.keys.write(limit.zone, request, text);
-            if text.len() > KEY_BYTES_MAX {
+            self.keys.write(limit.zone(), request, text);
+            if text.len() > key_bytes_max {
                 text.clear();
             }
         }
         let texts = &self.key_texts[..limits.len()];
-        if texts.iter().all(Vec::is_empty) {
-            return;
-        }
+        (!texts.iter().all(Vec::is_empty)).then_some((set, texts))
+    }
+}
+
+impl Observer for LimitObserver<'_> {
+    fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
+        let Some(record) = line.record else { return };
         let duration_ns = match self.time_is_arrival {
             true => None,
             false => record.number(Field::RequestTime),
         };
         let time = (record.time.map(|time| time.unix_ns), duration_ns.unwrap_or(0));
+        let Some((set, texts)) = self.limits(record, KEY_BYTES_MAX) else { return };
         events.put((line.number, set as u32), time, texts.iter().map(Vec::as_slice));
     }
 }
@@ -142,7 +150,7 @@ mod tests {
 
     use super::LimitObserver;
     use crate::event::Events;
-    use crate::limit_req::configuration::Configuration;
+    use crate::limit_req::configuration::{Configuration, Limit};
     use crate::rule::{Line, Observer};
 
     const FORMAT: &str =
@@ -150,7 +158,7 @@ mod tests {
 
     /// The key and the tag of the event of a line; `None` if there is none.
     fn key(configuration: &str, line: &str) -> Option<String> {
-        key_of(&Configuration::parse(configuration).expect("it is valid"), FORMAT, line)
+        key_of(&Configuration::<Limit>::parse(configuration).expect("it is valid"), FORMAT, line)
     }
 
     /// The same with lines of another format.
@@ -244,7 +252,7 @@ mod tests {
             server {{ listen [::]:443 ssl; server_name a.example b.example; {limit}; }}
             server {{ listen 8443; server_name c.example a.example; {limit} burst=2; }}"
         );
-        let configuration = Configuration::parse(&text).expect("it is valid");
+        let configuration = Configuration::<Limit>::parse(&text).expect("it is valid");
         for (format, line, expected) in [
             ("$remote_addr $msec $host", "192.0.2.7 1.5 a.example", Some("a.example")),
             ("$remote_addr $msec $host $server_port", "192.0.2.7 1.5 a.example 80", None),
@@ -316,7 +324,7 @@ mod tests {
             let text = format!(
                 "{maps} limit_req_zone {variable} zone=one:1m rate=1r/s; limit_req zone=one;"
             );
-            let configuration = Configuration::parse(&text).expect("it is valid");
+            let configuration = Configuration::<Limit>::parse(&text).expect("it is valid");
             let format = Format::parse("$remote_addr $msec $status").expect("a format");
             let error = LimitObserver::new(&configuration, &format.record_fields());
             let error = error.err().expect("it is refused");

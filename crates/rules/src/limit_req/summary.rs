@@ -8,10 +8,10 @@ use crate::interner::Interner;
 use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
 
 /// The most keys within the limit that are listed.
-const CLOSEST_MAX: usize = 100;
+pub(crate) const CLOSEST_MAX: usize = 100;
 
 /// The most keys over the limit that are listed; the others are only counted.
-const TRIPS_MAX: usize = 1_000_000;
+pub(crate) const TRIPS_MAX: usize = 1_000_000;
 
 /// The excess at a request if none had been rejected, in thousandths of a request.
 #[derive(Debug, Clone, Copy)]
@@ -223,14 +223,15 @@ impl KeySummary {
 }
 
 /// Sorts keys by margin, the highest first, and then by key, and keeps the first of them.
-fn sort(trips: &mut Vec<Trip>, max: usize) {
+pub(crate) fn sort(trips: &mut Vec<Trip>, max: usize) {
     trips.sort_by(|one, other| {
         other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))
     });
     trips.truncate(max);
 }
 
-fn add(counts: &mut RequestCounts, verdict: Verdict) {
+/// Counts a verdict.
+pub(crate) fn add(counts: &mut RequestCounts, verdict: Verdict) {
     match verdict {
         Verdict::Passed => counts.passed += 1,
         Verdict::Delayed => counts.delayed += 1,

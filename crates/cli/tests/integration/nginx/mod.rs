@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 
+mod connections;
 mod limits;
 mod sending;
 

@@ -2,6 +2,7 @@
 
 use weir_core::nearest_name;
 
+use super::kind::{LimitKind, ZoneKind};
 use super::template::Template;
 use super::tokens::{Directive, Word};
 use crate::error::RuleError;
@@ -9,31 +10,33 @@ use crate::limit_req::bucket::{REQUEST, Rate};
 
 /// A `limit_req_zone`: what is counted, and how fast counts drain.
 #[derive(Debug, Clone)]
-pub(in crate::limit_req) struct Zone {
-    pub(in crate::limit_req) name: String,
-    pub(in crate::limit_req) key: Template,
-    pub(in crate::limit_req) rate: Rate,
+pub(crate) struct Zone {
+    pub(crate) name: String,
+    pub(crate) key: Template,
+    pub(crate) rate: Rate,
     /// The rate as it was written, such as `10r/s`.
-    pub(in crate::limit_req) rate_text: String,
+    pub(crate) rate_text: String,
 }
 
 /// A `limit_req`: how much of a zone's count is let through.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::limit_req) struct Limit {
+pub(crate) struct Limit {
     /// The number of the zone.
-    pub(in crate::limit_req) zone: usize,
+    pub(crate) zone: usize,
     /// In thousandths of a request; more is rejected.
-    pub(in crate::limit_req) burst: i64,
+    pub(crate) burst: i64,
     /// In thousandths of a request; more is delayed. `i64::MAX` with `nodelay`.
-    pub(in crate::limit_req) delay: i64,
+    pub(crate) delay: i64,
 }
 
 /// The largest burst, for which all sums stay far from the limits of an `i64`.
 const BURST_MAX: i64 = i32::MAX as i64;
 
-impl Zone {
+impl ZoneKind for Zone {
+    const NAME: &'static str = "limit_req_zone";
+
     /// Reads `limit_req_zone KEY zone=NAME:SIZE rate=RATE [sync]`.
-    pub(super) fn parse(directive: &Directive) -> Result<Self, RuleError> {
+    fn parse(directive: &Directive) -> Result<Self, RuleError> {
         let (mut key, mut name, mut rate) = (None, None, None);
         for word in &directive.arguments {
             if let Some(value) = word.text.strip_prefix("zone=") {
@@ -61,11 +64,26 @@ impl Zone {
             rate_text,
         })
     }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn key(&self) -> &Template {
+        &self.key
+    }
 }
 
-impl Limit {
+impl LimitKind for Limit {
+    type Zone = Zone;
+
+    const NAME: &'static str = "limit_req";
+    const DRY_RUN: &'static str = "limit_req_dry_run";
+    const EXAMPLE: &'static str = "limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s; \
+                                   limit_req zone=one burst=5;";
+
     /// Reads `limit_req zone=NAME [burst=N] [nodelay | delay=N]`.
-    pub(super) fn parse(directive: &Directive, zones: &[Zone]) -> Result<Self, RuleError> {
+    fn parse(directive: &Directive, zones: &[Zone]) -> Result<Self, RuleError> {
         let (mut zone, mut burst, mut delay) = (None, 0, 0);
         for word in &directive.arguments {
             if let Some(value) = word.text.strip_prefix("zone=") {
@@ -83,9 +101,24 @@ impl Limit {
         let missing = || directive.name.error("zone=NAME is missing");
         Ok(Self { zone: zone.ok_or_else(missing)?, burst, delay })
     }
+
+    fn zone(&self) -> usize {
+        self.zone
+    }
+
+    fn text(&self, zones: &[Zone]) -> String {
+        let zone = &zones[self.zone];
+        let delay = match self.delay {
+            i64::MAX => " nodelay".to_owned(),
+            0 => String::new(),
+            delay => format!(" delay={}", delay / REQUEST),
+        };
+        format!("zone {} rate={} burst={}{delay}", zone.name, zone.rate_text, self.burst / REQUEST)
+    }
 }
 
-fn zone_name(value: &str, word: &Word) -> Result<String, RuleError> {
+/// The name in the value of `zone=`.
+pub(crate) fn zone_name(value: &str, word: &Word) -> Result<String, RuleError> {
     let name = value.split_once(':').map_or(value, |(name, _)| name);
     match name {
         "" => Err(word.error("the zone has no name; write zone=NAME:SIZE, such as zone=one:10m")),
@@ -93,12 +126,18 @@ fn zone_name(value: &str, word: &Word) -> Result<String, RuleError> {
     }
 }
 
-fn find_zone(name: &str, word: &Word, zones: &[Zone]) -> Result<usize, RuleError> {
-    let names = || zones.iter().map(|zone| &*zone.name);
+/// The number of the zone with a name.
+pub(crate) fn find_zone<Z: ZoneKind>(
+    name: &str,
+    word: &Word,
+    zones: &[Z],
+) -> Result<usize, RuleError> {
+    let names = || zones.iter().map(ZoneKind::name);
     names().position(|known| known == name).ok_or_else(|| {
         let hint = nearest_name(name, names()).map(|known| format!("; did you mean `{known}`?"));
         word.error(format_args!(
-            "there is no `limit_req_zone` with the name `{name}`{}",
+            "there is no `{}` with the name `{name}`{}",
+            Z::NAME,
             hint.unwrap_or_default()
         ))
     })
@@ -127,12 +166,14 @@ fn requests(text: &str, word: &Word, min: i64) -> Result<i64, RuleError> {
     })
 }
 
-fn whole_number(text: &str) -> Option<i64> {
+/// A number of at most [`BURST_MAX`].
+pub(crate) fn whole_number(text: &str) -> Option<i64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| is_number && *number <= BURST_MAX)
 }
 
-fn unknown_parameter(word: &Word, known: &[&str]) -> RuleError {
+/// An error at a parameter that the directive does not have.
+pub(crate) fn unknown_parameter(word: &Word, known: &[&str]) -> RuleError {
     let name = word.text.split_once('=').map_or(&*word.text, |(name, _)| name);
     let hint = nearest_name(name, known.iter().copied());
     let hint = hint.map_or_else(

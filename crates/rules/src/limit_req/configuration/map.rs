@@ -11,11 +11,11 @@ use crate::networks::{Network, Networks};
 
 /// A `map` or `geo` block.
 #[derive(Debug)]
-pub(in crate::limit_req) struct Map {
+pub(crate) struct Map {
     /// The variable that it makes, without `$`.
-    pub(in crate::limit_req) name: String,
+    pub(crate) name: String,
     /// What is looked up.
-    pub(in crate::limit_req) subject: Template,
+    pub(crate) subject: Template,
     entries: Entries,
     /// The values that it may have, the default one first.
     values: Vec<Template>,
@@ -106,12 +106,12 @@ impl Map {
     }
 
     /// The values that it may have, by number.
-    pub(in crate::limit_req) fn values(&self) -> &[Template] {
+    pub(crate) fn values(&self) -> &[Template] {
         &self.values
     }
 
     /// The number of the value for a subject.
-    pub(in crate::limit_req) fn value(&self, subject: &[u8]) -> usize {
+    pub(crate) fn value(&self, subject: &[u8]) -> usize {
         let found = match &self.entries {
             Entries::Texts { texts, expressions } => {
                 texts.get(&subject.to_ascii_lowercase()).copied().or_else(|| {
@@ -125,7 +125,7 @@ impl Map {
     }
 
     /// Whether a regular expression of it has a group with this name or number, whose value it makes.
-    pub(super) fn captures(&self, name: &str) -> bool {
+    pub(crate) fn captures(&self, name: &str) -> bool {
         let Entries::Texts { expressions, .. } = &self.entries else { return false };
         expressions.iter().any(|(expression, _)| {
             let number = name.parse::<usize>();

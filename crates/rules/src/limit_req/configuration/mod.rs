@@ -4,6 +4,7 @@
 //! all requests. [`tokens`] splits the text, [`limit`] reads zones and limits, [`map`] reads `map`
 //! and `geo`, [`server`] finds the location of a request, and [`template`] reads keys.
 
+mod kind;
 mod limit;
 mod map;
 mod server;
@@ -11,73 +12,86 @@ mod template;
 mod tokens;
 mod uri;
 
-pub(super) use limit::{Limit, Zone};
-pub(super) use map::Map;
-pub(super) use server::Server;
-pub(super) use template::{Template, TemplatePart};
-pub(super) use uri::normalised;
+pub(crate) use kind::{LimitKind, ZoneKind};
+pub(crate) use limit::{Limit, Zone, find_zone, unknown_parameter, whole_number, zone_name};
+pub(crate) use map::Map;
+pub(crate) use server::Server;
+pub(crate) use template::{Template, TemplatePart};
+pub(crate) use tokens::Directive;
+pub(crate) use uri::normalised;
+
+use std::ops::Range;
 
 use self::server::{Level, Location, LocationPath};
-use self::tokens::Directive;
 use crate::error::RuleError;
 
-/// The limits of a configuration.
-#[derive(Debug, Default)]
-pub(super) struct Configuration {
-    pub(super) zones: Vec<Zone>,
-    pub(super) limit_sets: Vec<LimitSet>,
-    pub(super) servers: Vec<Server>,
-    pub(super) maps: Vec<Map>,
+/// The limits of one kind in a configuration.
+#[derive(Debug)]
+pub(crate) struct Configuration<L: LimitKind = Limit> {
+    pub(crate) zones: Vec<L::Zone>,
+    pub(crate) limit_sets: Vec<LimitSet<L>>,
+    pub(crate) servers: Vec<Server>,
+    pub(crate) maps: Vec<Map>,
     /// What was not understood.
-    pub(super) notes: Vec<RuleError>,
+    pub(crate) notes: Vec<RuleError>,
 }
 
 /// The limits that apply to a request together, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LimitSet {
-    pub(super) limits: Vec<Limit>,
+pub(crate) struct LimitSet<L = Limit> {
+    pub(crate) limits: Vec<L>,
 }
 
 /// Directives that change which request is limited, and are not followed.
-const NOT_FOLLOWED: [(&str, &str); 5] = [
+const NOT_FOLLOWED: [(&str, &str); 4] = [
     ("include", "the file is not read; paste its lines if they have limits"),
     ("rewrite", "rewritten requests are taken to stay in their location"),
     ("if", "the block is not followed"),
     ("set", "the variable is not known"),
-    ("limit_req_dry_run", "the limits are replayed as if they were in force"),
 ];
+
+/// Why a directive such as `limit_req_dry_run` is not followed.
+const DRY_RUN_REASON: &str = "the limits are replayed as if they were in force";
 
 /// Directives that send requests to another location, where they meet its limits, too.
 const REDIRECTS: [&str; 3] = ["try_files", "index", "error_page"];
 
-impl Configuration {
+/// The place of the first directive with this name in a configuration, in any of its blocks.
+///
+/// # Errors
+/// If it is not well formed.
+pub(crate) fn directive_place(text: &str, name: &str) -> Result<Option<Range<usize>>, RuleError> {
+    fn place(directives: &[Directive], name: &str) -> Option<Range<usize>> {
+        directives.iter().find_map(|directive| match directive.name.text == name {
+            true => Some(directive.name.range.clone()),
+            false => place(directive.block.as_deref()?, name),
+        })
+    }
+    Ok(place(&tokens::directives(text)?, name))
+}
+
+impl<L: LimitKind> Configuration<L> {
     /// Reads a configuration.
     ///
     /// # Errors
     /// If it is not well formed, or a zone or limit in it is not valid, or it has no limit.
-    pub(super) fn parse(text: &str) -> Result<Self, RuleError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, RuleError> {
         let directives = tokens::directives(text)?;
-        let mut configuration = Self::default();
+        let (zones, limit_sets, servers, maps, notes) = Default::default();
+        let mut configuration = Self { zones, limit_sets, servers, maps, notes };
         configuration.read_definitions(&directives)?;
         configuration.read_http(&directives)?;
         if configuration.limit_sets.is_empty() {
-            return Err(RuleError::new(
-                0..0,
-                "there is no `limit_req` in it; write, for instance: \
-                 limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s; limit_req zone=one burst=5;",
-            ));
+            let message =
+                format!("there is no `{}` in it; write, for instance: {}", L::NAME, L::EXAMPLE);
+            return Err(RuleError::new(0..0, message));
         }
         Ok(configuration)
     }
 
-    /// Whether a variable is a group of a regular expression of a `map`.
-    pub(super) fn is_capture(&self, variable: &str) -> bool {
-        self.maps.iter().any(|map| map.captures(variable))
-    }
-
     /// The names of the fields of a log that decide about limits and keys.
-    pub(super) fn fields(&self) -> Vec<String> {
-        let keys = self.zones.iter().map(|zone| &zone.key);
+    pub(crate) fn fields(&self) -> Vec<String> {
+        let keys = self.zones.iter().map(ZoneKind::key);
         let maps =
             self.maps.iter().flat_map(|map| std::iter::once(&map.subject).chain(map.values()));
         let variables = keys.chain(maps).flat_map(|template| {
@@ -103,23 +117,11 @@ impl Configuration {
     }
 
     /// The limits in a few words.
-    pub(super) fn description(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         let limits = self.limit_sets.iter().flat_map(|set| &set.limits);
-        let mut shown: Vec<String> = limits.map(|limit| self.limit_text(limit)).collect();
+        let mut shown: Vec<String> = limits.map(|limit| limit.text(&self.zones)).collect();
         shown.dedup();
         shown.join("; ")
-    }
-
-    /// A limit in a few words.
-    pub(super) fn limit_text(&self, limit: &Limit) -> String {
-        let zone = &self.zones[limit.zone];
-        let burst = limit.burst / super::bucket::REQUEST;
-        let delay = match limit.delay {
-            i64::MAX => " nodelay".to_owned(),
-            0 => String::new(),
-            delay => format!(" delay={}", delay / super::bucket::REQUEST),
-        };
-        format!("zone {} rate={} burst={burst}{delay}", zone.name, zone.rate_text)
     }
 
     /// Reads zones, maps and geos, which may stand after the limits that use them.
@@ -127,10 +129,10 @@ impl Configuration {
         for directive in directives {
             match &*directive.name.text {
                 "http" => self.read_definitions(directive.block.as_deref().unwrap_or_default())?,
-                "limit_req_zone" => {
-                    let zone = Zone::parse(directive)?;
-                    if self.zones.iter().any(|known| known.name == zone.name) {
-                        let message = format!("the zone `{}` is defined twice", zone.name);
+                name if name == L::Zone::NAME => {
+                    let zone = L::Zone::parse(directive)?;
+                    if self.zones.iter().any(|known| known.name() == zone.name()) {
+                        let message = format!("the zone `{}` is defined twice", zone.name());
                         return Err(directive.name.error(message));
                     }
                     self.zones.push(zone);
@@ -195,7 +197,8 @@ impl Configuration {
         let mut locations = Vec::new();
         for directive in directives {
             let name = &*directive.name.text;
-            if let Some((_, reason)) = NOT_FOLLOWED.iter().find(|(known, _)| *known == name) {
+            let mut not_followed = NOT_FOLLOWED.into_iter().chain([(L::DRY_RUN, DRY_RUN_REASON)]);
+            if let Some((_, reason)) = not_followed.find(|(known, _)| *known == name) {
                 self.notes.push(directive.name.error(format_args!("`{name}`: {reason}")));
             }
             if name != "location" {
@@ -235,11 +238,11 @@ impl Configuration {
         directives: &[Directive],
         outer: Option<usize>,
     ) -> Result<Option<usize>, RuleError> {
-        let own = directives.iter().filter(|directive| directive.name.text == "limit_req");
-        let mut limits: Vec<Limit> = Vec::new();
+        let own = directives.iter().filter(|directive| directive.name.text == L::NAME);
+        let mut limits: Vec<L> = Vec::new();
         for directive in own {
-            let limit = Limit::parse(directive, &self.zones)?;
-            if limits.iter().any(|known| known.zone == limit.zone) {
+            let limit = L::parse(directive, &self.zones)?;
+            if limits.iter().any(|known| known.zone() == limit.zone()) {
                 return Err(directive.name.error("its zone has a limit here already"));
             }
             limits.push(limit);
@@ -263,7 +266,7 @@ fn has(directives: &[Directive], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Configuration;
+    use super::{Configuration, Limit};
 
     const ZONE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s;\n";
 
@@ -284,7 +287,8 @@ mod tests {
             location /api { location /api/in { limit_req zone=one burst=6; } location ~ x$ { limit_req zone=one burst=7; } }
             location /gone { return 410; location /gone/in { limit_req zone=one burst=8; } }
         } }";
-        let configuration = Configuration::parse(&format!("{ZONE}{text}")).expect("it is valid");
+        let configuration =
+            Configuration::<Limit>::parse(&format!("{ZONE}{text}")).expect("it is valid");
         for (path, expected) in [
             ("/", Some(1)),
             ("/exact", Some(2)),
@@ -306,7 +310,7 @@ mod tests {
     #[test]
     fn limits_without_a_server_apply_to_all_requests() {
         let text = format!("limit_req zone=one burst=5 nodelay;\n{ZONE}");
-        let configuration = Configuration::parse(&text).expect("it is valid");
+        let configuration = Configuration::<Limit>::parse(&text).expect("it is valid");
         assert_eq!(burst(&configuration, "/any"), Some(5));
         assert_eq!(configuration.description(), "zone one rate=10r/s burst=5 nodelay");
     }
@@ -331,7 +335,7 @@ mod tests {
             ("geo $b { 192.0.2.0/33 1; }", "192.0.2.0/33", "not an address or a network"),
         ] {
             let text = format!("{ZONE}{text}");
-            let error = Configuration::parse(&text).expect_err(&text);
+            let error = Configuration::<Limit>::parse(&text).expect_err(&text);
             assert!(error.message.contains(message), "{text}: {}", error.message);
             assert_eq!(Some(error.range.start), text.rfind(place), "{text}");
         }
@@ -339,7 +343,7 @@ mod tests {
 
     /// The lines of the notes about a configuration.
     fn noted_lines(text: &str) -> Vec<usize> {
-        let configuration = Configuration::parse(text).expect(text);
+        let configuration = Configuration::<Limit>::parse(text).expect(text);
         configuration.notes.iter().map(|note| note.line(text)).collect()
     }
 

@@ -7,14 +7,14 @@ use crate::error::RuleError;
 
 /// A server, and where its limits apply.
 #[derive(Debug, Clone)]
-pub(in crate::limit_req) struct Server {
+pub(crate) struct Server {
     names: Vec<ServerName>,
     /// The ports that it listens on.
     ports: Vec<u16>,
     /// The first name as it was written; the value of `$server_name`.
-    pub(in crate::limit_req) first_name: String,
-    pub(in crate::limit_req) is_default: bool,
-    pub(in crate::limit_req) root: Level,
+    pub(crate) first_name: String,
+    pub(crate) is_default: bool,
+    pub(crate) root: Level,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -39,22 +39,22 @@ impl PartialEq for NamePattern {
 
 /// A server or a location: the limits of requests that end there, and the locations within.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::limit_req) struct Level {
+pub(crate) struct Level {
     /// The number of the limits; `None` if there are none.
-    pub(in crate::limit_req) limits: Option<usize>,
-    pub(in crate::limit_req) locations: Vec<Location>,
+    pub(crate) limits: Option<usize>,
+    pub(crate) locations: Vec<Location>,
 }
 
 /// A location.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::limit_req) struct Location {
+pub(crate) struct Location {
     pub(super) path: LocationPath,
     pub(super) level: Level,
 }
 
 /// The requests of a location.
 #[derive(Debug, Clone)]
-pub(in crate::limit_req) enum LocationPath {
+pub(crate) enum LocationPath {
     Exact(String),
     Prefix { path: String, excludes_expressions: bool },
     Expression(Regex),
@@ -117,17 +117,17 @@ impl Server {
     }
 
     /// Whether it listens on a port.
-    pub(in crate::limit_req) fn listens_on(&self, port: u16) -> bool {
+    pub(crate) fn listens_on(&self, port: u16) -> bool {
         self.ports.contains(&port)
     }
 
     /// Whether some of its requests have limits.
-    pub(in crate::limit_req) fn has_limits(&self) -> bool {
+    pub(crate) fn has_limits(&self) -> bool {
         self.root.has_limits()
     }
 
     /// How well a host fits: the rank of the kind of name, and its length.
-    pub(in crate::limit_req) fn fit(&self, host: &[u8]) -> Option<(u8, usize)> {
+    pub(crate) fn fit(&self, host: &[u8]) -> Option<(u8, usize)> {
         self.names.iter().filter_map(|name| name.fit(host)).max()
     }
 }
@@ -163,7 +163,7 @@ impl Level {
     ///
     /// The search of ngx_http_core_find_location: the longest prefix, then within it, then regular
     /// expressions in their order unless the prefix excludes them.
-    pub(in crate::limit_req) fn limits_of(&self, path: &[u8]) -> Option<usize> {
+    pub(crate) fn limits_of(&self, path: &[u8]) -> Option<usize> {
         self.find(path).0.limits
     }
 
@@ -213,7 +213,7 @@ impl Level {
     }
 
     /// Whether all requests have the same limits.
-    pub(in crate::limit_req) fn is_uniform(&self) -> bool {
+    pub(crate) fn is_uniform(&self) -> bool {
         self.locations
             .iter()
             .all(|location| location.level.limits == self.limits && location.level.is_uniform())

@@ -5,13 +5,13 @@ use crate::error::RuleError;
 
 /// A text in which variables are replaced by their values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::limit_req) struct Template {
-    pub(in crate::limit_req) parts: Vec<TemplatePart>,
+pub(crate) struct Template {
+    pub(crate) parts: Vec<TemplatePart>,
 }
 
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::limit_req) enum TemplatePart {
+pub(crate) enum TemplatePart {
     /// The text itself.
     Text(String),
     /// The value of the variable with this name, without `$`.
@@ -23,7 +23,7 @@ impl Template {
     ///
     /// # Errors
     /// If a `$` has no name after it.
-    pub(super) fn parse(word: &Word) -> Result<Self, RuleError> {
+    pub(crate) fn parse(word: &Word) -> Result<Self, RuleError> {
         let mut parts = Vec::new();
         let mut rest = &*word.text;
         while let Some((text, after)) = rest.split_once('$') {

@@ -9,23 +9,23 @@ const DEPTH_MAX: usize = 64;
 
 /// A directive with its arguments, and the directives of its block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Directive {
-    pub(super) name: Word,
-    pub(super) arguments: Vec<Word>,
-    pub(super) block: Option<Vec<Directive>>,
+pub(crate) struct Directive {
+    pub(crate) name: Word,
+    pub(crate) arguments: Vec<Word>,
+    pub(crate) block: Option<Vec<Directive>>,
 }
 
 /// A word, without its quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) text: String,
+pub(crate) struct Word {
+    pub(crate) text: String,
     /// Its place in the configuration, in bytes, with its quotes.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
 }
 
 impl Word {
     /// An error at the word.
-    pub(super) fn error(&self, message: impl std::fmt::Display) -> RuleError {
+    pub(crate) fn error(&self, message: impl std::fmt::Display) -> RuleError {
         RuleError::new(self.range.clone(), message)
     }
 }

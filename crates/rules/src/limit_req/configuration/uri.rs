@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// Returns the normalised path: percent-encodings decoded, `.` and `..` resolved, and runs of
 /// slashes merged, as ngx_http_parse_complex_uri does. Scheme and host of a target in the absolute
 /// form are left out. `None` if nginx refuses the target.
-pub(in crate::limit_req) fn normalised(target: &[u8]) -> Option<Cow<'_, [u8]>> {
+pub(crate) fn normalised(target: &[u8]) -> Option<Cow<'_, [u8]>> {
     let path = without_host(target);
     if is_normal(path) {
         return Some(Cow::Borrowed(path));

@@ -1,0 +1,73 @@
+//! Finds the limits of requests.
+
+use weir_core::{Field, RecordFields};
+
+use super::limit::ConnectionLimit;
+use crate::event::Events;
+use crate::limit_req::configuration::Configuration;
+use crate::limit_req::observer::LimitObserver;
+use crate::rule::{Line, MissingField, Observer};
+
+/// The longest key; nginx leaves requests with a longer one alone.
+const KEY_BYTES_MAX: usize = 255;
+
+/// Puts an event for each request that has a limit. Its texts are the keys of the limits in their
+/// order, empty where a limit does not apply. Without a request time, it has no time.
+pub(super) struct ConnectionObserver<'r> {
+    limits: LimitObserver<'r, ConnectionLimit>,
+    stamp_is_arrival: bool,
+}
+
+/// What the tag of an event says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tag {
+    /// The number of the limits.
+    pub(super) set: u32,
+    /// Whether the time stamp is that of the arrival, not of the end.
+    pub(super) stamp_is_arrival: bool,
+}
+
+impl From<Tag> for u32 {
+    fn from(tag: Tag) -> Self {
+        tag.set << 1 | Self::from(tag.stamp_is_arrival)
+    }
+}
+
+impl From<u32> for Tag {
+    fn from(tag: u32) -> Self {
+        Self { set: tag >> 1, stamp_is_arrival: tag & 1 == 1 }
+    }
+}
+
+impl<'r> ConnectionObserver<'r> {
+    /// Resolves the keys of a configuration among those of some records.
+    ///
+    /// # Errors
+    /// If a key has a variable that the format lacks, or it lacks the request time.
+    pub(super) fn new(
+        configuration: &'r Configuration<ConnectionLimit>,
+        fields: &RecordFields,
+    ) -> Result<Self, MissingField> {
+        if !fields.fills(Field::RequestTime) {
+            return Err(MissingField {
+                message: "connections at the same time cannot be counted without the time that \
+                          each request took: add $request_time to log_format"
+                    .to_owned(),
+            });
+        }
+        let limits = LimitObserver::new(configuration, fields)?;
+        Ok(Self { limits, stamp_is_arrival: fields.has_arrival_times() })
+    }
+}
+
+impl Observer for ConnectionObserver<'_> {
+    fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
+        let Some(record) = line.record else { return };
+        let duration_ns = record.number(Field::RequestTime);
+        let time_ns = record.time.map(|time| time.unix_ns).filter(|_| duration_ns.is_some());
+        let Some((set, texts)) = self.limits.limits(record, KEY_BYTES_MAX) else { return };
+        let tag = Tag { set: set as u32, stamp_is_arrival: self.stamp_is_arrival };
+        let time = (time_ns, duration_ns.unwrap_or(0));
+        events.put((line.number, tag.into()), time, texts.iter().map(Vec::as_slice));
+    }
+}
