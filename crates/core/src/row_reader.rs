@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::column::{ABSENT, REMAINDER, Segment};
 use crate::field::Field;
 use crate::format::Format;
-use crate::record::{Record, RecordFields};
+use crate::record::{FieldAccessor, Record, RecordFields};
 use crate::schema::{ColumnId, RecordKind};
 use crate::values::Values;
 
@@ -96,5 +96,46 @@ impl RowReader {
             }
         }
         is_known
+    }
+
+    /// Returns the text columns that are read.
+    pub fn text_columns(&self) -> impl Iterator<Item = ColumnId> {
+        let known = self.text_fields.iter().map(|field| field.column());
+        known.chain(self.extra_fields.iter().map(|index| self.extra_columns[*index]))
+    }
+
+    /// Returns the text column of a field, if it is read. Numbers and times have none.
+    pub fn text_column(&self, field: FieldAccessor) -> Option<ColumnId> {
+        match field {
+            FieldAccessor::Field(field) => {
+                self.text_fields.contains(&field).then(|| field.column())
+            }
+            FieldAccessor::Extra(index) => {
+                self.extra_fields.contains(&index).then(|| self.extra_columns[index])
+            }
+            FieldAccessor::StatusClass => None,
+        }
+    }
+
+    /// Fills `record` with one value of a text column and nothing else, by its id. A consumer whose
+    /// answer depends on one field asks once for each distinct value instead of each row.
+    ///
+    /// [`ABSENT`] leaves the record empty.
+    pub fn read_value<'v>(
+        &self,
+        column: ColumnId,
+        id: u32,
+        values: &'v Values,
+        record: &mut Record<'v>,
+    ) {
+        record.clear(self.extra_columns.len());
+        let Some(value) = values.dictionary(column).value(id) else { return };
+        match self.text_fields.iter().find(|field| field.column() == column) {
+            Some(field) => record.put_text(*field, Some(value)),
+            None => {
+                let index = self.extra_columns.iter().position(|extra| *extra == column);
+                index.into_iter().for_each(|index| record.set_extra(index, value));
+            }
+        }
     }
 }

@@ -192,31 +192,62 @@ impl<D: Snapshots> RowReplay<'_, D> {
         if !segments.is_empty() {
             rule.bind(rows.fields()).map_err(RuleQueryError::MissingField)?;
         }
+        let takes_rows = replay.bind_rows(&rows);
         for chunk in segments.chunks(SEGMENTS_AT_ONCE) {
-            // Parsers wait while the values are read, so they are not kept from chunk to chunk.
-            let guard = self.data.values();
-            let values: &Values = &guard;
-            if values.reuses() != self.snapshot.epoch {
-                return Ok(Err(Interruption::StaleIds));
+            let taken = match takes_rows {
+                true => self.take_rows(&filter, chunk, &mut *replay),
+                false => self.observe(&filter, (rule, &rows), chunk, &mut *replay),
+            };
+            match taken {
+                Ok(unknown) => unknown_records += unknown,
+                Err(interruption) => return Ok(Err(interruption)),
             }
-            let (filter, rows) = (&filter, &rows);
+        }
+        Ok(self.answer(rule, replay, unknown_records, traits))
+    }
+
+    /// Passes the selected rows of some segments on. Returns the number of those with values that
+    /// are not known.
+    fn take_rows(
+        &self,
+        filter: &CompiledFilter,
+        segments: &[&SnapshotSegment],
+        replay: &mut dyn Replay,
+    ) -> Result<u64, Interruption> {
+        let select =
+            |it: &&SnapshotSegment| filter.pass_within(&it.segment, &it.bounds).selection();
+        let selections = spread(self.jobs, segments.iter(), self.abandoned, select)?;
+        self.with_values(|values| {
+            let rows = segments.iter().zip(&selections);
+            rows.map(|(it, rows)| replay.take_rows(&it.segment, rows, values)).sum()
+        })
+    }
+
+    /// Observes the selected rows of some segments, and passes the events on. Returns the number of
+    /// rows with values that are not known.
+    fn observe(
+        &self,
+        filter: &CompiledFilter,
+        (rule, rows): (&dyn Rule, &RowReader),
+        segments: &[&SnapshotSegment],
+        replay: &mut dyn Replay,
+    ) -> Result<u64, Interruption> {
+        // Parsers wait while the values are read, so they are not kept from chunk to chunk.
+        let observed = self.with_values(|values| {
             let observe = |segment: &&SnapshotSegment| {
                 let selection = filter.pass_within(&segment.segment, &segment.bounds).selection();
                 observe(rule, (rows, values), &segment.segment, &selection)
             };
-            let observed = match spread(self.jobs, chunk.iter(), self.abandoned, observe) {
-                Ok(observed) => observed,
-                Err(interruption) => return Ok(Err(interruption)),
-            };
-            drop(guard);
-            for (segment, (events, unknown)) in chunk.iter().zip(observed) {
-                unknown_records += unknown;
-                for event in events.iter() {
-                    replay.take(segment.segment.source(), event.line, &event);
-                }
+            spread(self.jobs, segments.iter(), self.abandoned, observe)
+        })??;
+        let mut unknown_records = 0;
+        for (segment, (events, unknown)) in segments.iter().zip(observed) {
+            unknown_records += unknown;
+            for event in events.iter() {
+                replay.take(segment.segment.source(), event.line, &event);
             }
         }
-        Ok(self.answer(rule, replay, unknown_records, traits))
+        Ok(unknown_records)
     }
 
     fn answer(

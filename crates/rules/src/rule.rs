@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use weir_core::{Record, RecordFields, RecordKind};
+use weir_core::{Record, RecordFields, RecordKind, RowReader, Segment, Selection, Values};
 
 use crate::error::RuleError;
 use crate::event::{Event, Events};
@@ -140,6 +140,20 @@ pub trait Observer: Send {
 pub trait Replay: Send {
     /// Takes the next event of the log. `line` is the number of its line in the source, from 1.
     fn take(&mut self, source: u32, line: u64, event: &Event<'_>);
+
+    /// Prepares to take the rows of a data set themselves instead of events, which is much faster if
+    /// the answer depends on single values: it is found once for each distinct one. Returns whether
+    /// the rule can; if not, its observers look at the rows.
+    fn bind_rows(&mut self, _rows: &RowReader) -> bool {
+        false
+    }
+
+    /// Takes the selected rows of the next segment of the log, after [`Self::bind_rows`] returned
+    /// true. Their lines are numbered by their offsets. Returns the number of rows with values that
+    /// were not kept, which are left out. The ids of `values` must stay those of the first call.
+    fn take_rows(&mut self, _segment: &Segment, _selection: &Selection, _values: &Values) -> u64 {
+        0
+    }
 
     /// Returns the memory taken, in bytes.
     fn memory_bytes(&self) -> usize;

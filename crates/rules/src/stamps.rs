@@ -12,6 +12,7 @@ pub(crate) struct Stamps {
 
 impl Stamps {
     /// Counts a stamp, in nanoseconds.
+    #[inline]
     pub(crate) fn count(&mut self, source: u32, time_ns: i64) {
         let index = source as usize;
         if self.sources.len() <= index {

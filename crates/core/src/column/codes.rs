@@ -162,6 +162,7 @@ impl Codes {
     ///
     /// Matches the width in each call. To read many rows, use [`Self::for_each`]. A constant column
     /// returns its code for any row.
+    #[inline]
     pub fn get(&self, row: usize) -> u64 {
         match self {
             Self::Constant { code, .. } => *code,

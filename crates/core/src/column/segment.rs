@@ -169,6 +169,7 @@ impl Segment {
     ///
     /// With it a program finds the line again in the source, as long as the source still has it. Of
     /// unpacked text, if the source is an archive. Offsets ascend with the rows.
+    #[inline]
     pub fn line_offset(&self, row: usize) -> u64 {
         self.block_offset + self.line_start.get(row)
     }

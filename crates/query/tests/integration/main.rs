@@ -6,6 +6,7 @@ mod kinds;
 mod lines;
 mod removal;
 mod rule_details;
+mod rule_rows;
 mod rules;
 mod timeline;
 mod window;

@@ -50,7 +50,7 @@ pub(super) fn replay(
     let mut zones: Vec<ZoneState> =
         rule.zones().iter().map(|zone| ZoneState::new(zone.rate)).collect();
     let order = requests.replay_order(rule);
-    let start_ms = requests.start_ms();
+    let (start_ms, _) = requests.range_ms();
     let mut decided = outcomes.as_ref().map(|_| vec![UNKNOWN; requests.list.len()]);
     let mut excesses = Excesses::new();
     let spread_ms = requests.spread_ms();

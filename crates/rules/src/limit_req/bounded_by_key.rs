@@ -23,7 +23,8 @@ pub(super) fn replay(
     summary: &mut Summary<'_>,
     outcomes: Option<&mut [Outcome]>,
 ) {
-    let length_ms = requests.end_ms().saturating_sub(requests.start_ms());
+    let (start_ms, end_ms) = requests.range_ms();
+    let length_ms = end_ms.saturating_sub(start_ms);
     let replay = match fits_64_bits(rate, limit.burst, length_ms) {
         true => replay_with::<i64>,
         false => replay_with::<i128>,
@@ -37,7 +38,7 @@ pub(super) fn replay_with<N: LevelNumber>(
     summary: &mut Summary<'_>,
     mut outcomes: Option<&mut [Outcome]>,
 ) {
-    let (start_ms, spread_ms) = (requests.start_ms(), requests.spread_ms());
+    let ((start_ms, _), spread_ms) = (requests.range_ms(), requests.spread_ms());
     for (key, (arrivals_ms, positions)) in by_key.iter().filter(|(_, (own, _))| !own.is_empty()) {
         let mut replay = KeyReplay::<N>::new(limit, rate);
         for (arrival_ms, position) in arrivals_ms.iter().zip(positions) {

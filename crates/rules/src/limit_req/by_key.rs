@@ -24,16 +24,12 @@ impl ByKey {
     /// The memory that a request takes.
     pub(super) const REQUEST_BYTES: usize = size_of::<i64>() + size_of::<u32>();
 
-    /// Puts the first keys of the requests together, of which there are `keys`. Requests without a
+    /// Puts requests with one limit each together, of which there are `keys` keys. Requests without a
     /// key are left out.
     pub(super) fn new(requests: &Requests, keys: usize) -> Self {
         let mut starts = vec![0u32; keys + 1];
-        let key_of = |keys_start: u32| requests.keys[keys_start as usize];
-        for request in &requests.list {
-            let key = key_of(request.keys_start);
-            if key != NO_KEY {
-                starts[key as usize + 1] += 1;
-            }
+        for key in requests.keys.iter().filter(|key| **key != NO_KEY) {
+            starts[*key as usize + 1] += 1;
         }
         for key in 0..keys {
             starts[key + 1] += starts[key];
@@ -41,12 +37,11 @@ impl ByKey {
         let count = starts[keys] as usize;
         let (mut arrivals_ms, mut positions) = (vec![0; count], vec![0; count]);
         let mut next = starts.clone();
-        for (position, request) in requests.list.iter().enumerate() {
-            let key = key_of(request.keys_start);
-            if key == NO_KEY {
+        for (position, (request, key)) in requests.list.iter().zip(&requests.keys).enumerate() {
+            if *key == NO_KEY {
                 continue;
             }
-            let place = &mut next[key as usize];
+            let place = &mut next[*key as usize];
             arrivals_ms[*place as usize] = request.arrival_ms;
             positions[*place as usize] = position as u32;
             *place += 1;

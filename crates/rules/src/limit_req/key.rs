@@ -27,6 +27,7 @@ const LATER: [&str; 9] = [
 ];
 
 /// The keys of the zones of a configuration.
+#[derive(Debug)]
 pub(super) struct Keys<'r> {
     /// By zone; `None` for zones that no limit has.
     zones: Vec<Option<Key<'r>>>,
@@ -43,6 +44,14 @@ pub(super) struct Request<'a, 'r> {
     /// The normalised path.
     pub(super) path: &'a [u8],
     pub(super) server: &'r Server,
+}
+
+/// What a key depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeySource {
+    Field(FieldAccessor),
+    /// The server of the request.
+    Server,
 }
 
 /// A template with its variables resolved.
@@ -99,6 +108,15 @@ impl<'r> Keys<'r> {
         }
         let map_values = vec![None; resolver.maps.len()];
         Ok(Self { zones, maps: resolver.maps, map_values })
+    }
+
+    /// What the key of a zone depends on, each once; nothing if no limit has the zone.
+    pub(super) fn sources(&self, zone: usize) -> Vec<KeySource> {
+        let mut sources = Vec::new();
+        if let Some(key) = &self.zones[zone] {
+            key.add_sources(&self.maps, &mut sources);
+        }
+        sources
     }
 
     /// Begins another request.
@@ -228,6 +246,34 @@ impl<'r> Resolver<'r, '_> {
 }
 
 impl Key<'_> {
+    fn add_sources(&self, maps: &[Option<ResolvedMap<'_>>], sources: &mut Vec<KeySource>) {
+        let mut add = |source| {
+            if !sources.contains(&source) {
+                sources.push(source);
+            }
+        };
+        let mut of_maps = Vec::new();
+        for part in &self.0 {
+            let known = |field| KeySource::Field(FieldAccessor::Field(field));
+            match part {
+                KeyPart::Text(_) => {}
+                KeyPart::Field(field) => add(KeySource::Field(*field)),
+                KeyPart::Path => add(known(Field::Path)),
+                KeyPart::RequestUri => {
+                    [Field::Path, Field::Query].into_iter().map(known).for_each(&mut add);
+                }
+                KeyPart::QuerySeparator | KeyPart::QueryParameter(_) => add(known(Field::Query)),
+                KeyPart::ServerName => add(KeySource::Server),
+                KeyPart::Map(number) => of_maps.extend(&maps[*number]),
+            }
+        }
+        for map in of_maps {
+            for key in std::iter::once(&map.subject).chain(&map.values) {
+                key.add_sources(maps, sources);
+            }
+        }
+    }
+
     fn write(
         &self,
         request: Request<'_, '_>,

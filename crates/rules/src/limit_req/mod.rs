@@ -12,6 +12,7 @@ mod bounded;
 mod bounded_by_key;
 mod bucket;
 mod by_key;
+mod columns;
 pub(crate) mod configuration;
 mod exact;
 mod exact_by_key;

@@ -1,9 +1,11 @@
 //! Finds the limits of requests.
 
+use std::borrow::Cow;
+
 use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
 use super::configuration::{Configuration, Limit, LimitKind, Server, normalised};
-use super::key::{Keys, Request};
+use super::key::{KeySource, Keys, Request};
 use crate::event::Events;
 use crate::rule::{Line, MissingField, Observer};
 
@@ -13,11 +15,14 @@ pub(super) const KEY_BYTES_MAX: usize = 65_535;
 /// Finds the limits of one kind of requests, and puts an event for each request that has a
 /// `limit_req`. Its tag is the number of the limits, and its texts are the keys of the limits in
 /// their order, empty where a limit does not apply.
+#[derive(Debug)]
 pub(crate) struct LimitObserver<'r, L: LimitKind = Limit> {
     configuration: &'r Configuration<L>,
     host: Option<FieldAccessor>,
     port: Option<FieldAccessor>,
     keys: Keys<'r>,
+    /// Whether the servers have the same limits.
+    is_same: bool,
     /// Whether all requests have the limits of the first server.
     is_uniform: bool,
     /// Whether times are those of arrivals, not of ends.
@@ -50,10 +55,59 @@ impl<'r, L: LimitKind> LimitObserver<'r, L> {
             host,
             port: fields.accessor("server_port").ok(),
             keys: Keys::resolve(configuration, fields)?,
+            is_same: same,
             is_uniform: same && first.is_some_and(|first| first.is_uniform()),
             time_is_arrival: fields.has_arrival_times(),
             key_texts: Vec::new(),
         })
+    }
+
+    /// Whether the path of a request decides about its limits, and not its server.
+    pub(super) fn has_same_limits(&self) -> bool {
+        self.is_same && !self.configuration.servers.is_empty()
+    }
+
+    /// The number of the limits of a request with the path of this record, if all servers have the
+    /// same. `None` without limits, and for a path that nginx refuses.
+    pub(super) fn limits_of_path(&self, record: &Record<'_>) -> Option<usize> {
+        let path = path(record)?;
+        self.limits_of(self.configuration.servers.first()?, &path)
+    }
+
+    fn limits_of(&self, server: &Server, path: &[u8]) -> Option<usize> {
+        match self.is_uniform {
+            true => server.root.limits,
+            false => server.root.limits_of(path),
+        }
+    }
+
+    /// The limits with a number.
+    #[inline]
+    pub(super) fn limits_with(&self, set: u32) -> &'r [L] {
+        &self.configuration.limit_sets[set as usize].limits
+    }
+
+    /// What the key of a zone depends on, each once.
+    pub(super) fn key_sources(&self, zone: usize) -> Vec<KeySource> {
+        let is_server_known = self.configuration.servers.len() == 1;
+        let mut sources = self.keys.sources(zone);
+        sources.retain(|source| *source != KeySource::Server || !is_server_known);
+        sources
+    }
+
+    /// Replaces `text` by the key of a record of the first server in a zone.
+    pub(super) fn write_key_of(&mut self, zone: usize, record: &Record<'_>, text: &mut Vec<u8>) {
+        text.clear();
+        let Some(server) = self.configuration.servers.first() else { return };
+        let path = path(record).unwrap_or_default();
+        self.keys.begin();
+        let request = Request { record, path: &path, server };
+        write_key(&mut self.keys, zone, (request, KEY_BYTES_MAX), text);
+    }
+
+    /// Whether times are those of arrivals, not of ends.
+    pub(super) fn time_is_arrival(&self) -> bool {
+        self.time_is_arrival
     }
 
     /// The server of a record: of those on its port, the one whose name fits best, or else the
@@ -95,22 +149,16 @@ impl<'r, L: LimitKind> LimitObserver<'r, L> {
         if record.text(Field::Request).is_some() {
             return None;
         }
-        let path = normalised(record.text(Field::Path).unwrap_or(b"/"))?;
+        let path = path(record)?;
         let server = self.server(record)?;
-        let set = match self.is_uniform {
-            true => server.root.limits,
-            false => server.root.limits_of(&path),
-        }?;
+        let set = self.limits_of(server, &path)?;
         let limits = &self.configuration.limit_sets[set].limits;
         self.key_texts.resize_with(limits.len().max(self.key_texts.len()), Vec::new);
         self.keys.begin();
         let request = Request { record, path: &path, server };
         for (limit, text) in limits.iter().zip(&mut self.key_texts) {
             text.clear();
-            self.keys.write(limit.zone(), request, text);
-            if text.len() > key_bytes_max {
-                text.clear();
-            }
+            write_key(&mut self.keys, limit.zone(), (request, key_bytes_max), text);
         }
         let texts = &self.key_texts[..limits.len()];
         (!texts.iter().all(Vec::is_empty)).then_some((set, texts))
@@ -127,6 +175,24 @@ impl Observer for LimitObserver<'_> {
         let time = (record.time.map(|time| time.unix_ns), duration_ns.unwrap_or(0));
         let Some((set, texts)) = self.limits(record, KEY_BYTES_MAX) else { return };
         events.put((line.number, set as u32), time, texts.iter().map(Vec::as_slice));
+    }
+}
+
+/// The normalised path of a record; `None` if nginx refuses it.
+fn path<'a>(record: &Record<'a>) -> Option<Cow<'a, [u8]>> {
+    normalised(record.text(Field::Path).unwrap_or(b"/"))
+}
+
+/// Writes a key, unless it is longer than nginx allows.
+fn write_key(
+    keys: &mut Keys<'_>,
+    zone: usize,
+    (request, key_bytes_max): (Request<'_, '_>, usize),
+    text: &mut Vec<u8>,
+) {
+    keys.write(zone, request, text);
+    if text.len() > key_bytes_max {
+        text.clear();
     }
 }
 
@@ -327,7 +393,7 @@ mod tests {
             let configuration = Configuration::<Limit>::parse(&text).expect("it is valid");
             let format = Format::parse("$remote_addr $msec $status").expect("a format");
             let error = LimitObserver::new(&configuration, &format.record_fields());
-            let error = error.err().expect("it is refused");
+            let error = error.expect_err("it is refused");
             assert!(error.message.contains(message), "{error}");
         }
     }

@@ -3,9 +3,12 @@
 
 use std::cell::OnceCell;
 
+use weir_core::{RowReader, Segment, Selection, Values};
+
 use super::LimitReq;
 use super::bucket::REQUEST;
 use super::by_key::ByKey;
+use super::columns::{LimitColumns, LimitedRow};
 use super::configuration::Limit;
 use super::idle_queue::IdleQueue;
 use super::summary::{self, Summary};
@@ -47,9 +50,41 @@ pub(super) struct Requests {
     /// The numbers of keys in their zones.
     pub(super) keys: Vec<u32>,
     stamps: Stamps,
+    range_ms: Option<(i64, i64)>,
 }
 
 impl Requests {
+    /// Makes room for some requests with a key each.
+    fn reserve(&mut self, requests: usize) {
+        self.list.reserve(requests);
+        self.keys.reserve(requests);
+    }
+
+    /// Adds a request with a time stamp and a duration, in nanoseconds, and the keys of its limits.
+    /// Returns false if there are too many keys for it.
+    #[inline]
+    fn push(
+        &mut self,
+        (source, line): (u32, u64),
+        (time_ns, duration_ns): (i64, u64),
+        set: u32,
+        keys: &[u32],
+    ) -> bool {
+        self.stamps.count(source, time_ns);
+        let Ok(keys_start) = u32::try_from(self.keys.len()) else { return false };
+        match keys {
+            // Without a call to copy 4 bytes.
+            [key] => self.keys.push(*key),
+            keys => self.keys.extend_from_slice(keys),
+        }
+        let duration_ns = i64::try_from(duration_ns).unwrap_or(i64::MAX);
+        let arrival_ms = time_ns.saturating_sub(duration_ns).div_euclid(1_000_000);
+        self.list.push(Request { arrival_ms, line, source, set, keys_start });
+        let (first_ms, last_ms) = self.range_ms.unwrap_or((arrival_ms, arrival_ms));
+        self.range_ms = Some((first_ms.min(arrival_ms), last_ms.max(arrival_ms)));
+        true
+    }
+
     /// The keys of a request.
     pub(super) fn keys_of(&self, request: &Request, limits: usize) -> &[u32] {
         let start = request.keys_start as usize;
@@ -93,14 +128,9 @@ impl Requests {
         if self.stamps.have_fractions() { 0 } else { SECOND_SPREAD_MS }
     }
 
-    /// The first arrival, in milliseconds; 0 without requests.
-    pub(super) fn start_ms(&self) -> i64 {
-        self.list.iter().map(|request| request.arrival_ms).min().unwrap_or(0)
-    }
-
-    /// The last arrival, in milliseconds; 0 without requests.
-    pub(super) fn end_ms(&self) -> i64 {
-        self.list.iter().map(|request| request.arrival_ms).max().unwrap_or(0)
+    /// The first and the last arrival, in milliseconds; 0 without requests.
+    pub(super) fn range_ms(&self) -> (i64, i64) {
+        self.range_ms.unwrap_or_default()
     }
 
     /// The positions in the list by arrival; those at the same time in the order of the log.
@@ -163,15 +193,20 @@ pub(super) struct Outcome {
 ///
 /// 32 bytes for each request, 4 for each of its keys, and the text of each distinct key. At the end
 /// of the log, 12 bytes more for each request and about 400 for each key, which
-/// [`memory_bytes`](Replay::memory_bytes) counts from the beginning.
+/// [`memory_bytes`](Replay::memory_bytes) counts from the beginning. Over rows of a data set, 4 bytes
+/// more for each distinct path and client, or whatever field the keys are made of.
 #[derive(Debug)]
 pub(super) struct LimitReplay<'r> {
     rule: &'r LimitReq,
     requests: Requests,
     /// The requests so far by key, once they were needed.
     by_key: OnceCell<ByKey>,
+    /// If it takes rows.
+    columns: Option<LimitColumns<'r>>,
     /// The keys of each zone.
     zones: Vec<Interner>,
+    /// Those of an event.
+    keys: Vec<u32>,
     /// Requests without a time.
     untimed: u64,
 }
@@ -179,7 +214,15 @@ pub(super) struct LimitReplay<'r> {
 impl<'r> LimitReplay<'r> {
     pub(super) fn new(rule: &'r LimitReq) -> Self {
         let zones = rule.zones().iter().map(|_| Interner::default()).collect();
-        Self { rule, requests: Requests::default(), by_key: OnceCell::new(), zones, untimed: 0 }
+        Self {
+            rule,
+            requests: Requests::default(),
+            by_key: OnceCell::new(),
+            columns: None,
+            zones,
+            keys: Vec::new(),
+            untimed: 0,
+        }
     }
 
     /// The keys by zone, the requests, and whether their times are exact.
@@ -250,22 +293,40 @@ impl Replay for LimitReplay<'_> {
         };
         let Some(set) = self.rule.limit_sets().get(event.tag as usize) else { return };
         self.by_key.take();
-        self.requests.stamps.count(source, time_ns);
-        let Ok(keys_start) = u32::try_from(self.requests.keys.len()) else {
-            self.untimed += 1;
-            return;
-        };
-        for (limit, text) in set.limits.iter().zip(event.texts) {
-            let number = match text {
-                b"" => None,
-                text => self.zones[limit.zone].number(text),
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        let mut texts = event.texts;
+        for limit in &set.limits {
+            let number = match texts.next() {
+                None | Some(b"") => None,
+                Some(text) => self.zones[limit.zone].number(text),
             };
-            self.requests.keys.push(number.unwrap_or(NO_KEY));
+            keys.push(number.unwrap_or(NO_KEY));
         }
-        let duration_ns = i64::try_from(event.duration_ns).unwrap_or(i64::MAX);
-        let arrival_ms = time_ns.saturating_sub(duration_ns).div_euclid(1_000_000);
-        let request = Request { arrival_ms, line, source, set: event.tag, keys_start };
-        self.requests.list.push(request);
+        let times = (time_ns, event.duration_ns);
+        let is_new = self.requests.push((source, line), times, event.tag, &keys);
+        self.untimed += u64::from(!is_new);
+        self.keys = keys;
+    }
+
+    fn bind_rows(&mut self, rows: &RowReader) -> bool {
+        self.columns = LimitColumns::new(&self.rule.configuration, rows);
+        self.columns.is_some()
+    }
+
+    fn take_rows(&mut self, segment: &Segment, selection: &Selection, values: &Values) -> u64 {
+        let Self { columns, requests, zones, untimed, .. } = self;
+        self.by_key.take();
+        let Some(columns) = columns else { return 0 };
+        let source = segment.source();
+        requests.reserve(selection.len());
+        columns.each((segment, selection), values, zones, |row| {
+            let LimitedRow { line, set, keys, duration_ns, .. } = row;
+            let is_new = row.time_ns.is_some_and(|time_ns| {
+                requests.push((source, line), (time_ns, duration_ns), set, keys)
+            });
+            *untimed += u64::from(!is_new);
+        })
     }
 
     fn memory_bytes(&self) -> usize {
@@ -274,6 +335,7 @@ impl Replay for LimitReplay<'_> {
         self.requests.list.capacity() * size_of::<Request>()
             + self.requests.list.len() * order_bytes
             + self.requests.keys.capacity() * size_of::<u32>()
+            + self.columns.as_ref().map_or(0, LimitColumns::memory_bytes)
             + self.zones.iter().map(Interner::memory_bytes).sum::<usize>()
             + keys * (bounded::KEY_BYTES.max(exact::KEY_BYTES) + summary::KEY_BYTES)
     }

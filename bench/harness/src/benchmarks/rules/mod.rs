@@ -12,8 +12,8 @@ use crate::table::{Table, Threshold};
 use crate::{build, input, statistics};
 use weir_tools::shell::{Outcome, command, output_of};
 
-/// The goal: requests in a second that one core passes over, once they are in memory.
-const PASS_PER_SECOND_MIN: f64 = 10_000_000.0;
+/// The goal: requests in a second that one core replays, from the rows of a data set to a report.
+const REPLAYED_PER_SECOND_MIN: f64 = 10_000_000.0;
 
 /// The goal for a thousand settings over four million requests.
 const SWEEP_S_MAX: f64 = 1.0;
@@ -41,11 +41,15 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     ];
     let title = format!("limit_req over {requests} requests in memory, and {tasks} settings of it");
     let median = |row: &Measured| statistics::median(&row.runs);
-    let pass_s = median(&rows[1]).map(|ms| ms / 1e3);
+    let replay_s = median(&rows[0]).map(|ms| ms / 1e3);
     let sweep_s = median(&rows[2]).map(|ms| ms / 1e3);
     let mut table = Table::list("rules", title, rows);
-    let per_second = pass_s.map(|seconds| requests.as_f64().unwrap_or(0.0) / seconds);
-    table.add_goal("requests a second a core", per_second, Threshold::AtLeast(PASS_PER_SECOND_MIN));
+    let per_second = replay_s.map(|seconds| requests.as_f64().unwrap_or(0.0) / seconds);
+    table.add_goal(
+        "requests a second a core",
+        per_second,
+        Threshold::AtLeast(REPLAYED_PER_SECOND_MIN),
+    );
     table.add_goal("seconds of the sweep", sweep_s, Threshold::AtMost(SWEEP_S_MAX));
     let mut tables = vec![table];
     if !settings.skips_page {
