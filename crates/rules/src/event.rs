@@ -66,6 +66,28 @@ impl Events {
         true
     }
 
+    /// Adds bytes to the text of the last event, if it has exactly one. Returns whether they were
+    /// added; not if they do not fit.
+    pub fn extend_last(&mut self, bytes: &[u8]) -> bool {
+        let start = match &self.entries[..] {
+            [] => return false,
+            [_] => 0,
+            [.., before, _] => before.texts_end as usize,
+        };
+        let new_end = u32::try_from(self.texts.len() + bytes.len());
+        let (Some(last), Ok(texts_end)) = (self.entries.last_mut(), new_end) else { return false };
+        let Some((length, text)) = self.texts[start..].split_first_chunk_mut::<4>() else {
+            return false;
+        };
+        if u32::from_le_bytes(*length) as usize != text.len() {
+            return false;
+        }
+        *length = ((text.len() + bytes.len()) as u32).to_le_bytes();
+        last.texts_end = texts_end;
+        self.texts.extend_from_slice(bytes);
+        true
+    }
+
     /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -107,6 +129,27 @@ impl<'a> Iterator for Texts<'a> {
 #[cfg(test)]
 mod tests {
     use super::Events;
+
+    #[test]
+    fn only_the_single_text_of_the_last_event_is_extended() {
+        let mut events = Events::default();
+        assert!(!events.extend_last(b"a"));
+        for (texts, extended) in [
+            (&[&b"ab"[..]][..], Some("abcd")),
+            (&[], None),
+            (&[b""], Some("cd")),
+            (&[b"a", b"b"], None),
+        ] {
+            events.put((0, 0), (None, 0), texts.iter().copied());
+            assert_eq!(events.extend_last(b"c") && events.extend_last(b"d"), extended.is_some());
+            let last = events.iter().last().expect("an event").texts.collect::<Vec<_>>();
+            match extended {
+                Some(text) => assert_eq!(last, [text.as_bytes()]),
+                None => assert_eq!(last, texts),
+            }
+        }
+        assert_eq!(events.iter().next().expect("an event").texts.next(), Some(&b"abcd"[..]));
+    }
 
     #[test]
     fn events_are_returned_as_they_were_put() {

@@ -134,6 +134,18 @@ pub struct Line<'a> {
 pub trait Observer: Send {
     /// Looks at one line, and puts what the rule counts into `events`.
     fn observe(&mut self, line: &Line<'_>, events: &mut Events);
+
+    /// Looks at the lines of a block, of which the first has a number, as [`Observer::observe`] does
+    /// without their records. The last one may lack its line feed. Returns how many there are.
+    fn observe_block(&mut self, block: &[u8], first: u64, events: &mut Events) -> u64 {
+        let mut number = first;
+        for line in block.split_inclusive(|byte| *byte == b'\n') {
+            let bytes = line.strip_suffix(b"\n").unwrap_or(line);
+            self.observe(&Line { number, bytes, record: None }, events);
+            number += 1;
+        }
+        number - first
+    }
 }
 
 /// What a rule does with the events of a log, one after another.

@@ -174,11 +174,11 @@ impl<'a, 'r> RuleScan<'a, 'r> {
         let mut observers = self.line_observers();
         while let Some(block) = part.next_block().map_err(ScanError::Input)? {
             chunk.is_bound.fill(true);
-            for line in whole_lines(block) {
-                let bytes = line.strip_suffix(b"\n").unwrap_or(line);
-                observe(&mut observers, &Line { number: chunk.lines, bytes, record: None }, chunk);
-                chunk.lines += 1;
+            let mut lines = 0;
+            for (observer, events) in observers.iter_mut().flatten().zip(&mut chunk.events) {
+                lines = observer.observe_block(block, chunk.lines, events);
             }
+            chunk.lines += lines;
             if chunk.memory_bytes() > CHUNK_BYTES {
                 put(chunk, merged);
             }

@@ -14,6 +14,7 @@ mod observer;
 mod pattern;
 mod replay;
 mod summary;
+mod times;
 
 use std::fmt::Write;
 

@@ -9,12 +9,10 @@ use fancy_regex::Captures;
 use super::address::{self, Network};
 use super::date::{BracketDates, FoundDate};
 use super::jail::{Filter, UseDns};
-use super::pattern::{Found, Pattern};
+use super::pattern::{BlockPlace, Found, Pattern};
+use super::times::TimePacker;
 use crate::event::Events;
 use crate::rule::{Line, Observer};
-
-/// The time of a line, which is put if it is not that of the line before.
-pub(super) const TIME: u32 = 0;
 
 /// A failure, with the name by which it is counted.
 pub(super) const FAILURE: u32 = 1;
@@ -25,7 +23,7 @@ pub(super) const HOST_NAME: u32 = 2;
 /// A line on which a pattern took too many steps.
 pub(super) const TOO_SLOW: u32 = 3;
 
-/// Puts an event for each failure, and one for each new time.
+/// Puts an event for each failure, and the times of lines.
 ///
 /// # Memory
 ///
@@ -36,7 +34,9 @@ pub(super) struct FailureObserver {
     dates: BracketDates,
     /// The line without its date.
     text: String,
-    time: Option<f64>,
+    /// The time of the last line that had one, in nanoseconds since 1970.
+    time_ns: Option<i64>,
+    times: TimePacker,
 }
 
 /// Whether a pattern of `ignoreregex` matches.
@@ -60,7 +60,8 @@ impl FailureObserver {
             filter: filter.clone(),
             dates: BracketDates::default(),
             text: String::new(),
-            time: None,
+            time_ns: None,
+            times: TimePacker::default(),
         }
     }
 
@@ -178,28 +179,27 @@ impl FailureObserver {
 impl FailureObserver {
     /// Puts the time of a line if it is not that of the line before, and returns it.
     fn see(&mut self, date: FoundDate, line: u64, events: &mut Events) -> Option<i64> {
-        let time_ns = date.time.map(|time| (time * 1e9).round() as i64);
-        if date.time.is_some() && date.time != self.time {
-            self.time = date.time;
-            events.put((line, TIME), (time_ns, 0), []);
+        let time_ns = date.time_ns?;
+        if self.time_ns != Some(time_ns) {
+            self.time_ns = Some(time_ns);
+            self.times.put(line, time_ns, events);
         }
-        time_ns
+        Some(time_ns)
     }
-}
 
-impl Observer for FailureObserver {
-    fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
-        let bytes = without_line_end(line.bytes);
+    /// Looks at a line, of which is known whether it has the texts of a failure.
+    fn look_at(&mut self, (number, line): (u64, &[u8]), has_texts: bool, events: &mut Events) {
+        let bytes = without_line_end(line);
         let fast = self.filter.detector.find_fast(bytes, &mut self.dates);
         if let Some(date) = fast
-            && !self.filter.any_failure.accepts(bytes)
+            && !has_texts
         {
-            self.see(date, line.number, events);
+            self.see(date, number, events);
             return;
         }
         let whole = String::from_utf8_lossy(bytes);
         let date = fast.unwrap_or_else(|| self.filter.detector.find_by_templates(&whole));
-        let time_ns = self.see(date, line.number, events);
+        let time_ns = self.see(date, number, events);
         let (start, end) = date.cut;
         self.text.clear();
         self.text += &whole[..start];
@@ -210,12 +210,135 @@ impl Observer for FailureObserver {
             return;
         }
         if let Some((tag, name)) = self.failure() {
-            events.put((line.number, tag), (time_ns, 0), [name.as_bytes()]);
+            events.put((number, tag), (time_ns, 0), [name.as_bytes()]);
+            self.times.end();
         }
+    }
+}
+
+impl Observer for FailureObserver {
+    fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
+        let has_texts = self.filter.any_failure.accepts(line.bytes);
+        self.look_at((line.number, line.bytes), has_texts, events);
+    }
+
+    fn observe_block(&mut self, block: &[u8], first: u64, events: &mut Events) -> u64 {
+        let (mut number, mut start, mut place) = (first, 0, BlockPlace::default());
+        while start < block.len() {
+            let line_feed = memchr::memchr(b'\n', &block[start..]);
+            let end = line_feed.map_or(block.len(), |length| start + length);
+            let has_texts = self.filter.any_failure.accepts_line(block, (start, end), &mut place);
+            self.look_at((number, &block[start..end]), has_texts, events);
+            number += 1;
+            start = end + 1;
+        }
+        number - first
     }
 }
 
 fn without_line_end(bytes: &[u8]) -> &[u8] {
     let length = bytes.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
     &bytes[..length]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{LazyLock, Mutex, PoisonError};
+
+    use proptest::prelude::*;
+
+    use super::{FAILURE, FailureObserver, HOST_NAME};
+    use crate::event::Events;
+    use crate::fail2ban::configuration;
+    use crate::fail2ban::date::DateTemplates;
+    use crate::fail2ban::jail::{Filter, Jail};
+    use crate::fail2ban::pattern::Found;
+    use crate::files::RuleFiles;
+    use crate::rule::{Line, Observer};
+
+    /// Shared, because they take long to compile.
+    static TEMPLATES: LazyLock<Mutex<DateTemplates>> = LazyLock::new(Mutex::default);
+
+    fn filter(patterns: &[String]) -> Filter {
+        let text = format!("[x]\nignoreself = false\nfailregex = {}\n", patterns.join("\n  "));
+        let files = RuleFiles::default();
+        let definitions = configuration::read(&text, "x", &files, 1).expect("it is valid");
+        let mut templates = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
+        Jail::new(&definitions[0], &mut templates).expect("it is valid").filter
+    }
+
+    /// The lines on which a pattern matches, each tried on each line after its date is cut out.
+    fn naive(filter: &Filter, block: &str) -> Vec<u64> {
+        let fails = |line: &str| {
+            let (start, end) = filter.detector.find_by_templates(line).cut;
+            let text = format!("{}{}\n", &line[..start], &line[end..]);
+            filter.failures.iter().any(|pattern| matches!(pattern.find(&text), Found::Match(_)))
+        };
+        let lines = (0u64..).zip(block.lines());
+        lines.filter(|(_, line)| fails(line.trim_end_matches('\r'))).map(|(line, _)| line).collect()
+    }
+
+    fn failures(events: &Events) -> Vec<u64> {
+        let failures = events.iter().filter(|event| [FAILURE, HOST_NAME].contains(&event.tag));
+        failures.map(|event| event.line).collect()
+    }
+
+    fn pattern() -> impl Strategy<Value = String> {
+        let start = prop::sample::select(
+            &[r"^<HOST> - \S+ \[\] ", "^<HOST> ", "<ADDR>.*", r"^\s*<HOST> \S+ \S+ \[\] "][..],
+        );
+        let middle = prop::sample::select(
+            &[
+                r#""GET /(?:admin|login)"#,
+                r#""[^"]*" (?:404|403) "#,
+                "(?i:admin)",
+                "(?:GET|POST)(?=.*404)",
+                r"denied$",
+                r"denied \d+",
+                "",
+            ][..],
+        );
+        (start, middle).prop_map(|(start, middle)| format!("{start}{middle}"))
+    }
+
+    fn line() -> impl Strategy<Value = String> {
+        let client = prop_oneof!["192\\.0\\.2\\.[1-3]", "2001:db8::[1-3]", "a\\.example"];
+        let date = prop_oneof![
+            4 => Just(" - - [17/Dec/2025:09:00:00 +0000] "),
+            1 => Just(" x 2025-12-17 09:00:00 "),
+            1 => Just(" "),
+        ];
+        let rest = prop_oneof![
+            "\"(GET|POST) /(admin|login|Admin|)\" (404|403|200) 1\r?",
+            "denied( 1)?",
+            "den\u{e9}ied [ -~]{0,9}",
+        ];
+        (client, date, rest).prop_map(|(client, date, rest)| format!("{client}{date}{rest}"))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn no_failure_is_left_out(
+            patterns in prop::collection::vec(pattern(), 1..4),
+            lines in prop::collection::vec(line(), 0..12),
+            ends_line in any::<bool>(),
+        ) {
+            let filter = filter(&patterns);
+            let end = if ends_line { "\n" } else { "" };
+            let block = lines.join("\n") + end;
+            let expected = naive(&filter, &block);
+            let mut events = Events::default();
+            let count = FailureObserver::new(&filter).observe_block(block.as_bytes(), 0, &mut events);
+            prop_assert_eq!(count, block.lines().count() as u64);
+            prop_assert_eq!(failures(&events), &*expected);
+            let (mut observer, mut by_line) = (FailureObserver::new(&filter), Events::default());
+            for (number, line) in (0..).zip(block.lines()) {
+                let line = Line { number, bytes: line.as_bytes(), record: None };
+                observer.observe(&line, &mut by_line);
+            }
+            prop_assert_eq!(failures(&by_line), &*expected);
+        }
+    }
 }

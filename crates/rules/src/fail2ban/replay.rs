@@ -2,8 +2,9 @@
 
 use super::bans::{Bans, NewBan};
 use super::jail::{Jail, Limits};
-use super::observer::{FAILURE, HOST_NAME, TIME, TOO_SLOW};
+use super::observer::{FAILURE, HOST_NAME, TOO_SLOW};
 use super::summary::Summary;
+use super::times::{TIMES, unpack};
 use crate::event::Event;
 use crate::interner::Interner;
 use crate::report::{Ban, Decision, RuleReport, Verdict};
@@ -51,11 +52,15 @@ pub(super) struct JailReplay<'r> {
     matches: usize,
     failures: Vec<Failure>,
     undecided: Undecided,
-    now_s: Option<f64>,
+    /// The time of the last line that had one, and the latest time, in nanoseconds since 1970.
+    now_ns: Option<i64>,
+    latest_ns: i64,
     source: u32,
     /// Lines of the sources before this one, and of this one so far.
     lines_before: u64,
     lines: u64,
+    /// After this line of all, idle tickets are looked for.
+    service_line: u64,
 }
 
 impl<'r> JailReplay<'r> {
@@ -77,10 +82,12 @@ impl<'r> JailReplay<'r> {
             matches: 0,
             failures: Vec::new(),
             undecided: Undecided::default(),
-            now_s: None,
+            now_ns: None,
+            latest_ns: i64::MIN,
             source: 0,
             lines_before: 0,
             lines: 0,
+            service_line: SERVICE_LINES,
         }
     }
 
@@ -91,14 +98,23 @@ impl<'r> JailReplay<'r> {
             self.source = source;
             self.lines = 0;
         }
-        let before = (self.lines_before + self.lines).saturating_sub(1) / SERVICE_LINES;
-        let done = (self.lines_before + line).saturating_sub(1) / SERVICE_LINES;
         self.lines = line;
-        if let Some(now_s) = self.now_s.filter(|_| done > before) {
+        let line_of_all = self.lines_before + line;
+        if line_of_all <= self.service_line {
+            return;
+        }
+        self.service_line = (line_of_all - 1) / SERVICE_LINES * SERVICE_LINES + SERVICE_LINES;
+        if let Some(now_s) = self.now_ns.map(seconds) {
             self.bans.service(now_s);
             self.summary.service(now_s);
             self.others.iter_mut().for_each(|(_, bans, _)| bans.service(now_s));
         }
+    }
+
+    /// Notes the time of a line.
+    fn see(&mut self, time_ns: i64) {
+        self.now_ns = Some(time_ns);
+        self.latest_ns = self.latest_ns.max(time_ns);
     }
 
     fn fail(&mut self, name: &[u8], now_s: f64, line: (u32, u64)) {
@@ -106,6 +122,8 @@ impl<'r> JailReplay<'r> {
             self.undecided.untimed += 1;
             return;
         };
+        let latest_s = seconds(self.latest_ns);
+        self.bans.see(latest_s);
         let is_banned = self.bans.is_banned(key, now_s);
         let (retry, bans) = self.bans.fail(key, now_s, line);
         self.summary.count(key, is_banned);
@@ -119,6 +137,7 @@ impl<'r> JailReplay<'r> {
         self.failures.push(Failure { line: line_number, source, key, retry, is_banned });
         for (_, bans, tripped) in &mut self.others {
             tripped.resize(tripped.len().max(key as usize + 1), false);
+            bans.see(latest_s);
             tripped[key as usize] |= !bans.fail(key, now_s, line).1.is_empty();
         }
     }
@@ -140,6 +159,10 @@ impl<'r> JailReplay<'r> {
     }
 }
 
+fn seconds(time_ns: i64) -> f64 {
+    time_ns as f64 / 1e9
+}
+
 /// Seconds in nanoseconds.
 fn nanoseconds(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64
@@ -147,15 +170,18 @@ fn nanoseconds(seconds: f64) -> i64 {
 
 impl Replay for JailReplay<'_> {
     fn take(&mut self, source: u32, line: u64, event: &Event<'_>) {
+        if event.tag == TIMES {
+            for (lines, time_ns) in unpack(event) {
+                self.move_to(source, line + lines);
+                self.see(time_ns);
+            }
+            return;
+        }
         self.move_to(source, line);
         if let Some(time_ns) = event.time_ns {
-            let now_s = time_ns as f64 / 1e9;
-            self.now_s = Some(now_s);
-            self.bans.see(now_s);
-            self.others.iter_mut().for_each(|(_, bans, _)| bans.see(now_s));
+            self.see(time_ns);
         }
-        match (event.tag, self.now_s) {
-            (TIME, _) => {}
+        match (event.tag, self.now_ns.map(seconds)) {
             (HOST_NAME, _) => self.undecided.host_names += 1,
             (TOO_SLOW, _) => self.undecided.too_slow += 1,
             (FAILURE, Some(now_s)) => {

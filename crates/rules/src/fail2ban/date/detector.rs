@@ -1,7 +1,7 @@
 //! Finds the date of a line.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::fast::{self, BracketDates, FastDate};
 use super::template::{DateTemplate, LINE_START};
@@ -45,33 +45,59 @@ const ISO_START: &str =
 pub(in crate::fail2ban) struct FoundDate {
     /// What is cut out of the line, in bytes; empty if there is no date.
     pub(in crate::fail2ban) cut: (usize, usize),
-    /// In seconds since 1970; `None` if there is none, or not all of it.
-    pub(in crate::fail2ban) time: Option<f64>,
+    /// In nanoseconds since 1970; `None` if there is none, or not all of it.
+    pub(in crate::fail2ban) time_ns: Option<i64>,
 }
 
 /// The templates of date patterns. They take a few megabytes for each pattern, so that jails with the
 /// same one share them.
 #[derive(Debug, Default)]
-pub(in crate::fail2ban) struct DateTemplates(HashMap<String, Arc<[DateTemplate]>>);
+pub(in crate::fail2ban) struct DateTemplates(HashMap<String, Arc<PatternTemplates>>);
+
+/// The templates of the lines of a pattern. Those of the patterns of stock filters are made when a
+/// line is searched by them, since they take milliseconds, and most dates are found without them.
+#[derive(Debug)]
+struct PatternTemplates {
+    lines: Vec<String>,
+    made: OnceLock<Vec<DateTemplate>>,
+}
 
 impl DateTemplates {
     /// Those of the lines of a pattern.
-    fn of(&mut self, lines: &[&str]) -> Result<Arc<[DateTemplate]>, (String, PatternError)> {
+    fn of(&mut self, lines: &[&str]) -> Result<Arc<PatternTemplates>, (String, PatternError)> {
         let pattern = lines.join("\n");
         if let Some(known) = self.0.get(&pattern) {
             return Ok(Arc::clone(known));
         }
-        let mut templates = Vec::new();
-        for line in lines {
-            add(line, &mut templates).map_err(|error| ((*line).to_owned(), error))?;
-        }
-        if lines.is_empty() {
-            add("{DEFAULT}", &mut templates).map_err(|error| (String::new(), error))?;
-        }
-        let templates: Arc<[DateTemplate]> = templates.into();
+        let lines = if lines.is_empty() { &["{DEFAULT}"] } else { lines };
+        let made = match lines.iter().all(|line| BRACKET_PATTERNS.contains(line)) {
+            true => OnceLock::new(),
+            false => OnceLock::from(made_of(lines)?),
+        };
+        let lines = lines.iter().map(|line| (*line).to_owned()).collect();
+        let templates = Arc::new(PatternTemplates { lines, made });
         self.0.insert(pattern, Arc::clone(&templates));
         Ok(templates)
     }
+}
+
+impl PatternTemplates {
+    fn get(&self) -> &[DateTemplate] {
+        // A pattern that may be invalid was made at once.
+        self.made.get_or_init(|| made_of(&self.lines).unwrap_or_default())
+    }
+}
+
+/// Makes the templates of the lines of a pattern.
+///
+/// # Errors
+/// If a line is not valid, with the line.
+fn made_of<T: AsRef<str>>(lines: &[T]) -> Result<Vec<DateTemplate>, (String, PatternError)> {
+    let mut templates = Vec::new();
+    for line in lines.iter().map(AsRef::as_ref) {
+        add(line, &mut templates).map_err(|error| (line.to_owned(), error))?;
+    }
+    Ok(templates)
 }
 
 /// Finds dates.
@@ -82,7 +108,7 @@ impl DateTemplates {
 /// date of the line before was.
 #[derive(Debug, Clone)]
 pub(in crate::fail2ban) struct DateDetector {
-    templates: Arc<[DateTemplate]>,
+    templates: Arc<PatternTemplates>,
     offset_s: i64,
     /// Whether a date in the first brackets is the one.
     finds_brackets: bool,
@@ -125,13 +151,13 @@ impl DateDetector {
         let in_brackets = if self.finds_brackets { dates.find(line) } else { None };
         let at_start = || fast::at_start(line, self.offset_s).filter(|_| self.finds_start);
         let (cut, time): FastDate = in_brackets.or_else(at_start)?;
-        Some(FoundDate { cut, time: Some(time as f64) })
+        Some(FoundDate { cut, time_ns: Some(time * 1_000_000_000) })
     }
 
     /// Finds the date of a line.
     pub(in crate::fail2ban) fn find_by_templates(&self, line: &str) -> FoundDate {
         let mut best = None;
-        for template in &self.templates[..] {
+        for template in self.templates.get() {
             let Some(found) = template.find(line, self.offset_s) else { continue };
             if template.is_anchored {
                 best = Some(found);
@@ -143,8 +169,8 @@ impl DateDetector {
         }
         best.map_or(FoundDate::default(), |found| FoundDate {
             cut: found.cut,
-            time: match found.value {
-                DateValue::Time(time) => Some(time),
+            time_ns: match found.value {
+                DateValue::Time(time) => Some((time * 1e9).round() as i64),
                 DateValue::Unknown => None,
             },
         })
@@ -241,10 +267,10 @@ mod tests {
             ("12/17/2025:09:00:00 x", "12/17/2025:09:00:00", Some(1_765_958_400)),
             ("no date", "", None),
         ] {
-            let FoundDate { cut, time: found } =
+            let FoundDate { cut, time_ns: found } =
                 find(&detector, line, &mut BracketDates::default());
             assert_eq!(&line[cut.0..cut.1], date, "{line}");
-            assert_eq!(found.map(|found| found as i64), time, "{line}");
+            assert_eq!(found.map(|found| found / 1_000_000_000), time, "{line}");
         }
     }
 
@@ -253,6 +279,8 @@ mod tests {
         prop_oneof![
             "[0-9]{1,3}\\.[0-9]{1,3}\\.1\\.2 - [a-z-]{1,5} ",
             "[0-9a-f:]{2,20} - - ",
+            "10\\.0\\.0\\.1 - [a-z]{0,3}@[0-9a-f]{3,6} ",
+            "10\\.0\\.0\\.1 - a?@[0-9a-f]{23,26}b?x? ",
             "[0-9]{1,2}:[0-9]{2}:[0-9]{2}[ :a-f0-9]{0,5} - - ",
             "[0-9 ]{0,16}",
             "[ -~]{0,20}",

@@ -32,15 +32,24 @@ impl BracketDates {
             let midnight_s = midnight_s(day, zone)?;
             *self = Self { day: *day, zone: *zone, midnight_s };
         }
-        if (clock[2], clock[5]) != (b':', b':') {
-            return None;
-        }
-        let [hour, minute, second] = [0, 3, 6].map(|start| digits(clock, start, 2));
-        let (hour, minute, second) = (hour?, minute?, second?);
-        let is_valid = hour < 24 && minute < 60 && second < 60;
-        let time_s = self.midnight_s + hour * 3_600 + minute * 60 + second;
-        is_valid.then_some(((bracket + 1, bracket + 27), time_s))
+        let time_s = self.midnight_s + second_of_day(clock.first_chunk()?)?;
+        Some(((bracket + 1, bracket + 27), time_s))
     }
+}
+
+/// The second of the day that a clock such as `09:00:00` shows. It reads all digits at once.
+fn second_of_day(clock: &[u8; 8]) -> Option<i64> {
+    const ZEROS: u64 = u64::from_le_bytes(*b"00:00:00");
+    const DIGITS: u64 = u64::from_le_bytes([0xf0, 0xf0, 0xff, 0xf0, 0xf0, 0xff, 0xf0, 0xf0]);
+    const TO_SIXTEEN: u64 = u64::from_le_bytes([6, 6, 0, 6, 6, 0, 6, 6]);
+    let digits = u64::from_le_bytes(*clock) ^ ZEROS;
+    if (digits | digits.wrapping_add(TO_SIXTEEN)) & DIGITS != 0 {
+        return None;
+    }
+    let two = |at: u32| (digits >> at & 0xf) * 10 + (digits >> (at + 8) & 0xf);
+    let (hour, minute, second) = (two(0), two(24), two(48));
+    let is_valid = hour < 24 && minute < 60 && second < 60;
+    is_valid.then_some((hour * 3_600 + minute * 60 + second) as i64)
 }
 
 /// When a day, `17/Dec/2025:`, begins in a zone, ` +0000]`, in seconds since 1970.
@@ -82,27 +91,68 @@ pub(super) fn at_start(line: &[u8], offset_s: i64) -> Option<FastDate> {
     Some(((0, 19), fields.time()?))
 }
 
-/// Whether what comes before the bracket may hold a date: all have colons, except for long numbers.
+/// Whether what comes before the bracket may hold a date: all have colons, except for long numbers
+/// and labels.
 fn may_have_date(prefix: &[u8]) -> bool {
+    let after_address = &prefix[ipv6_length(prefix)..];
+    is_odd(after_address) && has_date_bytes(after_address)
+}
+
+/// Whether there is a colon, an `@`, a byte that is not ASCII or four digits at a multiple of four:
+/// without them nothing is a date. It compares eight bytes at once, the last ones of which may
+/// overlap. Shorter texts count as odd.
+fn is_odd(prefix: &[u8]) -> bool {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let Some(last) = prefix.last_chunk::<8>() else { return true };
+    let (words, _) = prefix.as_chunks::<8>();
+    let is_odd = |word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        // The high bit of each byte that is 0; also of bytes above it, which are then looked at.
+        let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+        let colons = zeros(word ^ (ONES * u64::from(b':')));
+        let signs = zeros(word ^ (ONES * u64::from(b'@')));
+        let digits = word ^ (ONES * u64::from(b'0'));
+        let others = (digits | digits.wrapping_add(ONES * 6)) & (ONES * 0xf0);
+        let has_number = others as u32 == 0 || others >> 32 == 0;
+        (colons | signs | word & HIGH) != 0 || has_number
+    };
+    words.iter().any(is_odd) || is_odd(last)
+}
+
+fn has_date_bytes(prefix: &[u8]) -> bool {
     let mut run = 0;
     for (position, byte) in prefix.iter().enumerate() {
         run = if byte.is_ascii_digit() { run + 1 } else { 0 };
-        let is_odd = matches!(byte, b'@' | 0x80..) || run == 10;
-        if is_odd || *byte == b':' && !is_in_address(prefix, position) {
+        let is_odd = matches!(byte, b':' | 0x80..) || run == 10;
+        if is_odd || *byte == b'@' && is_label(&prefix[position + 1..]) {
             return true;
         }
     }
     false
 }
 
-/// Whether a colon is in an IPv6 address at the start of the line, which is not a time.
-fn is_in_address(prefix: &[u8], colon: usize) -> bool {
-    let end = memchr::memchr(b' ', prefix).unwrap_or(prefix.len());
-    let is_address = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b':';
-    let first_colon = memchr::memchr(b':', prefix);
-    colon < end
-        && prefix[..end].iter().all(is_address)
-        && (first_colon.is_some_and(|first| first > 2 || first == 0))
+/// Whether a TAI64N label, which is 24 hexadecimal digits, follows an `@`.
+fn is_label(rest: &[u8]) -> bool {
+    rest.first_chunk::<24>().is_some_and(|label| label.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// The length of an IPv6 address at the start of a line, which has colons and is not a time; 0 if
+/// there is none.
+fn ipv6_length(prefix: &[u8]) -> usize {
+    let (mut run, mut first_colon) = (0, None);
+    for (position, byte) in prefix.iter().enumerate() {
+        match byte {
+            b':' => {
+                first_colon.get_or_insert(position);
+                run = 0;
+            }
+            b' ' if first_colon.is_some_and(|first| first > 2 || first == 0) => return position,
+            _ if byte.is_ascii_hexdigit() && run < 4 => run += 1,
+            _ => return 0,
+        }
+    }
+    0
 }
 
 fn digits(text: &[u8], start: usize, length: usize) -> Option<i64> {
@@ -130,4 +180,46 @@ fn month(name: &[u8]) -> Option<i64> {
         b"dec" => 12,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{has_date_bytes, is_odd, second_of_day};
+
+    proptest! {
+        #[test]
+        fn clocks_are_read_as_their_digits(clock in prop_oneof!["[0-2][0-9]:[0-6][0-9]:[0-6][0-9]", "[ -~]{8}", "[0-9:;/]{8}"]) {
+            let number = |start: usize| {
+                let text = &clock[start..start + 2];
+                text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i64>().expect("digits"))
+            };
+            let expected = match (number(0), number(3), number(6)) {
+                (Some(hour @ 0..24), Some(minute @ 0..60), Some(second @ 0..60))
+                    if &clock[2..3] == ":" && &clock[5..6] == ":" =>
+                {
+                    Some(hour * 3_600 + minute * 60 + second)
+                }
+                _ => None,
+            };
+            let bytes = clock.as_bytes().first_chunk().expect("eight bytes");
+            prop_assert_eq!(second_of_day(bytes), expected);
+        }
+
+        #[test]
+        fn no_prefix_with_a_date_looks_plain(prefix in prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..40),
+            "[0-9]{0,3}[ .:@a-f]{0,9}[0-9]{0,14}[ -]{0,9}".prop_map(String::into_bytes),
+        ]) {
+            prop_assert!(is_odd(&prefix) || !has_date_bytes(&prefix));
+        }
+    }
+
+    #[test]
+    fn usual_prefixes_look_plain() {
+        for prefix in ["203.0.113.255 - - ", "10.0.0.1 - alice2 ", "198.51.100.200 - - "] {
+            assert!(!is_odd(prefix.as_bytes()), "{prefix}");
+        }
+    }
 }

@@ -8,7 +8,8 @@ mod engine;
 mod literals;
 mod prefilter;
 mod syntax;
+mod text_search;
 
 pub(super) use engine::{Found, Groups, Pattern};
-pub(super) use prefilter::Prefilter;
+pub(super) use prefilter::{BlockPlace, Prefilter};
 pub(super) use syntax::PatternError;

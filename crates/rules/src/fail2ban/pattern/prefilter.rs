@@ -1,22 +1,34 @@
 //! A search for texts, which tells most lines that no pattern matches.
 
-use regex::bytes::Regex;
+use std::cmp::Reverse;
 
 use super::engine::Pattern;
 use super::literals::Texts;
+use super::text_search::TextSearch;
 
 /// Texts of which one must occur in a line that a pattern matches.
 #[derive(Debug, Clone, Default)]
 pub(in crate::fail2ban) struct Prefilter {
-    /// Searches for all of the texts of a list. A line must be found by each.
-    searches: Vec<Regex>,
+    /// Searches for all of the texts of a list. A line must be found by each. The first has the
+    /// longest texts.
+    searches: Vec<TextSearch>,
+    /// By pattern: searches of which the line must be found by each, for one pattern at least. Empty
+    /// if they tell no more than the others.
+    by_pattern: Vec<Vec<TextSearch>>,
+}
+
+/// Where the first search of a prefilter is in a block of lines.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::fail2ban) struct BlockPlace {
+    /// The first text that was not before the last line: the end of the block if there is none.
+    next: Option<usize>,
 }
 
 impl Prefilter {
     /// The texts that a pattern requires.
     pub(in crate::fail2ban) fn of(pattern: &Pattern) -> Self {
-        let searches = pattern.required.iter().filter_map(|texts| search(texts)).collect();
-        Self { searches }
+        let searches = pattern.required.iter().filter_map(|texts| TextSearch::new(texts)).collect();
+        Self { searches, by_pattern: Vec::new() }
     }
 
     /// What a line must have, with its date, so that a prefix and one of some patterns may match.
@@ -25,19 +37,59 @@ impl Prefilter {
             patterns.iter().map(|pattern| pattern.required.first()).collect();
         let any: Texts = best.unwrap_or_default().into_iter().flatten().cloned().collect();
         let prefixes = prefix.into_iter().flat_map(|prefix| &prefix.required);
-        let searches = prefixes.chain([&any]).filter_map(|texts| {
-            let mut parts: Vec<&str> = texts.iter().map(|text| with_date(text)).collect();
-            parts.sort_unstable();
-            parts.dedup();
-            search(&parts).filter(|_| parts.iter().all(|part| !part.is_empty()))
-        });
-        Self { searches: searches.collect() }
+        let mut lists: Vec<Vec<&str>> =
+            prefixes.chain([&any]).map(|texts| with_dates(texts)).collect();
+        lists.sort_by_key(|parts| Reverse(parts.iter().map(|part| part.len()).min()));
+        let searches = lists.iter().filter_map(|parts| TextSearch::new(parts)).collect();
+        let all = |pattern: &Pattern| {
+            let lists = pattern.required.iter().map(|texts| with_dates(texts));
+            lists.filter_map(|parts| TextSearch::new(&parts)).collect()
+        };
+        let has_more = patterns.iter().any(|pattern| pattern.required.len() > 1);
+        let by_pattern = if has_more { patterns.iter().map(all).collect() } else { Vec::new() };
+        Self { searches, by_pattern }
     }
 
     /// Whether the patterns may match a line.
     pub(in crate::fail2ban) fn accepts(&self, line: &[u8]) -> bool {
-        self.searches.iter().all(|search| search.is_match(line))
+        has_all(&self.searches, line) && self.accepts_by_pattern(line)
     }
+
+    fn accepts_by_pattern(&self, line: &[u8]) -> bool {
+        self.by_pattern.is_empty() || self.by_pattern.iter().any(|all| has_all(all, line))
+    }
+
+    /// Whether the patterns may match a line of a block, from `start` to `end`. The lines come in
+    /// their order, so that the block is searched once, and not each line.
+    pub(in crate::fail2ban) fn accepts_line(
+        &self,
+        block: &[u8],
+        (start, end): (usize, usize),
+        place: &mut BlockPlace,
+    ) -> bool {
+        let Some((first, others)) = self.searches.split_first() else {
+            return self.accepts_by_pattern(&block[start..end]);
+        };
+        let next = match place.next {
+            Some(next) if next >= start => next,
+            _ => first.find(block, start).unwrap_or(block.len()),
+        };
+        place.next = Some(next);
+        let line = &block[start..end];
+        next < end && has_all(others, line) && self.accepts_by_pattern(line)
+    }
+}
+
+fn has_all(searches: &[TextSearch], line: &[u8]) -> bool {
+    searches.iter().all(|search| search.find(line, 0).is_some())
+}
+
+/// The parts of some texts that are in a line before its date is cut out.
+fn with_dates(texts: &Texts) -> Vec<&str> {
+    let mut parts: Vec<&str> = texts.iter().map(|text| with_date(text)).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    parts
 }
 
 /// The longest part of a text that is in a line before its date is cut out. Dates are cut out of
@@ -57,17 +109,37 @@ fn with_date(text: &str) -> &str {
     longest
 }
 
-fn search<T: AsRef<str>>(texts: &[T]) -> Option<Regex> {
-    if texts.is_empty() {
-        return None;
-    }
-    let escaped: Vec<String> = texts.iter().map(|text| regex::escape(text.as_ref())).collect();
-    Regex::new(&escaped.join("|")).ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::with_date;
+    use proptest::prelude::*;
+
+    use super::{BlockPlace, Prefilter, with_date};
+    use crate::fail2ban::pattern::{Groups, Pattern};
+
+    proptest! {
+        #[test]
+        fn lines_of_a_block_are_accepted_as_by_themselves(
+            lines in prop::collection::vec("[abc]{0,8}", 0..20),
+            patterns in prop::collection::vec("[abc]{1,3}(\\.[abc]{1,2})?", 0..4),
+            has_prefix in any::<bool>(),
+        ) {
+            let pattern = |text: &str| Pattern::new(text, Groups::Failure, true).expect("valid");
+            let patterns: Vec<Pattern> = patterns.iter().map(|text| pattern(text)).collect();
+            let prefix = has_prefix.then(|| pattern("ab"));
+            let prefilter = Prefilter::of_line(prefix.as_ref(), &patterns);
+            let block = lines.join("\n");
+            let (mut place, mut start) = (BlockPlace::default(), 0);
+            for line in &lines {
+                let span = (start, start + line.len());
+                let accepted = prefilter.accepts_line(block.as_bytes(), span, &mut place);
+                prop_assert_eq!(accepted, prefilter.accepts(line.as_bytes()));
+                let matches = |pattern: &Pattern| pattern.is_match(line) == Some(true);
+                let is_failure = prefix.iter().all(matches) && patterns.iter().any(matches);
+                prop_assert!(accepted || !is_failure, "a failure is never left out");
+                start += line.len() + 1;
+            }
+        }
+    }
 
     #[test]
     fn parts_that_lie_around_a_date_are_found_with_it() {

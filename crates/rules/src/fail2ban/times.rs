@@ -1,0 +1,133 @@
+//! The times of lines, packed. Most lines of a log have a time of their own, and what fail2ban does
+//! depends on the times of all lines.
+
+use crate::event::{Event, Events};
+
+/// The times of some lines: the first is that of the event, and the others are two bytes each in its
+/// text, the lines and the seconds after the one before.
+pub(super) const TIMES: u32 = 0;
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// Puts the times of lines into events.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TimePacker {
+    /// The last line that was put, and its time.
+    line: u64,
+    time_ns: i64,
+    /// The number of events when the last of them was one of this packer; 0 if it is not.
+    events: usize,
+}
+
+impl TimePacker {
+    /// Puts the time of a line, in nanoseconds since 1970. Lines come in their order, and other events
+    /// only at a start or after [`end`](Self::end).
+    pub(super) fn put(&mut self, line: u64, time_ns: i64, events: &mut Events) {
+        let step = (line.wrapping_sub(self.line), time_ns.wrapping_sub(self.time_ns));
+        (self.line, self.time_ns) = (line, time_ns);
+        if self.events == events.len()
+            && self.events > 0
+            && let Some(packed) = packed(step)
+            && events.extend_last(&packed)
+        {
+            return;
+        }
+        events.put((line, TIMES), (Some(time_ns), 0), [&b""[..]]);
+        self.events = events.len();
+    }
+
+    /// Notes that another event was put.
+    pub(super) fn end(&mut self) {
+        self.events = 0;
+    }
+}
+
+/// A step from a line to a later one, if it is small and in whole seconds.
+fn packed((lines, time_ns): (u64, i64)) -> Option<[u8; 2]> {
+    let seconds = time_ns / SECOND_NS;
+    if seconds * SECOND_NS != time_ns {
+        return None;
+    }
+    let [seconds] = i8::try_from(seconds).ok()?.to_le_bytes();
+    Some([u8::try_from(lines).ok()?, seconds])
+}
+
+/// Returns the times in an event of [`TIMES`], each with the number of lines after that of the
+/// event.
+pub(super) fn unpack(event: &Event<'_>) -> impl Iterator<Item = (u64, i64)> {
+    let mut texts = event.texts;
+    let (steps, _) = texts.next().unwrap_or_default().as_chunks::<2>();
+    let first = event.time_ns.unwrap_or_default();
+    let after = steps.iter().scan((0, first), |(line, time_ns), [lines, seconds]| {
+        *line += u64::from(*lines);
+        let step_ns = i64::from(i8::from_le_bytes([*seconds])) * SECOND_NS;
+        *time_ns = time_ns.wrapping_add(step_ns);
+        Some((*line, *time_ns))
+    });
+    std::iter::once((0, first)).chain(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{SECOND_NS, TIMES, TimePacker, unpack};
+    use crate::event::Events;
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Time {
+            lines: u64,
+            time_ns: i64,
+        },
+        Other,
+        /// The events are taken away.
+        Empty,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let time = prop_oneof![
+            8 => (-3..3i64).prop_map(|seconds| seconds * SECOND_NS),
+            1 => (-200..200i64).prop_map(|seconds| seconds * SECOND_NS),
+            1 => -5 * SECOND_NS..5 * SECOND_NS,
+            1 => any::<i64>().prop_map(|time| time / 1_000),
+        ];
+        prop_oneof![
+            8 => (prop_oneof![1..4u64, 200..300u64], time)
+                .prop_map(|(lines, time_ns)| Step::Time { lines, time_ns }),
+            1 => Just(Step::Other),
+            1 => Just(Step::Empty),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn times_are_unpacked_as_they_were_put(steps in prop::collection::vec(step(), 0..60)) {
+            let (mut packer, mut events) = (TimePacker::default(), Events::default());
+            let (mut line, mut now_ns) = (0, 0i64);
+            let (mut expected, mut found) = (Vec::new(), Vec::new());
+            let take = |events: &Events, found: &mut Vec<(u64, i64)>| {
+                for event in events.iter().filter(|event| event.tag == TIMES) {
+                    found.extend(unpack(&event).map(|(lines, time)| (event.line + lines, time)));
+                }
+            };
+            for step in steps {
+                match step {
+                    Step::Time { lines, time_ns } => {
+                        line += lines;
+                        now_ns = now_ns.wrapping_add(time_ns) / 2;
+                        packer.put(line, now_ns, &mut events);
+                        expected.push((line, now_ns));
+                    }
+                    Step::Other => {
+                        events.put((line, 1), (None, 0), [&b"text"[..]]);
+                        packer.end();
+                    }
+                    Step::Empty => take(&std::mem::take(&mut events), &mut found),
+                }
+            }
+            take(&events, &mut found);
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
