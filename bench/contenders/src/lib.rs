@@ -8,6 +8,7 @@ mod distance;
 mod fast;
 mod payload;
 mod plain;
+pub mod respond;
 mod tungstenite_blocking;
 mod weir;
 

@@ -61,7 +61,7 @@ where
         // The handshake is a part of the time until the first request.
         let Ok(stream) = connection.open(self.options.header_timeout).await else { return };
         let transport = Transport::new(stream, permit, self.options.write_timeout);
-        let watch = transport.watch();
+        let (watch, files) = (transport.watch(), transport.files());
         let service = service_fn(|mut request: Request<Incoming>| {
             entry.end_wait();
             request.extensions_mut().insert(watch.clone());
@@ -69,12 +69,15 @@ where
                 true => Ok((self.handler)(request, peer)),
                 false => Err(unknown_coding()),
             };
-            let entry = &entry;
+            let (entry, files) = (&entry, &files);
             async move {
-                let response = match response {
+                let mut response = match response {
                     Ok(response) => response.await,
                     Err(refused) => refused,
                 };
+                if let Some(files) = files {
+                    response.body_mut().send_files_through(files);
+                }
                 entry.begin_wait();
                 Ok::<_, Infallible>(response)
             }

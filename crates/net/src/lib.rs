@@ -7,7 +7,8 @@
 //! - [`socket`] binds and accepts: TCP, TLS, UDP and Unix sockets.
 //! - [`Server`] serves HTTP: connection limit, header timeout, graceful shutdown.
 //!   [`ServeOptions`] holds every limit with its reason.
-//! - [`Body`] is the body of a response: empty, one buffer, or parts from a [`BodySender`].
+//! - [`Body`] is the body of a response: one buffer, a list of parts, parts that are made as it
+//!   goes, or a file.
 //! - [`ClientWatch`] tells a handler that its client has gone.
 //! - [`HostGuard`] refuses requests that a browser was tricked into sending.
 //! - [`websocket::accept`] answers a WebSocket handshake; [`websocket::Reader`] lends out the
@@ -46,6 +47,7 @@ mod authority;
 mod body;
 mod client_watch;
 mod connection;
+mod file_queue;
 mod guard;
 mod idle;
 mod options;
@@ -55,7 +57,7 @@ mod transport;
 pub mod websocket;
 
 pub use authority::{PublicUrl, PublicUrlError};
-pub use body::{Body, BodyAbortError, BodySender, ClientGoneError};
+pub use body::{Batch, Body, BodyAbortError, BodySender, ClientGoneError};
 pub use client_watch::ClientWatch;
 pub use guard::{GuardError, HostGuard, InvalidAuthority};
 pub use options::ServeOptions;

@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use crate::client_watch::ClientWatch;
+use crate::file_queue::{FileQueue, WriteStart};
 use crate::socket::{ConnectionPermit, SocketStream};
 
 /// One open connection of a [`Server`](crate::Server). It counts against
@@ -22,6 +23,7 @@ pub struct Transport {
     stream: SocketStream,
     deadline: WriteDeadline,
     watch: ClientWatch,
+    files: FileQueue,
     _permit: ConnectionPermit,
 }
 
@@ -65,12 +67,19 @@ impl Transport {
         write_timeout: Duration,
     ) -> Self {
         let deadline = WriteDeadline { timeout: write_timeout, end: None };
-        Self { stream, deadline, watch: ClientWatch::default(), _permit: permit }
+        let (watch, files) = (ClientWatch::default(), FileQueue::default());
+        Self { stream, deadline, watch, files, _permit: permit }
     }
 
     /// What tells handlers that the client has gone.
     pub(crate) fn watch(&self) -> ClientWatch {
         self.watch.clone()
+    }
+
+    /// The queue of files that the kernel copies into the socket; `None` if it cannot, because the
+    /// bytes have to be encrypted.
+    pub(crate) fn files(&self) -> Option<FileQueue> {
+        self.stream.takes_files().then(|| self.files.clone())
     }
 
     /// The TCP socket underneath, to read or set its options; `None` for a Unix socket.
@@ -110,7 +119,18 @@ impl AsyncWrite for Transport {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(&mut this.stream).poll_write_vectored(context, slices);
+        let written = match this.files.start_of(slices) {
+            WriteStart::Bytes { is_before_file: false, .. } => {
+                Pin::new(&mut this.stream).poll_write_vectored(context, slices)
+            }
+            WriteStart::Bytes { slices: count, is_before_file: true } => {
+                this.stream.poll_write_more(context, &slices[..count])
+            }
+            WriteStart::File(span) => this.stream.poll_send_file(context, &span).map_ok(|sent| {
+                this.files.advance(sent);
+                sent
+            }),
+        };
         this.deadline.check(context, written)
     }
 

@@ -1,14 +1,23 @@
 //! A connected stream, over any transport.
 
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
+#[cfg(target_os = "linux")]
+use std::task::ready;
 use std::task::{Context, Poll};
 
+#[cfg(target_os = "linux")]
+use tokio::io::Interest;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
 use tokio_rustls::server::TlsStream;
+
+#[cfg(target_os = "linux")]
+use crate::file_queue::FileSpan;
 
 /// The bytes of one connection, decrypted if it is TLS.
 #[derive(Debug)]
@@ -31,6 +40,94 @@ impl SocketStream {
             #[cfg(unix)]
             Self::Unix(_) => None,
         }
+    }
+}
+
+/// Writing that ends in a file, which the kernel copies into the socket.
+#[cfg(target_os = "linux")]
+impl SocketStream {
+    /// Whether the kernel can copy files into the socket.
+    pub(crate) fn takes_files(&self) -> bool {
+        !matches!(self, Self::Tls(_))
+    }
+
+    /// Sends a range of a file, or the beginning of it.
+    pub(crate) fn poll_send_file(
+        &self,
+        context: &mut Context<'_>,
+        span: &FileSpan,
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_with(context, |socket| {
+            let mut offset = span.offset;
+            let bytes = usize::try_from(span.bytes).unwrap_or(usize::MAX);
+            match rustix::fs::sendfile(socket, &*span.file, Some(&mut offset), bytes)? {
+                0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")),
+                sent => Ok(sent),
+            }
+        })
+    }
+
+    /// Sends bytes that a file follows, so that the system may put both into one packet.
+    pub(crate) fn poll_write_more(
+        &self,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+
+        self.poll_write_with(context, |socket| {
+            let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
+            Ok(sendmsg(socket, slices, &mut SendAncillaryBuffer::default(), flags)?)
+        })
+    }
+
+    /// Calls a function that writes to the socket, once the socket has room.
+    fn poll_write_with(
+        &self,
+        context: &mut Context<'_>,
+        mut write: impl FnMut(BorrowedFd<'_>) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let written = match self {
+                Self::Tcp(stream) => {
+                    ready!(stream.poll_write_ready(context))?;
+                    stream.try_io(Interest::WRITABLE, || write(stream.as_fd()))
+                }
+                Self::Unix(stream) => {
+                    ready!(stream.poll_write_ready(context))?;
+                    stream.try_io(Interest::WRITABLE, || write(stream.as_fd()))
+                }
+                Self::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
+            };
+            match written {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => return Poll::Ready(written),
+            }
+        }
+    }
+}
+
+/// Other systems copy files through memory.
+#[cfg(not(target_os = "linux"))]
+impl SocketStream {
+    pub(crate) fn takes_files(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn poll_send_file(
+        &self,
+        _context: &mut Context<'_>,
+        _span: &crate::file_queue::FileSpan,
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
+    }
+
+    pub(crate) fn poll_write_more(
+        &self,
+        _context: &mut Context<'_>,
+        _slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
+mod bodies;
 mod common;
 mod decoder;
 mod passing;

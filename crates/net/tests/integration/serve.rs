@@ -330,7 +330,7 @@ async fn many_small_parts_arrive_without_stalls() {
                 sender.send(vec![b'x'; 100]).await?;
                 tokio::task::yield_now().await;
             }
-            sender.finish().await
+            sender.finish()
         });
         Response::new(body)
     };

@@ -24,7 +24,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-fn tls_options() -> BindOptions {
+pub(crate) fn tls_options() -> BindOptions {
     let tls = TlsFiles { certificate: data("cert.pem"), key: data("key.pem") };
     BindOptions { tls: Some(tls), ..BindOptions::default() }
 }
@@ -40,7 +40,7 @@ async fn get(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
     read_all(&mut stream).await
 }
 
-async fn connect_tls(host: &str) -> impl AsyncRead + AsyncWrite + Unpin {
+pub(crate) async fn connect_tls(host: &str) -> impl AsyncRead + AsyncWrite + Unpin {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(data("cert.pem")).unwrap()).unwrap();
     let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();

@@ -1,0 +1,196 @@
+//! Parts that leave together, in one frame.
+//!
+//! hyper puts every frame that it is given into a chunk of its own, with a chunk head before it and a
+//! line end behind it, and queues at most 16 frames for a write. A body of a hundred parts of 1 kB
+//! would be a hundred chunks in seven system calls. As a frame of many slices it is two chunks, and
+//! writev(2) takes the parts from where they are. Copying them together costs more than the slices,
+//! unless they are very small.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+use bytes::{Buf, Bytes, BytesMut};
+
+/// The most slices of a batch. hyper gives writev(2) up to 64, of which the head of the response and
+/// the frame of a chunk take some.
+const SLICES_MAX: usize = 60;
+
+/// A batch takes no further part that would make it larger than this.
+pub(super) const BATCH_BYTES_MAX: usize = 64 << 10;
+
+/// Neighbours of at most this size are copied into one slice.
+const COPIED_BYTES_MAX: usize = 256;
+
+/// Some parts of a body, in order.
+#[derive(Debug)]
+pub struct Batch {
+    slices: Slices,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+enum Slices {
+    One(Bytes),
+    Several(std::vec::IntoIter<Bytes>),
+}
+
+impl Batch {
+    /// Takes the next batch from a queue of parts; `None` if the queue is empty. Empty parts must not
+    /// be in the queue, because an empty chunk ends a body.
+    pub(super) fn take(queue: &mut VecDeque<Bytes>) -> Option<Self> {
+        let first = queue.pop_front()?;
+        if queue.front().is_none_or(|next| first.len() + next.len() > BATCH_BYTES_MAX) {
+            return Some(first.into());
+        }
+        let mut bytes = first.len();
+        let mut slices = Vec::with_capacity(SLICES_MAX.min(1 + queue.len()));
+        let mut copied = BytesMut::new();
+        let mut next = Some(first);
+        while let Some(part) = next {
+            if part.len() <= COPIED_BYTES_MAX {
+                copied.extend_from_slice(&part);
+            } else {
+                if !copied.is_empty() {
+                    slices.push(copied.split().freeze());
+                }
+                slices.push(part);
+            }
+            // One more for what is copied.
+            let is_full = slices.len() + 1 >= SLICES_MAX;
+            next = queue.pop_front_if(|part| !is_full && bytes + part.len() <= BATCH_BYTES_MAX);
+            bytes += next.as_ref().map_or(0, Bytes::len);
+        }
+        if !copied.is_empty() {
+            slices.push(copied.freeze());
+        }
+        Some(Self { slices: Slices::Several(slices.into_iter()), bytes })
+    }
+}
+
+impl From<Bytes> for Batch {
+    fn from(part: Bytes) -> Self {
+        Self { bytes: part.len(), slices: Slices::One(part) }
+    }
+}
+
+impl Buf for Batch {
+    fn remaining(&self) -> usize {
+        self.bytes
+    }
+
+    fn chunk(&self) -> &[u8] {
+        match &self.slices {
+            Slices::One(part) => part,
+            Slices::Several(parts) => parts.as_slice().first().map_or(&[], |part| part),
+        }
+    }
+
+    fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        let parts = match &self.slices {
+            Slices::One(part) => std::slice::from_ref(part),
+            Slices::Several(parts) => parts.as_slice(),
+        };
+        let parts = parts.iter().filter(|part| !part.is_empty());
+        parts.zip(slices).map(|(part, slice)| *slice = IoSlice::new(part)).count()
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        assert!(bytes <= self.bytes, "{bytes} of {} bytes", self.bytes);
+        self.bytes -= bytes;
+        let mut left = bytes;
+        match &mut self.slices {
+            Slices::One(part) => part.advance(left),
+            Slices::Several(parts) => {
+                while let Some(first) = parts.as_mut_slice().first_mut() {
+                    if left < first.len() {
+                        first.advance(left);
+                        return;
+                    }
+                    left -= first.len();
+                    parts.next();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::io::IoSlice;
+
+    use bytes::{Buf, Bytes};
+    use proptest::prelude::*;
+
+    use super::{BATCH_BYTES_MAX, Batch, COPIED_BYTES_MAX, SLICES_MAX};
+
+    /// The bytes of each slice of all batches of a queue.
+    fn batches(sizes: &[usize]) -> Vec<Vec<usize>> {
+        let part = |size: &usize| Bytes::from(vec![b'x'; *size]);
+        let mut queue: VecDeque<Bytes> = sizes.iter().map(part).collect();
+        let mut found = Vec::new();
+        while let Some(batch) = Batch::take(&mut queue) {
+            let mut slices = [IoSlice::new(&[]); 64];
+            let count = batch.chunks_vectored(&mut slices);
+            found.push(slices[..count].iter().map(|slice| slice.len()).collect());
+        }
+        found
+    }
+
+    #[test]
+    fn parts_that_fit_leave_together() {
+        let max = BATCH_BYTES_MAX;
+        assert_eq!(batches(&[]), [[0; 0]; 0]);
+        assert_eq!(batches(&[7]), [[7]]);
+        assert_eq!(batches(&[max * 9, 7]), [[max * 9], [7]]);
+        assert_eq!(batches(&[1000, 2000, max]), [vec![1000, 2000], vec![max]]);
+        assert_eq!(batches(&[1000; 100]).iter().map(Vec::len).collect::<Vec<_>>(), [59, 41]);
+    }
+
+    #[test]
+    fn very_small_neighbours_are_copied() {
+        let small = COPIED_BYTES_MAX;
+        assert_eq!(batches(&[7, 8, 9]), [[24]]);
+        assert_eq!(batches(&[7, 8, 1000, 9, 2000, 1]), [[15, 1000, 9, 2000, 1]]);
+        assert_eq!(batches(&[small; 3]), [[3 * small]]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn nothing_is_lost_and_the_order_stays(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    8 => 1..3_000usize,
+                    4 => 1..300usize,
+                    1 => 15_000..70_000usize,
+                ],
+                0..120,
+            ),
+            steps in prop::collection::vec(1..5_000usize, 1..10),
+        ) {
+            let mut next = 0_u8;
+            let mut part = |size: usize| -> Bytes {
+                (0..size).map(|_| { next = next.wrapping_add(1); next }).collect()
+            };
+            let mut queue: VecDeque<Bytes> = parts.iter().map(|size| part(*size)).collect();
+            let whole: Vec<u8> = queue.iter().flatten().copied().collect();
+            let (mut found, mut steps) = (Vec::new(), steps.into_iter().cycle());
+            while let Some(mut batch) = Batch::take(&mut queue) {
+                while batch.has_remaining() {
+                    let mut slices = [IoSlice::new(&[]); 64];
+                    let count = batch.chunks_vectored(&mut slices);
+                    prop_assert!(count <= SLICES_MAX);
+                    let bytes: Vec<u8> = slices[..count].iter().flat_map(|it| it.to_vec()).collect();
+                    prop_assert_eq!(bytes.len(), batch.remaining());
+                    prop_assert!(bytes.starts_with(batch.chunk()));
+                    let taken = steps.next().unwrap_or(1).min(bytes.len());
+                    found.extend_from_slice(&bytes[..taken]);
+                    batch.advance(taken);
+                }
+            }
+            prop_assert_eq!(found, whole);
+        }
+    }
+}

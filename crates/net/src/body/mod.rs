@@ -1,0 +1,282 @@
+//! The body of a response.
+
+mod batch;
+mod channel;
+mod file;
+mod stream;
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use hyper::body::{Frame, SizeHint};
+
+pub use self::batch::Batch;
+pub use self::channel::{BodyAbortError, BodySender, ClientGoneError};
+use self::channel::{Parts, channel};
+use self::file::FileRange;
+use self::stream::PolledParts;
+use crate::file_queue::FileQueue;
+
+/// The body of a response.
+///
+/// Parts that are ready together leave in one write and in one chunk, without a copy unless they are
+/// very small. If no more is ready, what there is leaves at once, so neither the first byte nor the
+/// parts of a slow producer are held back.
+///
+/// ```
+/// use weir_net::Body;
+/// let whole = Body::from("all at once");
+/// let list = Body::from_parts(["one", "two"]);
+/// let (sender, parts) = Body::channel(64 << 10);
+/// # drop((whole, list, sender, parts, Body::empty()));
+/// ```
+#[derive(Debug)]
+pub struct Body(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    /// Sent in one piece, then `None`.
+    Whole(Option<Bytes>),
+    /// Parts that are known, and the number of their bytes.
+    List(VecDeque<Bytes>, u64),
+    Parts(Parts),
+    Polled(PolledParts),
+    File(FileRange),
+}
+
+impl Body {
+    /// An empty body.
+    pub fn empty() -> Self {
+        Self(Kind::Whole(None))
+    }
+
+    /// A body of parts that are known. Its length is known too, so it is not chunked.
+    pub fn from_parts<P: Into<Bytes>>(parts: impl IntoIterator<Item = P>) -> Self {
+        let parts = parts.into_iter().map(Into::into).filter(|part: &Bytes| !part.is_empty());
+        let parts: VecDeque<Bytes> = parts.collect();
+        let bytes = parts.iter().map(|part| part.len() as u64).sum();
+        Self(Kind::List(parts, bytes))
+    }
+
+    /// A body fed through the returned sender, chunked on the wire.
+    ///
+    /// While `bytes_max` bytes or more are queued, [`BodySender::send`] waits for the client. A part
+    /// may exceed that, so a client that does not read costs up to `bytes_max` and one part, beside
+    /// the buffers of the connection (about 400 KiB) and of its socket.
+    pub fn channel(bytes_max: usize) -> (BodySender, Self) {
+        let (sender, parts) = channel(bytes_max);
+        (sender, Self(Kind::Parts(parts)))
+    }
+
+    /// A body of parts that are made when the connection has room for them, chunked on the wire.
+    ///
+    /// `poll` is called as [`std::future::poll_fn`] calls its function. It runs on the thread of the
+    /// connection, so a part that takes long to make belongs into a [`channel`](Self::channel).
+    pub fn poll_fn<F>(poll: F) -> Self
+    where
+        F: FnMut(&mut Context<'_>) -> Poll<Option<Result<Bytes, BodyAbortError>>> + Send + 'static,
+    {
+        Self(Kind::Polled(PolledParts::new(Box::new(poll))))
+    }
+
+    /// A range of a file. Its length is that of the range, so the range must lie within the file. If
+    /// the file becomes shorter before it is sent, the response is aborted.
+    ///
+    /// Over TCP and Unix sockets of Linux the kernel copies the file into the socket.
+    pub fn file(file: Arc<File>, range: Range<u64>) -> Self {
+        Self(Kind::File(FileRange::new(file, range)))
+    }
+
+    /// Lets the kernel copy files into the socket to which this queue belongs.
+    pub(crate) fn send_files_through(&mut self, queue: &FileQueue) {
+        if let Kind::File(file) = &mut self.0 {
+            file.send_through(queue);
+        }
+    }
+}
+
+impl<T: Into<Bytes>> From<T> for Body {
+    fn from(bytes: T) -> Self {
+        let bytes = bytes.into();
+        Self(Kind::Whole((!bytes.is_empty()).then_some(bytes)))
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Batch;
+    type Error = BodyAbortError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Batch>, BodyAbortError>>> {
+        let next = match &mut self.get_mut().0 {
+            Kind::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(bytes.into()))),
+            Kind::List(parts, bytes) => {
+                let batch = Batch::take(parts);
+                *bytes -= batch.as_ref().map_or(0, Batch::remaining) as u64;
+                Poll::Ready(batch.map(Ok))
+            }
+            Kind::Parts(parts) => parts.poll_next(context),
+            Kind::Polled(parts) => parts.poll_next(context),
+            Kind::File(file) => {
+                let part = file.poll_next(context);
+                part.map(|part| Some(part?.map(Batch::from).map_err(|_| BodyAbortError)))
+            }
+        };
+        next.map(|batch| batch.map(|batch| batch.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Whole(bytes) => bytes.is_none(),
+            Kind::List(parts, _) => parts.is_empty(),
+            Kind::Parts(parts) => parts.is_finished(),
+            Kind::Polled(parts) => parts.is_finished(),
+            Kind::File(file) => file.remaining() == 0,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Kind::List(_, bytes) => SizeHint::with_exact(*bytes),
+            Kind::Parts(parts) if parts.is_finished() => SizeHint::with_exact(0),
+            Kind::Polled(parts) if parts.is_finished() => SizeHint::with_exact(0),
+            Kind::Parts(_) | Kind::Polled(_) => SizeHint::default(),
+            Kind::File(file) => SizeHint::with_exact(file.remaining()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    async fn frames(mut body: Body) -> Result<Vec<usize>, BodyAbortError> {
+        let mut sizes = Vec::new();
+        while let Some(frame) = body.frame().await {
+            sizes.push(frame?.into_data().map_or(0, |data| data.remaining()));
+        }
+        Ok(sizes)
+    }
+
+    #[tokio::test]
+    async fn ready_parts_leave_together() {
+        let (sender, body) = Body::channel(1 << 20);
+        for _ in 0..70 {
+            sender.send(vec![b'x'; 1000]).await.unwrap();
+        }
+        sender.send(vec![b'y'; 1 << 19]).await.unwrap();
+        sender.send("tail").await.unwrap();
+        sender.finish().unwrap();
+        assert_eq!(frames(body).await, Ok(vec![59_000, 11_000, 1 << 19, 4]));
+    }
+
+    #[tokio::test]
+    async fn a_lone_part_is_not_held_back() {
+        let (sender, mut body) = Body::channel(4);
+        for part in ["one", "two"] {
+            sender.send(part).await.unwrap();
+            let frame = body.frame().await.unwrap().unwrap();
+            assert_eq!(frame.into_data().unwrap().chunk(), part.as_bytes());
+        }
+        sender.finish().unwrap();
+        assert!(body.frame().await.is_none());
+        assert!(hyper::body::Body::is_end_stream(&body));
+    }
+
+    #[tokio::test]
+    async fn a_sender_that_vanishes_aborts_the_body() {
+        let (sender, mut body) = Body::channel(4);
+        sender.send("half").await.unwrap();
+        drop(sender);
+        let frame = body.frame().await.unwrap().unwrap();
+        assert_eq!(frame.into_data().unwrap().chunk(), b"half");
+        assert_eq!(body.frame().await.unwrap().unwrap_err(), BodyAbortError);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_vanishes_is_reported() {
+        let (sender, body) = Body::channel(4);
+        drop(body);
+        sender.closed().await;
+        assert_eq!(sender.send("x").await, Err(ClientGoneError));
+        assert_eq!(sender.finish(), Err(ClientGoneError));
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_makes_the_producer_wait() {
+        let (sender, mut body) = Body::channel(8);
+        for part in ["1234", "5678"] {
+            sender.send(part).await.unwrap();
+        }
+        let mut third = Box::pin(sender.send("9"));
+        let waits = poll_once(third.as_mut()).await;
+        assert!(waits.is_pending(), "eight bytes are queued");
+        let frame = body.frame().await.unwrap().unwrap();
+        assert_eq!(frame.into_data().unwrap().chunk(), b"12345678");
+        assert_eq!(third.await, Ok(()));
+    }
+
+    /// The result of polling a future once.
+    async fn poll_once<F: Future + Unpin>(mut future: F) -> Poll<F::Output> {
+        std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut future).poll(context))).await
+    }
+
+    #[tokio::test]
+    async fn a_thread_can_feed_a_body() {
+        let (sender, body) = Body::channel(1_000);
+        let producer = std::thread::spawn(move || {
+            for _ in 0..1_000 {
+                sender.send_blocking(vec![b'x'; 100])?;
+            }
+            sender.finish()
+        });
+        let bytes = body.collect().await.unwrap().to_bytes();
+        assert_eq!(bytes.len(), 100_000);
+        assert_eq!(producer.join().unwrap(), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_thread_hears_that_its_reader_has_gone() {
+        let (sender, body) = Body::channel(10);
+        let producer = std::thread::spawn(move || {
+            loop {
+                if let Err(gone) = sender.send_blocking("0123456789") {
+                    return gone;
+                }
+            }
+        });
+        drop(body);
+        assert_eq!(producer.join().unwrap(), ClientGoneError);
+    }
+
+    #[tokio::test]
+    async fn known_bodies_know_their_size() {
+        for (body, size) in [
+            (Body::empty(), 0),
+            (Body::from(""), 0),
+            (Body::from("four"), 4),
+            (Body::from_parts(["", "four", "", "more"]), 8),
+            (Body::from_parts([""; 2]), 0),
+        ] {
+            assert_eq!(hyper::body::Body::size_hint(&body).exact(), Some(size));
+            let bytes = body.collect().await.unwrap().to_bytes();
+            assert_eq!(bytes.len() as u64, size);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_parts_of_a_list_leave_together() {
+        let body = Body::from_parts(vec![vec![b'x'; 1000]; 100]);
+        assert_eq!(frames(body).await, Ok(vec![59_000, 41_000]));
+    }
+}

@@ -1,0 +1,67 @@
+//! A body whose parts are made when the connection asks for them.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+
+use super::batch::{BATCH_BYTES_MAX, Batch};
+use super::channel::BodyAbortError;
+
+/// Makes the next part of a body: `None` at its end, an error if the rest cannot be made.
+pub(super) type PollPart =
+    dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<Bytes, BodyAbortError>>> + Send;
+
+/// The parts that are ready, and what makes the next ones.
+pub(super) struct PolledParts {
+    poll: Box<PollPart>,
+    ready: VecDeque<Bytes>,
+    ready_bytes: usize,
+    end: Option<Result<(), BodyAbortError>>,
+}
+
+impl PolledParts {
+    pub(super) fn new(poll: Box<PollPart>) -> Self {
+        Self { poll, ready: VecDeque::new(), ready_bytes: 0, end: None }
+    }
+
+    /// The parts that are ready now, as a batch; pending only if none is.
+    pub(super) fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Batch, BodyAbortError>>> {
+        while self.end.is_none() && self.ready_bytes < BATCH_BYTES_MAX {
+            match (self.poll)(context) {
+                Poll::Ready(Some(Ok(part))) if part.is_empty() => {}
+                Poll::Ready(Some(Ok(part))) => {
+                    self.ready_bytes += part.len();
+                    self.ready.push_back(part);
+                }
+                Poll::Ready(Some(Err(aborted))) => self.end = Some(Err(aborted)),
+                Poll::Ready(None) => self.end = Some(Ok(())),
+                Poll::Pending => break,
+            }
+        }
+        if let Some(batch) = Batch::take(&mut self.ready) {
+            self.ready_bytes -= batch.remaining();
+            return Poll::Ready(Some(Ok(batch)));
+        }
+        match self.end {
+            Some(Ok(())) => Poll::Ready(None),
+            Some(Err(aborted)) => Poll::Ready(Some(Err(aborted))),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Whether the whole body has been taken.
+    pub(super) fn is_finished(&self) -> bool {
+        self.end == Some(Ok(())) && self.ready.is_empty()
+    }
+}
+
+impl fmt::Debug for PolledParts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PolledParts").field("end", &self.end).finish_non_exhaustive()
+    }
+}
