@@ -7,12 +7,12 @@
 //! record; or `nothing`, for no previous answer. The time is measured from the query to the report
 //! as text, with 10 rows in each list and up to 400 buckets.
 
+mod memory;
+
 use std::fs;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::Evaluator;
 use weir_view::{Clause, Query};
 
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let from = from.first().map_or("session", String::as_str);
     let (runs, threads): (usize, usize) = (runs.parse()?, threads.parse()?);
-    let data = load(log, threads)?;
+    let data = memory::load(log, threads)?;
     let abandoned = AtomicBool::new(false);
 
     let mut all = Evaluator::new(data.clone(), Query::default(), threads)?;
@@ -53,29 +53,4 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!(r#"{{"query":{line},"runs_ms":{runs_ms},"report":{report}}}"#);
     }
     Ok(())
-}
-
-fn load(log: &str, threads: usize) -> Result<Arc<DataSet>, Box<dyn std::error::Error>> {
-    let data = DataSet::new(Retention::Segments, 8 << 30, &[]);
-    let options = PipelineOptions::new(threads, Retention::Segments);
-    let pipeline = Pipeline::start(&options, data.clone());
-    let mut writer = pipeline.source(log, None, FormatChoice::Detect);
-    std::io::copy(&mut fs::File::open(log)?, &mut SourceOutput(&mut writer))?;
-    writer.finish(SourceEnd::Done).map_err(|reason| format!("{reason:?}"))?;
-    pipeline.finish();
-    Ok(data)
-}
-
-/// Writes bytes to a source of the pipeline.
-struct SourceOutput<'a>(&'a mut weir_ingest::SourceWriter);
-
-impl std::io::Write for SourceOutput<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = self.0.write_all(bytes);
-        written.map(|()| bytes.len()).map_err(|reason| std::io::Error::other(format!("{reason:?}")))
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }

@@ -6,12 +6,11 @@
 //! requests, once they are put together by key; `sweep_ms` that of a thousand settings on all
 //! threads.
 
-use std::fs;
-use std::sync::Arc;
+mod memory;
+
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::{limit_grid, replay_rule};
 use weir_rules::{RuleFiles, parse_rules};
 use weir_view::Query;
@@ -31,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("LOG RUNS THREADS".into());
     };
     let (runs, threads): (usize, usize) = (runs.parse()?, threads.parse()?);
-    let data = load(log, threads)?;
+    let data = memory::load(log, threads)?;
     let rule = parse_rules(RULE, "bench", None, &RuleFiles::default())
         .map_err(|error| error.to_string())?
         .remove(0);
@@ -74,23 +73,4 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
     );
     Ok(())
-}
-
-fn load(log: &str, threads: usize) -> Result<Arc<DataSet>, Box<dyn std::error::Error>> {
-    let data = DataSet::new(Retention::Segments, 8 << 30, &[]);
-    let options = PipelineOptions::new(threads, Retention::Segments);
-    let pipeline = Pipeline::start(&options, data.clone());
-    let mut writer = pipeline.source(log, None, FormatChoice::Detect);
-    let mut file = fs::File::open(log)?;
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let read = std::io::Read::read(&mut file, &mut buffer)?;
-        if read == 0 {
-            break;
-        }
-        writer.write_all(&buffer[..read]).map_err(|reason| format!("{reason:?}"))?;
-    }
-    writer.finish(SourceEnd::Done).map_err(|reason| format!("{reason:?}"))?;
-    pipeline.finish();
-    Ok(data)
 }
