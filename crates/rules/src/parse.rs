@@ -53,6 +53,7 @@ pub fn parse_rules_up_to(
             boxed(presets::parse(text, name, family)?)
         }
         Family::ModEvasive => vec![Box::new(presets::evasive::parse(text, name)?)],
+        Family::ModQos => boxed(presets::qos::parse(text, name)?),
         Family::Lists => vec![Box::new(ListRule::parse(text, name)?)],
         Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name, files)?)],
         Family::Fail2ban => fail2ban::parse(text, name, files, rules_max)?,
@@ -139,6 +140,7 @@ mod tests {
             ("# mine\nlimit 5 requests in 1m", Family::Windows),
             ("rate_limit {\nzone a {\nevents 5\nwindow 1m\n}\n}", Family::Caddy),
             ("DOSPageCount 5", Family::ModEvasive),
+            ("SetEnvIf Request_URI ^/login QS_Limit\nQS_ClientEventLimitCount 5", Family::ModQos),
             ("rateLimit:\n  average: 5", Family::Traefik),
             ("RateBasedStatement: {Limit: 5}", Family::Cloud),
             ("# bad\n192.0.2.0/24\n2001:db8::/32 ; x", Family::Lists),

@@ -26,6 +26,8 @@ pub enum Family {
     Traefik,
     /// mod_evasive of Apache.
     ModEvasive,
+    /// Limits of the events of clients of mod_qos of Apache.
+    ModQos,
     /// Rate limits of AWS WAF, Cloudflare and Azure.
     Cloud,
     /// Lists of networks and conditions that are allowed or denied.
@@ -40,7 +42,7 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::LimitReq,
         Self::LimitConn,
         Self::Windows,
@@ -51,6 +53,7 @@ impl Family {
         Self::Lists,
         Self::ModSecurity,
         Self::ModEvasive,
+        Self::ModQos,
         Self::Fail2ban,
         Self::CrowdSec,
     ];
@@ -65,6 +68,7 @@ impl Family {
             Self::Haproxy => "haproxy",
             Self::Traefik => "traefik",
             Self::ModEvasive => "mod-evasive",
+            Self::ModQos => "mod-qos",
             Self::Cloud => "cloud",
             Self::Lists => "deny-list",
             Self::ModSecurity => "modsecurity",

@@ -7,12 +7,14 @@
 //! | [`haproxy`] | HAProxy | the two periods of its `src/freq_ctr.c` |
 //! | [`traefik`] | Traefik | the token bucket of `golang.org/x/time/rate`, as `pkg/middlewares/ratelimiter` uses it |
 //! | [`evasive`] | mod_evasive | its own, of `mod_evasive24.c` |
+//! | [`qos`] | mod_qos | its own, of `mod_qos.c` |
 //! | [`cloud`] | AWS WAF, Cloudflare, Azure | not published |
 
 mod caddy;
 mod cloud;
 pub(crate) mod evasive;
 mod haproxy;
+pub(crate) mod qos;
 mod traefik;
 
 use crate::error::RuleError;
@@ -30,7 +32,8 @@ type Recogniser = fn(&str) -> bool;
 
 /// The family whose configuration a text looks like.
 pub(crate) fn recognise(text: &str) -> Option<Family> {
-    let families: [(Family, Recogniser); 5] = [
+    let families: [(Family, Recogniser); 6] = [
+        (Family::ModQos, qos::looks_like),
         (Family::ModEvasive, evasive::looks_like),
         (Family::Haproxy, haproxy::looks_like),
         (Family::Caddy, caddy::looks_like),
