@@ -23,6 +23,7 @@ use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, say};
 use crate::scan::{Conditions, LogFields, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
+use crate::zone;
 
 /// The part of the memory that is for events which wait for those before them: an eighth.
 const WAITING_SHARE: usize = 8;
@@ -35,6 +36,11 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     let (mut inputs, complaints) = sources::find(&inputs, &format);
     let zone = arguments.logs.zone()?;
     let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), &mut inputs, &format)?;
+    // As in a report: dates and clocks of a text are those of the log.
+    let shown_zone = match (zone, arguments.json || arguments.decisions) {
+        (None, false) => Some(zone::of_log(&mut inputs, &format)),
+        (zone, _) => zone,
+    };
     say_all(&complaints);
     let threads = arguments.logs.threads();
     let memory_bytes_max = memory_bytes_max(&arguments.memory)?;
@@ -92,7 +98,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         let json = weir_view::to_json(&report).map_err(Failure::new)?;
         print(&(json + "\n"))?;
     } else if !arguments.decisions {
-        print(&text::rules(&report, arguments.top, zone.as_ref()))?;
+        print(&text::rules(&report, arguments.top, shown_zone.as_ref()))?;
     }
     Ok(exit)
 }

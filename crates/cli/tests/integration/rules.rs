@@ -29,6 +29,20 @@ fn schema(name: &str) -> Value {
 }
 
 #[test]
+fn times_in_text_are_in_the_zone_of_the_log_or_the_one_that_is_asked_for() {
+    let folder = Folder::new();
+    let line = "192.0.2.5 - - [22/Nov/2026:10:00:07 +0530] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"\n";
+    let rule = folder.file("limits.conf", LIMIT.as_bytes());
+    let log = folder.file("a.log", line.repeat(5).as_bytes());
+    let options = ["rules", "--rule", text(&rule), text(&log)];
+    assert!(run(options).stdout.contains("  2026-11-22T10:00:07+05:30  "));
+    let asked = run([&options[..], &["--tz", "UTC"]].concat());
+    assert!(asked.stdout.contains("  2026-11-22T04:30:07Z  "), "{}", asked.stdout);
+    // JSON has UTC, whatever the zone of the log.
+    assert!(run([&options[..], &["--json"]].concat()).stdout.contains("\"2026-11-22T04:30:07Z\""));
+}
+
+#[test]
 fn requests_are_replayed_in_the_order_of_their_arrival() {
     let folder = Folder::new();
     let (rule, log) =
