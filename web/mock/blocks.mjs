@@ -28,7 +28,9 @@ export function blocked({ panel, query, question }) {
     addresses: 812,
     window_s: question?.window_s ?? 600,
     clock: { offset_s, estimate },
+    causes: [{ cause: /** @type {const} */ ("request_limit"), blocks: 48_211, sampled: 0 }],
     sampled: true,
+    omissions: ["UFW logs at most 3 packets a minute for each of its rules."],
     clients: Array.from({ length: CLIENTS }, (_, at) => clientOf(at)),
   };
   return { type: "blocks", panel, query: query.id, answer: { report, complete: true } };

@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { followBlocks } from "./blocks/control";
+import { followBlocks, followClock } from "./blocks/control";
 import { followAddress } from "./control/session";
 import { filteredLines } from "./lines/control";
 import { followFilter } from "./rules/control";
@@ -36,6 +36,7 @@ if (location.pathname === BENCH_PATH) {
   filteredLines.follow();
   followStories();
   followBlocks();
+  followClock();
   keepFocus(root);
   addEventListener("popstate", followAddress);
   addEventListener("popstate", followStory);

@@ -7,9 +7,12 @@ import {
   crossings,
   crossingText,
   durationText,
+  errorLogBlocks,
   parseOffset,
   restOfSentence,
 } from "../src/blocks/words";
+import { overlayNoun } from "../src/format/kind";
+import { listed } from "../src/format/text";
 import type { BlockedClient } from "../src/generated/BlockedClient";
 import type { BlocksReport } from "../src/generated/BlocksReport";
 import type { RuleAnswer } from "../src/generated/RuleAnswer";
@@ -32,7 +35,9 @@ const report = (part: Partial<BlocksReport> = {}): BlocksReport => ({
   addresses: 1,
   window_s: 600,
   clock: { offset_s: 0, estimate: null },
+  causes: [],
   sampled: false,
+  omissions: [],
   clients: [client()],
   ...part,
 });
@@ -66,6 +71,25 @@ describe("the words about blocks", () => {
     expect(countsText(report())).toBe("3 blocks of 1 address");
     expect(countsText(report({ blocks: 1, addresses: 1200 }))).toBe("1 block of 1,200 addresses");
     expect(restOfSentence(client())).toBe(" was rejected 3 times.");
+  });
+
+  it("count the blocks that error logs state", () => {
+    const causes = [
+      { cause: "request_limit" as const, blocks: 40, sampled: 0 },
+      { cause: "packet_filter" as const, blocks: 9, sampled: 9 },
+      { cause: "access_rule" as const, blocks: 2, sampled: 0 },
+      { cause: "jail" as const, blocks: 1, sampled: 0 },
+    ];
+    expect(errorLogBlocks(report({ causes }))).toBe(42);
+    expect(errorLogBlocks(report())).toBe(0);
+    expect(errorLogBlocks(null)).toBe(0);
+    expect(overlayNoun(0, 42).many).toBe("blocks");
+    expect(overlayNoun(4, 0).many).toBe("firewall events");
+    const both = overlayNoun(4, 42).many;
+    expect(both).toBe("blocks and firewall events");
+    expect(listed(["requests", both])).toBe("requests, blocks and firewall events");
+    expect(listed(["requests", "blocks"])).toBe("requests and blocks");
+    expect(listed(["requests"])).toBe("requests");
   });
 
   it("describe the clocks", () => {

@@ -222,6 +222,7 @@ describe("series", () => {
     const over = { step_s: 60, field: "action", groups: ["(none)", "ALLOW", "BLOCK"], until };
     const report = {
       kind: "request",
+      kinds: [{ kind: "firewall_event", records: 6 }],
       matching: 5,
       histogram: { ...own, buckets: [{ start, count: 5, by: { "2xx": 4, "4xx": 1 } }] },
       overlay: { ...over, buckets: [{ start, count: 6, by: { "(none)": 1, ALLOW: 2, BLOCK: 3 } }] },

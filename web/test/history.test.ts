@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { currentQuestion, depth, pushQuestion } from "../src/control/history";
+import {
+  currentQuestion,
+  depth,
+  noteRules,
+  pushQuestion,
+  rulesOfAddress,
+} from "../src/control/history";
 import { refusalOfLength } from "../src/control/live";
 import { DEFAULT_QUESTION, type Question } from "../src/state/state";
 
@@ -17,6 +23,9 @@ describe("the history of the browser", () => {
         history.state = state;
         vi.stubGlobal("location", new URL(address, "http://localhost/"));
       },
+      replaceState(state: unknown, _title: string, address: string) {
+        history.pushState(state, _title, address);
+      },
     };
     vi.stubGlobal("history", history);
     vi.stubGlobal("location", new URL("http://localhost/"));
@@ -26,6 +35,21 @@ describe("the history of the browser", () => {
     pushQuestion("ab", withPath("/a"), 3);
     expect(location.search).toContain("f=path~eq~%2Fa");
     expect([currentQuestion(), depth()]).toEqual([withPath("/a"), 3]);
+  });
+
+  it("keeps two rules in the address, without what is too long", () => {
+    const [rule, other] = ["limit a=1;\n# 5% & more", "limit ü;"];
+    noteRules({ rule, other });
+    expect(location.hash).toMatch(/^#rule=[^&]*&other=[^&]*$/);
+    expect(rulesOfAddress()).toEqual({ rule, other });
+    noteRules({ rule: "", other });
+    expect(rulesOfAddress()).toEqual({ rule: "", other });
+    noteRules({ rule, other: "x".repeat(9_000) });
+    expect(rulesOfAddress()).toEqual({ rule, other: "" });
+    noteRules({ rule: "", other: "" });
+    expect(location.hash).toBe("");
+    vi.stubGlobal("location", new URL("http://localhost/#rule=%zz&other=a%3Db"));
+    expect(rulesOfAddress()).toEqual({ rule: "", other: "a=b" });
   });
 
   it("keeps a filter out of the address that is too long for it", () => {

@@ -121,6 +121,18 @@ impl<D: Snapshots> Counter<D> {
         self.change_to(query, self.aggregates)
     }
 
+    /// A counter of other aggregates, for a query of which no answer of this one is a part.
+    ///
+    /// # Errors
+    /// Fails if the query is not valid for this data.
+    pub(crate) fn apart(
+        &self,
+        query: Query,
+        aggregates: CountedAggregates,
+    ) -> Result<Self, QueryError> {
+        Self::with_aggregates(self.data.clone(), query, aggregates, self.jobs)
+    }
+
     /// A counter of other aggregates, for another query about the same data set.
     ///
     /// # Errors

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use weir_core::{STATUS_CLASS, Snapshot, Snapshots, Values, Zone};
+use weir_core::{Snapshot, Snapshots, Values, Zone};
 use weir_view::{KindCount, Now, Query, QueryError, RecordKind, Report, Timeline, main_kind};
 
 use crate::comparison::comparison;
 use crate::counter::{CountedAggregates, Counter, Interruption};
 use crate::extents::Extents;
 use crate::group::group;
+use crate::overlay::Overlay;
 use crate::periods::{Bounds, PeriodError, Periods};
 use crate::report::{axis_ns, incomplete, plain_report, unfiltered_query};
 
@@ -27,8 +28,8 @@ pub struct Evaluator<D> {
     now: Counter<D>,
     /// Counts the records of the period before.
     before: Option<Counter<D>>,
-    /// Counts the records of the kind that the query overlays.
-    overlay: Option<Counter<D>>,
+    /// Counts the records that the query overlays.
+    overlay: Option<Overlay<D>>,
     /// Counts all records of the kind in the time of the query, over time. `None` if the query has
     /// no condition but the time.
     unfiltered: Option<Counter<D>>,
@@ -104,10 +105,8 @@ impl<D: Snapshots> Evaluator<D> {
         let now = self.now.change(filter_of(&query, kind))?;
         let before = self.before.as_ref().filter(|_| bounds.is_some());
         let before = before.map(|before| before.change(filter_of(&query, kind))).transpose()?;
-        let overlay = match (&self.overlay, overlay_of(&query)) {
-            (Some(overlay), Some(query)) => Some(overlay.change(query)?),
-            _ => None,
-        };
+        let overlay = self.overlay.as_ref().map(|overlay| overlay.change(&query)).transpose()?;
+        let overlay = overlay.flatten();
         let (data, extents) = (self.data.clone(), self.extents.clone());
         let unfiltered = self.unfiltered.clone();
         let unfiltered =
@@ -122,15 +121,17 @@ impl<D: Snapshots> Evaluator<D> {
 
     /// Memory of answers that are kept as a base for others, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        let others = [&self.before, &self.overlay, &self.unfiltered].into_iter().flatten();
-        self.now.memory_bytes() + others.map(Counter::memory_bytes).sum::<usize>()
+        let others = [&self.before, &self.unfiltered].into_iter().flatten();
+        let overlay = self.overlay.as_ref().map_or(0, Overlay::memory_bytes);
+        self.now.memory_bytes() + overlay + others.map(Counter::memory_bytes).sum::<usize>()
     }
 
     /// Memory of all answers, in bytes: those that are kept as a base for others, and the current
     /// one. Answers that several evaluators share are counted for each.
     pub fn total_memory_bytes(&self) -> usize {
-        let others = [&self.before, &self.overlay].into_iter().flatten();
-        self.now.total_memory_bytes() + others.map(Counter::total_memory_bytes).sum::<usize>()
+        let before = self.before.as_ref().map_or(0, Counter::total_memory_bytes);
+        let overlay = self.overlay.as_ref().map_or(0, Overlay::total_memory_bytes);
+        self.now.total_memory_bytes() + before + overlay
     }
 
     /// Counts the records that are new, and answers. `None` if `abandoned` became true
@@ -161,9 +162,11 @@ impl<D: Snapshots> Evaluator<D> {
         self.set_unfiltered()?;
         self.now.count(&snapshot, abandoned)?;
         self.set_overlay(periods.and_then(Result::ok))?;
-        let others = [&mut self.before, &mut self.overlay, &mut self.unfiltered];
-        for counter in others.into_iter().flatten() {
+        for counter in [&mut self.before, &mut self.unfiltered].into_iter().flatten() {
             counter.count(&snapshot, abandoned)?;
+        }
+        if let Some(overlay) = &mut self.overlay {
+            overlay.count(&snapshot, abandoned)?;
         }
         let report = {
             let values = self.data.values();
@@ -204,23 +207,16 @@ impl<D: Snapshots> Evaluator<D> {
         point(&mut self.now, query)
     }
 
-    /// Points the counter of the overlay at the period of the report, if the query asks for one.
+    /// Points the overlay at the period of the report, if the query asks for one.
     fn set_overlay(&mut self, periods: Option<Periods>) -> Result<(), Interruption> {
-        let Some(mut query) = overlay_of(&self.query) else {
-            self.overlay = None;
-            return Ok(());
-        };
-        query.clauses.extend(periods.into_iter().flat_map(|periods| periods.now.clauses()));
+        let is_outdated = |overlay: &Overlay<D>| overlay.lacks_blocks(&self.data, &self.query);
+        if self.overlay.as_ref().is_none_or(is_outdated) {
+            let overlay = Overlay::new(&self.data, &self.now, &self.query);
+            self.overlay = overlay.map_err(|_| Interruption::Abandoned)?;
+        }
         match &mut self.overlay {
-            Some(overlay) => point(overlay, query),
-            None => {
-                let overlay = self
-                    .now
-                    .change_to(query, CountedAggregates::Histogram)
-                    .map_err(|_| Interruption::Abandoned)?;
-                self.overlay = Some(overlay);
-                Ok(())
-            }
+            Some(overlay) => overlay.point(&self.query, periods),
+            None => Ok(()),
         }
     }
 
@@ -245,10 +241,15 @@ impl<D: Snapshots> Evaluator<D> {
         }
     }
 
-    /// The first and the last time of the log, for the kinds that the chart shows.
+    /// The first and the last time of the log, for the records that the chart shows.
     fn log_ns(&self, snapshot: &Snapshot<D::Source>) -> Option<(i64, i64)> {
-        let kinds = [Some(self.kind), self.query.overlay].into_iter().flatten();
-        let ranges = kinds.filter_map(|kind| self.extents.time_range_ns(snapshot, kind));
+        let own = self.extents.time_range_ns(snapshot, self.kind);
+        let overlaid = self.overlay.as_ref().zip(self.query.overlay).and_then(|(overlay, kind)| {
+            let range_ns = self.extents.time_range_ns(snapshot, kind)?;
+            Some(overlay.by_own_clock(range_ns))
+        });
+        let blocks = self.overlay.as_ref().and_then(Overlay::blocks_ns);
+        let ranges = [own, overlaid, blocks].into_iter().flatten();
         ranges.reduce(|(first, last), (from, until)| (first.min(from), last.max(until)))
     }
 
@@ -266,14 +267,14 @@ impl<D: Snapshots> Evaluator<D> {
         let log_ns = self.log_ns(snapshot);
         let timeline = Timeline {
             own: now,
-            overlay: self.overlay.as_ref().map(Counter::evaluation),
+            overlay: &self.overlay.as_ref().map(Overlay::layers).unwrap_or_default(),
             unfiltered: self.unfiltered.as_ref().map(Counter::evaluation),
             range_ns: axis_ns(now, log_ns),
         };
         let mut report = plain_report(&timeline, values, snapshot, query, kind);
         if let (Some(periods), Some(before)) = (periods, before) {
             let range_ns = axis_ns(before, log_ns);
-            let timeline = Timeline { own: before, overlay: None, unfiltered: None, range_ns };
+            let timeline = Timeline { own: before, overlay: &[], unfiltered: None, range_ns };
             let report_before = plain_report(&timeline, values, snapshot, query, kind);
             let compare =
                 comparison(&periods, values, (now, &report), (before, report_before), top);
@@ -287,20 +288,15 @@ impl<D: Snapshots> Evaluator<D> {
 }
 
 /// The part of a query that decides what is counted, about records of a kind.
-fn filter_of(query: &Query, kind: RecordKind) -> Query {
+pub(crate) fn filter_of(query: &Query, kind: RecordKind) -> Query {
     Query { id: 0, compare: None, kind: Some(kind), ..query.clone() }
 }
 
-/// The query about the records that a query overlays: they are stacked by the leading field of
-/// their kind.
-fn overlay_of(query: &Query) -> Option<Query> {
-    let kind = query.overlay?;
-    let overlay = Query { stack: STATUS_CLASS.to_owned(), group: None, ..query.clone() };
-    Some(filter_of(&overlay, kind))
-}
-
 /// Makes a counter count the records of a query.
-fn point<D: Snapshots>(counter: &mut Counter<D>, query: Query) -> Result<(), Interruption> {
+pub(crate) fn point<D: Snapshots>(
+    counter: &mut Counter<D>,
+    query: Query,
+) -> Result<(), Interruption> {
     if !counter.is_for(&query) {
         // The query was valid when it was asked, and columns are only ever added.
         *counter = counter.change(query).map_err(|_| Interruption::Abandoned)?;

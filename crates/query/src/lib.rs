@@ -37,6 +37,7 @@ mod extents;
 mod group;
 mod limit_curve;
 mod lines;
+mod overlay;
 mod periods;
 mod report;
 mod rule_comparison;

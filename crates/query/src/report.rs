@@ -49,7 +49,8 @@ fn of_each_kind(
 
 /// The query whose unfiltered records are shown behind those of another query.
 pub(crate) fn unfiltered_query(query: &Query) -> Query {
-    Query { stack: STATUS_CLASS.to_owned(), group: None, overlay: None, ..query.clone() }
+    let stack = STATUS_CLASS.to_owned();
+    Query { stack, group: None, overlay: None, overlay_ahead_s: 0, ..query.clone() }
 }
 
 /// The report of counts that were made while the sources were read. `query` is the query that
@@ -77,7 +78,7 @@ pub fn report_of_fold<S: LogSource>(
         let evaluation = counted.unwrap_or_else(|| Cow::Owned(evaluations.blank(kind.into())));
         let range_ns = axis_ns(&evaluation, evaluations.time_range_ns(kind.into()));
         let unfiltered = evaluations.unfiltered(kind.into());
-        let timeline = Timeline { own: &evaluation, overlay: None, unfiltered, range_ns };
+        let timeline = Timeline { own: &evaluation, overlay: &[], unfiltered, range_ns };
         let mut report = plain_report(&timeline, values, snapshot, query, (kind, &kinds));
         report.group =
             query.group.as_ref().and_then(|field| group(field, values, &evaluation, None, top));

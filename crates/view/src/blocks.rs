@@ -68,9 +68,13 @@ pub struct BlocksReport {
     pub window_s: u64,
     /// The clocks of the two logs.
     pub clock: BlockClock,
+    /// The blocks by what they are, the most frequent first.
+    pub causes: Vec<CauseBlocks>,
     /// Whether a part of the blocks is from a log that has only a sample, as that of UFW, which
     /// logs 3 packets in a minute.
     pub sampled: bool,
+    /// What the logs of the blocks leave out, a sentence for each kind of log.
+    pub omissions: Vec<String>,
     /// The addresses with the most blocks, by number of blocks and then by address.
     pub clients: Vec<BlockedClient>,
 }
@@ -131,6 +135,18 @@ pub enum BlockCause {
     Scenario,
     /// A packet filter dropped a packet; the rule is the prefix of its log.
     PacketFilter,
+}
+
+/// The number of blocks of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct CauseBlocks {
+    /// What kind of rule blocked.
+    pub cause: BlockCause,
+    /// Its blocks.
+    pub blocks: u64,
+    /// Those of them that are from a log of UFW, which has only a sample.
+    pub sampled: u64,
 }
 
 /// An address that was blocked.
@@ -251,8 +267,8 @@ impl BlockedClient {
 }
 
 impl BlockRule {
-    /// `zone "one" (excess 3.978 to 3.986)`.
-    fn text(&self) -> String {
+    /// Its name and what is known of it: `zone "one" (excess 4.0 to 5.1)`.
+    pub fn text(&self) -> String {
         let name = self.name.as_deref().map(cut);
         let mut text = match (self.cause, name) {
             (BlockCause::Jail, Some(name)) => format!("jail {name}"),
@@ -271,6 +287,30 @@ impl BlockRule {
             });
         }
         text
+    }
+}
+
+impl CauseBlocks {
+    /// What the logs of these blocks leave out, a sentence for each kind of log. UFW's limit is
+    /// that of its `user.rules`: `--limit 3/min --limit-burst 10`.
+    pub fn omissions(all: &[Self]) -> Vec<String> {
+        let count = |cause| all.iter().find(|it: &&Self| it.cause == cause);
+        let mut sentences: Vec<&str> = Vec::new();
+        if let Some(packets) = count(BlockCause::PacketFilter) {
+            if packets.sampled > 0 {
+                sentences.push(
+                    "UFW logs at most 3 packets a minute for each of its rules, after the first 10, \
+                     so its blocks are a sample, and their numbers are lower bounds.",
+                );
+            }
+            if packets.sampled < packets.blocks {
+                sentences.push(
+                    "A LOG rule of iptables or nftables may have a limit, which its log does not \
+                     state, so the numbers of blocked packets may be lower bounds.",
+                );
+            }
+        }
+        sentences.into_iter().map(str::to_owned).collect()
     }
 }
 
@@ -351,7 +391,7 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BlockCause, BlockRule, BlockedActivity, BlockedClient, ValueShare};
+    use super::{BlockCause, BlockRule, BlockedActivity, BlockedClient, CauseBlocks, ValueShare};
 
     fn rule(cause: BlockCause, name: Option<&str>, blocks: u64) -> BlockRule {
         BlockRule { cause, name: name.map(str::to_owned), blocks, excess: None }
@@ -400,6 +440,22 @@ mod tests {
             "2001:db8::1 was blocked at least 3 times by a packet filter within a second; in the \
              1 min up to the first, it sent no request; after it, nothing"
         );
+    }
+
+    #[test]
+    fn each_kind_of_log_states_what_it_leaves_out() {
+        let omissions = |all: &[(BlockCause, u64, u64)]| {
+            let count = |&(cause, blocks, sampled)| CauseBlocks { cause, blocks, sampled };
+            let all: Vec<CauseBlocks> = all.iter().map(count).collect();
+            CauseBlocks::omissions(&all).join(" ")
+        };
+        let packets = BlockCause::PacketFilter;
+        assert_eq!(omissions(&[(BlockCause::Jail, 3, 0), (BlockCause::Scenario, 3, 0)]), "");
+        assert!(omissions(&[(packets, 3, 3)]).starts_with("UFW logs at most 3 packets a minute"));
+        assert!(!omissions(&[(packets, 3, 3)]).contains("iptables"));
+        assert!(omissions(&[(packets, 3, 0)]).starts_with("A LOG rule of iptables or nftables"));
+        let both = omissions(&[(packets, 3, 1)]);
+        assert!(both.contains("UFW") && both.contains("iptables"));
     }
 
     #[test]

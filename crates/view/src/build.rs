@@ -80,24 +80,25 @@ impl Report {
         let Timeline { own, overlay, unfiltered, range_ns } = *timeline;
         let Some(histogram) = own.histogram() else { return self };
         let mut histogram = covering(histogram, range_ns);
-        let mut others = [overlay, unfiltered]
-            .map(|other| other.and_then(Evaluation::histogram).map(|one| covering(one, range_ns)));
-        for other in others.iter().flatten() {
+        let mut all = unfiltered.and_then(Evaluation::histogram).map(|one| covering(one, range_ns));
+        let layer = |layer: &Layer<'_>| {
+            Some(covering(&layer.evaluation.histogram()?.shifted(-layer.ahead_s), range_ns))
+        };
+        let mut layers: Vec<_> = overlay.iter().map(layer).collect();
+        for other in layers.iter().flatten().chain(&all) {
             histogram = histogram.aligned(other).0;
         }
-        for other in others.iter_mut().flatten() {
+        for other in layers.iter_mut().flatten().chain(&mut all) {
             *other = other.aligned(&histogram).0;
         }
-        let [overlaid, all] = others;
         let shown = shown_histogram(&histogram, own.stack(), values);
         self.histogram = shown.map(|shown| Histogram {
             unfiltered: all
                 .map(|all| all.buckets().map(|bucket| bucket.counts.iter().sum()).collect()),
             ..shown
         });
-        self.overlay = overlay
-            .zip(overlaid)
-            .and_then(|(overlay, counts)| shown_histogram(&counts, overlay.stack(), values));
+        let shown = self.histogram.as_ref().filter(|_| layers.iter().any(Option::is_some));
+        self.overlay = shown.map(|shown| overlaid(shown, (overlay, &layers), values));
         self
     }
 
@@ -145,8 +146,8 @@ impl Report {
 pub struct Timeline<'a> {
     /// The records of the report.
     pub own: &'a Evaluation,
-    /// Records of another kind that are laid over them.
-    pub overlay: Option<&'a Evaluation>,
+    /// The records that are laid over them: first those of a kind, without a label.
+    pub overlay: &'a [Layer<'a>],
     /// All records of the kind in the same time, whether or not they match the other conditions.
     pub unfiltered: Option<&'a Evaluation>,
     /// The first and the last instant of the time axis, in nanoseconds since 1970. If there is
@@ -154,10 +155,21 @@ pub struct Timeline<'a> {
     pub range_ns: Option<(i64, i64)>,
 }
 
+/// Records that are laid over those of a report.
+#[derive(Debug, Clone, Copy)]
+pub struct Layer<'a> {
+    /// The name of the group that they form; `None` if they are stacked by a field.
+    pub label: Option<&'a str>,
+    /// The records.
+    pub evaluation: &'a Evaluation,
+    /// How far their clock is ahead of that of the report, in seconds.
+    pub ahead_s: i64,
+}
+
 impl<'a> Timeline<'a> {
     /// These records alone, over their own time.
     pub fn of(own: &'a Evaluation) -> Self {
-        Self { own, overlay: None, unfiltered: None, range_ns: None }
+        Self { own, overlay: &[], unfiltered: None, range_ns: None }
     }
 }
 
@@ -198,13 +210,7 @@ fn shown_histogram(
 ) -> Option<Histogram> {
     let zone = histogram.zone();
     let until = stamp_s(histogram.end_s()?, zone);
-    let field = match stack {
-        Stack::StatusClass => STATUS_CLASS.to_owned(),
-        Stack::Column(column) => {
-            let column = values.schema().column(column);
-            column.map(|column| column.name.clone()).unwrap_or_default()
-        }
-    };
+    let field = field_name(stack, values);
     let names = group_names(stack, values);
     let mut totals = BTreeMap::new();
     let buckets = histogram
@@ -226,6 +232,59 @@ fn shown_histogram(
     };
     let step_s = histogram.step_s();
     Some(Histogram { step_s, field, groups, until, buckets, unfiltered: None })
+}
+
+fn field_name(stack: Stack, values: &Values) -> String {
+    match stack {
+        Stack::StatusClass => STATUS_CLASS.to_owned(),
+        Stack::Column(column) => {
+            let column = values.schema().column(column);
+            column.map(|column| column.name.clone()).unwrap_or_default()
+        }
+    }
+}
+
+/// The histogram of all layers, with the buckets of `under`, which their counts have as well.
+fn overlaid(
+    under: &Histogram,
+    (layers, counts): (&[Layer<'_>], &[Option<weir_core::Histogram>]),
+    values: &Values,
+) -> Histogram {
+    let stack = layers.first().map_or(Stack::StatusClass, |layer| layer.evaluation.stack());
+    let empty = |bucket: &Bucket| Bucket { count: 0, by: BTreeMap::new(), ..bucket.clone() };
+    let mut all = Histogram {
+        field: field_name(stack, values),
+        groups: Vec::new(),
+        buckets: under.buckets.iter().map(empty).collect(),
+        unfiltered: None,
+        ..under.clone()
+    };
+    for (layer, counts) in layers.iter().zip(counts) {
+        match (layer.label, counts) {
+            (_, None) => {}
+            (Some(label), Some(counts)) => all = with_group(all, label, counts),
+            (None, Some(counts)) => all = shown_histogram(counts, stack, values).unwrap_or(all),
+        }
+    }
+    all
+}
+
+/// A histogram with one more group, which has all of these counts in the same buckets. Without
+/// counts the group is left out.
+fn with_group(mut shown: Histogram, label: &str, counts: &weir_core::Histogram) -> Histogram {
+    let mut total = 0;
+    for (bucket, more) in shown.buckets.iter_mut().zip(counts.buckets()) {
+        let more: u64 = more.counts.iter().sum();
+        if more > 0 {
+            bucket.count += more;
+            *bucket.by.entry(label.to_owned()).or_insert(0) += more;
+            total += more;
+        }
+    }
+    if total > 0 && !shown.groups.iter().any(|group| group == label) {
+        shown.groups.push(label.to_owned());
+    }
+    shown
 }
 
 /// The classes that occur, in their own order; records without one come last in the stack.

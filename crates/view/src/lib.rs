@@ -43,9 +43,9 @@ mod zone;
 
 pub use blocks::{
     BlockCause, BlockClock, BlockRule, BlockedActivity, BlockedClient, BlocksAnswer,
-    BlocksQuestion, BlocksReport, ClockEstimate, ClockEvidence, ValueShare,
+    BlocksQuestion, BlocksReport, CauseBlocks, ClockEstimate, ClockEvidence, ValueShare,
 };
-pub use build::Timeline;
+pub use build::{Layer, Timeline};
 pub use characters::is_invisible;
 pub use collateral::{Collateral, GoodClient, GoodReason, ReasonCount};
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};

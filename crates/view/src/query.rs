@@ -34,11 +34,15 @@ pub struct Query {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub kind: Option<RecordKind>,
-    /// A kind of records whose histogram is laid over that of the report, such as what a firewall
-    /// blocked over the requests.
+    /// A kind of records whose histogram is laid over that of the report. With firewall events come
+    /// the lines of error logs that are blocks, each in a group for what was done to the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub overlay: Option<RecordKind>,
+    /// How far the clock of the overlaid records is ahead of that of the report, in seconds.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<i64>"))]
+    pub overlay_ahead_s: i64,
     /// The field whose values are to be grouped: `status_class` or a field's name, but neither
     /// the time nor a number.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,10 +66,15 @@ impl Default for Query {
             buckets: 400,
             kind: None,
             overlay: None,
+            overlay_ahead_s: 0,
             group: None,
             compare: None,
         }
     }
+}
+
+fn is_zero(number: &i64) -> bool {
+    *number == 0
 }
 
 /// One condition on one field.

@@ -2,7 +2,7 @@
 
 use weir_core::{
     Aggregates, ColumnId, Field, Question, STATUS_CLASS, Stack, Timestamp, Values, Zone,
-    format_rfc3339,
+    format_rfc3339, parse_rfc3339,
 };
 
 use crate::moment::{Moment, Now};
@@ -64,6 +64,38 @@ impl Query {
             }
         }
         Ok(settled)
+    }
+
+    /// The query whose times are `by_s` seconds later, for records of a clock that is ahead by that.
+    /// Times have to be RFC 3339, see [`Self::settled`].
+    ///
+    /// # Errors
+    /// If a time is not valid.
+    pub fn with_times_later(&self, by_s: i64) -> Result<Self, QueryError> {
+        let mut later = self.clone();
+        if by_s == 0 {
+            return Ok(later);
+        }
+        let moved = |text: &str| {
+            let time = parse_rfc3339(text.as_bytes());
+            let time = time.ok_or_else(|| QueryError::NotATime(text.to_owned()))?;
+            Ok(time.unix_ns.saturating_add(by_s.saturating_mul(1_000_000_000)))
+        };
+        later.conditions.clear();
+        self.for_each_condition(|condition| {
+            let range = |text: &str| {
+                let moved_ns = moved(text).map_err(|error: QueryError| error.to_string())?;
+                Ok((moved_ns, moved_ns))
+            };
+            later.conditions.push(condition.with_instants(&range)?.to_string());
+            Ok(())
+        })?;
+        for clause in later.clauses.iter_mut().filter(|clause| clause.is_time()) {
+            for value in &mut clause.values {
+                *value = instant_stamp(moved(value)?);
+            }
+        }
+        Ok(later)
     }
 
     /// The question of the core for a data set with these columns. Times have to be RFC 3339, see

@@ -54,7 +54,7 @@ pub struct Report {
     pub time: TimeRange,
     /// Matching records over time; `null` if the format has no time or nothing matches.
     pub histogram: Option<Histogram>,
-    /// Records of the kind that the query overlays, with the same buckets as `histogram`; `null`
+    /// The records that the query overlays, with the same buckets as `histogram`; `null`
     /// if the query overlays none, or if one of the kinds has no matching record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]

@@ -7,6 +7,7 @@ import type { BlocksReport } from "../generated/BlocksReport";
 import { panel as rulesPanel } from "../rules/panel";
 import { isIncluded, toggleInclude } from "../state/filter";
 import { question, state } from "../state/store";
+import { StoryButton } from "../story/StoryButton";
 import { LogText } from "../views/LogText";
 import { ClockBox } from "./ClockBox";
 import { blocks } from "./panel";
@@ -33,8 +34,7 @@ export function BlocksPanel() {
       <BlockedList report={report} />
       <ClockBox clock={report.clock} refusal={refusal} />
       <p class="hint">
-        {report.sampled &&
-          "A part of the blocks is a sample: UFW logs 3 packets a minute, so its counts are lower bounds. "}
+        {report.omissions.map((omission) => `${omission} `)}
         {report.unknown > 0 && `${count(report.unknown)} blocks are of no known address. `}
         Recorded traffic already reflects these blocks.
         {!isComplete && " The log is still being read."}
@@ -88,6 +88,7 @@ function BlockedItem({ of: client, offset_s }: { of: BlockedClient; offset_s: nu
       >
         <LogText value={client.client} title={false} />
       </button>
+      {client.client_hex === undefined && <StoryButton client={client.client} />}
       <LogText value={restOfSentence(client)} title={false} />
       {crossed.map((crossing) => (
         <span key={crossing.rule} class="crossed" data-testid="blocked-crossing">

@@ -2,6 +2,7 @@
 
 import { effect } from "@preact/signals";
 import { askBlocks } from "../control/live";
+import { ask as askAgain } from "../control/questions";
 import type { KindCount } from "../generated/KindCount";
 import { state } from "../state/store";
 import { blocks, NO_BLOCKS, setBlocks } from "./panel";
@@ -10,7 +11,7 @@ import { blocks, NO_BLOCKS, setBlocks } from "./panel";
 const PANEL = 6;
 
 /** The time before the first block in which requests count, in seconds. */
-const WINDOW_S = 600;
+export const WINDOW_S = 600;
 
 /** Asks whenever the records of the session begin to have two kinds, or the zone changes. */
 export function followBlocks(): void {
@@ -24,6 +25,17 @@ export function followBlocks(): void {
     last = asked;
     if (!isSameSession) setBlocks({ ...NO_BLOCKS, asked: blocks.peek().asked });
     if (mayHave) ask();
+  });
+}
+
+/** Asks for the chart again whenever the blocks that are laid over it turn out to be elsewhere. */
+export function followClock(): void {
+  let last = 0;
+  effect(() => {
+    const ahead_s = blocks.value.report?.clock.offset_s ?? 0;
+    if (ahead_s === last) return;
+    last = ahead_s;
+    if (state.peek().question.hasOverlay) askAgain();
   });
 }
 

@@ -37,6 +37,11 @@ const current = signal<BlocksPanelState>(NO_BLOCKS);
 /** The panel, read-only. */
 export const blocks: ReadonlySignal<BlocksPanelState> = current;
 
+/** How far the clock of the blocks is ahead of that of the requests, in seconds, as far as known. */
+export function blocksAhead_s(): number {
+  return current.peek().report?.clock.offset_s ?? 0;
+}
+
 /** Changes a part of the panel. */
 export function setBlocks(part: Partial<BlocksPanelState>): void {
   current.value = { ...current.value, ...part };

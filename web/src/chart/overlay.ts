@@ -1,7 +1,8 @@
-/** The histogram of a report, and the firewall events laid over requests. */
+/** The histogram of a report, and the blocks and firewall events laid over requests. */
 
+import { firewallEvents, type Noun, overlayNoun } from "../format/kind";
 import type { Histogram } from "../generated/Histogram";
-import { KIND_WORDS, type KindWords } from "../generated/kindWords";
+import { KIND_WORDS } from "../generated/kindWords";
 import type { Report } from "../generated/Report";
 import { backdropColor, groupColors, type Theme } from "./palette";
 import { countOf, type Series, seriesOf } from "./series";
@@ -10,27 +11,38 @@ import { countOf, type Series, seriesOf } from "./series";
 export interface Drawing {
   histogram: Histogram;
   series: Series[];
-  kinds: (KindWords & { total: number })[];
+  kinds: (Noun & { total: number })[];
 }
 
-/** Returns the drawing of a report; `null` if it has no histogram. */
-export function drawingOf(report: Report, theme: Theme): Drawing | null {
+/**
+ * Returns the drawing of a report; `null` if it has no histogram. `blocks` is the number of blocks
+ * in error logs.
+ */
+export function drawingOf(report: Report, theme: Theme, blocks = 0): Drawing | null {
   const { histogram, overlay, kind } = report;
   if (!histogram) return null;
-  if (overlay && kind === "request") return overlaid(report, histogram, overlay, theme);
+  if (overlay && kind === "request") {
+    const noun = overlayNoun(firewallEvents(report), blocks);
+    return overlaid(report, [histogram, overlay], noun, theme);
+  }
   const kinds = [{ ...KIND_WORDS[kind], total: report.matching }];
   return { histogram, series: seriesOf(histogram, theme), kinds };
 }
 
 /** The requests are one series, below the groups of the events. */
-function overlaid(report: Report, own: Histogram, overlay: Histogram, theme: Theme): Drawing {
+function overlaid(
+  report: Report,
+  [own, overlay]: [Histogram, Histogram],
+  noun: Noun,
+  theme: Theme,
+): Drawing {
   // The server makes the same buckets for both kinds.
   const buckets = own.buckets.map(({ start, count }, at) => {
     const { count: more, by } = overlay.buckets[at] ?? { count: 0, by: {} };
     return { start, count: count + more, by };
   });
   const colors = groupColors(overlay.field, overlay.groups, theme);
-  const { request, firewall_event } = KIND_WORDS;
+  const { request } = KIND_WORDS;
   const below = { name: null, label: request.many, color: backdropColor(theme) };
   const above = overlay.groups.map((name, at) => ({ name, label: name, color: colors[at]! }));
   const series = [below, ...above].map((one) => ({
@@ -40,7 +52,7 @@ function overlaid(report: Report, own: Histogram, overlay: Histogram, theme: The
   }));
   const kinds = [
     { ...request, total: report.matching },
-    { ...firewall_event, total: totalOf(overlay) },
+    { ...noun, total: totalOf(overlay) },
   ];
   return { histogram: { ...own, ...overlay, buckets }, series, kinds };
 }

@@ -38,25 +38,44 @@ function entryOf(session: string | null, question: Question, steps: number) {
   return { entry: { depth: steps, question }, address: short };
 }
 
-/** The begin of the fragment that holds a rule. It is not sent to the server. */
-const RULE = "#rule=";
+/** The rules in the fragment of the address, which is not sent to the server. */
+export interface AddressRules {
+  /** That of the panel; empty if there is none. */
+  rule: string;
+  /** The one that it is compared with; empty if there is none. */
+  other: string;
+}
 
-/** The rule in the address; empty if there is none. */
-export function ruleOfAddress(): string {
-  if (!location.hash.startsWith(RULE)) return "";
+/** The rules in the address. */
+export function rulesOfAddress(): AddressRules {
+  const found: AddressRules = { rule: "", other: "" };
+  for (const part of location.hash.slice(1).split("&")) {
+    const [name, text] = part.split("=");
+    if ((name === "rule" || name === "other") && text !== undefined) found[name] = decoded(text);
+  }
+  return found;
+}
+
+function decoded(text: string): string {
   try {
-    return decodeURIComponent(location.hash.slice(RULE.length));
+    return decodeURIComponent(text);
   } catch {
     return "";
   }
 }
 
-/** Keeps a rule in the address, without a step. One that is too long for it is left out. */
-export function noteRule(text: string): void {
-  const hash = text.trim() === "" ? "" : RULE + encodeURIComponent(text);
-  const kept = hash.length <= ADDRESS_MAX ? hash : "";
-  if (kept !== location.hash)
-    history.replaceState(history.state, "", location.pathname + location.search + kept);
+/** Keeps rules in the address, without a step. One that is too long for it is left out. */
+export function noteRules({ rule, other }: AddressRules): void {
+  let hash = "";
+  for (const [name, text] of [
+    ["rule", rule],
+    ["other", other],
+  ] as const) {
+    const longer = `${hash}${hash === "" ? "#" : "&"}${name}=${encodeURIComponent(text)}`;
+    if (text.trim() !== "" && longer.length <= ADDRESS_MAX) hash = longer;
+  }
+  if (hash !== location.hash)
+    history.replaceState(history.state, "", location.pathname + location.search + hash);
 }
 
 /** The parameter of the address that names the client whose story is told. */

@@ -1,5 +1,6 @@
 /** The live connection of the session on the screen. */
 
+import { blocksAhead_s } from "../blocks/panel";
 import { bytes as bytesText } from "../format/bytes";
 import type { BlocksQuestion } from "../generated/BlocksQuestion";
 import type { Query } from "../generated/Query";
@@ -91,12 +92,12 @@ export function askLines(
   socket?.askLines(panel, queryOf(id, question), from, count);
 }
 
-/** Asks what tripped the rules in force. */
+/** Asks what tripped the rules in force; `null` ends that. */
 export function askBlocks(
   panel: number,
   id: number,
   question: Question,
-  blocks: BlocksQuestion,
+  blocks: BlocksQuestion | null,
 ): void {
   socket?.askBlocks(panel, queryOf(id, question), blocks);
 }
@@ -113,6 +114,6 @@ function queryOf(id: number, question: Question): Query {
     ...others,
     buckets: BUCKETS_MAX,
     ...(kind !== null && { kind }),
-    ...(hasOverlay && { overlay: "firewall_event" as const }),
+    ...(hasOverlay && { overlay: "firewall_event" as const, overlay_ahead_s: blocksAhead_s() }),
   };
 }

@@ -13,7 +13,13 @@ import { isGrowing } from "../state/rows";
 import { canAsk, hasLines } from "../state/state";
 import { awaiting, dispatch, state } from "../state/store";
 import { sessionOf } from "../state/url";
-import { STORY_PANEL, showStoryRules, storyLines } from "../story/story";
+import {
+  STORY_BLOCKS_PANEL,
+  STORY_PANEL,
+  showStoryBlocks,
+  showStoryRules,
+  storyLines,
+} from "../story/story";
 import type { NamedFile } from "../upload/uploads";
 import { noteDataSet, offerRoom } from "./dataSets";
 import { sorted } from "./duplicates";
@@ -101,7 +107,7 @@ function openSession(session: string | null): void {
       filteredLines.take(reply);
       storyLines.take(reply);
     },
-    blocked: showBlocks,
+    blocked: (reply) => (reply.panel === STORY_BLOCKS_PANEL ? showStoryBlocks : showBlocks)(reply),
   });
   ask();
   followSession();

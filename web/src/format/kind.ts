@@ -52,10 +52,17 @@ export function kindChoices({ kind, kinds }: Report): { kind: RecordKind; record
   return choices.length > 1 ? choices : [];
 }
 
-/** The events that can be laid over the requests; 0 if the report is not about requests. */
-export function overlayableEvents({ kind, kinds }: Report): number {
+/** The firewall events of a report about requests, which can be laid over these. */
+export function firewallEvents({ kind, kinds }: Report): number {
   if (kind !== "request") return 0;
   return kinds.find((other) => other.kind === "firewall_event")?.records ?? 0;
+}
+
+/** The word for what is laid over the requests: so many firewall events, and blocks of error logs. */
+export function overlayNoun(events: number, blocks: number): Noun {
+  if (events === 0) return { one: "block", many: "blocks" };
+  if (blocks === 0) return KIND_WORDS.firewall_event;
+  return { one: "block or firewall event", many: "blocks and firewall events" };
 }
 
 /** Names the fields of the filter that no record of the kind has; `null` if there is none. */

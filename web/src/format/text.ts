@@ -99,3 +99,8 @@ export function nameParts(name: string): { start: string; end: string } {
   const cut = isLong ? characters.length - NAME_END : 0;
   return { start: characters.slice(0, cut).join(""), end: characters.slice(cut).join("") };
 }
+
+/** `requests and blocks`, or `requests, blocks and events` if the last one is a list itself. */
+export function listed(nouns: readonly string[]): string {
+  return nouns.join(nouns.at(-1)?.includes(" and ") ? ", " : " and ");
+}

@@ -43,10 +43,14 @@ buckets: number,
  */
 kind?: RecordKind, 
 /**
- * A kind of records whose histogram is laid over that of the report, such as what a firewall
- * blocked over the requests.
+ * A kind of records whose histogram is laid over that of the report. With firewall events come
+ * the lines of error logs that are blocks, each in a group for what was done to the request.
  */
 overlay?: RecordKind, 
+/**
+ * How far the clock of the overlaid records is ahead of that of the report, in seconds.
+ */
+overlay_ahead_s?: number, 
 /**
  * The field whose values are to be grouped: `status_class` or a field's name, but neither
  * the time nor a number.

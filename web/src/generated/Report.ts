@@ -81,7 +81,7 @@ time: TimeRange,
  */
 histogram: Histogram | null, 
 /**
- * Records of the kind that the query overlays, with the same buckets as `histogram`; `null`
+ * The records that the query overlays, with the same buckets as `histogram`; `null`
  * if the query overlays none, or if one of the kinds has no matching record.
  */
 overlay?: Histogram, 

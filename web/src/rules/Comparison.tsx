@@ -1,8 +1,9 @@
 import { count, plural } from "../format/number";
 import type { KeySet } from "../generated/KeySet";
 import type { RuleComparison } from "../generated/RuleComparison";
+import { StoryButton } from "../story/StoryButton";
 import { LogText } from "../views/LogText";
-import { comparedRequests } from "./words";
+import { comparedRequests, isClient } from "./words";
 
 interface Props {
   comparison: RuleComparison;
@@ -49,6 +50,7 @@ function Keys({ set: { keys, list }, title, noun, id }: KeysProps) {
         {list.map((key) => (
           <li key={key}>
             <LogText value={key} />
+            {isClient(key) && <StoryButton client={key} />}
           </li>
         ))}
         {keys > list.length && <li class="muted">and {count(keys - list.length)} more</li>}

@@ -4,6 +4,7 @@ import { visible } from "../format/text";
 import { stampText } from "../format/time";
 import type { ReplayedRule } from "../generated/ReplayedRule";
 import type { RuleAnswer } from "../generated/RuleAnswer";
+import { StoryButton } from "../story/StoryButton";
 import { LogText } from "../views/LogText";
 import { CollateralLine } from "./Collateral";
 import { showGrid, tryRule } from "./control";
@@ -12,7 +13,7 @@ import { LimitChart } from "./LimitChart";
 import { LimitGrid } from "./LimitGrid";
 import { withBurst } from "./limit";
 import { lab, OWN, panels, type Slot } from "./panel";
-import { exactnessText, keysText, keyWords, requestsText } from "./words";
+import { exactnessText, isClient, keysText, keyWords, requestsText } from "./words";
 
 /** Bans and alerts that are shown. */
 const SHOWN = 20;
@@ -118,7 +119,8 @@ function Bans({ rule: { bans } }: { rule: ReplayedRule }) {
       <ul>
         {bans.slice(0, SHOWN).map((ban) => (
           <li key={`${ban.key} ${ban.time}`}>
-            <LogText value={ban.key} /> {stampText(ban.time)}
+            <LogText value={ban.key} />
+            {isClient(ban.key) && <StoryButton client={ban.key} />} {stampText(ban.time)}
             {ban.until === null ? ", for good" : ` to ${stampText(ban.until)}`}
             {ban.already_banned && ", already banned"}
           </li>
@@ -138,7 +140,9 @@ function Alerts({ rule: { alerts } }: { rule: ReplayedRule }) {
       <ul>
         {alerts.slice(0, SHOWN).map((alert) => (
           <li key={`${alert.scenario} ${alert.source} ${alert.time}`}>
-            <LogText value={alert.source} /> {stampText(alert.time)},{" "}
+            <LogText value={alert.source} />
+            {isClient(alert.source) && <StoryButton client={alert.source} />}{" "}
+            {stampText(alert.time)},
             <LogText value={alert.scenario} />, {plural(alert.events, "event")}
           </li>
         ))}

@@ -1,7 +1,7 @@
 /** The actions of a person in the rules panel. */
 
 import { effect } from "@preact/signals";
-import { noteRule, ruleOfAddress } from "../control/history";
+import { noteRules, rulesOfAddress } from "../control/history";
 import { askRules } from "../control/live";
 import type { RuleDetails } from "../generated/RuleDetails";
 import { state } from "../state/store";
@@ -17,17 +17,18 @@ const NETWORKS_KEY = "weir-good-networks";
 
 /** Asks what the rules of a text would have done; an empty text clears them. */
 export function tryRule(text: string, slot: Slot = OWN): void {
-  if (slot === OWN) noteRule(text);
   if (text.trim() === "") {
     clear(slot);
   } else if (new TextEncoder().encode(text).length > RULE_BYTES_MAX) {
     const refusal = `The text is too long: a panel takes ${RULE_BYTES_MAX >> 10} KiB.`;
     setPanel({ ...NO_PANEL, asked: panels[slot]!.value.asked, text, refusal }, slot);
+    noteTexts();
     return;
   } else {
     setPanel({ text }, slot);
     ask(slot);
   }
+  noteTexts();
   // The other rule is compared with this one.
   if (slot === OWN) ask(OTHER);
 }
@@ -60,6 +61,13 @@ export function compareWith(text: string): void {
 export function endComparison(): void {
   setLab({ hasOther: false });
   clear(OTHER);
+  noteTexts();
+}
+
+/** Keeps both texts in the address. */
+function noteTexts(): void {
+  const [rule, other] = [OWN, OTHER].map((slot) => panels[slot]!.peek().text ?? "");
+  noteRules({ rule: rule!, other: other! });
 }
 
 /** Names the networks whose clients are good. */
@@ -73,16 +81,26 @@ export function nameNetworks(networks: string): void {
   askAll();
 }
 
-/** Asks about the rules of the panel, or that of the address, on a new connection. */
+/** Asks about the rules of the panel, or those of the address, on a new connection. */
 export function followSession(): void {
   try {
     setLab({ networks: localStorage.getItem(NETWORKS_KEY) ?? "" });
   } catch {
     // A browser may refuse storage.
   }
-  const text = panels[OWN]!.value.text ?? ruleOfAddress();
+  const address = rulesOfAddress();
+  const [text, other] = [
+    panels[OWN]!.value.text ?? address.rule,
+    panels[OTHER]!.value.text ?? address.other,
+  ];
   for (const slot of [OWN, OTHER] as const) setPanel({ answer: null }, slot);
+  if (other !== "") {
+    // Before the address is written again.
+    setLab({ hasOther: true });
+    setPanel({ text: other }, OTHER);
+  }
   if (text !== "") tryRule(text);
+  else if (other !== "") tryRule(other, OTHER);
 }
 
 /** Asks again whenever the filter changes, if the panel follows it. */

@@ -67,9 +67,10 @@ export class LiveSocket {
   }
 
   /** Asks what tripped the rules in force, instead of the question before in the panel. */
-  askBlocks(panel: number, query: Query, question: BlocksQuestion): void {
+  askBlocks(panel: number, query: Query, question: BlocksQuestion | null): void {
     const request: LiveRequest = { type: "blocks", panel, query, question };
-    this.panels.set(panel, request);
+    if (question === null) this.panels.delete(panel);
+    else this.panels.set(panel, request);
     if (this.isOpen) this.send(request);
   }
 

@@ -18,7 +18,7 @@ export interface Question {
   zone: string | null;
   /** The kind of records; `null` leaves the choice to the server. */
   kind: RecordKind | null;
-  /** Whether firewall events are laid over the requests. */
+  /** Whether blocks and firewall events are laid over the requests. */
   hasOverlay: boolean;
 }
 

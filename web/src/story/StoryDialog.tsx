@@ -1,10 +1,12 @@
 import { useEffect, useRef } from "preact/hooks";
+import { mayHaveBlocks } from "../blocks/control";
 import { fieldTitle } from "../format/field";
 import { count, share } from "../format/number";
 import { capitalized, visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { LinesView } from "../lines/LinesView";
 import { panel } from "../rules/panel";
+import { view } from "../state/store";
 import { LogText } from "../views/LogText";
 import { gapsOf, gapText, refusedText, ruleText, totalsText } from "./facts";
 import { closeStory, filterByClient, story, storyClient, storyLines } from "./story";
@@ -67,6 +69,7 @@ function Story({ client }: { client: string }) {
       ) : (
         <Facts report={report} />
       )}
+      <Blocks />
       <Rules client={client} />
       <section class="story-part" aria-label="Lines of the client">
         <h3>Lines</h3>
@@ -120,6 +123,24 @@ function Values({ field, report }: { field: string; report: Report }) {
         ))}
       </ul>
       {more > 0 && <p class="muted">and {count(more)} more</p>}
+    </section>
+  );
+}
+
+/** What the logs of blocks state of the client; nothing if there are none. */
+function Blocks() {
+  const { blocked } = story.value;
+  if (!mayHaveBlocks(view.value?.report.kinds ?? [])) return null;
+  return (
+    <section class="story-part" aria-label="What blocked it" data-testid="story-blocks">
+      <h3>What blocked it</h3>
+      {blocked === undefined && <p class="muted">Reading the blocks…</p>}
+      {blocked === null && <p class="muted">No log states a block of this address.</p>}
+      {blocked && (
+        <p>
+          <LogText value={`${blocked.sentence}.`} title={false} />
+        </p>
+      )}
     </section>
   );
 }

@@ -1,9 +1,12 @@
 /** The story of one client: which one is told, and what is known of it. */
 
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
+import { mayHaveBlocks, WINDOW_S } from "../blocks/control";
+import { type BlocksReply, blocksAhead_s, blocks as blocksPanel } from "../blocks/panel";
 import { leaveStory, pushStory, storyOfAddress } from "../control/history";
-import { askRules } from "../control/live";
+import { askBlocks, askRules } from "../control/live";
 import { filterBy } from "../control/questions";
+import type { BlockedClient } from "../generated/BlockedClient";
 import type { Report } from "../generated/Report";
 import type { RulesAnswer } from "../generated/RulesAnswer";
 import { LinePanel } from "../lines/control";
@@ -14,6 +17,9 @@ import { state, view } from "../state/store";
 
 /** The number of the panel of rules on the connection: the last one. */
 export const STORY_PANEL = 7;
+
+/** The number of the panel of blocks on the connection. */
+export const STORY_BLOCKS_PANEL = 5;
 
 /** The number of the first of its panels of lines. */
 const LINE_PANEL = 2;
@@ -29,11 +35,13 @@ export interface Story {
   report: Report | null;
   /** What the rules of the panel would have done with it; `null` if there are none. */
   rules: RulesAnswer | null;
+  /** What the logs of blocks state of it; `undefined` until that is known, `null` for nothing. */
+  blocked: BlockedClient | null | undefined;
   /** Why something is missing. */
   refusal: string | null;
 }
 
-const NO_STORY: Story = { report: null, rules: null, refusal: null };
+const NO_STORY: Story = { report: null, rules: null, blocked: undefined, refusal: null };
 
 const client = signal<string | null>(null);
 const current = signal<Story>(NO_STORY);
@@ -80,6 +88,13 @@ export function showStoryRules({ query, answer, error }: RulesReply): void {
   if (error) current.value = { ...current.value, refusal: error.message };
 }
 
+/** Takes what blocked the client. */
+export function showStoryBlocks({ query, answer, error }: BlocksReply): void {
+  if (query !== asked) return;
+  if (error) current.value = { ...current.value, refusal: error.message };
+  else current.value = { ...current.value, blocked: answer?.report?.clients[0] ?? null };
+}
+
 /** Asks for everything whenever another client is chosen, and again while the data grows. */
 export function followStories(): void {
   storyLines.follow();
@@ -91,7 +106,8 @@ export function followStories(): void {
     const { text } = rulesPanel.value;
     const of = connection === "open" && session !== null ? client.value : null;
     const { zone, kind } = question;
-    const key = of === null ? "" : JSON.stringify([session, of, text, zone, kind]);
+    const context = [text, zone, kind, ...blocksContext()];
+    const key = of === null ? "" : JSON.stringify([session, of, ...context]);
     const records = view.value?.report.records ?? 0;
     if (key !== last) {
       last = key;
@@ -110,14 +126,26 @@ export function followStories(): void {
   });
 }
 
+/** What a question about blocks depends on. */
+function blocksContext(): unknown[] {
+  const kinds = view.value?.report.kinds ?? [];
+  return [mayHaveBlocks(kinds), blocksPanel.value.report?.clock.offset_s ?? 0];
+}
+
 function tell(session: string | null, of: string | null, text: string | null): void {
   asked += 1;
   if (of === null || session === null) {
-    if (asked > 1) askRules(STORY_PANEL, asked, state.peek().question, null);
+    if (asked > 1) {
+      askRules(STORY_PANEL, asked, state.peek().question, null);
+      askBlocks(STORY_BLOCKS_PANEL, asked, state.peek().question, null);
+    }
     return;
   }
   void report(session, of);
   if (text !== null) askRules(STORY_PANEL, asked, questionOf(of), { text });
+  if (!mayHaveBlocks(view.peek()?.report.kinds ?? [])) return;
+  const question = { window_s: WINDOW_S, clock_offset_s: blocksAhead_s() };
+  askBlocks(STORY_BLOCKS_PANEL, asked, { ...questionOf(of), hasOverlay: false }, question);
 }
 
 async function report(session: string, of: string): Promise<void> {

@@ -1,20 +1,22 @@
 import { useMemo } from "preact/hooks";
+import { blocks } from "../blocks/panel";
+import { errorLogBlocks } from "../blocks/words";
 import { type Drawing, drawingOf } from "../chart/overlay";
 import { isStacked, type Series } from "../chart/series";
 import { change, filterBy } from "../control/questions";
 import { perStep, step } from "../format/duration";
 import {
+  firewallEvents,
   missingStackText,
-  overlayableEvents,
+  overlayNoun,
   RECORD,
   recordsOfKind,
   wordsOf,
 } from "../format/kind";
 import { count, plural, share } from "../format/number";
-import { capitalized, visible } from "../format/text";
+import { capitalized, listed, visible } from "../format/text";
 import { rangeText } from "../format/time";
 import type { Histogram } from "../generated/Histogram";
-import { KIND_WORDS } from "../generated/kindWords";
 import type { Report } from "../generated/Report";
 import { shareCounted } from "../state/rows";
 import { hasFilter } from "../state/state";
@@ -31,12 +33,13 @@ const LEGEND_SHOWN = 10;
 /** The histogram with its heading, legend and options. */
 export function ChartPanel({ report, complete }: { report: Report; complete: boolean }) {
   const shown = theme.value;
+  const stated = errorLogBlocks(blocks.value.report);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours change with the theme
-  const drawing = useMemo(() => drawingOf(report, shown), [report, shown]);
+  const drawing = useMemo(() => drawingOf(report, shown, stated), [report, shown, stated]);
   if (!drawing || drawing.histogram.buckets.length === 0)
     return <NoChart report={report} complete={complete} />;
   const { histogram, series, kinds } = drawing;
-  const title = kinds.length > 1 ? kinds.map(({ many }) => many).join(" and ") : kinds[0]!.many;
+  const title = listed(kinds.map(({ many }) => many));
   return (
     <div class="chart-panel">
       <div class="chart-head">
@@ -48,7 +51,7 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
           series={isStacked(series) ? series : []}
           backdrop={backdropText(histogram, report)}
         />
-        <OverlayButton report={report} />
+        <OverlayButton report={report} stated={stated} />
         <ZonePicker shown={report.time.zone} />
         {kinds.length === 1 && <StackSelect report={report} />}
       </div>
@@ -63,12 +66,13 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
   );
 }
 
-/** Lays firewall events over the requests, or takes them away. */
-function OverlayButton({ report }: { report: Report }) {
-  const events = overlayableEvents(report);
-  if (events === 0) return null;
+/** Lays blocks and firewall events over the requests, or takes them away. */
+function OverlayButton({ report, stated }: { report: Report; stated: number }) {
+  if (report.kind !== "request") return null;
+  const events = firewallEvents(report);
   const { hasOverlay } = question.value;
-  const { one, many } = KIND_WORDS.firewall_event;
+  const { one, many } = overlayNoun(events, stated);
+  if (events + stated === 0) return null;
   return (
     <button
       type="button"
@@ -76,7 +80,7 @@ function OverlayButton({ report }: { report: Report }) {
       data-testid="overlay"
       onClick={() => change({ hasOverlay: !hasOverlay })}
     >
-      {hasOverlay ? `Hide the ${many}` : `Overlay ${plural(events, one, many)}`}
+      {hasOverlay ? `Hide the ${many}` : `Overlay ${plural(events + stated, one, many)}`}
     </button>
   );
 }

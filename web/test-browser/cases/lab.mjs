@@ -186,11 +186,17 @@ export function lab(define) {
     const [left, right] = await columns();
     assert.ok(right > left + 400, "beside each other");
     await axe(page);
+    // The address has both.
+    await page.reload();
+    await page.waitForSelector(byId("comparison"));
+    assert.deepEqual([await boxText(page), await boxText(page, 1)], [ruleOf(2), ruleOf(10)]);
+    assert.deepEqual(await keys(), [more, before.keys.tripped, 0]);
     await page.setViewport({ width: 420, height: 900 });
     const [above, below] = await columns();
     assert.equal(above, below, "below each other");
     await page.click(byId("rule-alone"));
     assert.equal(await page.$(byId("comparison")), null);
     assert.equal(await page.$(byId("other-rule")), null);
+    assert.ok(!page.url().includes("other="), page.url());
   });
 }

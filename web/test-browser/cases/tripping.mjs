@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { byId, chips, choose, settled, until } from "../support/page.mjs";
+import { byId, chips, choose, numbers, settled, until } from "../support/page.mjs";
 
 const SECONDS = 12;
 const REQUESTS = 6;
@@ -62,7 +62,7 @@ export function tripping(define) {
     const sentence = await textOf(page, "blocked");
     assert.match(
       sentence,
-      /^203\.0\.113\.7 was rejected 42 times by zone "one" \(excess 5\.0 to 5\.1\)/,
+      /^203\.0\.113\.7≡ was rejected 42 times by zone "one" \(excess 5\.0 to 5\.1\)/,
     );
     assert.match(sentence, /it sent 6 requests, at most 6 a second, all of them POST \/login/);
     assert.match(sentence, /; after it, 60 requests\.$/);
@@ -70,6 +70,56 @@ export function tripping(define) {
     await chips(page, 1);
     // The list is about the whole log, whatever the filter.
     assert.match(await textOf(page, "blocked"), /was rejected 42 times/);
+  });
+
+  define("the blocks are laid over the requests, by the clock of these", async (world) => {
+    const { page, server } = world;
+    await page.goto(server.url);
+    await choose(page, ...(await writeLogs(world)));
+    await settled(page);
+    await clockSays(page, "2 h ahead");
+    assert.equal(await textOf(page, "overlay"), "Overlay 42 blocks");
+    await page.click(byId("overlay"));
+    const legend = () =>
+      page.$$eval(".legend li", (all) => all.map((one) => one.textContent).join(", "));
+    await until(page, () => document.querySelectorAll(".legend li").length === 2);
+    await settled(page);
+    assert.match(await legend(), /^requests\d+, rejected42$/);
+    assert.match(
+      await page.$eval(".chart-head h2", (h2) => h2.textContent),
+      /^Requests and blocks per/,
+    );
+    // The two hours between the clocks are not drawn.
+    const { chart } = await numbers(page);
+    assert.deepEqual([chart.step, chart.buckets], [1, SECONDS]);
+    await page.reload();
+    await clockSays(page, "2 h ahead");
+    await settled(page);
+    await until(page, () => document.querySelectorAll(".legend li").length === 2);
+    assert.match(await legend(), /rejected42$/);
+  });
+
+  define("the story of an address says what blocked it", async (world) => {
+    const { page, server } = world;
+    await page.goto(server.url);
+    await choose(page, ...(await writeLogs(world)));
+    await settled(page);
+    await clockSays(page, "2 h ahead");
+    await page.click(`${byId("blocked")} ${byId("story-open")}`);
+    await until(page, () =>
+      document.querySelector('[data-testid="story-blocks"]')?.textContent.includes("rejected"),
+    );
+    assert.match(
+      await textOf(page, "story-blocks"),
+      /203\.0\.113\.7 was rejected 42 times by zone "one" .*; after it, 60 requests\.$/,
+    );
+    await page.click(byId("story-close"));
+    await until(page, () => document.querySelector('[data-testid="story"]') === null);
+    // Another client was never blocked.
+    await page.goto(`${page.url()}${page.url().includes("?") ? "&" : "?"}story=198.51.100.4`);
+    await until(page, () =>
+      document.querySelector('[data-testid="story-blocks"]')?.textContent.includes("No log states"),
+    );
   });
 
   define("the offset of the clocks is set, refused, and estimated again", async (world) => {

@@ -2,6 +2,7 @@
 //! the titles, columns and colours.
 
 mod axis;
+mod blocks;
 mod colour;
 mod escape;
 mod group;
@@ -11,6 +12,7 @@ mod span;
 mod time;
 
 pub(crate) use axis::{AxisWidths, axis_labels};
+pub(crate) use blocks::{blocks_counts, blocks_remarks};
 pub(crate) use colour::colour_number;
 pub(crate) use escape::{safe, safe_bytes, safe_rows};
 pub(crate) use group::{GroupColumn, mark_lower_bound};

@@ -13,13 +13,12 @@ use weir_view::{BlocksQuestion, BlocksReport};
 
 use super::request::Request;
 use super::{ReportArguments, query_failure};
-use crate::options::OutputKind;
 use crate::outcome::Failure;
 use crate::sources;
 use crate::terminal::Progress;
 
 /// What is counted while the logs are read: the report, and the addresses that were blocked, if
-/// the output has a place for them.
+/// the report has a place for them.
 #[derive(Clone)]
 pub(super) struct ReportFold {
     pub(super) evaluations: EvaluationByKind,
@@ -49,19 +48,13 @@ impl Fold for ReportFold {
     }
 }
 
-/// A census, if the output has a place for what it finds. A report on one kind and one that
-/// compares two periods have none.
+/// A census. A report on one kind and one that compares two periods have none.
 pub(super) fn census(
     arguments: &ReportArguments,
     request: &Request,
     values: &Values,
 ) -> Result<Option<BlockCensus>, Failure> {
-    let has_place = match arguments.output.kind() {
-        OutputKind::Json => true,
-        OutputKind::Text => arguments.html.is_none(),
-        OutputKind::Csv => false,
-    };
-    if !has_place || request.query.kind.is_some() || arguments.compare {
+    if request.query.kind.is_some() || arguments.compare {
         return Ok(None);
     }
     let (filter, _) = filter_and_zone(&request.query, values).map_err(query_failure)?;

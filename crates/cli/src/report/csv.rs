@@ -2,8 +2,8 @@
 
 use weir_ingest::SourceSnapshot;
 use weir_view::{
-    Comparison, Group, GroupRow, IncompleteSource, PeriodTally, Quantiles, RecordKind, Report,
-    RowValue, Tally, TopRow,
+    BlocksReport, Comparison, Group, GroupRow, IncompleteSource, PeriodTally, Quantiles,
+    RecordKind, Report, RowValue, Tally, TopRow,
 };
 
 use crate::csv::row;
@@ -57,6 +57,9 @@ pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
         rows.records(report);
     }
     rows.kind = None;
+    if let Some(blocks) = &report.blocks {
+        rows.blocks(blocks);
+    }
     rows.unparsed(sources);
     rows.text
 }
@@ -264,6 +267,34 @@ impl Rows {
         (cells[5], cells[6]) = (self.bytes(top.tally), self.errors(top.tally));
         self.push(cells);
         self.uncounted(field, &top.value);
+    }
+
+    fn blocks(&mut self, blocks: &BlocksReport) {
+        for (name, number) in [
+            ("blocks", blocks.blocks),
+            ("addresses", blocks.addresses),
+            ("unknown", blocks.unknown),
+            ("window_s", blocks.window_s),
+        ] {
+            self.single("blocks", name, number);
+        }
+        self.single("blocks", "clock_offset_s", blocks.clock.offset_s);
+        for omission in &blocks.omissions {
+            self.single("blocks", "omission", omission);
+        }
+        for client in &blocks.clients {
+            let mut push = |section: &str, field: &str, value: &str, count: u64| {
+                let mut cells: Cells = Default::default();
+                (cells[0], cells[1]) = (section.to_owned(), field.to_owned());
+                (cells[2], cells[3]) = (value.to_owned(), count.to_string());
+                self.push(cells);
+            };
+            push("blocked", "client", &client.client, client.blocks);
+            for rule in &client.rules {
+                push("blocked_by", &client.client, &rule.text(), rule.blocks);
+            }
+            self.single("blocked_sentence", &client.client, &client.sentence);
+        }
     }
 
     fn unparsed(&mut self, sources: &[SourceSnapshot]) {

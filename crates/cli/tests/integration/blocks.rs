@@ -113,6 +113,35 @@ fn there_is_no_list_without_blocks_and_requests() {
 }
 
 #[test]
+fn csv_and_html_have_the_list_too() {
+    let folder = Folder::new();
+    attack(&folder);
+    let found = blocks(&folder, &[], &LOGS);
+    let csv = report(&folder, &["--csv"], &LOGS);
+    assert!(csv.contains(",blocks,blocks,34,"), "{csv}");
+    assert!(csv.contains(",blocks,clock_offset_s,7200,"), "{csv}");
+    assert!(csv.contains(",blocked,client,203.0.113.7,32,"), "{csv}");
+    let by_zone = ",blocked_by,203.0.113.7,\"zone \"\"one\"\" (excess 3.0 to 5.0)\",31,";
+    assert!(csv.contains(by_zone), "{csv}");
+    let html = report(&folder, &["--html", "-"], &LOGS);
+    assert!(html.contains("<h2>What tripped your rules <small>34 blocks of 3 addresses</small>"));
+    for client in found["clients"].as_array().expect("a list") {
+        let sentence = client["sentence"].as_str().expect("a text");
+        assert!(csv.contains(&sentence.replace('"', "\"\"")), "{sentence}");
+        assert!(html.contains(&sentence.replace('"', "&quot;")), "{sentence}");
+    }
+    // Names of rules are text of the log.
+    let hostile = "[x] Ban 203.0.113.7".replace('x', "<script>=1");
+    let line = format!("2026-11-22 12:01:09,500 fail2ban.actions        [7]: NOTICE  {hostile}\n");
+    folder.file("fail2ban.log", line.as_bytes());
+    let html = report(&folder, &["--html", "-"], &LOGS);
+    assert!(html.contains("jail &lt;script&gt;=1") && !html.contains("<script"));
+    // Without requests there is no list.
+    assert!(!report(&folder, &["--csv"], &LOGS[1..]).contains("blocked"));
+    assert!(!report(&folder, &["--html", "-"], &LOGS[1..]).contains("What tripped"));
+}
+
+#[test]
 fn standard_input_is_named_as_the_reason() {
     let folder = Folder::new();
     attack(&folder);

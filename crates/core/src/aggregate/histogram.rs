@@ -322,6 +322,39 @@ impl Histogram {
         (one, other)
     }
 
+    /// Returns a copy in which all records are `by_s` seconds later, to the nearest bucket.
+    ///
+    /// For a chart that overlays records of a clock that is known to be wrong. With steps of a day
+    /// or longer, a shift of less than half a step changes nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Histogram, Zone};
+    ///
+    /// let covered = Histogram::new(Zone::utc(), 100, 6).covering((0, 9_000_000_000));
+    /// let shifted = covered.shifted(-3_600);
+    /// assert_eq!(shifted.buckets().next().map(|bucket| bucket.start_s), Some(-3_600));
+    /// assert_eq!(shifted.buckets().count(), 10);
+    /// ```
+    pub fn shifted(&self, by_s: i64) -> Self {
+        let grain = self.grain();
+        let half_s = grain.nominal_s() / 2;
+        let later = |bucket: i64| {
+            let start_s = self.start_of(bucket, grain);
+            self.bucket(start_s.saturating_add(by_s).saturating_add(half_s), grain)
+        };
+        let mut shifted = Self { counts: Vec::new(), ..self.clone() };
+        if let Some((first, last)) = self.bucket_range() {
+            // The step may become coarser, if the calendar divides the other time differently.
+            shifted.cover_buckets(later(first), later(last));
+        }
+        for (bucket, counts) in self.rows() {
+            shifted.add(shifted.rebucket(later(bucket), grain, shifted.grain()), counts);
+        }
+        shifted
+    }
+
     /// Returns the numbers of the first and the last bucket in `counts`.
     fn bucket_range(&self) -> Option<(i64, i64)> {
         let buckets = self.len() as i64;

@@ -7,8 +7,8 @@ use weir_core::{
     ABSENT, ColumnId, Dictionary, Field, REMAINDER, Timestamp, Values, Zone, format_rfc3339,
 };
 use weir_view::{
-    BlockClock, BlockRule, BlockedActivity, BlockedClient, BlocksReport, ClockEstimate, NO_VALUE,
-    REMAINDER_VALUE, ValueShare,
+    BlockClock, BlockRule, BlockedActivity, BlockedClient, BlocksReport, CauseBlocks,
+    ClockEstimate, NO_VALUE, REMAINDER_VALUE, ValueShare,
 };
 
 use super::census::{BlockedAddress, BlockedAddresses};
@@ -37,7 +37,9 @@ pub fn blocks_report(
         addresses: addresses.addresses,
         window_s,
         clock: BlockClock { offset_s, estimate },
-        sampled: addresses.is_sampled,
+        sampled: addresses.causes.iter().any(|count| count.sampled > 0),
+        omissions: CauseBlocks::omissions(&addresses.causes),
+        causes: addresses.causes.clone(),
         clients: clients.map(|(address, history)| answer.client(address, history)).collect(),
     }
 }

@@ -1,10 +1,12 @@
 //! The first look at a log: which addresses were blocked, how often, and when first.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 use weir_core::{
     ABSENT, CompiledFilter, Field, Fold, REMAINDER, RecordKind, Segment, TimeBounds, Values,
 };
+use weir_view::{BlockCause, CauseBlocks};
 
 use super::addresses::usual_spelling;
 use super::events::BlockFinder;
@@ -18,9 +20,12 @@ pub struct BlockCensus {
     finder: BlockFinder,
     clients: HashMap<u32, Blocked>,
     unknown: u64,
-    is_sampled: bool,
+    causes: Causes,
     has_requests: bool,
 }
+
+/// The blocks of each cause, and those of them that are a sample.
+type Causes = BTreeMap<BlockCause, (u64, u64)>;
 
 /// The blocks of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +41,8 @@ pub struct BlockedAddresses {
     pub(super) blocks: u64,
     pub(super) unknown: u64,
     pub(super) addresses: u64,
-    pub(super) is_sampled: bool,
+    /// The causes with the most blocks first.
+    pub(super) causes: Vec<CauseBlocks>,
     /// Those with the most blocks, in order.
     pub(super) listed: Vec<BlockedAddress>,
 }
@@ -58,7 +64,7 @@ impl BlockCensus {
             finder: BlockFinder::default(),
             clients: HashMap::new(),
             unknown: 0,
-            is_sampled: false,
+            causes: Causes::new(),
             has_requests: false,
         }
     }
@@ -72,9 +78,10 @@ impl BlockCensus {
         if !self.finder.has_blocks() {
             return;
         }
-        let Self { filter, finder, clients, unknown, is_sampled, .. } = self;
+        let Self { filter, finder, clients, unknown, causes, .. } = self;
         finder.for_each(segment, &filter.pass_within(segment, bounds), |block| {
-            *is_sampled |= block.is_sampled;
+            let counts = causes.entry(block.cause).or_default();
+            *counts = (counts.0 + 1, counts.1 + u64::from(block.is_sampled));
             if block.client == ABSENT || block.client == REMAINDER {
                 *unknown += 1;
                 return;
@@ -110,8 +117,15 @@ impl BlockCensus {
             other.blocks.cmp(&one.blocks).then_with(|| one.address.cmp(&other.address))
         });
         listed.truncate(max);
-        let (unknown, is_sampled) = (self.unknown, self.is_sampled);
-        Some(BlockedAddresses { blocks, unknown, addresses, is_sampled, listed })
+        let (unknown, causes) = (self.unknown, self.causes());
+        Some(BlockedAddresses { blocks, unknown, addresses, causes, listed })
+    }
+
+    fn causes(&self) -> Vec<CauseBlocks> {
+        let count = |(&cause, &(blocks, sampled))| CauseBlocks { cause, blocks, sampled };
+        let mut causes: Vec<CauseBlocks> = self.causes.iter().map(count).collect();
+        causes.sort_by_key(|count| (Reverse(count.blocks), count.cause));
+        causes
     }
 }
 
@@ -141,7 +155,10 @@ impl Fold for BlockCensus {
             known.and_modify(|known| known.add(*blocked)).or_insert(*blocked);
         }
         self.unknown += other.unknown;
-        self.is_sampled |= other.is_sampled;
+        for (cause, (blocks, sampled)) in &other.causes {
+            let counts = self.causes.entry(*cause).or_default();
+            *counts = (counts.0 + blocks, counts.1 + sampled);
+        }
         self.has_requests |= other.has_requests;
     }
 }

@@ -14,6 +14,32 @@ const DENIALS: [&str; 6] = ["block", "drop", "deny", "denied", "reject", "refuse
 /// The bans in fail2ban's log. `already banned` and `Increase Ban` are about an earlier one.
 const BANS: [&[u8]; 2] = [b"Ban", b"Restore Ban"];
 
+/// A message of nginx's error log that states a block.
+pub(crate) struct BlockMessage {
+    pub(crate) text: &'static str,
+    /// Whether the text is the whole message, not only its beginning.
+    pub(crate) is_whole: bool,
+    pub(crate) cause: BlockCause,
+}
+
+/// The messages that state a block. No text is the beginning of another.
+pub(crate) const BLOCK_MESSAGES: [BlockMessage; 6] = [
+    begins("limiting requests, excess: ", BlockCause::RequestLimit),
+    begins("limiting requests, dry run", BlockCause::DryRun),
+    begins("limiting connections, dry run", BlockCause::DryRun),
+    begins("delaying request, excess: ", BlockCause::RequestDelay),
+    begins("limiting connections by zone ", BlockCause::ConnectionLimit),
+    BlockMessage {
+        text: "access forbidden by rule",
+        is_whole: true,
+        cause: BlockCause::AccessRule,
+    },
+];
+
+const fn begins(text: &'static str, cause: BlockCause) -> BlockMessage {
+    BlockMessage { text, is_whole: false, cause }
+}
+
 /// A block, as ids of the values of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
@@ -163,20 +189,11 @@ fn learn<T: Clone + Default>(
 
 /// The block that a message of nginx's error log states.
 fn cause_of(message: &[u8]) -> Option<BlockCause> {
-    let starts = |text: &str| message.starts_with(text.as_bytes());
-    if starts("limiting requests, dry run") || starts("limiting connections, dry run") {
-        Some(BlockCause::DryRun)
-    } else if starts("limiting requests, excess: ") {
-        Some(BlockCause::RequestLimit)
-    } else if starts("delaying request, excess: ") {
-        Some(BlockCause::RequestDelay)
-    } else if starts("limiting connections by zone ") {
-        Some(BlockCause::ConnectionLimit)
-    } else if message == b"access forbidden by rule" {
-        Some(BlockCause::AccessRule)
-    } else {
-        None
-    }
+    let is_it = |known: &&BlockMessage| match known.is_whole {
+        true => message == known.text.as_bytes(),
+        false => message.starts_with(known.text.as_bytes()),
+    };
+    BLOCK_MESSAGES.iter().find(is_it).map(|known| known.cause)
 }
 
 /// The thousandths of a number such as `20.520`.

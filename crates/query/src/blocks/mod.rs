@@ -21,6 +21,7 @@ use weir_view::{BlocksQuestion, BlocksReport, Query, QueryError};
 
 pub use answer::blocks_report;
 pub use census::{BlockCensus, BlockedAddresses};
+pub(crate) use events::BLOCK_MESSAGES;
 pub use histories::BlockHistories;
 
 use crate::counter::Interruption;

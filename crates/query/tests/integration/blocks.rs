@@ -8,7 +8,10 @@ use proptest::prelude::*;
 use weir_core::BlockLimits;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::blocks;
-use weir_view::{BlockCause, BlocksQuestion, BlocksReport, ClockEvidence, Query, ValueShare};
+use weir_view::{
+    BlockCause, BlocksQuestion, BlocksReport, ClockEvidence, Histogram, Query, RecordKind,
+    ValueShare,
+};
 
 /// A request of a client, by its number.
 #[derive(Debug, Clone)]
@@ -106,7 +109,7 @@ fn ban_log(events: &[Blocked]) -> String {
         ban.clone() + &ban.replace("Ban", "Unban") + &ban.replace("Ban", "Found")
     };
     let bans = events.iter().filter(|event| event.cause == BlockCause::Jail);
-    head(0) + "server ready\n" + &bans.map(line).collect::<String>()
+    head(29_999) + "server ready\n" + &bans.map(line).collect::<String>()
 }
 
 async fn data_of(logs: &[String]) -> Arc<DataSet> {
@@ -149,6 +152,12 @@ fn check(
     assert_eq!(report.addresses, blocked.len() as u64);
     assert_eq!(report.blocks, events.len() as u64);
     assert_eq!((report.unknown, report.sampled), (0, false));
+    for cause in CAUSES {
+        let of_cause = events.iter().filter(|event| event.cause == cause).count() as u64;
+        let found = report.causes.iter().find(|count| count.cause == cause);
+        assert_eq!(found.map_or(0, |count| count.blocks), of_cause);
+    }
+    assert!(report.causes.is_sorted_by_key(|count| u64::MAX - count.blocks));
     let offset_s = question.clock_offset_s.expect("it is given");
     let mut order = Vec::new();
     for client in &report.clients {
@@ -238,6 +247,64 @@ proptest! {
         let report = runtime.block_on(report(&logs, &question, jobs)).expect("there are blocks");
         prop_assert_eq!(report.clock.offset_s, offset_s);
         check(&report, &requests, &events, question);
+    }
+
+    #[test]
+    fn the_overlay_has_the_blocks_of_all_logs_at_their_times(
+        requests in requests(),
+        events in events(),
+        ahead_s in prop_oneof![Just(0i64), Just(7_200), -90..90i64],
+        since in prop_oneof![Just(None), (0..900i64).prop_map(Some)],
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let logs = [access_log(&requests), error_log(&events), ban_log(&events)];
+        let data = runtime.block_on(data_of(&logs));
+        let since_s = since.map_or(0, |since| 30_000 + since);
+        let condition = format!("time>=2026-11-22T{}Z", clock(since_s));
+        let query = Query {
+            conditions: since.map(|_| condition).into_iter().collect(),
+            overlay: Some(RecordKind::FirewallEvent),
+            overlay_ahead_s: ahead_s,
+            buckets: 10_000,
+            ..Query::default()
+        };
+        let found = weir_query::report(&data, &query, 1).expect("a valid query");
+        let mut expected: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for event in &events {
+            let second = event.second - ahead_s;
+            if second < since_s {
+                continue;
+            }
+            let labels: &[&str] = match event.cause {
+                BlockCause::Jail => &["Ban", "Unban", "Found"],
+                cause => &[cause.participle()],
+            };
+            for label in labels {
+                let start = format!("2026-11-22T{}Z", clock(second));
+                *expected.entry((start, (*label).to_owned())).or_insert(0) += 1;
+            }
+        }
+        let Some(overlay) = found.overlay else {
+            prop_assert!(expected.is_empty() || found.matching == 0);
+            return Ok(());
+        };
+        let (histogram, mut shown) = (found.histogram.expect("requests"), BTreeMap::new());
+        let starts = |of: &Histogram| -> Vec<String> {
+            of.buckets.iter().map(|bucket| bucket.start.clone()).collect()
+        };
+        prop_assert_eq!(starts(&histogram), starts(&overlay));
+        for bucket in &overlay.buckets {
+            prop_assert_eq!(bucket.count, bucket.by.values().sum::<u64>());
+            for (label, count) in bucket.by.iter().filter(|(label, _)| *label != "(none)") {
+                prop_assert!(overlay.groups.contains(label));
+                shown.insert((bucket.start.clone(), label.clone()), *count);
+            }
+        }
+        if overlay.step_s == 1 {
+            prop_assert_eq!(shown, expected);
+        } else {
+            prop_assert_eq!(shown.values().sum::<u64>(), expected.values().sum::<u64>());
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `--html`: the report as one self-contained page, without scripts and without requests to other
 //! hosts. All values of the log are escaped, see [`text`].
 
+mod blocks;
 mod chart;
 mod replace;
 mod tables;
@@ -97,6 +98,7 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
     }
     page += "</header>\n";
     page += &incomplete(report);
+    page += &report.blocks.as_ref().map(blocks::section).unwrap_or_default();
     page += &records(report, true);
     for other in &report.other_kinds {
         page += &format!("<h2 class=\"kind\">{}</h2>\n", other.kind.title());
