@@ -84,7 +84,7 @@ pub async fn weir(address: &Address, options: &BindOptions, bodies: Bodies) -> i
         let response = bodies.response(body.unwrap_or_else(|error| error.to_string().into()));
         async { response }
     };
-    Server::new(listener).serve(handler, std::future::pending()).await;
+    Server::new([listener]).serve(handler, std::future::pending()).await;
     Ok(())
 }
 

@@ -4,11 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
-/// The port that a URL of scheme `http` means when it names none.
-pub(crate) const HTTP_PORT: u16 = 80;
-
-/// The same for `https`.
-const HTTPS_PORT: u16 = 443;
+use crate::scheme::Scheme;
 
 /// A host and, if it was named, a port, in one spelling, so that equal ones compare equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,15 +36,19 @@ impl Authority {
         Some(Self { host, port: parse_port(port)? })
     }
 
-    /// The port, by default that of `http`.
-    pub(crate) fn port(&self) -> u16 {
-        self.port.unwrap_or(HTTP_PORT)
+    /// The port, by default that of the scheme.
+    pub(crate) fn port(&self, scheme: Scheme) -> u16 {
+        self.port.unwrap_or(scheme.default_port())
     }
 
-    /// Whether both name the same host and port, if a missing port stands for `default_port`.
-    pub(crate) fn is_same(&self, other: &Self, default_port: u16) -> bool {
-        let port = |authority: &Self| authority.port.unwrap_or(default_port);
-        self.host == other.host && port(self) == port(other)
+    /// Whether both name the same host and port, if a missing port is that of the scheme.
+    pub(crate) fn is_same(&self, other: &Self, scheme: Scheme) -> bool {
+        self.host == other.host && self.port(scheme) == other.port(scheme)
+    }
+
+    /// Whether the host is an IP address.
+    pub(crate) fn is_address(&self) -> bool {
+        matches!(self.host, Host::Address(_))
     }
 
     /// Whether the host is this machine itself: `localhost`, `127.0.0.0/8` or `::1`.
@@ -96,7 +96,7 @@ fn parse_port(text: &str) -> Option<Option<u16>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl {
     text: String,
-    is_https: bool,
+    scheme: Scheme,
     authority: Authority,
 }
 
@@ -107,14 +107,12 @@ impl PublicUrl {
     }
 
     pub(crate) fn has_authority(&self, authority: &Authority) -> bool {
-        let default_port = if self.is_https { HTTPS_PORT } else { HTTP_PORT };
-        self.authority.is_same(authority, default_port)
+        self.authority.is_same(authority, self.scheme)
     }
 
     /// Whether an origin (RFC 6454) is that of this URL.
     pub(crate) fn is_origin(&self, scheme: &str, authority: &Authority) -> bool {
-        let own = if self.is_https { "https" } else { "http" };
-        scheme.eq_ignore_ascii_case(own) && self.has_authority(authority)
+        scheme.eq_ignore_ascii_case(self.scheme.name()) && self.has_authority(authority)
     }
 }
 
@@ -155,12 +153,12 @@ impl FromStr for PublicUrl {
     type Err = PublicUrlError;
 
     fn from_str(text: &str) -> Result<Self, PublicUrlError> {
-        let scheme = || PublicUrlError::Scheme(text.to_owned());
-        let (name, rest) = text.split_once("://").ok_or_else(scheme)?;
-        let is_https = match name.to_ascii_lowercase().as_str() {
-            "http" => false,
-            "https" => true,
-            _ => return Err(scheme()),
+        let unknown = || PublicUrlError::Scheme(text.to_owned());
+        let (name, rest) = text.split_once("://").ok_or_else(unknown)?;
+        let scheme = match name.to_ascii_lowercase().as_str() {
+            "http" => Scheme::Http,
+            "https" => Scheme::Https,
+            _ => return Err(unknown()),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         if rest.contains(['/', '?', '#']) {
@@ -168,8 +166,8 @@ impl FromStr for PublicUrl {
         }
         let authority = Authority::parse(rest);
         let authority = authority.ok_or_else(|| PublicUrlError::Authority(text.to_owned()))?;
-        let scheme = if is_https { "https" } else { "http" };
-        Ok(Self { text: format!("{scheme}://{rest}"), is_https, authority })
+        let text = format!("{}://{rest}", scheme.name());
+        Ok(Self { text, scheme, authority })
     }
 }
 

@@ -58,6 +58,7 @@ where
         mut stopping: watch::Receiver<bool>,
     ) {
         let peer = connection.peer();
+        let scheme = connection.scheme();
         // The handshake is a part of the time until the first request.
         let Ok(stream) = connection.open(self.options.header_timeout).await else { return };
         let transport = Transport::new(stream, permit, self.options.write_timeout);
@@ -65,6 +66,7 @@ where
         let service = service_fn(|mut request: Request<Incoming>| {
             entry.end_wait();
             request.extensions_mut().insert(watch.clone());
+            request.extensions_mut().insert(scheme);
             let response = match has_known_coding(&request) {
                 true => Ok((self.handler)(request, peer)),
                 false => Err(unknown_coding()),

@@ -10,13 +10,15 @@ use std::fmt;
 use hyper::header::{HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::{HeaderMap, Request, StatusCode};
 
-use crate::authority::{Authority, HTTP_PORT, PublicUrl};
+use crate::authority::{Authority, PublicUrl};
+use crate::scheme::Scheme;
 
 /// The authorities (host and port) that a server answers to.
 #[derive(Clone, Debug, Default)]
 pub struct HostGuard {
     allowed: Vec<Authority>,
     public: Option<PublicUrl>,
+    allows_addresses: bool,
 }
 
 impl HostGuard {
@@ -27,7 +29,8 @@ impl HostGuard {
         Self::default()
     }
 
-    /// Allows one more authority, as in a URL: `logs.example:8080`; without a port, port 80.
+    /// Allows one more authority, as in a URL: `logs.example:8080`; without a port, that of the
+    /// scheme by which a request came.
     ///
     /// # Errors
     /// If the text is not a valid host or host and port.
@@ -35,6 +38,14 @@ impl HostGuard {
         let parsed = Authority::parse(authority);
         self.allowed.push(parsed.ok_or_else(|| InvalidAuthority(authority.to_owned()))?);
         Ok(self)
+    }
+
+    /// Allows every IP address with any port, for a server on all addresses of its machine. The origin
+    /// must then be the host. DNS rebinding needs a name, so it cannot produce an address.
+    #[must_use]
+    pub fn allow_addresses(mut self) -> Self {
+        self.allows_addresses = true;
+        self
     }
 
     /// Allows the URL of a reverse proxy, as `Host` and as `Origin`. A proxy may send its own
@@ -49,59 +60,67 @@ impl HostGuard {
     /// server's own.
     ///
     /// - `Host` (RFC 9110 section 7.2) must be present exactly once and be allowed.
-    /// - An absolute request target (RFC 9112 section 3.2.2) must be of scheme `http` and be
-    ///   allowed as well.
+    /// - An absolute request target (RFC 9112 section 3.2.2) must have the [`Scheme`] of the
+    ///   connection and be allowed as well.
     /// - `Origin` (RFC 6454 section 7) may be absent, because programs other than browsers do not send it.
-    ///   Otherwise it must be one allowed origin. A loopback origin must have the port that `Host`
+    ///   Otherwise it must be one allowed origin, of the same scheme. A loopback origin must have the port that `Host`
     ///   has: other programs on this machine serve pages at other ports. `null`, which sandboxed
     ///   pages and local files send, is refused.
     ///
     /// # Errors
     /// If the request is for another server, or a page of another origin sent it.
     pub fn check<B>(&self, request: &Request<B>) -> Result<(), GuardError> {
-        let host = self.own_host(request).ok_or(GuardError::MisdirectedHost)?;
+        let scheme = Scheme::of(request);
+        let host = self.own_host(request, scheme).ok_or(GuardError::MisdirectedHost)?;
         match values(request.headers(), ORIGIN) {
             Values::None => Ok(()),
-            Values::One(origin) if self.is_own_origin(origin, &host) => Ok(()),
+            Values::One(origin) if self.is_own_origin(origin, &host, scheme) => Ok(()),
             _ => Err(GuardError::ForeignOrigin),
         }
     }
 
     /// The host that the request names, if it is this server.
-    fn own_host<B>(&self, request: &Request<B>) -> Option<Authority> {
+    fn own_host<B>(&self, request: &Request<B>, scheme: Scheme) -> Option<Authority> {
         let Values::One(host) = values(request.headers(), HOST) else { return None };
         let host = Authority::parse(host.to_str().ok()?)?;
         let target = request.uri();
         let is_own_target = target.authority().is_none_or(|a| {
-            Authority::parse(a.as_str()).is_some_and(|target| self.allows(&target))
+            Authority::parse(a.as_str()).is_some_and(|target| self.allows(&target, scheme))
         });
-        let is_own_scheme = target.scheme_str().is_none_or(|s| s.eq_ignore_ascii_case("http"));
-        (self.allows(&host) && is_own_target && is_own_scheme).then_some(host)
+        let is_own_scheme =
+            target.scheme_str().is_none_or(|text| text.eq_ignore_ascii_case(scheme.name()));
+        (self.allows(&host, scheme) && is_own_target && is_own_scheme).then_some(host)
     }
 
-    fn is_own_origin(&self, origin: &HeaderValue, host: &Authority) -> bool {
-        let Some((scheme, authority)) = origin.to_str().ok().and_then(|o| o.split_once("://"))
+    fn is_own_origin(&self, origin: &HeaderValue, host: &Authority, scheme: Scheme) -> bool {
+        let Some((origin_scheme, authority)) =
+            origin.to_str().ok().and_then(|o| o.split_once("://"))
         else {
             return false;
         };
         let Some(authority) = Authority::parse(authority) else { return false };
-        if self.public.as_ref().is_some_and(|url| url.is_origin(scheme, &authority)) {
+        if self.public.as_ref().is_some_and(|url| url.is_origin(origin_scheme, &authority)) {
             return true;
         }
         let is_own_page = match authority.is_loopback() {
-            true => host.is_loopback() && authority.port() == host.port(),
-            false => self.is_listed(&authority),
+            true => host.is_loopback() && authority.port(scheme) == host.port(scheme),
+            false if self.is_listed(&authority, scheme) => true,
+            false => self.allows_addresses && authority.is_same(host, scheme),
         };
-        scheme.eq_ignore_ascii_case("http") && is_own_page
+        origin_scheme.eq_ignore_ascii_case(scheme.name()) && is_own_page
     }
 
-    fn allows(&self, authority: &Authority) -> bool {
+    fn allows(&self, authority: &Authority, scheme: Scheme) -> bool {
         let is_public = self.public.as_ref().is_some_and(|url| url.has_authority(authority));
-        authority.is_loopback() || is_public || self.is_listed(authority)
+        let is_allowed_address = self.allows_addresses && authority.is_address();
+        authority.is_loopback()
+            || is_public
+            || is_allowed_address
+            || self.is_listed(authority, scheme)
     }
 
-    fn is_listed(&self, authority: &Authority) -> bool {
-        self.allowed.iter().any(|allowed| allowed.is_same(authority, HTTP_PORT))
+    fn is_listed(&self, authority: &Authority, scheme: Scheme) -> bool {
+        self.allowed.iter().any(|allowed| allowed.is_same(authority, scheme))
     }
 }
 
@@ -261,6 +280,40 @@ mod tests {
         for origin in ["http://localhost", "http://localhost:80", "http://logs.example"] {
             let fields = [("host", "localhost"), ("origin", origin)];
             assert_eq!(check(&guard, "/", &fields), OK, "{origin:?}");
+        }
+    }
+
+    #[test]
+    fn any_address_passes_if_the_server_listens_on_all() {
+        let guard = HostGuard::loopback().allow_addresses();
+        for (host, origin, expected) in [
+            ("192.0.2.7:7878", "http://192.0.2.7:7878", OK),
+            ("[2001:db8::1]:7878", "http://[2001:db8::1]:7878", OK),
+            ("192.0.2.7:7878", "http://192.0.2.8:7878", ORIGIN_REFUSED),
+            ("192.0.2.7:7878", "http://192.0.2.7:7879", ORIGIN_REFUSED),
+            ("192.0.2.7:7878", "http://evil.example:7878", ORIGIN_REFUSED),
+            ("evil.example:7878", "http://evil.example:7878", HOST_REFUSED),
+        ] {
+            let fields = [("host", host), ("origin", origin)];
+            assert_eq!(check(&guard, "/", &fields), expected, "{host} {origin}");
+        }
+    }
+
+    #[test]
+    fn over_tls_everything_is_https() {
+        let guard = HostGuard::loopback().allow("logs.example:8443").unwrap();
+        for (target, host, origin, expected) in [
+            ("/", "logs.example:8443", "https://logs.example:8443", OK),
+            ("/", "localhost:8443", "https://localhost:8443", OK),
+            ("/", "localhost", "https://localhost:443", OK),
+            ("/", "localhost", "https://localhost:80", ORIGIN_REFUSED),
+            ("/", "logs.example:8443", "http://logs.example:8443", ORIGIN_REFUSED),
+            ("https://localhost/", "localhost", "https://localhost", OK),
+            ("http://localhost/", "localhost", "https://localhost", HOST_REFUSED),
+        ] {
+            let request = Request::builder().uri(target).extension(Scheme::Https);
+            let request = request.header(HOST, host).header(ORIGIN, origin);
+            assert_eq!(guard.check(&request.body(()).unwrap()), expected, "{host} {origin}");
         }
     }
 

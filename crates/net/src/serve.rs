@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper::body::Incoming;
@@ -21,19 +22,20 @@ use crate::socket::{
     Address, BindError, BindOptions, Connection, ConnectionLimit, ConnectionPermit, Listener, Peer,
 };
 
-/// An HTTP/1.1 server on a listening socket, not yet accepting.
+/// An HTTP/1.1 server on any number of listening sockets, not yet accepting.
 ///
 /// Clients that connect before [`serve`](Server::serve) runs wait in the kernel's queue.
 #[derive(Debug)]
 pub struct Server {
-    listener: Listener,
+    listeners: Vec<Listener>,
     options: ServeOptions,
 }
 
 impl Server {
-    /// A server on a socket of any kind: TCP, TLS or Unix.
-    pub fn new(listener: Listener) -> Self {
-        Self { listener, options: ServeOptions::default() }
+    /// A server on sockets of any kind: TCP, TLS or Unix. The limits hold for all of them together.
+    pub fn new(listeners: impl IntoIterator<Item = Listener>) -> Self {
+        let listeners = listeners.into_iter().collect();
+        Self { listeners, options: ServeOptions::default() }
     }
 
     /// Listens on a TCP address; port 0 takes a free one.
@@ -42,7 +44,9 @@ impl Server {
     /// If the address is in use or does not belong to this machine.
     pub async fn bind(address: SocketAddr) -> Result<Self, BindError> {
         let address = Address::Tcp(address.to_string());
-        Listener::bind(&address, &BindOptions::default()).await.map(Self::new)
+        Listener::bind(&address, &BindOptions::default())
+            .await
+            .map(|listener| Self::new([listener]))
     }
 
     /// Replaces the limits.
@@ -52,12 +56,18 @@ impl Server {
         self
     }
 
-    /// The IP address and port on which it listens.
+    /// The sockets on which it listens.
+    pub fn listeners(&self) -> &[Listener] {
+        &self.listeners
+    }
+
+    /// The IP address and port of its first socket that has one.
     ///
     /// # Errors
-    /// For a Unix socket, which has none.
+    /// If it has Unix sockets only.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        let address = self.listeners.iter().find_map(|listener| listener.local_addr().ok());
+        address.ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
     /// Accepts connections and answers each request with the response of `handler`, until
@@ -86,7 +96,7 @@ impl Server {
             tokio::select! {
                 () = &mut shutdown => break,
                 _ = connections.tasks.join_next(), if !connections.tasks.is_empty() => {}
-                accepted = self.listener.accept(), if connections.may_accept() => {
+                accepted = accept(&mut self.listeners), if connections.may_accept() => {
                     reserve.keep();
                     match accepted {
                         Ok(connection) => connections.admit(connection, &limit),
@@ -97,9 +107,29 @@ impl Server {
                 }
             }
         }
-        drop(self.listener);
+        drop(self.listeners);
         connections.finish(&limit, &self.options).await;
     }
+}
+
+/// Waits for the next connection on any of the sockets. Another socket comes first each time, so that
+/// a busy one does not hold up the others.
+async fn accept(listeners: &mut [Listener]) -> io::Result<Connection> {
+    if let [listener] = listeners {
+        return listener.accept().await;
+    }
+    listeners.rotate_left(1);
+    let mut waiting: Vec<_> =
+        listeners.iter_mut().map(|listener| Box::pin(listener.accept())).collect();
+    std::future::poll_fn(|context| {
+        for accepting in &mut waiting {
+            if let Poll::Ready(accepted) = accepting.as_mut().poll(context) {
+                return Poll::Ready(accepted);
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// The maximum number of connections beyond the limit that wait for an answer. Further clients

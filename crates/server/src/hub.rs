@@ -144,9 +144,9 @@ async fn end_when_unused(hub: Arc<Hub>, session: Arc<Session>) {
     let _ = hub.end(session.id());
 }
 
-/// 128 random bits in hexadecimal. The id is the only access control of a session, so it must
-/// be impossible to guess.
-fn random_id() -> Result<String, Refusal> {
+/// 128 random bits in hexadecimal. The id of a session may be all that protects it, so it must be
+/// impossible to guess.
+pub(crate) fn random_id() -> Result<String, Refusal> {
     let mut bytes = [0; 16];
     getrandom::getrandom(&mut bytes).map_err(|_| Refusal::NoRandomness)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())

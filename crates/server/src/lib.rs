@@ -9,15 +9,18 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), weir_server::StartError> {
-//! let address = "127.0.0.1:0".parse().expect("an address");
-//! let server = Server::bind(Options { address, ..Options::default() }).await?;
-//! println!("http://{}/", server.local_addr());
+//! let listen = vec!["127.0.0.1:0".parse().expect("an address")];
+//! let server = Server::bind(Options { listen, ..Options::default() }).await?;
+//! for address in server.addresses() {
+//!     println!("listening at {address}");
+//! }
 //! let shutdown = async { /* for instance: wait for ctrl-c */ };
 //! server.serve(shutdown).await;
 //! # Ok(())
 //! # }
 //! ```
 
+mod access_token;
 mod answer;
 mod file;
 mod hub;
@@ -38,8 +41,10 @@ mod turns;
 mod upload;
 mod view;
 
+pub use access_token::{AccessToken, InvalidToken};
 pub use hub::SessionHandle;
 pub use options::{Options, Remedies, StartError};
 pub use refusal::Refusal;
 pub use server::Server;
+pub use weir_net::socket::{Address, AddressError, BindError, BindOptions, SocketMode, TlsFiles};
 pub use weir_net::{PublicUrl, PublicUrlError};

@@ -1,19 +1,28 @@
 //! The options of a server, and why it may not start.
 
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use weir_ingest::{FormatChoice, PipelineOptions, Retention};
 use weir_net::PublicUrl;
-use weir_net::socket::BindError;
+use weir_net::socket::{Address, BindError, BindOptions};
 use weir_view::UnknownZone;
+
+use crate::access_token::AccessToken;
 
 /// The settings and limits of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The address to listen on; port 0 chooses a free port. Default: a free port of 127.0.0.1.
-    pub address: SocketAddr,
+    /// The addresses to listen on: TCP, TLS and Unix sockets; port 0 chooses a free port. Default: a
+    /// free port of 127.0.0.1.
+    pub listen: Vec<Address>,
+    /// The certificate of TLS and the permissions of Unix sockets.
+    pub bind: BindOptions,
+    /// What clients must present, except over Unix sockets. Needed for addresses that other machines
+    /// can reach. Default: none.
+    pub token: Option<AccessToken>,
+    /// Whether other machines may connect without TLS. Default: false.
+    pub allows_insecure_http: bool,
     /// The URL at which browsers reach the server through a reverse proxy. The server answers to
     /// it as to its own address. Default: none.
     pub public_url: Option<PublicUrl>,
@@ -70,7 +79,10 @@ impl Default for Options {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            listen: vec![Address::Tcp("127.0.0.1:0".to_owned())],
+            bind: BindOptions::default(),
+            token: None,
+            allows_insecure_http: false,
             public_url: None,
             memory_bytes_max: 4 << 30,
             retention: Retention::Segments,
@@ -100,6 +112,11 @@ impl Options {
 pub enum StartError {
     /// The address cannot be bound.
     Bind(BindError),
+    /// Other machines can reach the address, and there is no [`Options::token`].
+    NoToken(Address),
+    /// Other machines can reach the address, it is not encrypted, and
+    /// [`Options::allows_insecure_http`] is false.
+    Insecure(Address),
     /// [`Options::zone`] is not a known time zone.
     Zone(UnknownZone),
 }
@@ -115,6 +132,14 @@ impl fmt::Display for StartError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bind(error) => error.fmt(formatter),
+            Self::NoToken(address) => {
+                write!(formatter, "other machines can reach {address}, and there is no token")
+            }
+            Self::Insecure(address) => write!(
+                formatter,
+                "other machines can reach {address}, and what they send and read there is not \
+                 encrypted"
+            ),
             Self::Zone(error) => error.fmt(formatter),
         }
     }

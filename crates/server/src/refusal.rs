@@ -12,6 +12,8 @@ use weir_view::{Failure, InvalidCondition, QueryError};
 pub enum Refusal {
     /// The request names another host, or was sent by a page of another site.
     Guard(weir_net::GuardError),
+    /// The request has no access token, or another one.
+    NoToken,
     /// The address does not exist.
     NotFound,
     /// The address exists, but not for this method.
@@ -125,6 +127,7 @@ impl Refusal {
             Self::Guard(weir_net::GuardError::ForeignOrigin) => {
                 ("foreign_origin", StatusCode::FORBIDDEN)
             }
+            Self::NoToken => ("no_token", StatusCode::UNAUTHORIZED),
             Self::NotFound => ("not_found", StatusCode::NOT_FOUND),
             Self::MethodNotAllowed => ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED),
             Self::Handshake(error) => ("not_a_websocket", error.status()),
@@ -168,6 +171,10 @@ impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Guard(error) => error.fmt(formatter),
+            Self::NoToken => formatter.write_str(
+                "this server lets only those in who have its token: open the link that it printed \
+                 when it started, or send the token as `Authorization: Bearer TOKEN`",
+            ),
             Self::NotFound => formatter.write_str("this address does not exist"),
             Self::MethodNotAllowed => {
                 formatter.write_str("this address does not support the method")
@@ -314,7 +321,8 @@ mod tests {
             Refusal::Guard(GuardError::MisdirectedHost) => {
                 Refusal::Guard(GuardError::ForeignOrigin)
             }
-            Refusal::Guard(GuardError::ForeignOrigin) => Refusal::NotFound,
+            Refusal::Guard(GuardError::ForeignOrigin) => Refusal::NoToken,
+            Refusal::NoToken => Refusal::NotFound,
             Refusal::NotFound => Refusal::MethodNotAllowed,
             Refusal::MethodNotAllowed => Refusal::Handshake(NotGet),
             Refusal::Handshake(NotGet) => Refusal::Handshake(NotHttp11),

@@ -2,7 +2,7 @@
 
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Response, StatusCode};
 use weir_net::Body;
@@ -73,8 +73,13 @@ fn refusal_of(refusal: &Refusal, message: String) -> Response<Body> {
     // Two strings can always be written as JSON.
     let text = weir_view::to_json(&body).unwrap_or_default();
     let mut response = json(refusal.status(), text + "\n");
-    if let Refusal::Handshake(error) = refusal {
-        error.set_on(&mut response);
+    match refusal {
+        Refusal::Handshake(error) => error.set_on(&mut response),
+        Refusal::NoToken => {
+            let challenge = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        _ => {}
     }
     response
 }

@@ -1,11 +1,12 @@
 //! The server: binding, serving, and sessions for programs.
 
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use weir_ingest::Retention;
-use weir_net::socket::{Address, BindError, reserve_connections};
+use weir_net::socket::{Address, Listener, reserve_connections};
 use weir_net::{HostGuard, PublicUrl, ServeOptions};
 use weir_view::find_zone;
 
@@ -19,37 +20,41 @@ use crate::session::Lifetime;
 #[derive(Debug)]
 pub struct Server {
     net: weir_net::Server,
-    address: SocketAddr,
     hub: Arc<Hub>,
 }
 
 impl Server {
-    /// Listens on the address of the options.
+    /// Listens on the addresses of the options.
     ///
     /// # Errors
-    /// If the address is in use or does not belong to this machine, or if the time zone of the
-    /// options does not exist.
+    /// If an address is in use or does not belong to this machine, if other machines can reach it and
+    /// the options do not protect it, or if the time zone of the options does not exist.
     pub async fn bind(options: Options) -> Result<Self, StartError> {
         if let Some(zone) = &options.zone {
             find_zone(zone).map_err(StartError::Zone)?;
         }
-        let net = weir_net::Server::bind(options.address).await.map_err(StartError::Bind)?;
+        let listeners = listen(&options).await?;
+        let guard = guard(&listeners, options.public_url.clone());
         let limits = ServeOptions::default();
         let budget = reserve_connections(limits.connections_max);
         let connections_max = budget.connections_max;
+        let net = weir_net::Server::new(listeners);
         let net = net.with_options(ServeOptions { connections_max, ..limits });
-        let address = net.local_addr().map_err(|error| {
-            let address = Address::Tcp(options.address.to_string());
-            StartError::Bind(BindError::Io { address, error })
-        })?;
-        let guard = guard(address, options.public_url.clone());
         let hub = Arc::new(Hub::new(options, guard));
-        Ok(Self { net, address, hub })
+        Ok(Self { net, hub })
     }
 
-    /// The address the server listens on, with the actual port.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.address
+    /// The addresses that the server listens on, with the actual ports, in the order of the options.
+    pub fn addresses(&self) -> impl Iterator<Item = &Address> {
+        self.net.listeners().iter().map(Listener::address)
+    }
+
+    /// The IP address and port of its first TCP or TLS socket.
+    ///
+    /// # Errors
+    /// If it listens on Unix sockets only.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.net.local_addr()
     }
 
     /// Creates a session for a program to fill. A pinned session is kept until it is ended by
@@ -88,18 +93,45 @@ impl Server {
             hub.end_all();
         };
         let hub = self.hub.clone();
-        let handler = move |request, _peer| routes::answer(hub.clone(), request);
+        let handler = move |request, peer| routes::answer(hub.clone(), request, peer);
         self.net.serve(handler, shutdown).await;
         self.hub.end_all();
     }
 }
 
-/// Allows requests whose `Host` is a loopback name of this machine, the address the server
-/// listens on, or the public URL.
-fn guard(address: SocketAddr, public_url: Option<PublicUrl>) -> HostGuard {
-    let guard = HostGuard::loopback();
-    // Cannot fail: the text of a socket address is a valid authority.
-    let guard = guard.clone().allow(&address.to_string()).unwrap_or(guard);
+/// Listens on all addresses. Nothing is accepted yet, so an address that turns out to need a token
+/// lets nobody in.
+async fn listen(options: &Options) -> Result<Vec<Listener>, StartError> {
+    let mut listeners = Vec::new();
+    for address in &options.listen {
+        let listener = Listener::bind(address, &options.bind).await.map_err(StartError::Bind)?;
+        let is_public = listener.local_addr().is_ok_and(|address| !address.ip().is_loopback());
+        let address = || listener.address().clone();
+        let is_encrypted = matches!(listener.address(), Address::Tls(_));
+        if is_public && options.token.is_none() {
+            return Err(StartError::NoToken(address()));
+        }
+        if is_public && !is_encrypted && !options.allows_insecure_http {
+            return Err(StartError::Insecure(address()));
+        }
+        listeners.push(listener);
+    }
+    Ok(listeners)
+}
+
+/// Allows requests whose `Host` is a loopback name of this machine, an address the server listens
+/// on, or the public URL. If the server listens on all addresses of the machine, `Host` may be any
+/// address: a page of another site can make a name resolve to this machine, but not an address.
+fn guard(listeners: &[Listener], public_url: Option<PublicUrl>) -> HostGuard {
+    let mut guard = HostGuard::loopback();
+    for address in listeners.iter().filter_map(|listener| listener.local_addr().ok()) {
+        if address.ip().is_unspecified() {
+            guard = guard.allow_addresses();
+        } else {
+            // Cannot fail: the text of a socket address is a valid authority.
+            guard = guard.clone().allow(&address.to_string()).unwrap_or(guard);
+        }
+    }
     match public_url {
         Some(url) => guard.allow_url(url),
         None => guard,

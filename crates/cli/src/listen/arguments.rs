@@ -1,10 +1,9 @@
 //! The arguments of `weir listen`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use weir_feed::{ActiveMode, BindOptions, FeedAddress, FeedOptions, Framing, SocketMode, TlsFiles};
+use weir_feed::{ActiveMode, FeedAddress, FeedOptions, Framing};
 
 use crate::options::{KeepArguments, PageArguments, parse_duration, parse_size};
 use crate::outcome::Failure;
@@ -41,19 +40,6 @@ pub(crate) struct ListenArguments {
     /// Close a connection that completes no line for this long: 90s, 10m, 1h, 1d
     #[arg(long, value_name = "TIME", default_value = "1h")]
     idle: String,
-
-    /// The permissions of unix: and unixgram: sockets, in octal: 0660 lets the owner and the group
-    /// send, 0666 every user [default: by the umask, usually 0755: the owner alone]
-    #[arg(long, value_name = "MODE")]
-    socket_mode: Option<SocketMode>,
-
-    /// The certificate chain for tls://, in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    tls_cert: Option<PathBuf>,
-
-    /// Its private key, in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    tls_key: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) keep: KeepArguments,
@@ -107,14 +93,8 @@ impl ListenArguments {
             connections_max: self.connections,
             idle,
             cap_bytes: usize::try_from(cap).unwrap_or(usize::MAX),
-            bind: BindOptions { socket_mode: self.socket_mode, tls: self.tls_files() },
+            bind: self.page.bind_options(),
             ..FeedOptions::default()
         })
-    }
-
-    /// The files of TLS; clap requires both or neither.
-    fn tls_files(&self) -> Option<TlsFiles> {
-        let (certificate, key) = (self.tls_cert.clone()?, self.tls_key.clone()?);
-        Some(TlsFiles { certificate, key })
     }
 }

@@ -4,40 +4,28 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
+use weir_server::Address;
+
 /// The default port of the page. It is fixed, so that the browser keeps its settings for the page.
 pub(crate) const DEFAULT_PORT: u16 = 7878;
 
-/// An address of this machine alone: `127.0.0.1:7999`, `localhost:7999`, `[::1]:7999`, `:7999`,
-/// `7999`, or a host without a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ListenAddress(pub(crate) SocketAddr);
-
-/// Why a text is not a [`ListenAddress`].
+/// Where the page is served: `127.0.0.1:7999`, `localhost:7999`, `[::1]:7999`, `:7999`, `7999`, or a
+/// host without a port; `tls://HOST:PORT`; `unix:PATH`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ListenAddressError {
-    /// It is not an address.
-    Invalid(String),
-    /// Other machines can reach the address.
-    Public(SocketAddr),
-}
+pub(crate) struct ListenAddress(pub(crate) Address);
+
+/// A text that is not a [`ListenAddress`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ListenAddressError(String);
 
 impl fmt::Display for ListenAddressError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Invalid(text) => write!(
-                formatter,
-                "`{text}` is not a valid address: write a port of this machine such as 7999, \
-                 localhost:7999 or [::1]:7999"
-            ),
-            Self::Public(address) => write!(
-                formatter,
-                "other machines could reach {address}, and the page has neither a log-in nor \
-                 encryption: listen on 127.0.0.1:{port} instead. From another machine, forward \
-                 the port with `ssh -L {port}:127.0.0.1:{port} SERVER`, or put a reverse proxy \
-                 with a log-in in front of it and name its address with --public-url",
-                port = address.port()
-            ),
-        }
+        write!(
+            formatter,
+            "`{}` is not a valid address: write a port of this machine such as 7999, \
+             localhost:7999 or [::1]:7999, or tls://HOST:PORT, or unix:/PATH",
+            self.0
+        )
     }
 }
 
@@ -47,11 +35,11 @@ impl FromStr for ListenAddress {
     type Err = ListenAddressError;
 
     fn from_str(text: &str) -> Result<Self, ListenAddressError> {
-        let address = parse(text).ok_or_else(|| ListenAddressError::Invalid(text.to_owned()))?;
-        match address.ip().is_loopback() {
-            true => Ok(Self(address)),
-            false => Err(ListenAddressError::Public(address)),
-        }
+        let short = parse(text).map(|address| Address::Tcp(address.to_string()));
+        let has_scheme = text.contains("://") || text.starts_with("unix:");
+        let full = || text.parse().ok().filter(|address: &Address| !address.is_datagram());
+        let address = short.or_else(|| if has_scheme { full() } else { None });
+        address.map(Self).ok_or_else(|| ListenAddressError(text.to_owned()))
     }
 }
 
@@ -83,16 +71,21 @@ mod tests {
     #[test]
     fn a_port_or_a_host_may_be_left_out() {
         for (text, address) in [
-            ("127.0.0.1:7999", "127.0.0.1:7999"),
-            ("localhost:7999", "127.0.0.1:7999"),
-            ("LOCALHOST:0", "127.0.0.1:0"),
-            ("7999", "127.0.0.1:7999"),
-            (":7999", "127.0.0.1:7999"),
-            ("localhost", "127.0.0.1:7878"),
-            ("127.0.0.2", "127.0.0.2:7878"),
-            ("[::1]:7999", "[::1]:7999"),
-            ("[::1]", "[::1]:7878"),
-            ("::1", "[::1]:7878"),
+            ("127.0.0.1:7999", "tcp://127.0.0.1:7999"),
+            ("localhost:7999", "tcp://127.0.0.1:7999"),
+            ("LOCALHOST:0", "tcp://127.0.0.1:0"),
+            ("7999", "tcp://127.0.0.1:7999"),
+            (":7999", "tcp://127.0.0.1:7999"),
+            ("localhost", "tcp://127.0.0.1:7878"),
+            ("127.0.0.2", "tcp://127.0.0.2:7878"),
+            ("[::1]:7999", "tcp://[::1]:7999"),
+            ("[::1]", "tcp://[::1]:7878"),
+            ("::1", "tcp://[::1]:7878"),
+            ("0.0.0.0:7999", "tcp://0.0.0.0:7999"),
+            ("tcp://logs.example:80", "tcp://logs.example:80"),
+            ("tls://[::]:7443", "tls://[::]:7443"),
+            ("unix:/run/weir.sock", "unix:/run/weir.sock"),
+            ("unix:///run/weir.sock", "unix:/run/weir.sock"),
         ] {
             let expected = Ok(ListenAddress(address.parse().expect("an address")));
             assert_eq!(text.parse(), expected, "{text}");
@@ -100,16 +93,22 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_other_machines_reach_are_refused() {
-        for text in ["0.0.0.0:7999", "[::]:7999", "192.0.2.7:7999", "0.0.0.0", "192.0.2.7"] {
+    fn other_texts_are_refused() {
+        for text in [
+            "",
+            ":",
+            "+7999",
+            "70000",
+            "localhost:",
+            "localhost:+1",
+            "logs.example:80",
+            "udp://127.0.0.1:80",
+            "unixgram:/run/weir.sock",
+            "http://localhost:80",
+            "unix:",
+        ] {
             let error = text.parse::<ListenAddress>().expect_err(text);
-            assert!(matches!(error, ListenAddressError::Public(_)), "{text}");
-            let sentence = error.to_string();
-            assert!(sentence.contains("ssh -L") && sentence.contains("--public-url"), "{sentence}");
-        }
-        for text in ["", ":", "+7999", "70000", "localhost:", "localhost:+1", "logs.example:80"] {
-            let error = text.parse::<ListenAddress>().expect_err(text);
-            assert_eq!(error, ListenAddressError::Invalid(text.to_owned()));
+            assert_eq!(error, ListenAddressError(text.to_owned()));
         }
     }
 }

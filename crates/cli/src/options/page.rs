@@ -1,22 +1,49 @@
 //! The arguments of the commands that serve the page.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use weir_server::PublicUrl;
+use weir_server::{AccessToken, BindOptions, PublicUrl, SocketMode, TlsFiles};
 
 use super::{ListenAddress, ReadArguments, parse_duration};
+use crate::display::safe;
+use crate::outcome::Failure;
 
 /// How the page is served.
 #[derive(Debug, Args)]
 pub(crate) struct PageArguments {
-    /// Where to serve the page: a port of this machine such as 7999, localhost:7999 or
-    /// `[::1]:7999` [default: 127.0.0.1:7878, or a free port if that is in use]
+    /// Where to serve the page: a port of this machine such as 7999, localhost:7999 or `[::1]:7999`;
+    /// tls://HOST:PORT; unix:PATH. May be given several times [default: 127.0.0.1:7878, or a free port
+    /// if that is in use]
     #[arg(long, value_name = "ADDRESS")]
-    pub(crate) listen: Option<ListenAddress>,
+    pub(crate) listen: Vec<ListenAddress>,
+
+    /// The certificate chain for tls:// addresses, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// Its private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// The permissions of unix: and unixgram: sockets, in octal: 0660 lets the owner and the group
+    /// connect or send, 0666 every user [default: by the umask, usually 0755: the owner alone]
+    #[arg(long, value_name = "MODE")]
+    socket_mode: Option<SocketMode>,
+
+    /// Let only those in who have the token in this file. Without it, a token is made and printed if
+    /// other machines can reach an address
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+
+    /// Serve the page to other machines without encryption: everyone on the way can read the log and
+    /// the token
+    #[arg(long)]
+    pub(crate) insecure_http: bool,
 
     /// The address at which a reverse proxy serves the page, such as `https://logs.example.com`;
-    /// the proxy must ask for a log-in, because the page does not
+    /// the proxy must ask for a log-in, because the page asks none of clients on this machine
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,
 
@@ -31,6 +58,28 @@ pub(crate) struct PageArguments {
 
     #[command(flatten)]
     pub(crate) read: ReadArguments,
+}
+
+impl PageArguments {
+    /// The certificate of TLS and the permissions of Unix sockets.
+    pub(crate) fn bind_options(&self) -> BindOptions {
+        // clap requires both files or neither.
+        let files = self.tls_cert.clone().zip(self.tls_key.clone());
+        let tls = files.map(|(certificate, key)| TlsFiles { certificate, key });
+        BindOptions { socket_mode: self.socket_mode, tls }
+    }
+
+    /// The token of `--token-file`.
+    pub(crate) fn token(&self) -> Result<Option<AccessToken>, Failure> {
+        let Some(path) = &self.token_file else { return Ok(None) };
+        let name = safe(&path.to_string_lossy());
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::new(format_args!("--token-file: {name}: {error}")))?;
+        let token = AccessToken::new(text.trim());
+        let token =
+            token.map_err(|error| Failure::new(format_args!("--token-file: {name}: {error}")))?;
+        Ok(Some(token))
+    }
 }
 
 /// Parses the value of `--keep-session`.

@@ -6,7 +6,6 @@ mod memory;
 
 use std::fs::File;
 use std::io::{self, IsTerminal};
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -14,7 +13,9 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
 use weir_ingest::{Input, Pipeline, Retention};
-use weir_server::{Options, Refusal, Remedies, Server, SessionHandle};
+use weir_server::{
+    AccessToken, Address, BindError, Options, Refusal, Remedies, Server, SessionHandle, StartError,
+};
 
 pub(crate) use arguments::ServeArguments;
 
@@ -88,8 +89,10 @@ fn unreadable(inputs: &[Input]) -> Vec<Complaint> {
 pub(crate) struct Page {
     runtime: Runtime,
     server: Server,
-    /// The scheme and the host of the addresses that are printed.
-    origin: String,
+    /// The scheme and the host of the addresses that are printed, or the path of a Unix socket.
+    origins: Vec<String>,
+    /// The query with the access token; empty if there is none.
+    query: String,
     /// What follows the path in the address of a session; empty, or with its `#`.
     fragment: String,
     opens_browser: bool,
@@ -119,6 +122,9 @@ impl Page {
             grace: arguments.keep_session,
             remedies: remedies(),
             public_url: arguments.public_url.clone(),
+            bind: arguments.bind_options(),
+            token: arguments.token()?,
+            allows_insecure_http: arguments.insecure_http,
             bench,
             ..Options::default()
         };
@@ -126,14 +132,15 @@ impl Page {
         let runtime = runtime.map_err(|error| {
             Failure::new(format_args!("the server's threads cannot be started: {error}"))
         })?;
-        let requested = arguments.listen.map(|listen| listen.0);
-        let server = runtime.block_on(bind(requested, options))?;
-        let origin = match &arguments.public_url {
-            Some(url) => url.to_string(),
-            None => format!("http://{}", server.local_addr()),
+        let requested = arguments.listen.iter().map(|listen| listen.0.clone()).collect();
+        let (server, token) = runtime.block_on(bind(requested, options))?;
+        let origins = match &arguments.public_url {
+            Some(url) => vec![url.to_string()],
+            None => server.addresses().map(origin).collect(),
         };
+        let query = token.map(|token| token.query()).unwrap_or_default();
         let (fragment, opens_browser) = (String::new(), !arguments.no_open);
-        Ok(Self { runtime, server, origin, fragment, opens_browser })
+        Ok(Self { runtime, server, origins, query, fragment, opens_browser })
     }
 
     /// Shows what a rule does with the traffic, in the rules panel.
@@ -183,7 +190,7 @@ impl Page {
         let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
         let shutdown = self.shutdown_signal();
-        self.announce(&(session.path() + &self.fragment))?;
+        self.announce(&session.path())?;
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || sender.send(fill_session(&session, fill)));
         self.runtime.block_on(self.server.serve(shutdown));
@@ -198,15 +205,21 @@ impl Page {
         shutdown_signal()
     }
 
-    /// Prints the address of the page, and opens it in a browser.
+    /// Prints the addresses of the page, and opens the first in a browser.
     fn announce(&self, path: &str) -> Result<(), Failure> {
-        let url = format!("{}{path}", self.origin);
-        print(&format!("{url}\n"))?;
+        let url = |origin: &String| match origin.starts_with("unix:") {
+            true => origin.clone(),
+            false => format!("{origin}{path}{}{}", self.query, self.fragment),
+        };
+        let urls: Vec<String> = self.origins.iter().map(url).collect();
+        print(&(urls.join("\n") + "\n"))?;
         if io::stderr().is_terminal() {
             eprintln!("Ctrl-C ends it.");
         }
-        if self.opens_browser {
-            browser::open(&url);
+        if let Some(url) = urls.iter().find(|url| url.starts_with("http"))
+            && self.opens_browser
+        {
+            browser::open(url);
         }
         Ok(())
     }
@@ -238,20 +251,59 @@ fn fill_session(session: &SessionHandle, fill: impl FnOnce(&Pipeline) -> Exit) -
     pipeline.map_or(Exit::Done, |pipeline| fill(&pipeline))
 }
 
-/// Listens at the given address. Without one, listens at the default port, or at a free one if that
-/// is in use.
-async fn bind(requested: Option<SocketAddr>, options: Options) -> Result<Server, Failure> {
-    let default = SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT));
-    let address = requested.unwrap_or(default);
-    let bound = Server::bind(Options { address, ..options.clone() }).await;
-    let bound = match bound {
-        Err(error) if error.is_address_in_use() && requested.is_none() => {
-            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-            Server::bind(Options { address, ..options }).await
+/// Listens at the given addresses. Without any, listens at the default port, or at a free one if that
+/// is in use. Returns the access token of a server that has one: that of the options, or a new one if
+/// other machines can reach an address.
+async fn bind(
+    requested: Vec<Address>,
+    options: Options,
+) -> Result<(Server, Option<AccessToken>), Failure> {
+    let port = |port: u16| vec![Address::Tcp(format!("127.0.0.1:{port}"))];
+    let is_default = requested.is_empty();
+    let listen = if is_default { port(DEFAULT_PORT) } else { requested };
+    let mut options = Options { listen, ..options };
+    let mut bound = Server::bind(options.clone()).await;
+    if is_default && bound.as_ref().is_err_and(StartError::is_address_in_use) {
+        options.listen = port(0);
+        bound = Server::bind(options.clone()).await;
+    }
+    if let Err(StartError::NoToken(_)) = bound {
+        let token = AccessToken::random().map_err(Failure::new)?;
+        options.token = Some(token);
+        bound = Server::bind(options.clone()).await;
+    }
+    let server = bound.map_err(|error| cannot_listen(&error))?;
+    Ok((server, options.token))
+}
+
+/// Why the page cannot be served, and what to do.
+fn cannot_listen(error: &StartError) -> Failure {
+    let remedy = match error {
+        StartError::Insecure(address) => {
+            let address = address.to_string();
+            let port = address.rsplit(':').next().unwrap_or_default();
+            format!(
+                ". Write tls://HOST:{port} with --tls-cert and --tls-key; or listen on \
+                 127.0.0.1:{port}, and forward the port from another machine with `ssh -L \
+                 {port}:127.0.0.1:{port} SERVER` or put a reverse proxy with a log-in in front of it \
+                 and name its address with --public-url; or allow it with --insecure-http"
+            )
         }
-        bound => bound,
+        StartError::Bind(BindError::NoCertificate) => {
+            "; name its files with --tls-cert and --tls-key".to_owned()
+        }
+        _ => String::new(),
     };
-    bound.map_err(|error| Failure::new(format_args!("--listen: {error}")))
+    Failure::new(format_args!("--listen: {error}{remedy}"))
+}
+
+/// The beginning of the page's address on a socket; the path of a Unix socket.
+fn origin(address: &Address) -> String {
+    match address {
+        Address::Tcp(host) => format!("http://{host}"),
+        Address::Tls(host) => format!("https://{host}"),
+        address => address.to_string(),
+    }
 }
 
 /// Resolves on Ctrl-C and on SIGTERM. The handlers are installed by this call, and not only when

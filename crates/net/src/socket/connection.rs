@@ -8,6 +8,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::peer::Peer;
 use super::stream::SocketStream;
+use crate::scheme::Scheme;
 
 /// An accepted connection. Its TLS handshake, if its listener is TLS, has not begun.
 pub struct Connection {
@@ -24,6 +25,11 @@ impl Connection {
     /// The client.
     pub fn peer(&self) -> Peer {
         self.peer
+    }
+
+    /// The scheme of its URLs.
+    pub(crate) fn scheme(&self) -> Scheme {
+        if self.tls.is_some() { Scheme::Https } else { Scheme::Http }
     }
 
     /// Runs the TLS handshake, if the listener is TLS, and returns the stream. Await it outside

@@ -95,7 +95,7 @@ fn serve(listener: Listener) {
         let (kind, bytes) = path.split_once('/').unwrap();
         Response::new(body(kind, bytes.parse().unwrap()))
     };
-    tokio::spawn(Server::new(listener).serve(handler, std::future::pending()));
+    tokio::spawn(Server::new([listener]).serve(handler, std::future::pending()));
 }
 
 /// Reads one response: its head, and its body without chunk heads.
@@ -215,7 +215,7 @@ async fn a_file_that_became_shorter_aborts_the_response() {
             file.write_all(b"half").unwrap();
             Response::new(body)
         };
-        tokio::spawn(Server::new(listener).serve(handler, std::future::pending()));
+        tokio::spawn(Server::new([listener]).serve(handler, std::future::pending()));
         let request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
         let mut received = Vec::new();
         match scheme {

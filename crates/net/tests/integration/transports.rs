@@ -32,7 +32,7 @@ pub(crate) fn tls_options() -> BindOptions {
 /// Serves the name of the peer as the body of every response.
 fn serve(listener: Listener) {
     let handler = |_, peer: Peer| async move { Response::new(Body::from(peer.to_string())) };
-    tokio::spawn(Server::new(listener).serve(handler, std::future::pending()));
+    tokio::spawn(Server::new([listener]).serve(handler, std::future::pending()));
 }
 
 async fn get(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {

@@ -3,7 +3,7 @@
 use crate::common::{TestServer, compare, log, read_response};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use weir_server::{Options, Server, StartError};
+use weir_server::{Address, Options, Server, StartError};
 use weir_view::Report;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,8 +172,9 @@ async fn forwarded_ports_and_the_public_url_are_answered() {
 #[tokio::test]
 async fn an_address_in_use_is_named() {
     let server = Server::bind(Options::default()).await.expect("a free port");
-    let address = server.local_addr();
-    let error = Server::bind(Options { address, ..Options::default() }).await.expect_err("taken");
+    let address = server.local_addr().expect("an address");
+    let listen = vec![Address::Tcp(address.to_string())];
+    let error = Server::bind(Options { listen, ..Options::default() }).await.expect_err("taken");
     assert!(error.is_address_in_use());
     assert!(error.to_string().contains(&address.to_string()));
     let zone = Some("Europe/Atlantis".to_owned());

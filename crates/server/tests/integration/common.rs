@@ -40,7 +40,7 @@ impl TestServer {
         let options = Options { answer_time_max, ..options };
         let server = Server::bind(options).await.expect("a free port");
         let session = server.new_session(true).expect("a session");
-        let address = server.local_addr();
+        let address = server.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(server.serve(async {
             let _ = stopped.await;
