@@ -93,15 +93,30 @@ pub(super) struct Jail {
     pub(super) notes: Vec<RuleError>,
 }
 
+/// Why there is no replay of a jail.
+#[derive(Debug)]
+pub(super) enum JailError {
+    /// A setting or a pattern is not valid.
+    Wrong(RuleError),
+    /// fail2ban would follow the jail, but it cannot be replayed.
+    Unsupported(RuleError),
+}
+
+impl From<RuleError> for JailError {
+    fn from(error: RuleError) -> Self {
+        Self::Wrong(error)
+    }
+}
+
 impl Jail {
     /// Compiles a jail. Jails with the same `datepattern` share their `templates`.
     ///
     /// # Errors
-    /// If a setting or a pattern is not valid.
+    /// If a setting or a pattern is not valid, or the jail cannot be replayed.
     pub(super) fn new(
         definition: &Definition<'_>,
         templates: &mut DateTemplates,
-    ) -> Result<Self, RuleError> {
+    ) -> Result<Self, JailError> {
         let mut reader = Reader { definition, defaults: Vec::new(), notes: Vec::new() };
         let limits = reader.limits()?;
         let filter = reader.filter(templates)?;
@@ -202,24 +217,29 @@ impl Reader<'_> {
         Ok(Some(Increment { factor, multipliers, max_s }))
     }
 
-    fn filter(&mut self, templates: &mut DateTemplates) -> Result<Filter, RuleError> {
+    fn filter(&mut self, templates: &mut DateTemplates) -> Result<Filter, JailError> {
         let use_dns = match self.definition.option("usedns").map(str::trim) {
             None | Some("yes" | "warn") => UseDns::LooksUp,
             Some("no") => UseDns::No,
             Some("raw") => UseDns::Raw,
-            Some(_) => return Err(self.wrong("usedns", "write yes, warn, no or raw")),
+            Some(_) => return Err(self.wrong("usedns", "write yes, warn, no or raw").into()),
         };
         let prefix = self.patterns("prefregex", use_dns, None, true)?.pop();
         if let Some(prefix) = &prefix
             && prefix.has_group("mlfid")
         {
             let message = "<F-MLFID> joins lines, which is not supported";
-            return Err(self.wrong("prefregex", message));
+            return Err(JailError::Unsupported(self.wrong("prefregex", message)));
         }
         let failures = self.patterns("failregex", use_dns, prefix.as_ref(), false)?;
         if failures.is_empty() {
             let place = self.definition.place("failregex");
-            return Err(RuleError::new(place, "there is no failregex that can be replayed"));
+            let error = RuleError::new(place, "there is no failregex that can be replayed");
+            let was_left_out = !self.notes.is_empty();
+            return Err(match was_left_out {
+                true => JailError::Unsupported(error),
+                false => JailError::Wrong(error),
+            });
         }
         let ignored = self.patterns("ignoreregex", use_dns, None, false)?;
         Ok(Filter {

@@ -21,7 +21,7 @@ use std::fmt::Write;
 use weir_core::RecordFields;
 
 use self::date::DateTemplates;
-use self::jail::Jail;
+use self::jail::{Jail, JailError};
 use self::observer::FailureObserver;
 use self::replay::JailReplay;
 use crate::error::{ParseError, RuleError};
@@ -30,11 +30,12 @@ use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
 pub(crate) use configuration::looks_like;
 
-/// Reads the jails of a text.
+/// Reads the jails of a text. Those that cannot be replayed are named in the notes of the first of
+/// the others.
 ///
 /// # Errors
-/// If the text or a pattern is not valid, or names a file that is missing, or there are more than
-/// `rules_max` jails.
+/// If the text or a pattern is not valid, or names a file that is missing, there are more than
+/// `rules_max` jails, or none can be replayed.
 pub(crate) fn parse(
     text: &str,
     name: &str,
@@ -43,11 +44,23 @@ pub(crate) fn parse(
 ) -> Result<Vec<Box<dyn Rule>>, ParseError> {
     let definitions = configuration::read(text, name, files, rules_max)?;
     let mut templates = DateTemplates::default();
-    let mut rules: Vec<Box<dyn Rule>> = Vec::new();
+    let (mut jails, mut unsupported) = (Vec::new(), Vec::new());
     for definition in &definitions {
-        rules.push(Box::new(Jail::new(definition, &mut templates)?));
+        match Jail::new(definition, &mut templates) {
+            Ok(jail) => jails.push(jail),
+            Err(JailError::Unsupported(error)) => unsupported.push((&definition.name, error)),
+            Err(JailError::Wrong(error)) => return Err(error.into()),
+        }
     }
-    Ok(rules)
+    match (jails.first_mut(), unsupported.is_empty()) {
+        (Some(first), _) => first.notes.extend(unsupported.into_iter().map(|(name, error)| {
+            let message = format!("the jail [{name}] is not followed: {}", error.message);
+            RuleError { message, ..error }
+        })),
+        (None, false) => return Err(unsupported.remove(0).1.into()),
+        (None, true) => {}
+    }
+    Ok(jails.into_iter().map(|jail| Box::new(jail) as Box<dyn Rule>).collect())
 }
 
 impl Jail {

@@ -120,7 +120,7 @@ impl Summary {
             undecided: 0,
         };
         RuleReport {
-            exactness: Exactness::Exact,
+            exactness: if requests.undecided > 0 { Exactness::Bounded } else { Exactness::Exact },
             notes: undecided.notes(),
             keys: counts,
             requests,

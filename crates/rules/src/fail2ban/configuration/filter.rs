@@ -17,6 +17,10 @@ const OPTIONS: [&str; 6] =
 /// The most files that a filter includes, each counted as often as it is.
 const INCLUDES_MAX: usize = 200;
 
+/// Where fail2ban has its configuration, `%(fail2ban_confpath)s`, unless it is started with another
+/// folder.
+const CONFIGURATION_FOLDER: &str = "/etc/fail2ban";
+
 /// Reads a file and those that it includes, in the order in which their options count.
 ///
 /// # Errors
@@ -146,6 +150,8 @@ fn raw(ini: &Ini, section: &str, name: &str, vars: &BTreeMap<String, String>) ->
     }
     let text = |value: &Value| value.text.clone();
     let own = vars.get(name).cloned().or_else(|| ini.value(section, name).map(text));
+    let own =
+        own.or_else(|| (name == "fail2ban_confpath").then(|| CONFIGURATION_FOLDER.to_owned()));
     own.or_else(|| {
         let (other, option) = name.split_once('/')?;
         let other = match other {

@@ -2,7 +2,7 @@
 //!
 //! Source: Python's `configparser`, as fail2ban uses it, with `;` for comments at the end of lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use crate::error::RuleError;
@@ -26,6 +26,8 @@ pub(super) struct Ini {
     pub(super) defaults: Section,
     /// In the order of the file.
     pub(super) sections: Vec<(String, Section)>,
+    /// The positions of the sections by their names.
+    positions: HashMap<String, usize>,
 }
 
 impl Ini {
@@ -52,16 +54,19 @@ impl Ini {
     }
 
     pub(super) fn section(&self, name: &str) -> Option<&Section> {
-        self.sections.iter().find(|(known, _)| known == name).map(|(_, section)| section)
+        self.positions.get(name).map(|position| &self.sections[*position].1)
     }
 
     /// The section, which is added if it is missing.
     pub(super) fn section_mut(&mut self, name: &str) -> &mut Section {
-        let position = self.sections.iter().position(|(known, _)| known == name);
-        let position = position.unwrap_or_else(|| {
-            self.sections.push((name.to_owned(), Section::new()));
-            self.sections.len() - 1
-        });
+        let position = match self.positions.get(name) {
+            Some(position) => *position,
+            None => {
+                self.positions.insert(name.to_owned(), self.sections.len());
+                self.sections.push((name.to_owned(), Section::new()));
+                self.sections.len() - 1
+            }
+        };
         &mut self.sections[position].1
     }
 
@@ -202,6 +207,18 @@ mod tests {
         assert_eq!(value("b", "bantime").text, "1h");
         assert_eq!(&text[value("a b", "x").range.clone()], "x : 1;2\n  # no\n   3\n\n  4 = 5");
         assert_eq!(value("b", "bantime").range, 22..34);
+    }
+
+    #[test]
+    fn sections_are_found_by_name_after_a_merge() {
+        let mut first = Ini::parse("[a]\nx = 1\n[b]\nx = 2\n", false).expect("it is valid");
+        first.merge(Ini::parse("[b]\nx = 3\n[c]\nx = 4\n", false).expect("it is valid"));
+        for (position, (name, _)) in first.sections.iter().enumerate() {
+            assert_eq!(first.positions.get(name), Some(&position), "{name}");
+        }
+        let value = |section| first.value(section, "x").map(|value| &*value.text);
+        let found = ["a", "b", "c", "KNOWN/b", "d"].map(value);
+        assert_eq!(found, [Some("1"), Some("3"), Some("4"), Some("2"), None]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Jails that are read, mistakes in them, and small logs.
 
 use proptest::prelude::*;
-use weir_rules::{RuleFiles, Verdict, parse_rules};
+use weir_rules::{Exactness, RuleFiles, Verdict, parse_rules};
 
 use super::{log, mistake, replay, replay_parts, rule, rules, short};
 
@@ -237,6 +237,8 @@ fn an_ignoreregex_that_takes_too_long_makes_its_line_undecided() {
         assert_eq!((report.bans.len(), report.requests.undecided), (bans, undecided), "{ignored}");
         let is_named = report.notes.iter().any(|note| note.contains("take a pattern too long"));
         assert_eq!(is_named, undecided > 0, "{:?}", report.notes);
+        let exactness = if is_named { Exactness::Bounded } else { Exactness::Exact };
+        assert_eq!(report.exactness, exactness);
     }
     // With more patterns for failures, the whole line is searched first.
     let several =
@@ -266,6 +268,32 @@ fn values_that_multiply_are_refused() {
     let files = RuleFiles::default();
     let parsed = parse_rules(&(defaults + &enabled.collect::<String>()), "test", None, &files);
     assert!(parsed.is_err());
+}
+
+#[test]
+fn a_jail_over_several_lines_is_named_and_the_others_are_replayed() {
+    let joined = "[joined]\nprefregex = <F-MLFID>x</F-MLFID> <F-CONTENT>.*</F-CONTENT>\nfailregex = <HOST>\n";
+    let skipping = "[skipping]\nfailregex = ^a<SKIPLINES>^<HOST>\n";
+    let text = format!("{joined}{skipping}{JAIL}");
+    let all = rules(&text, &RuleFiles::default());
+    let [web] = &all[..] else { panic!("{} jails", all.len()) };
+    let notes: Vec<String> = web.notes().iter().map(ToString::to_string).collect();
+    for part in ["[joined] is not followed: <F-MLFID>", "[skipping] is not followed: there is no"] {
+        assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
+    }
+    let log = line("192.0.2.1", 0, 0, 404).repeat(3);
+    assert_eq!(replay(&**web, log.as_bytes()).report.bans.len(), 1);
+    let (message, marked) = mistake(joined);
+    assert!(message.contains("<F-MLFID> joins lines"), "{message}");
+    assert_eq!(marked, "<F-MLFID>x</F-MLFID> <F-CONTENT>.*</F-CONTENT>");
+}
+
+#[test]
+fn the_folder_of_the_configuration_is_known() {
+    let text = "[DEFAULT]\nfilters = %(fail2ban_confpath)s/filter.d\n[web]\nignorecommand = %(filters)s/x <ip>\nfailregex = ^<HOST> x\n";
+    let rule = rule(text);
+    let [note] = rule.notes() else { panic!("{:?}", rule.notes()) };
+    assert!(note.message.contains("commands are not run"), "{note}");
 }
 
 #[test]
