@@ -80,6 +80,7 @@ fn optional_members_of_a_query_are_documented() {
         conditions: vec![String::new()],
         kind: Some(RecordKind::Request),
         overlay: Some(RecordKind::FirewallEvent),
+        overlay_ahead_s: 7_200,
         group: Some(String::new()),
         compare: Some(Compare::default()),
         ..plain.clone()
