@@ -19,7 +19,7 @@ use crate::serve::ServeArguments;
 ///
 /// With log files, or without arguments, it serves a page that shows them, prints the page's
 /// address and opens a browser if there is one. Nothing is written to disk, and only programs on
-/// this machine can reach the page.
+/// this machine can reach the page, unless --listen says otherwise.
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -105,6 +105,35 @@ fn addresses_of_this_machine_may_be_short_and_others_are_refused() {
     }
 }
 
+/// One address without a token, because only its permissions count, and two with the same.
+#[cfg(unix)]
+#[test]
+fn several_addresses_are_served() {
+    let folder = Folder::new();
+    let socket = folder.path("weir.sock");
+    let unix = format!("unix:{}", text(&socket));
+    let token = folder.file("token", b"0123456789abcdef\n");
+    let mut command = weir(["--no-open", "--listen", "127.0.0.1:0", "--listen", &unix]);
+    command.args(["--socket-mode", "0600", "--listen", "[::1]:0", "--token-file"]).arg(&token);
+    let mut served = Served(command.stdout(Stdio::piped()).spawn().expect("the binary runs"));
+    let stdout = BufReader::new(served.0.stdout.take().expect("a pipe"));
+    let lines: Vec<String> = stdout.lines().take(3).map(|line| line.expect("a line")).collect();
+    assert!(lines[0].starts_with("http://127.0.0.1:"), "{lines:?}");
+    assert!(lines[0].ends_with("/?token=0123456789abcdef"), "{lines:?}");
+    assert_eq!(lines[1], unix);
+    assert!(lines[2].starts_with("http://[::1]:"), "{lines:?}");
+    let (status, _) = get(lines[0].split('?').next().expect("an address"), None);
+    assert_eq!(status, 401);
+    let mut stream = std::os::unix::net::UnixStream::connect(&socket).expect("it listens");
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    drop(served);
+}
+
 #[test]
 fn the_public_url_is_printed_and_answered() {
     let options = ["--public-url", "https://logs.example/"];

@@ -13,7 +13,7 @@ pub struct BindOptions {
     pub tls: Option<TlsFiles>,
 }
 
-/// The files that a `tls://` listener needs, in PEM.
+/// The files that a `tls://` listener needs, in PEM. They are read again when they change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
     /// The certificate chain, the server's own certificate first.

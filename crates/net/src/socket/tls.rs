@@ -1,32 +1,104 @@
 //! TLS from the files of its certificate and key.
 
+use std::fs::Metadata;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::CryptoProvider;
+use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
+use tokio_rustls::rustls::sign::CertifiedKey;
 
 use super::error::BindError;
 use super::options::TlsFiles;
 
 /// Reads the files. Fails if one is missing or malformed, or the key is not the certificate's.
 pub(crate) fn acceptor(files: Option<&TlsFiles>) -> Result<TlsAcceptor, BindError> {
-    let TlsFiles { certificate, key } = files.ok_or(BindError::NoCertificate)?;
-    let unusable = |path: &Path, reason: String| BindError::Tls { path: path.to_owned(), reason };
-    let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| unusable(certificate, error.to_string()))?;
-    if chain.is_empty() {
-        return Err(unusable(certificate, "it holds no certificate".to_owned()));
-    }
-    let private = PrivateKeyDer::from_pem_file(key);
-    let private = private.map_err(|error| unusable(key, error.to_string()))?;
-    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private);
-    let mut config = config.map_err(|error| unusable(key, error.to_string()))?;
+    let files = files.ok_or(BindError::NoCertificate)?;
+    let provider = Arc::new(default_provider());
+    let certificate = ReloadedCertificate::read(files.clone(), provider.clone())?;
+    let versions =
+        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let unusable = |error| unusable(&files.certificate, &error);
+    let config = versions.map_err(unusable)?.with_no_client_auth();
+    let mut config = config.with_cert_resolver(Arc::new(certificate));
     // A client that only sends and closes with an unread session ticket resets the connection,
     // and its last bytes are lost.
     config.send_tls13_tickets = 0;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// A certificate that is read again if one of its files has changed.
+///
+/// The files are looked at before each handshake, which costs a thousandth of it. As long as they
+/// cannot be used, because one is missing or only one of the two has been replaced, the last
+/// certificate stays.
+#[derive(Debug)]
+struct ReloadedCertificate {
+    files: TlsFiles,
+    provider: Arc<CryptoProvider>,
+    last: Mutex<Certificate>,
+}
+
+#[derive(Debug, Clone)]
+struct Certificate {
+    key: Arc<CertifiedKey>,
+    /// The states of both files when they were read.
+    states: [Option<FileState>; 2],
+}
+
+/// What changes if a file is replaced or written to: its time and its length.
+type FileState = (SystemTime, u64);
+
+impl ReloadedCertificate {
+    fn read(files: TlsFiles, provider: Arc<CryptoProvider>) -> Result<Self, BindError> {
+        let states = states(&files);
+        let key = read(&files, &provider)?;
+        Ok(Self { files, provider, last: Mutex::new(Certificate { key, states }) })
+    }
+
+    /// The certificate in the files, or the last one that could be used.
+    fn current(&self) -> Arc<CertifiedKey> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let states = states(&self.files);
+        if states != last.states
+            && let Ok(key) = read(&self.files, &self.provider)
+        {
+            *last = Certificate { key, states };
+        }
+        last.key.clone()
+    }
+}
+
+impl ResolvesServerCert for ReloadedCertificate {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.current())
+    }
+}
+
+fn states(files: &TlsFiles) -> [Option<FileState>; 2] {
+    let state = |metadata: Metadata| Some((metadata.modified().ok()?, metadata.len()));
+    [&files.certificate, &files.key].map(|path| std::fs::metadata(path).ok().and_then(state))
+}
+
+fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, BindError> {
+    let TlsFiles { certificate, key } = files;
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| unusable(certificate, &error))?;
+    if chain.is_empty() {
+        return Err(unusable(certificate, &"it holds no certificate"));
+    }
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
+    let pair = CertifiedKey::from_der(chain, private, provider);
+    pair.map(Arc::new).map_err(|error| unusable(key, &error))
+}
+
+fn unusable(path: &Path, reason: &dyn std::fmt::Display) -> BindError {
+    BindError::Tls { path: path.to_owned(), reason: reason.to_string() }
 }

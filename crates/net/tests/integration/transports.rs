@@ -1,13 +1,15 @@
 //! The HTTP server over every kind of stream socket.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hyper::Response;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -41,12 +43,73 @@ async fn get(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
 }
 
 pub(crate) async fn connect_tls(host: &str) -> impl AsyncRead + AsyncWrite + Unpin {
+    connect_trusting("cert.pem", host).await.unwrap()
+}
+
+/// Connects to a server that must have this certificate.
+async fn connect_trusting(certificate: &str, host: &str) -> io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(data("cert.pem")).unwrap()).unwrap();
+    roots.add(CertificateDer::from_pem_file(data(certificate)).unwrap()).unwrap();
     let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     let stream = TcpStream::connect(host).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+}
+
+/// Files of a certificate and its key that are replaced in a test.
+struct Files {
+    folder: PathBuf,
+    /// The seconds of the last change.
+    changes: u64,
+}
+
+impl Files {
+    fn new() -> Self {
+        let folder = std::env::temp_dir().join(format!("weir-net-tls-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self { folder, changes: 0 }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Replaces a file, at a later time than before.
+    fn replace(&mut self, name: &str, by: &str) {
+        self.changes += 1;
+        std::fs::copy(data(by), self.path(name)).unwrap();
+        let file = std::fs::File::options().append(true).open(self.path(name)).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(self.changes)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_renewed_certificate_is_used() {
+    let mut files = Files::new();
+    files.replace("cert.pem", "cert.pem");
+    files.replace("key.pem", "key.pem");
+    let tls = TlsFiles { certificate: files.path("cert.pem"), key: files.path("key.pem") };
+    let options = BindOptions { tls: Some(tls), ..BindOptions::default() };
+    let address: Address = "tls://127.0.0.1:0".parse().unwrap();
+    let listener = Listener::bind(&address, &options).await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    serve(listener);
+    // An open connection does not notice.
+    let mut open = connect_trusting("cert.pem", &host).await.unwrap();
+    // Between the two steps of a renewal the key is not the certificate's.
+    files.replace("cert.pem", "renewed-cert.pem");
+    connect_trusting("cert.pem", &host).await.unwrap();
+    files.replace("key.pem", "renewed-key.pem");
+    connect_trusting("renewed-cert.pem", &host).await.unwrap();
+    assert!(connect_trusting("cert.pem", &host).await.is_err(), "it has been replaced");
+    // Files that vanish or are damaged leave the last certificate.
+    std::fs::remove_file(files.path("key.pem")).unwrap();
+    connect_trusting("renewed-cert.pem", &host).await.unwrap();
+    files.replace("key.pem", "README.md");
+    connect_trusting("renewed-cert.pem", &host).await.unwrap();
+    open.write_all(GET.as_bytes()).await.unwrap();
+    assert!(read_all(&mut open).await.starts_with("HTTP/1.1 200 "));
+    std::fs::remove_dir_all(files.folder).unwrap();
 }
 
 #[tokio::test]

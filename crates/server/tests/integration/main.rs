@@ -11,6 +11,7 @@ mod growing;
 mod interruption;
 mod lines;
 mod live;
+mod protection;
 mod put;
 mod removal;
 mod rules;
