@@ -6,7 +6,7 @@ use hyper::header::{AUTHORIZATION, COOKIE, HeaderValue, LOCATION, SET_COOKIE};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use weir_net::{Body, Scheme};
 
-use crate::hub::random_id;
+use crate::random_id::random_id;
 use crate::refusal::Refusal;
 use crate::response;
 

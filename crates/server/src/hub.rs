@@ -7,6 +7,7 @@ use weir_ingest::Pipeline;
 use weir_net::HostGuard;
 
 use crate::options::Options;
+use crate::random_id::random_id;
 use crate::refusal::Refusal;
 use crate::session::{Lifetime, Session};
 use crate::turns::ServerTurns;
@@ -142,14 +143,6 @@ async fn end_when_unused(hub: Arc<Hub>, session: Arc<Session>) {
     session.unused_for(hub.options.grace).await;
     // An error means that the session has ended already.
     let _ = hub.end(session.id());
-}
-
-/// 128 random bits in hexadecimal. The id of a session may be all that protects it, so it must be
-/// impossible to guess.
-pub(crate) fn random_id() -> Result<String, Refusal> {
-    let mut bytes = [0; 16];
-    getrandom::getrandom(&mut bytes).map_err(|_| Refusal::NoRandomness)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// A session whose sources a program opens itself, through [`Self::pipeline`].

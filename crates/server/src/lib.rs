@@ -30,6 +30,7 @@ mod message;
 mod options;
 mod page;
 mod query_string;
+mod random_id;
 mod refusal;
 mod response;
 mod routes;
