@@ -59,8 +59,14 @@ where
     ) {
         let peer = connection.peer();
         let scheme = connection.scheme();
-        // The handshake is a part of the time until the first request.
-        let Ok(stream) = connection.open(self.options.header_timeout).await else { return };
+        // The handshake is a part of the time until the first request, and makes room as it does.
+        let opened = tokio::select! {
+            opened = connection.open(self.options.header_timeout) => opened,
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+            () = entry.asked_to_close() => return,
+        };
+        let Ok(stream) = opened else { return };
+        stream.limit_unsent(self.options.write_timeout);
         let transport = Transport::new(stream, permit, self.options.write_timeout);
         let (watch, files) = (transport.watch(), transport.files());
         let service = service_fn(|mut request: Request<Incoming>| {

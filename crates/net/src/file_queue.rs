@@ -57,7 +57,10 @@ impl FileQueue {
             return WriteStart::Bytes { slices: slices.len(), is_before_file: false };
         };
         match slices.iter().position(|slice| is_place_holder(slice)) {
-            Some(0) => WriteStart::File(front.clone()),
+            Some(0) => {
+                let bytes = front.bytes.min(slices[0].len() as u64);
+                WriteStart::File(FileSpan { bytes, ..front.clone() })
+            }
             Some(slices) => WriteStart::Bytes { slices, is_before_file: true },
             None => WriteStart::Bytes { slices: slices.len(), is_before_file: false },
         }

@@ -1,4 +1,4 @@
-//! Which requests a loopback server may answer.
+//! Which requests a server may answer.
 //!
 //! Any page in a browser can send requests to a server on the same machine: to its address
 //! (WebSocket handshakes are not even subject to the same-origin policy), or to a domain of its

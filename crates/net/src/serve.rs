@@ -115,10 +115,11 @@ impl Server {
 /// Waits for the next connection on any of the sockets. Another socket comes first each time, so that
 /// a busy one does not hold up the others.
 async fn accept(listeners: &mut [Listener]) -> io::Result<Connection> {
-    if let [listener] = listeners {
-        return listener.accept().await;
+    match listeners {
+        [] => return std::future::pending().await,
+        [listener] => return listener.accept().await,
+        [..] => listeners.rotate_left(1),
     }
-    listeners.rotate_left(1);
     let mut waiting: Vec<_> =
         listeners.iter_mut().map(|listener| Box::pin(listener.accept())).collect();
     std::future::poll_fn(|context| {

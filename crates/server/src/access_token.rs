@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use hyper::header::{AUTHORIZATION, COOKIE, HeaderValue, LOCATION, SET_COOKIE};
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use weir_net::{Body, Scheme};
+use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderValue, SET_COOKIE};
+use hyper::{Method, Request, Response, StatusCode};
+use weir_net::{Body, PublicUrl, Scheme};
 
+use crate::query_string::decode;
 use crate::random_id::random_id;
 use crate::refusal::Refusal;
 use crate::response;
@@ -15,9 +16,6 @@ const BYTES_MIN: usize = 16;
 
 /// The most bytes of a token; a cookie may have 4,096 (RFC 6265 section 6.1).
 const BYTES_MAX: usize = 1024;
-
-/// The cookie of a browser that has opened the link.
-const COOKIE_NAME: &str = "weir-token";
 
 /// The parameter of the link.
 const PARAMETER: &str = "token=";
@@ -57,60 +55,100 @@ impl AccessToken {
         format!("?{PARAMETER}{encoded}")
     }
 
-    /// Lets a request pass that has the token. The answer to the link is its address without the
-    /// token, so that the token is in no history, bookmark or log.
+    /// Lets a request pass that has the token. The answer to the link is a page that leads to its
+    /// address without the token, so that the token stays in no history, bookmark or log.
     ///
     /// # Errors
     /// If the request has no token or another one.
-    pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<Option<Response<Body>>, Refusal> {
-        if self.is_in_headers(request.headers()) {
-            return Ok(None);
-        }
+    pub(crate) fn check<B>(
+        &self,
+        request: &Request<B>,
+        public_url: Option<&PublicUrl>,
+    ) -> Result<Option<Response<Body>>, Refusal> {
         let is_link = [Method::GET, Method::HEAD].contains(request.method());
         let parameters = request.uri().query().unwrap_or_default().split('&');
         let mut tokens = parameters.clone().filter_map(|text| text.strip_prefix(PARAMETER));
-        if !is_link || !tokens.any(|token| self.is_same(&token.replace("%2B", "+"))) {
-            return Err(Refusal::NoToken);
+        if is_link && tokens.any(|token| self.is_same(decode(token, false).as_bytes())) {
+            let others: Vec<&str> =
+                parameters.filter(|text| !text.starts_with(PARAMETER)).collect();
+            let query =
+                if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
+            // A path of two slashes would be the name of another host.
+            let path = request.uri().path().trim_start_matches(['/', '\\']);
+            return self.let_in(request, public_url, &format!("/{path}{query}")).map(Some);
         }
-        let others: Vec<&str> = parameters.filter(|text| !text.starts_with(PARAMETER)).collect();
-        let query =
-            if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
-        // A path of two slashes would be the name of another host.
-        let path = request.uri().path().trim_start_matches('/');
-        self.redirect(&format!("/{path}{query}"), Scheme::of(request)).map(Some)
+        match self.is_in_headers(request) {
+            true => Ok(None),
+            false => Err(Refusal::NoToken),
+        }
     }
 
-    /// Sends a browser to an address, with the cookie.
-    fn redirect(&self, address: &str, scheme: Scheme) -> Result<Response<Body>, Refusal> {
-        let secure = if scheme == Scheme::Https { "; Secure" } else { "" };
-        let cookie = format!("{COOKIE_NAME}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.0);
-        let mut response = response::empty(StatusCode::SEE_OTHER);
-        for (name, value) in [(SET_COOKIE, cookie.as_str()), (LOCATION, address)] {
-            let value = HeaderValue::from_str(value).map_err(Refusal::internal)?;
-            response.headers_mut().insert(name, value);
-        }
+    /// A page that sets the cookie and leads to an address of the server. A redirection would not do:
+    /// if the link was opened from a page of another site, such as a web mail, the browser would follow
+    /// the redirection without a `SameSite=Strict` cookie.
+    fn let_in<B>(
+        &self,
+        request: &Request<B>,
+        public_url: Option<&PublicUrl>,
+        address: &str,
+    ) -> Result<Response<Body>, Refusal> {
+        let secure = if is_https(request, public_url) { "; Secure" } else { "" };
+        let name = cookie_name(request);
+        let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.0);
+        let address = address.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+        let page = format!(
+            "<!doctype html><meta charset=\"utf-8\"><title>Weir</title>\
+             <meta http-equiv=\"refresh\" content=\"0;url={address}\">\
+             <a href=\"{address}\">Continue to the page</a>\n"
+        );
+        let mut response = response::content(StatusCode::OK, "text/html; charset=utf-8", page);
+        let cookie = HeaderValue::from_str(&cookie).map_err(Refusal::internal)?;
+        response.headers_mut().insert(SET_COOKIE, cookie);
         Ok(response)
     }
 
-    fn is_in_headers(&self, headers: &HeaderMap) -> bool {
-        let texts = |name| headers.get_all(name).into_iter().filter_map(|it| it.to_str().ok());
-        let mut bearers = texts(AUTHORIZATION).filter_map(|text| {
-            let (scheme, token) = text.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    fn is_in_headers<B>(&self, request: &Request<B>) -> bool {
+        let values = |name| request.headers().get_all(name).into_iter().map(HeaderValue::as_bytes);
+        let mut bearers = values(AUTHORIZATION).filter_map(|value| {
+            let (scheme, token) = split_once(value, b' ')?;
+            scheme.eq_ignore_ascii_case(b"bearer").then(|| token.trim_ascii())
         });
-        let mut cookies = texts(COOKIE).flat_map(|text| text.split(';')).filter_map(|cookie| {
-            let (name, value) = cookie.trim().split_once('=')?;
-            (name == COOKIE_NAME).then_some(value)
+        let name = cookie_name(request);
+        let cookies = values(COOKIE).flat_map(|value| value.split(|byte| *byte == b';'));
+        let mut cookies = cookies.filter_map(|cookie| {
+            let (other, value) = split_once(cookie.trim_ascii(), b'=')?;
+            (other == name.as_bytes()).then_some(value)
         });
         bearers.any(|token| self.is_same(token)) || cookies.any(|token| self.is_same(token))
     }
 
     /// Compares in a time that depends on the lengths alone.
-    fn is_same(&self, token: &str) -> bool {
-        let (own, other) = (self.0.as_bytes(), token.as_bytes());
+    fn is_same(&self, other: &[u8]) -> bool {
+        let own = self.0.as_bytes();
         let differences = own.iter().zip(other).fold(0, |all, (own, other)| all | (own ^ other));
         own.len() == other.len() && std::hint::black_box(differences) == 0
     }
+}
+
+/// The cookie of a browser that has opened the link. Cookies are shared by all ports of a host, so the
+/// name has the port.
+fn cookie_name<B>(request: &Request<B>) -> String {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let port = host.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+    format!("weir-token-{}", port.unwrap_or(Scheme::of(request).default_port()))
+}
+
+/// Whether the browser uses `https`, to this server or to the proxy before it.
+fn is_https<B>(request: &Request<B>, public_url: Option<&PublicUrl>) -> bool {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let is_public =
+        public_url.is_some_and(|url| url.to_string().starts_with("https:") && url.has_host(host));
+    is_public || Scheme::of(request) == Scheme::Https
+}
+
+fn split_once(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
+    let at = bytes.iter().position(|byte| *byte == separator)?;
+    Some((&bytes[..at], &bytes[at + 1..]))
 }
 
 impl fmt::Debug for AccessToken {
@@ -136,7 +174,7 @@ impl std::error::Error for InvalidToken {}
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::{LOCATION, SET_COOKIE};
+    use hyper::header::SET_COOKIE;
     use hyper::{Request, StatusCode};
     use weir_net::Scheme;
 
@@ -151,7 +189,7 @@ mod tests {
         for (name, value) in fields {
             request = request.header(*name, *value);
         }
-        match token.check(&request.body(()).expect("a request")) {
+        match token.check(&request.body(()).expect("a request"), None) {
             Ok(answer) => answer.is_none(),
             Err(refusal) => {
                 assert_eq!(refusal, Refusal::NoToken);
@@ -171,10 +209,13 @@ mod tests {
             (&[("authorization", "Bearer 0123456789abcdef0")], false),
             (&[("authorization", "Bearer 0123456789abcde")], false),
             (&[("authorization", "Bearer ")], false),
-            (&[("cookie", "a=b; weir-token=0123456789abcdef")], true),
-            (&[("cookie", "a=b"), ("cookie", "weir-token=0123456789abcdef; c=d")], true),
-            (&[("cookie", "weir-tokens=0123456789abcdef")], false),
-            (&[("cookie", "weir-token=")], false),
+            (&[("cookie", "a=\u{e9}; weir-token-80=0123456789abcdef")], true),
+            (&[("cookie", "a=b"), ("cookie", "weir-token-80=0123456789abcdef; c=d")], true),
+            (&[("cookie", "weir-token-81=0123456789abcdef")], false),
+            (&[("cookie", "weir-token-80=")], false),
+            (&[("host", "a:81"), ("cookie", "weir-token-81=0123456789abcdef")], true),
+            (&[("host", "[::1]:81"), ("cookie", "weir-token-81=0123456789abcdef")], true),
+            (&[("host", "a"), ("cookie", "weir-token-80=0123456789abcdef")], true),
         ] {
             assert_eq!(is_let_in(fields), expected, "{fields:?}");
         }
@@ -183,26 +224,42 @@ mod tests {
     #[test]
     fn the_link_sets_the_cookie_and_loses_the_token() {
         let token = AccessToken::new("0123456789abcde+").expect("a token");
-        for (path, location) in
-            [("/", "/"), ("/s/1?a=b", "/s/1?a=b"), ("//evil.example/", "/evil.example/")]
-        {
-            for scheme in [Scheme::Http, Scheme::Https] {
+        let url = "https://logs.example".parse().expect("a URL");
+        for (path, address) in [
+            ("/", "/"),
+            ("/s/1?a=b&c=%22", "/s/1?a=b&amp;c=%22"),
+            ("//evil.example/", "/evil.example/"),
+            ("/\\evil.example/", "/evil.example/"),
+        ] {
+            for (scheme, host, is_secure) in [
+                (Scheme::Http, "127.0.0.1:7878", false),
+                (Scheme::Https, "127.0.0.1:7878", true),
+                (Scheme::Http, "logs.example", true),
+            ] {
                 let joint = if path.contains('?') { "&" } else { "?" };
                 let link = format!("{path}{joint}{}", token.query().trim_start_matches('?'));
                 let request = Request::builder().uri(&link[..]).extension(scheme);
+                // The link loses the token also if the browser has the cookie already.
+                let request = request.header("host", host).header("cookie", "weir-token-80=x");
                 let request = request.body(()).expect("a request");
-                let answer = token.check(&request).expect("let in").expect("an answer");
-                assert_eq!(answer.status(), StatusCode::SEE_OTHER);
-                assert_eq!(answer.headers()[LOCATION], location);
+                let answer = token.check(&request, Some(&url)).expect("let in").expect("an answer");
+                assert_eq!(answer.status(), StatusCode::OK);
                 let cookie = answer.headers()[SET_COOKIE].to_str().expect("text");
-                assert!(cookie.starts_with("weir-token=0123456789abcde+; "), "{cookie}");
-                assert!(cookie.contains("HttpOnly; SameSite=Strict"), "{cookie}");
-                assert_eq!(cookie.ends_with("; Secure"), scheme == Scheme::Https);
+                assert!(cookie.contains("=0123456789abcde+; Path=/; HttpOnly; SameSite=Strict"));
+                assert_eq!(cookie.ends_with("; Secure"), is_secure, "{cookie}");
+                let page = format!("{:?}", answer.body());
+                let target = format!("content=\\\"0;url={address}\\\"");
+                assert!(page.contains(&target), "{target}: {page}");
             }
         }
-        for link in ["/?token=0123456789abcdef", "/?token=", "/?xtoken=0123456789abcde%2B"] {
+        for (link, is_right) in [
+            ("/?token=0123456789abcdef", false),
+            ("/?token=", false),
+            ("/?xtoken=0123456789abcde%2B", false),
+            ("/?token=%30123456789abcde%2b", true),
+        ] {
             let request = Request::builder().uri(link).body(()).expect("a request");
-            assert_eq!(token.check(&request).err(), Some(Refusal::NoToken), "{link}");
+            assert_eq!(token.check(&request, None).is_ok(), is_right, "{link}");
         }
     }
 

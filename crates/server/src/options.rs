@@ -18,8 +18,8 @@ pub struct Options {
     pub listen: Vec<Address>,
     /// The certificate of TLS and the permissions of Unix sockets.
     pub bind: BindOptions,
-    /// What clients must present, except over Unix sockets. Needed for addresses that other machines
-    /// can reach. Default: none.
+    /// What clients must present, at every address. Needed for addresses that other machines can reach.
+    /// Default: none.
     pub token: Option<AccessToken>,
     /// Whether other machines may connect without TLS. Default: false.
     pub allows_insecure_http: bool,

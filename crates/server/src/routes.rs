@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
 use weir_net::websocket::{self, SocketOptions, Upgrade};
-use weir_net::{Body, ClientWatch, Peer};
+use weir_net::{Body, ClientWatch};
 use weir_view::SessionCreated;
 
 use crate::file::Purpose;
@@ -16,12 +16,8 @@ use crate::session::{Access, Lifetime, Session};
 use crate::{answer, live, page, query_string, response, rules, upload};
 
 /// Responds to any request.
-pub(crate) async fn answer(
-    hub: Arc<Hub>,
-    request: Request<Incoming>,
-    peer: Peer,
-) -> Response<Body> {
-    let result = match admit(&hub, &request, peer) {
+pub(crate) async fn answer(hub: Arc<Hub>, request: Request<Incoming>) -> Response<Body> {
+    let result = match admit(&hub, &request) {
         Ok(None) => route(&hub, request).await,
         Ok(Some(response)) => Ok(response),
         Err(refused) => Err(refused),
@@ -29,17 +25,13 @@ pub(crate) async fn answer(
     response::secure(result.unwrap_or_else(|refusal| response::refusal(&refusal)))
 }
 
-/// Checks that a request is for this server and may come in. The answer to the link with the access
-/// token is a redirection. The permissions of a Unix socket's file are checked by the system.
-fn admit(
-    hub: &Hub,
-    request: &Request<Incoming>,
-    peer: Peer,
-) -> Result<Option<Response<Body>>, Refusal> {
+/// Checks that a request is for this server and may come in. The link with the access token has an
+/// answer of its own.
+fn admit(hub: &Hub, request: &Request<Incoming>) -> Result<Option<Response<Body>>, Refusal> {
     hub.guard.check(request)?;
     match &hub.options.token {
-        Some(token) if peer.ip().is_some() => token.check(request),
-        _ => Ok(None),
+        Some(token) => token.check(request, hub.options.public_url.as_ref()),
+        None => Ok(None),
     }
 }
 

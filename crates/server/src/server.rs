@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::routes;
 use crate::session::Lifetime;
 
-/// A server on a listening socket that does not accept connections yet.
+/// A server on listening sockets that does not accept connections yet.
 #[derive(Debug)]
 pub struct Server {
     net: weir_net::Server,
@@ -93,7 +93,7 @@ impl Server {
             hub.end_all();
         };
         let hub = self.hub.clone();
-        let handler = move |request, peer| routes::answer(hub.clone(), request, peer);
+        let handler = move |request, _peer| routes::answer(hub.clone(), request);
         self.net.serve(handler, shutdown).await;
         self.hub.end_all();
     }

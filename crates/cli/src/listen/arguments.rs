@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use weir_feed::{ActiveMode, FeedAddress, FeedOptions, Framing};
+use weir_feed::{ActiveMode, BindOptions, FeedAddress, FeedOptions, Framing, SocketMode};
 
 use crate::options::{KeepArguments, PageArguments, parse_duration, parse_size};
 use crate::outcome::Failure;
@@ -40,6 +40,11 @@ pub(crate) struct ListenArguments {
     /// Close a connection that completes no line for this long: 90s, 10m, 1h, 1d
     #[arg(long, value_name = "TIME", default_value = "1h")]
     idle: String,
+
+    /// The permissions of unix: and unixgram: sockets for lines, in octal: 0660 lets the owner and the
+    /// group send, 0666 every user [default: by the umask, usually 0755: the owner alone]
+    #[arg(long, value_name = "MODE")]
+    socket_mode: Option<SocketMode>,
 
     #[command(flatten)]
     pub(crate) keep: KeepArguments,
@@ -93,7 +98,7 @@ impl ListenArguments {
             connections_max: self.connections,
             idle,
             cap_bytes: usize::try_from(cap).unwrap_or(usize::MAX),
-            bind: self.page.bind_options(),
+            bind: BindOptions { socket_mode: self.socket_mode, ..self.page.bind_options() },
             ..FeedOptions::default()
         })
     }

@@ -27,13 +27,13 @@ pub(crate) struct PageArguments {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// The permissions of unix: and unixgram: sockets, in octal: 0660 lets the owner and the group
-    /// connect or send, 0666 every user [default: by the umask, usually 0755: the owner alone]
+    /// The permissions of a unix: address of the page, in octal: 0660 lets the owner and the group in,
+    /// 0666 every user [default: by the umask, usually 0755: the owner alone]
     #[arg(long, value_name = "MODE")]
-    socket_mode: Option<SocketMode>,
+    page_socket_mode: Option<SocketMode>,
 
-    /// Let only those in who have the token in this file. Without it, a token is made and printed if
-    /// other machines can reach an address
+    /// Let only those in who have the token in this file, at every address. Without it, a token is made
+    /// and printed if other machines can reach an address
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
@@ -43,7 +43,8 @@ pub(crate) struct PageArguments {
     pub(crate) insecure_http: bool,
 
     /// The address at which a reverse proxy serves the page, such as `https://logs.example.com`;
-    /// the proxy must ask for a log-in, because the page asks none of clients on this machine
+    /// the proxy must ask for a log-in unless there is a token. Also the name in the certificate of a
+    /// tls:// address
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,
 
@@ -66,7 +67,7 @@ impl PageArguments {
         // clap requires both files or neither.
         let files = self.tls_cert.clone().zip(self.tls_key.clone());
         let tls = files.map(|(certificate, key)| TlsFiles { certificate, key });
-        BindOptions { socket_mode: self.socket_mode, tls }
+        BindOptions { socket_mode: self.page_socket_mode, tls }
     }
 
     /// The token of `--token-file`.

@@ -91,7 +91,7 @@ pub(crate) struct Page {
     server: Server,
     /// The scheme and the host of the addresses that are printed, or the path of a Unix socket.
     origins: Vec<String>,
-    /// The query with the access token; empty if there is none.
+    /// The query with an access token that was made for this server; otherwise empty.
     query: String,
     /// What follows the path in the address of a session; empty, or with its `#`.
     fragment: String,
@@ -133,13 +133,16 @@ impl Page {
             Failure::new(format_args!("the server's threads cannot be started: {error}"))
         })?;
         let requested = arguments.listen.iter().map(|listen| listen.0.clone()).collect();
-        let (server, token) = runtime.block_on(bind(requested, options))?;
+        let (server, new_token) = runtime.block_on(bind(requested, options))?;
         let origins = match &arguments.public_url {
             Some(url) => vec![url.to_string()],
             None => server.addresses().map(origin).collect(),
         };
-        let query = token.map(|token| token.query()).unwrap_or_default();
-        let (fragment, opens_browser) = (String::new(), !arguments.no_open);
+        // The arguments of the browser's program, which every user of the machine can read, are no
+        // place for a token.
+        let opens_browser = !arguments.no_open && new_token.is_none();
+        let query = new_token.map(|token| token.query()).unwrap_or_default();
+        let fragment = String::new();
         Ok(Self { runtime, server, origins, query, fragment, opens_browser })
     }
 
@@ -252,8 +255,8 @@ fn fill_session(session: &SessionHandle, fill: impl FnOnce(&Pipeline) -> Exit) -
 }
 
 /// Listens at the given addresses. Without any, listens at the default port, or at a free one if that
-/// is in use. Returns the access token of a server that has one: that of the options, or a new one if
-/// other machines can reach an address.
+/// is in use. If other machines can reach an address and the options have no token, a new one is made
+/// and returned.
 async fn bind(
     requested: Vec<Address>,
     options: Options,
@@ -267,13 +270,14 @@ async fn bind(
         options.listen = port(0);
         bound = Server::bind(options.clone()).await;
     }
+    let mut new_token = None;
     if let Err(StartError::NoToken(_)) = bound {
-        let token = AccessToken::random().map_err(Failure::new)?;
-        options.token = Some(token);
-        bound = Server::bind(options.clone()).await;
+        new_token = Some(AccessToken::random().map_err(Failure::new)?);
+        options.token.clone_from(&new_token);
+        bound = Server::bind(options).await;
     }
     let server = bound.map_err(|error| cannot_listen(&error))?;
-    Ok((server, options.token))
+    Ok((server, new_token))
 }
 
 /// Why the page cannot be served, and what to do.

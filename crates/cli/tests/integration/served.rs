@@ -105,32 +105,32 @@ fn addresses_of_this_machine_may_be_short_and_others_are_refused() {
     }
 }
 
-/// One address without a token, because only its permissions count, and two with the same.
 #[cfg(unix)]
 #[test]
-fn several_addresses_are_served() {
+fn several_addresses_ask_for_the_token() {
     let folder = Folder::new();
     let socket = folder.path("weir.sock");
     let unix = format!("unix:{}", text(&socket));
     let token = folder.file("token", b"0123456789abcdef\n");
     let mut command = weir(["--no-open", "--listen", "127.0.0.1:0", "--listen", &unix]);
-    command.args(["--socket-mode", "0600", "--listen", "[::1]:0", "--token-file"]).arg(&token);
+    command.args(["--page-socket-mode", "0600", "--listen", "[::1]:0", "--token-file"]).arg(&token);
     let mut served = Served(command.stdout(Stdio::piped()).spawn().expect("the binary runs"));
     let stdout = BufReader::new(served.0.stdout.take().expect("a pipe"));
     let lines: Vec<String> = stdout.lines().take(3).map(|line| line.expect("a line")).collect();
     assert!(lines[0].starts_with("http://127.0.0.1:"), "{lines:?}");
-    assert!(lines[0].ends_with("/?token=0123456789abcdef"), "{lines:?}");
     assert_eq!(lines[1], unix);
     assert!(lines[2].starts_with("http://[::1]:"), "{lines:?}");
-    let (status, _) = get(lines[0].split('?').next().expect("an address"), None);
-    assert_eq!(status, 401);
-    let mut stream = std::os::unix::net::UnixStream::connect(&socket).expect("it listens");
-    stream
-        .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        .expect("sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(!lines.concat().contains("0123456789abcdef"), "the user knows it, a journal need not");
+    assert_eq!((get(&lines[0], None).0, get(&lines[2], None).0), (401, 401));
+    for (field, status) in [("Authorization: Bearer 0123456789abcdef", 200), ("X: none", 401)] {
+        let mut stream = std::os::unix::net::UnixStream::connect(&socket).expect("it listens");
+        let request =
+            format!("GET / HTTP/1.1\r\nHost: localhost\r\n{field}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    }
     drop(served);
 }
 

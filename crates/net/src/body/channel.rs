@@ -116,7 +116,7 @@ pub(super) struct Parts {
     queue: Arc<Queue>,
 }
 
-/// A channel whose queue takes parts while it holds fewer than `bytes_max` bytes.
+/// A channel whose queue takes parts while they cost fewer than `bytes_max` bytes.
 pub(super) fn channel(bytes_max: usize) -> (BodySender, Parts) {
     let queue = Arc::new(Queue {
         state: Mutex::default(),
@@ -218,7 +218,7 @@ impl Queue {
         if part.is_empty() {
             return Pushed::Done;
         }
-        if state.bytes >= self.bytes_max {
+        if state.cost_bytes() >= self.bytes_max {
             return Pushed::Full(part);
         }
         state.bytes += part.len();
@@ -229,7 +229,8 @@ impl Queue {
 
     fn wait_for_room(&self) {
         let state = self.lock();
-        let is_full = |state: &mut State| !state.is_abandoned && state.bytes >= self.bytes_max;
+        let is_full =
+            |state: &mut State| !state.is_abandoned && state.cost_bytes() >= self.bytes_max;
         // A poisoned lock ends the wait; the next look decides.
         drop(self.taken_blocking.wait_while(state, is_full));
     }
@@ -240,7 +241,15 @@ impl Queue {
     }
 }
 
+/// What a part costs beside its bytes, so that the memory of many small ones is bounded too.
+const PART_BYTES: usize = 64;
+
 impl State {
+    /// The memory of the parts.
+    fn cost_bytes(&self) -> usize {
+        self.bytes + PART_BYTES * self.parts.len()
+    }
+
     fn wake_reader(&mut self) {
         if let Some(reader) = self.reader.take() {
             reader.wake();

@@ -65,9 +65,10 @@ impl Body {
 
     /// A body fed through the returned sender, chunked on the wire.
     ///
-    /// While `bytes_max` bytes or more are queued, [`BodySender::send`] waits for the client. A part
-    /// may exceed that, so a client that does not read costs up to `bytes_max` and one part, beside
-    /// the buffers of the connection (about 400 KiB) and of its socket.
+    /// While the queued parts cost `bytes_max` bytes or more, [`BodySender::send`] waits for the client.
+    /// A part costs its bytes and 64 more. The last one may exceed the limit, so a client that does not
+    /// read costs up to `bytes_max` and one part, beside what the connection (400 KiB and another part)
+    /// and its socket hold.
     pub fn channel(bytes_max: usize) -> (BodySender, Self) {
         let (sender, parts) = channel(bytes_max);
         (sender, Self(Kind::Parts(parts)))
@@ -214,13 +215,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_makes_the_producer_wait() {
-        let (sender, mut body) = Body::channel(8);
+        let (sender, mut body) = Body::channel(2 * (4 + 64));
         for part in ["1234", "5678"] {
             sender.send(part).await.unwrap();
         }
         let mut third = Box::pin(sender.send("9"));
         let waits = poll_once(third.as_mut()).await;
-        assert!(waits.is_pending(), "eight bytes are queued");
+        assert!(waits.is_pending(), "two parts are queued");
         let frame = body.frame().await.unwrap().unwrap();
         assert_eq!(frame.into_data().unwrap().chunk(), b"12345678");
         assert_eq!(third.await, Ok(()));

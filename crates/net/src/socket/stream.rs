@@ -7,6 +7,7 @@ use std::pin::Pin;
 #[cfg(target_os = "linux")]
 use std::task::ready;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use tokio::io::Interest;
@@ -40,6 +41,20 @@ impl SocketStream {
             #[cfg(unix)]
             Self::Unix(_) => None,
         }
+    }
+}
+
+impl SocketStream {
+    /// Ends a TLS connection whose client takes no bytes for this long. What TLS has encrypted counts as
+    /// written, so a deadline for writes does not see that it waits; the kernel does.
+    pub(crate) fn limit_unsent(&self, timeout: Duration) {
+        #[cfg(target_os = "linux")]
+        if let Self::Tls(stream) = self {
+            // A socket that refuses the option works all the same.
+            let _ = socket2::SockRef::from(stream.get_ref().0).set_tcp_user_timeout(Some(timeout));
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = timeout;
     }
 }
 

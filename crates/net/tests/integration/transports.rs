@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use hyper::Response;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use weir_net::socket::{
     Address, BindError, BindOptions, Listener, Peer, SocketStream, TlsFiles, TlsHandshakeError,
 };
-use weir_net::{Body, Server};
+use weir_net::{Body, ServeOptions, Server};
 
 use crate::common::{read_all, soon};
 
@@ -122,6 +122,74 @@ async fn requests_over_tls_are_answered() {
     let _silent = TcpStream::connect(&host).await.unwrap();
     let answer = get(soon(connect_tls(&host)).await).await;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("127.0.0.1:"), "{answer}");
+}
+
+/// Handshakes that never end make room for a newcomer, and do not hold up the end of the server.
+#[tokio::test]
+async fn silent_tls_connections_make_room() {
+    let address: Address = "tls://127.0.0.1:0".parse().unwrap();
+    let listener = Listener::bind(&address, &tls_options()).await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let options = ServeOptions {
+        connections_max: 2,
+        header_timeout: Duration::from_secs(86_400),
+        grace_period: Duration::from_secs(86_400),
+        ..ServeOptions::default()
+    };
+    let handler = |_, _| async { Response::new(Body::from("hello")) };
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let shutdown = async { drop(stopped.await) };
+    let server = Server::new([listener]).with_options(options);
+    let served = tokio::spawn(server.serve(handler, shutdown));
+    let mut silent = Vec::new();
+    for _ in 0..4 {
+        silent.push(TcpStream::connect(&host).await.unwrap());
+    }
+    let answer = get(soon(connect_tls(&host)).await).await;
+    assert!(answer.ends_with("hello"), "{answer}");
+    silent.push(TcpStream::connect(&host).await.unwrap());
+    drop(stop);
+    soon(served).await.unwrap();
+}
+
+/// TLS takes answers that its client does not read, so their writes do not wait; they count as unsent
+/// all the same, and the connection makes room.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_tls_client_that_does_not_read_is_cut_off() {
+    let address: Address = "tls://127.0.0.1:0".parse().unwrap();
+    let listener = Listener::bind(&address, &tls_options()).await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let write_timeout = Duration::from_millis(500);
+    let options = ServeOptions { write_timeout, connections_max: 1, ..ServeOptions::default() };
+    // TLS holds 64 KiB.
+    let handler = |_, _| async { Response::new(Body::from(vec![b'x'; 30_000])) };
+    let server = Server::new([listener]).with_options(options);
+    tokio::spawn(server.serve(handler, std::future::pending()));
+    let mut first = connect_tls(&host).await;
+    // More answers than all buffers between server and client hold.
+    let requests = "GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1_000);
+    first.write_all(requests.as_bytes()).await.unwrap();
+    first.flush().await.unwrap();
+    soon(async {
+        loop {
+            // A newcomer that finds no room is refused, perhaps within its handshake.
+            let Ok(mut next) = connect_trusting("cert.pem", &host).await else { continue };
+            if next.write_all(GET.as_bytes()).await.is_err() {
+                continue;
+            }
+            let mut answer = String::new();
+            while answer.len() < 12 {
+                let Ok(byte) = next.read_u8().await else { break };
+                answer.push(char::from(byte));
+            }
+            if answer == "HTTP/1.1 200" {
+                return;
+            }
+        }
+    })
+    .await;
+    drop(first);
 }
 
 #[cfg(unix)]
