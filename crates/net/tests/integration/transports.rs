@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use hyper::Response;
@@ -163,7 +164,12 @@ async fn a_tls_client_that_does_not_read_is_cut_off() {
     let write_timeout = Duration::from_millis(500);
     let options = ServeOptions { write_timeout, connections_max: 1, ..ServeOptions::default() };
     // TLS holds 64 KiB.
-    let handler = |_, _| async { Response::new(Body::from(vec![b'x'; 30_000])) };
+    let answered = Arc::new(AtomicUsize::new(0));
+    let counted = answered.clone();
+    let handler = move |_, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async { Response::new(Body::from(vec![b'x'; 30_000])) }
+    };
     let server = Server::new([listener]).with_options(options);
     tokio::spawn(server.serve(handler, std::future::pending()));
     let mut first = connect_tls(&host).await;
@@ -171,6 +177,16 @@ async fn a_tls_client_that_does_not_read_is_cut_off() {
     let requests = "GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1_000);
     first.write_all(requests.as_bytes()).await.unwrap();
     first.flush().await.unwrap();
+    // Until no further request is answered.
+    let mut before = 0;
+    soon(async {
+        while before == 0 || before != answered.load(Ordering::Relaxed) {
+            before = answered.load(Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    })
+    .await;
+    assert!(before < 1_000, "all were answered");
     soon(async {
         loop {
             // A newcomer that finds no room is refused, perhaps within its handshake.
