@@ -7,7 +7,6 @@ mod arguments;
 mod bench;
 mod completions;
 mod count;
-mod csv;
 mod demo;
 mod display;
 mod format_file;

@@ -1,9 +1,7 @@
 //! The zone of times: the log's own offset from UTC, which is needed before the log is read, because
-//! a date in `--since` or in `--where` is a day of the log's own times; and values in another zone.
+//! a date in `--since` or in `--where` is a day of the log's own times.
 
-use std::borrow::Cow;
-
-use weir_core::{Field, FieldAccessor, Record, Timestamp, Zone, format_rfc3339};
+use weir_core::Zone;
 use weir_ingest::{FormatChoice, Input, first_time};
 
 use crate::head::head_of;
@@ -27,19 +25,4 @@ pub(crate) fn of_log(inputs: &mut [Input], format: &FormatChoice) -> Zone {
         }
     }
     Zone::utc()
-}
-
-/// The value of a field. Times are in the zone, or else as the log has them.
-pub(crate) fn value_in<'a>(
-    zone: Option<&Zone>,
-    field: FieldAccessor,
-    record: &Record<'a>,
-) -> Option<Cow<'a, [u8]>> {
-    match (zone, field, record.time) {
-        (Some(zone), FieldAccessor::Field(Field::Time), Some(time)) => {
-            let offset_s = zone.offset_s(time.unix_ns.div_euclid(1_000_000_000));
-            Some(Cow::Owned(format_rfc3339(Timestamp { offset_s, ..time }).into_bytes()))
-        }
-        _ => field.value(record),
-    }
 }

@@ -13,6 +13,7 @@ use weir_view::{LinesAnswer, Query, QueryError, SelectedLine, main_kind};
 
 use crate::counter::Interruption;
 use crate::extents::Extents;
+use crate::line_order::{SegmentGroup, in_line_order, rows_in_line_order};
 use crate::spread::spread;
 
 /// The most sources that are listed: no command names more.
@@ -40,8 +41,6 @@ pub struct LineFinder {
 /// Segments of one source whose lines lie between each other's; usually only one.
 struct Run<'a> {
     segments: Vec<(&'a Segment, Arc<RowBits>)>,
-    /// The offset of the last line.
-    end: u64,
     /// The number of selected lines.
     len: u64,
 }
@@ -163,59 +162,29 @@ impl LineFinder {
         Ok(Ok(()))
     }
 
-    /// The segments in the order of their lines.
+    /// The segments with selected rows, in the order of their lines.
     fn runs<'a>(&self, segments: &[&'a SnapshotSegment]) -> Vec<Run<'a>> {
-        let rows = |segment: &&'a SnapshotSegment| {
+        let rows = |segment: &SnapshotSegment| {
             let (_, rows) = self.passing.get(&segment.number)?;
-            Some((&*segment.segment, rows.clone()))
+            (!rows.is_empty()).then(|| rows.clone())
         };
-        let mut ordered: Vec<(&Segment, Arc<RowBits>)> =
-            segments.iter().filter_map(rows).filter(|(_, rows)| !rows.is_empty()).collect();
-        ordered.sort_by_key(|(segment, _)| (segment.source(), segment.line_offset(0)));
-        let mut runs: Vec<Run<'a>> = Vec::new();
-        for (segment, rows) in ordered {
-            let end = segment.line_offset(segment.rows() - 1);
-            let len = rows.len() as u64;
-            match runs.last_mut() {
-                Some(last) if last.overlaps(segment) => {
-                    last.end = last.end.max(end);
-                    last.len += len;
-                    last.segments.push((segment, rows));
-                }
-                _ => runs.push(Run { segments: vec![(segment, rows)], end, len }),
-            }
-        }
-        runs
+        let selected = segments.iter().copied().filter(|segment| rows(segment).is_some());
+        let groups = in_line_order(selected).into_iter();
+        let run = |group: SegmentGroup<'a>| {
+            let with_rows = |it: &'a SnapshotSegment| Some((&*it.segment, rows(it)?));
+            let segments: Vec<_> = group.into_iter().filter_map(with_rows).collect();
+            let len = segments.iter().map(|(_, rows)| rows.len() as u64).sum();
+            Run { segments, len }
+        };
+        groups.map(run).collect()
     }
 }
 
 impl<'a> Run<'a> {
-    /// Whether the lines of a segment begin before the end of this run.
-    fn overlaps(&self, segment: &Segment) -> bool {
-        let is_same_source =
-            self.segments.first().is_some_and(|(own, _)| own.source() == segment.source());
-        is_same_source && segment.line_offset(0) < self.end
-    }
-
     /// The selected lines with these numbers among those of the run.
-    fn places(&self, numbers: Range<usize>) -> Vec<(&'a Segment, usize)> {
-        let mut places: Vec<(&Segment, usize)> = Vec::new();
-        let alone = self.segments.len() == 1;
-        for (segment, rows) in &self.segments {
-            let mut number = 0;
-            rows.selection().for_each(|row| {
-                // All of them have to be put in order, unless there is only one segment.
-                if !alone || numbers.contains(&number) {
-                    places.push((segment, row));
-                }
-                number += 1;
-            });
-        }
-        if alone {
-            return places;
-        }
-        places.sort_by_key(|(segment, row)| segment.line_offset(*row));
-        places.drain(numbers).collect()
+    fn places(&self, numbers: Range<usize>) -> impl Iterator<Item = (&'a Segment, usize)> {
+        let rows = rows_in_line_order(&self.segments, numbers).into_iter();
+        rows.map(|(index, row)| (self.segments[index].0, row))
     }
 }
 

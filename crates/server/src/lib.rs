@@ -22,6 +22,7 @@
 
 mod access_token;
 mod answer;
+mod export;
 mod file;
 mod hub;
 mod lines;

@@ -1,5 +1,6 @@
 //! The query string of an address, and percent encoding.
 
+use weir_query::ExportFormat;
 use weir_view::{Compare, Query, RecordKind};
 
 use crate::refusal::Refusal;
@@ -11,18 +12,14 @@ pub(crate) const TOP_MAX: u32 = 10_000;
 /// `stack=FIELD`, `buckets=N`, `kind=KIND`, `group=FIELD` and `compare=SINCE/UNTIL`.
 pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
     let mut query = Query::default();
-    for pair in text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (name, value) = (decode(name, true), decode(value, true));
+    for (name, value) in parameters(text) {
         match name.as_str() {
-            "where" => query.conditions.push(value),
             "top" => query.top = number(&name, &value)?.min(TOP_MAX),
             "buckets" => query.buckets = number(&name, &value)?,
-            "zone" => query.zone = Some(value),
             "stack" => query.stack = value,
-            "kind" => query.kind = Some(kind(&value)?),
             "group" => query.group = Some(value),
             "compare" => query.compare = Some(period(&value)),
+            _ if select(&mut query, &name, &value)? => {}
             _ => {
                 return Err(Refusal::BadRequest(format!(
                     "`{name}` is not a valid parameter; use where, top, zone, stack, buckets, \
@@ -32,6 +29,51 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
         }
     }
     Ok(query)
+}
+
+/// Reads the query and the format of an export from `format=csv` or `format=jsonl`, and the
+/// parameters of [`query`] that select records: `where`, `zone` and `kind`.
+pub(crate) fn export(text: Option<&str>) -> Result<(Query, ExportFormat), Refusal> {
+    let (mut query, mut format) = (Query::default(), None);
+    for (name, value) in parameters(text) {
+        match (name.as_str(), value.as_str()) {
+            ("format", "csv") => format = Some(ExportFormat::Csv),
+            ("format", "jsonl") => format = Some(ExportFormat::JsonLines),
+            ("format", _) => {
+                let error = format!("`{value}` is not a valid format; write csv or jsonl");
+                return Err(Refusal::BadRequest(error));
+            }
+            _ if select(&mut query, &name, &value)? => {}
+            _ => {
+                return Err(Refusal::BadRequest(format!(
+                    "`{name}` is not a valid parameter; use format, where, zone or kind"
+                )));
+            }
+        }
+    }
+    let missing =
+        || Refusal::BadRequest("the format is missing; add format=csv or format=jsonl".to_owned());
+    Ok((query, format.ok_or_else(missing)?))
+}
+
+/// The names and the values of the parameters.
+fn parameters(text: Option<&str>) -> impl Iterator<Item = (String, String)> {
+    let pairs = text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    pairs.map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decode(name, true), decode(value, true))
+    })
+}
+
+/// Reads a parameter that selects records. Returns false if it is another one.
+fn select(query: &mut Query, name: &str, value: &str) -> Result<bool, Refusal> {
+    match name {
+        "where" => query.conditions.push(value.to_owned()),
+        "zone" => query.zone = Some(value.to_owned()),
+        "kind" => query.kind = Some(kind(value)?),
+        _ => return Ok(false),
+    }
+    Ok(true)
 }
 
 /// Reads a period in the notation of ISO 8601, `SINCE/UNTIL`. Either end may be empty, and the
@@ -90,9 +132,10 @@ fn hex([high, low]: [u8; 2]) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use weir_query::ExportFormat;
     use weir_view::{Compare, Query, RecordKind};
 
-    use super::{decode, query};
+    use super::{decode, export, query};
 
     #[test]
     fn decodes_percent_encoding() {
@@ -116,6 +159,19 @@ mod tests {
         }
         for wrong in ["top=x", "nothing=1", "kind=errors"] {
             assert!(query(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_export_names_its_format_and_what_selects_records() {
+        let (read, format) =
+            export(Some("where=a&format=jsonl&kind=request&zone=UTC")).expect("valid");
+        let (kind, zone) = (Some(RecordKind::Request), Some("UTC".to_owned()));
+        let conditions = vec!["a".to_owned()];
+        assert_eq!(read, Query { conditions, kind, zone, ..Query::default() });
+        assert_eq!(format, ExportFormat::JsonLines);
+        for wrong in [None, Some("where=a"), Some("format=xml"), Some("format=csv&top=3")] {
+            assert!(export(wrong).is_err(), "{wrong:?}");
         }
     }
 

@@ -13,7 +13,7 @@ use crate::file::Purpose;
 use crate::hub::Hub;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
-use crate::{answer, live, page, query_string, response, rules, upload};
+use crate::{answer, export, live, page, query_string, response, rules, upload};
 
 /// Responds to any request.
 pub(crate) async fn answer(hub: Arc<Hub>, request: Request<Incoming>) -> Response<Body> {
@@ -43,6 +43,7 @@ async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Bo
         ["api", "sessions", id] => end_session(hub, &request, id),
         ["api", "sessions", id, "sources", number] => remove_source(hub, &request, id, number),
         ["api", "sessions", id, "report"] => report(hub, &request, id).await,
+        ["api", "sessions", id, "export"] => export_rows(hub, &request, id).await,
         ["api", "sessions", id, "live"] => {
             let (response, session, upgrade) = connect(hub, request, id)?;
             spawn_live(session, upgrade);
@@ -141,6 +142,23 @@ async fn report(
         () = gone(request) => return Err(Refusal::ClientGone),
     };
     Ok(response::json(StatusCode::OK, text))
+}
+
+async fn export_rows(
+    hub: &Arc<Hub>,
+    request: &Request<Incoming>,
+    id: &str,
+) -> Result<Response<Body>, Refusal> {
+    allow(request, &[Method::GET])?;
+    let session = hub.find(id)?;
+    let _user = session.enter(Access::View);
+    let (mut query, format) = query_string::export(request.uri().query())?;
+    query.zone = query.zone.or_else(|| session.zone().cloned());
+    let data = session.data()?;
+    tokio::select! {
+        response = export::export(&session, data, query, format) => response,
+        () = gone(request) => Err(Refusal::ClientGone),
+    }
 }
 
 /// How long work goes on for a client that has closed its sending side. Such a client may still

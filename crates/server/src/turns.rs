@@ -32,6 +32,11 @@ const SHORT_EXPRESSIONS_MAX: usize = 4;
 const CHECKS_MAX: usize = 2;
 const SESSION_CHECKS_MAX: usize = 1;
 
+/// The maximum number of exports that are sent at once, for all sessions and for one. An export waits
+/// for its client most of the time, and holds a snapshot of the data.
+const EXPORTS_MAX: usize = 16;
+const SESSION_EXPORTS_MAX: usize = 1;
+
 /// How long work will take, as far as is known before it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
@@ -54,7 +59,7 @@ struct Lane {
 }
 
 /// The permission to work in a lane, until it is dropped.
-type Turn = [Option<OwnedSemaphorePermit>; 2];
+pub(crate) type Turn = [Option<OwnedSemaphorePermit>; 2];
 
 impl Lane {
     fn new(server: &Arc<Semaphore>, session_max: usize) -> Self {
@@ -82,6 +87,7 @@ pub(crate) struct ServerTurns {
     long: Arc<Semaphore>,
     short_checks: Arc<Semaphore>,
     long_checks: Arc<Semaphore>,
+    exports: Arc<Semaphore>,
 }
 
 impl Default for ServerTurns {
@@ -92,6 +98,7 @@ impl Default for ServerTurns {
             long: turns(LONG_ANSWERS_MAX),
             short_checks: turns(CHECKS_MAX),
             long_checks: turns(CHECKS_MAX),
+            exports: turns(EXPORTS_MAX),
         }
     }
 }
@@ -104,6 +111,7 @@ pub(crate) struct SessionTurns {
     long: Lane,
     short_checks: Lane,
     long_checks: Lane,
+    exports: Lane,
     answer_time_max: Duration,
 }
 
@@ -211,6 +219,7 @@ impl SessionTurns {
             long: Lane::new(&server.long, SESSION_LONG_ANSWERS_MAX),
             short_checks: Lane::new(&server.short_checks, SESSION_CHECKS_MAX),
             long_checks: Lane::new(&server.long_checks, SESSION_CHECKS_MAX),
+            exports: Lane::new(&server.exports, SESSION_EXPORTS_MAX),
             answer_time_max,
         }
     }
@@ -262,6 +271,11 @@ impl SessionTurns {
         cancellation.stop();
         running.wait_for_stop().await;
         Err(Refusal::TooSlow(self.answer_time_max.as_secs()))
+    }
+
+    /// Waits for the turn of an export.
+    pub(crate) async fn export_turn(&self) -> Turn {
+        self.exports.turn().await
     }
 
     /// Checks a question, which may compile large expressions. Short checks do not wait for long

@@ -12,17 +12,25 @@ use crate::json::write_json;
 /// A line of a log with its fields, as one object.
 ///
 /// The object has the keys `file` and `line`, the fields by their names, `raw`, and `raw_hex` if
-/// the line is not UTF-8: `raw` has replacement characters then.
+/// the line is not UTF-8: `raw` has replacement characters then. Without its text it has neither
+/// `line` nor `raw`.
 #[derive(Debug)]
 pub struct LogLine<'a> {
     /// The name of the file.
     pub file: &'a str,
-    /// The number of the line, from 1.
-    pub line: u64,
+    /// The number and the text of the line, if they are known. A data set keeps neither.
+    pub text: Option<LineText<'a>>,
     /// The fields that the record has, in their order; empty if the line was not parsed.
     pub fields: Vec<(&'a str, FieldValue<'a>)>,
-    /// The line as it is logged, without its line end.
-    pub raw: &'a [u8],
+}
+
+/// A line as it is logged.
+#[derive(Debug, Clone, Copy)]
+pub struct LineText<'a> {
+    /// The number of the line, from 1.
+    pub number: u64,
+    /// Its bytes, without its line end.
+    pub bytes: &'a [u8],
 }
 
 /// The value of a field.
@@ -53,7 +61,9 @@ impl Serialize for LogLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("file", self.file)?;
-        object.serialize_entry("line", &self.line)?;
+        if let Some(text) = self.text {
+            object.serialize_entry("line", &text.number)?;
+        }
         for (name, value) in &self.fields {
             if OWN_KEYS.contains(name) {
                 object.serialize_entry(&format!("log_{name}"), value)?;
@@ -61,10 +71,12 @@ impl Serialize for LogLine<'_> {
                 object.serialize_entry(name, value)?;
             }
         }
-        object.serialize_entry("raw", &String::from_utf8_lossy(self.raw))?;
-        if std::str::from_utf8(self.raw).is_err() {
-            let hex: String = self.raw.iter().map(|byte| format!("{byte:02x}")).collect();
-            object.serialize_entry("raw_hex", &hex)?;
+        if let Some(LineText { bytes, .. }) = self.text {
+            object.serialize_entry("raw", &String::from_utf8_lossy(bytes))?;
+            if std::str::from_utf8(bytes).is_err() {
+                let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                object.serialize_entry("raw_hex", &hex)?;
+            }
         }
         object.end()
     }
@@ -87,7 +99,7 @@ impl Serialize for FieldValue<'_> {
 mod tests {
     use std::borrow::Cow;
 
-    use super::{FieldValue, LogLine};
+    use super::{FieldValue, LineText, LogLine};
 
     #[test]
     fn keys_are_unique_and_digits_are_kept() {
@@ -95,13 +107,12 @@ mod tests {
         let number = |text: &'static str| FieldValue::Number(Cow::Borrowed(text.as_bytes()));
         let line = LogLine {
             file: "a.log",
-            line: 7,
+            text: Some(LineText { number: 7, bytes: b"a\xff" }),
             fields: vec![
                 ("path", text("/\"x")),
                 ("raw", text("1")),
                 ("time", number("1.000000001")),
             ],
-            raw: b"a\xff",
         };
         let mut json = Vec::new();
         line.write_json(&mut json).expect("memory");

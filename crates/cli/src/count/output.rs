@@ -6,13 +6,12 @@ use weir_ingest::{Input, TallyEntry, ValueTally};
 use weir_view::{
     ColumnTotal, CountTable, CountedSource, CountedSources, EMPTY_VALUE, FileLines,
     IncompleteSource, JsonError, LineCounts, NO_VALUE, REMAINDER_VALUE, RecordCount, RecordKind,
-    RowValue, TableRow, ValueCount, ValueCounts,
+    RowValue, TableRow, ValueCount, ValueCounts, csv_row,
 };
 
 use super::InputCount;
 use super::arguments::CountArguments;
 use super::records::value_of_key;
-use crate::csv::row;
 use crate::display::{safe, safe_bytes};
 use crate::options::OutputKind;
 use crate::outcome::Failure;
@@ -59,9 +58,9 @@ pub(super) fn lines(
             json_line(weir_view::to_json(&LineCounts { files, lines: total, incomplete }))?
         }
         OutputKind::Csv => {
-            let mut text = row([&b"file"[..], b"lines"]);
+            let mut text = csv_row([&b"file"[..], b"lines"]);
             for (name, lines) in &rows {
-                text += &row([name.as_bytes(), lines.to_string().as_bytes()]);
+                text += &csv_row([name.as_bytes(), lines.to_string().as_bytes()]);
             }
             text
         }
@@ -97,7 +96,7 @@ fn records(
 ) -> Result<String, Failure> {
     Ok(match output {
         OutputKind::Text => format!("{count}\n"),
-        OutputKind::Csv => row([&b"count"[..]]) + &row([count.to_string().as_bytes()]),
+        OutputKind::Csv => csv_row([&b"count"[..]]) + &csv_row([count.to_string().as_bytes()]),
         OutputKind::Json => json_line(weir_view::to_json(&RecordCount { kind, count, read }))?,
     })
 }
@@ -125,11 +124,11 @@ fn values(
             // Only then counts may be lower bounds.
             let columns = if rest.is_some() { 3 } else { 2 };
             let mut text =
-                row([field.as_bytes(), b"count", b"uncounted_max"].into_iter().take(columns));
+                csv_row([field.as_bytes(), b"count", b"uncounted_max"].into_iter().take(columns));
             for TallyEntry { value, count, uncounted_max } in rows.iter().chain(&rest) {
                 let [count, uncounted_max] = [count, uncounted_max].map(u64::to_string);
                 let cells = [cell(value), count.as_bytes(), uncounted_max.as_bytes()];
-                text += &row(cells.into_iter().take(columns));
+                text += &csv_row(cells.into_iter().take(columns));
             }
             text
         }
@@ -209,7 +208,7 @@ fn table(
     cells.push(last.chain([number(tally.records(), 0)]).collect());
     Ok(match output {
         OutputKind::Csv => {
-            cells.iter().map(|cells| row(cells.iter().map(|key| cell(key)))).collect()
+            cells.iter().map(|cells| csv_row(cells.iter().map(|key| cell(key)))).collect()
         }
         _ => aligned(&cells),
     })

@@ -9,11 +9,11 @@ use weir_ingest::{
     FormatBinding, FormatChoice, Input, OrderedMerge, OrderedOutput, Part, RecordReader, Text,
     TextPart, TextScan,
 };
+use weir_view::value_in;
 
 use super::InputCount;
 use super::kinds::{KindChunk, KindChunks, KindTallies};
 use crate::scan::{Conditions, LogFields, ScanError, UnparsedLines, check_field, for_each_text};
-use crate::zone::value_in;
 
 /// The key of a tally for records without the field.
 const ABSENT_KEY: &[u8] = b"";

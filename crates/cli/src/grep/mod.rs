@@ -2,9 +2,6 @@
 //! any source.
 
 mod arguments;
-mod csv;
-mod fields;
-mod json;
 mod lines;
 mod pattern;
 mod printer;
@@ -14,7 +11,7 @@ use std::io::{self, IsTerminal, Write};
 
 use weir_core::Zone;
 use weir_ingest::{FormatChoice, Input, OrderedOutput, Text, TextScan, run_in_order};
-use weir_view::period_text;
+use weir_view::{line_csv_header, period_text};
 
 pub(crate) use arguments::GrepArguments;
 use pattern::Pattern;
@@ -147,7 +144,10 @@ impl Search {
     }
 
     fn write_header(&self, output: &mut impl Write) -> io::Result<()> {
-        if self.layout.output == OutputKind::Csv { csv::write_header(output) } else { Ok(()) }
+        match self.layout.output {
+            OutputKind::Csv => output.write_all(line_csv_header(true).as_bytes()),
+            _ => Ok(()),
+        }
     }
 
     /// Whether lines have to be read as records.

@@ -3,10 +3,9 @@
 use std::io::{self, Write};
 
 use weir_ingest::OrderedOutput;
+use weir_view::{FieldValues, LineText, LogLine, line_csv_row};
 
-use super::fields::RecordFields;
 use super::pattern::Pattern;
-use super::{csv, json};
 use crate::display::{safe, safe_bytes, safe_rows};
 use crate::options::OutputKind;
 
@@ -98,23 +97,22 @@ impl<'a, 'b> Printer<'a, 'b> {
     /// Takes a matching line and prints it as a JSON object.
     pub(super) fn json(
         &mut self,
-        number: u64,
-        line: &[u8],
-        fields: Option<RecordFields<'_>>,
+        text: LineText<'_>,
+        fields: Option<FieldValues<'_>>,
     ) -> io::Result<()> {
         self.lines += 1;
-        json::write(self.output, self.name, number, line, fields)
+        let fields = fields.as_ref().map(FieldValues::named).unwrap_or_default();
+        LogLine { file: self.name, text: Some(text), fields }.write_json(self.output)
     }
 
     /// Takes a matching line and prints it as a row of CSV.
     pub(super) fn csv(
         &mut self,
-        number: u64,
-        line: &[u8],
-        fields: Option<RecordFields<'_>>,
+        text: LineText<'_>,
+        fields: Option<FieldValues<'_>>,
     ) -> io::Result<()> {
         self.lines += 1;
-        let row = csv::line_row(self.name, number, line, fields);
+        let row = line_csv_row(self.name, Some(text), fields);
         let row = if self.layout.is_terminal { safe_rows(&row) } else { row };
         self.output.write_all(row.as_bytes())
     }

@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
 use weir_ingest::{FormatBinding, RecordReader, TextPart};
+use weir_view::{FieldValues, LineText, value_in};
 
 use super::Search;
-use super::fields::RecordFields;
 use super::printer::Printer;
 use crate::options::OutputKind;
 use crate::scan::{RecordPeriod, ScanError, check_field, whole_lines};
-use crate::zone::value_in;
 
 /// The search, resolved for the records of one format.
 struct RecordSearch<'a> {
@@ -186,7 +185,7 @@ impl Search {
             }
             value = Some(found.unwrap_or(Cow::Borrowed(b"")));
         }
-        let fields = RecordFields { columns: &search.columns, record, zone: self.zone.as_ref() };
+        let fields = FieldValues { columns: &search.columns, record, zone: self.zone.as_ref() };
         self.print(line, value.as_deref(), Some(fields), printer)
     }
 
@@ -194,14 +193,15 @@ impl Search {
         &self,
         line: NumberedLine<'_>,
         value: Option<&[u8]>,
-        fields: Option<RecordFields<'_>>,
+        fields: Option<FieldValues<'_>>,
         printer: &mut Printer<'_, '_>,
     ) -> io::Result<()> {
         let bare = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
+        let text = LineText { number: line.number, bytes: bare };
         match self.layout.output {
             OutputKind::Text => printer.raw(line.number, line.bytes, value),
-            OutputKind::Json => printer.json(line.number, bare, fields),
-            OutputKind::Csv => printer.csv(line.number, bare, fields),
+            OutputKind::Json => printer.json(text, fields),
+            OutputKind::Csv => printer.csv(text, fields),
         }
     }
 }

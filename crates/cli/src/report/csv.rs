@@ -3,10 +3,8 @@
 use weir_ingest::SourceSnapshot;
 use weir_view::{
     BlocksReport, Comparison, Group, GroupRow, IncompleteSource, PeriodTally, Quantiles,
-    RecordKind, Report, RowValue, Tally, TopRow,
+    RecordKind, Report, RowValue, Tally, TopRow, csv_row,
 };
-
-use crate::csv::row;
 
 /// The columns; those from `previous_count` on are there with `--compare` only.
 const COLUMNS: [&str; 11] = [
@@ -72,7 +70,7 @@ impl Rows {
 
     fn push_cells(&mut self, cells: &[String]) {
         let columns = if self.is_compared { COLUMNS.len() } else { COLUMNS_ALONE };
-        self.text += &row(cells[..columns].iter().map(String::as_bytes));
+        self.text += &csv_row(cells[..columns].iter().map(String::as_bytes));
     }
 
     /// A row whose value is a number or a text alone.

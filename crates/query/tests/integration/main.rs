@@ -2,6 +2,7 @@
 
 mod answers;
 mod blocks;
+mod export;
 mod kinds;
 mod lines;
 mod removal;

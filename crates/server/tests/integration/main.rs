@@ -7,6 +7,7 @@ mod bench;
 mod blocks;
 mod common;
 mod damage;
+mod export;
 mod growing;
 mod interruption;
 mod lines;

@@ -1,0 +1,130 @@
+//! The rows of a session as a file, sent while it is written.
+
+use std::sync::Arc;
+
+use hyper::Response;
+use hyper::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
+use tokio::task::spawn_blocking;
+use weir_ingest::DataSet;
+use weir_net::{Body, BodySender};
+use weir_query::{ExportFormat, RowExport, settled};
+use weir_view::{Now, Query};
+
+use crate::answer::checked;
+use crate::refusal::Refusal;
+use crate::session::{Access, Session};
+use crate::turns::{Effort, Turn};
+
+/// The bytes that wait for a client before an export pauses.
+const QUEUE_BYTES_MAX: usize = 64 << 10;
+
+/// The maximum length of a file's name without its extension.
+const NAME_BYTES_MAX: usize = 100;
+
+/// Begins the export of the rows that a query selects. The rest is written while it is sent, part by
+/// part on threads for blocking work, so that a client that does not read holds no thread.
+///
+/// # Errors
+/// Fails if the query is not valid for this data, or the session has ended.
+pub(crate) async fn export(
+    session: &Arc<Session>,
+    data: Arc<DataSet>,
+    query: Query,
+    format: ExportFormat,
+) -> Result<Response<Body>, Refusal> {
+    let turn = tokio::select! {
+        turn = session.turns().export_turn() => turn,
+        () = session.ended() => return Err(Refusal::SessionEnded),
+    };
+    let effort = Effort::of(query.expressions());
+    let names = data.clone();
+    let name_of = move |number| {
+        names.source(number).map_or_else(String::new, |source| source.name().to_owned())
+    };
+    let begin = move || {
+        let now = Now::read();
+        let query = settled(&checked(query, &data, &now)?, &*data, &now)?;
+        Ok::<_, Refusal>(RowExport::new(data, query, format, name_of)?)
+    };
+    let rows = session.turns().check(effort, begin).await??;
+    let (sender, body) = Body::channel(QUEUE_BYTES_MAX);
+    let file = file_name(&session.name(), format);
+    let user = session.enter(Access::View);
+    let session = session.clone();
+    tokio::spawn(async move {
+        // Otherwise the body is cut short, which its client notices.
+        tokio::select! {
+            () = send(rows, sender, turn) => {}
+            () = session.ended() => {}
+        }
+        drop(user);
+    });
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type(format)));
+    let disposition = format!("attachment; filename=\"{file}\"");
+    let disposition = HeaderValue::from_str(&disposition).map_err(Refusal::internal)?;
+    headers.insert(CONTENT_DISPOSITION, disposition);
+    Ok(response)
+}
+
+/// Sends all rows, unless the client goes.
+async fn send(mut rows: RowExport<DataSet>, sender: BodySender, turn: Turn) {
+    loop {
+        let next = spawn_blocking(move || (rows.next_part(), rows)).await;
+        // This fails only if the work panics, or the server ends.
+        let Ok((Ok(part), the_rest)) = next else { return };
+        rows = the_rest;
+        let Some(part) = part else { break };
+        if sender.send(part).await.is_err() {
+            return;
+        }
+    }
+    // A client that has gone meanwhile does not care.
+    let _ = sender.finish();
+    drop(turn);
+}
+
+fn content_type(format: ExportFormat) -> &'static str {
+    match format {
+        ExportFormat::Csv => "text/csv; charset=utf-8",
+        ExportFormat::JsonLines => "application/x-ndjson",
+    }
+}
+
+/// The name under which a browser saves the rows: that of the first source, as far as it is harmless
+/// in a header field and in every file system.
+fn file_name(source: &str, format: ExportFormat) -> String {
+    let extension = match format {
+        ExportFormat::Csv => "csv",
+        ExportFormat::JsonLines => "jsonl",
+    };
+    let name = source.rsplit(['/', '\\']).next().unwrap_or_default();
+    let is_harmless = |it: &char| it.is_ascii_alphanumeric() || "-_.".contains(*it);
+    let name = name.chars().map(|it| if is_harmless(&it) { it } else { '_' });
+    let name: String = name.take(NAME_BYTES_MAX).collect();
+    let name = name.trim_start_matches('.');
+    format!("{}.{extension}", if name.is_empty() { "rows" } else { name })
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_query::ExportFormat;
+
+    use super::file_name;
+
+    #[test]
+    fn names_of_files_are_harmless() {
+        for (source, name) in [
+            ("/var/log/nginx/access.log", "access.log.csv"),
+            ("a\"; filename=\"b\r\nSet-Cookie: x", "a___filename__b__Set-Cookie__x.csv"),
+            ("..", "rows.csv"),
+            ("", "rows.csv"),
+            ("C:\\logs\\été.log", "_t_.log.csv"),
+        ] {
+            assert_eq!(file_name(source, ExportFormat::Csv), name);
+        }
+        let long = file_name(&"a".repeat(5_000), ExportFormat::JsonLines);
+        assert_eq!(long.len(), "a".repeat(100).len() + ".jsonl".len());
+    }
+}

@@ -1,0 +1,91 @@
+//! The fields of a record, as they are written.
+
+use std::borrow::Cow;
+
+use weir_core::{Field, FieldAccessor, Record, Timestamp, Zone, format_rfc3339};
+
+use crate::csv::csv_row;
+use crate::log_line::{FieldValue, LineText};
+
+/// The value of a field. Times are in the zone, or else as the log has them.
+pub fn value_in<'a>(
+    zone: Option<&Zone>,
+    field: FieldAccessor,
+    record: &Record<'a>,
+) -> Option<Cow<'a, [u8]>> {
+    match (zone, field, record.time) {
+        (Some(zone), FieldAccessor::Field(Field::Time), Some(time)) => {
+            let offset_s = zone.offset_s(time.unix_ns.div_euclid(1_000_000_000));
+            Some(Cow::Owned(format_rfc3339(Timestamp { offset_s, ..time }).into_bytes()))
+        }
+        _ => field.value(record),
+    }
+}
+
+/// A record, and the fields of its format by name.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldValues<'a> {
+    /// The fields, as [`weir_core::Format::accessors`] returns them.
+    pub columns: &'a [(String, FieldAccessor)],
+    /// The record.
+    pub record: &'a Record<'a>,
+    /// The zone of times; by default that of the log.
+    pub zone: Option<&'a Zone>,
+}
+
+impl<'a> FieldValues<'a> {
+    /// The fields that the record has, by name, as [`LogLine`](crate::LogLine) writes them.
+    pub fn named(&self) -> Vec<(&'a str, FieldValue<'a>)> {
+        let named = |(name, field): &'a (String, FieldAccessor)| {
+            let value = self.value(*field)?;
+            let value = match field.is_number() {
+                true => FieldValue::Number(value),
+                false => FieldValue::Text(value),
+            };
+            Some((name.as_str(), value))
+        };
+        self.columns.iter().filter_map(named).collect()
+    }
+
+    fn value(&self, field: FieldAccessor) -> Option<Cow<'a, [u8]>> {
+        value_in(self.zone, field, self.record)
+    }
+}
+
+/// The columns that a line has for its fields: those that every format may have, because the header
+/// is written before all formats are known.
+fn field_columns() -> impl Iterator<Item = Field> {
+    [Field::Time].into_iter().chain(Field::TEXT).chain(Field::NUMBERS)
+}
+
+/// The names of the columns of [`line_csv_row`], as a row of CSV. `has_texts` states whether lines
+/// have their texts.
+pub fn line_csv_header(has_texts: bool) -> String {
+    let names = field_columns().map(Field::name);
+    match has_texts {
+        true => {
+            csv_row(["file", "line"].into_iter().chain(names).chain(["raw"]).map(str::as_bytes))
+        }
+        false => csv_row(["file"].into_iter().chain(names).map(str::as_bytes)),
+    }
+}
+
+/// A line of a file as a row of CSV. Fields that the record lacks are empty. Either all rows of a
+/// table have a text, or none has.
+pub fn line_csv_row(
+    file: &str,
+    text: Option<LineText<'_>>,
+    fields: Option<FieldValues<'_>>,
+) -> String {
+    let value = |field| fields?.value(FieldAccessor::Field(field)).unwrap_or_default().into();
+    let values: Vec<Option<Cow<'_, [u8]>>> = field_columns().map(value).collect();
+    let values = values.iter().map(|value| value.as_deref().unwrap_or_default());
+    let file = [file.as_bytes()].into_iter();
+    match text {
+        Some(text) => {
+            let number = text.number.to_string();
+            csv_row(file.chain([number.as_bytes()]).chain(values).chain([text.bytes]))
+        }
+        None => csv_row(file.chain(values)),
+    }
+}
