@@ -30,6 +30,8 @@ pub(crate) enum Unit {
         bytes: u64,
     },
     Milliseconds,
+    Microseconds,
+    RequestsPerSecond,
     GigabytesPerSecond,
     /// Bytes divided by the bytes of the log.
     OfTheLog,
@@ -42,6 +44,8 @@ impl Unit {
     pub(crate) fn of(name: &str, input_bytes: Option<u64>) -> Self {
         match name {
             "ms" => Self::Milliseconds,
+            "µs" => Self::Microseconds,
+            "requests/s" => Self::RequestsPerSecond,
             "GB/s" => Self::GigabytesPerSecond,
             "of the log" => Self::OfTheLog,
             "MiB" => Self::Mebibytes,
@@ -62,6 +66,8 @@ impl Unit {
         match self {
             Self::Seconds { .. } => "s",
             Self::Milliseconds => "ms",
+            Self::Microseconds => "µs",
+            Self::RequestsPerSecond => "requests/s",
             Self::GigabytesPerSecond => "GB/s",
             Self::OfTheLog => "of the log",
             Self::Mebibytes => "MiB",
@@ -89,7 +95,7 @@ impl Measured {
         match self.unit {
             Unit::Seconds { bytes } => Some(bytes as f64 / self.median() / 1e9),
             Unit::GigabytesPerSecond => Some(self.median()),
-            Unit::Milliseconds | Unit::OfTheLog | Unit::Mebibytes => None,
+            _ => None,
         }
     }
 }

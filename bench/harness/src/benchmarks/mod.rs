@@ -3,6 +3,7 @@
 mod feed;
 mod filter;
 mod grep;
+mod http;
 mod memory;
 mod page;
 mod parse;
@@ -26,7 +27,7 @@ pub(crate) struct Benchmark {
 }
 
 /// All benchmarks.
-pub(crate) const BENCHMARKS: [Benchmark; 12] = [
+pub(crate) const BENCHMARKS: [Benchmark; 13] = [
     Benchmark { names: &["parse"], run: parse::run },
     Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
@@ -34,6 +35,7 @@ pub(crate) const BENCHMARKS: [Benchmark; 12] = [
     Benchmark { names: &["upload", "picture"], run: upload::run },
     Benchmark { names: &["page"], run: page::run },
     Benchmark { names: &["receive"], run: receive::run },
+    Benchmark { names: &["http"], run: http::run },
     Benchmark { names: &["feed"], run: feed::run },
     Benchmark { names: &["filter"], run: filter::run },
     Benchmark { names: &["rules"], run: rules::run },

@@ -1,0 +1,121 @@
+//! Clients that send requests, and what they measure.
+
+use std::fs;
+
+use super::servers::Address;
+use crate::settings::{folder, text};
+use weir_tools::shell::{Outcome, command, output_of};
+
+/// The percentiles of the latency.
+pub(super) const PERCENTS: [usize; 5] = [50, 75, 90, 95, 99];
+
+/// Connections that send a request as soon as they have the answer to the one before.
+const CONNECTIONS: &str = "16";
+/// How long a server is measured at a time.
+const SECONDS: &str = "1";
+
+/// Requests a second of the run at a fixed rate, over fifty connections of which each sends twenty.
+pub(super) const OPEN_RATE: usize = 1000;
+const OPEN_ARGUMENTS: [&str; 6] = ["--clients", "50", "--rps", "20", "--requests", "5000"];
+
+/// What a client measured.
+#[derive(Debug, PartialEq)]
+pub(super) struct Load {
+    pub(super) requests: f64,
+    pub(super) seconds: f64,
+    /// By [`PERCENTS`], in microseconds.
+    pub(super) latencies_us: Vec<f64>,
+}
+
+/// Sends as many requests as the server answers: with wrk for a second, or with h2load over a Unix
+/// socket this number of them. With a duration h2load may not end if a server closes connections.
+pub(super) fn closed(address: &Address, path: &str, requests: usize) -> Outcome<Load> {
+    if address.unix.is_some() {
+        let requests = requests.to_string();
+        return h2load(address, path, &["--clients", CONNECTIONS, "--requests", &requests]);
+    }
+    let url = format!("{}{path}", address.url);
+    let duration = format!("{SECONDS}s");
+    let arguments = ["-t1", "-c", CONNECTIONS, "-d", &duration, "-s", "bench/http/wrk.lua", &url];
+    of_wrk(&output_of(&mut command("wrk", &arguments))?)
+}
+
+/// Sends requests at a fixed rate.
+pub(super) fn open(address: &Address, path: &str) -> Outcome<Load> {
+    h2load(address, path, &OPEN_ARGUMENTS)
+}
+
+fn h2load(address: &Address, path: &str, arguments: &[&str]) -> Outcome<Load> {
+    let log = folder()?.join("h2load.log");
+    // h2load appends to the file.
+    let _ = fs::remove_file(&log);
+    let mut h2load = command("h2load", &["--h1", "--threads", "1", "--log-file", &text(&log)]);
+    h2load.args(arguments);
+    if let Some(socket) = &address.unix {
+        h2load.arg(format!("--base-uri=unix:{socket}"));
+    }
+    output_of(h2load.arg(format!("{}{path}", address.url)))?;
+    of_log(&fs::read_to_string(log)?)
+}
+
+/// Reads the line of `bench/http/wrk.lua`.
+fn of_wrk(printed: &str) -> Outcome<Load> {
+    let line = printed.lines().find_map(|line| line.strip_prefix("measured "));
+    let numbers: Result<Vec<f64>, _> =
+        line.ok_or("wrk printed no numbers")?.split(' ').map(str::parse).collect();
+    let [requests, failures, seconds, ref latencies_us @ ..] = numbers?[..] else {
+        return Err("wrk printed too few numbers".into());
+    };
+    if failures > 0.0 || requests == 0.0 {
+        return Err(format!("{failures} of {requests} requests failed").into());
+    }
+    Ok(Load { requests, seconds, latencies_us: latencies_us.to_vec() })
+}
+
+/// Reads a log of h2load: of each request the start, the status and the time, in microseconds.
+fn of_log(log: &str) -> Outcome<Load> {
+    let (mut first, mut last, mut times) = (f64::INFINITY, 0.0_f64, Vec::new());
+    for line in log.lines() {
+        let mut fields = line.split('\t').map(str::parse::<f64>);
+        let (Some(Ok(start)), Some(Ok(status)), Some(Ok(time))) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            return Err(format!("h2load's line is not understood: {line}").into());
+        };
+        if status != 200.0 {
+            return Err(format!("a request failed with status {status}").into());
+        }
+        (first, last) = (first.min(start), last.max(start + time));
+        times.push(time);
+    }
+    times.sort_by(f64::total_cmp);
+    let highest = times.len().checked_sub(1).ok_or("h2load measured no request")?;
+    let latencies_us = PERCENTS.map(|percent| times[(times.len() * percent / 100).min(highest)]);
+    let (requests, seconds) = (times.len() as f64, (last - first) / 1e6);
+    Ok(Load { requests, seconds, latencies_us: latencies_us.to_vec() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Load, of_log, of_wrk};
+
+    #[test]
+    fn the_line_of_the_script_is_read() {
+        let load = of_wrk("Running\nmeasured 200 0 1.5 5 6 7 8 9\n").unwrap();
+        let latencies_us = vec![5.0, 6.0, 7.0, 8.0, 9.0];
+        assert_eq!(load, Load { requests: 200.0, seconds: 1.5, latencies_us });
+        assert!(of_wrk("measured 200 1 1.5 5 6 7 8 9\n").is_err());
+        assert!(of_wrk("Running\n").is_err());
+    }
+
+    #[test]
+    fn percentiles_are_computed_out_of_a_log() {
+        let line = |number: usize| format!("{}\t200\t{}\n", 1_000_000 + number * 100, number);
+        let log: String = (0..100).map(line).collect();
+        let load = of_log(&log).unwrap();
+        assert_eq!(load.latencies_us, [50.0, 75.0, 90.0, 95.0, 99.0]);
+        assert_eq!((load.requests, load.seconds), (100.0, 0.009_999));
+        assert!(of_log("1\t503\t2\n").is_err());
+        assert!(of_log("").is_err());
+    }
+}
