@@ -8,6 +8,7 @@ mod formats;
 mod nginx;
 mod page;
 mod readme;
+mod strace;
 mod summary;
 mod test;
 mod tidy;

@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
-use crate::{bench, browsers, crowdsec, fail2ban, formats, nginx, page, readme, tidy, types, wasm};
+use crate::{
+    bench, browsers, crowdsec, fail2ban, formats, nginx, page, readme, strace, tidy, types, wasm,
+};
 
 /// The steps to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,10 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         })?;
         step("nginx", || {
             summary.add(nginx::test()?);
+            Ok(())
+        })?;
+        step("strace", || {
+            summary.add(strace::test()?);
             Ok(())
         })?;
         step("fail2ban", || {

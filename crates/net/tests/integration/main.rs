@@ -6,5 +6,6 @@ mod decoder;
 mod passing;
 mod serve;
 mod socket;
+mod strace;
 mod transports;
 mod websocket;

@@ -1,0 +1,19 @@
+//! The test of the system calls of an answer, with strace.
+
+use crate::shell::{Outcome, execute_and_keep, ignored_tests, is_installed};
+use crate::summary::Summary;
+use weir_tools::packages;
+
+/// The test that is skipped where strace is not installed and cannot be.
+const SKIPPED: &str = "strace: its test is skipped, because it cannot be installed";
+
+/// Runs the test. Installs strace if it is missing and there is apt.
+pub(crate) fn test() -> Outcome<Vec<String>> {
+    if !is_installed("strace")
+        && let Err(error) = packages::install(&["strace"])
+    {
+        println!("{error}");
+        return Ok(vec![SKIPPED.to_owned()]);
+    }
+    execute_and_keep(&mut ignored_tests("weir-net", "strace::"), Summary::is_closing_line)
+}
