@@ -130,8 +130,32 @@ export function cellsOfJson(json) {
       }
     }
   }
+  if (json.blocks) putBlocks(json.blocks, (...row) => put("", ...row));
   return cells;
 }
+
+/** The rows of the blocks beside the requests. */
+function putBlocks(blocks, put) {
+  for (const name of ["blocks", "addresses", "unknown", "window_s"]) {
+    put("blocks", name, String(blocks[name]));
+  }
+  put("blocks", "clock_offset_s", String(blocks.clock.offset_s));
+  for (const omission of blocks.omissions ?? []) put("blocks", "omission", omission);
+  for (const { client, blocks: count, rules, sentence } of blocks.clients) {
+    put("blocked", "client", client, String(count), "", "");
+    for (const rule of rules) {
+      put("blocked_by", client, RULE_TEXTS[rule.cause](rule.name), String(rule.blocks), "", "");
+    }
+    put("blocked_sentence", client, sentence);
+  }
+}
+
+/** The names of rules in sentences, for the causes in the real logs. */
+const RULE_TEXTS = {
+  packet_filter: (name) => `packet filter rule ${name}`,
+  access_rule: () => "an access rule",
+  jail: (name) => `jail ${name}`,
+};
 
 /** The same cells of the CSV report. */
 export function cellsOfCsv(text) {
@@ -141,7 +165,7 @@ export function cellsOfCsv(text) {
   for (const [kind, section, field, value, count, , bytes, errors] of rows) {
     // JSON has neither the names of the sources nor the first unparsed lines.
     if (["source", "unparsed_line"].includes(section)) continue;
-    const isCounted = ["top", "histogram"].includes(section);
+    const isCounted = ["top", "histogram", "blocked", "blocked_by"].includes(section);
     cells.set(
       JSON.stringify([kind, section, field, withoutApostrophe(value)]),
       isCounted ? [count, bytes, errors] : [],
