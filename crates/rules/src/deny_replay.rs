@@ -4,11 +4,9 @@ use std::fmt;
 
 use crate::event::Event;
 use crate::interner::Interner;
+use crate::key_lists::TRIPS_MAX;
 use crate::report::{Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Trip, Verdict};
 use crate::rule::Replay;
-
-/// The most clients that are listed; the others are only counted.
-const TRIPS_MAX: usize = 1_000_000;
 
 /// The tag of an event that no entry matches; the others have the number of the entry.
 pub(crate) const NO_ENTRY: u32 = u32::MAX;

@@ -21,6 +21,7 @@ mod event;
 mod fail2ban;
 mod files;
 mod interner;
+mod key_lists;
 mod limit_conn;
 mod limit_req;
 mod lists;

@@ -3,15 +3,10 @@
 use super::bucket::Level;
 use super::scenario::{BucketKind, Scenario};
 use crate::interner::Interner;
+use crate::key_lists::{CLOSEST_MAX, TRIPS_MAX};
 use crate::report::{
     Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
 };
-
-/// The most keys without an alert that are listed.
-const CLOSEST_MAX: usize = 100;
-
-/// The most keys with an alert that are listed; the others are only counted.
-const TRIPS_MAX: usize = 1_000_000;
 
 /// The time and the line of an event.
 #[derive(Debug, Clone, Copy)]

@@ -5,13 +5,8 @@ use super::estimator::FailManager;
 use super::jail::Limits;
 use super::replay::Undecided;
 use crate::interner::Interner;
+use crate::key_lists::{CLOSEST_MAX, TRIPS_MAX, sort_by_margin};
 use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
-
-/// The most keys that were not banned that are listed.
-const CLOSEST_MAX: usize = 100;
-
-/// The most keys that were banned that are listed; the others are only counted.
-const TRIPS_MAX: usize = 1_000_000;
 
 /// What is known of a key.
 #[derive(Debug, Clone, Copy, Default)]
@@ -108,11 +103,11 @@ impl Summary {
             let list = if key.trip.is_some() { &mut trips } else { &mut closest };
             list.push(key.entry(texts.text(number as u32), self.max_retry));
             if closest.len() > 2 * CLOSEST_MAX {
-                sort(&mut closest, CLOSEST_MAX);
+                sort_by_margin(&mut closest, CLOSEST_MAX);
             }
         }
-        sort(&mut trips, TRIPS_MAX);
-        sort(&mut closest, CLOSEST_MAX);
+        sort_by_margin(&mut trips, TRIPS_MAX);
+        sort_by_margin(&mut closest, CLOSEST_MAX);
         requests.undecided = undecided.host_names + undecided.too_slow + undecided.untimed;
         let step = |(max_retry, tripped): &(u32, u64)| Step {
             setting: format!("maxretry={max_retry}"),
@@ -161,12 +156,4 @@ impl KeySummary {
             requests: self.requests,
         }
     }
-}
-
-/// Sorts keys by margin, the highest first, and then by key, and keeps the first of them.
-fn sort(trips: &mut Vec<Trip>, max: usize) {
-    trips.sort_by(|one, other| {
-        other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))
-    });
-    trips.truncate(max);
 }

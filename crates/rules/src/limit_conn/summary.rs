@@ -5,9 +5,10 @@ use super::limit::ConnectionLimit;
 use super::replay::Outcome;
 use super::requests::{NO_KEY, Request};
 use crate::interner::Interner;
+use crate::key_lists::KeyLists;
 use crate::limit_req::configuration::LimitKind;
-use crate::limit_req::summary::{CLOSEST_MAX, TRIPS_MAX, add, sort};
-use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
+use crate::limit_req::summary::add;
+use crate::report::{RequestCounts, RuleReport, Step, Trip, Verdict};
 
 /// The connections of a key at a request, with this one, if none had been rejected.
 #[derive(Debug, Clone, Copy)]
@@ -154,38 +155,18 @@ impl<'r> Summary<'r> {
     /// The report. Exactness and notes are added by the replay.
     pub(super) fn finish(mut self, zones: &[Interner]) -> RuleReport {
         self.reject_at_peaks();
-        let mut counts = KeyCounts::default();
-        let (mut trips, mut closest) = (Vec::new(), Vec::new());
+        let mut lists = KeyLists::default();
         let has_several = self.rule.zones().len() > 1;
         for ((zone, keys), texts) in self.rule.zones().iter().zip(&self.keys).zip(zones) {
             for (number, key) in keys.iter().enumerate() {
                 let Some(verdict) = key.verdict(self.peaks_decide) else { continue };
-                counts.seen += 1;
-                counts.tripped += u64::from(verdict == Verdict::Rejected);
-                counts.undecided += u64::from(verdict == Verdict::Unknown);
                 let text = texts.text(number as u32);
-                let list = if verdict == Verdict::Passed { &mut closest } else { &mut trips };
                 let limit = has_several.then(|| zone.name.clone());
-                list.extend(key.entry(text, limit, verdict));
-                if closest.len() > 2 * CLOSEST_MAX {
-                    sort(&mut closest, CLOSEST_MAX);
-                }
+                lists.put(verdict, key.entry(text, limit, verdict));
             }
         }
         let steps = self.steps();
-        sort(&mut trips, TRIPS_MAX);
-        sort(&mut closest, CLOSEST_MAX);
-        RuleReport {
-            exactness: Exactness::Exact,
-            notes: Vec::new(),
-            keys: counts,
-            requests: self.requests,
-            trips,
-            closest,
-            steps,
-            bans: Vec::new(),
-            alerts: Vec::new(),
-        }
+        lists.into_report(self.requests, steps)
     }
 
     /// What half and twice the limit would have caught, if there is only one.

@@ -5,13 +5,8 @@ use super::bucket::REQUEST;
 use super::configuration::Limit;
 use super::replay::{NO_KEY, Request};
 use crate::interner::Interner;
-use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
-
-/// The most keys within the limit that are listed.
-pub(crate) const CLOSEST_MAX: usize = 100;
-
-/// The most keys over the limit that are listed; the others are only counted.
-pub(crate) const TRIPS_MAX: usize = 1_000_000;
+use crate::key_lists::KeyLists;
+use crate::report::{RequestCounts, RuleReport, Step, Trip, Verdict};
 
 /// The excess at a request if none had been rejected, in thousandths of a request.
 #[derive(Debug, Clone, Copy)]
@@ -97,40 +92,20 @@ impl<'r> Summary<'r> {
 
     /// The report about these requests. Exactness and notes are added by the replay.
     pub(super) fn finish(self, zones: &[Interner], requests: &[Request]) -> RuleReport {
-        let mut counts = KeyCounts::default();
-        let (mut trips, mut closest) = (Vec::new(), Vec::new());
+        let mut lists = KeyLists::default();
         let has_several = self.rule.zones().len() > 1;
         let is_alone = self.rule.limit_sets().iter().all(|set| set.limits.len() == 1);
         let in_doubt = is_alone && !self.is_exact;
         for ((zone, keys), texts) in self.rule.zones().iter().zip(&self.keys).zip(zones) {
             for (number, key) in keys.iter().enumerate() {
                 let Some(verdict) = key.verdict(in_doubt) else { continue };
-                counts.seen += 1;
-                counts.tripped += u64::from(verdict == Verdict::Rejected);
-                counts.undecided += u64::from(verdict == Verdict::Unknown);
                 let text = texts.text(number as u32);
-                let list = if verdict == Verdict::Passed { &mut closest } else { &mut trips };
                 let limit = has_several.then(|| zone.name.clone());
-                list.extend(key.entry(requests, text, limit, verdict));
-                if closest.len() > 2 * CLOSEST_MAX {
-                    sort(&mut closest, CLOSEST_MAX);
-                }
+                lists.put(verdict, key.entry(requests, text, limit, verdict));
             }
         }
         let steps = self.steps();
-        sort(&mut trips, TRIPS_MAX);
-        sort(&mut closest, CLOSEST_MAX);
-        RuleReport {
-            exactness: Exactness::Exact,
-            notes: Vec::new(),
-            keys: counts,
-            requests: self.requests,
-            trips,
-            closest,
-            steps,
-            bans: Vec::new(),
-            alerts: Vec::new(),
-        }
+        lists.into_report(self.requests, steps)
     }
 
     /// What half and twice the burst would have caught, if there is only one limit.
@@ -220,14 +195,6 @@ impl KeySummary {
             requests: self.requests,
         })
     }
-}
-
-/// Sorts keys by margin, the highest first, and then by key, and keeps the first of them.
-pub(crate) fn sort(trips: &mut Vec<Trip>, max: usize) {
-    trips.sort_by(|one, other| {
-        other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))
-    });
-    trips.truncate(max);
 }
 
 /// Counts a verdict.

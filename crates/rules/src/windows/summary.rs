@@ -2,13 +2,8 @@
 
 use super::limit::{Algorithm, Limit};
 use super::replay::{Outcome, Peak, Request};
+use crate::key_lists::{CLOSEST_MAX, TRIPS_MAX, sort_by_margin};
 use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
-
-/// The most keys within the limit that are listed.
-const CLOSEST_MAX: usize = 100;
-
-/// The most keys over the limit that are listed; the others are only counted.
-const TRIPS_MAX: usize = 1_000_000;
 
 /// The summary of a replay.
 pub(super) struct Summary<'r> {
@@ -87,7 +82,7 @@ impl<'r> Summary<'r> {
         };
         list.push(trip);
         if list.len() >= 2 * max {
-            sort(list, max);
+            sort_by_margin(list, max);
         }
     }
 
@@ -114,8 +109,8 @@ impl<'r> Summary<'r> {
 
     /// The report. Exactness and notes are added by the replay.
     pub(super) fn finish(mut self) -> RuleReport {
-        sort(&mut self.trips, TRIPS_MAX);
-        sort(&mut self.closest, CLOSEST_MAX);
+        sort_by_margin(&mut self.trips, TRIPS_MAX);
+        sort_by_margin(&mut self.closest, CLOSEST_MAX);
         let step = |(value, tripped, may_trip): &(u64, u64, u64)| Step {
             setting: self.limit.setting_text(*value),
             tripped: *tripped,
@@ -133,14 +128,6 @@ impl<'r> Summary<'r> {
             alerts: Vec::new(),
         }
     }
-}
-
-/// Sorts keys by margin, the highest first, and then by key, and keeps the first of them.
-fn sort(trips: &mut Vec<Trip>, max: usize) {
-    trips.sort_by(|one, other| {
-        other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))
-    });
-    trips.truncate(max);
 }
 
 fn counter(counts: &mut RequestCounts, verdict: Verdict) -> &mut u64 {
