@@ -59,7 +59,7 @@ impl HostGuard {
     /// Checks that a request is for this server and, if a page sent it, that the page is the
     /// server's own.
     ///
-    /// - `Host` (RFC 9110 section 7.2) must be present exactly once and be allowed.
+    /// - `Host` (RFC 9110 section 7.2) must be present exactly once, be valid and be allowed.
     /// - An absolute request target (RFC 9112 section 3.2.2) must have the [`Scheme`] of the
     ///   connection and be allowed as well.
     /// - `Origin` (RFC 6454 section 7) may be absent, because programs other than browsers do not send it.
@@ -71,7 +71,7 @@ impl HostGuard {
     /// If the request is for another server, or a page of another origin sent it.
     pub fn check<B>(&self, request: &Request<B>) -> Result<(), GuardError> {
         let scheme = Scheme::of(request);
-        let host = self.own_host(request, scheme).ok_or(GuardError::MisdirectedHost)?;
+        let host = self.own_host(request, scheme)?;
         match values(request.headers(), ORIGIN) {
             Values::None => Ok(()),
             Values::One(origin) if self.is_own_origin(origin, &host, scheme) => Ok(()),
@@ -80,16 +80,21 @@ impl HostGuard {
     }
 
     /// The host that the request names, if it is this server.
-    fn own_host<B>(&self, request: &Request<B>, scheme: Scheme) -> Option<Authority> {
-        let Values::One(host) = values(request.headers(), HOST) else { return None };
-        let host = Authority::parse(host.to_str().ok()?)?;
+    fn own_host<B>(&self, request: &Request<B>, scheme: Scheme) -> Result<Authority, GuardError> {
+        let Values::One(host) = values(request.headers(), HOST) else {
+            return Err(GuardError::InvalidHost);
+        };
+        let host = host.to_str().ok().and_then(Authority::parse).ok_or(GuardError::InvalidHost)?;
         let target = request.uri();
         let is_own_target = target.authority().is_none_or(|a| {
             Authority::parse(a.as_str()).is_some_and(|target| self.allows(&target, scheme))
         });
         let is_own_scheme =
             target.scheme_str().is_none_or(|text| text.eq_ignore_ascii_case(scheme.name()));
-        (self.allows(&host, scheme) && is_own_target && is_own_scheme).then_some(host)
+        match self.allows(&host, scheme) && is_own_target && is_own_scheme {
+            true => Ok(host),
+            false => Err(GuardError::MisdirectedHost),
+        }
     }
 
     fn is_own_origin(&self, origin: &HeaderValue, host: &Authority, scheme: Scheme) -> bool {
@@ -127,16 +132,20 @@ impl HostGuard {
 /// Why a [`HostGuard`] refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardError {
-    /// The request names another host than this server's, no host, or several.
+    /// The request names no host, several, or one that is not valid.
+    InvalidHost,
+    /// The request names another host than this server's.
     MisdirectedHost,
     /// The request was sent by a page of another origin.
     ForeignOrigin,
 }
 
 impl GuardError {
-    /// `421 Misdirected Request` (RFC 9110 section 15.5.20) or `403 Forbidden`.
+    /// `400 Bad Request` (RFC 9112 section 3.2), `421 Misdirected Request` (RFC 9110 section 15.5.20) or
+    /// `403 Forbidden`.
     pub fn status(self) -> StatusCode {
         match self {
+            GuardError::InvalidHost => StatusCode::BAD_REQUEST,
             GuardError::MisdirectedHost => StatusCode::MISDIRECTED_REQUEST,
             GuardError::ForeignOrigin => StatusCode::FORBIDDEN,
         }
@@ -146,6 +155,9 @@ impl GuardError {
 impl fmt::Display for GuardError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
+            GuardError::InvalidHost => {
+                "the request has no valid `Host`: it must be there once, as HOST or HOST:PORT"
+            }
             GuardError::MisdirectedHost => {
                 "the request names a host that this server does not answer to; use the address \
                  that the server printed, or start the server with this name as its public URL"
@@ -190,6 +202,7 @@ mod tests {
 
     const OK: Result<(), GuardError> = Ok(());
     const HOST_REFUSED: Result<(), GuardError> = Err(GuardError::MisdirectedHost);
+    const HOST_INVALID: Result<(), GuardError> = Err(GuardError::InvalidHost);
     const ORIGIN_REFUSED: Result<(), GuardError> = Err(GuardError::ForeignOrigin);
 
     fn check(guard: &HostGuard, target: &str, fields: &[(&str, &str)]) -> Result<(), GuardError> {
@@ -216,10 +229,10 @@ mod tests {
             ("127.0.0.2:8080", OK),
             ("logs.example:9090", OK),
             ("logs.example:8080", HOST_REFUSED),
-            ("localhost:+8080", HOST_REFUSED),
-            ("localhost:8080:8080", HOST_REFUSED),
-            ("localhost:73616", HOST_REFUSED),
-            ("evil@localhost:8080", HOST_REFUSED),
+            ("localhost:+8080", HOST_INVALID),
+            ("localhost:8080:8080", HOST_INVALID),
+            ("localhost:73616", HOST_INVALID),
+            ("evil@localhost:8080", HOST_INVALID),
             ("localhost.:8080", HOST_REFUSED),
             ("localhost.evil.example:8080", HOST_REFUSED),
             ("127.0.0.1.evil.example", HOST_REFUSED),
@@ -227,11 +240,11 @@ mod tests {
             ("192.168.1.7:8080", HOST_REFUSED),
             ("127.1:8080", HOST_REFUSED),
             ("0x7f000001", HOST_REFUSED),
-            ("::1:8080", HOST_REFUSED),
-            ("[::1:8080", HOST_REFUSED),
-            ("[::1]8080", HOST_REFUSED),
-            ("", HOST_REFUSED),
-            (":8080", HOST_REFUSED),
+            ("::1:8080", HOST_INVALID),
+            ("[::1:8080", HOST_INVALID),
+            ("[::1]8080", HOST_INVALID),
+            ("", HOST_INVALID),
+            (":8080", HOST_INVALID),
         ] {
             assert_eq!(check(&guard, "/", &[("host", host)]), expected, "{host:?}");
         }
@@ -321,8 +334,8 @@ mod tests {
     fn host_must_be_present_exactly_once() {
         let guard = HostGuard::loopback();
         let host = ("host", "localhost:8080");
-        assert_eq!(check(&guard, "/", &[]), HOST_REFUSED);
-        assert_eq!(check(&guard, "/", &[host, host]), HOST_REFUSED);
+        assert_eq!(check(&guard, "/", &[]), HOST_INVALID);
+        assert_eq!(check(&guard, "/", &[host, host]), HOST_INVALID);
     }
 
     #[test]

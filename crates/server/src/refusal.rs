@@ -121,6 +121,9 @@ impl Refusal {
 
     fn row(&self) -> (&'static str, StatusCode) {
         match self {
+            Self::Guard(weir_net::GuardError::InvalidHost) => {
+                ("invalid_host", StatusCode::BAD_REQUEST)
+            }
             Self::Guard(weir_net::GuardError::MisdirectedHost) => {
                 ("foreign_host", StatusCode::MISDIRECTED_REQUEST)
             }
@@ -311,13 +314,14 @@ mod tests {
 
     use super::Refusal;
 
-    const FIRST: Refusal = Refusal::Guard(GuardError::MisdirectedHost);
+    const FIRST: Refusal = Refusal::Guard(GuardError::InvalidHost);
 
     /// The refusal after this one, in the order of the variants. The match has no wildcard, so
     /// that a new variant does not compile until it is added here and documented.
     fn next(refusal: &Refusal) -> Option<Refusal> {
         use HandshakeError::{InvalidKey, NotGet, NotHttp11, NotUpgrade, UnsupportedVersion};
         Some(match refusal {
+            Refusal::Guard(GuardError::InvalidHost) => Refusal::Guard(GuardError::MisdirectedHost),
             Refusal::Guard(GuardError::MisdirectedHost) => {
                 Refusal::Guard(GuardError::ForeignOrigin)
             }

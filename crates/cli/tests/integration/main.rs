@@ -13,6 +13,7 @@ mod full_memory;
 mod golden;
 mod grep;
 mod hostile_files;
+mod http_cases;
 mod json;
 mod kinds;
 mod late_values;

@@ -4,6 +4,7 @@
 #![cfg(unix)]
 
 mod connections;
+mod http_cases;
 mod limits;
 mod sending;
 
