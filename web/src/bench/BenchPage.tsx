@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bytes, rate } from "../format/bytes";
 import { visible } from "../format/text";
 import { MIB, type Plan } from "../upload/plan";
@@ -27,7 +27,8 @@ const NOTES: Record<Way, string> = {
 
 /** The page that measures uploads. */
 export function BenchPage() {
-  useEffect(listen, []);
+  // Before the first paint: without it a dropped file would replace the page.
+  useLayoutEffect(listen, []);
   const { name, bytes_total, isRunning, failure } = bench.value;
   return (
     <>

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { count } from "../format/number";
 import { visible } from "../format/text";
 import { StoryButton } from "../story/StoryButton";
@@ -27,7 +27,7 @@ export function LinesView({ of: panel, id, hasStories = false }: Props) {
   const [active, setActive] = useState(0);
   const { total, shown, messages, refusal, isEstimated, selection } = panel.list.lines.value;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another selection begins at its first line
-  useEffect(() => setActive(0), [selection]);
+  useLayoutEffect(() => setActive(0), [selection]);
   if (refusal !== null) return <p class="bad">{visible(refusal)}</p>;
   if (total === null) return <p class="muted">Finding the lines…</p>;
   const line = shown.get(active);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { visible } from "../format/text";
 import type { RulePlace } from "../generated/RulePlace";
 import { compareWith, endComparison, RULE_BYTES_MAX, tryRule } from "./control";
@@ -13,9 +13,9 @@ export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot
   const [draft, setDraft] = useState(text ?? "");
   const [problem, setProblem] = useState<string | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
-  // The text also changes by the limit line.
-  useEffect(() => setDraft(text ?? ""), [text]);
-  useEffect(() => {
+  // The text also changes by the limit line. In a later frame it would replace what is typed.
+  useLayoutEffect(() => setDraft(text ?? ""), [text]);
+  useLayoutEffect(() => {
     if (isFresh) box.current?.focus();
   }, [isFresh]);
   const submit = (event: SubmitEvent) => {

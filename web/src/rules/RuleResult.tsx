@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { count, plural } from "../format/number";
 import { visible } from "../format/text";
 import { stampText } from "../format/time";
@@ -99,7 +99,7 @@ function useLimit({ curve }: RuleAnswer, slot: Slot) {
   const burst = moved !== null && moved.from === own ? moved.burst : own;
   // Or it would stand there again once the rule is changed back.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is about the change of the rule
-  useEffect(() => setMoved(null), [own]);
+  useLayoutEffect(() => setMoved(null), [own]);
   return {
     burst,
     move: (to: number) => setMoved({ burst: to, from: own }),

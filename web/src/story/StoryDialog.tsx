@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { mayHaveBlocks } from "../blocks/control";
 import { fieldTitle } from "../format/field";
 import { count, share } from "../format/number";
@@ -23,7 +23,8 @@ export function StoryDialog() {
 
 function Story({ client }: { client: string }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the paint: the keys that follow belong to the dialog.
+  useLayoutEffect(() => {
     if (!dialog.current?.open) dialog.current?.showModal();
   }, []);
   const { report, refusal } = story.value;

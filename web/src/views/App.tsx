@@ -1,5 +1,5 @@
 import { computed } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { undo } from "../control/questions";
 import { isUploading } from "../control/uploads";
 import { rowsOf } from "../state/rows";
@@ -18,7 +18,8 @@ import { Progress } from "./Progress";
 
 /** The page. */
 export function App() {
-  useEffect(listen, []);
+  // Before the first paint: a person may press a key as soon as the page is seen.
+  useLayoutEffect(listen, []);
   return (
     <>
       <Header />

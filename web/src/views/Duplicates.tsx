@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type DuplicateChoice, decide } from "../control/duplicates";
 import { plural } from "../format/number";
 import { state } from "../state/store";
@@ -15,7 +15,8 @@ export function Duplicates() {
 
 function Question({ names }: { names: string[] }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the paint: the keys that follow belong to the dialog.
+  useLayoutEffect(() => {
     if (!dialog.current?.open) dialog.current?.showModal();
   }, []);
   const more = names.length - NAMES_SHOWN;

@@ -4,7 +4,7 @@ import type { Report } from "../generated/Report";
 import { LinesButton } from "../lines/LinesPanel";
 import { type Chip, chipsOf } from "../state/chips";
 import { question } from "../state/store";
-import { editing } from "./editing";
+import { draft, edit } from "./editing";
 import { FilterBox } from "./FilterBox";
 import { LogText } from "./LogText";
 
@@ -49,7 +49,7 @@ function Chips({ chips }: { chips: Chip[] }) {
 
 /** Whether the text of a condition is in the filter box. */
 function isEdited(chip: Chip): boolean {
-  return editing.value?.key === chip.key;
+  return draft.value.replaced?.key === chip.key;
 }
 
 function ChipView({ chip }: { chip: Chip }) {
@@ -65,9 +65,7 @@ function ChipView({ chip }: { chip: Chip }) {
         class="chip-text"
         data-testid="chip-edit"
         title={`${title}\nClick to edit`}
-        onClick={() => {
-          editing.value = chip;
-        }}
+        onClick={() => edit(chip)}
       >
         {chip.label !== "" && (
           <span class="chip-label">

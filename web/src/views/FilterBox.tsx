@@ -1,5 +1,4 @@
-import { useSignalEffect } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { countTyped, stopCount } from "../control/live";
 import { attempt } from "../control/questions";
 import { selectionText } from "../format/kind";
@@ -8,7 +7,7 @@ import type { ConditionPlace } from "../generated/ConditionPlace";
 import type { Report } from "../generated/Report";
 import { question, state, typedCount } from "../state/store";
 import { completionsOf } from "../state/typed";
-import { editing } from "./editing";
+import { clearDraft, draft, refuseDraft, setText } from "./editing";
 
 const HELP =
   "Conditions: status=404,403, status=4xx, bytes>1MB, request_time>200ms, " +
@@ -19,29 +18,17 @@ const HELP =
 /** A text box for conditions. */
 export function FilterBox({ report }: { report: Report }) {
   const input = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState("");
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const [place, setPlace] = useState<ConditionPlace | null>(null);
-  const update = (value: string) => {
-    setText(value);
-    setRefusal(null);
-    setPlace(null);
-  };
-  const clear = () => {
-    update("");
-    editing.value = null;
-  };
-  useSignalEffect(() => {
-    const edited = editing.value;
-    if (edited === null) return;
-    update(edited.text);
+  const { text, replaced, refusal, place } = draft.value;
+  // Effects of the same render: in a later frame, keys that follow a click would go elsewhere.
+  useLayoutEffect(() => {
+    if (replaced === null) return;
     input.current?.focus();
-    // The selection is that of the new text, which is drawn first.
-    requestAnimationFrame(() => input.current?.setSelectionRange(0, edited.text.length));
-  });
-  const without = editing.value?.without ?? question.value;
+    input.current?.select();
+  }, [replaced]);
+  useLayoutEffect(() => clearDraft, []);
+  const without = replaced?.without ?? question.value;
   const isCounted = text.trim() !== "" && refusal === null;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { clauses, conditions } = without;
     const typed = { ...state.value.question, clauses, conditions: [...conditions, text] };
     countTyped(isCounted ? typed : null);
@@ -50,13 +37,15 @@ export function FilterBox({ report }: { report: Report }) {
     event.preventDefault();
     if (text.trim() === "") return;
     stopCount();
-    const { clauses, conditions: before } = editing.value?.without ?? state.value.question;
+    const submitted = draft.peek();
+    const { clauses, conditions: before } = replaced?.without ?? state.value.question;
     const outcome = await attempt({ clauses, conditions: [...before, text] });
-    if (outcome.isAccepted) return clear();
-    setRefusal(outcome.refusal);
+    // The answer is not about a text that was changed meanwhile.
+    if (draft.peek() !== submitted) return;
+    if (outcome.isAccepted) return clearDraft();
     // Another condition can only be refused if the log has changed.
     const own = outcome.place?.condition === before.length ? outcome.place : null;
-    setPlace(own);
+    refuseDraft(outcome.refusal, own);
     if (own !== null) input.current?.setSelectionRange(...unitsOf(text, own));
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -64,7 +53,7 @@ export function FilterBox({ report }: { report: Report }) {
     // Here Escape clears the text instead of undoing the last step.
     event.preventDefault();
     if (text === "" && refusal === null) input.current?.blur();
-    clear();
+    clearDraft();
   };
   return (
     <>
@@ -84,7 +73,7 @@ export function FilterBox({ report }: { report: Report }) {
           autoCapitalize="off"
           spellcheck={false}
           data-testid="filter-box"
-          onInput={(event) => update(event.currentTarget.value)}
+          onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={onKeyDown}
         />
         <datalist id="filter-completions">

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { attempt } from "../control/questions";
 import { visible } from "../format/text";
 import { question } from "../state/store";
@@ -80,7 +80,7 @@ function ZoneInput({ choose, cancel }: { choose: (name: string) => void; cancel:
     if (value.trim() !== "") choose(value.trim());
   };
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []);
   return (
     <>
       <input

@@ -176,8 +176,13 @@ export function filtering(define) {
     assert.equal(await box(), "");
     await chips(page, 2);
     await page.click(byId("chip-edit"));
-    // The text is selected, so that typing replaces it.
-    await until(page, () => document.getSelection().toString() === "status=404");
+    // When the click ends, the text is there and selected, so that typing replaces it.
+    const { isFocused, selected } = await page.$eval(byId("filter-box"), (one) => ({
+      isFocused: document.activeElement === one,
+      selected: one.value.slice(one.selectionStart, one.selectionEnd),
+    }));
+    assert.ok(isFocused);
+    assert.equal(selected, "status=404");
     await page.keyboard.type("status=404,206");
     await page.keyboard.press("Enter");
     await until(page, () => location.search.includes("206"));

@@ -192,6 +192,7 @@ export function lab(define) {
     assert.deepEqual([await boxText(page), await boxText(page, 1)], [ruleOf(2), ruleOf(10)]);
     assert.deepEqual(await keys(), [more, before.keys.tripped, 0]);
     await page.setViewport({ width: 420, height: 900 });
+    await until(page, () => innerWidth === 420);
     const [above, below] = await columns();
     assert.equal(above, below, "below each other");
     await page.click(byId("rule-alone"));

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import { byId, chips, choose, row, settled, until } from "../support/page.mjs";
+import { byId, chips, choose, row, settled, storyEnds, until } from "../support/page.mjs";
 import { BINARY, fixture } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
@@ -135,8 +135,7 @@ export function lines(define) {
     const address = page.url();
     assert.ok(address.includes(`story=${value}`), address);
     await page.keyboard.press("Escape");
-    await until(page, () => document.querySelector('[data-testid="story"]') === null);
-    assert.ok(!page.url().includes("story="));
+    await storyEnds(page);
     await page.goForward();
     await told(page);
     const other = await world.newPage();

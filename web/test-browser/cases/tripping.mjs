@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { byId, chips, choose, numbers, settled, until } from "../support/page.mjs";
+import { byId, chips, choose, numbers, settled, storyEnds, until } from "../support/page.mjs";
 
 const SECONDS = 12;
 const REQUESTS = 6;
@@ -114,7 +114,7 @@ export function tripping(define) {
       /203\.0\.113\.7 was rejected 42 times by zone "one" .*; after it, 60 requests\.$/,
     );
     await page.click(byId("story-close"));
-    await until(page, () => document.querySelector('[data-testid="story"]') === null);
+    await storyEnds(page);
     // Another client was never blocked.
     await page.goto(`${page.url()}${page.url().includes("?") ? "&" : "?"}story=198.51.100.4`);
     await until(page, () =>

@@ -72,6 +72,16 @@ export async function chips(page, count) {
   await settled(page);
 }
 
+/** Waits until no story is told, and none is in the address: a step back is made a little later. */
+export function storyEnds(page) {
+  return until(
+    page,
+    () =>
+      document.querySelector('[data-testid="story"]') === null &&
+      !location.search.includes("story="),
+  );
+}
+
 /** Every number on the page. */
 export function numbers(page) {
   return page.evaluate(() => {

@@ -27,7 +27,10 @@ const CASE_MS = 90_000;
 /** Large enough that its progress is visible on a fast machine too. */
 const LARGE = "500MB";
 
-/** Runs every case. `WEIR_SHOTS=DIR` saves a screenshot of each failed case. */
+/**
+ * Runs every case. `WEIR_SHOTS=DIR` saves a screenshot of each failed case. `WEIR_SLOW_FRAMES=150`
+ * draws each frame that many milliseconds late, which shows a case that reads too early.
+ */
 export function suite(browserName) {
   describe(browserName, () => {
     let driven;

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ServerProxy } from "./proxy.mjs";
+import { slowDown } from "./slowFrames.mjs";
 import { Server } from "./weir.mjs";
 
 const VIEWPORT = { width: 1280, height: 900 };
@@ -38,6 +39,7 @@ export class World {
   async newPage() {
     const page = await this.context.newPage();
     await page.setViewport(VIEWPORT);
+    await slowDown(page, this.browserName);
     await page.evaluateOnNewDocument(() => {
       window.violations = [];
       addEventListener("securitypolicyviolation", (event) => {
