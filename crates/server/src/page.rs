@@ -1,11 +1,13 @@
 //! The page, embedded from `web/dist`, which is committed.
 
-use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, Write};
 use std::sync::LazyLock;
 
-use hyper::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH};
-use hyper::{HeaderMap, Response, StatusCode};
-use weir_net::Body;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use hyper::header::{CACHE_CONTROL, HeaderValue};
+use hyper::{Request, Response, StatusCode};
+use weir_net::{Body, ContentCoding, Resource};
 
 use crate::response;
 
@@ -48,38 +50,32 @@ pub(crate) fn index(status: StatusCode) -> Response<Body> {
     response::content(status, "text/html; charset=utf-8", INDEX)
 }
 
-/// The response with the file at this path, or `304` if the browser has it already. The names
-/// are the same in every version of the page, so a browser has to revalidate each time.
-pub(crate) fn asset(path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
-    let (asset, tag) = ASSETS.iter().zip(TAGS.iter()).find(|(asset, _)| asset.path == path)?;
-    let mut response = if has_tag(headers, tag) {
-        response::empty(StatusCode::NOT_MODIFIED)
-    } else {
-        response::content(StatusCode::OK, asset.content_type, asset.bytes)
-    };
-    let headers = response.headers_mut();
-    headers.insert(ETAG, tag.clone());
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+/// The response with the file at this path. The names are the same in every version of the page, so a
+/// browser has to ask each time whether it has the file already.
+pub(crate) fn asset<B>(path: &str, request: &Request<B>) -> Option<Response<Body>> {
+    let (_, resource) = ASSETS.iter().zip(RESOURCES.iter()).find(|(one, _)| one.path == path)?;
+    let mut response = resource.respond(request);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Some(response)
 }
 
-/// Whether `If-None-Match` (RFC 9110 section 13.1.2) names the tag.
-fn has_tag(headers: &HeaderMap, tag: &HeaderValue) -> bool {
-    let lines = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    lines
-        .flat_map(|line| line.split(','))
-        .map(|item| item.trim())
-        .any(|item| item == "*" || item.strip_prefix("W/").unwrap_or(item) == tag)
+/// The assets as they are and compressed, which takes some milliseconds once.
+static RESOURCES: LazyLock<[Resource; 4]> = LazyLock::new(|| ASSETS.each_ref().map(resource));
+
+fn resource(asset: &Asset) -> Resource {
+    let resource = Resource::from_bytes(asset.content_type, asset.bytes);
+    match gzip(asset.bytes) {
+        Ok(compressed) if compressed.len() < asset.bytes.len() => {
+            resource.with_compressed(ContentCoding::Gzip, compressed)
+        }
+        _ => resource,
+    }
 }
 
-static TAGS: LazyLock<[HeaderValue; 4]> =
-    LazyLock::new(|| ASSETS.each_ref().map(|asset| tag(asset.bytes)));
-
-fn tag(bytes: &[u8]) -> HeaderValue {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(bytes);
-    let text = format!("\"{:016x}\"", hasher.finish());
-    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("\"\""))
+fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    encoder.finish()
 }
 
 #[cfg(test)]

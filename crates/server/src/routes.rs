@@ -74,9 +74,7 @@ async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Bo
         _ => match *request.method() {
             Method::PUT | Method::POST => upload::receive(hub, request).await,
             Method::GET | Method::HEAD if path == "/" => Ok(page::index(StatusCode::OK)),
-            Method::GET | Method::HEAD => {
-                page::asset(&path, request.headers()).ok_or(Refusal::NotFound)
-            }
+            Method::GET | Method::HEAD => page::asset(&path, &request).ok_or(Refusal::NotFound),
             _ => Err(Refusal::MethodNotAllowed),
         },
     }

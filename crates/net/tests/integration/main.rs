@@ -4,6 +4,7 @@ mod bodies;
 mod common;
 mod decoder;
 mod passing;
+mod resource;
 mod serve;
 mod socket;
 mod strace;

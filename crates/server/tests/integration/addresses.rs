@@ -1,6 +1,9 @@
 //! Every address: its responses, its refusals, and the header fields of each response.
 
+use std::io::Read;
+
 use crate::common::{TestServer, compare, log, read_response};
+use flate2::read::GzDecoder;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use weir_server::{Address, Options, Server, StartError};
@@ -30,6 +33,11 @@ async fn the_page_and_its_files() {
         assert_eq!((again.status, again.body.len()), (304, 0));
         let other = server.request("GET", path, &[("If-None-Match", "\"0\"")]).await;
         assert_eq!(other.status, 200);
+        let compressed = server.request("GET", path, &[("Accept-Encoding", "gzip, br")]).await;
+        assert_eq!(compressed.field("content-encoding"), Some("gzip"), "{path}");
+        let mut unpacked = Vec::new();
+        GzDecoder::new(&compressed.body[..]).read_to_end(&mut unpacked).expect("gzip");
+        assert!(unpacked == file.body && compressed.body.len() < file.body.len(), "{path}");
     }
     assert_eq!(server.request("HEAD", "/", &[]).await.body.len(), 0);
     server.stop().await;

@@ -1,0 +1,145 @@
+//! Content codings, and the choice of one (RFC 9110 section 12.5.3).
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use hyper::HeaderMap;
+use hyper::header::ACCEPT_ENCODING;
+
+/// A way in which content was compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentCoding {
+    /// Brotli (RFC 7932), `NAME.br`.
+    Brotli,
+    /// Zstandard (RFC 8878), `NAME.zst`.
+    Zstd,
+    /// gzip (RFC 1952), `NAME.gz`.
+    Gzip,
+}
+
+impl ContentCoding {
+    /// All of them; of those that a client likes equally the first is sent.
+    pub(super) const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
+
+    /// Its registered name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Brotli => "br",
+            Self::Zstd => "zstd",
+            Self::Gzip => "gzip",
+        }
+    }
+
+    /// The path of a file that holds another one in this coding.
+    pub(super) fn path_of(self, path: &Path) -> PathBuf {
+        let mut name = OsString::from(path);
+        name.push(match self {
+            Self::Brotli => ".br",
+            Self::Zstd => ".zst",
+            Self::Gzip => ".gz",
+        });
+        name.into()
+    }
+
+    /// Whether this is its name, or the old name of it.
+    fn has_name(self, name: &str) -> bool {
+        let is_old = self == Self::Gzip && name.eq_ignore_ascii_case("x-gzip");
+        is_old || name.eq_ignore_ascii_case(self.name())
+    }
+}
+
+/// The coding that a client likes best of those that exist; `Some(None)` if that is none, and `None` if it
+/// accepts nothing.
+pub(super) fn choose(
+    headers: &HeaderMap,
+    existing: &[ContentCoding],
+) -> Option<Option<ContentCoding>> {
+    let accepted = Accepted::read(headers);
+    let in_order = ContentCoding::ALL.into_iter().filter(|coding| existing.contains(coding));
+    let mut best = None;
+    for coding in in_order {
+        let weight = accepted.weight(|name| coding.has_name(name)).unwrap_or(0);
+        if weight > best.map_or(0, |(weight, _)| weight) {
+            best = Some((weight, coding));
+        }
+    }
+    // What is not named may be sent as it is, but is not preferred to what is named.
+    let plain = accepted.weight(|name| name.eq_ignore_ascii_case("identity"));
+    match best {
+        Some((weight, coding)) if plain.is_none_or(|plain| weight >= plain) => Some(Some(coding)),
+        _ if plain == Some(0) => None,
+        _ => Some(None),
+    }
+}
+
+/// The codings of `Accept-Encoding`, each with its weight in thousandths.
+struct Accepted<'h>(Vec<(&'h str, u16)>);
+
+impl<'h> Accepted<'h> {
+    fn read(headers: &'h HeaderMap) -> Self {
+        let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
+        let items = lines.flat_map(|line| line.split(',')).map(|item| {
+            let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
+            (name.trim(), weight_of(parameters))
+        });
+        Self(items.filter(|(name, _)| !name.is_empty()).collect())
+    }
+
+    /// The weight of a coding; `None` if neither its name nor `*` is there.
+    fn weight(&self, is_name: impl Fn(&str) -> bool) -> Option<u16> {
+        let named = self.0.iter().find(|(name, _)| is_name(name));
+        named.or_else(|| self.0.iter().find(|(name, _)| *name == "*")).map(|(_, weight)| *weight)
+    }
+}
+
+/// The weight in `q=0.5`, in thousandths. A weight that is not valid is 0: the client gets what it gets
+/// without the coding.
+fn weight_of(parameters: &str) -> u16 {
+    let text = parameters.trim();
+    if text.is_empty() {
+        return 1000;
+    }
+    let value = text.strip_prefix("q=").or_else(|| text.strip_prefix("Q="));
+    let weight = value.and_then(|value| value.trim().parse::<f32>().ok());
+    weight
+        .filter(|weight| (0.0..=1.0).contains(weight))
+        .map_or(0, |weight| (weight * 1000.0) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::HeaderMap;
+    use hyper::header::{ACCEPT_ENCODING, HeaderValue};
+
+    use super::{ContentCoding, choose};
+    use ContentCoding::{Brotli, Gzip, Zstd};
+
+    #[test]
+    fn the_client_chooses() {
+        let all = [Gzip, Zstd, Brotli];
+        for (accepted, existing, coding) in [
+            ("", &all[..], Some(None)),
+            ("gzip, deflate, br, zstd", &all, Some(Some(Brotli))),
+            ("gzip, deflate, br, zstd", &[Gzip], Some(Some(Gzip))),
+            ("gzip, br;q=0.9", &all, Some(Some(Gzip))),
+            ("X-GZIP", &all, Some(Some(Gzip))),
+            ("*", &all, Some(Some(Brotli))),
+            ("*;q=0.5, identity", &all, Some(None)),
+            ("br;q=0, *", &all, Some(Some(Zstd))),
+            ("gzip;q=0", &[Gzip], Some(None)),
+            ("deflate", &all, Some(None)),
+            ("identity;q=0.5, gzip;q=0.5", &all, Some(Some(Gzip))),
+            ("identity;q=0", &[], None),
+            ("identity;q=0, br", &[Gzip], None),
+            ("*;q=0", &all, None),
+            ("gzip;q=2", &all, Some(None)),
+            ("gzip;level=9", &all, Some(None)),
+            (" , ,gzip", &all, Some(Some(Gzip))),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_str(accepted).unwrap());
+            assert_eq!(choose(&headers, existing), coding, "{accepted}");
+        }
+        assert_eq!(choose(&HeaderMap::new(), &all), Some(None), "many old clients say nothing");
+    }
+}

@@ -1,0 +1,171 @@
+//! Conditional requests, in the order of RFC 9110 section 13.2.2.
+
+use std::time::SystemTime;
+
+use hyper::HeaderMap;
+use hyper::header::{
+    HeaderName, HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE,
+    IF_UNMODIFIED_SINCE,
+};
+
+/// What the conditions of a request say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Send the whole, whatever range is asked for.
+    Whole,
+    /// Send the range, if one is asked for.
+    Range,
+    /// The client has it already.
+    NotModified,
+    /// What the client insists on is not what there is.
+    Failed,
+}
+
+/// Compares the conditions of a GET or HEAD with the tag, which must be strong, and the time of the last
+/// change.
+pub(super) fn evaluate(
+    headers: &HeaderMap,
+    tag: &HeaderValue,
+    modified: Option<SystemTime>,
+) -> Outcome {
+    if let Some(tags) = Tags::read(headers, IF_MATCH) {
+        if !tags.has_strong(tag) {
+            return Outcome::Failed;
+        }
+    } else if is_later(modified, date(headers, IF_UNMODIFIED_SINCE)) == Some(true) {
+        return Outcome::Failed;
+    }
+    if let Some(tags) = Tags::read(headers, IF_NONE_MATCH) {
+        if tags.has_weak(tag) {
+            return Outcome::NotModified;
+        }
+    } else if is_later(modified, date(headers, IF_MODIFIED_SINCE)) == Some(false) {
+        return Outcome::NotModified;
+    }
+    match headers.get(IF_RANGE) {
+        Some(validator) if !is_same(validator, tag, modified) => Outcome::Whole,
+        _ => Outcome::Range,
+    }
+}
+
+/// Whether the validator of `If-Range` is that of the content, by the strong comparison.
+fn is_same(validator: &HeaderValue, tag: &HeaderValue, modified: Option<SystemTime>) -> bool {
+    if validator == tag {
+        return true;
+    }
+    let date = validator.to_str().ok().and_then(|text| httpdate::parse_http_date(text).ok());
+    date.is_some() && date == modified.map(whole_seconds)
+}
+
+/// Whether the content was changed after the date; `None` if one of them is not known.
+fn is_later(modified: Option<SystemTime>, date: Option<SystemTime>) -> Option<bool> {
+    Some(whole_seconds(modified?) > date?)
+}
+
+/// Dates of HTTP have no fractions.
+fn whole_seconds(time: SystemTime) -> SystemTime {
+    httpdate::HttpDate::from(time).into()
+}
+
+/// The date of a field; `None` if it is missing, there twice, or not valid.
+fn date(headers: &HeaderMap, name: HeaderName) -> Option<SystemTime> {
+    let mut values = headers.get_all(name).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    httpdate::parse_http_date(value.to_str().ok()?).ok()
+}
+
+/// The tags of `If-Match` or `If-None-Match`.
+struct Tags<'h>(Vec<&'h str>);
+
+impl<'h> Tags<'h> {
+    fn read(headers: &'h HeaderMap, name: HeaderName) -> Option<Self> {
+        if !headers.contains_key(&name) {
+            return None;
+        }
+        let lines = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+        // A comma within a tag splits it, and neither half is one of our tags, which have none.
+        Some(Self(lines.flat_map(|line| line.split(',')).map(str::trim).collect()))
+    }
+
+    fn has_strong(&self, tag: &HeaderValue) -> bool {
+        self.0.iter().any(|one| *one == "*" || *one == tag)
+    }
+
+    fn has_weak(&self, tag: &HeaderValue) -> bool {
+        let without_mark = |one: &'h str| one.strip_prefix("W/").unwrap_or(one);
+        self.0.iter().any(|one| *one == "*" || without_mark(one) == tag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    use hyper::HeaderMap;
+    use hyper::header::{HeaderName, HeaderValue};
+
+    use super::Outcome::{self, Failed, NotModified, Range, Whole};
+    use super::evaluate;
+
+    const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
+    const AT: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+    const AFTER: &str = "Sunday, 06-Nov-94 08:49:38 GMT";
+
+    /// [`AT`] and a half second.
+    fn modified() -> SystemTime {
+        UNIX_EPOCH + Duration::from_millis(784_111_777_500)
+    }
+
+    #[test]
+    fn conditions_are_evaluated_in_order() {
+        let cases: &[(&[(&str, &str)], Outcome)] = &[
+            (&[], Range),
+            (&[("if-match", "\"a\"")], Range),
+            (&[("if-match", "*")], Range),
+            (&[("if-match", "\"b\", \"a\"")], Range),
+            (&[("if-match", "\"b\"")], Failed),
+            (&[("if-match", "W/\"a\"")], Failed),
+            (&[("if-match", "\"a\""), ("if-unmodified-since", BEFORE)], Range),
+            (&[("if-unmodified-since", BEFORE)], Failed),
+            (&[("if-unmodified-since", AT)], Range),
+            (&[("if-unmodified-since", "yesterday")], Range),
+            (&[("if-none-match", "\"a\"")], NotModified),
+            (&[("if-none-match", "W/\"a\"")], NotModified),
+            (&[("if-none-match", "\"b\" , W/\"a\"")], NotModified),
+            (&[("if-none-match", "*")], NotModified),
+            (&[("if-none-match", "\"b\"")], Range),
+            (&[("if-none-match", "\"b\""), ("if-modified-since", AFTER)], Range),
+            (&[("if-modified-since", AFTER)], NotModified),
+            (&[("if-modified-since", AT)], NotModified),
+            (&[("if-modified-since", BEFORE)], Range),
+            (&[("if-modified-since", "0")], Range),
+            (&[("if-match", "\"b\""), ("if-none-match", "\"a\"")], Failed),
+            (&[("if-range", "\"a\"")], Range),
+            (&[("if-range", "W/\"a\"")], Whole),
+            (&[("if-range", "\"b\"")], Whole),
+            (&[("if-range", AT)], Range),
+            (&[("if-range", AFTER)], Whole),
+            (&[("if-range", BEFORE)], Whole),
+            (&[("if-none-match", "\"b\""), ("if-range", "\"b\"")], Whole),
+        ];
+        let tag = HeaderValue::from_static("\"a\"");
+        for (fields, outcome) in cases {
+            let headers: HeaderMap = fields
+                .iter()
+                .map(|(name, value)| {
+                    (HeaderName::from_static(name), HeaderValue::from_static(value))
+                })
+                .collect();
+            assert_eq!(evaluate(&headers, &tag, Some(modified())), *outcome, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn a_date_says_nothing_of_content_without_one() {
+        let tag = HeaderValue::from_static("\"a\"");
+        for name in ["if-modified-since", "if-unmodified-since"] {
+            let field = (HeaderName::from_static(name), HeaderValue::from_static(BEFORE));
+            assert_eq!(evaluate(&HeaderMap::from_iter([field]), &tag, None), Range, "{name}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Content at rest: what has a length, a date and a tag before anyone asks for it.
+//!
+//! Followed is RFC 9110: sections 8.8 (validators), 12.5.3 (content codings), 13 (conditional
+//! requests) and 14 (range requests).
+
+mod coding;
+mod condition;
+mod content;
+mod range;
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use hyper::header::{
+    ACCEPT_ENCODING, ACCEPT_RANGES, ALLOW, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG,
+    HeaderValue, LAST_MODIFIED, VARY,
+};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+
+pub use self::coding::ContentCoding;
+use self::condition::Outcome;
+use self::content::Content;
+pub use self::range::{ByteRange, requested_range};
+use crate::body::Body;
+
+/// Bytes or a file that a server offers, with copies of it that were compressed before.
+///
+/// ```
+/// use hyper::{Request, StatusCode};
+/// use weir_net::Resource;
+///
+/// let resource = Resource::from_bytes("text/plain", "hello, world");
+/// let request = Request::get("/").header("range", "bytes=7-").body(()).unwrap();
+/// let response = resource.respond(&request);
+/// assert_eq!(response.status(), StatusCode::PARTIAL_CONTENT);
+/// assert_eq!(response.headers()["content-range"], "bytes 7-11/12");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Resource {
+    content_type: HeaderValue,
+    modified: Option<SystemTime>,
+    /// As it is.
+    plain: Content,
+    compressed: Vec<(ContentCoding, Content)>,
+}
+
+impl Resource {
+    /// Bytes in memory.
+    pub fn from_bytes(content_type: &'static str, bytes: impl Into<Bytes>) -> Self {
+        Self {
+            content_type: HeaderValue::from_static(content_type),
+            modified: None,
+            plain: Content::from_bytes(bytes.into()),
+            compressed: Vec::new(),
+        }
+    }
+
+    /// A file, and those files beside it that hold it compressed: `NAME.br`, `NAME.zst` and `NAME.gz`.
+    /// A compressed file that is older than the file itself is left out.
+    ///
+    /// The file is opened here, so it should be opened for each request: what is sent is then what the
+    /// file holds at that time.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, or is not a regular file.
+    pub fn open(content_type: &'static str, path: &Path) -> io::Result<Self> {
+        let (plain, modified) = Content::open(path)?;
+        let compressed = ContentCoding::ALL.into_iter().filter_map(|coding| {
+            let (content, date) = Content::open(&coding.path_of(path)).ok()?;
+            (date >= modified).then_some((coding, content))
+        });
+        Ok(Self {
+            content_type: HeaderValue::from_static(content_type),
+            modified: Some(modified),
+            plain,
+            compressed: compressed.collect(),
+        })
+    }
+
+    /// Adds the same content, compressed.
+    #[must_use]
+    pub fn with_compressed(mut self, coding: ContentCoding, bytes: impl Into<Bytes>) -> Self {
+        self.compressed.push((coding, Content::from_bytes(bytes.into())));
+        self
+    }
+
+    /// The response to a request for it: whole, a range of it, or that the client has it already.
+    ///
+    /// Of several ranges in one request none is sent, but the whole (RFC 9110 section 14.2 allows
+    /// it): a response of many small parts costs a server more than a client.
+    pub fn respond<B>(&self, request: &Request<B>) -> Response<Body> {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return response;
+        }
+        let headers = request.headers();
+        let Some((coding, content)) = self.choose(headers) else {
+            let mut response = empty(StatusCode::NOT_ACCEPTABLE);
+            response.headers_mut().insert(VARY, VARIES);
+            return response;
+        };
+        let mut response = match condition::evaluate(headers, content.tag(), self.modified) {
+            Outcome::Failed => return empty(StatusCode::PRECONDITION_FAILED),
+            Outcome::NotModified => empty(StatusCode::NOT_MODIFIED),
+            Outcome::Whole => self.whole(coding, content),
+            Outcome::Range if request.method() == Method::GET => {
+                self.part(headers, coding, content)
+            }
+            Outcome::Range => self.whole(coding, content),
+        };
+        let fields = response.headers_mut();
+        fields.insert(ETAG, content.tag().clone());
+        if let Some(date) = self.modified {
+            insert(fields, LAST_MODIFIED, &httpdate::fmt_http_date(date));
+        }
+        if !self.compressed.is_empty() {
+            fields.insert(VARY, VARIES);
+        }
+        response
+    }
+
+    /// The content that suits the client best; `None` if none does.
+    fn choose(&self, headers: &HeaderMap) -> Option<(Option<ContentCoding>, &Content)> {
+        if self.compressed.is_empty() && !headers.contains_key(ACCEPT_ENCODING) {
+            return Some((None, &self.plain));
+        }
+        let codings: Vec<_> = self.compressed.iter().map(|(coding, _)| *coding).collect();
+        let coding = coding::choose(headers, &codings)?;
+        let compressed = self.compressed.iter().find(|(one, _)| Some(*one) == coding);
+        Some((coding, compressed.map_or(&self.plain, |(_, content)| content)))
+    }
+
+    fn whole(&self, coding: Option<ContentCoding>, content: &Content) -> Response<Body> {
+        self.range(StatusCode::OK, coding, content, 0..content.bytes())
+    }
+
+    /// The range that the client asks for, if it is a single one.
+    fn part(
+        &self,
+        headers: &HeaderMap,
+        coding: Option<ContentCoding>,
+        content: &Content,
+    ) -> Response<Body> {
+        let total = content.bytes();
+        let Some(range) = requested_range(headers) else { return self.whole(coding, content) };
+        let Some(range) = range.within(total) else {
+            let mut response = empty(StatusCode::RANGE_NOT_SATISFIABLE);
+            insert(response.headers_mut(), CONTENT_RANGE, &format!("bytes */{total}"));
+            return response;
+        };
+        let text = format!("bytes {}-{}/{total}", range.start, range.end - 1);
+        let mut response = self.range(StatusCode::PARTIAL_CONTENT, coding, content, range);
+        insert(response.headers_mut(), CONTENT_RANGE, &text);
+        response
+    }
+
+    fn range(
+        &self,
+        status: StatusCode,
+        coding: Option<ContentCoding>,
+        content: &Content,
+        range: Range<u64>,
+    ) -> Response<Body> {
+        let mut response = Response::new(content.body(range));
+        *response.status_mut() = status;
+        let fields = response.headers_mut();
+        fields.insert(CONTENT_TYPE, self.content_type.clone());
+        fields.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        if let Some(coding) = coding {
+            fields.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+        }
+        response
+    }
+}
+
+/// The response depends on what the client accepts.
+const VARIES: HeaderValue = HeaderValue::from_static("accept-encoding");
+
+fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// Adds a field of digits, letters and spaces.
+fn insert(fields: &mut HeaderMap, name: hyper::header::HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        fields.insert(name, value);
+    }
+}
